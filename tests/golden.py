@@ -1,0 +1,175 @@
+"""Reference values from outside this project, with their sources, and the data they belong to.
+
+The data sets are not part of the project: they are read from the folder ``shared/data`` beside the
+checkout, and a test that needs one is skipped when it is absent.
+"""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+def read(name: str) -> pd.DataFrame:
+    """One of the data sets; skips the test when it is not there."""
+    path = DATA / name
+    if not path.exists():
+        pytest.skip(f"needs the data set {name} in {DATA}")
+    with gzip.open(path, "rt") as stream:
+        return pd.read_csv(stream)
+
+
+# pROC 1.19.0.1, tests/testthat/test-{auc,var,cov,ci.auc,roc.test}.R (github.com/xrobin/pROC @ ee2877e):
+# 113 patients with subarachnoid haemorrhage, 41 of poor outcome.
+ASAH = "asah/asah.csv.gz"
+ASAH_AUC = {"wfns": 0.823678861788618, "s100b": 0.731368563685637, "ndka": 0.611957994579946}
+ASAH_VARIANCE = {"wfns": 0.00146991470882363, "s100b": 0.00266868245717244, "ndka": 0.0031908105493913}
+ASAH_CI_NDKA = (0.501244999271703, 0.722670989888189)
+ASAH_CI_NDKA_WOMEN = (0.5261398281, 0.6671428571, 0.8081458862)  # low, AUC, high
+ASAH_COVARIANCE = {
+    ("wfns", "ndka"): -0.000532967856762438,
+    ("ndka", "s100b"): -0.000756164938056579,
+    ("s100b", "wfns"): 0.00119615567376754,
+}
+# Statistic, two-sided p, 95 % interval of the difference.
+ASAH_PAIRED = {
+    ("wfns", "s100b"): (2.20898359144091, 0.0271757822291882, 0.0104061769564846, 0.174214419249478),
+    ("wfns", "ndka"): (2.79777591868904, 0.00514557970691098, 0.0634011709339876, 0.3600405634833566),
+    ("ndka", "s100b"): (-1.39077002573558, 0.164295175223054, -0.2876917446341914, 0.0488706064228094),
+}
+# Student's t and its two-sided p, the two curves taken as independent. The degrees of freedom were
+# recomputed from the formula of the pROC sources.
+ASAH_UNPAIRED = {
+    ("wfns", "s100b"): (1.43490640926908, 206.661063788, 0.152825378808796),
+    ("wfns", "ndka"): (3.10125096778969, 197.125250631, 0.00220950791756457),
+    ("ndka", "s100b"): (-1.55995743389685, 222.235395951, 0.120192832430845),
+}
+ASAH_ONE_SIDED_P = {  # wfns - s100b
+    ("paired", "greater"): 0.0135878911145941,
+    ("paired", "less"): 0.986412108885406,
+    ("unpaired", "greater"): 0.076412689404398,
+    ("unpaired", "less"): 0.923587310595602,
+}
+# Standard deviation over 1,000,000 stratified bootstrap replicates, recomputed with numpy; Monte Carlo
+# standard error sd / sqrt(2e6).
+ASAH_BOOTSTRAP_SD = {"wfns": 0.038083, "s100b": 0.051333, "ndka": 0.056130}
+ASAH_BOOTSTRAP_SD_PAIRED = {
+    ("wfns", "s100b"): 0.041661,
+    ("wfns", "ndka"): 0.075156,
+    ("ndka", "s100b"): 0.085255,
+}
+
+# pROC, test-numeric-accuracy.R: three scores that differ in the last bit and must stay apart.
+NEAR_TIE_CASE = np.array([1, 0, 0, 1, 1, 0, 1, 1, 0, 0, 0, 1, 0, 1, 1, 1, 1, 1])
+NEAR_TIE_SCORE = np.array(
+    [
+        0.960602681556147,
+        0.0794407386056549,
+        0.144842404246611,
+        0.931816485855784,
+        0.931816485855784,
+        0.97764041048215,
+        0.653549466997938699464,
+        0.796401132206396,
+        0.427720540184519,
+        0.811278021288732,
+        0.0188323116581187,
+        0.653549466997938588442,
+        0.653549466997938477419,
+        0.959111701445925,
+        0.931816485855784,
+        0.663663279418747,
+        0.800100838413179,
+        0.780456095511079,
+    ]
+)
+NEAR_TIE_AUC = 60 / 77
+
+# Hanley & McNeil 1982, Radiology 143:29-36, table I: ratings 1 to 5; AUC, DeLong standard error and
+# interval as printed by Stata, [R] roctab.
+HM1982_NEG, HM1982_POS = (33, 6, 6, 11, 2), (3, 2, 2, 11, 33)
+HM1982 = {"auc": 0.8931710615280596, "se": 0.03072440837938112}
+HM1982_CI = (0.832952327658172, 0.953389795397947)
+HM1982_BOOTSTRAP_SD = 0.03057  # 1,000,000 stratified replicates, recomputed with numpy
+
+# Hanley & McNeil 1983, Radiology 148:839-843, modality 1: ratings 1 to 6. AUC as printed by Wu, Martin &
+# Kacker 2016, section 8, with their standard error (eq. 15) and that of 2,000 bootstrap replicates.
+HM1983_NEG, HM1983_POS = (12, 28, 8, 6, 4, 0), (1, 3, 6, 13, 22, 9)
+HM1983 = {"auc": 0.882822, "wmk16": 0.032606, "bootstrap": 0.031943}
+
+# DeLong, DeLong & Clarke-Pearson 1988, the 43 complete patients of SAS/STAT PROC LOGISTIC, "Comparing
+# Receiver Operating Characteristic Curves", which prints four digits; the others were recomputed, the
+# intervals with a normal quantile of 1.959964 (good to 2e-9).
+DELONG1988 = "delong_1988_ovarian/delong1988.csv.gz"
+DELONG1988_MODELS = ("albumin", "kg_score", "total_protein")
+DELONG1988_AUC = (0.7365591397849462, 0.7258064516129032, 0.6478494623655915)
+DELONG1988_SE = (0.0926943460524, 0.1028216089800, 0.1000473755837)
+DELONG1988_CI = (
+    (0.554881558519, 0.918236721051),
+    (0.524279799590, 0.927333103636),
+    (0.451760207927, 0.843938716804),
+)
+DELONG1988_COV = (
+    (0.00859224, 0.00503706, 0.00774453),
+    (0.00503706, 0.01057228, 0.00481930),
+    (0.00774453, 0.00481930, 0.01000948),
+)
+# Contrast: estimate, standard error, 95 % interval, chi-square, p.
+DELONG1988_CONTRASTS = {
+    (1, -1, 0): (
+        0.010752688172043,
+        0.095343617730094,
+        (-0.176117370209, 0.197622746553),
+        0.012718937968680,
+        0.910206347201,
+    ),
+    (0, -1, 1): (
+        -0.077956989247312,
+        0.104609588718133,
+        (-0.282988017190, 0.127074038695),
+        0.555350448284452,
+        0.456139707507,
+    ),
+}
+DELONG1988_OVERALL = (2.5339779262141344, 2, 0.2816784904888886)  # chi-square, df, p
+
+# Wieand et al. 1989, Biometrika 76:585-592, pancreatic cancer: AUC as in Pepe 2003 (0.86, 0.71), the
+# other values recomputed.
+WIEAND = "wieand_pancreatic/wiedat2b.csv.gz"
+WIEAND_AUC = {"ca19_9": 0.86143791, "ca125": 0.70555556}
+WIEAND_SE = {"ca19_9": 0.03058884, "ca125": 0.04682859}
+WIEAND_CI = {"ca19_9": (0.801484891, 0.921390926), "ca125": (0.613773205, 0.797337906)}
+WIEAND_BOOTSTRAP_SD = {"ca19_9": 0.030525, "ca125": 0.046633}
+WIEAND_COV = -7.541314258e-05
+WIEAND_PAIRED = {
+    "difference": 0.155882352941,
+    "se": 0.057266220937,
+    "statistic": 2.722064602655,
+    "pvalue": 0.006487545874,
+}
+WIEAND_PAIRED_CI = (0.043642622373, 0.268122083509)
+WIEAND_PAIRED_BOOTSTRAP_SD = 0.057028
+
+# Scored streams; AUC and DeLong standard error computed independently of this project, cut (not rounded)
+# after nine decimals.
+EMPLOYMENT = "nannyml_employment_ma/employment_ma.csv.gz"
+EMPLOYMENT_BY_YEAR = {
+    2015: (0.903360969, 0.001136007),
+    2016: (0.902026439, 0.001146079),
+    2017: (0.905075626, 0.001122046),
+    2018: (0.905704493, 0.001113773),
+}
+GAMES = "fivethirtyeight/games.csv.gz"
+GAMES_BY_LEAGUE = {  # AUC, standard error, games that were not drawn
+    "MLB": (0.608344589, 0.004475606, 15747),
+    "NBA": (0.711302709, 0.005458989, 8886),
+    "NFL": (0.691781758, 0.012074737, 1882),
+    "NHL": (0.665549843, 0.014462367, 1401),
+    "WNBA": (0.708459335, 0.024181360, 450),
+}

@@ -1,0 +1,350 @@
+import json
+import math
+
+import golden
+import numpy as np
+import oracle
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import grouped_counts, increasing_maps, labels, samples
+
+from rocmonitor.errors import DegenerateDataError, InputError
+from rocmonitor.stats.auc import auc, auc_covariance
+from rocmonitor.stats.sample import Sample
+
+METHODS = ("delong", "exact-bootstrap")
+
+
+def close(value, expected, digits):
+    """Agrees with a printed number of that many decimals."""
+    return value == pytest.approx(expected, abs=0.5001 * 10.0**-digits, rel=0)
+
+
+# Definitions
+
+
+@given(samples(min_per_class=2))
+def test_delong_equals_the_pair_loops(data):
+    y, s = data
+    result = auc(y, s)
+    assert result.auc == pytest.approx(oracle.auc(y, s), abs=1e-12)
+    assert result.se**2 == pytest.approx(oracle.delong_covariance(y, [s])[0, 0], abs=1e-12)
+
+
+@given(samples(max_per_class=4), st.integers(1, 5), st.integers(1, 4))
+def test_exact_bootstrap_equals_the_enumeration_of_all_resamples(data, m_pos, m_neg):
+    y, s = data
+    kernel = oracle.psi(y, s)
+    result = auc(y, s, method="exact-bootstrap")
+    assert result.auc == pytest.approx(oracle.resampled_means(kernel).mean(), abs=1e-12)
+    assert result.se**2 == pytest.approx(oracle.resampled_means(kernel).var(), abs=1e-12)
+    other = auc(y, s, method="exact-bootstrap", m_pos=m_pos, m_neg=m_neg)
+    assert other.se**2 == pytest.approx(oracle.resampled_means(kernel, m_pos, m_neg).var(), abs=1e-12)
+
+
+@pytest.mark.parametrize("ties", [[0, 1, 2, 3, 4], [0, 0, 1, 1, 2], [5, 5, 5, 5, 5]])
+def test_exact_bootstrap_with_five_of_each_class(ties):
+    y = np.array([1] * 5 + [0] * 5)
+    s = np.array([2.0, 1, 4, 1, 3, *ties])
+    resampled = oracle.resampled_means(oracle.psi(y, s))
+    assert auc(y, s, method="exact-bootstrap").se ** 2 == pytest.approx(resampled.var(), abs=1e-12)
+
+
+# Outside numbers
+
+
+@pytest.mark.parametrize("marker", golden.ASAH_AUC)
+def test_asah(marker):
+    data = golden.read(golden.ASAH)
+    result = auc(data.y, data[marker])
+    assert result.auc == pytest.approx(golden.ASAH_AUC[marker], rel=1e-13)
+    assert result.se**2 == pytest.approx(golden.ASAH_VARIANCE[marker], rel=1e-12)
+    bootstrap = auc(data.y, data[marker], method="exact-bootstrap").se
+    assert abs(bootstrap / golden.ASAH_BOOTSTRAP_SD[marker] - 1) < 4 / math.sqrt(2e6)
+
+
+def test_asah_intervals():
+    data = golden.read(golden.ASAH)
+    assert auc(data.y, data.ndka).ci() == pytest.approx(golden.ASAH_CI_NDKA, rel=1e-12)
+    women = data[data.gender == "Female"]
+    result = auc(women.y, women.ndka)
+    low, area, high = golden.ASAH_CI_NDKA_WOMEN
+    assert close(result.auc, area, 10)
+    assert close(result.ci().low, low, 10)
+    assert close(result.ci().high, high, 10)
+
+
+def test_near_ties_stay_apart():
+    assert auc(golden.NEAR_TIE_CASE, golden.NEAR_TIE_SCORE).auc == pytest.approx(
+        golden.NEAR_TIE_AUC, rel=1e-15
+    )
+
+
+def test_hanley_mcneil_1982():
+    sample = Sample.from_counts([1, 2, 3, 4, 5], golden.HM1982_POS, golden.HM1982_NEG)
+    result = auc(sample)
+    assert result.auc == pytest.approx(golden.HM1982["auc"], rel=1e-14)
+    assert result.se == pytest.approx(golden.HM1982["se"], rel=1e-12)
+    assert result.ci() == pytest.approx(golden.HM1982_CI, rel=1e-12)
+    assert close(auc(sample, method="exact-bootstrap").se, golden.HM1982_BOOTSTRAP_SD, 4)
+
+
+def test_hanley_mcneil_1983():
+    sample = Sample.from_counts(range(1, 7), golden.HM1983_POS, golden.HM1983_NEG)
+    result = auc(sample, method="exact-bootstrap")
+    assert close(result.auc, golden.HM1983["auc"], 6)
+    # The published bootstrap has 2,000 replicates.
+    assert abs(result.se / golden.HM1983["bootstrap"] - 1) < 3 / math.sqrt(2 * 2000)
+
+
+@pytest.mark.parametrize("marker", golden.WIEAND_AUC)
+def test_wieand(marker):
+    data = golden.read(golden.WIEAND)
+    result = auc(data.y, data[marker])
+    assert close(result.auc, golden.WIEAND_AUC[marker], 8)
+    assert close(result.se, golden.WIEAND_SE[marker], 8)
+    assert result.ci() == pytest.approx(golden.WIEAND_CI[marker], abs=1e-9)
+    bootstrap = auc(data.y, data[marker], method="exact-bootstrap").se
+    assert abs(bootstrap / golden.WIEAND_BOOTSTRAP_SD[marker] - 1) < 4 / math.sqrt(2e6)
+
+
+def test_employment_stream():
+    data = golden.read(golden.EMPLOYMENT)
+    for year, (area, se) in golden.EMPLOYMENT_BY_YEAR.items():
+        rows = data[data.year == year]
+        result = auc(rows.employed, rows.predicted_probability)
+        assert result.auc == pytest.approx(area, abs=1e-9)
+        assert result.se == pytest.approx(se, abs=1e-9)
+
+
+def test_games_stream():
+    data = golden.read(golden.GAMES).dropna(subset=["y"])
+    for league, (area, se, games) in golden.GAMES_BY_LEAGUE.items():
+        rows = data[data.league == league]
+        result = auc(rows.y, rows.prob1)
+        assert result.n_pos + result.n_neg == games
+        assert result.auc == pytest.approx(area, abs=1e-9)
+        assert result.se == pytest.approx(se, abs=1e-9)
+
+
+# Several models at once
+
+
+def test_asah_covariances():
+    data = golden.read(golden.ASAH)
+    models = ["wfns", "s100b", "ndka"]
+    result = auc_covariance(data.y, data[models])
+    for (first, second), covariance in golden.ASAH_COVARIANCE.items():
+        entry = result.cov[models.index(first), models.index(second)]
+        assert entry == pytest.approx(covariance, rel=1e-12)
+    assert np.diag(result.cov) == pytest.approx([golden.ASAH_VARIANCE[m] for m in models], rel=1e-12)
+    assert result.auc == pytest.approx([golden.ASAH_AUC[m] for m in models], rel=1e-13)
+
+
+def test_delong_1988():
+    data = golden.read(golden.DELONG1988)
+    result = auc_covariance(data.y, data[list(golden.DELONG1988_MODELS)])
+    assert result.auc == pytest.approx(golden.DELONG1988_AUC, rel=1e-14)
+    assert result.se == pytest.approx(golden.DELONG1988_SE, rel=1e-11)
+    assert result.cov == pytest.approx(np.array(golden.DELONG1988_COV), abs=0.51e-8)
+    for model, interval in zip(golden.DELONG1988_MODELS, golden.DELONG1988_CI, strict=True):
+        assert auc(data.y, data[model]).ci() == pytest.approx(interval, abs=2e-9)
+    for line, (estimate, se, interval, chi2, pvalue) in golden.DELONG1988_CONTRASTS.items():
+        contrast = result.contrast(line)
+        assert contrast.estimate == pytest.approx([estimate], rel=1e-11)
+        assert contrast.se == pytest.approx([se], rel=1e-12)
+        assert np.ravel(contrast.ci()) == pytest.approx(interval, abs=2e-9)
+        assert contrast.statistic == pytest.approx(chi2, rel=1e-11)
+        assert contrast.pvalue == pytest.approx(pvalue, rel=1e-11)
+
+
+@pytest.mark.parametrize(
+    "lines", [[[1, -1, 0], [0, -1, 1]], [[1, -1, 0], [0, -1, 1], [1, 0, -1], [3, -2, -1]]]
+)
+def test_delong_1988_overall(lines):
+    """Redundant lines change neither the statistic nor its degrees of freedom."""
+    data = golden.read(golden.DELONG1988)
+    contrast = auc_covariance(data.y, data[list(golden.DELONG1988_MODELS)]).contrast(lines)
+    chi2, df, pvalue = golden.DELONG1988_OVERALL
+    assert contrast.statistic == pytest.approx(chi2, rel=1e-10)
+    assert contrast.df == df
+    assert contrast.pvalue == pytest.approx(pvalue, rel=1e-10)
+
+
+@given(labels(min_per_class=2), st.data())
+def test_covariance_equals_the_pair_loops(y, data):
+    column = st.lists(st.integers(0, 4).map(float), min_size=len(y), max_size=len(y))
+    scores = [np.array(data.draw(column)) for _ in range(3)]
+    result = auc_covariance(y, np.column_stack(scores))
+    assert result.cov == pytest.approx(oracle.delong_covariance(y, scores), abs=1e-12)
+    assert result.auc == pytest.approx([oracle.auc(y, s) for s in scores], abs=1e-12)
+
+
+def test_contrast_of_a_model_with_itself():
+    y, s = [0, 1, 0, 1, 1], [0.1, 0.4, 0.5, 0.6, 0.2]
+    models = auc_covariance(y, np.column_stack([s, np.exp(s), [5, 1, 2, 7, 4]]))
+    contrast = models.contrast([1, -1, 0])
+    assert contrast.estimate == pytest.approx([0.0], abs=1e-15)
+    assert (contrast.statistic, contrast.df, contrast.pvalue) == (0.0, 0, 1.0)
+    assert contrast.se.tolist() == [0.0]
+    assert models.contrast([[1, -1, 0], [0, 1, -1]]).df == 1
+
+
+def test_contrast_without_variance():
+    y = [0, 0, 1, 1]
+    models = auc_covariance(y, np.column_stack([[1, 2, 3, 4], [4, 3, 2, 1]]))
+    with pytest.raises(DegenerateDataError, match="variance 0"):
+        models.contrast([1, -1])
+    for wrong in ([1, -1, 0], [np.nan, 1], [[[1, -1]]]):
+        with pytest.raises(InputError, match="L must be finite and have 2 columns"):
+            models.contrast(wrong)
+
+
+@pytest.mark.parametrize("shape", [(4,), (3, 2), (4, 2, 2)])
+def test_covariance_refuses_other_shapes(shape):
+    with pytest.raises(InputError, match=r"shape \(n, k\) with n = 4"):
+        auc_covariance([0, 0, 1, 1], np.zeros(shape))
+
+
+def test_covariance_names_the_bad_column():
+    with pytest.raises(InputError, match=r"scores\[:, 1\] must be finite: 1 of 4"):
+        auc_covariance([0, 0, 1, 1], [[1, 1], [2, np.nan], [3, 3], [4, 4]])
+    with pytest.raises(DegenerateDataError, match="1 positives and 3 negatives"):
+        auc_covariance([0, 0, 0, 1], np.ones((4, 2)))
+
+
+# Laws
+
+
+@pytest.mark.parametrize("method", METHODS)
+@given(data=samples(min_per_class=2), increasing=increasing_maps, order=st.randoms(use_true_random=False))
+def test_laws(method, data, increasing, order):
+    y, s = data
+    result = auc(y, s, method=method)
+    assert auc(y, increasing(s), method=method) == result
+    rows = list(range(len(y)))
+    order.shuffle(rows)
+    assert auc(y[rows], s[rows], method=method) == result
+    opposite, swapped = auc(y, -s, method=method), auc(1 - y, s, method=method)
+    assert opposite.auc == pytest.approx(1 - result.auc, abs=1e-14)
+    assert swapped.auc == pytest.approx(1 - result.auc, abs=1e-14)
+    assert opposite.se == pytest.approx(result.se, abs=1e-14)
+    assert swapped.se == pytest.approx(result.se, abs=1e-14)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@given(cells=grouped_counts(min_per_class=2))
+def test_grouped_counts_equal_rows(method, cells):
+    assert auc(Sample.from_counts(*cells), method=method) == auc(*oracle.expand(*cells), method=method)
+
+
+@given(samples(min_per_class=2), st.floats(0.01, 0.999), st.sampled_from(["none", "logit"]))
+def test_intervals_are_honest(data, level, transform):
+    result = auc(*data)
+    low, high = result.ci(level, transform)
+    assert 0 <= low <= result.auc <= high <= 1
+    assert low < high
+    narrower = result.ci(level / 2, transform)
+    assert low <= narrower.low <= narrower.high <= high
+    assert bool(result.caveats) == (result.se == 0)
+
+
+# The ends
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    ("scores", "area", "ends"),
+    [
+        ([1, 1, 2, 2, 2], 1.0, lambda q: (q, 1)),
+        ([2, 2, 1, 1, 0], 0.0, lambda q: (0, 1 - q)),
+        ([7, 7, 7, 7, 7], 0.5, lambda q: (q / 2, 1 - q / 2)),
+    ],
+)
+@pytest.mark.parametrize("transform", ["none", "logit"])
+def test_no_variance_gives_the_exact_bound(method, scores, area, ends, transform):
+    result = auc([0, 0, 1, 1, 1], scores, method=method)
+    assert (result.auc, result.se) == (area, 0.0)
+    # Two disjoint pairs, both alike: q**2 = 0.05.
+    assert result.ci(0.9, transform) == pytest.approx(ends(math.sqrt(0.05)), abs=1e-12)
+    assert any("2 disjoint pairs" in caveat for caveat in result.caveats)
+
+
+def test_the_bound_covers_in_the_worst_case():
+    """Perfect separation seen with probability A**m has a bound above A just when that is < 2.5 %."""
+    y, m = [1] * 20 + [0] * 30, 20
+    low = auc(y, y).ci().low
+    assert (low**m) == pytest.approx(0.025, rel=1e-12)
+
+
+def test_a_few_wrong_pairs_among_many():
+    # 1e9 of each class and one pair in the wrong order: the AUC rounds to 1, its error is not 0.
+    result = auc(Sample.from_counts([0, 1, 2, 3], [0, 1, 0, 10**9 - 1], [10**9 - 1, 0, 1, 0]))
+    for transform in ("none", "logit"):
+        low, high = result.ci(transform=transform)
+        assert 0.9999 < low <= high == 1
+
+
+def test_single_row_of_a_class():
+    with pytest.raises(DegenerateDataError, match="at least 2 of each class; there are 1 positives and 2"):
+        auc([1, 0, 0], [2, 1, 3])
+    result = auc([1, 0, 0], [2, 1, 3], method="exact-bootstrap")
+    assert result.se == pytest.approx(math.sqrt(0.25 / 2))
+    assert "single row" in result.caveats[0]
+
+
+@pytest.mark.parametrize("y", [[1, 1, 1], [0, 0, 0], []])
+@pytest.mark.parametrize("method", METHODS)
+def test_one_class(method, y):
+    with pytest.raises(DegenerateDataError, match=f"{sum(y)} positives and {len(y) - sum(y)} negatives"):
+        auc(y, np.arange(len(y)), method=method)
+
+
+# Input and output
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int8, np.uint16, bool, object])
+def test_kinds_of_numbers(dtype):
+    y, s = np.array([0, 1, 1, 0, 1]), np.array([0, 1, 0, 0, 1])
+    expected = auc(y, s.astype(float))
+    for kind in (int, bool, float, np.uint8, object):
+        assert auc(y.astype(kind), s.astype(dtype)) == expected
+
+
+def test_float32_scores_keep_their_ties_with_each_other():
+    s = np.array([0.1, 0.3, 0.3, 0.9], dtype=np.float32)
+    assert auc([0, 0, 1, 1], s).auc == 0.875
+
+
+def test_huge_scores_and_signed_zeros():
+    assert auc([0, 0, 1, 1], [-1e300, 0.0, -0.0, 1e300]).auc == 0.875
+    assert auc([0, 0, 1, 1], [-1e300, 5e-324, 1e300, 1e300]).auc == 1.0
+
+
+def test_wrong_arguments():
+    y, s = [0, 0, 1, 1], [1, 3, 2, 4]
+    with pytest.raises(InputError, match="method must be one of delong, exact-bootstrap; it is 'DeLong'"):
+        auc(y, s, method="DeLong")
+    with pytest.raises(InputError, match="m_pos and m_neg are for method='exact-bootstrap'"):
+        auc(y, s, m_pos=3)
+    with pytest.raises(InputError, match="m_neg must be a whole number"):
+        auc(y, s, method="exact-bootstrap", m_neg=0)
+    with pytest.raises(InputError, match="confidence_level"):
+        auc(y, s).ci(95)
+    with pytest.raises(InputError, match="transform must be 'none' or 'logit', not 'log'"):
+        auc(y, s).ci(transform="log")
+
+
+def test_other_resample_sizes_are_said():
+    result = auc([0, 0, 1, 1], [1, 3, 2, 4], method="exact-bootstrap", m_pos=20)
+    assert result.caveats == ("the standard error is that of 20 positives and 2 negatives",)
+
+
+def test_as_plain_data():
+    result = auc([0, 0, 1, 1], [1, 2, 3, 4])
+    plain = json.loads(json.dumps(result.to_dict()))
+    assert set(plain) == {"auc", "se", "n_pos", "n_neg", "method", "caveats"}
+    assert plain["auc"] == 1.0
+    assert plain["caveats"] == list(result.caveats)
+    assert str(result) == "AUC 1.0000 (standard error 0.0000, delong; 2 positives, 2 negatives)"
