@@ -1,0 +1,106 @@
+"""Reading rocmonitor.yaml: every problem at once, each with its dotted path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from rocmonitor.config.models import Config
+from rocmonitor.errors import ConfigError
+
+
+def load(path: Path) -> Config:
+    """Read and check a configuration.
+
+    Raises
+    ------
+    ConfigError
+        The file cannot be read, or anything in it is wrong: all problems at once, each with its dotted path.
+    """
+    try:
+        raw = yaml.load(path.read_text(encoding="utf-8"), Loader=_UniqueKeys)
+    except OSError as error:
+        raise ConfigError(
+            f"{path}: cannot be read ({error.strerror}); "
+            "name another with --config, or write one with `rocmonitor init`"
+        ) from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: is not valid YAML: {error}") from None
+    if not isinstance(raw, dict):
+        raise ConfigError(
+            f"{path}: must be a mapping with sources and monitors; `rocmonitor init` writes an example"
+        )
+    monitors = raw.get("monitors")
+    if isinstance(monitors, dict):
+        raw["monitors"] = {
+            name: {**monitor, "name": name} if isinstance(monitor, dict) else monitor
+            for name, monitor in monitors.items()
+        }
+    problems = list(_dangling(raw))
+    try:
+        config = Config.model_validate({**raw, "folder": path.resolve().parent})
+    except ValidationError as error:
+        problems += [_told(problem) for problem in error.errors(include_url=False)]
+    if problems:
+        raise ConfigError("\n".join(f"{path}: {problem}" for problem in problems))
+    return config
+
+
+class _UniqueKeys(yaml.SafeLoader):
+    """YAML lets the last of two equal keys win: a monitor would vanish silently."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[Any] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if key in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"{key!r} comes twice", key_node.start_mark
+                )
+            seen.add(key)
+        return super().construct_mapping(node, deep)
+
+
+def _dangling(raw: Mapping[str, Any]) -> Iterator[str]:
+    """Names of sources and channels that are used but not defined."""
+    monitors = raw.get("monitors")
+    for name, monitor in monitors.items() if isinstance(monitors, dict) else ():
+        if not isinstance(monitor, dict):
+            continue
+        notify = monitor.get("notify")
+        used = [("source", monitor.get("source"), "sources")]
+        used += [("notify", channel, "channels") for channel in notify] if isinstance(notify, list) else []
+        for key, value, section in used:
+            known = raw.get(section) or {}
+            if isinstance(value, str) and isinstance(known, dict) and value not in known:
+                defined = ", ".join(sorted(map(str, known))) or "none"
+                yield f"monitors.{name}.{key}: {value!r} is not defined under {section} (defined: {defined})"
+
+
+def _told(problem: Any) -> str:
+    """One pydantic problem as `dotted.path: rule; value`."""
+    where = [str(part) for part in problem["loc"]]
+    # A tagged union puts the tag into the path, where the file has no such key.
+    if "rules" in where and len(where) > (at := where.index("rules")) + 2:
+        del where[at + 2]
+    path, kind = ".".join(where), problem["type"]
+    if kind == "extra_forbidden" or kind == "unexpected_keyword_argument":
+        return f"{path}: unknown key; remove it or check its spelling"
+    if kind in ("missing", "missing_argument", "missing_keyword_only_argument"):
+        return f"{path}: required, and not there"
+    if kind == "union_tag_invalid":
+        return (
+            f"{path}.kind: must be one of {problem['ctx']['expected_tags']}; it is {problem['ctx']['tag']!r}"
+        )
+    if kind == "union_tag_not_found":
+        return f"{path}.kind: required: forecast, floor, drop or challenger"
+    message = problem["msg"].removeprefix("Value error, ")
+    value = problem["input"]
+    shown = (
+        f"; it is {value!r}" if isinstance(value, str | int | float | bool) and "it is" not in message else ""
+    )
+    return f"{path}: {message}{'' if 'url' in path else shown}"

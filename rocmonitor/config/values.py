@@ -1,0 +1,84 @@
+"""Values of the configuration that need reading: durations, wall times, zones, crontab lines, URLs."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Annotated
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+_WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat", "sun")
+
+
+def _duration(value: object) -> timedelta:
+    if isinstance(value, timedelta):
+        return value
+    found = re.fullmatch(r"(\d+)([smhd])", value.strip()) if isinstance(value, str) else None
+    if not found:
+        raise ValueError(f"must be a whole number with s, m, h or d, such as 12h or 7d; it is {value!r}")
+    return timedelta(**{_UNITS[found[2]]: int(found[1])})
+
+
+def _wall_time(value: object) -> datetime:
+    """A date or time as written, with no zone: the monitor's timezone gives it one."""
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            raise ValueError(
+                f"must be a date or time such as 2026-01-31 or 2026-01-31T06:00; it is {value!r}"
+            ) from None
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day)  # noqa: DTZ001
+    if not isinstance(value, datetime):
+        raise ValueError(f"must be a date or time such as 2026-01-31; it is {value!r}")
+    if value.tzinfo is not None:
+        raise ValueError(f"is read in the monitor's timezone: leave the offset out of {value.isoformat()}")
+    return value
+
+
+def _zone(value: object) -> ZoneInfo:
+    if isinstance(value, ZoneInfo):
+        return value
+    try:
+        return ZoneInfo(str(value))
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValueError(
+            f"is no time zone of the IANA database: {value!r}; write one such as Europe/Berlin or UTC"
+        ) from None
+
+
+def _cron(value: str) -> str:
+    """A crontab line with weekday numbers replaced by names: schedulers disagree on which day is 1."""
+    from apscheduler.triggers.cron import CronTrigger
+
+    parts = value.split()
+    if len(parts) == 5:
+        parts[4] = re.sub(r"(?<![/\d])[0-7](?!\d)", lambda day: _WEEKDAYS[int(day[0])], parts[4])
+    try:
+        CronTrigger.from_crontab(" ".join(parts), timezone=UTC)
+    except ValueError as error:
+        raise ValueError(
+            f"is no crontab line of five fields such as '0 6 * * *': {value!r} ({error})"
+        ) from None
+    return " ".join(parts)
+
+
+Duration = Annotated[timedelta, BeforeValidator(_duration)]
+WallTime = Annotated[datetime, BeforeValidator(_wall_time)]
+Zone = Annotated[ZoneInfo, BeforeValidator(_zone)]
+Cron = Annotated[str, AfterValidator(_cron)]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$", max_length=100)]
+Column = Annotated[str, Field(min_length=1)]
+Level = Annotated[float, Field(gt=0.5, lt=1)]
+Rate = Annotated[float, Field(gt=0, lt=1)]
+
+
+def beside(url: str, folder: Path) -> str:
+    """A relative SQLite path is meant beside the configuration, wherever the command is run from."""
+    found = re.fullmatch(r"sqlite:///(?!/|:memory:|file:)([^?]+)(\?.*)?", url)
+    return f"sqlite:///{(folder / found[1]).as_posix()}{found[2] or ''}" if found else url

@@ -1,0 +1,190 @@
+"""What a window shows and what the rules say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rocmonitor.policy.evaluation import Counts, Status, Verdict
+from rocmonitor.policy.measure import Measured, data_metrics, measure
+from rocmonitor.policy.reference import Reference
+from rocmonitor.policy.rules import Challenger, Drop, Floor, Forecast, Rule
+from rocmonitor.stats import ForecastInterval, PairedSample, Sample, compare_auc
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """All that is found on one window; the fields are those of `Evaluation`."""
+
+    outcome: Status
+    verdicts: tuple[Verdict, ...]
+    metrics: dict[str, float]
+    tables: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    caveats: tuple[str, ...] = ()
+
+
+def judge(
+    champion: Sample,
+    pair: PairedSample | None,
+    counts: Counts,
+    *,
+    reference: Reference,
+    rules: Mapping[str, Rule],
+    min_per_class: int,
+    fprs: Sequence[float] = (),
+    thresholds: Sequence[float] = (),
+) -> Finding:
+    """Measure a window and apply the rules.
+
+    Parameters
+    ----------
+    champion : Sample
+    pair : PairedSample or None
+        Champion and challenger on the rows that both scored.
+    counts : Counts
+    reference : Reference
+    rules : dict of str to Rule
+        By name, as from `rocmonitor.policy.rules.named`.
+    min_per_class : int
+        With fewer usable rows of either class the window is ``insufficient``: nothing is measured.
+    fprs, thresholds : sequence of float
+        Operating points to report.
+    """
+    metrics = data_metrics(counts)
+    if (small := too_few(counts, min_per_class)) is not None:
+        return Finding(outcome=Status.INSUFFICIENT, verdicts=(small,), metrics=metrics)
+    measured = measure(champion, pair, fprs=fprs, thresholds=thresholds)
+    verdicts = tuple(_verdict(name, rule, measured, reference) for name, rule in rules.items())
+    return Finding(
+        outcome=outcome_of(verdicts),
+        verdicts=verdicts,
+        metrics=metrics | measured.metrics | rule_metrics(rules, verdicts, reference),
+        tables=measured.tables,
+        caveats=(*measured.caveats, *reference.caveats),
+    )
+
+
+def too_few(counts: Counts, min_per_class: int) -> Verdict | None:
+    """The verdict on a window that is too small to be measured, or None when it is large enough."""
+    if min(counts.n_pos, counts.n_neg) >= min_per_class:
+        return None
+    if not counts.rows:
+        text = "no rows: nothing was scored in this window, or the query does not find it"
+    elif not counts.used and counts.unlabelled:
+        text = f"no labels: {counts.unlabelled:,} scored rows, none with a label yet"
+    else:
+        text = (
+            f"{counts.n_pos:,} positives and {counts.n_neg:,} negatives are usable of {counts.rows:,} rows; "
+            f"min_per_class is {min_per_class:,}"
+        )
+    return Verdict(rule="data", outcome=Status.INSUFFICIENT, text=text)
+
+
+def outcome_of(verdicts: Iterable[Verdict]) -> Status:
+    """The gravest: degraded, then insufficient (a rule that could not be applied), improved, ok."""
+    seen = {verdict.outcome for verdict in verdicts}
+    for status in (Status.DEGRADED, Status.INSUFFICIENT, Status.IMPROVED):
+        if status in seen:
+            return status
+    return Status.OK
+
+
+def rule_metrics(
+    rules: Mapping[str, Rule], verdicts: Iterable[Verdict], reference: Reference
+) -> dict[str, float]:
+    """What the rules compared with, as metrics: margins, forecast bounds, the reference's AUROC."""
+    metrics = {f"{verdict.rule}/margin": verdict.margin for verdict in verdicts if verdict.margin is not None}
+    for name, interval in reference.forecasts.items():
+        if name in rules:
+            metrics |= {
+                f"{name}/low": interval.low,
+                f"{name}/high": interval.high,
+                f"{name}/distance": interval.distance,
+            }
+    if reference.auc is not None:
+        low, high = reference.auc.ci(transform="logit")
+        metrics |= {"reference/auc": reference.auc.auc, "reference/auc_low": low, "reference/auc_high": high}
+    return metrics
+
+
+def _verdict(name: str, rule: Rule, measured: Measured, reference: Reference) -> Verdict:
+    if isinstance(rule, Forecast):
+        return _forecast(name, measured, reference)
+    if isinstance(rule, Floor):
+        return _floor(name, rule, measured)
+    if isinstance(rule, Drop):
+        return _drop(name, rule, measured, reference)
+    return _challenger(name, rule, measured)
+
+
+def _forecast(name: str, measured: Measured, reference: Reference) -> Verdict:
+    interval = reference.forecasts.get(name)
+    if interval is None:
+        return _no_reference(name, reference)
+    auc = measured.champion.auc
+    margin = min(auc - interval.low, interval.high - auc)
+    place, outcome = "inside", Status.OK
+    if auc < interval.low:
+        place, outcome = "below", Status.DEGRADED
+    elif auc > interval.high:
+        place, outcome = "above", Status.IMPROVED
+    span = _span(interval.low, interval.high)
+    text = f"AUROC {auc:.4f} is {place} its forecast interval {span} {_level(interval)}"
+    return Verdict(rule=name, outcome=outcome, text=text, margin=margin)
+
+
+def _level(interval: ForecastInterval) -> str:
+    if interval.achieved_level is None:
+        return f"({interval.method})"
+    return f"({interval.method}, {100 * interval.achieved_level:.3g} %)"
+
+
+def _floor(name: str, rule: Floor, measured: Measured) -> Verdict:
+    low, high = measured.champion.ci(rule.confidence_level, transform="logit")
+    below = high < rule.value
+    text = (
+        f"AUROC {measured.champion.auc:.4f}, {100 * rule.confidence_level:g} % interval {_span(low, high)}, "
+        f"{'lies wholly below' if below else 'is not shown to be below'} the floor {rule.value:g}"
+    )
+    return Verdict(
+        rule=name, outcome=Status.DEGRADED if below else Status.OK, text=text, margin=high - rule.value
+    )
+
+
+def _drop(name: str, rule: Drop, measured: Measured, reference: Reference) -> Verdict:
+    if reference.auc is None:
+        return _no_reference(name, reference)
+    change = compare_auc(measured.champion, reference.auc)
+    low, high = change.ci(rule.confidence_level)
+    lower, higher = high < -rule.value, low > rule.value
+    found = "a drop" if lower else "a rise" if higher else "no change"
+    text = (
+        f"AUROC {measured.champion.auc:.4f} against {reference.auc.auc:.4f} in the reference: "
+        f"{change.difference:+.4f}, {100 * rule.confidence_level:g} % interval "
+        f"{_span(low, high, sign=True)}: {found} of more than {rule.value:g} is shown"
+    )
+    outcome = Status.DEGRADED if lower else Status.IMPROVED if higher else Status.OK
+    return Verdict(rule=name, outcome=outcome, text=text, margin=high + rule.value)
+
+
+def _challenger(name: str, rule: Challenger, measured: Measured) -> Verdict:
+    if measured.difference is None:
+        text = "the challenger scored too few of these rows to be compared"
+        return Verdict(rule=name, outcome=Status.OK, text=text)
+    low, high = measured.difference.ci(rule.confidence_level)
+    found = "challenger ahead" if low > 0 else "champion ahead" if high < 0 else "no difference shown"
+    text = (
+        f"{found}: challenger minus champion {measured.difference.difference:+.4f}, "
+        f"{100 * rule.confidence_level:g} % interval {_span(low, high, sign=True)}, this window alone"
+    )
+    return Verdict(rule=name, outcome=Status.OK, text=text)
+
+
+def _no_reference(name: str, reference: Reference) -> Verdict:
+    why = "; ".join(reference.caveats) or "the reference has no rows of this segment"
+    return Verdict(rule=name, outcome=Status.INSUFFICIENT, text=f"cannot be judged: {why}")
+
+
+def _span(low: float, high: float, *, sign: bool = False) -> str:
+    return f"{low:+.4f} to {high:+.4f}" if sign else f"{low:.4f} to {high:.4f}"

@@ -1,0 +1,68 @@
+"""Rules: what counts as an alarm, as configured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+
+from annotated_types import Ge, Interval
+
+Level = Annotated[float, Interval(gt=0.5, lt=1)]
+_STRICT = {"extra": "forbid"}  # for pydantic, which reads these from the configuration
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """The realised AUROC leaves the forecast interval of the reference ([M18], calibrated by default)."""
+
+    __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
+
+    kind: Literal["forecast"] = "forecast"
+    method: Literal["calibrated", "binned", "dual", "fixed"] = "calibrated"
+    confidence_level: Level = 0.95
+    distance: Annotated[float, Ge(0)] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Floor:
+    """The whole confidence interval of the AUROC lies below a value."""
+
+    __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
+
+    kind: Literal["floor"] = "floor"
+    value: Annotated[float, Interval(gt=0, lt=1)]
+    confidence_level: Level = 0.95
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drop:
+    """The AUROC is lower than the reference's by more than `value`, both uncertainties counted."""
+
+    __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
+
+    kind: Literal["drop"] = "drop"
+    value: Annotated[float, Interval(ge=0, lt=1)] = 0.0
+    confidence_level: Level = 0.95
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Challenger:
+    """The challenger's AUROC against the champion's on the same rows; told, but never an alarm by itself."""
+
+    __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
+
+    kind: Literal["challenger"] = "challenger"
+    confidence_level: Level = 0.95
+
+
+Rule = Forecast | Floor | Drop | Challenger
+
+
+def named(rules: Sequence[Rule]) -> dict[str, Rule]:
+    """The rules by name: the kind, numbered from the second of a kind on (``floor``, ``floor_2``)."""
+    names: dict[str, Rule] = {}
+    for rule in rules:
+        same = sum(other.kind == rule.kind for other in names.values())
+        names[f"{rule.kind}_{same + 1}" if same else rule.kind] = rule
+    return names

@@ -1,0 +1,94 @@
+"""The status of a monitor: k-of-n, recovery, and when a change is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from rocmonitor.policy.evaluation import Status
+
+_QUIET = frozenset({Status.OK, Status.IMPROVED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alarm:
+    """When a verdict becomes an alarm.
+
+    Parameters
+    ----------
+    after, of : int
+        Degraded (or improved) when at least `after` of the last `of` sufficient windows were.
+    recover_after : int
+        Ok again after this many sufficient windows in a row that were not.
+    cool_down : timedelta
+        How long after an alarm a recovery is not told; one that still holds then is told at the next window.
+    """
+
+    after: int = 1
+    of: int = 1
+    recover_after: int = 1
+    cool_down: timedelta = timedelta()
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """What the sufficient windows so far amount to: their status, and the last of their outcomes."""
+
+    status: Status = Status.OK
+    recent: tuple[Status, ...] = ()
+
+    def after(self, outcome: Status, alarm: Alarm) -> Health:
+        """The health after one more sufficient window."""
+        recent = (*self.recent, outcome)[-max(alarm.of, alarm.recover_after) :]
+        counted, calm = recent[-alarm.of :], recent[-alarm.recover_after :]
+        for reached in (Status.DEGRADED, Status.IMPROVED):
+            if counted.count(reached) >= alarm.after:
+                return Health(reached, recent)
+        recovered = len(calm) == alarm.recover_after and self.status not in calm
+        return Health(Status.OK if recovered else self.status, recent)
+
+
+def status_after(outcomes: Iterable[Status], alarm: Alarm) -> Status:
+    """The status after windows with these outcomes, oldest first.
+
+    An insufficient window makes the status ``insufficient`` at once, but neither counts for k-of-n nor
+    as a recovery: what was before it comes back with the next sufficient window.
+    """
+    health, last = Health(), Status.OK
+    for last in outcomes:
+        if last is not Status.INSUFFICIENT:
+            health = health.after(last, alarm)
+    return Status.INSUFFICIENT if last is Status.INSUFFICIENT else health.status
+
+
+def is_alarm(status: Status) -> bool:
+    """Whether this status asks somebody to act."""
+    return status not in _QUIET
+
+
+def to_tell(
+    status: Status, told: Status, alarmed_at: datetime | None, at: datetime, cool_down: timedelta
+) -> bool:
+    """Whether somebody is told of `status` now.
+
+    Parameters
+    ----------
+    status : Status
+        As it is after this window.
+    told : Status
+        What was told last (ok when nothing was).
+    alarmed_at : datetime or None
+        When an alarm was told last.
+    at : datetime
+        Now, on the same clock.
+    cool_down : timedelta
+
+    Notes
+    -----
+    Another alarm than the one told last is always news. A recovery waits for the end of the cool-down,
+    so a monitor that flaps within it tells of one alarm, not of ten.
+    """
+    if status is told:
+        return False
+    return is_alarm(status) or not cool_down or alarmed_at is None or at - alarmed_at >= cool_down

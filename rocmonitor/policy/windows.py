@@ -1,0 +1,140 @@
+"""Windows: half-open stretches of time, aligned in a named zone, and when each is old enough to be judged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
+from itertools import pairwise
+from typing import Literal
+from zoneinfo import ZoneInfo
+
+from rocmonitor.errors import InputError
+
+DAY = timedelta(days=1)
+A_MONDAY = datetime(1970, 1, 5)  # noqa: DTZ001 wall time: its zone is the monitor's
+
+Age = Literal["open", "waiting", "due", "closed"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Window:
+    """The rows with ``start <= time < end``; both aware, in UTC."""
+
+    start: datetime
+    end: datetime
+
+    def __post_init__(self) -> None:
+        if self.start.tzinfo is None or self.end.tzinfo is None:
+            raise InputError(f"a window needs instants with a time zone: {self.start} to {self.end}")
+        if not self.start < self.end:
+            raise InputError(f"a window must end after it starts: {self.start} to {self.end}")
+        object.__setattr__(self, "start", self.start.astimezone(UTC))
+        object.__setattr__(self, "end", self.end.astimezone(UTC))
+
+    def __str__(self) -> str:
+        return f"{self.start:%Y-%m-%dT%H:%MZ}/{self.end:%Y-%m-%dT%H:%MZ}"
+
+    def in_zone(self, zone: ZoneInfo) -> str:
+        """Start and end as a person in `zone` writes them; midnights as plain dates."""
+        ends = [instant.astimezone(zone) for instant in (self.start, self.end)]
+        form = "%Y-%m-%d" if all(end.time() == time() for end in ends) else "%Y-%m-%d %H:%M"
+        return f"{ends[0]:{form}} to {ends[1]:{form}}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calendar:
+    """How time is cut into windows.
+
+    Whole days are days of the calendar in `zone`: a window starts and ends at local midnight, so it
+    lasts an hour less or more across a clock change. Other lengths are elapsed time.
+
+    Parameters
+    ----------
+    every : timedelta
+        Length of a window.
+    zone : ZoneInfo
+        Where midnight is.
+    align : datetime, naive
+        Wall time in `zone` at which some window starts; default a Monday at midnight.
+    """
+
+    every: timedelta
+    zone: ZoneInfo
+    align: datetime = A_MONDAY
+
+    def __post_init__(self) -> None:
+        if self.every <= timedelta():
+            raise InputError(f"window.every must be longer than nothing; it is {self.every}")
+
+    def boundary(self, number: int) -> datetime:
+        """Where window `number` starts, counted from `align`; window 0 starts there."""
+        if self.every % DAY:
+            return self.align.replace(tzinfo=self.zone).astimezone(UTC) + number * self.every
+        return (self.align + number * self.every).replace(tzinfo=self.zone).astimezone(UTC)
+
+    def first_at_or_after(self, instant: datetime) -> int:
+        """The number of the first window that does not start before `instant`."""
+        wall = instant.astimezone(self.zone).replace(tzinfo=None)
+        number = (wall - self.align) // self.every - 1
+        while self.boundary(number) < instant:
+            number += 1
+        return number
+
+    def within(self, start: datetime, end: datetime) -> list[Window]:
+        """The whole windows inside [start, end), in order."""
+        windows = []
+        number = self.first_at_or_after(start)
+        while (stop := self.boundary(number + 1)) <= end:
+            windows.append(Window(self.boundary(number), stop))
+            number += 1
+        return windows
+
+
+def split(start: datetime, end: datetime, parts: int, zone: ZoneInfo) -> list[Window]:
+    """The time between two wall times in `zone` in `parts` windows, as equal as can be.
+
+    A period of whole days with at least one for each part is cut at local midnights, so that no part starts
+    in the middle of a day.
+    """
+    if parts < 1:
+        raise InputError(f"reference.windows must be at least 1; it is {parts}")
+    length = end - start
+    edges = [start + length * part / parts for part in range(parts + 1)]
+    if not length % DAY and length >= parts * DAY:
+        edges = [start + (length // DAY * part // parts) * DAY for part in range(parts + 1)]
+    return [Window(*pair) for pair in pairwise(edge.replace(tzinfo=zone) for edge in edges)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Labels:
+    """How labels come.
+
+    Parameters
+    ----------
+    delay : timedelta
+        After this time a window is judged with the labels there are.
+    min_labelled : float or None
+        Share of labelled rows at which a window is judged sooner.
+    revise_for : timedelta
+        How long after that late labels still make a new revision.
+    """
+
+    delay: timedelta = timedelta()
+    min_labelled: float | None = None
+    revise_for: timedelta = timedelta()
+
+    def due_at(self, window: Window) -> datetime:
+        """When the window is judged at the latest."""
+        return window.end + self.delay
+
+    def age(self, window: Window, now: datetime) -> Age:
+        """Whether rows still come, labels are awaited, it is due (or open to revision), or closed to it."""
+        if now < window.end:
+            return "open"
+        if now < self.due_at(window):
+            return "waiting"
+        return "due" if now <= self.due_at(window) + self.revise_for else "closed"
+
+    def enough(self, rows: int, labelled: int) -> bool:
+        """Whether a waiting window may be judged before its delay has passed."""
+        return self.min_labelled is not None and rows > 0 and labelled >= self.min_labelled * rows

@@ -1,0 +1,89 @@
+"""The status machine: k-of-n, recovery, insufficient windows, and what is told."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocmonitor.policy.evaluation import Status
+from rocmonitor.policy.status import Alarm, is_alarm, status_after, to_tell
+
+LETTERS = {"o": Status.OK, "d": Status.DEGRADED, "i": Status.IMPROVED, "?": Status.INSUFFICIENT}
+NOW = datetime(2026, 1, 31, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+def path(outcomes: str, alarm: Alarm) -> str:
+    """The status after each window, as letters."""
+    names = {status: letter for letter, status in LETTERS.items()}
+    sequence = [LETTERS[letter] for letter in outcomes]
+    return "".join(names[status_after(sequence[: n + 1], alarm)] for n in range(len(sequence)))
+
+
+@pytest.mark.parametrize(
+    ("alarm", "outcomes", "statuses"),
+    [
+        (Alarm(), "oddoio", "oddoio"),
+        (Alarm(after=2, of=3), "odododoooo", "ooododoooo"),
+        (Alarm(after=2, of=2), "oddood", "oodooo"),
+        (Alarm(recover_after=2), "dododoo", "ddddddo"),
+        (Alarm(), "d?o", "d?o"),
+        (Alarm(after=2, of=2), "d?d", "o?d"),
+        (Alarm(recover_after=2), "do?o", "dd?o"),
+        (Alarm(after=2, of=2), "iid", "oio"),
+        (Alarm(), "", ""),
+    ],
+)
+def test_path(alarm: Alarm, outcomes: str, statuses: str):
+    assert path(outcomes, alarm) == statuses
+
+
+@given(st.text("odi", max_size=12), st.integers(1, 3), st.integers(0, 2), st.integers(1, 3))
+def test_degraded_exactly_when_k_of_the_last_n_were_or_not_yet_recovered(
+    outcomes, after, more, recover_after
+):
+    alarm = Alarm(after=after, of=after + more, recover_after=recover_after)
+    now = path(outcomes, alarm)[-1:]
+    recent = outcomes[-alarm.of :]
+    if recent.count("d") >= after:
+        assert now == "d"
+    elif now == "d":  # then it has not had its calm windows yet
+        assert "d" in outcomes[-recover_after:] or recent.count("i") < after
+        assert len(outcomes[-recover_after:]) == recover_after or "d" in outcomes
+
+
+def test_insufficient_is_never_ok():
+    assert status_after([Status.INSUFFICIENT], Alarm(after=3, of=5)) is Status.INSUFFICIENT
+
+
+@pytest.mark.parametrize(
+    ("status", "told", "alarmed_days_ago", "expected"),
+    [
+        (Status.OK, Status.OK, None, False),
+        (Status.DEGRADED, Status.OK, None, True),
+        (Status.DEGRADED, Status.DEGRADED, 3, False),
+        (Status.OK, Status.DEGRADED, 3, False),  # a recovery within the cool-down waits
+        (Status.OK, Status.DEGRADED, 7, True),
+        (Status.INSUFFICIENT, Status.DEGRADED, 1, True),  # another alarm is news
+        (Status.ERROR, Status.INSUFFICIENT, 0, True),
+        (Status.IMPROVED, Status.OK, None, True),
+    ],
+)
+def test_what_is_told(status, told, alarmed_days_ago, expected):
+    alarmed_at = None if alarmed_days_ago is None else NOW - alarmed_days_ago * DAY
+    assert to_tell(status, told, alarmed_at, NOW, 7 * DAY) is expected
+
+
+def test_without_a_cool_down_everything_new_is_told_even_out_of_order():
+    assert to_tell(Status.OK, Status.ERROR, NOW, NOW - 30 * DAY, timedelta())
+
+
+def test_a_flapping_monitor_tells_one_alarm_within_a_cool_down():
+    told, alarmed_at, messages = Status.OK, None, []
+    for day, status in enumerate([Status.DEGRADED, Status.OK] * 3 + [Status.OK] * 5):
+        at = NOW + day * DAY
+        if to_tell(status, told, alarmed_at, at, 7 * DAY):
+            messages.append((day, status))
+            told, alarmed_at = status, at if is_alarm(status) else alarmed_at
+    assert messages == [(0, Status.DEGRADED), (7, Status.OK)]

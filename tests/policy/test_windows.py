@@ -1,0 +1,113 @@
+"""Windows: alignment, named zones and clock changes, and when a window is old enough."""
+
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocmonitor.errors import InputError
+from rocmonitor.policy.windows import Calendar, Labels, Window, split
+
+BERLIN = ZoneInfo("Europe/Berlin")
+DAY, HOUR = timedelta(days=1), timedelta(hours=1)
+
+
+def utc(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+def test_a_week_starts_on_monday_at_local_midnight():
+    weeks = Calendar(every=7 * DAY, zone=BERLIN).within(utc("2026-01-01"), utc("2026-01-20"))
+    assert weeks == [
+        Window(utc("2026-01-04T23:00"), utc("2026-01-11T23:00")),
+        Window(utc("2026-01-11T23:00"), utc("2026-01-18T23:00")),
+    ]
+    assert weeks[0].in_zone(BERLIN) == "2026-01-05 to 2026-01-12"
+
+
+@pytest.mark.parametrize(("day", "hours"), [("2026-03-29", 23), ("2026-10-25", 25), ("2026-06-01", 24)])
+def test_a_day_across_a_clock_change_has_23_or_25_hours(day: str, hours: int):
+    midnight = datetime.fromisoformat(day).replace(tzinfo=BERLIN)
+    [window] = Calendar(every=DAY, zone=BERLIN).within(midnight, midnight.astimezone(UTC) + hours * HOUR)
+    assert window.end - window.start == hours * HOUR
+
+
+def test_hours_are_elapsed_time():
+    windows = Calendar(every=6 * HOUR, zone=BERLIN).within(utc("2026-03-28"), utc("2026-03-30"))
+    assert {window.end - window.start for window in windows} == {6 * HOUR}
+
+
+def test_alignment_can_be_given():
+    windows = Calendar(every=7 * DAY, zone=ZoneInfo("UTC"), align=datetime(2026, 1, 1)).within(  # noqa: DTZ001
+        utc("2026-01-01"), utc("2026-01-15")
+    )
+    assert [window.start for window in windows] == [utc("2026-01-01"), utc("2026-01-08")]
+
+
+@given(
+    zone=st.sampled_from(
+        ["UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "America/Sao_Paulo"]
+    ),
+    every=st.sampled_from([HOUR, 5 * HOUR, DAY, 7 * DAY, 30 * DAY]),
+    start=st.datetimes(datetime(1990, 1, 1), datetime(2030, 1, 1), timezones=st.just(UTC)),  # noqa: DTZ001
+    length=st.timedeltas(timedelta(), 90 * DAY),
+)
+def test_windows_tile_the_time_without_gap_or_overlap(zone, every, start, length):
+    windows = Calendar(every=every, zone=ZoneInfo(zone)).within(start, start + length)
+    assert all(a.end == b.start for a, b in pairwise(windows))
+    assert all(start <= window.start and window.end <= start + length for window in windows)
+    longest = every + 2 * HOUR  # a clock change
+    assert len(windows) >= length // longest - 1
+
+
+def test_a_period_of_whole_days_is_split_at_midnights():
+    parts = split(datetime(2026, 1, 1), datetime(2026, 4, 1), 13, BERLIN)  # noqa: DTZ001 wall times
+    assert len(parts) == 13
+    assert parts[0].start == utc("2025-12-31T23:00")
+    assert parts[-1].end == utc("2026-03-31T22:00")  # in summer time
+    assert all(a.end == b.start for a, b in pairwise(parts))
+    assert {part.end.astimezone(BERLIN).hour for part in parts} == {0}
+    assert {round((part.end - part.start) / DAY) for part in parts} == {6, 7}
+
+
+def test_a_shorter_period_is_split_into_equal_times():
+    parts = split(datetime(2026, 1, 1), datetime(2026, 1, 1, 6), 4, BERLIN)  # noqa: DTZ001
+    assert {part.end - part.start for part in parts} == {timedelta(hours=1.5)}
+    with pytest.raises(InputError, match=r"reference\.windows"):
+        split(datetime(2026, 1, 1), datetime(2026, 1, 2), 0, BERLIN)  # noqa: DTZ001
+
+
+@pytest.mark.parametrize(
+    ("now", "age"),
+    [
+        ("2026-01-07T23:59", "open"),
+        ("2026-01-08T00:00", "waiting"),
+        ("2026-02-06T23:59", "waiting"),
+        ("2026-02-07T00:00", "due"),
+        ("2026-05-08T00:00", "due"),
+        ("2026-05-08T00:01", "closed"),
+    ],
+)
+def test_age(now: str, age: str):
+    labels = Labels(delay=30 * DAY, revise_for=90 * DAY)
+    assert labels.age(Window(utc("2026-01-01"), utc("2026-01-08")), utc(now)) == age
+
+
+def test_enough_labels():
+    labels = Labels(min_labelled=0.95)
+    assert labels.enough(rows=100, labelled=95)
+    assert not labels.enough(rows=100, labelled=94)
+    assert not labels.enough(rows=0, labelled=0)
+    assert not Labels().enough(rows=10, labelled=10)
+
+
+def test_a_window_needs_instants_in_order():
+    with pytest.raises(InputError, match="time zone"):
+        Window(datetime(2026, 1, 1), datetime(2026, 1, 2))  # noqa: DTZ001
+    with pytest.raises(InputError, match="must end after it starts"):
+        Window(utc("2026-01-02"), utc("2026-01-02"))
+    with pytest.raises(InputError, match=r"window\.every"):
+        Calendar(every=timedelta(), zone=BERLIN)

@@ -1,0 +1,157 @@
+"""The configuration: everything that api.md shows is read, and every problem is told at once."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from rocmonitor import config
+from rocmonitor.errors import ConfigError
+from rocmonitor.policy.rules import Challenger, Floor, Forecast
+
+FULL = """
+store: {url_env: ROCMONITOR_STORE_URL}
+mlflow: {tracking_uri_env: MLFLOW_TRACKING_URI}
+sources:  {warehouse: {url_env: WAREHOUSE_URL, timeout: 60s, max_rows: 20000000}}
+channels: {ops: {url_env: OPS_APPRISE_URL}}
+monitors:
+  credit-default:
+    model: {name: credit-default, champion: champion, challenger: challenger}
+    source: warehouse
+    query: "SELECT loan_id, scored_at, p_champion, p_challenger, defaulted, region FROM scored
+            WHERE scored_at >= :start AND scored_at < :end"
+    columns: {id: loan_id, time: scored_at, champion: p_champion, challenger: p_challenger, label: defaulted}
+    segments: [region]
+    positive: {label: 1, scores: higher}
+    window: {every: 7d, label_delay: 30d, min_labelled: 0.95, revise_for: 90d}
+    grouped: auto
+    reference: {from: 2026-01-01, to: 2026-04-01, windows: 13}
+    min_per_class: 50
+    operating_points: {fpr: [0.01, 0.05, 0.1], thresholds: [0.5], cost: [{w: 0.2}, {w: 0.5}]}
+    rules:
+      - {kind: forecast, method: calibrated, confidence_level: 0.95}
+      - {kind: floor, value: 0.70, confidence_level: 0.99}
+      - {kind: challenger, confidence_level: 0.95}
+    schedule: "0 6 * * *"
+    timezone: Europe/Berlin
+    notify: [ops]
+"""
+
+
+@pytest.fixture
+def load(tmp_path: Path):
+    def written(text: str) -> config.Config:
+        path = tmp_path / "rocmonitor.yaml"
+        path.write_text(text, encoding="utf-8")
+        return config.load(path)
+
+    return written
+
+
+def test_everything_in_the_contract_is_read(load):
+    monitor = load(FULL).monitors["credit-default"]
+    assert monitor.rules == (Forecast(), Floor(value=0.7, confidence_level=0.99), Challenger())
+    assert monitor.labels.delay == timedelta(days=30)
+    assert monitor.start == datetime(2026, 3, 31, 22, tzinfo=UTC)  # midnight in Berlin, in summer time
+    assert len(monitor.reference_windows) == 13
+    assert monitor.reference_windows[0].start == datetime(2025, 12, 31, 23, tzinfo=UTC)
+    assert monitor.reference_windows[-1].end == monitor.start
+
+
+def test_without_windows_the_reference_is_cut_like_the_monitor(load):
+    monitor = load(FULL.replace(", windows: 13", "")).monitors["credit-default"]
+    windows = monitor.reference_windows
+    assert len(windows) == 12
+    assert all(window.start.astimezone(monitor.timezone).weekday() == 0 for window in windows)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("every: 7d", "every: 7", "window.every: must be a whole number with s, m, h or d"),
+        ("every: 7d", "every: 1s", "window.every: must be at least 1m"),
+        ("timezone: Europe/Berlin", "timezone: Europe/Berln", "timezone: is no time zone"),
+        ("notify: [ops]", "notify: [oops]", "notify: 'oops' is not defined under channels (defined: ops)"),
+        ("source: warehouse", "source: ware", "source: 'ware' is not defined under sources"),
+        ("    grouped: auto", "    groupd: auto", "groupd: unknown key"),
+        ("kind: floor, value: 0.70", "kind: floor, valu: 0.7", "rules.1.valu: unknown key"),
+        ("kind: floor, value: 0.70", "kind: floor", "rules.1.value: required"),
+        ("kind: floor, value: 0.70", "kind: floor, value: 7", "rules.1.value: Input should be less than 1"),
+        ("kind: challenger", "kind: chalenger", "rules.2.kind: must be one of 'forecast', 'floor'"),
+        (">= :start AND", ">= '2026-01-01' AND", ":start missing"),
+        ("SELECT loan_id", "DELETE FROM loans; SELECT loan_id", "must be one SELECT"),
+        ("< :end", "< :end AND region = :region", "binds :region, which nothing gives a value"),
+        ("0 6 * * *", "0 25 * * *", "schedule: is no crontab line"),
+        ("from: 2026-01-01", "from: 2026-05-01", "reference: from"),
+        ("label: 1,", "label: 2,", "positive: negative is needed"),
+        ("champion: champion, ", "", "model: needs either champion"),
+        (", challenger: p_challenger", "", "columns.challenger does not say where its scores are"),
+        ("url_env: WAREHOUSE_URL", "url: 'postgresql://me:secret@db/x'", "url holds a password"),
+        ("url_env: WAREHOUSE_URL, ", "", "needs exactly one of url, url_env and url_file"),
+        ("min_labelled: 0.95", "min_labelled: 95", "min_labelled: Input should be less than or equal to 1"),
+        ("{w: 0.2}", "{w: 2}", "operating_points.cost.0.w"),
+    ],
+)
+def test_a_problem_is_told_with_its_place(load, tmp_path, old, new, problem):
+    assert old in FULL
+    with pytest.raises(ConfigError) as told:
+        load(FULL.replace(old, new))
+    assert problem in str(told.value)
+    assert str(tmp_path / "rocmonitor.yaml") in str(told.value)
+    assert "secret" not in str(told.value)
+
+
+def test_all_problems_are_told_at_once(load):
+    broken = FULL.replace("7d", "7").replace("Europe/Berlin", "Nowhere").replace("[ops]", "[no]")
+    with pytest.raises(ConfigError) as told:
+        load(broken)
+    assert len(str(told.value).splitlines()) == 3
+
+
+def test_two_monitors_of_one_name_are_not_silently_one(load):
+    with pytest.raises(ConfigError, match="'ops' comes twice"):
+        load(FULL.replace("{ops:", "{ops: {url_env: A}, ops:"))
+
+
+@pytest.mark.parametrize("text", ["", "- a list", "monitors: [", "sources: {}"])
+def test_a_file_that_is_no_configuration(load, text):
+    with pytest.raises(ConfigError, match=r"rocmonitor\.yaml"):
+        load(text)
+
+
+def test_a_missing_file_says_how_to_get_one(tmp_path):
+    with pytest.raises(ConfigError, match="rocmonitor init"):
+        config.load(tmp_path / "none.yaml")
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [("0 6 * * 1", "0 6 * * mon"), ("0 6 * * 0,6", "0 6 * * sun,sat"), ("*/15 * * * 7", "*/15 * * * sun")],
+)
+def test_weekdays_are_those_of_cron(load, written, read):
+    assert load(FULL.replace("0 6 * * *", written)).monitors["credit-default"].schedule == read
+
+
+def test_a_relative_sqlite_path_lies_beside_the_file(load, tmp_path, monkeypatch):
+    monkeypatch.chdir("/")
+    known = load(
+        FULL.replace("store: {url_env: ROCMONITOR_STORE_URL}", "").replace(
+            "mlflow: {tracking_uri_env: MLFLOW_TRACKING_URI}", ""
+        )
+    )
+    assert known.store_url == f"sqlite:///{tmp_path}/rocmonitor.db"
+    assert known.tracking_uri == f"sqlite:///{tmp_path}/mlflow.db"
+
+
+def test_secrets_come_from_the_environment_or_a_file(load, tmp_path, monkeypatch):
+    known = load(
+        FULL.replace("channels: {ops: {url_env: OPS_APPRISE_URL}}", "channels: {ops: {url_file: ops.url}}")
+    )
+    with pytest.raises(ConfigError, match="ROCMONITOR_STORE_URL is not set"):
+        _ = known.store_url
+    monkeypatch.setenv("ROCMONITOR_STORE_URL", "postgresql://me:secret@db/rocmonitor")
+    assert known.store_url == "postgresql://me:secret@db/rocmonitor"
+    with pytest.raises(ConfigError, match=r"cannot read ops\.url"):
+        known.channels["ops"].read(tmp_path)
+    (tmp_path / "ops.url").write_text("json://localhost\n")
+    assert known.channels["ops"].read(tmp_path) == "json://localhost"
