@@ -1,0 +1,74 @@
+"""rocmonitor's own database: the truth, of which MLflow and messages are projections.
+
+`Store` is opened by `open_store`; everything else is a plain function on it. Whatever goes wrong is a
+`rocmonitor.errors.StoreError`.
+"""
+
+from rocmonitor.store.connection import Store
+from rocmonitor.store.leases import Lease, acquire, release, renew
+from rocmonitor.store.memory import alias, instance_id, reference, save_alias, save_reference
+from rocmonitor.store.migrate import open_store
+from rocmonitor.store.outbox import (
+    Delivery,
+    OutboxSummary,
+    Outgoing,
+    mark_delivered,
+    mark_failed,
+    outbox_summary,
+    pending,
+    receipt_of,
+)
+from rocmonitor.store.reading import (
+    Evaluated,
+    Point,
+    SavedTransition,
+    Told,
+    evaluated,
+    evaluation,
+    evaluations,
+    last_transition,
+    newest_revision,
+    outcomes,
+    series,
+    told,
+    transitions,
+)
+from rocmonitor.store.saving import Result, save, save_transition
+
+__all__ = [
+    "Delivery",
+    "Evaluated",
+    "Lease",
+    "OutboxSummary",
+    "Outgoing",
+    "Point",
+    "Result",
+    "SavedTransition",
+    "Store",
+    "Told",
+    "acquire",
+    "alias",
+    "evaluated",
+    "evaluation",
+    "evaluations",
+    "instance_id",
+    "last_transition",
+    "mark_delivered",
+    "mark_failed",
+    "newest_revision",
+    "open_store",
+    "outbox_summary",
+    "outcomes",
+    "pending",
+    "receipt_of",
+    "reference",
+    "release",
+    "renew",
+    "save",
+    "save_alias",
+    "save_reference",
+    "save_transition",
+    "series",
+    "told",
+    "transitions",
+]

@@ -1,0 +1,204 @@
+"""Connections to rocmonitor's own database, and the one place where its failures become `StoreError`."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, make_url
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import (
+    ArgumentError,
+    InterfaceError,
+    OperationalError,
+    SQLAlchemyError,
+    StatementError,
+)
+from sqlalchemy.exc import TimeoutError as NoFreeConnection
+
+from rocmonitor.errors import StoreError
+
+CONNECT_SECONDS = 10
+LOCK_SECONDS = 30
+
+_DRIVERS = {"sqlite": "sqlite+pysqlite", "postgresql": "postgresql+psycopg"}
+_NO_URL = (
+    "store.url is not a SQLAlchemy URL such as sqlite:////var/lib/rocmonitor/rocmonitor.db or "
+    "postgresql://user:password@host/database (in a password write @ as %40, : as %3A and / as %2F)"
+)
+_TRANSIENT = (OperationalError, InterfaceError, NoFreeConnection)
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """rocmonitor's own database; made by `rocmonitor.store.open_store`. Threads may share it."""
+
+    engine: Engine
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A transaction that only reads, from one snapshot on SQLite.
+
+        Raises
+        ------
+        StoreError
+        """
+        with store_errors(self.engine.url), self.engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction that writes: all of it or nothing. On SQLite one at a time.
+
+        Raises
+        ------
+        StoreError
+        """
+        with store_errors(self.engine.url), self.engine.execution_options(writing=True).begin() as connection:
+            yield connection
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.engine.dispose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def connect(url: str) -> Store:
+    """The database at `url`, whatever its tables; nothing is opened yet.
+
+    Raises
+    ------
+    StoreError
+        `url` is no usable SQLAlchemy URL of SQLite or PostgreSQL, its driver is not installed, or the
+        folder of a SQLite file does not exist.
+    """
+    parsed = _parsed(url)
+    on_sqlite = parsed.get_backend_name() == "sqlite"
+    patience = {"timeout": str(LOCK_SECONDS)} if on_sqlite else {"connect_timeout": str(CONNECT_SECONDS)}
+    try:
+        engine = create_engine(
+            parsed.set(query={**patience, **parsed.query}),
+            # A server that was restarted is no reason to fail.
+            pool_pre_ping=not on_sqlite,
+        )
+    except ImportError as error:
+        way_out = "is not installed; pip install 'rocmonitor[postgres]'"
+        raise StoreError(
+            f"store {shown(parsed)}: its driver {error.name} {way_out}", transient=False
+        ) from error
+    except ValueError as error:
+        raise StoreError(f"store {shown(parsed)}: what follows the ?: {error}", transient=False) from error
+    if on_sqlite:
+        event.listen(engine, "connect", _prepare_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+    else:
+        event.listen(engine, "begin", _begin_postgresql)
+    return Store(engine)
+
+
+def shown(url: URL) -> str:
+    """`url` as it may be printed: a password can also stand in its query."""
+    return url.set(query={}).render_as_string(hide_password=True)
+
+
+def sqlite_file(url: URL) -> Path | None:
+    """Where a SQLite database lies; None for another database and for a ``file:`` URI."""
+    if url.get_backend_name() != "sqlite" or not url.database or url.database.startswith("file:"):
+        return None
+    return Path(url.database)
+
+
+@contextmanager
+def store_errors(url: URL) -> Iterator[None]:
+    """Turn what SQLAlchemy raises into a `StoreError` that says which database, what, and what to do."""
+    try:
+        yield
+    except SQLAlchemyError as error:
+        cause = error.orig if isinstance(error, StatementError) and error.orig else error
+        what = " ".join(str(cause).split())
+        if url.password:
+            what = what.replace(str(url.password), "***")
+        raise StoreError(
+            f"store {shown(url)}: {what}{_way_out(url, error, what)}", transient=isinstance(error, _TRANSIENT)
+        ) from error
+
+
+def insert(connection: Connection, table: Table) -> postgresql.Insert | sqlite.Insert:
+    """INSERT with ON CONFLICT, which both databases have and SQLAlchemy once for each."""
+    if connection.dialect.name == "sqlite":
+        return sqlite.insert(table)
+    return postgresql.insert(table)
+
+
+def _parsed(url: str) -> URL:
+    try:
+        parsed = make_url(url)
+    except (ArgumentError, ValueError):
+        # The cause is left out: it may quote the URL, and with it the password.
+        raise StoreError(_NO_URL, transient=False) from None
+    if "@" in (parsed.host or ""):
+        # The rest of a password whose own @ is not written %40.
+        raise StoreError(_NO_URL, transient=False)
+    backend = parsed.get_backend_name()
+    if backend not in _DRIVERS:
+        raise StoreError(
+            f"store {shown(parsed)}: must be SQLite or PostgreSQL; it is {backend}", transient=False
+        )
+    if backend == "sqlite" and parsed.database in (None, "", ":memory:"):
+        raise StoreError(
+            f"store {shown(parsed)}: must be a file, for memory is lost with the process; "
+            "write sqlite:///rocmonitor.db",
+            transient=False,
+        )
+    if (path := sqlite_file(parsed)) and not path.parent.is_dir():
+        raise StoreError(
+            f"store {shown(parsed)}: the folder {path.parent} does not exist; create it, or name another "
+            "file in store.url",
+            transient=False,
+        )
+    return parsed.set(drivername=_DRIVERS[backend])
+
+
+def _prepare_sqlite(connection: Any, _: object) -> None:
+    # The driver would begin transactions late and by its own rules: we begin them.
+    connection.isolation_level = None
+    connection.execute("PRAGMA foreign_keys = ON")
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError:
+            # Another program is at the file, for which SQLite waits here not always, but there it does.
+            connection.execute("BEGIN EXCLUSIVE")
+            connection.execute("COMMIT")
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    # A transaction that turns from reading to writing can fail at once, however long the timeout.
+    writing = connection.get_execution_options().get("writing", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
+
+
+def _begin_postgresql(connection: Connection) -> None:
+    connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'")
+
+
+def _way_out(url: URL, error: SQLAlchemyError, what: str) -> str:
+    if not isinstance(error, _TRANSIENT):
+        return ""
+    if "lock" in what:
+        return "; another program holds it: try again when that has finished"
+    if isinstance(error, StatementError) and error.statement is None:
+        if url.get_backend_name() == "sqlite":
+            return "; check that the file and its folder may be read and written"
+        return "; check that the server runs, and host, user, password and database in store.url"
+    return ""

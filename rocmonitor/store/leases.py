@@ -1,0 +1,101 @@
+"""Leases: one process at a time, for a limited time. By compare-and-set: no process waits for another.
+
+A lease that ran out may be taken over, so its former holder must not write: `rocmonitor.store.save` looks
+whether the lease is still the one it was given (fencing).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from sqlalchemy import ColumnElement, Connection, and_, or_, select, update
+
+from rocmonitor.errors import StoreError
+from rocmonitor.store.connection import Store, insert
+from rocmonitor.store.tables import lease as table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    """The right to work on `name`.
+
+    Attributes
+    ----------
+    name : str
+    owner : str
+        Who holds it, for people to read.
+    token : int
+        Tells this holding from every earlier one, by the same owner too.
+    expires_at : datetime
+    """
+
+    name: str
+    owner: str
+    token: int
+    expires_at: datetime
+
+
+def acquire(store: Store, name: str, owner: str, now: datetime, ttl: timedelta) -> Lease | None:
+    """The lease on `name` until ``now + ttl``; None while anybody holds it (`owner` as well).
+
+    Raises
+    ------
+    StoreError
+    """
+    free = or_(table.c.owner.is_(None), table.c.expires_at <= now)
+    taken = {"owner": owner, "expires_at": now + ttl}
+    with store.writing() as connection:
+        token = connection.scalar(
+            insert(connection, table)
+            .values(name=name, token=1, **taken)
+            .on_conflict_do_update(
+                index_elements=[table.c.name], set_={**taken, "token": table.c.token + 1}, where=free
+            )
+            .returning(table.c.token)
+        )
+    return None if token is None else Lease(name=name, owner=owner, token=token, expires_at=now + ttl)
+
+
+def renew(store: Store, lease: Lease, now: datetime, ttl: timedelta) -> Lease | None:
+    """The same lease until ``now + ttl``; None when another has taken it over.
+
+    Raises
+    ------
+    StoreError
+    """
+    with store.writing() as connection:
+        renewed = connection.execute(update(table).where(_held(lease)).values(expires_at=now + ttl))
+    return replace(lease, expires_at=now + ttl) if renewed.rowcount else None
+
+
+def release(store: Store, lease: Lease) -> None:
+    """Give the lease back; nothing happens when another has taken it over.
+
+    Raises
+    ------
+    StoreError
+    """
+    with store.writing() as connection:
+        # The row stays, for its token must never come a second time.
+        connection.execute(update(table).where(_held(lease)).values(owner=None))
+
+
+def require(connection: Connection, lease: Lease) -> None:
+    """See that the lease was not taken over, and keep it so until the transaction ends.
+
+    Raises
+    ------
+    StoreError
+        Transient: another process does the work.
+    """
+    # SQLite has no FOR UPDATE and needs none: it lets one transaction write at a time.
+    if connection.scalar(select(table.c.name).where(_held(lease)).with_for_update()) is None:
+        raise StoreError(
+            f"the lease on {lease.name} is no longer held by {lease.owner}: it ran out at "
+            f"{lease.expires_at.isoformat()} and another process took it over; nothing was saved"
+        )
+
+
+def _held(lease: Lease) -> ColumnElement[bool]:
+    return and_(table.c.name == lease.name, table.c.owner == lease.owner, table.c.token == lease.token)

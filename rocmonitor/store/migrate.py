@@ -1,0 +1,183 @@
+"""The schema of rocmonitor's own database: bringing it to the newest version, and checking that it is there.
+
+Forwards only: to go back, restore the backup. Alembic works without its ini file here; its scripts lie in
+``migrations``, beside the package in a checkout and inside it once installed. The version is kept in a table
+of our own, for the database may be shared with MLflow, which uses Alembic too.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from alembic.util import CommandError
+from sqlalchemy import inspect
+
+from rocmonitor.errors import StoreError
+from rocmonitor.store.connection import Store, connect, shown, sqlite_file
+from rocmonitor.store.tables import PREFIX, Instant, Plain, metadata
+
+_UPGRADE_LOCK = 7_626_637  # any number that no other program takes
+
+
+def _ours(name: str | None, kind: str, parents: object) -> bool:  # noqa: ARG001
+    return kind != "table" or (name or "").startswith(PREFIX)
+
+
+def _rendered(kind: str, item: object, _: object) -> str | Literal[False]:
+    """A migration must not change when our types do."""
+    if kind == "type" and isinstance(item, Instant):
+        return "sa.DateTime(timezone=True)"
+    if kind == "type" and isinstance(item, Plain):
+        return "sa.JSON()"
+    return False
+
+
+# What migrations/env.py and the check here give to Alembic: others' tables are not even looked at.
+OPTIONS: dict[str, Any] = {
+    "version_table": PREFIX + "alembic_version",
+    "target_metadata": metadata,
+    "include_name": _ours,
+    "render_item": _rendered,
+    "render_as_batch": True,
+}
+
+
+def open_store(url: str) -> Store:
+    """The database at `url`, ready for use; an absent or empty SQLite file is made so.
+
+    Raises
+    ------
+    StoreError
+        The URL is not usable, the database not reachable, or not at the newest version.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from rocmonitor.store import instance_id
+    >>> with TemporaryDirectory() as folder, open_store(f"sqlite:///{folder}/rocmonitor.db") as store:
+    ...     len(instance_id(store))
+    36
+    """
+    store = connect(url)
+    try:
+        with store.reading() as connection:
+            new = store.engine.dialect.name == "sqlite" and not inspect(connection).get_table_names()
+        if new:
+            _upgrade(store)
+        else:
+            _require_newest(store)
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def upgrade(url: str) -> None:
+    """Bring the database to the newest version; a repeat does nothing.
+
+    All in one transaction, and one process at a time.
+
+    Raises
+    ------
+    StoreError
+        Also where a newer rocmonitor made the database.
+    """
+    with connect(url) as store:
+        _upgrade(store)
+
+
+def check(url: str) -> None:
+    """See that the database is at the newest version and its tables are what the program takes them for.
+
+    Raises
+    ------
+    StoreError
+    """
+    with connect(url) as store:
+        _require_there(store)
+        _require_newest(store)
+        with store.reading() as connection:
+            differences = compare_metadata(MigrationContext.configure(connection, opts=OPTIONS), metadata)
+        if differences:
+            raise StoreError(
+                f"store {shown(store.engine.url)}: its tables were changed by hand; the differences are "
+                f"{differences}",
+                transient=False,
+            )
+
+
+def is_current(url: str) -> bool:
+    """Whether the database is at the newest version; False where there is none.
+
+    Raises
+    ------
+    StoreError
+        The database is not reachable.
+    """
+    with connect(url) as store:
+        file = sqlite_file(store.engine.url)
+        return (file is None or file.exists()) and _versions(store) == _newest()
+
+
+def _upgrade(store: Store) -> None:
+    config = Config()
+    config.set_main_option("script_location", str(_folder()).replace("%", "%%"))
+    with store.writing() as connection:
+        if connection.dialect.name == "postgresql":
+            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_UPGRADE_LOCK})")
+        config.attributes["connection"] = connection
+        try:
+            command.upgrade(config, "head")
+        except CommandError as error:
+            raise StoreError(
+                f"store {shown(store.engine.url)}: {error}; a newer rocmonitor made it: install that one",
+                transient=False,
+            ) from error
+
+
+def _require_there(store: Store) -> None:
+    """Looking at a SQLite file that is not there would make it."""
+    file = sqlite_file(store.engine.url)
+    if file is not None and not file.exists():
+        raise StoreError(
+            f"store {shown(store.engine.url)}: does not exist; run `rocmonitor db upgrade`", transient=False
+        )
+
+
+def _require_newest(store: Store) -> None:
+    found, newest = _versions(store), _newest()
+    if found == newest:
+        return
+    versions = f"its schema is {', '.join(found) or 'not there'}, this program needs {', '.join(newest)}"
+    known = {script.revision for script in _scripts().walk_revisions()}
+    way_out = (
+        "run `rocmonitor db upgrade`"
+        if known.issuperset(found)
+        else "a newer rocmonitor made it: install that one"
+    )
+    raise StoreError(f"store {shown(store.engine.url)}: {versions}; {way_out}", transient=False)
+
+
+def _versions(store: Store) -> tuple[str, ...]:
+    with store.reading() as connection:
+        return MigrationContext.configure(connection, opts=OPTIONS).get_current_heads()
+
+
+def _newest() -> tuple[str, ...]:
+    return tuple(_scripts().get_heads())
+
+
+def _scripts() -> ScriptDirectory:
+    return ScriptDirectory(str(_folder()))
+
+
+def _folder() -> Path:
+    package = Path(__file__).parents[1]
+    installed = package / "migrations"
+    return installed if installed.is_dir() else package.parent / "migrations"

@@ -1,0 +1,288 @@
+"""Reading evaluations and changes of status back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import RowMapping, Select, func, select
+
+from rocmonitor.errors import StoreError
+from rocmonitor.policy.evaluation import Evaluation, Status, Transition
+from rocmonitor.policy.status import is_alarm
+from rocmonitor.policy.windows import Window
+from rocmonitor.store.connection import Store, shown
+from rocmonitor.store.tables import evaluation as table
+from rocmonitor.store.tables import transition as transition_table
+
+_WINDOW = (table.c.segment, table.c.window_start, table.c.window_end)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluated:
+    """What decides whether a window is to be judged again.
+
+    Attributes
+    ----------
+    revision : int
+        The newest.
+    digest : str
+        Of the data it rests on.
+    label_counts : dict of str to int
+        Rows by label when they were read.
+    champion_version, challenger_version : str or None
+        As pinned.
+    """
+
+    revision: int
+    digest: str
+    label_counts: dict[str, int]
+    champion_version: str
+    challenger_version: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """One window of a series: its newest revision, and when that fell due."""
+
+    window: Window
+    revision: int
+    at: datetime
+    metrics: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavedTransition(Transition):
+    """A change of status, and whether somebody was told."""
+
+    told: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What people know.
+
+    Attributes
+    ----------
+    status : Status
+        The last that was told; ok when none was.
+    alarmed_at : datetime or None
+        When an alarm was told last.
+    """
+
+    status: Status
+    alarmed_at: datetime | None
+
+
+def evaluated(
+    store: Store, monitor: str, since: datetime | None = None
+) -> dict[tuple[str, Window], Evaluated]:
+    """The newest revision of each window that starts at or after `since`, by segment and window.
+
+    Raises
+    ------
+    StoreError
+    """
+    query = select(
+        *_WINDOW,
+        table.c.revision,
+        table.c.data_digest,
+        table.c.label_counts,
+        table.c.model_version,
+        table.c.challenger_version,
+    ).where(table.c.monitor == monitor)
+    if since is not None:
+        query = query.where(table.c.window_start >= since)
+    return {
+        (row["segment"], _window(row)): Evaluated(
+            revision=row["revision"],
+            digest=row["data_digest"],
+            label_counts=row["label_counts"],
+            champion_version=row["model_version"],
+            challenger_version=row["challenger_version"],
+        )
+        for row in _rows(store, _newest(query))
+    }
+
+
+def outcomes(store: Store, monitor: str, segment: str) -> list[tuple[Window, Status]]:
+    """What was found of each window (its newest revision), oldest first.
+
+    Raises
+    ------
+    StoreError
+    """
+    query = select(*_WINDOW, table.c.outcome).where(table.c.monitor == monitor, table.c.segment == segment)
+    return [(_window(row), Status(row["outcome"])) for row in _rows(store, _newest(query))]
+
+
+def series(store: Store, monitor: str, segment: str) -> list[Point]:
+    """The metrics of each window (its newest revision), oldest first.
+
+    Raises
+    ------
+    StoreError
+    """
+    query = select(*_WINDOW, table.c.revision, table.c.at, table.c.metrics).where(
+        table.c.monitor == monitor, table.c.segment == segment
+    )
+    return [
+        Point(window=_window(row), revision=row["revision"], at=row["at"], metrics=row["metrics"])
+        for row in _rows(store, _newest(query))
+    ]
+
+
+def evaluations(
+    store: Store,
+    monitor: str,
+    *,
+    segment: str | None = None,
+    start: datetime | None = None,
+    end: datetime | None = None,
+    every_revision: bool = False,
+) -> list[Evaluation]:
+    """Evaluations of the windows inside [start, end), oldest first, then by segment and revision.
+
+    Parameters
+    ----------
+    segment : str, optional
+        One segment only (empty: all rows); default every segment.
+    every_revision : bool
+        Also the revisions that later ones have replaced.
+
+    Raises
+    ------
+    StoreError
+    """
+    query = select(*_WINDOW, table.c.metrics, table.c.result).where(table.c.monitor == monitor)
+    if segment is not None:
+        query = query.where(table.c.segment == segment)
+    if start is not None:
+        query = query.where(table.c.window_start >= start)
+    if end is not None:
+        query = query.where(table.c.window_end <= end)
+    if not every_revision:
+        return [_evaluation(row) for row in _rows(store, _newest(query))]
+    in_order = query.order_by(
+        table.c.window_start, table.c.window_end, table.c.segment, table.c.revision, table.c.id
+    )
+    return [_evaluation(row) for row in _rows(store, in_order)]
+
+
+def evaluation(store: Store, id: int) -> Evaluation:
+    """One evaluation, by the number that a delivery names.
+
+    Raises
+    ------
+    StoreError
+        Also when there is none.
+    """
+    rows = _rows(store, select(table).where(table.c.id == id))
+    if not rows:
+        raise StoreError(f"store {shown(store.engine.url)}: there is no evaluation {id}", transient=False)
+    return _evaluation(rows[0])
+
+
+def newest_revision(store: Store, evaluation: Evaluation) -> int:
+    """The highest revision saved of the window that `evaluation` is of.
+
+    Raises
+    ------
+    StoreError
+    """
+    query = select(func.max(table.c.revision)).where(
+        table.c.monitor == evaluation.monitor,
+        table.c.segment == evaluation.segment,
+        table.c.window_start == evaluation.window.start,
+        table.c.window_end == evaluation.window.end,
+    )
+    with store.reading() as connection:
+        return connection.scalar(query) or 0
+
+
+def transitions(store: Store, monitor: str, segment: str | None = None) -> list[SavedTransition]:
+    """Changes of status in the order they were saved; of all segments unless one is named.
+
+    Raises
+    ------
+    StoreError
+    """
+    query = _transitions(monitor).order_by(transition_table.c.id)
+    if segment is not None:
+        query = query.where(transition_table.c.segment == segment)
+    return [_transition(row) for row in _rows(store, query)]
+
+
+def last_transition(store: Store, monitor: str, segment: str) -> SavedTransition | None:
+    """The change of status that was saved last, or None.
+
+    Raises
+    ------
+    StoreError
+    """
+    found = _rows(store, _newest_first(monitor, segment))
+    return _transition(found[0]) if found else None
+
+
+def told(store: Store, monitor: str, segment: str) -> Told:
+    """What people were last told of this monitor and segment.
+
+    Raises
+    ------
+    StoreError
+    """
+    heard = _newest_first(monitor, segment).where(transition_table.c.told)
+    alarming = [status for status in Status if is_alarm(status)]
+    last = _rows(store, heard)
+    alarm = _rows(store, heard.where(transition_table.c.after.in_(alarming)))
+    return Told(
+        status=Status(last[0]["after"]) if last else Status.OK,
+        alarmed_at=alarm[0]["at"] if alarm else None,
+    )
+
+
+def _newest(query: Select[Any]) -> Select[Any]:
+    """Of each window the newest revision, oldest window first.
+
+    A window function, for an anti-join on a table without statistics makes PostgreSQL compare all with all.
+    """
+    rank = func.row_number().over(partition_by=_WINDOW, order_by=(table.c.revision.desc(), table.c.id.desc()))
+    ranked = query.add_columns(rank.label("rank")).subquery()
+    return (
+        select(ranked)
+        .where(ranked.c.rank == 1)
+        .order_by(ranked.c.window_start, ranked.c.window_end, ranked.c.segment)
+    )
+
+
+def _transitions(monitor: str) -> Select[Any]:
+    return select(*(transition_table.c[field.name] for field in fields(SavedTransition))).where(
+        transition_table.c.monitor == monitor
+    )
+
+
+def _newest_first(monitor: str, segment: str) -> Select[Any]:
+    return (
+        _transitions(monitor)
+        .where(transition_table.c.segment == segment)
+        .order_by(transition_table.c.id.desc())
+        .limit(1)
+    )
+
+
+def _rows(store: Store, query: Select[Any]) -> list[RowMapping]:
+    with store.reading() as connection:
+        return list(connection.execute(query).mappings())
+
+
+def _window(row: RowMapping) -> Window:
+    return Window(row["window_start"], row["window_end"])
+
+
+def _evaluation(row: RowMapping) -> Evaluation:
+    return Evaluation.from_dict({**row["result"], "metrics": row["metrics"]})
+
+
+def _transition(row: RowMapping) -> SavedTransition:
+    return SavedTransition(**{**row, "before": Status(row["before"]), "after": Status(row["after"])})

@@ -1,0 +1,132 @@
+"""Saving what one tick found, in one transaction: evaluations, changes of status, things to be told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from rocmonitor.policy.evaluation import Evaluation, Transition
+from rocmonitor.store import tables
+from rocmonitor.store.connection import Store, insert
+from rocmonitor.store.leases import Lease, require
+from rocmonitor.store.outbox import PENDING, Outgoing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What one window of one segment led to.
+
+    Attributes
+    ----------
+    evaluation : Evaluation
+    label_counts : dict of str to int
+        Rows by label when the window was read: when they have changed, late labels have come.
+    transition : Transition or None
+        The change of status, if there was one.
+    told : bool
+        Whether somebody is told of the transition.
+    outbox : sequence of Outgoing
+    """
+
+    evaluation: Evaluation
+    label_counts: dict[str, int]
+    transition: Transition | None = None
+    told: bool = False
+    outbox: Sequence[Outgoing] = ()
+
+
+def save(store: Store, results: Sequence[Result], *, lease: Lease) -> None:
+    """Save all results or none.
+
+    A result whose evaluation is there already (same monitor, model version, segment, window and revision) is
+    left out with its transition and outbox rows, so a repeat changes nothing.
+
+    Raises
+    ------
+    StoreError
+        Also (transient) when another process has taken over the lease.
+    """
+    with store.writing() as connection:
+        require(connection, lease)
+        for result in results:
+            _save_result(connection, result)
+
+
+def save_transition(
+    store: Store, transition: Transition, told: bool, outbox: Sequence[Outgoing], *, lease: Lease
+) -> None:
+    """Save a change of status that no evaluation made: a monitor that fails, or works again.
+
+    Raises
+    ------
+    StoreError
+        Also (transient) when another process has taken over the lease.
+    """
+    with store.writing() as connection:
+        require(connection, lease)
+        _save_transition(connection, transition, told, None)
+        _put_into_outbox(connection, transition.monitor, outbox, transition.at, None)
+
+
+def _save_result(connection: Connection, result: Result) -> None:
+    evaluation = result.evaluation
+    plain = evaluation.to_dict()
+    metrics = plain.pop("metrics")
+    evaluation_id = connection.scalar(
+        insert(connection, tables.evaluation)
+        .values(
+            monitor=evaluation.monitor,
+            segment=evaluation.segment,
+            window_start=evaluation.window.start,
+            window_end=evaluation.window.end,
+            revision=evaluation.revision,
+            model_version=evaluation.champion_version,
+            challenger_version=evaluation.challenger_version,
+            at=evaluation.at,
+            outcome=evaluation.outcome,
+            data_digest=evaluation.provenance.get("data_digest", ""),
+            label_counts=result.label_counts,
+            metrics=metrics,
+            result=plain,
+        )
+        .on_conflict_do_nothing()
+        .returning(tables.evaluation.c.id)
+    )
+    if evaluation_id is None:
+        return
+    if result.transition is not None:
+        _save_transition(connection, result.transition, result.told, evaluation_id)
+    _put_into_outbox(connection, evaluation.monitor, result.outbox, evaluation.evaluated_at, evaluation_id)
+
+
+def _save_transition(
+    connection: Connection, transition: Transition, told: bool, evaluation_id: int | None
+) -> None:
+    connection.execute(
+        tables.transition.insert().values(**asdict(transition), told=told, evaluation_id=evaluation_id)
+    )
+
+
+def _put_into_outbox(
+    connection: Connection,
+    monitor: str,
+    outbox: Sequence[Outgoing],
+    now: datetime,
+    evaluation_id: int | None,
+) -> None:
+    for outgoing in outbox:
+        connection.execute(
+            tables.outbox.insert().values(
+                monitor=monitor,
+                evaluation_id=evaluation_id,
+                destination=outgoing.destination,
+                payload=outgoing.payload,
+                state=PENDING,
+                attempts=0,
+                created_at=now,
+                next_attempt_at=now,
+            )
+        )

@@ -1,0 +1,65 @@
+"""Real databases for tests: each fixture gives the URL of a fresh, empty database that is dropped afterwards.
+
+Servers are found by ``ROCMONITOR_TEST_POSTGRES`` and ``ROCMONITOR_TEST_MARIADB`` (URLs of an account that may
+create databases). An absent server skips the test, and fails it where ``CI`` is set.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from sqlalchemy import URL, create_engine, make_url, text
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.pool import NullPool
+
+POSTGRES = os.environ.get("ROCMONITOR_TEST_POSTGRES", "postgresql+psycopg://postgres@127.0.0.1:5432/postgres")
+MARIADB = os.environ.get("ROCMONITOR_TEST_MARIADB", "mysql+pymysql://root@127.0.0.1:3306/test")
+
+
+@pytest.fixture
+def sqlite_url(tmp_path: Path) -> str:
+    """A SQLite file that does not exist yet."""
+    return f"sqlite:///{(tmp_path / 'scratch.db').as_posix()}"
+
+
+@pytest.fixture
+def postgres_url() -> Iterator[str]:
+    """A new PostgreSQL database."""
+    with _scratch(make_url(POSTGRES), drop="DROP DATABASE {} WITH (FORCE)") as url:
+        yield url
+
+
+@pytest.fixture
+def mariadb_url() -> Iterator[str]:
+    """A new MariaDB database."""
+    with _scratch(make_url(MARIADB), drop="DROP DATABASE {}") as url:
+        yield url
+
+
+@pytest.fixture(params=["sqlite", "postgres", "mariadb"])
+def any_database_url(request: pytest.FixtureRequest) -> str:
+    """Each of the three in turn."""
+    url: str = request.getfixturevalue(f"{request.param}_url")
+    return url
+
+
+@contextmanager
+def _scratch(server: URL, *, drop: str) -> Iterator[str]:
+    name = f"rocmonitor_test_{uuid4().hex}"
+    engine = create_engine(server, isolation_level="AUTOCOMMIT", poolclass=NullPool)
+    try:
+        with engine.connect() as connection:
+            connection.execute(text(f"CREATE DATABASE {name}"))
+    except OperationalError as error:
+        reason = f"no {server.get_backend_name()} at {server.host}:{server.port}: {error.orig}"
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
+    try:
+        yield server.set(database=name).render_as_string(hide_password=False)
+    finally:
+        with engine.connect() as connection:
+            connection.execute(text(drop.format(name)))
