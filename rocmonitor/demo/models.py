@@ -1,0 +1,106 @@
+"""Champion and challenger of the demo: they learn from three months and score every later flight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import pandas as pd
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
+from threadpoolctl import threadpool_limits
+
+from rocmonitor.demo.flights import CATEGORIES, features
+
+SCORED_FROM = pd.Timestamp(2013, 4, 1)
+"""Earlier flights are learned from, later ones are scored."""
+
+_NUMBERS = ("distance", "origin_delay", "carrier_delay", "dest_delay", "waiting")
+
+
+def _champion() -> Pipeline:
+    """Logistic regression; hour and weekday are categories, numbers are scaled."""
+    encode = OneHotEncoder(min_frequency=30, handle_unknown="infrequent_if_exist")
+    columns = ColumnTransformer(
+        [
+            ("categories", encode, [*CATEGORIES, "weekday", "hour"]),
+            ("numbers", StandardScaler(), list(_NUMBERS)),
+        ]
+    )
+    return make_pipeline(columns, LogisticRegression(max_iter=1000))
+
+
+def _challenger() -> Pipeline:
+    """Gradient boosting as scikit-learn sets it up."""
+    encode = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
+    columns = ColumnTransformer(
+        [
+            ("categories", encode, list(CATEGORIES)),
+            ("numbers", "passthrough", ["weekday", "hour", *_NUMBERS]),
+        ]
+    )
+    boosting = HistGradientBoostingClassifier(
+        categorical_features=list(range(len(CATEGORIES))), random_state=2013
+    )
+    return make_pipeline(columns, boosting)
+
+
+ROLES: Mapping[str, Callable[[], Pipeline]] = {"champion": _champion, "challenger": _challenger}
+"""By alias in the registry, in the order of the versions."""
+
+
+def train(flights: pd.DataFrame, on_progress: Callable[[str], None]) -> dict[str, Pipeline]:
+    """Both models, fitted to the flights before `SCORED_FROM` that have a label.
+
+    Parameters
+    ----------
+    flights : DataFrame
+        As from `rocmonitor.demo.flights.read`.
+    on_progress : callable
+    """
+    learned = (flights["scored_at"] < SCORED_FROM) & flights["late"].notna()
+    known, late = features(flights)[learned], flights.loc[learned, "late"].astype(int)
+    trained = {}
+    for role, model in ROLES.items():
+        on_progress(f"Training the {role} on {len(known):,} flights of January to March 2013")
+        # On a busy machine OpenMP's threads wait for one another: two took fifty times as long as one.
+        with threadpool_limits(1):
+            trained[role] = model().fit(known, late)
+    return trained
+
+
+def score(
+    flights: pd.DataFrame, trained: Mapping[str, Pipeline], on_progress: Callable[[str], None]
+) -> pd.DataFrame:
+    """The table that a scoring job leaves behind: every flight from `SCORED_FROM` on, in order of time.
+
+    Returns
+    -------
+    DataFrame
+        Columns and types as in the table ``scored``: plain Python values, None for NULL.
+    """
+    on_progress("Scoring every flight from April on with both models")
+    later = flights["scored_at"] >= SCORED_FROM
+    known, flights = features(flights)[later], flights[later]
+    with threadpool_limits(1):
+        champion, challenger = (trained[role].predict_proba(known)[:, 1] for role in ROLES)
+    scored = pd.DataFrame(
+        {
+            "flight_id": flights["flight_id"],
+            "scored_at": _written(flights["scored_at"]),
+            "origin": flights["origin"],
+            "carrier": flights["carrier"],
+            "p_champion": champion,
+            "p_challenger": challenger,
+            "late": flights["late"].astype(object).where(flights["late"].notna(), None),
+            "label_known_at": _written(flights["label_known_at"]),
+        }
+    )
+    return scored.sort_values(["scored_at", "flight_id"], ignore_index=True)
+
+
+def _written(moments: pd.Series[pd.Timestamp]) -> pd.Series[str]:
+    text = moments.dt.strftime("%Y-%m-%d %H:%M:%S")
+    return text.astype(object).where(moments.notna(), None)
