@@ -241,7 +241,7 @@ class TestBuild:
         monitor = load(demo.files("rocmonitor.demo") / "rocmonitor.yaml").monitors[demo.MONITOR]
         slowest = pd.Timedelta(minutes=(year["arrived"] - year["scheduled"]).max())
         assert slowest < monitor.window.label_delay
-        assert len(monitor.reference_windows) == 21
+        assert len(monitor.reference_windows) == 22
 
     def test_the_registered_models_gave_the_scores(self, built, some):
         import mlflow.sklearn

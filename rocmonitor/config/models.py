@@ -157,6 +157,7 @@ class WindowSpec(_Model):
     revise_for: Duration = timedelta()
     align: WallTime = A_MONDAY
     start: WallTime | None = None
+    end: WallTime | None = None
 
     @field_validator("every")
     @classmethod
@@ -302,6 +303,11 @@ class Monitor(_Model):
     def start(self) -> datetime:
         """From when windows are judged: `window.start`, else the end of the reference."""
         return self._instant(self.window.start or self.reference.end)
+
+    def windows(self, now: datetime) -> list[Window]:
+        """The windows to be judged that have ended by `now`, oldest first."""
+        end = now if self.window.end is None else min(now, self._instant(self.window.end))
+        return self.calendar.within(self.start, end)
 
     def _instant(self, wall: datetime) -> datetime:
         return wall.replace(tzinfo=self.timezone).astimezone(UTC)

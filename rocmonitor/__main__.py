@@ -1,0 +1,5 @@
+"""``python -m rocmonitor``."""
+
+from rocmonitor.cli import main
+
+main()

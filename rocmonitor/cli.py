@@ -1,0 +1,428 @@
+"""The command line: parse, call, print, exit code. Data go to stdout, everything else to stderr."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rocmonitor import __version__
+from rocmonitor.errors import ConfigError, InputError, RocmonitorError
+
+if TYPE_CHECKING:
+    from rocmonitor.config import Config, Monitor
+    from rocmonitor.runner import Desk, Tick
+
+OK, USAGE, DEGRADED, INSUFFICIENT, EXTERNAL = 0, 2, 3, 4, 5
+
+
+def main() -> None:
+    """Entry point of the console script: no error that was foreseen shows a traceback."""
+    try:
+        code = cli.main(standalone_mode=False)
+    except click.Abort:
+        code = 130
+    except click.ClickException as error:
+        error.show()
+        code = USAGE
+    except RocmonitorError as error:
+        click.echo(f"Error: {error}", err=True)
+        code = _code_of(error)
+    sys.exit(code if isinstance(code, int) else OK)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option(
+    "--config",
+    "-c",
+    "path",
+    type=click.Path(path_type=Path),
+    default=Path("rocmonitor.yaml"),
+    envvar="ROCMONITOR_CONFIG",
+    show_default=True,
+    show_envvar=True,
+    help="The configuration.",
+)
+@click.option("--verbose", "-v", is_flag=True, help="Log what happens, in detail.")
+@click.version_option(__version__, prog_name="rocmonitor")
+@click.pass_context
+def cli(context: click.Context, path: Path, verbose: bool) -> None:
+    """Watch binary classifiers in production.
+
+    Scheduled jobs pull scored and labelled rows from a database, compute statistics of the ROC curve with
+    exact uncertainty, log them to MLflow, and raise an alarm when the realised AUROC leaves its forecast
+    interval.
+
+    Exit codes: 0 ok, 2 usage or configuration, 3 degraded, 4 insufficient data, 5 an outside system failed.
+    """
+    context.obj = path
+    logging.basicConfig(
+        level=logging.DEBUG if verbose else logging.WARNING,
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+        stream=sys.stderr,
+    )
+    logging.getLogger("rocmonitor").setLevel(logging.DEBUG if verbose else logging.INFO)
+
+
+@cli.command()
+@click.option(
+    "--demo", is_flag=True, help="With real data: US flights of 2013, two models, a database of scores."
+)
+@click.pass_obj
+def init(path: Path, demo: bool) -> int:
+    """Write a commented rocmonitor.yaml (and, with --demo, a database of real scored batches)."""
+    if demo:
+        from rocmonitor.demo import build
+
+        build(path.resolve().parent, on_progress=_progress)
+        _progress(None)
+    else:
+        if path.exists():
+            raise ConfigError(f"{path} exists already and is left as it is; name another with --config")
+        template = files("rocmonitor") / "templates" / "rocmonitor.yaml"
+        path.write_text(template.read_text(encoding="utf-8"), encoding="utf-8")
+        click.echo(f"wrote {path}: fill in source, query and columns, then run `rocmonitor check`", err=True)
+    return OK
+
+
+@cli.command()
+@click.pass_obj
+def check(path: Path) -> int:
+    """Parse, connect, explain: windows, row counts, false alarms a year. Changes nothing."""
+    from rocmonitor.checking import check as explain
+
+    problems = explain(_load(path), now=datetime.now(UTC), tell=click.echo)
+    return _worst([_code_of(problem) for problem in problems])
+
+
+@cli.command()
+@click.argument("monitors", nargs=-1, metavar="[MONITOR]...")
+@click.option("--at", metavar="TIME", help="Decide what is due as of this time, not after now.")
+@click.option("--dry-run", is_flag=True, help="Compute everything, keep and tell nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print the evaluations as JSON.")
+@click.pass_obj
+def run(path: Path, monitors: tuple[str, ...], at: str | None, dry_run: bool, as_json: bool) -> int:
+    """Judge all due windows, once, and deliver what is to be told."""
+    from rocmonitor.runner import run_monitor
+
+    config = _load(path)
+    chosen = [_monitor(config, name) for name in monitors or config.monitors]
+    with _desk(config) as desk:
+        ticks = [
+            run_monitor(desk, monitor, now=_instant(at, monitor, "--at"), dry_run=dry_run, progress=_progress)
+            for monitor in chosen
+        ]
+        return _conclude(desk, ticks, dry_run=dry_run, as_json=as_json)
+
+
+@cli.command()
+@click.argument("monitor")
+@click.option(
+    "--from", "start", metavar="TIME", required=True, help="Start of the first window, or before it."
+)
+@click.option("--to", "end", metavar="TIME", required=True, help="End of the last window, or after it.")
+@click.option("--dry-run", is_flag=True, help="Compute everything, keep and tell nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print the evaluations as JSON.")
+@click.pass_obj
+def backfill(path: Path, monitor: str, start: str, end: str, dry_run: bool, as_json: bool) -> int:
+    """Judge the windows from A to B, and again those whose labels have changed, however old they are."""
+    from rocmonitor.runner import run_monitor
+
+    config = _load(path)
+    chosen = _monitor(config, monitor)
+    begin, stop = _wall_time(start, chosen, "--from"), _wall_time(end, chosen, "--to")
+    if begin >= stop:
+        raise ConfigError(f"--from ({start}) must come before --to ({end})")
+    windows = chosen.calendar.within(begin, stop)
+    if not windows:
+        raise ConfigError(f"no whole window of {monitor} lies between --from {start} and --to {end}")
+    with _desk(config) as desk:
+        tick = run_monitor(
+            desk, chosen, now=desk.clock(), windows=windows, dry_run=dry_run, progress=_progress
+        )
+        return _conclude(desk, [tick], dry_run=dry_run, as_json=as_json)
+
+
+@cli.command()
+@click.pass_obj
+def serve(path: Path) -> int:
+    """Run the scheduler and the outbox until SIGTERM."""
+    from rocmonitor.scheduler import serve as work
+
+    with _desk(_load(path)) as desk:
+        work(desk)
+    return OK
+
+
+@cli.command()
+@click.argument("monitor")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, all revisions included.")
+@click.pass_obj
+def history(path: Path, monitor: str, as_json: bool) -> int:
+    """Show the evaluations and changes of status of a monitor."""
+    from rocmonitor import store
+    from rocmonitor.report import text
+
+    config = _load(path)
+    chosen = _monitor(config, monitor)
+    with store.open_store(config.store_url) as kept:
+        evaluations = store.evaluations(kept, monitor, every_revision=as_json)
+        changes = store.transitions(kept, monitor)
+        waiting = store.outbox_summary(kept)
+    if as_json:
+        _print_json(
+            {
+                "evaluations": [evaluation.to_dict() for evaluation in evaluations],
+                "transitions": [change.to_dict() for change in changes],
+                "outbox": {"pending": waiting.pending, "failed": waiting.failed},
+            }
+        )
+    elif not evaluations and not changes:
+        click.echo(f"{monitor} has not been judged yet; `rocmonitor run {monitor}` does it now", err=True)
+    else:
+        click.echo(text.windows(evaluations, chosen.timezone))
+        click.echo(f"\nChanges of status ({chosen.timezone}):")
+        click.echo(text.transitions(changes, chosen.timezone) or "none")
+    if waiting.pending or waiting.failed:
+        click.echo(f"outbox: {waiting.pending} waiting, {waiting.failed} given up", err=True)
+    return OK
+
+
+@cli.group()
+def channel() -> None:
+    """Where alarms are told."""
+
+
+@channel.command("test")
+@click.argument("name")
+@click.pass_obj
+def channel_test(path: Path, name: str) -> int:
+    """Send a message marked as a test."""
+    from rocmonitor import alerts
+
+    config = _load(path)
+    if name not in config.channels:
+        defined = ", ".join(config.channels) or "none"
+        raise ConfigError(f"{path}: no channel {name!r} under channels (defined: {defined})")
+    alerts.send(config.channels[name].read(config.folder), alerts.trial_message(name), folder=config.folder)
+    click.echo(f"channel {name} took the test message", err=True)
+    return OK
+
+
+@cli.group()
+def db() -> None:
+    """The store, rocmonitor's own database."""
+
+
+@db.command("upgrade")
+@click.pass_obj
+def db_upgrade(path: Path) -> int:
+    """Create the tables, or bring them to this version."""
+    from rocmonitor.store import migrate
+
+    migrate.upgrade(_load(path).store_url)
+    click.echo("the store is at this version", err=True)
+    return OK
+
+
+@db.command("check")
+@click.pass_obj
+def db_check(path: Path) -> int:
+    """See whether the tables are at this version."""
+    from rocmonitor.store import migrate
+
+    migrate.check(_load(path).store_url)
+    click.echo("the store is at this version", err=True)
+    return OK
+
+
+@cli.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--label", required=True, metavar="COLUMN", help="Labels: 1 positive, 0 negative, empty unknown."
+)
+@click.option(
+    "--score",
+    "scores",
+    required=True,
+    multiple=True,
+    metavar="COLUMN",
+    help="Scores; twice to compare two models.",
+)
+@click.option("--confidence-level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95)
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def auc(file: Path, label: str, scores: tuple[str, ...], confidence_level: float, as_json: bool) -> int:
+    """AUROC with its uncertainty from a file (csv, parquet), without a service."""
+    from rocmonitor.sources.files import read_scores
+    from rocmonitor.stats import Sample, auc, compare_auc_paired
+
+    if len(scores) > 2:
+        raise click.UsageError("--score can be given once, or twice to compare two models")
+    rows = read_scores(file, label, scores)
+    results = {}
+    for name in scores:
+        sample = Sample(rows.y_true, rows.scores[name])
+        delong, exact = auc(sample), auc(sample, method="exact-bootstrap")
+        low, high = delong.ci(confidence_level, transform="logit")
+        results[name] = delong.to_dict() | {
+            "se_exact_bootstrap": exact.se,
+            "low": low,
+            "high": high,
+            "confidence_level": confidence_level,
+        }
+    answer: dict[str, Any] = {"scores": results, "rows": rows.counts}
+    if len(scores) == 2:
+        difference = compare_auc_paired(rows.y_true, *(rows.scores[name] for name in scores))
+        low, high = difference.ci(confidence_level)
+        answer["difference"] = difference.to_dict() | {"low": low, "high": high}
+    if as_json:
+        _print_json(answer)
+    else:
+        _print_auc(answer, confidence_level)
+    return OK
+
+
+def _print_auc(answer: dict[str, Any], confidence_level: float) -> None:
+    percent = f"{100 * confidence_level:g} %"
+    for name, found in answer["scores"].items():
+        click.echo(
+            f"{name}: AUROC {found['auc']:.6f}, {percent} interval {found['low']:.6f} to {found['high']:.6f} "
+            f"(standard error {found['se']:.6f} DeLong, {found['se_exact_bootstrap']:.6f} exact bootstrap; "
+            f"{found['n_pos']:,} positives, {found['n_neg']:,} negatives)"
+        )
+        for caveat in found["caveats"]:
+            click.echo(f"  note: {caveat}")
+    if "difference" in answer:
+        found = answer["difference"]
+        click.echo(
+            f"difference (first minus second): {found['difference']:+.6f}, {percent} interval "
+            f"{found['low']:+.6f} to {found['high']:+.6f}, p = {found['pvalue']:.4g} (paired DeLong)"
+        )
+    aside = {name: count for name, count in answer["rows"].items() if name not in ("rows", "used") and count}
+    if aside:
+        told = ", ".join(f"{count:,} {name}" for name, count in aside.items())
+        click.echo(f"set aside of {answer['rows']['rows']:,} rows: {told}")
+
+
+def _load(path: Path) -> Config:
+    from rocmonitor import config
+
+    return config.load(path)
+
+
+def _monitor(config: Config, name: str) -> Monitor:
+    if name not in config.monitors:
+        raise ConfigError(f"no monitor {name!r} under monitors (defined: {', '.join(config.monitors)})")
+    return config.monitors[name]
+
+
+@contextmanager
+def _desk(config: Config) -> Iterator[Desk]:
+    from rocmonitor import store
+    from rocmonitor.runner import Desk
+
+    with store.open_store(config.store_url) as kept:
+        yield Desk(config=config, store=kept)
+
+
+def _instant(text: str | None, monitor: Monitor, option: str) -> datetime:
+    """A time of the command line, not after now."""
+    now = datetime.now(UTC)
+    if text is None:
+        return now
+    instant = _wall_time(text, monitor, option)
+    if instant > now:
+        raise ConfigError(f"{option} {text} lies in the future; leave it out to judge what is due now")
+    return instant
+
+
+def _wall_time(text: str, monitor: Monitor, option: str) -> datetime:
+    """A time of the command line; without an offset it is the monitor's wall time."""
+    try:
+        instant = datetime.fromisoformat(text)
+    except ValueError:
+        raise ConfigError(
+            f"{option} must be a date or time such as 2026-01-31 or 2026-01-31T06:00; it is {text!r}"
+        ) from None
+    return instant.replace(tzinfo=monitor.timezone) if instant.tzinfo is None else instant
+
+
+def _conclude(desk: Desk, ticks: list[Tick], *, dry_run: bool, as_json: bool) -> int:
+    """Deliver, print what the ticks found, and the exit code."""
+    from rocmonitor.delivery import Delivered, drain
+    from rocmonitor.report import text
+
+    delivered = Delivered() if dry_run else drain(desk, progress=_progress)
+    _progress(None)
+    if as_json:
+        _print_json(
+            {
+                "monitors": [tick.to_dict() for tick in ticks],
+                "delivered": delivered.sent,
+                "undelivered": delivered.failed,
+            }
+        )
+    for tick in ticks:
+        if tick.evaluations and not as_json:
+            zone = desk.config.monitors[tick.monitor].timezone
+            click.echo(f"{tick.monitor} ({zone})")
+            click.echo(text.windows(tick.evaluations, zone))
+        _explain(tick)
+    for destination, error in delivered.failed.items():
+        click.echo(f"{destination}: not delivered yet, kept in the outbox: {error}", err=True)
+    return _worst([_code_of_tick(tick) for tick in ticks]) or (EXTERNAL if delivered.failed else OK)
+
+
+def _explain(tick: Tick) -> None:
+    """What a person would ask when a table is missing or short."""
+    if tick.busy:
+        click.echo(f"{tick.monitor}: another rocmonitor process is at work on it; nothing was done", err=True)
+    elif tick.error is not None:
+        click.echo(f"{tick.monitor}: {tick.error}", err=True)
+    elif not tick.evaluations:
+        click.echo(f"{tick.monitor}: nothing new is due", err=True)
+    for window in tick.waiting:
+        click.echo(f"{tick.monitor}: {window} waits for labels", err=True)
+
+
+def _code_of_tick(tick: Tick) -> int:
+    from rocmonitor.policy.evaluation import Status
+
+    if tick.error is not None:
+        return _code_of(tick.error)
+    standing = set(tick.status.values())
+    return (
+        DEGRADED if Status.DEGRADED in standing else INSUFFICIENT if Status.INSUFFICIENT in standing else OK
+    )
+
+
+def _code_of(error: RocmonitorError) -> int:
+    return USAGE if isinstance(error, ConfigError | InputError) else EXTERNAL
+
+
+def _worst(codes: list[int]) -> int:
+    """The gravest of several exit codes: what is wrongly set up or blind comes before what is degraded."""
+    for code in (USAGE, EXTERNAL, DEGRADED, INSUFFICIENT):
+        if code in codes:
+            return code
+    return OK
+
+
+def _print_json(value: Any) -> None:
+    click.echo(json.dumps(value, indent=2, allow_nan=False))
+
+
+def _progress(text: str | None) -> None:
+    """A line that replaces the last one on a terminal; a line each elsewhere. None ends it."""
+    if sys.stderr.isatty():
+        click.echo(f"\r\x1b[2K{text or ''}", err=True, nl=False)
+    elif text is not None:
+        click.echo(text, err=True)

@@ -1,0 +1,132 @@
+"""The outbox: what was decided is told to MLflow and to the channels, and marked once it has arrived."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from rocmonitor import alerts, store
+from rocmonitor.errors import AlertError, ExternalError, RocmonitorError
+from rocmonitor.policy.evaluation import Evaluation, Transition
+from rocmonitor.policy.rules import Floor
+from rocmonitor.report import figures
+from rocmonitor.runner import Desk, Progress, held, kept
+
+log = logging.getLogger(__name__)
+
+FIRST_RETRY = timedelta(seconds=10)
+LONGEST_RETRY = timedelta(hours=1)
+
+
+@dataclass(kw_only=True)
+class Delivered:
+    """What one pass over the outbox did.
+
+    Attributes
+    ----------
+    sent : int
+    failed : dict of str to str
+        The error by destination. Its rows stay in the outbox.
+    busy : bool
+        Another process delivers; nothing was done.
+    """
+
+    sent: int = 0
+    failed: dict[str, str] = field(default_factory=dict)
+    busy: bool = False
+
+
+def drain(desk: Desk, *, progress: Progress = lambda _: None) -> Delivered:
+    """Deliver what is due, in order for each destination.
+
+    A destination that fails is left alone for the rest of the pass, so a dead MLflow delays no alarm. A row
+    is marked after it was sent: a crash in between sends it again, with the same event id.
+    """
+    done = Delivered()
+    with held(desk, "outbox") as lease:
+        if lease is None:
+            done.busy = True
+            return done
+        while rows := store.pending(desk.store, desk.clock()):
+            for number, row in enumerate(rows, 1):
+                if desk.stop.is_set():
+                    return done
+                if row.destination not in done.failed:
+                    progress(f"telling {row.destination} of {row.monitor} ({number} of {len(rows)})")
+                    _attempt(desk, row, done)
+                    lease = kept(desk, lease)
+    return done
+
+
+def _attempt(desk: Desk, row: store.Delivery, done: Delivered) -> None:
+    try:
+        receipt = _deliver(desk, row)
+    except Exception as error:  # one undeliverable row never stops another
+        if not isinstance(error, RocmonitorError):
+            log.exception("%s could not be told of %s", row.destination, row.monitor)
+        done.failed[row.destination] = str(error)
+        lasting = isinstance(error, ExternalError) and not error.transient
+        retry_at = None if lasting else _next_attempt(desk.clock(), row.attempts)
+        store.mark_failed(desk.store, row.id, desk.clock(), str(error), retry_at)
+    else:
+        done.sent += 1
+        store.mark_delivered(desk.store, row.id, desk.clock(), receipt)
+
+
+def _deliver(desk: Desk, row: store.Delivery) -> str | None:
+    """Hand one row to its destination, and give back what the destination answered."""
+    evaluation = None if row.evaluation_id is None else store.evaluation(desk.store, row.evaluation_id)
+    if row.destination == "mlflow":
+        assert evaluation is not None
+        return _publish(desk, evaluation)
+    name = row.destination.removeprefix("channel:")
+    channel, monitor = desk.config.channels.get(name), desk.config.monitors.get(row.monitor)
+    if channel is None:
+        raise AlertError(
+            f"channel {name} is no longer configured; define channels.{name} and the message goes out"
+        )
+    message = alerts.compose(
+        Transition.from_dict(row.payload["transition"]),
+        evaluation,
+        zone=monitor.timezone if monitor else ZoneInfo("UTC"),
+        link=None if row.evaluation_id is None else store.receipt_of(desk.store, row.evaluation_id),
+    )
+    alerts.send(channel.read(desk.config.folder), message, folder=desk.config.folder)
+    return None
+
+
+def _publish(desk: Desk, evaluation: Evaluation) -> str:
+    """The window's run, and the series run of its monitor and segment."""
+    instance = store.instance_id(desk.store)
+    newest = store.newest_revision(desk.store, evaluation) == evaluation.revision
+    link = desk.tracking.publish_window(
+        instance, evaluation, newest=newest, artifacts={"figures/roc.png": figures.roc(evaluation)}
+    )
+    points = store.series(desk.store, evaluation.monitor, evaluation.segment)
+    desk.tracking.publish_series(
+        instance,
+        evaluation.monitor,
+        evaluation.segment,
+        points,
+        {"figures/auc_over_time.png": _history(desk, evaluation, points)},
+    )
+    return link
+
+
+def _history(desk: Desk, evaluation: Evaluation, points: Sequence[store.Point]) -> bytes:
+    monitor = desk.config.monitors.get(evaluation.monitor)
+    floors = [rule.value for rule in monitor.rules if isinstance(rule, Floor)] if monitor else []
+    return figures.history(
+        f"{evaluation.monitor}, {evaluation.segment or 'all rows'}",
+        points,
+        outcomes=dict(store.outcomes(desk.store, evaluation.monitor, evaluation.segment)),
+        floor=max(floors, default=None),
+        zone=monitor.timezone if monitor else None,
+    )
+
+
+def _next_attempt(now: datetime, attempts: int) -> datetime:
+    return now + min(FIRST_RETRY * 2.0 ** min(attempts, 20), LONGEST_RETRY)

@@ -1,0 +1,76 @@
+"""Reference windows: pulled once, reduced, and kept frozen, so that later windows meet the same yardstick."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from rocmonitor import store
+from rocmonitor.config import Monitor
+from rocmonitor.policy.reference import Reference, freeze
+from rocmonitor.policy.rules import Forecast, named
+from rocmonitor.policy.windows import Window
+from rocmonitor.sources import SqlSource
+from rocmonitor.stats import Sample
+
+
+def digest(monitor: Monitor) -> str:
+    """Names everything the reference depends on: another query, period or rule makes another reference."""
+    parts = {
+        "source": monitor.source,
+        "query": monitor.query,
+        "columns": monitor.columns.model_dump(),
+        "segments": monitor.segments,
+        "positive": monitor.positive.model_dump(),
+        "windows": [str(window) for window in monitor.reference_windows],
+        "rules": {
+            name: asdict(rule) for name, rule in named(monitor.rules).items() if isinstance(rule, Forecast)
+        },
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def of(
+    monitor: Monitor,
+    source: SqlSource,
+    kept: store.Store,
+    *,
+    now: datetime,
+    keep: bool = True,
+    progress: Callable[[str], None] = lambda _: None,
+) -> dict[str, Reference]:
+    """The reference of each segment (all rows: ``""``), from the store or computed and kept there.
+
+    It is kept only once all its labels are due, so that a frozen reference never lacks late labels.
+    """
+    name = digest(monitor)
+    frozen = store.reference(kept, monitor.name, name)
+    if frozen:
+        return {segment: Reference.from_dict(plain) for segment, plain in frozen.items()}
+    samples: dict[str, dict[Window, Sample]] = {}
+    windows = monitor.reference_windows
+    for number, window in enumerate(windows, 1):
+        progress(f"{monitor.name} reference {window.in_zone(monitor.timezone)} ({number} of {len(windows)})")
+        for segment, rows in source.pull(monitor, window).segments.items():
+            samples.setdefault(segment, {})[window] = rows.champion
+    rules = named(monitor.rules)
+    computed = {segment: freeze(list(parts.items()), rules) for segment, parts in samples.items()}
+    if keep and now >= monitor.labels.due_at(monitor.reference_period):
+        plain = {segment: reference.to_dict() for segment, reference in computed.items()}
+        store.save_reference(kept, monitor.name, name, plain)
+    return computed
+
+
+def told(monitor: Monitor, reference: Reference) -> dict[str, Any]:
+    """The reference as an evaluation keeps it."""
+    period = monitor.reference_period
+    return {
+        "start": period.start.isoformat(),
+        "end": period.end.isoformat(),
+        "digest": digest(monitor),
+        **reference.to_dict(),
+    }

@@ -1,0 +1,70 @@
+"""Evaluations and changes of status as plain text for a terminal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from zoneinfo import ZoneInfo
+
+from rocmonitor.policy.evaluation import Evaluation, Transition
+
+_NUMBER = re.compile(r"[-+\d.,]+")
+
+
+def windows(evaluations: Sequence[Evaluation], zone: ZoneInfo) -> str:
+    """A table of windows: sizes, AUROC with its interval, forecast interval, outcome and status.
+
+    Columns that say nothing (one segment only, no challenger) are left out.
+    """
+    columns: dict[str, list[str]] = {
+        "window": [
+            evaluation.window.in_zone(zone) + (f" r{evaluation.revision}" if evaluation.revision else "")
+            for evaluation in evaluations
+        ],
+        "segment": [evaluation.segment or "all rows" for evaluation in evaluations],
+        "positives": [f"{evaluation.counts.n_pos:,}" for evaluation in evaluations],
+        "negatives": [f"{evaluation.counts.n_neg:,}" for evaluation in evaluations],
+        "AUROC": [_value(evaluation.metrics, "champion/auc") for evaluation in evaluations],
+        "95 % interval": [_span(evaluation.metrics, "champion/auc_") for evaluation in evaluations],
+        "forecast": [_span(evaluation.metrics, "forecast/") for evaluation in evaluations],
+        "challenger": [_value(evaluation.metrics, "difference/auc", sign=True) for evaluation in evaluations],
+        "outcome": [str(evaluation.outcome) for evaluation in evaluations],
+        "status": [str(evaluation.status) for evaluation in evaluations],
+    }
+    idle = {"segment": "all rows", "forecast": "-", "challenger": "-"}
+    shown = {name: cells for name, cells in columns.items() if set(cells) != {idle.get(name)}}
+    return table(list(shown), list(zip(*shown.values(), strict=True)))
+
+
+def transitions(changes: Iterable[Transition], zone: ZoneInfo) -> str:
+    """A line for each change of status, with its reason."""
+    return "\n".join(
+        f"{change.at.astimezone(zone):%Y-%m-%d %H:%M}  {change.segment or 'all'}: "
+        f"{change.before} -> {change.after}  {change.reason}"
+        for change in changes
+    )
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Columns as wide as they need to be; columns of plain numbers to the right."""
+    columns = list(zip(head, *rows, strict=True))
+    widths = [max(map(len, column)) for column in columns]
+    numeric = [all(_NUMBER.fullmatch(cell) for cell in cells) for _, *cells in columns]
+
+    def line(cells: Sequence[str]) -> str:
+        aligned = (
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(cells, widths, numeric, strict=True)
+        )
+        return "  ".join(aligned).rstrip()
+
+    return "\n".join(line(cells) for cells in (head, *rows))
+
+
+def _value(metrics: dict[str, float], name: str, *, sign: bool = False) -> str:
+    return "-" if name not in metrics else f"{metrics[name]:{'+' if sign else ''}.4f}"
+
+
+def _span(metrics: dict[str, float], prefix: str) -> str:
+    low, high = metrics.get(f"{prefix}low"), metrics.get(f"{prefix}high")
+    return "-" if low is None or high is None else f"{low:.4f}-{high:.4f}"

@@ -1,0 +1,430 @@
+"""One tick of one monitor: every due window is judged, in order, and committed before the next."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import threading
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from importlib.metadata import version as installed
+from typing import Any
+
+from rocmonitor import __version__, references, store
+from rocmonitor.config import Config, Monitor
+from rocmonitor.errors import RocmonitorError, StoreError, TrackingError
+from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition
+from rocmonitor.policy.judge import Finding, judge
+from rocmonitor.policy.reference import Reference
+from rocmonitor.policy.rules import named
+from rocmonitor.policy.status import is_alarm, status_after, to_tell
+from rocmonitor.policy.windows import Window
+from rocmonitor.sources import Batch, LabelCounts, Rows, SqlSource, open_source
+from rocmonitor.stats import PairedSample, Sample
+from rocmonitor.tracking import Tracking, connect
+
+log = logging.getLogger(__name__)
+
+LEASE = timedelta(minutes=2)
+"""How long a monitor stays taken when the process that works on it dies; renewed while it lives."""
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Desk:
+    """What one process works with: configuration, store, MLflow, a name, a clock, a way to stop."""
+
+    config: Config
+    store: store.Store
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    owner: str = field(default_factory=lambda: f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}")
+    stop: threading.Event = field(default_factory=threading.Event)
+
+    @cached_property
+    def tracking(self) -> Tracking:
+        """MLflow, connected at the first use."""
+        return connect(self.config.tracking_uri, self.config.folder)
+
+
+@dataclass(kw_only=True)
+class Tick:
+    """What a tick did.
+
+    Attributes
+    ----------
+    monitor : str
+    evaluations : list of Evaluation
+        New ones, in order of window and segment.
+    waiting : list of Window
+        Ended, but not labelled enough yet.
+    status : dict of str to Status
+        By segment, after the tick; all rows are the segment ``""``.
+    error : RocmonitorError or None
+        Why the tick ended early.
+    busy : bool
+        Another process works on this monitor; nothing was done.
+    """
+
+    monitor: str
+    evaluations: list[Evaluation] = field(default_factory=list)
+    waiting: list[Window] = field(default_factory=list)
+    status: dict[str, Status] = field(default_factory=dict)
+    error: RocmonitorError | None = None
+    busy: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return {
+            "monitor": self.monitor,
+            "status": {segment: str(status) for segment, status in self.status.items()},
+            "evaluations": [evaluation.to_dict() for evaluation in self.evaluations],
+            "waiting": [str(window) for window in self.waiting],
+            "error": None if self.error is None else str(self.error),
+            "busy": self.busy,
+        }
+
+
+def run_monitor(
+    desk: Desk,
+    monitor: Monitor,
+    *,
+    now: datetime,
+    windows: Sequence[Window] | None = None,
+    dry_run: bool = False,
+    progress: Progress = lambda _: None,
+) -> Tick:
+    """Judge every due window of a monitor.
+
+    Parameters
+    ----------
+    desk : Desk
+    monitor : Monitor
+    now : datetime
+        Which windows are due is decided at this instant.
+    windows : sequence of Window, optional
+        Look at these instead of all since the monitor's start (a backfill), closed to revision or not.
+    dry_run : bool
+        Compute everything, keep nothing.
+    progress : callable
+        Told in words how far the work is.
+
+    Returns
+    -------
+    Tick
+        What goes wrong inside one monitor is not raised: it is in ``.error`` and in the monitor's status.
+    """
+    tick = Tick(monitor=monitor.name)
+    with held(desk, f"monitor:{monitor.name}") as lease:
+        if lease is None:
+            tick.busy = True
+            return tick
+        shift = _Shift(desk, monitor, lease, now, dry_run, progress, tick)
+        try:
+            with open_source(desk.config.sources[monitor.source], desk.config.folder) as source:
+                shift.work(source, windows)
+        except RocmonitorError as error:
+            tick.error = error
+        except Exception as error:  # one failing monitor never stops another
+            log.exception("monitor %s failed in a way that is not foreseen", monitor.name)
+            tick.error = RocmonitorError(f"unforeseen {type(error).__name__}: {error}")
+        shift.close()
+    return tick
+
+
+@contextmanager
+def held(desk: Desk, name: str) -> Iterator[store.Lease | None]:
+    """The lease on `name` while the block runs; None when another process holds it."""
+    lease = store.acquire(desk.store, name, desk.owner, desk.clock(), LEASE)
+    try:
+        yield lease
+    finally:
+        if lease is not None:
+            store.release(desk.store, lease)
+
+
+def kept(desk: Desk, lease: store.Lease) -> store.Lease:
+    """The lease, renewed when half of its time is over.
+
+    Raises
+    ------
+    StoreError
+        Another process has taken it over; what it guards must not go on.
+    """
+    now = desk.clock()
+    if lease.expires_at - now > LEASE / 2:
+        return lease
+    renewed = store.renew(desk.store, lease, now, LEASE)
+    if renewed is None:
+        raise StoreError(f"{lease.name} was taken over by another process while {lease.owner} was at work")
+    return renewed
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """How a segment stands, and what was told of it."""
+
+    status: Status
+    told: Status
+    alarmed_at: datetime | None
+
+
+class _Shift:
+    """One tick at work; keeps what it has read of the store and changed in it."""
+
+    def __init__(
+        self,
+        desk: Desk,
+        monitor: Monitor,
+        lease: store.Lease,
+        now: datetime,
+        dry_run: bool,
+        progress: Progress,
+        tick: Tick,
+    ) -> None:
+        self.desk, self.monitor, self.lease, self.now = desk, monitor, lease, now
+        self.dry_run, self.progress, self.tick = dry_run, progress, tick
+        self.references: dict[str, Reference] | None = None
+        self.aliases: dict[str, tuple[str | None, tuple[str, ...]]] = {}
+        self.histories: dict[str, dict[Window, Status]] = {}
+        self.standings: dict[str, _Standing] = {}
+        self.segments = {""}
+
+    def work(self, source: SqlSource, windows: Sequence[Window] | None) -> None:
+        """Judge what is due, window by window; a stop is heeded between two windows."""
+        monitor = self.monitor
+        chosen = monitor.windows(self.now) if windows is None else windows
+        judged = store.evaluated(self.desk.store, monitor.name)
+        self.segments |= {segment for segment, _ in judged}
+        for number, window in enumerate(chosen, 1):
+            if self.desk.stop.is_set():
+                return
+            before = judged.get(("", window))
+            labels = self._look(source, window, before, again=windows is not None)
+            if labels is not None:
+                self.progress(
+                    f"{monitor.name} {window.in_zone(monitor.timezone)} ({number} of {len(chosen)})"
+                )
+                self._judge(source, window, before, labels)
+
+    def close(self) -> None:
+        """Record that the monitor fails, or works again; and how it stands."""
+        error = self.tick.error
+        if error is not None or self._standing("").status is Status.ERROR:
+            status = Status.ERROR if error else self._status("")
+            reason = str(error) if error else "the monitor works again"
+            change, told = self._change("", status, at=self.now, since=self.now, reason=reason)
+            if change is not None and not self.dry_run:
+                outbox = self._messages(change, told)
+                store.save_transition(self.desk.store, change, told, outbox, lease=self.lease)
+        self.tick.status = {segment: self._standing(segment).status for segment in sorted(self.segments)}
+
+    def _look(
+        self, source: SqlSource, window: Window, before: store.Evaluated | None, *, again: bool
+    ) -> LabelCounts | None:
+        """The window's label counts if it is to be judged now, else None."""
+        age = self.monitor.labels.age(window, self.now)
+        if age == "open" or (age == "closed" and before is not None and not again):
+            return None
+        labels = source.label_counts(self.monitor, window)
+        self._beat()
+        if before is not None:
+            return None if labels.by_label == before.label_counts else labels
+        if age == "waiting" and not self.monitor.labels.enough(labels.rows, labels.labelled):
+            self.tick.waiting.append(window)
+            return None
+        return labels
+
+    def _judge(
+        self, source: SqlSource, window: Window, before: store.Evaluated | None, labels: LabelCounts
+    ) -> None:
+        monitor = self.monitor
+        if self.references is None:
+            self.references = references.of(
+                monitor, source, self.desk.store, now=self.now, keep=not self.dry_run, progress=self.progress
+            )
+        batch = source.pull(monitor, window, on_progress=lambda _: self._beat())
+        if before is not None and before.digest == batch.digest:
+            return
+        # A segment of the reference without rows now is insufficient, not absent.
+        results = [
+            self._result(window, segment, batch, before, labels)
+            for segment in sorted({*batch.segments, *self.references})
+        ]
+        if not self.dry_run:
+            store.save(self.desk.store, results, lease=self.lease)
+        self.segments |= {result.evaluation.segment for result in results}
+        self.tick.evaluations += [result.evaluation for result in results]
+
+    def _result(
+        self, window: Window, segment: str, batch: Batch, before: store.Evaluated | None, labels: LabelCounts
+    ) -> store.Result:
+        rows = batch.segments.get(segment) or _no_rows(self.monitor)
+        reference = (self.references or {}).get(segment, Reference(auc=None))
+        finding = judge(
+            rows.champion,
+            rows.pair,
+            rows.counts,
+            reference=reference,
+            rules=named(self.monitor.rules),
+            min_per_class=self.monitor.min_per_class,
+            fprs=self.monitor.operating_points.fpr,
+            thresholds=self.monitor.operating_points.thresholds,
+        )
+        evaluation = self._evaluation(window, segment, batch, before, rows, finding, reference)
+        change, told = self._change(
+            segment, self._status(segment), at=evaluation.at, since=window.start, reason=_reason(finding)
+        )
+        return store.Result(
+            evaluation=evaluation,
+            label_counts=labels.by_label,
+            transition=change,
+            told=told,
+            outbox=[store.Outgoing(destination="mlflow", payload={}), *self._messages(change, told)],
+        )
+
+    def _evaluation(
+        self,
+        window: Window,
+        segment: str,
+        batch: Batch,
+        before: store.Evaluated | None,
+        rows: Rows,
+        finding: Finding,
+        reference: Reference,
+    ) -> Evaluation:
+        monitor = self.monitor
+        if before is None:
+            (champion, doubt), (challenger, other) = self._version("champion"), self._version("challenger")
+            doubts = (*doubt, *other)
+        else:  # its rows were scored by the versions of then
+            champion, challenger, doubts = before.champion_version, before.challenger_version, ()
+        self._history(segment)[window] = finding.outcome
+        return Evaluation(
+            monitor=monitor.name,
+            model=monitor.model.name,
+            segment=segment,
+            window=window,
+            revision=0 if before is None else before.revision + 1,
+            champion_version=champion or "unknown",
+            challenger_version=challenger,
+            at=min(self.now, monitor.labels.due_at(window)) if before is None else self.now,
+            evaluated_at=self.desk.clock(),
+            outcome=finding.outcome,
+            status=self._status(segment, until=window),
+            verdicts=finding.verdicts,
+            counts=rows.counts,
+            metrics=finding.metrics,
+            tables=finding.tables,
+            reference=references.told(monitor, reference),
+            provenance={
+                "source": monitor.source,
+                "query": monitor.query,
+                "columns": monitor.columns.model_dump(exclude_none=True),
+                "timezone": str(monitor.timezone),
+                "grouped": batch.grouped,
+                "data_digest": batch.digest,
+                "rocmonitor": __version__,
+                **{package: installed(package) for package in ("numpy", "scipy")},
+            },
+            caveats=(*doubts, *rows.caveats, *finding.caveats),
+        )
+
+    def _version(self, role: str) -> tuple[str | None, tuple[str, ...]]:
+        """The model version behind a role, looked up once a tick, and what is doubtful about it."""
+        model = self.monitor.model
+        fixed = model.version if role == "champion" else model.challenger_version
+        alias = model.champion if role == "champion" else model.challenger
+        if alias is None:
+            return (None if fixed is None else str(fixed)), ()
+        if role not in self.aliases:
+            self.aliases[role] = self._looked_up(model.name, alias)
+        return self.aliases[role]
+
+    def _looked_up(self, model: str, alias: str) -> tuple[str | None, tuple[str, ...]]:
+        try:
+            found = self.desk.tracking.version(model, alias)
+        except TrackingError as error:
+            # MLflow being down must not keep a window from being judged.
+            known = store.alias(self.desk.store, model, alias) if error.transient else None
+            if known is None:
+                raise
+            version, seen = known
+            return version, (
+                f"MLflow could not be asked: {alias} was version {version} at {seen:%Y-%m-%d %H:%MZ}",
+            )
+        if not self.dry_run:
+            store.save_alias(self.desk.store, model, alias, found, self.desk.clock())
+        return found, ()
+
+    def _change(
+        self, segment: str, status: Status, *, at: datetime, since: datetime, reason: str
+    ) -> tuple[Transition | None, bool]:
+        """The change of status that follows, if any, and whether it is told."""
+        before = self._standing(segment)
+        tell = to_tell(status, before.told, before.alarmed_at, at, self.monitor.alarm.cool_down)
+        if status is before.status and not tell:
+            return None, False
+        self.standings[segment] = _Standing(
+            status=status,
+            told=status if tell else before.told,
+            alarmed_at=at if tell and is_alarm(status) else before.alarmed_at,
+        )
+        transition = Transition(
+            monitor=self.monitor.name,
+            segment=segment,
+            at=at,
+            # A recovery that waited for the end of a cool-down is told as the change that people know of.
+            before=before.told if status is before.status else before.status,
+            after=status,
+            reason=reason,
+            since=since,
+        )
+        return transition, tell
+
+    def _messages(self, change: Transition | None, told: bool) -> list[store.Outgoing]:
+        if change is None or not told:
+            return []
+        payload = {"transition": change.to_dict()}
+        return [
+            store.Outgoing(destination=f"channel:{channel}", payload=payload)
+            for channel in self.monitor.notify
+        ]
+
+    def _standing(self, segment: str) -> _Standing:
+        if segment not in self.standings:
+            last = store.last_transition(self.desk.store, self.monitor.name, segment)
+            told = store.told(self.desk.store, self.monitor.name, segment)
+            self.standings[segment] = _Standing(
+                status=last.after if last else Status.OK, told=told.status, alarmed_at=told.alarmed_at
+            )
+        return self.standings[segment]
+
+    def _history(self, segment: str) -> dict[Window, Status]:
+        if segment not in self.histories:
+            self.histories[segment] = dict(store.outcomes(self.desk.store, self.monitor.name, segment))
+        return self.histories[segment]
+
+    def _status(self, segment: str, *, until: Window | None = None) -> Status:
+        history = sorted(self._history(segment).items())
+        outcomes = (outcome for window, outcome in history if until is None or window <= until)
+        return status_after(outcomes, self.monitor.alarm.policy())
+
+    def _beat(self) -> None:
+        self.lease = kept(self.desk, self.lease)
+
+
+def _no_rows(monitor: Monitor) -> Rows:
+    pair = None if monitor.columns.challenger is None else PairedSample([], [], [])
+    return Rows(champion=Sample([], []), pair=pair, counts=Counts(), caveats=())
+
+
+def _reason(finding: Finding) -> str:
+    if finding.outcome is Status.OK:
+        return "no rule finds it degraded"
+    return "; ".join(verdict.text for verdict in finding.verdicts if verdict.outcome is finding.outcome)

@@ -1,0 +1,173 @@
+"""A small world for tests: a table of scored rows, a configuration that watches it, and a desk to work at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sqlalchemy import (
+    Column,
+    DateTime,
+    Float,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    create_engine,
+    insert,
+    update,
+)
+
+from rocmonitor import config, store
+from rocmonitor.runner import Desk
+
+FIRST = datetime(2026, 1, 5, tzinfo=UTC)  # a Monday
+WEEK = timedelta(days=7)
+
+CONFIGURATION = """
+sources: {{here: {{url_env: SCENARIO_SOURCE_URL, timezone: UTC}}}}
+channels: {channels}
+mlflow: {mlflow}
+monitors:
+  credit:
+    model: {model}
+    source: here
+    query: SELECT * FROM scored WHERE scored_at >= :start AND scored_at < :end
+    columns: {{id: id, time: scored_at, champion: p, challenger: q, label: label}}
+    segments: {segments}
+    window: {window}
+    grouped: {grouped}
+    reference: {{from: 2026-01-05, to: 2026-05-25}}
+    min_per_class: 20
+    operating_points: {{fpr: [0.1], thresholds: [0.5]}}
+    rules: {rules}
+    alarm: {alarm}
+    notify: {notify}
+"""
+DEFAULTS = {
+    "model": "{name: credit, version: 7, challenger_version: 8}",
+    "segments": "[]",
+    "window": "{every: 7d, label_delay: 2d, revise_for: 60d}",
+    "grouped": "raw",
+    "rules": "[{kind: forecast}, {kind: drop, value: 0.02}, {kind: challenger}]",
+    "alarm": "{}",
+    "channels": '{log: {url: "file://alarms.log"}}',
+    "mlflow": "{}",
+    "notify": "[log]",
+}
+REFERENCE_WEEKS = 20
+
+metadata = MetaData()
+scored = Table(
+    "scored",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("scored_at", DateTime),
+    Column("p", Float(53)),
+    Column("q", Float(53)),
+    Column("label", Integer),
+    Column("region", String(20)),
+)
+
+
+def week(number: int) -> datetime:
+    """Start of a week; 0 to 19 are the reference, 20 is the first that is judged."""
+    return FIRST + number * WEEK
+
+
+@dataclass
+class Clock:
+    """Stands still until it is moved."""
+
+    now: datetime
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@dataclass(frozen=True)
+class World:
+    """A source database and a folder with a configuration."""
+
+    folder: Path
+    source_url: str
+
+    def score(
+        self,
+        number: int,
+        *,
+        n: int = 400,
+        shift: float = 1.2,
+        labelled: float = 1.0,
+        region: str = "all",
+        **fixed: Any,
+    ) -> None:
+        """Score a week's rows; positives lie `shift` standard deviations above the negatives."""
+        rng = np.random.default_rng([number, n])
+        label = rng.random(n) < 0.4
+        rows = [
+            {
+                "id": number * 100_000 + (sum(map(ord, region)) * 1000) % 90_000 + row,
+                "scored_at": (week(number) + row * WEEK / n).replace(tzinfo=None),
+                "p": float(round(rng.normal(shift * label[row]), 3)),
+                "q": float(round(rng.normal(1.2 * label[row]), 3)),
+                "label": int(label[row]) if row < labelled * n else None,
+                "region": region,
+                **fixed,
+            }
+            for row in range(n)
+        ]
+        with self._engine() as engine, engine.begin() as connection:
+            connection.execute(insert(scored), rows)
+
+    def label_late(self, number: int, label: int = 0) -> None:
+        """Give every unlabelled row of a week a label."""
+        with self._engine() as engine, engine.begin() as connection:
+            connection.execute(
+                update(scored)
+                .where(scored.c.id >= number * 100_000, scored.c.id < (number + 1) * 100_000)
+                .where(scored.c.label.is_(None))
+                .values(label=label)
+            )
+
+    def configure(self, **changes: str) -> config.Config:
+        """Write the configuration, with some parts replaced."""
+        path = self.folder / "rocmonitor.yaml"
+        path.write_text(CONFIGURATION.format(**{**DEFAULTS, **changes}), encoding="utf-8")
+        return config.load(path)
+
+    @contextmanager
+    def desk(self, now: datetime | Clock = FIRST, **changes: str) -> Iterator[Desk]:
+        """A desk whose clock stands at `now`."""
+        known = self.configure(**changes)
+        clock = now if isinstance(now, Clock) else Clock(now)
+        with store.open_store(known.store_url) as kept:
+            yield Desk(config=known, store=kept, clock=clock)
+
+    @property
+    def alarms(self) -> str:
+        """What the channel was told."""
+        told = self.folder / "alarms.log"
+        return told.read_text(encoding="utf-8") if told.exists() else ""
+
+    @contextmanager
+    def _engine(self) -> Iterator[Any]:
+        engine = create_engine(self.source_url)
+        try:
+            metadata.create_all(engine)
+            yield engine
+        finally:
+            engine.dispose()
+
+
+def world(folder: Path, source_url: str, weeks: int = REFERENCE_WEEKS) -> World:
+    """A world whose first weeks are scored; the reference is 20 of them."""
+    made = World(folder=folder, source_url=source_url)
+    for number in range(weeks):
+        made.score(number)
+    return made

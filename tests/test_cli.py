@@ -1,0 +1,222 @@
+"""The command line as a user meets it: real processes, exit codes, clean stdout, no traceback."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from scenario import World, world
+
+import rocmonitor
+from rocmonitor import config
+
+ROOT = Path(rocmonitor.__file__).resolve().parents[1]
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch) -> World:
+    url = f"sqlite:///{tmp_path}/source.db"
+    monkeypatch.setenv("SCENARIO_SOURCE_URL", url)
+    made = world(tmp_path, url)
+    for number in (20, 21):
+        made.score(number)
+    made.configure(window=WINDOW)
+    return made
+
+
+WINDOW = "{every: 7d, label_delay: 2d, revise_for: 60d, end: 2026-06-08}"  # weeks 20 and 21
+
+
+def rocmonitor_(*arguments: str, folder: Path, code: int = 0) -> subprocess.CompletedProcess[str]:
+    """Run the command in `folder`; it must end with `code` and never with a traceback."""
+    done = subprocess.run(
+        [sys.executable, "-m", "rocmonitor", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert "Traceback" not in done.stderr
+    assert done.returncode == code, done.stderr
+    return done
+
+
+def test_run_judges_delivers_and_prints_a_table(here):
+    done = rocmonitor_("run", folder=here.folder)
+    assert "2026-05-25 to 2026-06-01" in done.stdout
+    assert done.stdout.count(" ok") == 4  # outcome and status of two windows
+    assert "credit 2026-05-25 to 2026-06-01" in done.stderr  # progress is no data
+    again = rocmonitor_("run", "credit", folder=here.folder)
+    assert again.stdout == ""
+    assert "nothing new is due" in again.stderr
+
+
+def test_json_is_the_same_as_the_store_and_nothing_else_is_on_stdout(here):
+    told = json.loads(rocmonitor_("run", "--json", folder=here.folder).stdout)
+    [monitor] = told["monitors"]
+    assert told["undelivered"] == {}
+    assert monitor["status"] == {"": "ok"}
+    kept = json.loads(rocmonitor_("history", "credit", "--json", folder=here.folder).stdout)
+    assert kept["evaluations"] == monitor["evaluations"]
+    assert kept["outbox"] == {"pending": 0, "failed": 0}
+
+
+def test_degraded_is_exit_code_3_until_it_is_over(here):
+    here.configure(window=WINDOW.replace("06-08", "06-15"))
+    here.score(22, shift=0.2)
+    assert "DEGRADED" not in rocmonitor_("run", "--dry-run", folder=here.folder, code=3).stderr
+    assert here.alarms == ""
+    rocmonitor_("run", folder=here.folder, code=3)
+    assert here.alarms.startswith("DEGRADED credit")
+    rocmonitor_("run", folder=here.folder, code=3)  # nothing new, but still degraded
+    assert here.alarms.count("DEGRADED credit:") == 1
+    shown = rocmonitor_("history", "credit", folder=here.folder).stdout
+    assert "ok -> degraded" in shown
+    assert "below its forecast interval" in shown
+
+
+def test_too_few_rows_are_exit_code_4(here):
+    here.configure(window=WINDOW.replace("06-08", "06-15"))
+    assert "insufficient" in rocmonitor_("run", folder=here.folder, code=4).stdout
+
+
+def test_an_outside_system_that_fails_is_exit_code_5(here):
+    (here.folder / "source.db").unlink()
+    done = rocmonitor_("run", folder=here.folder, code=5)
+    assert "source.db" in done.stderr
+    assert here.alarms.startswith("ERROR credit")
+
+
+def test_mlflow_that_is_down_keeps_the_evaluation_and_is_told(here, closed_port):
+    here.configure(window=WINDOW, mlflow=f"{{tracking_uri: 'http://127.0.0.1:{closed_port}'}}")
+    done = rocmonitor_("run", folder=here.folder, code=5)
+    assert done.stdout.count(" ok") == 4
+    assert "not delivered yet, kept in the outbox" in done.stderr
+    assert "outbox: 2 waiting" in rocmonitor_("history", "credit", folder=here.folder).stderr
+
+
+def test_at_decides_what_is_due(here):
+    assert "2026-06-01" not in rocmonitor_("run", "--at", "2026-05-31", folder=here.folder).stdout
+    done = rocmonitor_("run", "--at", "2026-06-04T00:00", "--json", folder=here.folder)
+    assert len(json.loads(done.stdout)["monitors"][0]["evaluations"]) == 1
+    tomorrow = (datetime.now(UTC) + timedelta(days=1)).isoformat()
+    assert "lies in the future" in rocmonitor_("run", "--at", tomorrow, folder=here.folder, code=2).stderr
+
+
+def test_backfill_judges_what_lies_between(here):
+    done = rocmonitor_(
+        "backfill", "credit", "--from", "2026-05-18", "--to", "2026-06-02", "--json", folder=here.folder
+    )
+    starts = [
+        evaluation["window"]["start"][:10]
+        for evaluation in json.loads(done.stdout)["monitors"][0]["evaluations"]
+    ]
+    assert starts == ["2026-05-18", "2026-05-25"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("run", "nosuch"), "no monitor 'nosuch' under monitors (defined: credit)"),
+        (("history", "nosuch"), "no monitor 'nosuch'"),
+        (("channel", "test", "nosuch"), "no channel 'nosuch' under channels (defined: log)"),
+        (("run", "--at", "yesterday"), "--at must be a date or time such as"),
+        (("backfill", "credit", "--from", "2026-06-02", "--to", "2026-06-01"), "must come before --to"),
+        (("backfill", "credit", "--from", "2026-06-02", "--to", "2026-06-03"), "no whole window of credit"),
+        (("backfill", "credit"), "Missing option '--from'"),
+        (("nosuch",), "No such command 'nosuch'"),
+        (("--config", "none.yaml", "run"), "none.yaml: cannot be read"),
+        (("auc", "rocmonitor.yaml", "--label", "y", "--score", "s"), "must be a .csv, .tsv or .parquet file"),
+        (("init",), "exists already and is left as it is"),
+    ],
+)
+def test_wrong_use_is_exit_code_2_and_says_what_to_do(here, arguments, says):
+    assert says in rocmonitor_(*arguments, folder=here.folder, code=2).stderr
+
+
+def test_every_problem_of_the_configuration_is_told_at_once(here):
+    path = here.folder / "rocmonitor.yaml"
+    path.write_text(
+        path.read_text().replace("every: 7d", "every: 7").replace("notify: [log]", "notify: [oops]")
+    )
+    told = rocmonitor_("run", folder=here.folder, code=2).stderr
+    assert "monitors.credit.window.every: must be a whole number" in told
+    assert "monitors.credit.notify: 'oops' is not defined under channels" in told
+
+
+def test_a_column_that_is_missing_is_told_with_those_that_are_there(here):
+    path = here.folder / "rocmonitor.yaml"
+    path.write_text(path.read_text().replace("label: label", "label: defaulted"))
+    told = rocmonitor_("check", folder=here.folder, code=2).stdout
+    assert "monitors.credit.columns.label" in told
+    assert "region" in told
+
+
+def test_check_explains_and_changes_nothing(here):
+    before = sorted(path.name for path in here.folder.iterdir())
+    told = rocmonitor_("check", folder=here.folder).stdout
+    assert "20 windows, 8,000 rows, 8,000 labelled" in told
+    assert "false alarms a year" in told
+    assert sorted(path.name for path in here.folder.iterdir() if path.name != "mlflow.db") == before
+
+
+def test_a_channel_can_be_tried(here):
+    rocmonitor_("channel", "test", "log", folder=here.folder)
+    assert here.alarms.startswith("TEST of channel log")
+
+
+def test_the_store_can_be_made_and_checked(here):
+    assert "db upgrade" in rocmonitor_("db", "check", folder=here.folder, code=5).stderr
+    rocmonitor_("db", "upgrade", folder=here.folder)
+    rocmonitor_("db", "check", folder=here.folder)
+
+
+def test_init_writes_a_configuration_that_is_read(tmp_path):
+    rocmonitor_("init", folder=tmp_path)
+    assert config.load(tmp_path / "rocmonitor.yaml").monitors["credit-default"].rules
+
+
+def test_auc_of_a_file(tmp_path):
+    rows = ["y,a,b", "1,0.9,3", "0,0.1,1", "1,0.4,2", "0,0.4,4", ",0.5,5", "7,0.5,5", "1,x,5"]
+    (tmp_path / "rows.csv").write_text("\n".join(rows))
+    shown = rocmonitor_("auc", "rows.csv", "--label", "y", "--score", "a", folder=tmp_path).stdout
+    assert shown.startswith("a: AUROC 0.875000")
+    assert "set aside of 7 rows: 1 bad_score, 1 unlabelled, 1 bad_label" in shown
+    (tmp_path / "rows.csv.gz").write_bytes(gzip.compress((tmp_path / "rows.csv").read_bytes()))
+    both = ("--label", "y", "--score", "a", "--score", "b", "--json")
+    told = json.loads(rocmonitor_("auc", "rows.csv.gz", *both, folder=tmp_path).stdout)
+    assert told["scores"]["a"]["auc"] == 0.875
+    assert told["scores"]["b"]["auc"] == 0.5
+    assert told["difference"]["difference"] == 0.375
+    missing = rocmonitor_("auc", "rows.csv", "--label", "y", "--score", "c", folder=tmp_path, code=2)
+    assert "no column c; there are y, a, b" in missing.stderr
+
+
+def test_importing_the_package_needs_neither_mlflow_nor_time():
+    code = "import sys, rocmonitor; print(sorted({'mlflow', 'numpy', 'pandas'} & set(sys.modules)))"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_help_tells_every_command_and_exit_code():
+    told = rocmonitor_("--help", folder=Path.cwd()).stdout
+    for command in ("init", "check", "run", "backfill", "serve", "history", "channel", "db", "auc"):
+        assert f"  {command} " in told
+    assert "3 degraded, 4 insufficient data" in " ".join(told.split())
+
+
+def test_the_readme_and_the_commands_name_each_other():
+    from rocmonitor.cli import cli
+
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for command in cli.commands:
+        assert f"rocmonitor {command}" in readme

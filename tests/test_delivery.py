@@ -1,0 +1,166 @@
+"""The outbox, on a real MLflow server and a real web hook: what is down delays and loses nothing."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from mlflow import MlflowClient
+from scenario import Clock, World, week, world
+from servers import MlflowServer
+from sinks import HttpSink
+
+from rocmonitor import store
+from rocmonitor.delivery import FIRST_RETRY, LONGEST_RETRY, drain
+from rocmonitor.runner import Desk, held, run_monitor
+
+NOW = week(30)
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch) -> World:
+    url = f"sqlite:///{tmp_path}/source.db"
+    monkeypatch.setenv("SCENARIO_SOURCE_URL", url)
+    made = world(tmp_path, url)
+    made.score(20)
+    made.score(21, shift=0.2)
+    return made
+
+
+def judge(desk: Desk) -> None:
+    windows = desk.config.monitors["credit"].calendar.within(week(20), week(22))
+    tick = run_monitor(desk, desk.config.monitors["credit"], now=NOW, windows=windows)
+    assert tick.error is None
+
+
+def outside(server: MlflowServer | None = None, sink: HttpSink | None = None) -> dict[str, str]:
+    """Parts of the configuration that name the servers."""
+    parts = {}
+    if server is not None:
+        parts["mlflow"] = f"{{tracking_uri: '{server.uri}'}}"
+    if sink is not None:
+        parts |= {"channels": f"{{hook: {{url: '{sink.url}'}}}}", "notify": "[hook]"}
+    return parts
+
+
+def runs(server: MlflowServer, here: World) -> list:
+    """The runs of this store, whose experiment it may share with other tests."""
+    client = MlflowClient(server.uri)
+    found = client.get_experiment_by_name("rocmonitor/credit")
+    with here.desk() as desk:
+        instance = store.instance_id(desk.store)
+    everything = client.search_runs([found.experiment_id]) if found else []
+    return [run for run in everything if run.data.tags["rocmonitor.key"].startswith(instance)]
+
+
+def test_a_window_is_told_once_however_often_it_is_run(here, mlflow_server, http_sink):
+    for _ in range(2):
+        with here.desk(NOW, **outside(mlflow_server, http_sink)) as desk:
+            judge(desk)
+            drain(desk)
+    by_kind = sorted(run.data.tags["rocmonitor.kind"] for run in runs(mlflow_server, here))
+    assert by_kind == ["series", "window", "window"]
+    assert len(http_sink.requests) == 1
+    assert http_sink.titles[0].startswith("DEGRADED credit")
+    assert mlflow_server.uri in http_sink.requests[0].content["message"]  # the link to the run
+
+
+def test_mlflow_down_delays_neither_the_evaluation_nor_the_alarm(here, mlflow_server, http_sink):
+    mlflow_server.stop()
+    clock = Clock(NOW)
+    with here.desk(clock, **outside(mlflow_server, http_sink)) as desk:
+        judge(desk)
+        first = drain(desk)
+        assert list(first.failed) == ["mlflow"]
+        assert len(http_sink.requests) == 1
+        assert runs_wait(desk) == 2
+        mlflow_server.start()
+        assert drain(desk).sent == 0  # not before its time
+        clock.now += FIRST_RETRY
+        second = drain(desk)
+        assert (second.sent, second.failed) == (2, {})
+        assert runs_wait(desk) == 0
+    assert len(runs(mlflow_server, here)) == 3
+
+
+def runs_wait(desk: Desk) -> int:
+    return store.outbox_summary(desk.store).pending
+
+
+def test_a_failing_channel_is_tried_again_with_growing_pauses(here, http_sink):
+    http_sink.status = 500
+    clock = Clock(NOW)
+    with here.desk(clock, **outside(sink=http_sink)) as desk:
+        judge(desk)
+        pauses = []
+        for _ in range(12):
+            failed = drain(desk).failed
+            assert list(failed) == ["channel:hook"]
+            before = clock.now
+            while not store.pending(desk.store, clock.now):
+                clock.now += FIRST_RETRY
+            pauses.append(clock.now - before)
+        assert pauses[:3] == [FIRST_RETRY, 2 * FIRST_RETRY, 4 * FIRST_RETRY]
+        assert pauses[-1] == LONGEST_RETRY
+        http_sink.status = 200
+        assert drain(desk).failed == {}
+    events = {request.content["message"].splitlines()[-1] for request in http_sink.requests}
+    assert len(events) == 1  # always the same event
+
+
+def test_a_channel_that_cannot_work_is_given_up_and_seen(here):
+    broken = {"channels": "{hook: {url: 'nosuch://x'}}", "notify": "[hook]"}
+    with here.desk(NOW, **broken) as desk:
+        judge(desk)
+        assert list(drain(desk).failed) == ["channel:hook"]
+        summary = store.outbox_summary(desk.store)
+        assert (summary.pending, summary.failed) == (0, 1)
+
+
+def test_a_crash_between_sending_and_marking_sends_the_same_event_again(here, http_sink, monkeypatch):
+    parts = outside(sink=http_sink)
+    clock = Clock(NOW)
+    with here.desk(clock, **parts) as desk:
+        judge(desk)
+        with monkeypatch.context() as patch:
+            patch.setattr(store, "mark_delivered", _crash)
+            with pytest.raises(KeyboardInterrupt):
+                drain(desk)
+        clock.now += timedelta(hours=1)
+        drain(desk)
+    messages = [request.content["message"] for request in http_sink.requests]
+    assert len({message.splitlines()[-1] for message in messages}) == 1
+
+
+def _crash(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_only_one_process_delivers_at_a_time(here):
+    with here.desk(NOW) as desk:
+        judge(desk)
+        with held(desk, "outbox") as lease:
+            assert lease is not None
+            with here.desk(NOW) as other:
+                assert drain(other).busy
+
+
+def test_late_labels_supersede_the_run_of_before(here, mlflow_server):
+    here.score(22, labelled=0.8)
+    with here.desk(NOW, **outside(mlflow_server)) as desk:
+        monitor = desk.config.monitors["credit"]
+        windows = monitor.calendar.within(week(22), week(23))
+        run_monitor(desk, monitor, now=week(24), windows=windows)
+        drain(desk)
+        here.label_late(22)
+        run_monitor(desk, monitor, now=week(25), windows=windows)
+        drain(desk)
+    states = {
+        (run.data.tags["rocmonitor.kind"], run.data.tags.get("rocmonitor.revision")): run.data.tags[
+            "rocmonitor.state"
+        ]
+        for run in sorted(
+            runs(mlflow_server, here), key=lambda run: run.data.tags["rocmonitor.state"], reverse=True
+        )
+    }
+    assert states == {("window", "0"): "superseded", ("window", "1"): "final", ("series", None): "final"}
