@@ -96,7 +96,7 @@ def _windows(config: Config, monitor: Monitor, now: datetime) -> list[str]:
         f"{len(ended):,} have ended since {monitor.start.astimezone(monitor.timezone):%Y-%m-%d %H:%M}, "
         f"{len(due):,} of them are old enough to be judged"
     ]
-    with open_source(config.sources[monitor.source], config.folder) as source:
+    with open_source(config.sources[monitor.source], config.folder, name=monitor.source) as source:
         source.explain(monitor)
         if ended:
             labels = source.label_counts(monitor, ended[-1])
@@ -107,7 +107,7 @@ def _windows(config: Config, monitor: Monitor, now: datetime) -> list[str]:
 
 def _reference(config: Config, monitor: Monitor) -> list[str]:
     windows = monitor.reference_windows
-    with open_source(config.sources[monitor.source], config.folder) as source:
+    with open_source(config.sources[monitor.source], config.folder, name=monitor.source) as source:
         counts = [source.label_counts(monitor, window) for window in windows]
     smallest = min((counted.labelled for counted in counts), default=0)
     lines = [

@@ -64,8 +64,9 @@ def cli(context: click.Context, path: Path, verbose: bool) -> None:
     Exit codes: 0 ok, 2 usage or configuration, 3 degraded, 4 insufficient data, 5 an outside system failed.
     """
     context.obj = path
+    # Other packages stay at warnings: in detail, theirs may show the address of a web hook.
     logging.basicConfig(
-        level=logging.DEBUG if verbose else logging.WARNING,
+        level=logging.WARNING,
         format="%(asctime)s %(levelname)s %(name)s: %(message)s",
         stream=sys.stderr,
     )

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from rocmonitor import alerts, store
 from rocmonitor.errors import AlertError, ExternalError, RocmonitorError
-from rocmonitor.policy.evaluation import Evaluation, Transition
+from rocmonitor.policy.evaluation import Evaluation, Point, Transition
 from rocmonitor.policy.rules import Floor
 from rocmonitor.report import figures
 from rocmonitor.runner import Desk, Progress, held, kept
@@ -111,12 +111,12 @@ def _publish(desk: Desk, evaluation: Evaluation) -> str:
         evaluation.monitor,
         evaluation.segment,
         points,
-        {"figures/auc_over_time.png": _history(desk, evaluation, points)},
+        lambda: {"figures/auc_over_time.png": _history(desk, evaluation, points)},
     )
     return link
 
 
-def _history(desk: Desk, evaluation: Evaluation, points: Sequence[store.Point]) -> bytes:
+def _history(desk: Desk, evaluation: Evaluation, points: Sequence[Point]) -> bytes:
     monitor = desk.config.monitors.get(evaluation.monitor)
     floors = [rule.value for rule in monitor.rules if isinstance(rule, Floor)] if monitor else []
     return figures.history(

@@ -49,7 +49,7 @@ class Desk:
     @cached_property
     def tracking(self) -> Tracking:
         """MLflow, connected at the first use."""
-        return connect(self.config.tracking_uri, self.config.folder)
+        return connect(self.config.tracking_uri, self.config.folder, page=self.config.mlflow.page)
 
 
 @dataclass(kw_only=True)
@@ -126,7 +126,9 @@ def run_monitor(
             return tick
         shift = _Shift(desk, monitor, lease, now, dry_run, progress, tick)
         try:
-            with open_source(desk.config.sources[monitor.source], desk.config.folder) as source:
+            with open_source(
+                desk.config.sources[monitor.source], desk.config.folder, name=monitor.source
+            ) as source:
                 shift.work(source, windows)
         except RocmonitorError as error:
             tick.error = error

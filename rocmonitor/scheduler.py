@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import logging
 import signal
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from types import FrameType
 
 from apscheduler.events import EVENT_JOB_ERROR, JobExecutionEvent
-from apscheduler.executors.pool import ThreadPoolExecutor
+from apscheduler.executors.pool import BasePoolExecutor
+from apscheduler.jobstores.base import JobLookupError
 from apscheduler.schedulers.background import BackgroundScheduler
 from apscheduler.triggers.cron import CronTrigger
 from apscheduler.triggers.interval import IntervalTrigger
@@ -16,7 +20,7 @@ from apscheduler.triggers.interval import IntervalTrigger
 from rocmonitor.config import Monitor
 from rocmonitor.delivery import drain
 from rocmonitor.errors import ExternalError
-from rocmonitor.runner import LEASE, Desk, run_monitor
+from rocmonitor.runner import LEASE, Desk, Tick, run_monitor
 
 log = logging.getLogger(__name__)
 
@@ -41,20 +45,31 @@ def serve(desk: Desk) -> None:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, stop)
-    scheduler = scheduled(desk)
+    pools = {"default": ThreadPoolExecutor(WORKERS), "outbox": ThreadPoolExecutor(1)}
+    scheduler = scheduled(desk, pools)
     scheduler.start()
     log.info("watching %s", ", ".join(desk.config.monitors))
-    while not desk.stop.wait(timeout=3600):
+    while not desk.stop.wait(timeout=1):  # a signal just before an endless wait would not be noticed
         pass
-    scheduler.shutdown(wait=True)
+    # APScheduler's own waiting holds a lock that a job needs to change its next time: the pools are ours.
+    scheduler.shutdown(wait=False)
+    for pool in pools.values():
+        pool.shutdown(wait=True)
     log.info("stopped; what is undone is due at the next start")
 
 
-def scheduled(desk: Desk) -> BackgroundScheduler:
+class _Pool(BasePoolExecutor):  # type: ignore[misc]  # APScheduler has no types
+    """Lets APScheduler use a pool that is ours to close."""
+
+    def __init__(self, pool: ThreadPoolExecutor) -> None:
+        super().__init__(pool)
+
+
+def scheduled(desk: Desk, pools: Mapping[str, ThreadPoolExecutor]) -> BackgroundScheduler:
     """A scheduler, not started, with a job for each monitor and one for the outbox, all due at once."""
     scheduler = BackgroundScheduler(
         timezone=UTC,
-        executors={"default": ThreadPoolExecutor(WORKERS), "outbox": ThreadPoolExecutor(1)},
+        executors={name: _Pool(pool) for name, pool in pools.items()},
         job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None},
     )
     scheduler.add_listener(_unforeseen, EVENT_JOB_ERROR)
@@ -67,7 +82,7 @@ def scheduled(desk: Desk) -> BackgroundScheduler:
             next_run_time=desk.clock(),
         )
     scheduler.add_job(
-        drain,
+        _tell,
         IntervalTrigger(seconds=int(OUTBOX_EVERY.total_seconds()), timezone=UTC),
         args=(desk,),
         id="outbox",
@@ -87,17 +102,29 @@ def next_tick(monitor: Monitor, now: datetime) -> datetime:
 
 def _tick(scheduler: BackgroundScheduler, desk: Desk, monitor: Monitor) -> None:
     tick = run_monitor(desk, monitor, now=desk.clock(), progress=log.info)
-    if tick.busy:
-        # Held by another process, or by one that died: look again when its lease has run out.
-        scheduler.modify_job(monitor.name, next_run_time=desk.clock() + LEASE)
-        log.info("%s is being worked on by another process; looking again in %s", monitor.name, LEASE)
-    elif tick.error is not None:
-        log.error("%s: %s", monitor.name, tick.error)
-        if isinstance(tick.error, ExternalError) and tick.error.transient:
-            soon = desk.clock() + RETRY_AFTER
-            scheduler.modify_job(monitor.name, next_run_time=min(soon, next_tick(monitor, desk.clock())))
     for evaluation in tick.evaluations:
         log.info("%s %s %s: %s", evaluation.monitor, evaluation.segment, evaluation.window, evaluation.status)
+    if tick.error is not None:
+        log.error("%s: %s", monitor.name, tick.error)
+    pause = _pause(tick)
+    if pause is not None:
+        again = min(desk.clock() + pause, next_tick(monitor, desk.clock()))
+        log.info("%s: looking again at %s", monitor.name, again)
+        with suppress(JobLookupError):  # the scheduler is being shut down
+            scheduler.modify_job(monitor.name, next_run_time=again)
+
+
+def _pause(tick: Tick) -> timedelta | None:
+    """How long to wait before trying again, when that is not left to the schedule."""
+    if tick.busy:  # held by another process, or by one that died: its lease ends by then
+        return LEASE
+    passing = isinstance(tick.error, ExternalError) and tick.error.transient
+    return RETRY_AFTER if passing else None
+
+
+def _tell(desk: Desk) -> None:
+    for destination, error in drain(desk, progress=log.info).failed.items():
+        log.warning("%s: not delivered yet, kept in the outbox: %s", destination, error)
 
 
 def _unforeseen(event: JobExecutionEvent) -> None:

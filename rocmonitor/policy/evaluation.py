@@ -184,6 +184,16 @@ class Evaluation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """One window of a series: its newest revision, when that fell due, and its metrics."""
+
+    window: Window
+    revision: int
+    at: datetime
+    metrics: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Transition:
     """A change of status.
 

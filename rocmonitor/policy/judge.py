@@ -53,7 +53,8 @@ def judge(
     """
     metrics = data_metrics(counts)
     if (small := too_few(counts, min_per_class)) is not None:
-        return Finding(outcome=Status.INSUFFICIENT, verdicts=(small,), metrics=metrics)
+        expected = rule_metrics(rules, (), reference)  # for charts without gaps
+        return Finding(outcome=Status.INSUFFICIENT, verdicts=(small,), metrics=metrics | expected)
     measured = measure(champion, pair, fprs=fprs, thresholds=thresholds)
     verdicts = tuple(_verdict(name, rule, measured, reference) for name, rule in rules.items())
     return Finding(

@@ -1,8 +1,8 @@
 """The statistics: pure functions of labelled scores, each with exact or stated uncertainty.
 
 Every function takes ``(y_true, y_score)`` or one `Sample`; those of two models on the same rows take
-``(y_true, score_1, score_2)`` or one `PairedSample`. Results are frozen, with ``to_dict()``; tabular ones have
-``to_frame()`` too.
+``(y_true, score_1, score_2)`` or one `PairedSample`. Results are frozen, with ``to_dict()``; tabular ones
+have ``to_frame()`` too.
 """
 
 from rocmonitor.stats.auc import AucContrast, AucCovariance, AucResult, auc, auc_covariance

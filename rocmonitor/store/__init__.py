@@ -20,7 +20,6 @@ from rocmonitor.store.outbox import (
 )
 from rocmonitor.store.reading import (
     Evaluated,
-    Point,
     SavedTransition,
     Told,
     evaluated,
@@ -41,7 +40,6 @@ __all__ = [
     "Lease",
     "OutboxSummary",
     "Outgoing",
-    "Point",
     "Result",
     "SavedTransition",
     "Store",

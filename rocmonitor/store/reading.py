@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import RowMapping, Select, func, select
 
 from rocmonitor.errors import StoreError
-from rocmonitor.policy.evaluation import Evaluation, Status, Transition
+from rocmonitor.policy.evaluation import Evaluation, Point, Status, Transition
 from rocmonitor.policy.status import is_alarm
 from rocmonitor.policy.windows import Window
 from rocmonitor.store.connection import Store, shown
@@ -40,16 +40,6 @@ class Evaluated:
     label_counts: dict[str, int]
     champion_version: str
     challenger_version: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
-    """One window of a series: its newest revision, and when that fell due."""
-
-    window: Window
-    revision: int
-    at: datetime
-    metrics: dict[str, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

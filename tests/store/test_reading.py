@@ -6,10 +6,9 @@ from sqlalchemy import select
 from store.examples import NOW, a_lease, a_transition, an_evaluation, window
 
 from rocmonitor.errors import StoreError
-from rocmonitor.policy.evaluation import Evaluation, Status, Transition
+from rocmonitor.policy.evaluation import Evaluation, Point, Status, Transition
 from rocmonitor.store import (
     Evaluated,
-    Point,
     Result,
     Store,
     Told,

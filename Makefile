@@ -1,0 +1,38 @@
+# Every target sets up what it needs in .venv; `make PYTHON=python3.12 …` chooses the interpreter for that.
+
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-6s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(READY) ## Watch two models on a year of real flights, end to end, in ./demo
+	@echo "TODO(lead): the commands of the demo" && false
+
+test: $(READY) ## Run all tests
+	$(BIN)/python -m pytest --numprocesses=2 --dist=loadgroup --doctest-modules tests rocmonitor
+
+check: $(READY) ## Check format, types, imports and migrations
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	folder=$$(mktemp -d) && trap 'rm -r "$$folder"' EXIT && \
+	  export ROCMONITOR_STORE_URL="sqlite:///$$folder/rocmonitor.db" && \
+	  $(BIN)/alembic -c pyproject.toml upgrade head && $(BIN)/alembic -c pyproject.toml check
+
+bench: $(READY) ## Measure time and memory against peers
+	@echo "TODO(lead): the command of the benchmarks" && false
+
+clean: ## Remove the environment, the demo and everything else that was made
+	rm -rf .venv demo build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(READY): pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --editable '.[postgres,mysql,demo,test]'
+	touch $@

@@ -1,0 +1,435 @@
+"""Alarms: a change of status in words, and the way it reaches people. The only importer of apprise."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, time
+from io import StringIO
+from pathlib import Path
+from typing import Literal
+from urllib.parse import unquote
+from zoneinfo import ZoneInfo
+
+from apprise import Apprise, AppriseAsset, LogCapture, NotifyFormat, NotifyType
+
+from rocmonitor.errors import AlertError
+from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition, Verdict
+from rocmonitor.policy.measure import LEVEL
+
+Kind = Literal["alarm", "recovery", "notice", "test"]
+
+LONGEST_TITLE = 80
+LONGEST_WAIT_SECONDS = 30.0
+
+_NOTIFY_TYPES: dict[Kind, NotifyType] = {
+    "alarm": NotifyType.FAILURE,
+    "recovery": NotifyType.SUCCESS,
+    "notice": NotifyType.INFO,
+    "test": NotifyType.INFO,
+}
+_KINDS: dict[Status, Kind] = {
+    Status.OK: "recovery",
+    Status.IMPROVED: "notice",
+    Status.DEGRADED: "alarm",
+    Status.INSUFFICIENT: "alarm",
+    Status.ERROR: "alarm",
+}
+_IN_WORDS = {
+    Status.OK: "no alarm stands any more.",
+    Status.IMPROVED: "the model ranks better than it was expected to.",
+    Status.DEGRADED: "the model ranks worse than its rules allow.",
+    Status.INSUFFICIENT: "the model cannot be judged.",
+    Status.ERROR: "the evaluation failed.",
+}
+_SET_ASIDE = {
+    "bad_score": "without a usable score",
+    "bad_label": "with a label of neither class",
+    "duplicates": "with an id seen before",
+    "outside": "with a time outside the window",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What a channel is told.
+
+    Attributes
+    ----------
+    title : str
+        One line of at most 80 characters that starts with the status.
+    body : str
+        Plain text, short lines first.
+    kind : {"alarm", "recovery", "notice", "test"}
+        Becomes the service's own colour or severity.
+    """
+
+    title: str
+    body: str
+    kind: Kind
+
+    def to_dict(self) -> dict[str, str]:
+        """Plain JSON types, as the outbox keeps them; ``Message(**plain)`` is the inverse."""
+        return asdict(self)
+
+
+def compose(
+    transition: Transition, evaluation: Evaluation | None, *, zone: ZoneInfo, link: str | None = None
+) -> Message:
+    """The message that tells a change of status.
+
+    Parameters
+    ----------
+    transition : Transition
+        The change.
+    evaluation : Evaluation or None
+        The window it was seen in; None when there is none, because evaluating it failed.
+    zone : ZoneInfo
+        The monitor's: all times are written in it, and it is named.
+    link : str, optional
+        Where the window is to be seen in MLflow.
+
+    Returns
+    -------
+    Message
+        The same arguments always give the same message, with the same event id: a repeat can be recognised.
+
+    Examples
+    --------
+    >>> from datetime import UTC, datetime
+    >>> change = Transition(
+    ...     monitor="credit-default", before=Status.OK, after=Status.ERROR,
+    ...     reason="warehouse: no such table: scored",
+    ...     at=datetime(2026, 6, 1, 4, tzinfo=UTC), since=datetime(2026, 5, 25, tzinfo=UTC),
+    ... )
+    >>> compose(change, None, zone=ZoneInfo("UTC")).title
+    'ERROR credit-default: warehouse: no such table: scored'
+    """
+    known = _of_evaluation(transition, evaluation, zone) if evaluation else _NOTHING_KNOWN
+    lines = [
+        f"{transition.after.upper()}, was {transition.before}: {_IN_WORDS[transition.after]}",
+        f"Monitor {transition.monitor}",
+        *([f"Segment {transition.segment}"] if transition.segment else []),
+        *known.first,
+        f"Since {_written(transition.since, zone)} ({zone.key})",
+        "",
+        f"Why: {transition.reason}",
+        *_advice(transition, evaluation),
+        f"Look: rocmonitor history {transition.monitor}",
+        *([f"MLflow: {link}"] if link else []),
+        "",
+        *known.details,
+        f"Noticed {_written(transition.at, zone)} ({zone.key})",
+        f"Event {_event_id(transition, evaluation)} (the same id again is the same event)",
+    ]
+    title = _title(transition, _summary(transition, evaluation))
+    return Message(title, "\n".join(lines), _KINDS[transition.after])
+
+
+def trial_message(channel: str) -> Message:
+    """A marked message that shows whether a channel works."""
+    return Message(
+        _one_line(f"TEST of channel {channel}", LONGEST_TITLE),
+        f"rocmonitor can reach channel {channel}.\nThis is a test: nothing happened, nothing is to be done.",
+        "test",
+    )
+
+
+def send(url: str, message: Message, *, folder: Path) -> None:
+    """Hand a message to one service, and return once the service has taken it.
+
+    Parameters
+    ----------
+    url : str
+        An Apprise URL of one service, or ``file:///absolute/path`` or ``file://relative/path``, which appends
+        the message to a file.
+    message : Message
+    folder : Path
+        What a relative path is relative to: where the configuration is.
+
+    Raises
+    ------
+    AlertError
+        The service did not take it; not `transient` when no later try can succeed with this URL. The text
+        holds nothing of the URL but its service and host.
+
+    Notes
+    -----
+    A service that does not answer is given up after its URL's ``cto`` and ``rto`` (Apprise's parameters, in
+    seconds), and after 30 seconds each at the latest.
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> folder = Path(mkdtemp())
+    >>> message = Message("OK credit-default: AUROC 0.76", "no alarm stands", "recovery")
+    >>> send("file://alarms.log", message, folder=folder)
+    >>> print((folder / "alarms.log").read_text(), end="")
+    OK credit-default: AUROC 0.76
+    no alarm stands
+    <BLANKLINE>
+    """
+    if url.startswith("file://"):
+        _append(folder / unquote(url.removeprefix("file://")), message)
+        return
+    services = _one_service(url)
+    with _apprise_log() as log:
+        taken = services.notify(
+            body=message.body,
+            title=message.title,
+            notify_type=_NOTIFY_TYPES[message.kind],
+            body_format=NotifyFormat.TEXT,
+        )
+    if not taken:
+        service = services[0]
+        shown = re.match(r"\w+://(?:[^/@]*@)?([^/:?]*)", service.url(privacy=True))  # type: ignore[no-untyped-call]
+        text = _without_url(_told(log.getvalue()), url, keep=shown[1] if shown else "")
+        raise AlertError(f"{service.service_name} did not take the message: {text or 'no reason was given'}")
+
+
+# --- words -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """Lines of the body that rest on an evaluation: for the first glance, and below."""
+
+    first: tuple[str, ...] = ()
+    details: tuple[str, ...] = ()
+
+
+_NOTHING_KNOWN = _Known()
+
+
+def _of_evaluation(transition: Transition, evaluation: Evaluation, zone: ZoneInfo) -> _Known:
+    metrics, counts = evaluation.metrics, evaluation.counts
+    first = [f"Model {evaluation.model}, version {evaluation.champion_version}"]
+    if "champion/auc" in metrics:
+        first.append(f"AUROC {_interval(metrics, 'champion')}")
+    if limits := _forecast(evaluation, _deciding(transition, evaluation)):
+        first.append(f"Forecast {limits[0]:.4f} to {limits[1]:.4f}")
+    first.append(f"{counts.n_pos:,} positives, {counts.n_neg:,} negatives")
+
+    revision = f", revision {evaluation.revision}" if evaluation.revision else ""
+    details = [
+        f"Window {evaluation.window.in_zone(zone)} ({zone.key}){revision}",
+        f"Rows {counts.rows:,}, labelled {100 * counts.labelled_share:.1f} %{_set_aside(counts)}",
+    ]
+    if "reference/auc" in metrics:
+        details.append(f"Reference: AUROC {_interval(metrics, 'reference')}")
+    if "challenger/auc" in metrics:
+        named = f" version {evaluation.challenger_version}" if evaluation.challenger_version else ""
+        details.append(f"Challenger{named}: AUROC {_interval(metrics, 'challenger')}")
+    details += [
+        f"Rule {verdict.rule}, {verdict.outcome}: {verdict.text}"
+        for verdict in evaluation.verdicts
+        if verdict.text != transition.reason
+    ]
+    details += [f"Caveat: {caveat}" for caveat in evaluation.caveats]
+    return _Known(tuple(first), tuple(details))
+
+
+def _summary(transition: Transition, evaluation: Evaluation | None) -> str:
+    """What the title says after the monitor's name."""
+    if evaluation is None:
+        return transition.reason
+    decided = _deciding(transition, evaluation)
+    if transition.after is Status.INSUFFICIENT:
+        unusable = decided is not None and decided.rule != "data"
+        return (
+            f"rule {decided.rule} cannot be applied" if decided and unusable else _lack(evaluation.counts)[0]
+        )
+    value = evaluation.metrics.get("champion/auc")
+    if value is None:
+        return f"was {transition.before}"
+    if transition.after is Status.OK:
+        return f"AUROC {value:.2f}, was {transition.before}"
+    if decided is None:
+        return f"AUROC {value:.2f}"
+    if limits := _forecast(evaluation, decided):
+        below = value < limits[0]
+        shown, limit = _apart(value, limits[0] if below else limits[1])
+        return f"AUROC {shown} {'below' if below else 'above'} forecast {limit}"
+    if decided.rule.startswith("drop") and "reference/auc" in evaluation.metrics:
+        shown, before = _apart(value, evaluation.metrics["reference/auc"])
+        return f"AUROC {shown} against {before} in the reference"
+    return f"AUROC {value:.2f}, rule {decided.rule}"
+
+
+def _advice(transition: Transition, evaluation: Evaluation | None) -> list[str]:
+    if transition.after is Status.ERROR:
+        return ["Check: nothing is lost; the window stays due and is tried again at the next run."]
+    if transition.after is Status.IMPROVED:
+        return ["Check: better is a change too: easy cases labelled first, leaked labels, a new population?"]
+    if transition.after is Status.INSUFFICIENT and evaluation is not None:
+        decided = _deciding(transition, evaluation)
+        if decided is not None and decided.rule != "data":
+            return ["Check: does the reference period have labelled rows of both classes here?"]
+        return [f"Check: {_lack(evaluation.counts)[1]}"]
+    return []
+
+
+def _lack(counts: Counts) -> tuple[str, str]:
+    """What an insufficient window lacks, and where to look for it."""
+    if not counts.rows:
+        return "no rows", "did the scoring job run, and does the query find its rows by time?"
+    if not counts.used and counts.unlabelled:
+        return "no labels", "did the labels arrive, and is window.label_delay as long as they take?"
+    if not counts.used:
+        return "no usable rows", "columns and positive in the configuration, against what the query gives"
+    if not min(counts.n_pos, counts.n_neg):
+        missing = "positives" if counts.n_neg else "negatives"
+        return f"no {missing}", f"are the labels of the {missing} missing, or is positive.label wrong?"
+    few = f"only {counts.n_pos:,} positives and {counts.n_neg:,} negatives"
+    return few, "are labels still missing? Else choose longer windows or a smaller min_per_class."
+
+
+def _deciding(transition: Transition, evaluation: Evaluation) -> Verdict | None:
+    """The verdict behind the new status; none when k-of-n, recovery or a cool-down decided."""
+    agreeing = [verdict for verdict in evaluation.verdicts if verdict.outcome is transition.after]
+    stated = [verdict for verdict in agreeing if verdict.text in transition.reason]
+    return next(iter(stated + agreeing), None)
+
+
+def _forecast(evaluation: Evaluation, decided: Verdict | None) -> tuple[float, float] | None:
+    """The limits of the deciding rule if it is a forecast, else of the monitor's (first) forecast rule."""
+    rule = "forecast" if decided is None or decided.outcome is Status.OK else decided.rule
+    low, high = (evaluation.metrics.get(f"{rule}/{end}") for end in ("low", "high"))
+    return None if low is None or high is None else (low, high)
+
+
+def _set_aside(counts: Counts) -> str:
+    found = [f"{number:,} {words}" for name, words in _SET_ASIDE.items() if (number := getattr(counts, name))]
+    if counts.truncated:
+        found.append("more than the row cap")
+    return f"; {', '.join(found)}" if found else ""
+
+
+def _interval(metrics: dict[str, float], model: str) -> str:
+    value, low, high = (metrics[f"{model}/auc{end}"] for end in ("", "_low", "_high"))
+    return f"{value:.4f} ({100 * LEVEL:g} % interval {low:.4f} to {high:.4f})"
+
+
+def _apart(value: float, limit: float) -> tuple[str, str]:
+    """Both with as many decimals, at least two, as show that they differ."""
+    pairs = [(f"{value:.{digits}f}", f"{limit:.{digits}f}") for digits in range(2, 7)]
+    return next((pair for pair in pairs if pair[0] != pair[1]), pairs[-1])
+
+
+def _title(transition: Transition, summary: str) -> str:
+    """The status, whose it is, and as much of both as 80 characters hold."""
+    whose = transition.monitor + (f" {transition.segment}" if transition.segment else "")
+    head = transition.after.upper()
+    summary = _one_line(summary, LONGEST_TITLE - len(head) - 25)
+    return f"{head} {_one_line(whose, LONGEST_TITLE - len(head) - len(summary) - 3)}: {summary}"
+
+
+def _one_line(text: str, longest: int) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
+
+
+def _written(instant: datetime, zone: ZoneInfo) -> str:
+    local = instant.astimezone(zone)
+    return f"{local:%Y-%m-%d}" if local.time() == time() else f"{local:%Y-%m-%d %H:%M}"
+
+
+def _event_id(transition: Transition, evaluation: Evaluation | None) -> str:
+    parts = (
+        transition.monitor,
+        transition.segment,
+        transition.at.astimezone(UTC).isoformat(),
+        f"{transition.before}>{transition.after}",
+        evaluation.key if evaluation else "",
+    )
+    return hashlib.sha256("|".join(parts).encode()).hexdigest()[:12]
+
+
+# --- delivery ----------------------------------------------------------------------------------------------
+
+
+def _one_service(url: str) -> Apprise:
+    services = Apprise(asset=AppriseAsset(app_id="rocmonitor", app_desc="rocmonitor", async_mode=False))
+    with _apprise_log() as log:
+        understood = services.add(url)
+    if len(services) > 1:
+        raise AlertError(
+            f"a channel is one service; its URL holds {len(services)}: make each a channel of its own "
+            "and name them all under notify",
+            transient=False,
+        )
+    if not understood:
+        raise AlertError(
+            f"the channel's URL is none that Apprise understands{_why_not(url, log.getvalue())}",
+            transient=False,
+        )
+    service = services[0]
+    service.socket_connect_timeout = min(service.socket_connect_timeout, LONGEST_WAIT_SECONDS)
+    service.socket_read_timeout = min(service.socket_read_timeout, LONGEST_WAIT_SECONDS)
+    return services
+
+
+def _why_not(url: str, log: str) -> str:
+    scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]*)://", url)
+    if scheme is None:
+        return ": it does not start with a service such as json://, slack:// or mailto://"
+    if scheme[1].lower() in ("http", "https"):
+        return ": for a webhook of your own write json:// in place of http://, and jsons:// for https://"
+    # At level ERROR Apprise repeats the URL, shortened to the ends of its parts; warnings say what is wrong.
+    reason = _without_url(_lines(log, "WARNING"), url, keep="")
+    return f" ({scheme[1]}://): {reason or 'no such service, or a part of it is missing'}"
+
+
+@contextmanager
+def _apprise_log() -> Iterator[StringIO]:
+    """What Apprise logs meanwhile, kept out of the process's own log: it may hold parts of the URL."""
+    logger = logging.getLogger("apprise")
+    propagate, logger.propagate = logger.propagate, False
+    try:
+        with LogCapture(level=logging.DEBUG, fmt="%(levelname)s %(message)s") as log:  # type: ignore[no-untyped-call]
+            yield log
+    finally:
+        logger.propagate = propagate
+
+
+def _lines(log: str, *levels: str) -> str:
+    found = [line.partition(" ") for line in log.splitlines()]
+    return " ".join(text.strip() for level, _, text in found if level in levels)
+
+
+def _told(log: str) -> str:
+    """Apprise's warnings and, from its debug lines, what the system said of the connection."""
+    system = re.search(r"\[Errno -?\d+\] [\w ]+|timed out|certificate verify failed", log)
+    return _lines(log, "WARNING", "ERROR") + (f" ({system[0]})" if system else "")
+
+
+def _without_url(text: str, url: str, *, keep: str) -> str:
+    """The text with every part of the URL but `keep` starred out: each service has its secrets elsewhere."""
+    values = re.sub(r"[?&][^=&]*=", "/", url.partition("://")[2])
+    pieces = [piece for piece in re.split(r"[/:@?&=,;#\s]+", values) if piece]
+    parts = sorted({*pieces, *map(unquote, pieces)}, key=len, reverse=True)
+    if not parts:
+        return text
+    # Short parts only as whole words: a port or a "yes" would tear up the sentence.
+    words = [re.escape(part) if len(part) > 3 else rf"(?<!\w){re.escape(part)}(?!\w)" for part in parts]
+    found = "|".join([*([re.escape(keep)] if keep else []), *words])
+    return re.sub(found, lambda match: keep if match[0] == keep else "****", text)
+
+
+def _append(path: Path, message: Message) -> None:
+    """One write, on the disk before it counts as told."""
+    text = f"{message.title}\n{message.body}\n\n".encode()
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            os.write(descriptor, text)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise AlertError(f"cannot append to {path}: {error.strerror}") from error

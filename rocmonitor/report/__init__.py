@@ -1,0 +1,1 @@
+"""What people look at: figures; the only importer of matplotlib."""

@@ -1,0 +1,322 @@
+"""Batches: what one window holds, by segment, with every row accounted for.
+
+Rows and groups of equal rows come in as the same thing, cells with a weight, and are classified here and
+nowhere else: that is why reading rows, grouping in the database, and every database give the same batch.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple, dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rocmonitor.policy.evaluation import Counts
+from rocmonitor.sources.values import BAD, NEGATIVE, POSITIVE, UNLABELLED, Encoder
+from rocmonitor.stats.sample import PairedSample, Sample
+
+if TYPE_CHECKING:
+    from rocmonitor.config import Monitor
+
+Mask = NDArray[np.bool_]
+Words = NDArray[np.uint64]
+
+_OUTSIDE, _DUPLICATE, _BAD_SCORE, _UNLABELLED, _BAD_LABEL, _NEGATIVE, _POSITIVE = range(7)
+_CATEGORY_OF_LABEL = {
+    UNLABELLED: _UNLABELLED,
+    BAD: _BAD_LABEL,
+    NEGATIVE: _NEGATIVE,
+    POSITIVE: _POSITIVE,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rows:
+    """The rows of one segment of one window.
+
+    Attributes
+    ----------
+    champion : Sample
+        Rows with a finite champion score and a label.
+    pair : PairedSample or None
+        Those of them whose challenger score is finite too, champion first.
+        None without ``columns.challenger``.
+    counts : Counts
+    caveats : tuple of str
+        What a person should know of these rows and how to mend it.
+    """
+
+    champion: Sample
+    pair: PairedSample | None
+    counts: Counts
+    caveats: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """One window of one monitor. Scores are turned so that higher means more positive.
+
+    Attributes
+    ----------
+    segments : dict of str to Rows
+        ``""`` holds all rows; then ``column=value`` in sorted order (NULL is ``column=(none)``).
+    digest : str
+        SHA-256 of samples and counts; the same for rows and groups, in any order, from any database.
+    grouped : bool
+        Whether the database did the grouping.
+    """
+
+    segments: dict[str, Rows]
+    digest: str
+    grouped: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelCounts:
+    """How far the labels of a window have come.
+
+    Attributes
+    ----------
+    rows, labelled : int
+        Rows the query gives, and those of them whose label is not NULL.
+    by_label : dict of str to int
+        Rows by label, without NULL.
+    """
+
+    rows: int
+    labelled: int
+    by_label: dict[str, int]
+
+
+@dataclass(slots=True, kw_only=True)
+class Chunk:
+    """Some cells as columns, all of one length n.
+
+    Attributes
+    ----------
+    inside : ndarray of bool
+        Whether the time lies in the window.
+    champion, challenger : ndarray of float64
+        Scores; NaN is anything that is no finite number.
+    label : ndarray of int8
+        Codes of `rocmonitor.sources.values`.
+    segments : tuple of ndarray of uint8
+        Codes of the encoder, one array for each segment column.
+    weight : ndarray of int64 or None
+        Rows in each cell; None is one each.
+    time : ndarray of int64 or None
+        Microseconds, on any one clock. Needed with ids only.
+    has_id : ndarray of bool or None
+    id : ndarray of uint64, shape (n, 1) or (n, 2), or None
+        The number itself, or 128 bits of a hash of anything else.
+    """
+
+    inside: Mask
+    champion: NDArray[np.float64]
+    challenger: NDArray[np.float64] | None
+    label: NDArray[np.int8]
+    segments: tuple[NDArray[np.uint8], ...]
+    weight: NDArray[np.int64] | None = None
+    time: NDArray[np.int64] | None = None
+    has_id: Mask | None = None
+    id: Words | None = None
+
+    def __len__(self) -> int:
+        return len(self.label)
+
+    @property
+    def rows(self) -> int:
+        """Rows in all cells."""
+        return len(self) if self.weight is None else int(self.weight.sum())
+
+    def take(self, index: slice | NDArray[np.intp]) -> Chunk:
+        """Some of the cells."""
+        taken: dict[str, Any] = {"segments": tuple(codes[index] for codes in self.segments)}
+        for column in _COLUMNS:
+            value = getattr(self, column)
+            taken[column] = None if value is None else value[index]
+        return Chunk(**taken)
+
+
+_COLUMNS = tuple(field.name for field in fields(Chunk) if field.name != "segments")
+
+
+def to_batch(
+    chunks: Sequence[Chunk], encoder: Encoder, monitor: Monitor, *, grouped: bool, truncated: bool
+) -> Batch:
+    """Classify all cells and count them, for all rows and for each segment.
+
+    Of the rows inside the window that share an id, one is kept: the latest; of equally late ones the
+    labelled before the unlabelled, then the positive before the negative (and that before a bad label),
+    then the one of the higher champion score, then of the higher challenger score, then of the later
+    segment in sorted order.
+    """
+    cells = _joined(chunks, encoder)
+    category = _categories(cells)
+    segments = {"": _rows(cells, category, encoder, monitor, truncated)}
+    for name, index in _segments(cells, encoder):
+        segments[name] = _rows(cells.take(index), category[index], encoder, monitor, truncated)
+    return Batch(segments=segments, digest=_digest(segments), grouped=grouped)
+
+
+def _joined(chunks: Sequence[Chunk], encoder: Encoder) -> Chunk:
+    """All chunks in one, segments coded in sorted order, cells with an id split into single rows.
+
+    The chunks are emptied on the way, so that there are never two copies of all columns.
+    """
+    columns: dict[str, Any] = {}
+    for column in _COLUMNS:
+        parts = _same_width([getattr(chunk, column) for chunk in chunks])
+        columns[column] = None if parts[0] is None else np.concatenate(parts)
+        for chunk in chunks:
+            setattr(chunk, column, None)
+    codes = zip(*(chunk.segments for chunk in chunks), strict=True)
+    ranked = tuple(rank[np.concatenate(c)] for rank, c in zip(encoder.segment_ranks(), codes, strict=True))
+    cells = Chunk(segments=ranked, **columns)
+    weight, has_id = cells.weight, cells.has_id
+    if weight is None or has_id is None or not has_id.any():
+        return cells
+    row = np.repeat(np.arange(len(cells)), np.where(has_id, weight, 1))
+    single = cells.take(row)
+    single.weight = np.where(has_id, 1, weight)[row]
+    return single
+
+
+def _same_width(parts: Sequence[Any]) -> Sequence[Any]:
+    """A chunk of whole-number ids beside one of text (SQLite mixes them) gets its second word."""
+    if len({part.shape[1:] for part in parts if part is not None}) < 2:
+        return parts
+    return [np.pad(part, ((0, 0), (0, 2 - part.shape[1]))) for part in parts]
+
+
+def _categories(cells: Chunk) -> NDArray[np.int8]:
+    category = np.empty(len(cells), dtype=np.int8)
+    for label, of_label in _CATEGORY_OF_LABEL.items():
+        category[cells.label == label] = of_label
+    category[np.isnan(cells.champion)] = _BAD_SCORE
+    if cells.id is not None and cells.time is not None and cells.has_id is not None:
+        category[_duplicates(cells, cells.id, cells.time, cells.inside & cells.has_id)] = _DUPLICATE
+    category[~cells.inside] = _OUTSIDE
+    return category
+
+
+def _duplicates(cells: Chunk, ids: Words, time: NDArray[np.int64], known: Mask) -> NDArray[np.intp]:
+    """Which rows repeat an id and are not the one that is kept."""
+    among = np.flatnonzero(known)
+    ordered = np.sort(ids[among, 0])
+    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
+    among = among[np.isin(ids[among, 0], repeated)]
+    keys: list[NDArray[Any]] = [codes[among] for codes in reversed(cells.segments)]
+    if cells.challenger is not None:
+        keys.append(_worst_first(cells.challenger[among]))
+    keys += [_worst_first(cells.champion[among]), cells.label[among], time[among], *ids[among].T]
+    order = np.lexsort(keys)
+    in_order = ids[among[order]]
+    repeats: Mask = (in_order[1:] == in_order[:-1]).all(axis=1)
+    return among[order[:-1][repeats]]
+
+
+def _worst_first(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.where(np.isnan(scores), -np.inf, scores)
+
+
+def _segments(cells: Chunk, encoder: Encoder) -> Iterator[tuple[str, NDArray[np.intp]]]:
+    for column, codes in enumerate(cells.segments):
+        names = encoder.segment_names(column)
+        starts = np.cumsum(np.bincount(codes, minlength=len(names)))[: len(names) - 1]
+        places = np.split(np.argsort(codes, kind="stable"), starts) if names else []
+        yield from zip(names, places, strict=True)
+
+
+def _rows(
+    cells: Chunk, category: NDArray[np.int8], encoder: Encoder, monitor: Monitor, truncated: bool
+) -> Rows:
+    tally = np.bincount(category, weights=cells.weight, minlength=7).astype(np.int64).tolist()
+    used = category >= _NEGATIVE
+    score, positive = cells.champion[used], category[used] == _POSITIVE
+    pos = positive.astype(np.int64)
+    neg = 1 - pos
+    if cells.weight is not None:
+        pos, neg = pos * cells.weight[used], neg * cells.weight[used]
+    pair, no_challenger = None, 0
+    if cells.challenger is not None:
+        other = cells.challenger[used]
+        both = ~np.isnan(other)
+        pair = PairedSample.from_counts(score[both], other[both], pos[both], neg[both])
+        no_challenger = int(pos[~both].sum() + neg[~both].sum())
+    counts = Counts(
+        rows=sum(tally),
+        n_pos=tally[_POSITIVE],
+        n_neg=tally[_NEGATIVE],
+        unlabelled=tally[_UNLABELLED],
+        bad_score=tally[_BAD_SCORE],
+        bad_label=tally[_BAD_LABEL],
+        duplicates=tally[_DUPLICATE],
+        outside=tally[_OUTSIDE],
+        no_challenger=no_challenger,
+        truncated=truncated,
+    )
+    whole = pair is not None and not no_challenger
+    champion = pair.first if pair is not None and whole else Sample.from_counts(score, pos, neg)
+    return Rows(
+        champion=champion, pair=pair, counts=counts, caveats=tuple(_caveats(counts, encoder, monitor))
+    )
+
+
+def _caveats(counts: Counts, encoder: Encoder, monitor: Monitor) -> Iterator[str]:
+    where = f"monitors.{monitor.name}"
+    if counts.truncated:
+        yield (
+            f"The window has more rows than sources.{monitor.source}.max_rows lets in: this is a part of it, "
+            "and another reading may give another part; raise max_rows, or set "
+            f"{where}.grouped to database"
+        )
+    if counts.outside:
+        yield (
+            f"{counts.outside} of {counts.rows} rows are set aside: their {monitor.columns.time} is not in "
+            f"the window (or missing, or not a time); {where}.query must hold to :start and :end"
+        )
+    if counts.bad_label:
+        yield (
+            f"{counts.bad_label} of {counts.rows} rows are set aside: their label is neither "
+            f"{monitor.positive.label!r} nor {monitor.positive.negative!r} (seen: "
+            f"{', '.join(encoder.bad_labels)}); set {where}.positive.label and {where}.positive.negative"
+        )
+    if counts.bad_score and encoder.text_scores:
+        yield (
+            f"{counts.bad_score} of {counts.rows} rows are set aside: their score is no finite number; some "
+            f"are text (such as {', '.join(encoder.text_scores)}): cast the column to a number in "
+            f"{where}.query"
+        )
+
+
+def _digest(segments: dict[str, Rows]) -> str:
+    content = hashlib.sha256()
+    for name, rows in segments.items():
+        content.update(repr((name, astuple(rows.counts))).encode())
+        if name or len(segments) == 1:  # the segments of a column hold all rows between them
+            _add(content, rows.champion.score, rows.champion.pos, rows.champion.neg)
+            if rows.pair is not None:
+                _add(content, *_distinct_cells(rows.pair))
+    return content.hexdigest()
+
+
+def _distinct_cells(pair: PairedSample) -> Iterator[NDArray[Any]]:
+    """Distinct pairs of scores in order, with their counts: rows and groups of rows look the same so."""
+    key = pair.index_1 * len(pair.second.score) + pair.index_2
+    order = np.argsort(key)
+    key = key[order]
+    starts = np.flatnonzero(np.diff(key, prepend=-1))
+    first = order[starts]
+    yield pair.first.score[pair.index_1[first]]
+    yield pair.second.score[pair.index_2[first]]
+    for counts in (pair.pos, pair.neg):
+        yield np.add.reduceat(counts[order], starts) if len(starts) else counts
+
+
+def _add(content: hashlib._Hash, *columns: NDArray[Any]) -> None:
+    for column in columns:
+        content.update(np.ascontiguousarray(column, column.dtype.newbyteorder("<")).data)

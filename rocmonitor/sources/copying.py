@@ -1,0 +1,177 @@
+"""Reading PostgreSQL by COPY: three times as fast as fetching rows, with the same values.
+
+The server writes CSV, Arrow parses it into columns. Labels and segments are read through psycopg's own
+loaders, once for each distinct value, so they are the objects that fetching would have given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from selectors import EVENT_READ, DefaultSelector
+from typing import Any
+
+import numpy as np
+import psycopg
+import pyarrow as pa  # type: ignore[import-untyped]
+from numpy.typing import NDArray
+from psycopg.pq import DiagnosticField, ExecStatus, Format
+from pyarrow import csv
+from sqlalchemy import Connection, Select
+
+from rocmonitor.errors import SourceError
+from rocmonitor.sources.batch import Chunk
+from rocmonitor.sources.query import Query
+from rocmonitor.sources.values import Encoder, encoded, hashed
+
+_INTEGERS = {20, 21, 23}  # int8, int2, int4
+_NUMBERS = _INTEGERS | {700, 701}  # float4, float8
+_TEXTS = {25, 1042, 1043, 2950}  # text, char, varchar, uuid
+
+
+def can_copy(query: Query) -> bool:
+    """Whether the types are those that Arrow reads as psycopg does."""
+    columns = query.monitor.columns
+    scores = [columns.champion] + ([columns.challenger] if columns.challenger is not None else [])
+    ids = [columns.id] if columns.id is not None else []
+    return {query.types[name] for name in scores} <= _NUMBERS and {
+        query.types[name] for name in ids
+    } <= _INTEGERS | _TEXTS
+
+
+def copied(
+    connection: Connection, query: Query, statement: Select[Any], encoder: Encoder, size: int
+) -> Iterator[Chunk]:
+    """The statement's rows, `size` at a time."""
+    raw = connection.connection.driver_connection
+    assert isinstance(raw, psycopg.Connection)
+    compiled = statement.compile(dialect=connection.dialect)
+    parameters = compiled.construct_params(dict(query.bound))
+    names = [str(name) for name in statement.selected_columns.keys()]  # noqa: SIM118 not a mapping
+    for lines in _lines(raw, f"COPY ({compiled}) TO STDOUT (FORMAT CSV)", parameters, size):
+        yield _chunk(_table(lines, names, query), query, encoder, raw)
+
+
+def _lines(
+    raw: psycopg.Connection[Any], statement: str, parameters: Mapping[str, Any], size: int
+) -> Iterator[bytes]:
+    """CSV, in parts of `size` lines (a network buffer more), the last of which may be empty.
+
+    ``for line in copy`` does the same at two and a half times the processor time.
+    """
+    lines, count = bytearray(), 0
+    receive, consume = raw.pgconn.get_copy_data, raw.pgconn.consume_input
+    with DefaultSelector() as incoming, raw.cursor() as cursor:
+        incoming.register(raw.fileno(), EVENT_READ)
+        with cursor.copy(statement.encode(), parameters):
+            while (found := receive(1))[0] >= 0:
+                if found[0]:
+                    lines += found[1]
+                    count += 1
+                    continue
+                if count >= size:  # all that had arrived is taken
+                    yield bytes(lines)
+                    lines.clear()
+                    count = 0
+                incoming.select()
+                consume()
+            _finish(raw)
+    yield bytes(lines)
+
+
+def _finish(raw: psycopg.Connection[Any]) -> None:
+    """Take the outcome of the COPY: a failure comes here, after the rows before it."""
+    outcomes = list(iter(raw.pgconn.get_result, None))
+    for outcome in outcomes:
+        if outcome.status != ExecStatus.COMMAND_OK:
+            fields = (DiagnosticField.SQLSTATE, DiagnosticField.MESSAGE_PRIMARY)
+            state, message = ((outcome.error_field(field) or b"").decode() for field in fields)
+            raise psycopg.errors.lookup(state)(message)
+
+
+def _table(lines: bytes, names: Sequence[str], query: Query) -> pa.Table:
+    kinds: dict[str, pa.DataType] = {name: pa.dictionary(pa.int32(), pa.string()) for name in names}
+    kinds |= {name: pa.float64() for name in ("champion", "challenger")}
+    kinds |= {"inside": pa.int8(), "weight": pa.int64(), "time": pa.timestamp("us")}
+    if query.monitor.columns.id is not None:
+        whole = query.types[query.monitor.columns.id] in _INTEGERS
+        kinds["id"] = pa.int64() if whole else pa.string()
+    data = ",".join(names).encode() + b"\n" + lines
+    try:
+        return csv.read_csv(
+            pa.BufferReader(data),
+            read_options=csv.ReadOptions(block_size=len(data) + 1),
+            parse_options=csv.ParseOptions(newlines_in_values=True),
+            convert_options=csv.ConvertOptions(
+                column_types={name: kinds[name] for name in names},
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+            ),
+        )
+    except pa.ArrowInvalid as error:  # such as a time of 'infinity', or before the year 1
+        raise SourceError(
+            f"sources.{query.monitor.source}: a value cannot be read: {error}; "
+            f"leave such rows out in monitors.{query.monitor.name}.query",
+            transient=False,
+        ) from None
+
+
+def _chunk(table: pa.Table, query: Query, encoder: Encoder, raw: psycopg.Connection[Any]) -> Chunk:
+    columns = {name: table.column(name).combine_chunks() for name in table.column_names}
+    numbers = {
+        name: columns[name].fill_null(0).to_numpy(zero_copy_only=False)
+        for name in ("inside", "weight")
+        if name in columns
+    }
+    scores = {
+        name: encoder.turned(columns[name].to_numpy(zero_copy_only=False))
+        for name in ("champion", "challenger")
+        if name in columns
+    }
+
+    def coded(role: str, name: str, code: Callable[[Any], int], dtype: type[np.integer[Any]]) -> NDArray[Any]:
+        values = _loaded(columns[role].dictionary, query.types[name], raw)
+        of_value = encoded(values, code, dtype)
+        of_null = code(None) if columns[role].null_count else 0
+        place = columns[role].indices.fill_null(len(values)).to_numpy(zero_copy_only=False)
+        codes: NDArray[Any] = np.append(of_value, np.array([of_null], dtype=dtype))[place]
+        return codes
+
+    label = coded("label", query.monitor.columns.label, encoder.label, np.int8)
+    segments = tuple(
+        coded(f"segment_{number}", name, partial(encoder.segment, number), np.uint8)
+        for number, name in enumerate(query.monitor.segments)
+    )
+    return Chunk(
+        inside=numbers["inside"] == 1,
+        champion=scores["champion"],
+        challenger=scores.get("challenger"),
+        label=label,
+        segments=segments,
+        weight=numbers.get("weight"),
+        **_identity(columns),
+    )
+
+
+def _loaded(texts: Any, oid: int, raw: psycopg.Connection[Any]) -> list[Any]:
+    """The objects that psycopg makes of values of a type."""
+    loader = raw.adapters.get_loader(oid, Format.TEXT) or raw.adapters.get_loader(0, Format.TEXT)
+    assert loader is not None
+    load = loader(oid, raw).load
+    return [load(text.as_py().encode()) for text in texts]
+
+
+def _identity(columns: Mapping[str, Any]) -> dict[str, Any]:
+    if "id" not in columns:
+        return {}
+    ids = columns["id"]
+    if ids.type == pa.int64():
+        words = ids.fill_null(0).to_numpy(zero_copy_only=False).view(np.uint64)[:, np.newaxis]
+    else:
+        words = hashed(ids.fill_null("").to_numpy(zero_copy_only=False))
+    return {
+        "has_id": ids.is_valid().to_numpy(zero_copy_only=False),
+        "id": words,
+        "time": columns["time"].cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False),
+    }

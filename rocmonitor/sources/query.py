@@ -1,0 +1,249 @@
+"""Queries: the monitor's own query, wrapped so that only the configured columns come back, in rows or groups.
+
+The user's text is bound, never formatted: ``SELECT … FROM (query) AS rocmonitor_rows``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    DateTime,
+    Double,
+    FromClause,
+    Integer,
+    LargeBinary,
+    Select,
+    and_,
+    case,
+    cast,
+    collate,
+    column,
+    func,
+    literal,
+    select,
+    text,
+)
+
+from rocmonitor.config import Monitor, Source
+from rocmonitor.errors import ConfigError
+from rocmonitor.policy.windows import DAY, Window
+from rocmonitor.sources.clock import Clock, declared, text_clock
+
+# Type codes of the drivers: PostgreSQL's OIDs, MariaDB's field types.
+POSTGRES_TIMESTAMPTZ = 1184
+POSTGRES_WALL_TIMES = {1114, 1082}  # timestamp, date
+_POSTGRES_FLOAT4 = 700
+_MARIADB_TIMESTAMP = 7
+_MARIADB_WALL_TIMES = {10, 12, 14}  # date, datetime
+_MARIADB_FLOAT = 4
+_MARIADB_BIT = 16
+_MARIADB_TEXT = {15, 245, 247, 248, 249, 250, 251, 252, 253, 254}
+
+Bound = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """A monitor's query over one window, and what is known of its columns.
+
+    Attributes
+    ----------
+    backend : str
+        ``postgresql``, ``mariadb``, ``mysql``, ``sqlite`` …
+    types : dict of str to object
+        The driver's type code of every column the query gives, in order; None where it has none (SQLite).
+    clock : Clock
+    bound : dict
+        Values of ``:start`` and ``:end``.
+    """
+
+    monitor: Monitor
+    window: Window
+    backend: str
+    types: dict[str, Any]
+    clock: Clock
+    bound: Bound
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """Names of the columns that `rows` gives, in order; `groups` adds ``weight``."""
+        return tuple(self._roles())
+
+    def rows(self, limit: int) -> Select[Any]:
+        """At most `limit` rows."""
+        chosen = [what.label(role) for role, what in self._roles().items()]
+        return select(*chosen).select_from(_wrapped(self.monitor)).limit(limit)
+
+    def groups(self, limit: int) -> Select[Any]:
+        """At most `limit` groups of equal rows; rows that share an id keep it and their time."""
+        roles = self._roles()
+        if "id" in roles:
+            copies = func.count().over(partition_by=roles["id"])
+            marked = select(*(what.label(role) for role, what in roles.items()), copies.label("copies"))
+            inner: FromClause = marked.select_from(_wrapped(self.monitor)).subquery("rocmonitor_marked")
+            roles = {role: inner.c[role] for role in roles}
+            repeated = and_(inner.c.copies > 1, inner.c.id.is_not(None))
+            for role in ("id", "time"):
+                roles[role] = case((repeated, inner.c[role]))
+        else:
+            inner = _wrapped(self.monitor)
+        keys = {role: self._exact(role, what) for role, what in roles.items()}
+        chosen = [
+            (what if keys[role] is what else func.min(what)).label(role) for role, what in roles.items()
+        ]
+        groups = select(*chosen, func.count().label("weight")).select_from(inner)
+        return groups.group_by(*keys.values()).limit(limit)
+
+    def labels(self) -> Select[Any]:
+        """Rows by label."""
+        label = self._plain(self.monitor.columns.label)
+        key = self._exact("label", label)
+        shown = label if key is label else func.min(label)
+        return select(shown, func.count()).select_from(_wrapped(self.monitor)).group_by(key)
+
+    def _roles(self) -> dict[str, ColumnElement[Any]]:
+        columns = self.monitor.columns
+        roles: dict[str, ColumnElement[Any]] = {}
+        if columns.id is not None:
+            roles = {"id": self._plain(columns.id), "time": self._time()}
+        roles |= {"inside": self._inside(), "champion": self._score(columns.champion)}
+        if columns.challenger is not None:
+            roles["challenger"] = self._score(columns.challenger)
+        roles["label"] = self._plain(columns.label)
+        return roles | {
+            f"segment_{number}": self._plain(name) for number, name in enumerate(self.monitor.segments)
+        }
+
+    def _time(self) -> ColumnElement[Any]:
+        """The time such that larger is later, with no zone to convert in Python."""
+        time: ColumnElement[Any] = column(self.monitor.columns.time)
+        if self.backend == "sqlite":
+            return func.rocmonitor_time(time)
+        if self.backend == "postgresql" and self.clock.zone is None:
+            return cast(time, DateTime)  # in the session's zone, which is UTC
+        return time
+
+    def _inside(self) -> ColumnElement[int]:
+        time: ColumnElement[Any] = column(self.monitor.columns.time)
+        ends: tuple[Any, Any] = self.clock.ends(self.window)
+        if self.backend == "sqlite":
+            time, ends = func.rocmonitor_time(time), self.clock.microseconds(self.window)
+        start, end = map(literal, ends)
+        return case((and_(time >= start, time < end), 1), else_=0)
+
+    def _score(self, name: str) -> ColumnElement[Any]:
+        """Single precision is widened in the database: as text it would lose digits, and tie."""
+        single = _POSTGRES_FLOAT4 if self.backend == "postgresql" else _MARIADB_FLOAT
+        if self.backend in ("postgresql", "mariadb", "mysql") and self.types[name] == single:
+            return cast(column(name), Double)
+        return column(name)
+
+    def _plain(self, name: str) -> ColumnElement[Any]:
+        if self.backend in ("mariadb", "mysql") and self.types[name] == _MARIADB_BIT:
+            return cast(column(name), Integer)
+        return column(name)
+
+    def _exact(self, role: str, what: ColumnElement[Any]) -> ColumnElement[Any]:
+        """What to group by so that texts are equal only when each character is, as in Python."""
+        if role in ("inside", "time", "weight"):
+            return what
+        if self.backend == "sqlite":
+            return collate(what, "BINARY")
+        if self.backend in ("mariadb", "mysql") and self.types[self._name(role)] in _MARIADB_TEXT:
+            return cast(what, LargeBinary)
+        return what
+
+    def _name(self, role: str) -> str:
+        if role.startswith("segment_"):
+            return self.monitor.segments[int(role.removeprefix("segment_"))]
+        name: str = getattr(self.monitor.columns, role)
+        return name
+
+
+def prepared(connection: Connection, monitor: Monitor, spec: Source, window: Window) -> Query:
+    """Look at the query's columns, and at one of its times where the type does not say what they are.
+
+    Raises
+    ------
+    ConfigError
+        A configured column is missing; times carry no zone and none is declared.
+    """
+    backend = connection.dialect.name
+    near = _near(backend, window)
+    types = _types(connection, monitor, near)
+    clock = _clock(connection, monitor, spec, types[monitor.columns.time], near)
+    start, end = clock.bound(window)
+    bound = {"start": start, "end": end}
+    return Query(monitor=monitor, window=window, backend=backend, types=types, clock=clock, bound=bound)
+
+
+def type_name(backend: str, code: Any) -> str:
+    """What the driver calls a type; empty where it does not tell."""
+    if backend == "postgresql":
+        from psycopg import adapters  # an extra
+
+        known = adapters.types.get(code)
+        return known.name if known else str(code)
+    if backend in ("mariadb", "mysql"):
+        from pymysql.constants import FIELD_TYPE  # an extra
+
+        names = {value: name.lower() for name, value in vars(FIELD_TYPE).items() if isinstance(value, int)}
+        return names.get(code, str(code))
+    return "" if code is None else str(code)
+
+
+def _wrapped(monitor: Monitor) -> Any:
+    # The line break ends a comment on the last line of the query.
+    return text(f"({monitor.query}\n) AS rocmonitor_rows")
+
+
+def _near(backend: str, window: Window) -> Bound:
+    """Bounds to look with before the clock is known: any zone's wall time of the window lies between them."""
+    start, end = window.start - 2 * DAY, window.end + 2 * DAY
+    if backend == "sqlite":
+        return {"start": f"{start:%Y-%m-%d}", "end": f"{end:%Y-%m-%d}"}
+    return {"start": start, "end": end}
+
+
+def _types(connection: Connection, monitor: Monitor, bound: Bound) -> dict[str, Any]:
+    nothing = select(text("*")).select_from(_wrapped(monitor)).where(text("1 = 0"))
+    with connection.execute(nothing, bound) as result:
+        description = result.cursor.description if result.cursor is not None else ()
+        types = {name: known[1] for name, known in zip(result.keys(), description or (), strict=True)}
+    wanted = [(f"columns.{role}", name) for role, name in monitor.columns if name is not None]
+    wanted += [("segments", name) for name in monitor.segments]
+    problems = [
+        f"monitors.{monitor.name}.{key}: the query gives no column {name!r}; it gives {', '.join(types)}"
+        for key, name in wanted
+        if name not in types
+    ]
+    if problems:
+        raise ConfigError("\n".join(problems))
+    return types
+
+
+def _clock(connection: Connection, monitor: Monitor, spec: Source, code: Any, near: Bound) -> Clock:
+    backend, time = connection.dialect.name, monitor.columns.time
+    where = {"source": monitor.source, "monitor": monitor.name, "column": time}
+    if backend in ("postgresql", "mariadb", "mysql"):
+        if code in (POSTGRES_TIMESTAMPTZ, _MARIADB_TIMESTAMP):
+            return Clock(None)
+        if code in POSTGRES_WALL_TIMES | _MARIADB_WALL_TIMES:
+            return Clock(declared(spec.timezone, **where))
+        raise ConfigError(
+            f"monitors.{monitor.name}.columns.time: {time} is no column of times; convert it in the query"
+        )
+    one: Select[Any] = (
+        select(column(time)).select_from(_wrapped(monitor)).where(column(time).is_not(None)).limit(1)
+    )
+    value = connection.execute(one, near).scalar()
+    if backend == "sqlite":
+        return Clock(None, " ") if value is None else text_clock(str(value), spec.timezone, **where)
+    instants = value is None or (isinstance(value, datetime) and value.tzinfo is not None)
+    return Clock(None if instants else declared(spec.timezone, **where))

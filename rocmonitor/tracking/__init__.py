@@ -1,0 +1,45 @@
+"""MLflow, as a projection of the store that can be rebuilt from it at any time; the only importer of mlflow.
+
+One experiment per monitor, ``rocmonitor/<monitor>``; one **window** run per window and revision; one
+**series** run per segment for the line charts. Importing this does not import mlflow: connecting does.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rocmonitor.tracking import border
+from rocmonitor.tracking.projection import Tracking
+
+__all__ = ["Tracking", "connect"]
+
+_SERVERS = ("http://", "https://", "databricks", "uc:")
+
+
+def connect(uri: str, folder: Path, *, page: str | None = None) -> Tracking:
+    """Open MLflow.
+
+    Sets, for this process and where the user has not, MLflow's environment variables for one retry, a 10 s
+    timeout, no telemetry, and nothing printed to stdout. A server is not contacted yet, so this succeeds
+    while it is down; a SQLite database that does not exist is created, which takes some seconds.
+
+    Parameters
+    ----------
+    uri : str
+        Tracking URI: a server (``http://…``) or a database (``sqlite:///…``).
+    folder : Path
+        Where files go when there is no server to keep them: ``folder/mlartifacts/<monitor>``.
+    page : str, optional
+        Where people open MLflow in a browser, for links; default `uri` itself when it is a server.
+
+    Raises
+    ------
+    TrackingError
+        The database cannot be opened, or MLflow knows no such kind of URI.
+    """
+    return Tracking(
+        client=border.open_client(uri),
+        uri=uri,
+        files=None if uri.startswith(_SERVERS) else folder.absolute() / "mlartifacts",
+        page=page or (border.without_secrets(uri) if uri.startswith("http") else None),
+    )

@@ -1,0 +1,189 @@
+"""What is written to a run: tags, parameters, files and the dataset, all of them values of the evaluation."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from rocmonitor.policy.evaluation import Evaluation, Point
+from rocmonitor.tracking import note
+
+if TYPE_CHECKING:
+    from mlflow.entities import DatasetInput
+
+KEY, KIND, STATE, BY = (f"rocmonitor.{name}" for name in ("key", "kind", "state", "superseded_by"))
+POINTS, DIGEST = "rocmonitor.points", "rocmonitor.points_digest"
+
+_LONGEST_PARAM, _LONGEST_TAG, _LONGEST_DIGEST, _LONGEST_NAME = 6000, 8000, 36, 500
+_SAFE = " !#$&()*+,/:;<=>?@^{|}~"
+
+
+def quoted(text: str) -> str:
+    """The text without what could end a string in MLflow's filter language, which has no bound parameters."""
+    return quote(text, safe=_SAFE)
+
+
+def milliseconds(instant: datetime) -> int:
+    """The instant as MLflow counts time."""
+    return round(instant.timestamp() * 1000)
+
+
+def cut(text: str, longest: int) -> str:
+    """The text, with an end that says so when it had to be shortened."""
+    end = f"… ({len(text):,} characters)"
+    return text if len(text) <= longest else text[: longest - len(end)] + end
+
+
+def experiment_name(monitor: str) -> str:
+    """Name of a monitor's experiment."""
+    return f"rocmonitor/{monitor}"
+
+
+def window_tags(evaluation: Evaluation) -> dict[str, str]:
+    """What a window run is found by."""
+    tags = {
+        "monitor": evaluation.monitor,
+        "segment": evaluation.segment,
+        "window": str(evaluation.window),
+        "revision": str(evaluation.revision),
+        "status": str(evaluation.status),
+        "outcome": str(evaluation.outcome),
+        "model": f"{evaluation.model}/{evaluation.champion_version}",
+        **{f"rule.{verdict.rule}": str(verdict.outcome) for verdict in evaluation.verdicts},
+    }
+    tags = {f"rocmonitor.{name}": value for name, value in tags.items()}
+    return _origin("window") | tags | {"mlflow.note.content": note.of_window(evaluation)}
+
+
+def series_tags(monitor: str, segment: str, points: Sequence[Point]) -> dict[str, str]:
+    """What a series run is found by."""
+    told = note.of_series(monitor, segment, [point.window for point in points], points[-1].metrics)
+    return _origin("series") | {
+        "rocmonitor.monitor": monitor,
+        "rocmonitor.segment": segment,
+        "mlflow.note.content": told,
+    }
+
+
+def window_name(evaluation: Evaluation) -> str:
+    """Name of a window run, as people read it."""
+    window = evaluation.window.in_zone(note.zone_of(evaluation))
+    return ", ".join(filter(None, [evaluation.segment, window, f"r{evaluation.revision}"]))
+
+
+def series_name(segment: str) -> str:
+    """Name of a series run, as people read it."""
+    return ", ".join(filter(None, [segment, "all windows"]))
+
+
+def params(evaluation: Evaluation) -> dict[str, str]:
+    """The parameters of a window run: what was judged, with what, against what."""
+    provenance, reference = evaluation.provenance, evaluation.reference
+    values = {
+        "model": evaluation.model,
+        "champion_version": evaluation.champion_version,
+        "challenger_version": evaluation.challenger_version,
+        "segment": evaluation.segment or "all rows",
+        "window_start": evaluation.window.start.isoformat(),
+        "window_end": evaluation.window.end.isoformat(),
+        "evaluated_at": evaluation.evaluated_at.isoformat(),
+        "reference_start": reference.get("start"),
+        "reference_end": reference.get("end"),
+        **{f"rule/{verdict.rule}": verdict.text for verdict in evaluation.verdicts},
+        **provenance,
+    }
+    return {
+        name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        for name, value in values.items()
+        if value is not None
+    }
+
+
+def files(evaluation: Evaluation) -> dict[str, str]:
+    """The evaluation in full, and its tables, as JSON and CSV."""
+    written = {"result.json": json.dumps(evaluation.to_dict(), ensure_ascii=False, indent=1)}
+    for name, rows in evaluation.tables.items():
+        if rows:
+            written[f"tables/{name}.json"] = json.dumps(rows, ensure_ascii=False)
+            written[f"tables/{name}.csv"] = _csv(rows)
+    return written
+
+
+def dataset(evaluation: Evaluation) -> DatasetInput:
+    """Where the rows came from: enough to pull them again, with nothing secret."""
+    from mlflow.entities import Dataset, DatasetInput, InputTag
+
+    provenance = evaluation.provenance
+    source = {
+        "source": provenance.get("source"),
+        "query": provenance.get("query"),
+        "start": evaluation.window.start.isoformat(),
+        "end": evaluation.window.end.isoformat(),
+        "columns": provenance.get("columns"),
+        "segment": evaluation.segment,
+    }
+    counts = evaluation.counts
+    profile = {"num_rows": counts.used, **evaluation.to_dict()["counts"]}
+    digest = provenance.get("data_digest") or hashlib.sha256(evaluation.key.encode()).hexdigest()
+    # MLflow takes one name and digest for one dataset: equal rows of two windows (such as none) are two.
+    name = " ".join(filter(None, [evaluation.monitor, str(evaluation.window), evaluation.segment]))
+    return DatasetInput(
+        Dataset(
+            name=name[:_LONGEST_NAME],
+            digest=digest[:_LONGEST_DIGEST],
+            source_type="rocmonitor_window",
+            source=json.dumps(source, ensure_ascii=False),
+            schema=json.dumps({"columns": provenance.get("columns")}, ensure_ascii=False),
+            profile=json.dumps(profile),
+        ),
+        tags=[InputTag("mlflow.data.context", "evaluation")],
+    )
+
+
+def batch(
+    *,
+    metrics: Sequence[tuple[Point | Evaluation, int]] = (),
+    params: Mapping[str, str] | None = None,
+    tags: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """Arguments for ``MlflowClient.log_batch``, which divides what is too much for one request."""
+    from mlflow.entities import Metric, Param, RunTag
+
+    return {
+        "metrics": [
+            Metric(name, value, milliseconds(point.window.end), step)
+            for point, step in metrics
+            for name, value in point.metrics.items()
+        ],
+        "params": [Param(name, cut(value, _LONGEST_PARAM)) for name, value in (params or {}).items()],
+        "tags": [RunTag(name, cut(value, _LONGEST_TAG)) for name, value in (tags or {}).items()],
+        "synchronous": True,
+    }
+
+
+def digests(points: Sequence[Point]) -> list[str]:
+    """Digests of the first 0, 1, …, n points, each over the one before and what is logged of the next."""
+    chain = [hashlib.sha256().hexdigest()]
+    for point in points:
+        told = [chain[-1], milliseconds(point.window.end), sorted(point.metrics.items())]
+        chain.append(hashlib.sha256(json.dumps(told).encode()).hexdigest())
+    return chain
+
+
+def _origin(kind: str) -> dict[str, str]:
+    return {KIND: kind, "mlflow.source.name": "rocmonitor", "mlflow.source.type": "JOB"}
+
+
+def _csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    columns = dict.fromkeys(name for row in rows for name in row)
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(columns), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()

@@ -1,0 +1,132 @@
+"""What a person reads first on an MLflow page: descriptions in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from urllib.parse import quote
+from zoneinfo import ZoneInfo
+
+from rocmonitor.policy.evaluation import Counts, Evaluation
+from rocmonitor.policy.measure import LEVEL
+from rocmonitor.policy.windows import Window
+
+_CHARTS = "tags.`rocmonitor.kind` = 'series' and tags.`rocmonitor.state` = 'final'"
+_WINDOWS = "tags.`rocmonitor.kind` = 'window' and tags.`rocmonitor.state` = 'final'"
+_DEGRADED = f"{_WINDOWS} and tags.`rocmonitor.outcome` = 'degraded'"
+
+_SHOWN = {
+    "champion": "champion",
+    "challenger": "challenger",
+    "difference": "challenger minus champion",
+    "reference": "champion in the reference",
+}
+
+
+def of_experiment(experiment: str) -> str:
+    """The description of an experiment: its first line, always in sight, links to what people look for."""
+
+    def runs(condition: str, mode: str) -> str:
+        return f"#/experiments/{experiment}/runs?searchFilter={quote(condition)}&compareRunsMode={mode}"
+
+    return (
+        f"[Lines over time]({runs(_CHARTS, 'CHART')}) · [all windows]({runs(_WINDOWS, 'TABLE')}) · "
+        f"[degraded windows]({runs(_DEGRADED, 'TABLE')})\n\n"
+        "Written by rocmonitor; all of it can be rebuilt from its store. A *series* run has one point per "
+        "window for the lines, one run per segment. A *window* run has the verdicts, the ROC figure and the "
+        f"tables of one window and revision. What holds now:\n\n`` {_WINDOWS} ``\n\n`` {_CHARTS} ``"
+    )
+
+
+def of_window(evaluation: Evaluation) -> str:
+    """The description of a window run: status, verdicts, AUROC, rows, caveats."""
+    parts = [_headline(evaluation)]
+    # MLflow shows the first lines only until one asks for more: what decided comes first.
+    verdicts = sorted(evaluation.verdicts, key=lambda verdict: verdict.outcome is not evaluation.outcome)
+    if verdicts:
+        parts.append("\n".join(f"- **{each.rule}: {each.outcome}.** {_line(each.text)}" for each in verdicts))
+    if "champion/auc" in evaluation.metrics:
+        parts.append(_aurocs(evaluation))
+    parts.append(_rows(evaluation.counts))
+    if evaluation.caveats:
+        parts.append(
+            "**Bear in mind**\n\n" + "\n".join(f"- {_line(caveat)}" for caveat in evaluation.caveats)
+        )
+    parts.append("Artifacts: `figures/roc.png`, `tables/`, and all of it in `result.json`.")
+    return "\n\n".join(parts)
+
+
+def of_series(monitor: str, segment: str, windows: Sequence[Window], last: Mapping[str, float]) -> str:
+    """The description of a series run."""
+    span = f"{windows[0].start:%Y-%m-%d} to {windows[-1].end:%Y-%m-%d}"
+    auc = last.get("champion/auc")
+    latest = "no AUROC: too little data" if auc is None else f"AUROC {_value(last, 'champion')}"
+    return (
+        f"**{_line(monitor)}, {_line(segment) or 'all rows'}**: {len(windows)} windows, {span} (UTC). "
+        f"Last window: {latest}.\n\n"
+        "Each metric has one point per window, of its newest revision. Step 1 is the first window; with the "
+        "x axis set to time, a point stands at the end of its window. `figures/auc_over_time.png` has the "
+        "intervals. When late labels change a window that is drawn already, a new run takes this one's place."
+    )
+
+
+def zone_of(evaluation: Evaluation) -> ZoneInfo:
+    """The zone in which the monitor's windows are cut."""
+    return ZoneInfo(evaluation.provenance.get("timezone", "UTC"))
+
+
+def _headline(evaluation: Evaluation) -> str:
+    zone = zone_of(evaluation)
+    revision = f", revision {evaluation.revision} (late labels)" if evaluation.revision else ""
+    standing = ""
+    if evaluation.status is not evaluation.outcome:
+        standing = f" The monitor stands at **{evaluation.status}**."
+    return (
+        f"**{evaluation.outcome.upper()}.** {_line(evaluation.monitor)}, "
+        f"{_line(evaluation.segment) or 'all rows'}, "
+        f"{evaluation.window.in_zone(zone)} ({zone}){revision}.{standing}"
+    )
+
+
+def _aurocs(evaluation: Evaluation) -> str:
+    version = {
+        "champion": f", version {evaluation.champion_version}",
+        "challenger": f", version {evaluation.challenger_version}",
+    }
+    lines = [f"| | AUROC | {100 * LEVEL:g} % interval |", "|---|---|---|"]
+    for prefix, words in _SHOWN.items():
+        metrics = evaluation.metrics
+        if f"{prefix}/auc" in metrics:
+            form = "+.4f" if prefix == "difference" else ".4f"
+            low, high = (metrics.get(f"{prefix}/auc_{end}") for end in ("low", "high"))
+            interval = "" if low is None or high is None else f"{low:{form}} to {high:{form}}"
+            name = f"{words}{version.get(prefix, '')}"
+            lines.append(f"| {name} | {metrics[f'{prefix}/auc']:{form}} | {interval} |")
+    return "\n".join(lines)
+
+
+def _rows(counts: Counts) -> str:
+    aside = {
+        "without a label": counts.unlabelled,
+        "bad score": counts.bad_score,
+        "bad label": counts.bad_label,
+        "duplicate": counts.duplicates,
+        "outside the window": counts.outside,
+    }
+    told = ", ".join(f"{number:,} {why}" for why, number in aside.items() if number)
+    cut = " **The row cap was reached: the window has more.**" if counts.truncated else ""
+    return (
+        f"**Rows** {counts.rows:,}; used {counts.used:,}: {counts.n_pos:,} positive, "
+        f"{counts.n_neg:,} negative{f'; set aside: {told}' if told else ''}.{cut}"
+    )
+
+
+def _value(metrics: Mapping[str, float], prefix: str) -> str:
+    low, high = metrics.get(f"{prefix}/auc_low"), metrics.get(f"{prefix}/auc_high")
+    interval = "" if low is None or high is None else f" ({100 * LEVEL:g} % interval {low:.4f} to {high:.4f})"
+    return f"{metrics[f'{prefix}/auc']:.4f}{interval}"
+
+
+def _line(text: str) -> str:
+    """Text from outside on one line, with nothing that Markdown or HTML would take for its own."""
+    text = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;")
+    return "".join(f"\\{sign}" if sign in "\\`*_[]|#" else sign for sign in text)

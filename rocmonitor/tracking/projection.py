@@ -1,0 +1,291 @@
+"""Evaluations as MLflow runs: found again by a key, never doubled, never patched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import chain
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from rocmonitor.errors import TrackingError
+from rocmonitor.policy.evaluation import Evaluation, Point
+from rocmonitor.tracking import border, content, note
+from rocmonitor.tracking.content import BY, DIGEST, KEY, POINTS, STATE
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+    from mlflow.entities import Run
+
+Files = Mapping[str, bytes | str]
+
+_OLD = "superseded: "  # in front: MLflow's table shows the beginning of a name
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tracking:
+    """An open MLflow; made by `rocmonitor.tracking.connect`.
+
+    Every method may be called again with the same arguments at any time, also after it was killed half-way,
+    and leaves the same runs behind. One process at a time: the outbox's lease sees to that.
+
+    Runs are not nested: a rebuilt series would leave its windows under a superseded parent. The experiment's
+    description has links that show each kind on its own.
+
+    Attributes
+    ----------
+    client : MlflowClient
+    uri : str
+        Tracking URI; may hold a password.
+    files : Path or None
+        Where artifacts go when no server keeps them.
+    page : str or None
+        Where people open MLflow, for links.
+    """
+
+    client: MlflowClient
+    uri: str
+    files: Path | None
+    page: str | None
+
+    def __repr__(self) -> str:
+        return f"Tracking({border.without_secrets(self.uri)!r})"
+
+    def version(self, model: str, alias: str) -> str:
+        """The version of a registered model that an alias names now.
+
+        Raises
+        ------
+        TrackingError
+            Transient when MLflow cannot be asked; lasting when there is no such model or alias.
+        """
+        from mlflow.exceptions import MlflowException
+
+        with border.translated(self.uri, f"looking up {model}@{alias}"):
+            try:
+                return str(self.client.get_model_version_by_alias(model, alias).version)
+            except MlflowException as error:
+                if border.code(error) not in ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"):
+                    raise
+                raise TrackingError(self._missing(model, alias), transient=False) from error
+
+    def publish_window(
+        self, instance: str, evaluation: Evaluation, *, newest: bool, artifacts: Files | None = None
+    ) -> str:
+        """Write one evaluation as a window run.
+
+        Parameters
+        ----------
+        instance : str
+            Names the store, so that two of them never take each other's runs for their own.
+        evaluation : Evaluation
+        newest : bool
+            Whether no later revision of the window exists; otherwise the run is marked superseded.
+        artifacts : dict of str to bytes or str, optional
+            Files by path in the run, beside the tables and ``result.json``.
+
+        Returns
+        -------
+        str
+            A link to the run, or how to find it when MLflow has no page of its own.
+
+        Raises
+        ------
+        TrackingError
+        """
+        with border.translated(self.uri, f"publishing {evaluation.key}"):
+            experiment = self._experiment(evaluation.monitor)
+            key = content.quoted(f"{instance}|{evaluation.key}")
+            revisions = self._revisions(experiment, key.removesuffix(str(evaluation.revision)))
+            tags = content.window_tags(evaluation) | {KEY: key}
+            found = revisions.pop(evaluation.revision, [])
+            run = self._one(experiment, found, evaluation.window.start, tags)
+            params = content.params(evaluation)
+            new = {name: value for name, value in params.items() if name not in run.data.params}
+            self.client.log_batch(
+                run.info.run_id, **content.batch(metrics=[(evaluation, 0)], params=new, tags=tags)
+            )
+            self.client.log_inputs(run.info.run_id, datasets=[content.dataset(evaluation)])
+            self._upload(run, {**content.files(evaluation), **(artifacts or {})})
+
+            name, end = content.window_name(evaluation), evaluation.window.end
+            later = [runs[0] for revision, runs in revisions.items() if revision > evaluation.revision]
+            if newest and not later:
+                for old in chain.from_iterable(revisions.values()):
+                    self._retire(old, by=run)
+                self._finish(run, name, end, {STATE: "final"})
+            else:
+                by = {BY: later[-1].info.run_id} if later else {}
+                self._finish(run, _OLD + name, end, {STATE: "superseded", **by})
+            return self._link(run, evaluation.monitor)
+
+    def publish_series(
+        self,
+        instance: str,
+        monitor: str,
+        segment: str,
+        points: Sequence[Point],
+        artifacts: Callable[[], Files] = dict,
+    ) -> str:
+        """Write all windows of a segment as one run, for line charts.
+
+        New points are appended. When a point that was logged before has changed, all are logged in a new run
+        and the old one is marked superseded: MLflow can neither overwrite a point nor show a lower one.
+
+        Parameters
+        ----------
+        instance, monitor, segment : str
+        points : sequence of Point
+            At least one, oldest window first; each becomes a step from 1 on, at the end of its window.
+        artifacts : callable, optional
+            Gives files by path in the run. When all points are there already it is not asked, and nothing is
+            written at all.
+
+        Returns
+        -------
+        str
+            As `publish_window`.
+
+        Raises
+        ------
+        TrackingError
+
+        Notes
+        -----
+        A run tells in its tags which points it has *or is being given*, and its state is ``publishing``
+        meanwhile. So a run that was left half-way is completed if its points still hold, and replaced if not.
+        """
+        digests = content.digests(points)
+        with border.translated(self.uri, f"publishing the series of {monitor}, {segment or 'all rows'}"):
+            experiment = self._experiment(monitor)
+            key = content.quoted(f"{instance}|{monitor}|{segment}|series")
+            drawn = [run for run in self._runs(experiment, key) if run.data.tags.get(STATE) != "superseded"]
+            fitting = sorted(
+                (run for run in drawn if _fits(run, digests)), key=lambda run: -int(run.data.tags[POINTS])
+            )
+            tags = content.series_tags(monitor, segment, points)
+            tags |= {KEY: key, POINTS: str(len(points)), DIGEST: digests[-1], STATE: "publishing"}
+            run = self._one(experiment, fitting[:1], points[0].window.start, tags)
+            done = int(run.data.tags[POINTS]) if run.data.tags.get(STATE) == "final" else 0
+            if done < len(points):
+                self.client.log_batch(run.info.run_id, **content.batch(tags=tags))
+                steps = list(enumerate(points, 1))[done:]
+                self.client.log_batch(
+                    run.info.run_id, **content.batch(metrics=[(point, step) for step, point in steps])
+                )
+                self._upload(run, artifacts())
+                for old in drawn:
+                    if old.info.run_id != run.info.run_id:
+                        self._retire(old, by=run)
+                self._finish(run, content.series_name(segment), points[-1].window.end, {STATE: "final"})
+            return self._link(run, monitor)
+
+    def _experiment(self, monitor: str) -> str:
+        """ID of the monitor's experiment, made when it is not there."""
+        name = content.experiment_name(monitor)
+        found = self.client.get_experiment_by_name(name)
+        if found is None:
+            location = None if self.files is None else (self.files / monitor).as_uri()
+            tags = {"rocmonitor.monitor": monitor, "mlflow.experimentKind": "custom_model_development"}
+            found = self.client.get_experiment(
+                self.client.create_experiment(name, artifact_location=location, tags=tags)
+            )
+        if found.lifecycle_stage != "active":
+            raise TrackingError(
+                f"MLflow at {border.without_secrets(self.uri)}: experiment {name} was deleted; bring it back "
+                f"with `mlflow experiments restore --experiment-id {found.experiment_id}`, or remove it "
+                f"for good with `mlflow gc --experiment-ids {found.experiment_id}`, and it is made anew",
+                transient=False,
+            )
+        if "mlflow.note.content" not in found.tags:  # somebody else's words are left as they are
+            told = note.of_experiment(found.experiment_id)
+            self.client.set_experiment_tag(found.experiment_id, "mlflow.note.content", told)
+        return str(found.experiment_id)
+
+    def _runs(self, experiment: str, key: str, *, longer: bool = False) -> list[Run]:
+        """The runs with this key, or with any that begins so; in an order that a repeat finds again."""
+        condition = f"LIKE '{key}%'" if longer else f"= '{key}'"
+        runs: list[Run] = []
+        token: str | None = ""
+        while token is not None:
+            found = self.client.search_runs(
+                [experiment],
+                f"tags.`{KEY}` {condition}",
+                order_by=["attributes.start_time ASC", "attributes.run_id ASC"],
+                page_token=token or None,
+            )
+            runs += found
+            token = found.token or None
+        # LIKE has wildcards, and some databases ignore case.
+        return [run for run in runs if run.data.tags[KEY].startswith(key)]
+
+    def _revisions(self, experiment: str, stem: str) -> dict[int, list[Run]]:
+        """The runs of a window by revision, in order."""
+        revisions: dict[int, list[Run]] = {}
+        for run in self._runs(experiment, stem, longer=True):
+            revisions.setdefault(int(run.data.tags[KEY].removeprefix(stem)), []).append(run)
+        return dict(sorted(revisions.items()))
+
+    def _one(self, experiment: str, found: Sequence[Run], start: datetime, tags: Mapping[str, str]) -> Run:
+        """The run that is there, else a new one; what a repeated request left beside it is deleted."""
+        for extra in found[1:]:
+            self.client.delete_run(extra.info.run_id)
+        if found:
+            return found[0]
+        return self.client.create_run(
+            experiment, start_time=content.milliseconds(start), tags={**tags, STATE: "publishing"}
+        )
+
+    def _upload(self, run: Run, files: Files) -> None:
+        with TemporaryDirectory(prefix="rocmonitor-") as folder:
+            for name, text in files.items():
+                path = Path(folder, name)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(text.encode() if isinstance(text, str) else text)
+            self.client.log_artifacts(run.info.run_id, folder)
+
+    def _retire(self, run: Run, *, by: Run) -> None:
+        """Mark a run superseded; one that never got as far as a metric is deleted."""
+        state = {STATE: "superseded", BY: by.info.run_id}
+        if not run.data.metrics:
+            self.client.delete_run(run.info.run_id)
+        elif not state.items() <= run.data.tags.items():
+            name = _OLD + (run.info.run_name or "").removeprefix(_OLD)
+            self.client.update_run(run.info.run_id, name=name)
+            self.client.log_batch(run.info.run_id, **content.batch(tags=state))
+
+    def _finish(self, run: Run, name: str, end: datetime, state: Mapping[str, str]) -> None:
+        """Name and close a run; its state comes last and says that all the rest is there."""
+        self.client.update_run(run.info.run_id, name=name)
+        self.client.set_terminated(run.info.run_id, end_time=content.milliseconds(end))
+        self.client.log_batch(run.info.run_id, **content.batch(tags=state))
+
+    def _link(self, run: Run, monitor: str) -> str:
+        if self.page is None:
+            return f"experiment {content.experiment_name(monitor)}, run {run.info.run_id}"
+        return f"{self.page.rstrip('/')}/#/experiments/{run.info.experiment_id}/runs/{run.info.run_id}"
+
+    def _missing(self, model: str, alias: str) -> str:
+        """Why there is no such version, and what to do."""
+        from mlflow.exceptions import MlflowException
+
+        where = f"MLflow at {border.without_secrets(self.uri)}"
+        try:
+            aliases = self.client.get_registered_model(model).aliases
+        except MlflowException as error:
+            if border.code(error) != "RESOURCE_DOES_NOT_EXIST":
+                raise
+            return f"{where} has no registered model {model!r}; register it, or correct model.name"
+        known = ", ".join(f"{name} (version {number})" for name, number in sorted(aliases.items()))
+        return (
+            f"{where}: model {model!r} has no alias {alias!r}; it has: {known or 'none'}. Set it with "
+            f"MlflowClient().set_registered_model_alias({model!r}, {alias!r}, VERSION), or set model.version"
+        )
+
+
+def _fits(run: Run, digests: Sequence[str]) -> bool:
+    """Whether the points that a series run has are the first of these."""
+    count = int(run.data.tags.get(POINTS, 0))
+    return count < len(digests) and run.data.tags.get(DIGEST) == digests[count]

@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from scored import cells, monitor
+
+from rocmonitor.sources.batch import Batch, Chunk, to_batch
+from rocmonitor.sources.values import Encoder, encoded, identities
+
+Row = tuple[Any, ...]
+
+WATCHED = monitor()
+scores = st.sampled_from([None, -0.5, 0.0, 0.25, 0.5])
+rows = st.lists(
+    st.tuples(
+        st.sampled_from([None, 1, 2, 3, "a", "b"]),  # id
+        st.integers(0, 2),  # time
+        st.booleans(),  # inside
+        scores,
+        scores,
+        st.sampled_from([None, 0, 1, 2]),
+        st.sampled_from([None, "n", "s"]),
+    ),
+    min_size=1,
+    max_size=12,
+)
+
+
+def chunk(encoder: Encoder, given: list[Row], weight: list[int] | None = None) -> Chunk:
+    ids, times, inside, champion, challenger, labels, regions = zip(*given, strict=True)
+    has_id, words = identities(ids)
+    return Chunk(
+        inside=np.array(inside),
+        champion=encoder.scores(champion),
+        challenger=encoder.scores(challenger),
+        label=encoded(labels, encoder.label, np.int8),
+        segments=(encoded(regions, lambda value: encoder.segment(0, value), np.uint8),),
+        weight=None if weight is None else np.array(weight),
+        time=np.array(times),
+        has_id=has_id,
+        id=words,
+    )
+
+
+def batch(*parts: list[Row]) -> Batch:
+    encoder = Encoder(WATCHED)
+    chunks = [chunk(encoder, part) for part in parts]
+    return to_batch(chunks, encoder, WATCHED, grouped=False, truncated=False)
+
+
+def place(row: Row, kept: Row | None) -> str:
+    """The first that applies, as `Counts` has it."""
+    if not row[2]:
+        return "outside"
+    if kept is not None and row is not kept:
+        return "duplicates"
+    if row[3] is None:
+        return "bad_score"
+    if row[5] is None:
+        return "unlabelled"
+    return {0: "n_neg", 1: "n_pos"}.get(row[5], "bad_label")
+
+
+def best(row: Row) -> Row:
+    lowest = float("-inf")
+    label = -2 if row[5] is None else row[5] if row[5] in (0, 1) else -1
+    region = "(none)" if row[6] is None else row[6]
+    return (row[1], label, *(lowest if score is None else score for score in row[3:5]), region)
+
+
+def expected(given: list[Row]) -> tuple[dict[str, Counter[str]], list[Row]]:
+    kept: dict[Any, Row] = {}
+    for row in given:
+        key = (type(row[0]), row[0])
+        if row[2] and row[0] is not None and (key not in kept or best(row) > best(kept[key])):
+            kept[key] = row
+    counts: dict[str, Counter[str]] = {"": Counter()}
+    pairs: Counter[Row] = Counter()
+    for row in given:
+        where = place(row, kept.get((type(row[0]), row[0])))
+        for name in ("", f"region={'(none)' if row[6] is None else row[6]}"):
+            counts.setdefault(name, Counter())[where] += 1
+        if where in ("n_pos", "n_neg") and row[4] is not None:
+            pairs[row[3], row[4], row[5]] += 1
+    scored = sorted({key[:2] for key in pairs})
+    return counts, [(*key, pairs[*key, 1], pairs[*key, 0]) for key in scored]
+
+
+@given(rows)
+def test_rows_go_where_the_rules_say(given: list[Row]) -> None:
+    given = [tuple(row) for row in given]
+    found = batch(given)
+    counts, pairs = expected(given)
+    assert set(found.segments) == set(counts)
+    for name, where in counts.items():
+        told = found.segments[name].counts
+        assert {key: getattr(told, key) for key in where} == dict(where)
+        assert told.rows == sum(where.values())
+        assert told.rows == (
+            told.used + told.unlabelled + told.bad_score + told.bad_label + told.duplicates + told.outside
+        )
+    assert cells(found.segments[""].pair) == pairs
+
+
+@given(rows, st.randoms(use_true_random=False), st.integers(1, 11))
+def test_order_chunks_and_grouping_change_nothing(given: list[Row], random: Any, cut: int) -> None:
+    whole = batch(given)
+    shuffled = random.sample(given, len(given))
+    parts = [part for part in (shuffled[:cut], shuffled[cut:]) if part]
+    assert batch(*parts).digest == whole.digest
+    encoder = Encoder(WATCHED)
+    groups = Counter(shuffled)
+    grouped = chunk(encoder, list(groups), list(groups.values()))
+    assert to_batch([grouped], encoder, WATCHED, grouped=True, truncated=False).digest == whole.digest
+
+
+@given(rows, st.data())
+def test_the_digest_sees_a_used_row(given: list[Row], data: st.DataObject) -> None:
+    row = (None, 0, True, 0.25, 0.5, 1, "n")
+    changed = data.draw(
+        st.sampled_from(
+            [(*row[:3], 0.5, *row[4:]), (*row[:4], 0.25, *row[5:]), (*row[:5], 0, "n"), (*row[:6], "s")]
+        )
+    )
+    assert batch([*given, row]).digest != batch([*given, changed]).digest

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+import pytest
+from scored import monitor
+
+from rocmonitor.sources.values import (
+    BAD,
+    NEGATIVE,
+    POSITIVE,
+    UNLABELLED,
+    Encoder,
+    encoded,
+    identities,
+    name_of,
+)
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        (None, "(none)"),
+        ("", ""),
+        (True, "1"),
+        (0.0, "0"),
+        (0.1, "0.1"),
+        (Decimal("1.50"), "1.5"),
+        (Decimal("1E+3"), "1000"),
+        (b"\xc3\xa1", "á"),
+        (b"\xff", "\\xff"),
+    ],
+)
+def test_names(value: object, name: str) -> None:
+    assert name_of(value) == name
+
+
+@pytest.mark.parametrize(
+    ("value", "code"),
+    [
+        (1, POSITIVE),
+        (Decimal("1.0"), POSITIVE),
+        (False, NEGATIVE),
+        (None, UNLABELLED),
+        ("1", BAD),
+        (float("nan"), BAD),
+        ([1], BAD),
+    ],
+)
+def test_labels(value: object, code: int) -> None:
+    encoder = Encoder(monitor())
+    assert encoded([value, value], encoder.label, np.int8).tolist() == [code, code]
+    assert bool(encoder.bad_labels) == (code == BAD)
+
+
+def test_scores_that_are_no_finite_number_are_nan() -> None:
+    encoder = Encoder(monitor())
+    values = [1, 0.5, Decimal("0.25"), None, float("inf"), "0.5", b"1", -0.0]
+    expected = [1, 0.5, 0.25, np.nan, np.nan, np.nan, np.nan, 0]
+    scores = encoder.scores(values)
+    np.testing.assert_array_equal(scores, expected)
+    assert not np.signbit(scores[-1])
+    assert encoder.text_scores == ("'0.5'",)
+
+
+@pytest.mark.parametrize(
+    ("values", "groups"),
+    [
+        ([7, None, 7, -7], [0, None, 0, 1]),
+        (["7", "8", "7", None], [0, 1, 0, None]),
+        ([2**63, 2**63 + 1, 2**63], [0, 1, 0]),
+        ([Decimal("7"), Decimal("7.0"), Decimal("7.5")], [0, 0, 1]),
+        ([UUID(int=7), UUID(int=8), UUID(int=7)], [0, 1, 0]),
+        ([b"\x07", b"\x08", b"\x07"], [0, 1, 0]),
+        (["7", 7, "7", 7, 7.0, None], [0, 1, 0, 1, 1, None]),
+        ([float("inf"), 0.5, float("inf"), Decimal("Infinity")], [0, 1, 0, 2]),
+        ([Decimal(10**40 + 1), Decimal(10**40), Decimal(10**40 + 1)], [0, 1, 0]),
+    ],
+)
+def test_identities_are_equal_where_the_values_are(values: list[Any], groups: list[int | None]) -> None:
+    has_id, words = identities(values)
+    assert has_id.tolist() == [group is not None for group in groups]
+    for one, first in enumerate(groups):
+        for other, second in enumerate(groups):
+            if first is not None and second is not None:
+                assert (words[one] == words[other]).all() == (first == second)

@@ -1,0 +1,466 @@
+"""The files under deploy/ are kept right by running the commands they hold, taken out of the files.
+
+The environment is as good as fresh: the wheel, built from what the Dockerfile copies, beside links to exactly
+the distributions that it requires, directly or through others. Whatever else is installed here is not in it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import venv
+import zipfile
+from collections.abc import Iterator
+from configparser import RawConfigParser
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from importlib.metadata import Distribution, distribution
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+from uuid import uuid4
+
+import numpy as np
+import psycopg
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from sqlalchemy import make_url
+
+from rocmonitor.config import load
+
+ROOT = Path(__file__).parents[1]
+DEPLOY = ROOT / "deploy"
+COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
+DOCKERFILE = (DEPLOY / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ")
+PATIENCE_SECONDS = 120
+
+pytestmark = pytest.mark.xdist_group("deploy")
+
+
+# --- a fresh environment -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Installed:
+    """An environment with the built wheel and what it requires."""
+
+    wheel: Path
+    folder: Path
+
+    def command(self, words: list[str]) -> list[str]:
+        """A command of the deployment, as it is run here."""
+        program = self.folder / "bin" / Path(words[0]).name
+        if program.exists():
+            return [str(program), *words[1:]]
+        return [
+            str(self.folder / "bin" / "python"),
+            "-m",
+            *words,
+        ]  # linked packages come without their scripts
+
+    def run(
+        self, words: list[str], folder: Path, environment: dict[str, str], *, expect: int = 0
+    ) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            self.command(words),
+            cwd=folder,
+            env=clean(environment),
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_SECONDS,
+        )
+        assert done.returncode == expect, f"{words} gave {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done
+
+    @contextmanager
+    def started(self, words: list[str], folder: Path, environment: dict[str, str]) -> Iterator[Service]:
+        """A command that stays until it is told to stop."""
+        log = folder / f"{Path(words[0]).name}.log"
+        with log.open("w") as output:
+            process = subprocess.Popen(
+                self.command(words),
+                cwd=folder,
+                env=clean(environment),
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+        service = Service(process, log)
+        try:
+            yield service
+        finally:
+            service.stop(signal.SIGTERM)
+
+
+@dataclass(frozen=True)
+class Service:
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    def wait_for(self, text: str) -> None:
+        """Wait until it has logged `text`; an early end or a long wait fails with the log."""
+        for _ in range(PATIENCE_SECONDS * 10):
+            if text in self.log.read_text():
+                return
+            try:
+                self.process.wait(timeout=0.1)
+            except subprocess.TimeoutExpired:
+                continue
+            break
+        pytest.fail(f"{self.process.args} never said {text!r}:\n{self.log.read_text()}")
+
+    def stop(self, number: signal.Signals, timeout: float = PATIENCE_SECONDS) -> int:
+        """Send a signal and wait for the end; the exit code."""
+        self.process.send_signal(number)
+        try:
+            return self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise
+
+
+def clean(environment: dict[str, str]) -> dict[str, str]:
+    """Nothing of the developer's own environment but the path."""
+    return {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", **environment}
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    """What the Dockerfile makes, by its own COPY and RUN lines."""
+    place = tmp_path_factory.mktemp("image")
+    source, environment = place / "src", place / "venv"
+    source.mkdir()
+    for origin, target in copied():
+        if (ROOT / origin).is_dir():
+            shutil.copytree(ROOT / origin, source / target, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(ROOT / origin, source / target)
+    build, install = (line for line in instructions("RUN") if line.startswith("pip "))
+    pip([*shlex.split(build.replace("/dist", str(place / "dist"))), "--no-build-isolation"], source)
+    [wheel] = (place / "dist").glob("*.whl")
+
+    venv.create(environment)
+    words = shlex.split(install.replace("$(echo /dist/*.whl)", str(wheel)))
+    pip([*words, "--no-deps"], source, python=environment / "bin" / "python")
+    [packages] = environment.glob("lib/python*/site-packages")
+    extras = re.findall(r"\[(\w+)\]", words[-1])
+    for needed in required(Distribution.at(next(packages.glob("rocmonitor-*.dist-info"))), extras):
+        link(needed, packages)
+    return Installed(wheel, environment)
+
+
+def instructions(name: str) -> list[str]:
+    return re.findall(rf"^{name} +(.*)$", DOCKERFILE, re.MULTILINE)
+
+
+def copied() -> list[tuple[str, str]]:
+    """What the Dockerfile copies from the checkout, and where to."""
+    pairs = []
+    for line in instructions("COPY"):
+        *origins, target = line.split()
+        if not origins[0].startswith("--from"):
+            pairs += [(origin, target) for origin in origins]
+    return pairs
+
+
+def pip(words: list[str], folder: Path, *, python: Path | None = None) -> None:
+    assert words[0] == "pip"
+    where = ["--python", str(python)] if python else []
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", *where, *words[1:]], cwd=folder, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def required(wheel: Distribution, extras: list[str]) -> list[Distribution]:
+    """What installing the wheel with these extras would bring along, as it is installed here."""
+    found: dict[str, Distribution] = {}
+    asked = [(wheel, extra) for extra in ("", *extras)]
+    seen = set()
+    while asked:
+        owner, extra = asked.pop()
+        for text in owner.requires or []:
+            need = Requirement(text)
+            if need.marker is not None and not need.marker.evaluate({"extra": extra}):
+                continue
+            name = canonicalize_name(need.name)
+            found.setdefault(name, distribution(name))
+            for further in ("", *need.extras):
+                if (name, further) not in seen:
+                    seen.add((name, further))
+                    asked.append((found[name], further))
+    return list(found.values())
+
+
+def link(needed: Distribution, packages: Path) -> None:
+    for name in {file.parts[0] for file in needed.files or []} - {".."}:
+        if not (packages / name).exists():  # two distributions may fill one folder
+            (packages / name).symlink_to(str(needed.locate_file(name)))
+
+
+def test_the_wheel_holds_the_whole_package(installed: Installed, tmp_path: Path) -> None:
+    with zipfile.ZipFile(installed.wheel) as archive:
+        held = set(archive.namelist())
+    for folder, inside in (
+        (ROOT / "rocmonitor", "rocmonitor"),
+        (ROOT / "migrations", "rocmonitor/migrations"),
+    ):
+        files = [file for file in folder.rglob("*") if file.is_file() and "__pycache__" not in file.parts]
+        assert {f"{inside}/{file.relative_to(folder).as_posix()}" for file in files} <= held
+    assert any(re.fullmatch(r"rocmonitor-[^/]+/licenses/LICENSE", name) for name in held)
+
+
+def test_the_wheel_alone_gives_a_working_command(installed: Installed, tmp_path: Path) -> None:
+    where = installed.run(["python", "-c", "import rocmonitor; print(rocmonitor.__file__)"], tmp_path, {})
+    assert Path(where.stdout.strip()).is_relative_to(installed.folder)
+    installed.run(["rocmonitor", "init"], tmp_path, {})
+    assert load(tmp_path / "rocmonitor.yaml").monitors
+
+
+# --- the files agree with each other -----------------------------------------------------------------------
+
+
+def variables(text: str) -> set[str]:
+    """What the lines of an environment file set."""
+    return {line.partition("=")[0] for line in text.splitlines() if re.match(r"\w+=", line)}
+
+
+def test_every_variable_that_the_configuration_names_is_set_everywhere() -> None:
+    named = set(re.findall(r"_env: (\w+)", (DEPLOY / "rocmonitor.yaml").read_text(encoding="utf-8")))
+    listed = variables((DEPLOY / "rocmonitor.env").read_text(encoding="utf-8"))
+    compose = (DEPLOY / "compose.yaml").read_text(encoding="utf-8")
+    assert named <= listed
+    assert named <= set(COMPOSE["services"]["rocmonitor"]["environment"])
+    assert named <= set(COMPOSE["services"]["upgrade"]["environment"])
+    assert set(re.findall(r"\$\{(\w+)", compose)) <= listed
+
+
+def test_the_image_sees_what_it_copies_and_nothing_else() -> None:
+    allowed = re.findall(
+        r"^!(.*)$", (DEPLOY / "Dockerfile.dockerignore").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert set(allowed) == {origin for origin, _ in copied()}
+
+
+def test_services_start_in_an_order_that_works_and_start_again() -> None:
+    services = COMPOSE["services"]
+    assert services["rocmonitor"]["depends_on"]["upgrade"] == {"condition": "service_completed_successfully"}
+    for name, service in services.items():
+        for needed, how in service.get("depends_on", {}).items():
+            if how["condition"] == "service_healthy":
+                assert "healthcheck" in services[needed], f"{name} waits for the health of {needed}"
+        assert service.get("restart") == (None if name == "upgrade" else "unless-stopped")
+        for volume in service.get("volumes", []):
+            source = volume.partition(":")[0]
+            assert (DEPLOY / source).exists() if source.startswith(".") else source in COMPOSE["volumes"]
+
+
+# --- compose: PostgreSQL, MLflow and rocmonitor ------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Stack:
+    """The services of compose.yaml on this machine: other ports and databases, the same words."""
+
+    installed: Installed
+    folder: Path
+    port: int
+    warehouse: str
+    replaced: tuple[tuple[str, str], ...]
+    values: dict[str, str]
+
+    def here(self, text: str) -> str:
+        text = re.sub(r"\$\{(\w+):\?[^}]*\}", lambda match: self.values[match[1]], str(text))
+        for there, here in self.replaced:
+            text = text.replace(there, here)
+        return text
+
+    def command(self, service: str) -> list[str]:
+        return [self.here(word) for word in COMPOSE["services"][service]["command"]]
+
+    def environment(self, service: str) -> dict[str, str]:
+        return {key: self.here(value) for key, value in COMPOSE["services"][service]["environment"].items()}
+
+    def run(self, service: str, *words: str, expect: int = 0) -> str:
+        """As ``docker compose exec SERVICE WORDS``, or with no words the service's own command."""
+        done = self.installed.run(
+            list(words) or self.command(service), self.folder, self.environment(service), expect=expect
+        )
+        return done.stdout
+
+    def healthy(self, service: str) -> None:
+        kind, *words = (self.here(word) for word in COMPOSE["services"][service]["healthcheck"]["test"])
+        assert kind == "CMD"
+        self.run(service, *words)
+
+    def mlflow(self, path: str, *, host: str = "mlflow", **content: Any) -> Any:
+        """A call of MLflow's REST interface, under the name that the other services call it by."""
+        request = Request(
+            f"http://127.0.0.1:{self.port}/api/2.0/mlflow/{path}",
+            data=json.dumps(content).encode(),
+            headers={"Content-Type": "application/json", "Host": f"{host}:{self.port}"},
+        )
+        with urlopen(request, timeout=PATIENCE_SECONDS) as answer:
+            return json.load(answer)
+
+
+@pytest.fixture
+def stack(installed: Installed, postgres_url: str, tmp_path: Path) -> Iterator[Stack]:
+    store = make_url(postgres_url)
+    server = f"{store.username}@{store.host}:{store.port or 5432}"
+    mlflow_database = f"rocmonitor_test_{uuid4().hex}"
+    shutil.copy(DEPLOY / "rocmonitor.yaml", tmp_path)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    replaced = (
+        ("rocmonitor@postgres:5432/rocmonitor", f"{server}/{store.database}"),
+        ("rocmonitor@postgres:5432/mlflow", f"{server}/{mlflow_database}"),
+        ("http://mlflow:5000", f"http://127.0.0.1:{port}"),
+        ("--host=0.0.0.0", "--host=127.0.0.1"),
+        ("--port=5000", f"--port={port}"),
+        (":5000", f":{port}"),
+        ("/var/lib/mlflow", str(tmp_path / "artifacts")),
+    )
+    values = {
+        "PGPASSWORD": store.password or "none-is-asked-for",
+        "WAREHOUSE_URL": postgres_url,
+        "OPS_APPRISE_URL": "file://alarms.log",
+    }
+    create = COMPOSE["configs"]["databases"]["content"].replace("mlflow", mlflow_database)
+    plain = store.set(drivername="postgresql").render_as_string(hide_password=False)
+    with psycopg.connect(plain, autocommit=True) as connection:
+        connection.execute(create)
+        yield Stack(installed, tmp_path, port, plain, replaced, values)
+        connection.execute(f"DROP DATABASE {mlflow_database} WITH (FORCE)")
+
+
+def fill(warehouse: str) -> None:
+    """Weeks of scored and labelled loans: thirteen for the reference, three alike, one without any order."""
+    rng = np.random.default_rng(20260105)
+    start = datetime(2026, 1, 4, 23, tzinfo=UTC)  # a Monday in Berlin
+    with psycopg.connect(warehouse) as connection, connection.cursor() as cursor:
+        cursor.execute(
+            "CREATE TABLE scored (loan_id integer PRIMARY KEY, scored_at timestamptz NOT NULL, "
+            "p_champion double precision, p_challenger double precision, defaulted smallint)"
+        )
+        with cursor.copy("COPY scored FROM STDIN") as copy:
+            for loan in range(17 * 600):
+                week, place = divmod(loan, 600)
+                at = start + timedelta(days=7 * week, minutes=10 * place + 90)
+                defaulted = int(rng.random() < 0.3)
+                shift = 1.2 * defaulted if week < 16 else 0.0
+                champion, challenger = (float(rng.normal(shift * gain)) for gain in (1.0, 1.1))
+                copy.write_row((loan, at, champion, challenger, defaulted))
+
+
+def register(stack: Stack) -> None:
+    name = {"name": "credit-default"}
+    stack.mlflow("registered-models/create", **name)
+    for alias in ("champion", "challenger"):
+        made = stack.mlflow("model-versions/create", **name, source=f"s3://models/{alias}")
+        stack.mlflow("registered-models/alias", **name, alias=alias, version=made["model_version"]["version"])
+
+
+def window_runs(stack: Stack) -> int:
+    experiments = stack.mlflow("experiments/search", max_results=100)["experiments"]
+    found = stack.mlflow(
+        "runs/search",
+        experiment_ids=[experiment["experiment_id"] for experiment in experiments],
+        filter="tags.`rocmonitor.kind` = 'window'",
+    )
+    return len(found.get("runs", []))
+
+
+def test_the_compose_file_works_on_real_servers(stack: Stack) -> None:
+    fill(stack.warehouse)
+    with stack.installed.started(
+        stack.command("mlflow"), stack.folder, stack.environment("mlflow")
+    ) as server:
+        server.wait_for("Application startup complete")
+        stack.healthy("mlflow")
+        register(stack)
+        with pytest.raises(HTTPError, match="403"):
+            stack.mlflow("experiments/search", host="elsewhere.example", max_results=1)
+
+        stack.run("upgrade")
+        stack.healthy("rocmonitor")
+        assert "credit-default" in stack.run("rocmonitor", "rocmonitor", "check")
+
+        at = ("rocmonitor", "run", "--at", "2026-05-05")
+        stack.run("rocmonitor", *at, expect=3)
+        told = (stack.folder / "alarms.log").read_text()
+        assert told.startswith("DEGRADED credit-default: AUROC 0.")
+        assert window_runs(stack) == 4
+        assert list((stack.folder / "artifacts").rglob("roc.png"))
+
+        stack.run("rocmonitor", *at, expect=3)  # a repeat changes nothing
+        assert (stack.folder / "alarms.log").read_text() == told
+        assert window_runs(stack) == 4
+
+        history = json.loads(stack.run("rocmonitor", "rocmonitor", "history", "credit-default", "--json"))
+        statuses = [evaluation["status"] for evaluation in history["evaluations"]]
+        assert len(statuses) == 4
+        assert statuses[-1] == "degraded"
+        assert history["outbox"] == {"pending": 0, "failed": 0}
+
+        serve, environment = stack.command("rocmonitor"), stack.environment("rocmonitor")
+        with stack.installed.started(serve, stack.folder, environment) as scheduler:
+            scheduler.wait_for("watching credit-default")
+            assert scheduler.stop(signal.SIGTERM) == 0
+        assert (stack.folder / "alarms.log").read_text().count("DEGRADED credit-default:") == 1
+
+
+# --- systemd -----------------------------------------------------------------------------------------------
+
+
+def unit() -> RawConfigParser:
+    parsed = RawConfigParser(comment_prefixes="#", strict=True)
+    parsed.optionxform = str  # type: ignore[assignment,method-assign]
+    parsed.read(DEPLOY / "rocmonitor.service", encoding="utf-8")
+    return parsed
+
+
+def test_the_unit_is_valid(installed: Installed, tmp_path: Path) -> None:
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("needs systemd-analyze")
+    text = (DEPLOY / "rocmonitor.service").read_text(encoding="utf-8")
+    copy = tmp_path / "rocmonitor.service"
+    copy.write_text(text.replace("/opt/rocmonitor", str(installed.folder)), encoding="utf-8")
+    done = subprocess.run(["systemd-analyze", "verify", copy], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_unit_starts_and_stops_while_the_other_systems_are_away(
+    installed: Installed, closed_port: int, tmp_path: Path
+) -> None:
+    service = unit()["Service"]
+    shutil.copy(DEPLOY / "rocmonitor.yaml", tmp_path)
+    lines = (DEPLOY / "rocmonitor.env").read_text(encoding="utf-8").splitlines()
+    environment = dict(line.split("=", 1) for line in lines if re.match(r"\w+=", line))
+    environment = {
+        key: value.replace("/var/lib/rocmonitor", str(tmp_path)) for key, value in environment.items()
+    }
+    environment["WAREHOUSE_URL"] = f"postgresql+psycopg://reader@127.0.0.1:{closed_port}/scores"
+    environment["MLFLOW_TRACKING_URI"] = f"http://127.0.0.1:{closed_port}"
+
+    installed.run(shlex.split(service["ExecStartPre"]), tmp_path, environment)
+    with installed.started(shlex.split(service["ExecStart"]), tmp_path, environment) as running:
+        running.wait_for("watching credit-default")
+        timeout = float(service["TimeoutStopSec"].removesuffix("s"))
+        assert running.stop(signal.Signals[service["KillSignal"]], timeout) == 0
+
+    (tmp_path / "rocmonitor.yaml").write_text("monitors: {}\n", encoding="utf-8")
+    wrong = int(service["RestartPreventExitStatus"])
+    installed.run(shlex.split(service["ExecStart"]), tmp_path, environment, expect=wrong)
