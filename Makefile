@@ -11,7 +11,18 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-6s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(READY) ## Watch two models on a year of real flights, end to end, in ./demo
-	@echo "TODO(lead): the commands of the demo" && false
+	@mkdir -p demo
+	cd demo && ../$(BIN)/rocmonitor init --demo
+	cd demo && ../$(BIN)/rocmonitor check
+	cd demo && { ../$(BIN)/rocmonitor run >/dev/null || test $$? -eq 3; } # 3: the last week is degraded
+	@echo && cd demo && ../$(BIN)/rocmonitor history late-arrivals
+	@printf '%s\n' '' 'Look further (cd demo first):' \
+	  '  cat alarms.log                                      what the channel was told' \
+	  '  ../$(BIN)/mlflow ui --backend-store-uri sqlite:///mlflow.db' \
+	  '      then open http://127.0.0.1:5000 -> Experiments -> rocmonitor/late-arrivals' \
+	  '  ../$(BIN)/rocmonitor history late-arrivals --json   every number, with its provenance' \
+	  '  ../$(BIN)/rocmonitor run                            again: nothing is judged or told twice' \
+	  '  ../$(BIN)/rocmonitor serve                          the same, on schedule'
 
 test: $(READY) ## Run all tests
 	$(BIN)/python -m pytest --numprocesses=2 --dist=loadgroup --doctest-modules tests rocmonitor

@@ -228,7 +228,7 @@ def _of_evaluation(transition: Transition, evaluation: Evaluation, zone: ZoneInf
     details += [
         f"Rule {verdict.rule}, {verdict.outcome}: {verdict.text}"
         for verdict in evaluation.verdicts
-        if verdict.text != transition.reason
+        if verdict.text not in transition.reason
     ]
     details += [f"Caveat: {caveat}" for caveat in evaluation.caveats]
     return _Known(tuple(first), tuple(details))

@@ -1,1 +1,1 @@
-pytest_plugins = ["databases", "servers", "sinks"]
+pytest_plugins = ["databases", "scenario", "servers", "sinks"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from sqlalchemy import (
     Column,
     DateTime,
@@ -23,7 +25,7 @@ from sqlalchemy import (
     update,
 )
 
-from rocmonitor import config, store
+from rocmonitor import config, store, tracking
 from rocmonitor.runner import Desk
 
 FIRST = datetime(2026, 1, 5, tzinfo=UTC)  # a Monday
@@ -171,3 +173,22 @@ def world(folder: Path, source_url: str, weeks: int = REFERENCE_WEEKS) -> World:
     for number in range(weeks):
         made.score(number)
     return made
+
+
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the reference weeks and an empty MLflow, which take seconds to make and none to copy."""
+    folder = tmp_path_factory.mktemp("template")
+    world(folder, f"sqlite:///{folder}/source.db")
+    tracking.connect(f"sqlite:///{folder}/mlflow.db", folder)
+    return folder
+
+
+@pytest.fixture
+def here(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    """A world of its own, in SQLite."""
+    for name in ("source.db", "mlflow.db"):
+        shutil.copy(template / name, tmp_path / name)
+    url = f"sqlite:///{tmp_path}/source.db"
+    monkeypatch.setenv("SCENARIO_SOURCE_URL", url)
+    return World(folder=tmp_path, source_url=url)

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 from mlflow import MlflowClient
-from scenario import Clock, World, week, world
+from scenario import Clock, World, week
 from servers import MlflowServer
 from sinks import HttpSink
 
@@ -18,13 +18,10 @@ NOW = week(30)
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch) -> World:
-    url = f"sqlite:///{tmp_path}/source.db"
-    monkeypatch.setenv("SCENARIO_SOURCE_URL", url)
-    made = world(tmp_path, url)
-    made.score(20)
-    made.score(21, shift=0.2)
-    return made
+def here(here: World) -> World:
+    here.score(20)
+    here.score(21, shift=0.2)
+    return here
 
 
 def judge(desk: Desk) -> None:

@@ -15,13 +15,6 @@ from rocmonitor.runner import held, run_monitor
 DAY = timedelta(days=1)
 
 
-@pytest.fixture
-def here(tmp_path, monkeypatch) -> World:
-    url = f"sqlite:///{tmp_path}/source.db"
-    monkeypatch.setenv("SCENARIO_SOURCE_URL", url)
-    return world(tmp_path, url)
-
-
 def tick(here: World, now, **changes):
     options = {name: changes.pop(name) for name in ("windows", "dry_run") if name in changes}
     with here.desk(now, **changes) as desk:

@@ -27,22 +27,23 @@ def windows(evaluations: Sequence[Evaluation], zone: ZoneInfo) -> str:
         "AUROC": [_value(evaluation.metrics, "champion/auc") for evaluation in evaluations],
         "95 % interval": [_span(evaluation.metrics, "champion/auc_") for evaluation in evaluations],
         "forecast": [_span(evaluation.metrics, "forecast/") for evaluation in evaluations],
-        "challenger": [_value(evaluation.metrics, "difference/auc", sign=True) for evaluation in evaluations],
+        "challenger gain": [_value(evaluation.metrics, "difference/auc", sign=True) for evaluation in evaluations],
         "outcome": [str(evaluation.outcome) for evaluation in evaluations],
         "status": [str(evaluation.status) for evaluation in evaluations],
     }
-    idle = {"segment": "all rows", "forecast": "-", "challenger": "-"}
+    idle = {"segment": "all rows", "forecast": "-", "challenger gain": "-"}
     shown = {name: cells for name, cells in columns.items() if set(cells) != {idle.get(name)}}
     return table(list(shown), list(zip(*shown.values(), strict=True)))
 
 
 def transitions(changes: Iterable[Transition], zone: ZoneInfo) -> str:
-    """A line for each change of status, with its reason."""
-    return "\n".join(
-        f"{change.at.astimezone(zone):%Y-%m-%d %H:%M}  {change.segment or 'all'}: "
-        f"{change.before} -> {change.after}  {change.reason}"
-        for change in changes
-    )
+    """Each change of status, and below it the reasons, a line each."""
+    lines = []
+    for change in changes:
+        segment = f"{change.segment}: " if change.segment else ""
+        lines.append(f"{change.at.astimezone(zone):%Y-%m-%d %H:%M}  {segment}{change.before} -> {change.after}")
+        lines += [f"    {reason}" for reason in change.reason.split("; ")]
+    return "\n".join(lines)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

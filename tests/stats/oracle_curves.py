@@ -91,3 +91,48 @@ def quantile(law: ArrayLike, level: float) -> int:
     """Smallest count whose distribution function reaches `level`."""
     reached = np.flatnonzero(np.cumsum(np.asarray(law)) >= level - 1e-12)
     return int(reached[0])
+
+
+def vertical_difference_law(
+    y: ArrayLike, score_1: ArrayLike, score_2: ArrayLike, r: int, m_pos: int, m_neg: int
+) -> Floats:
+    """Law of (true positives of 1) - (true positives of 2) at FPR r / m_neg, over -m_pos…m_pos."""
+    law = np.zeros(2 * m_pos + 1)
+    for (t1, t2), chance in _threshold_pairs(y, score_1, score_2, r, m_neg).items():
+        for difference, likely in _positives(y, score_1, score_2, t1, t2, m_pos).items():
+            law[m_pos + difference] += chance * likely
+    return law
+
+
+def vertical_difference_moments(
+    y: ArrayLike, score_1: ArrayLike, score_2: ArrayLike, r: int, added: float, m_pos: int, m_neg: int
+) -> tuple[float, float]:
+    """Mean and variance of eq. 24 to 27 in Dugas and Gadoury (2009), smoothed; the thresholds are drawn."""
+    label, s1, s2 = np.asarray(y), np.asarray(score_1), np.asarray(score_2)
+    n = np.count_nonzero(label == 1)
+    mean = second = 0.0
+    for (t1, t2), chance in _threshold_pairs(y, score_1, score_2, r, m_neg).items():
+        by_1, by_2 = s1[label == 1] >= t1, s2[label == 1] >= t2
+        a = (np.count_nonzero(by_1 & ~by_2) + added) / (n + 4 * added)
+        b = (np.count_nonzero(by_2 & ~by_1) + added) / (n + 4 * added)
+        mean += chance * (a - b)
+        second += chance * ((a - b) ** 2 + (a + b - (a - b) ** 2) / (m_pos + 4 * added))
+    return mean, second - mean**2
+
+
+def _threshold_pairs(
+    y: ArrayLike, score_1: ArrayLike, score_2: ArrayLike, r: int, m: int
+) -> dict[tuple[float, float], float]:
+    negative = np.asarray(y) == 0
+    s1, s2 = np.asarray(score_1)[negative], np.asarray(score_2)[negative]
+    found = Counter(
+        (sorted(s1[list(draw)])[-r], sorted(s2[list(draw)])[-r]) for draw in resamples(len(s1), m)
+    )
+    return {pair: times / len(s1) ** m for pair, times in found.items()}
+
+
+def _positives(
+    y: ArrayLike, score_1: ArrayLike, score_2: ArrayLike, t1: float, t2: float, m: int
+) -> dict[int, float]:
+    positive = np.asarray(y) == 1
+    return difference_law(np.asarray(score_1)[positive], np.asarray(score_2)[positive], t1, t2, m)

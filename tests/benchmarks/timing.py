@@ -1,0 +1,34 @@
+"""Time of calls, taken in turn so that a load on the machine falls on all of them; and how results are shown."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from statistics import median
+
+
+def seconds(*calls: Callable[[], object], rounds: int = 5) -> list[float]:
+    """Median time of each call over `rounds` rounds, after one that is not counted."""
+    taken: list[list[float]] = [[] for _ in calls]
+    for _ in range(rounds + 1):
+        for times, call in zip(taken, calls, strict=True):
+            start = time.perf_counter()
+            call()
+            times.append(time.perf_counter() - start)
+    return [median(times[1:]) for times in taken]
+
+
+def title(text: str) -> None:
+    """Say what is measured, and how busy the machine is with other work."""
+    show(f"{text} (load {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors)")
+
+
+def result(what: str, value: str, goal: str = "") -> None:
+    """One line: what was compared, the number, and the goal."""
+    show(f"  {what:<66} {value:>10}" + (f"   goal {goal}" if goal else ""))
+
+
+def show(line: str) -> None:
+    """Print at once: some benchmarks take minutes."""
+    print(line, flush=True)  # noqa: T201
