@@ -193,7 +193,11 @@ def _operating_points(axes: Axes, model: str, evaluation: Evaluation) -> None:
             )
     thresholds = _rows(evaluation, "thresholds", model)
     # Champion's labels below its curve, challenger's above; none where it would lie on the one before.
-    place = {"xytext": (7, -13)} if model == "champion" else {"xytext": (-7, 7), "ha": "right"}
+    below, above, beside_axis = (
+        {"xytext": (7, -13)},
+        {"xytext": (-7, 7), "ha": "right"},
+        {"xytext": (14, -14)},
+    )
     labelled: list[dict[str, Any]] = []
     for row in thresholds:
         if all(abs(row["fpr"] - old["fpr"]) + abs(row["tpr"] - old["tpr"]) > 0.06 for old in labelled):
@@ -204,7 +208,7 @@ def _operating_points(axes: Axes, model: str, evaluation: Evaluation) -> None:
                 color=colour,
                 fontsize=9,
                 bbox={"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 1},
-                **place,
+                **(below if model == "champion" else above if row["fpr"] > 0.2 else beside_axis),
             )
             labelled.append(row)
 

@@ -27,7 +27,9 @@ def windows(evaluations: Sequence[Evaluation], zone: ZoneInfo) -> str:
         "AUROC": [_value(evaluation.metrics, "champion/auc") for evaluation in evaluations],
         "95 % interval": [_span(evaluation.metrics, "champion/auc_") for evaluation in evaluations],
         "forecast": [_span(evaluation.metrics, "forecast/") for evaluation in evaluations],
-        "challenger gain": [_value(evaluation.metrics, "difference/auc", sign=True) for evaluation in evaluations],
+        "challenger gain": [
+            _value(evaluation.metrics, "difference/auc", sign=True) for evaluation in evaluations
+        ],
         "outcome": [str(evaluation.outcome) for evaluation in evaluations],
         "status": [str(evaluation.status) for evaluation in evaluations],
     }
@@ -41,7 +43,9 @@ def transitions(changes: Iterable[Transition], zone: ZoneInfo) -> str:
     lines = []
     for change in changes:
         segment = f"{change.segment}: " if change.segment else ""
-        lines.append(f"{change.at.astimezone(zone):%Y-%m-%d %H:%M}  {segment}{change.before} -> {change.after}")
+        lines.append(
+            f"{change.at.astimezone(zone):%Y-%m-%d %H:%M}  {segment}{change.before} -> {change.after}"
+        )
         lines += [f"    {reason}" for reason in change.reason.split("; ")]
     return "\n".join(lines)
 
