@@ -19,7 +19,8 @@ from rocmonitor.errors import ConfigError, InputError, RocmonitorError
 
 if TYPE_CHECKING:
     from rocmonitor.config import Config, Monitor
-    from rocmonitor.runner import Desk, Tick
+    from rocmonitor.desk import Desk
+    from rocmonitor.runner import Tick
 
 OK, USAGE, DEGRADED, INSUFFICIENT, EXTERNAL = 0, 2, 3, 4, 5
 
@@ -328,7 +329,7 @@ def _monitor(config: Config, name: str) -> Monitor:
 @contextmanager
 def _desk(config: Config) -> Iterator[Desk]:
     from rocmonitor import store
-    from rocmonitor.runner import Desk
+    from rocmonitor.desk import Desk
 
     with store.open_store(config.store_url) as kept:
         yield Desk(config=config, store=kept)

@@ -9,11 +9,11 @@ from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from rocmonitor import alerts, store
+from rocmonitor.desk import Desk, Progress, held, kept
 from rocmonitor.errors import AlertError, ExternalError, RocmonitorError
 from rocmonitor.policy.evaluation import Evaluation, Point, Transition
 from rocmonitor.policy.rules import Floor
 from rocmonitor.report import figures
-from rocmonitor.runner import Desk, Progress, held, kept
 
 log = logging.getLogger(__name__)
 

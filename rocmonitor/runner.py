@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import logging
-import os
-import socket
-import threading
-import uuid
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from functools import cached_property
+from datetime import datetime
 from importlib.metadata import version as installed
 from typing import Any
 
 from rocmonitor import __version__, references, store
-from rocmonitor.config import Config, Monitor
+from rocmonitor.config import Monitor
+from rocmonitor.desk import Desk, Progress, held, kept
 from rocmonitor.errors import RocmonitorError, StoreError, TrackingError
 from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition
 from rocmonitor.policy.judge import Finding, judge
@@ -26,30 +21,8 @@ from rocmonitor.policy.status import is_alarm, status_after, to_tell
 from rocmonitor.policy.windows import Window
 from rocmonitor.sources import Batch, LabelCounts, Rows, SqlSource, open_source
 from rocmonitor.stats import PairedSample, Sample
-from rocmonitor.tracking import Tracking, connect
 
 log = logging.getLogger(__name__)
-
-LEASE = timedelta(minutes=2)
-"""How long a monitor stays taken when the process that works on it dies; renewed while it lives."""
-
-Progress = Callable[[str], None]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Desk:
-    """What one process works with: configuration, store, MLflow, a name, a clock, a way to stop."""
-
-    config: Config
-    store: store.Store
-    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
-    owner: str = field(default_factory=lambda: f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}")
-    stop: threading.Event = field(default_factory=threading.Event)
-
-    @cached_property
-    def tracking(self) -> Tracking:
-        """MLflow, connected at the first use."""
-        return connect(self.config.tracking_uri, self.config.folder, page=self.config.mlflow.page)
 
 
 @dataclass(kw_only=True)
@@ -135,36 +108,11 @@ def run_monitor(
         except Exception as error:  # one failing monitor never stops another
             log.exception("monitor %s failed in a way that is not foreseen", monitor.name)
             tick.error = RocmonitorError(f"unforeseen {type(error).__name__}: {error}")
-        shift.close()
+        try:
+            shift.close()
+        except StoreError as error:
+            tick.error = tick.error or error
     return tick
-
-
-@contextmanager
-def held(desk: Desk, name: str) -> Iterator[store.Lease | None]:
-    """The lease on `name` while the block runs; None when another process holds it."""
-    lease = store.acquire(desk.store, name, desk.owner, desk.clock(), LEASE)
-    try:
-        yield lease
-    finally:
-        if lease is not None:
-            store.release(desk.store, lease)
-
-
-def kept(desk: Desk, lease: store.Lease) -> store.Lease:
-    """The lease, renewed when half of its time is over.
-
-    Raises
-    ------
-    StoreError
-        Another process has taken it over; what it guards must not go on.
-    """
-    now = desk.clock()
-    if lease.expires_at - now > LEASE / 2:
-        return lease
-    renewed = store.renew(desk.store, lease, now, LEASE)
-    if renewed is None:
-        raise StoreError(f"{lease.name} was taken over by another process while {lease.owner} was at work")
-    return renewed
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +165,8 @@ class _Shift:
     def close(self) -> None:
         """Record that the monitor fails, or works again; and how it stands."""
         error = self.tick.error
+        if error is not None:  # what was not saved is not so
+            self.standings.clear()
         if error is not None or self._standing("").status is Status.ERROR:
             status = Status.ERROR if error else self._status("")
             reason = str(error) if error else "the monitor works again"
@@ -345,7 +295,13 @@ class _Shift:
         if alias is None:
             return (None if fixed is None else str(fixed)), ()
         if role not in self.aliases:
-            self.aliases[role] = self._looked_up(model.name, alias)
+            try:
+                self.aliases[role] = self._looked_up(model.name, alias)
+            except TrackingError as error:
+                if role == "champion":
+                    raise
+                # The champion is watched whatever becomes of the challenger.
+                self.aliases[role] = None, (f"the challenger's version is not known: {error}",)
         return self.aliases[role]
 
     def _looked_up(self, model: str, alias: str) -> tuple[str | None, tuple[str, ...]]:
@@ -357,9 +313,8 @@ class _Shift:
             if known is None:
                 raise
             version, seen = known
-            return version, (
-                f"MLflow could not be asked: {alias} was version {version} at {seen:%Y-%m-%d %H:%MZ}",
-            )
+            doubt = f"MLflow could not be asked: {alias} was version {version} at {seen:%Y-%m-%d %H:%MZ}"
+            return version, (doubt,)
         if not self.dry_run:
             store.save_alias(self.desk.store, model, alias, found, self.desk.clock())
         return found, ()

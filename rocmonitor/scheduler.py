@@ -19,8 +19,9 @@ from apscheduler.triggers.interval import IntervalTrigger
 
 from rocmonitor.config import Monitor
 from rocmonitor.delivery import drain
+from rocmonitor.desk import LEASE, Desk
 from rocmonitor.errors import ExternalError
-from rocmonitor.runner import LEASE, Desk, Tick, run_monitor
+from rocmonitor.runner import Tick, run_monitor
 
 log = logging.getLogger(__name__)
 

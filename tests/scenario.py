@@ -26,7 +26,7 @@ from sqlalchemy import (
 )
 
 from rocmonitor import config, store, tracking
-from rocmonitor.runner import Desk
+from rocmonitor.desk import Desk
 
 FIRST = datetime(2026, 1, 5, tzinfo=UTC)  # a Monday
 WEEK = timedelta(days=7)

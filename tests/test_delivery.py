@@ -12,7 +12,8 @@ from sinks import HttpSink
 
 from rocmonitor import store
 from rocmonitor.delivery import FIRST_RETRY, LONGEST_RETRY, drain
-from rocmonitor.runner import Desk, held, run_monitor
+from rocmonitor.desk import Desk, held
+from rocmonitor.runner import run_monitor
 
 NOW = week(30)
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from mlflow import MlflowClient
 from scenario import World, week, world
 
 from rocmonitor import store
+from rocmonitor.desk import held
 from rocmonitor.errors import SourceError
 from rocmonitor.policy.evaluation import Status
-from rocmonitor.runner import held, run_monitor
+from rocmonitor.runner import run_monitor
 
 DAY = timedelta(days=1)
 
@@ -235,6 +237,58 @@ def test_another_rule_makes_another_reference_but_judges_nothing_again(here):
     [second] = tick(here, week(22) + 2 * DAY, rules=rules).evaluations
     assert second.reference["digest"] != first.reference["digest"]
     assert second.metrics["forecast/low"] > first.metrics["forecast/low"]
+
+
+BY_ALIAS = {"model": "{name: credit, champion: champion, challenger: challenger}"}
+
+
+@pytest.fixture
+def registry(here) -> MlflowClient:
+    """A real registry with two versions, the first of them the champion."""
+    client = MlflowClient(f"sqlite:///{here.folder}/mlflow.db")
+    client.create_registered_model("credit")
+    for _ in range(2):
+        client.create_model_version("credit", source=f"file://{here.folder}/model")
+    client.set_registered_model_alias("credit", "champion", "1")
+    return client
+
+
+def test_versions_are_looked_up_by_alias_at_every_tick_and_pinned(here, registry):
+    registry.set_registered_model_alias("credit", "challenger", "2")
+    here.score(20, labelled=0.9)
+    [first] = tick(here, week(21) + 2 * DAY, **BY_ALIAS).evaluations
+    assert (first.champion_version, first.challenger_version) == ("1", "2")
+    registry.set_registered_model_alias("credit", "champion", "2")
+    here.label_late(20)
+    here.score(21)
+    revised, second = tick(here, week(22) + 2 * DAY, **BY_ALIAS).evaluations
+    assert (revised.revision, revised.champion_version) == (1, "1")
+    assert second.champion_version == "2"
+
+
+def test_a_missing_challenger_does_not_stop_the_champion_from_being_watched(here, registry):
+    here.score(20)
+    [evaluation] = tick(here, week(21) + 2 * DAY, **BY_ALIAS).evaluations
+    assert (evaluation.champion_version, evaluation.challenger_version) == ("1", None)
+    assert any("the challenger's version is not known" in caveat for caveat in evaluation.caveats)
+
+
+def test_a_missing_champion_is_an_error_that_says_what_to_do(here, registry):
+    registry.delete_registered_model_alias("credit", "champion")
+    here.score(20)
+    failed = tick(here, week(21) + 2 * DAY, **BY_ALIAS)
+    assert failed.evaluations == []
+    assert "champion" in str(failed.error)
+
+
+def test_when_mlflow_is_down_the_last_known_version_is_used_and_said(here, registry, closed_port):
+    here.score(20)
+    here.score(21)
+    tick(here, week(21) + 2 * DAY, **BY_ALIAS)
+    down = {"mlflow": f"{{tracking_uri: 'http://127.0.0.1:{closed_port}'}}"}
+    [evaluation] = tick(here, week(22) + 2 * DAY, **BY_ALIAS, **down).evaluations
+    assert evaluation.champion_version == "1"
+    assert any("MLflow could not be asked: champion was version 1" in caveat for caveat in evaluation.caveats)
 
 
 @pytest.mark.parametrize("grouped", ["raw", "database"])

@@ -18,7 +18,8 @@ from scenario import Clock, World, week
 
 from rocmonitor import store
 from rocmonitor.delivery import LONGEST_RETRY, drain
-from rocmonitor.runner import LEASE, run_monitor
+from rocmonitor.desk import LEASE
+from rocmonitor.runner import run_monitor
 from rocmonitor.scheduler import next_tick, scheduled
 
 LAST = 26
@@ -106,9 +107,7 @@ def test_serve_catches_up_and_stops_cleanly_on_sigterm(here):
     assert len(re.findall(r"^Event", here.alarms, re.MULTILINE)) == 5  # a clean stop repeats nothing
 
 
-@pytest.mark.parametrize(
-    "moment", [r"2026-06-15 to", r"telling mlflow", r"telling channel"]
-)
+@pytest.mark.parametrize("moment", [r"2026-06-15 to", r"telling mlflow", r"telling channel"])
 def test_a_killed_service_loses_and_doubles_nothing(here, moment):
     with serving(here) as process:
         wait_for(process, moment)
