@@ -7,18 +7,24 @@ have ``to_frame()`` too.
 
 from rocmonitor.stats.auc import AucContrast, AucCovariance, AucResult, auc, auc_covariance
 from rocmonitor.stats.compare import AucDifference, compare_auc, compare_auc_paired
+from rocmonitor.stats.difference import ThresholdDifference, threshold_difference
+from rocmonitor.stats.dominance import ThresholdDominance, threshold_dominance
 from rocmonitor.stats.forecast import ForecastInterval, binned_distance, forecast_interval
 from rocmonitor.stats.kld import AucBounds, auc_bounds, auc_distance
+from rocmonitor.stats.matching import calibrated_pairs, matched_pairs
 from rocmonitor.stats.sample import PairedSample, Sample
 from rocmonitor.stats.threshold import (
-    ThresholdDominance,
     ThresholdIntervals,
     ThresholdLaw,
-    threshold_dominance,
     threshold_intervals,
     threshold_law,
 )
 from rocmonitor.stats.vertical import VerticalIntervals, vertical_intervals, vertical_law
+from rocmonitor.stats.vertical_difference import (
+    VerticalDifference,
+    vertical_difference,
+    vertical_difference_law,
+)
 
 __all__ = [
     "AucBounds",
@@ -29,21 +35,28 @@ __all__ = [
     "ForecastInterval",
     "PairedSample",
     "Sample",
+    "ThresholdDifference",
     "ThresholdDominance",
     "ThresholdIntervals",
     "ThresholdLaw",
+    "VerticalDifference",
     "VerticalIntervals",
     "auc",
     "auc_bounds",
     "auc_covariance",
     "auc_distance",
     "binned_distance",
+    "calibrated_pairs",
     "compare_auc",
     "compare_auc_paired",
     "forecast_interval",
+    "matched_pairs",
+    "threshold_difference",
     "threshold_dominance",
     "threshold_intervals",
     "threshold_law",
+    "vertical_difference",
+    "vertical_difference_law",
     "vertical_intervals",
     "vertical_law",
 ]

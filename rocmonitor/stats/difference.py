@@ -8,11 +8,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rocmonitor.stats.full_sampling import (
+    ClassSize,
+    Sampling,
+    class_size,
+    drawn_sizes,
+    rate_quantiles,
+    require_sampling,
+)
 from rocmonitor.stats.proportion import (
     Intervals,
     clipped_intervals,
@@ -21,6 +30,7 @@ from rocmonitor.stats.proportion import (
     require_method,
     resample_size,
 )
+from rocmonitor.stats.resampling import Rng, drawn_differences, generator, percentiles
 from rocmonitor.stats.result import Table
 from rocmonitor.stats.sample import PairedSample, on_pair
 from rocmonitor.stats.threshold import disagreements, interval_caveats, threshold_pairs
@@ -28,13 +38,12 @@ from rocmonitor.stats.threshold import disagreements, interval_caveats, threshol
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
-DifferenceMethod = Literal["agresti-min", "wald", "exact"]
+DifferenceMethod = Literal["agresti-min", "wald", "exact", "empirical"]
 
 SMOOTHING = 0.5
 """Rows that Agresti and Min add to each kind of disagreement, and twice that to agreement ([DG09] alg. 3)."""
 
 _LOG_NEGLIGIBLE = 37.0  # exp(-37) < 1e-16: the mass the window may leave out on each side
-_LEVEL_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -93,8 +102,11 @@ def threshold_difference(
     method: DifferenceMethod = "agresti-min",
     confidence_level: float = 0.95,
     joint: bool = True,
+    sampling: Sampling = "stratified",
     m_pos: int | None = None,
     m_neg: int | None = None,
+    n_resamples: int = 999,
+    rng: Rng | None = None,
 ) -> ThresholdDifference:
     """Intervals of TPR and FPR of model 1 minus those of model 2 at pairs of thresholds ([DG09] alg. 3).
 
@@ -107,7 +119,7 @@ def threshold_difference(
     method : str
         ``agresti-min``: normal, after adding 1/2 row that only model 1 flags, 1/2 that only model 2 flags
         and 1 on which they agree; ``wald``: normal, nothing added; ``exact``: quantiles of the exact
-        bootstrap law.
+        bootstrap law; ``empirical``: percentiles over drawn resamples.
     confidence_level : float
         Within (0, 1).
     joint : bool
@@ -115,6 +127,14 @@ def threshold_difference(
         alpha' = 1 - sqrt(1 - alpha). False: each interval has it.
     m_pos, m_neg : int, optional
         Sizes of a resample, the class sizes by default.
+    sampling : str
+        ``stratified``: a resample keeps the class sizes; ``full``: m_pos + m_neg rows are drawn from both
+        classes together (`rocmonitor.stats.full_sampling`). The two rates are then uncorrelated, not
+        independent, and `joint` is nearly right only.
+    n_resamples : int
+        Resamples drawn by ``empirical``.
+    rng : int, SeedSequence or Generator, optional
+        Randomness of ``empirical``, which needs it.
 
     Returns
     -------
@@ -146,10 +166,29 @@ def threshold_difference(
     tail = (1 - (math.sqrt(level) if joint else level)) / 2
     pos_1, pos_2, neg_1, neg_2 = disagreements(pair, at)
     dtpr, dfpr = (pos_1 - pos_2) / pair.n_pos, (neg_1 - neg_2) / pair.n_neg
-    m = resample_size(m_pos, pair.n_pos, "m_pos")
-    in_pos = _intervals(pos_1, pos_2, pair.n_pos, m, method, tail)
-    m = resample_size(m_neg, pair.n_neg, "m_neg")
-    in_neg = _intervals(neg_1, neg_2, pair.n_neg, m, method, tail)
+    classes = (
+        (pos_1, pos_2, pair.n_pos, resample_size(m_pos, pair.n_pos, "m_pos")),
+        (neg_1, neg_2, pair.n_neg, resample_size(m_neg, pair.n_neg, "m_neg")),
+    )
+    require_sampling(sampling)
+    total = sum(m for *_, m in classes)
+    sizes = [
+        class_size(total, n / (pair.n_pos + pair.n_neg))
+        if sampling == "full"
+        else ClassSize(np.array([m]), np.ones(1))
+        for *_, n, m in classes
+    ]
+    if method == "empirical":
+        random = generator(rng, n_resamples)
+        drawn = [
+            drawn_differences(a, b, n, drawn_sizes(size, (n_resamples, len(at)), random), random)
+            for (a, b, n, _), size in zip(classes, sizes, strict=True)
+        ]
+        in_pos, in_neg = (clipped_intervals(*percentiles(gaps, tail), least=-1.0) for gaps in drawn)
+    else:
+        in_pos, in_neg = (
+            _intervals(a, b, n, size, method, tail) for (a, b, n, _), size in zip(classes, sizes, strict=True)
+        )
     return ThresholdDifference(
         threshold_1=at[:, 0].copy(),
         threshold_2=at[:, 1].copy(),
@@ -191,21 +230,18 @@ def trinomial_difference(m: int, a: float, b: float) -> tuple[int, Floats]:
     return low, np.maximum(law, 0.0)
 
 
-def _intervals(only_1: Counts, only_2: Counts, n: int, m: int, method: str, tail: float) -> Intervals:
+def _intervals(
+    only_1: Counts, only_2: Counts, n: int, size: ClassSize, method: str, tail: float
+) -> Intervals:
     if method == "exact":
         ends = [
-            _quantiles(a / n, b / n, m, tail) for a, b in zip(only_1.tolist(), only_2.tolist(), strict=True)
+            rate_quantiles(size, partial(trinomial_difference, a=a / n, b=b / n), tail)
+            for a, b in zip(only_1.tolist(), only_2.tolist(), strict=True)
         ]
         low, high = np.array(ends, dtype=np.float64).T
         return clipped_intervals(low, high, least=-1.0)
     added = SMOOTHING if method == "agresti-min" else 0.0
     p1, p2 = (only_1 + added) / (n + 4 * added), (only_2 + added) / (n + 4 * added)
-    variance = np.maximum(p1 + p2 - (p1 - p2) ** 2, 0.0) / (m + 4 * added)
+    variance = np.maximum(p1 + p2 - (p1 - p2) ** 2, 0.0) * size.mean_inverse(4 * added)
     half = normal_quantile(tail) * np.sqrt(variance)
     return clipped_intervals(p1 - p2 - half, p1 - p2 + half, least=-1.0)
-
-
-def _quantiles(a: float, b: float, m: int, tail: float) -> tuple[float, float]:
-    low, law = trinomial_difference(m, a, b)
-    ends = np.searchsorted(np.cumsum(law), [tail - _LEVEL_ROUNDING, 1 - tail - _LEVEL_ROUNDING])
-    return float(low + ends[0]) / m, float(low + ends[1]) / m

@@ -1,9 +1,9 @@
 """P(N1 >= r, N2 >= r) of two correlated binomial counts on a grid, by a series in their correlation.
 
 The counts of `m` draws that pass a threshold of model 1 and one of model 2 have the law of Aitken and Gonin
-(1935): the product of two binomials times the sum of rho^i K_i(a) K_i(b), where K_i are the Krawtchouk polynomials,
-orthonormal under each binomial. Only rho mixes the two thresholds, so that a whole grid of them is a few matrix
-products. The series is exact; it ends at i = m, or where rho^i is negligible.
+(1935): the product of two binomials times the sum of rho^i K_i(a) K_i(b), where K_i are the Krawtchouk
+polynomials, orthonormal under each binomial. Only rho mixes the two thresholds, so that a whole grid of them
+is a few matrix products. The series is exact; it ends at i = m, or where rho^i is negligible.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 _LOG_NEGLIGIBLE = 36.0
-_FASTEST_TAYLOR = 0.35  # ratio of successive terms in rho - rho_0 up to which there are few of them
+_FASTEST_TAYLOR = 0.65  # ratio of successive terms in rho - rho_0 up to which there are few of them
 
 
 def excess_on_grid(
@@ -46,9 +46,10 @@ def excess_on_grid(
 
     Notes
     -----
-    The excess is the sum over i >= 1 of rho^i phi_i(p1) phi_i(p2), with phi_i the sum of Bin(a; m, p) K_i(a) over a >= r:
-    phi_i(p) = sqrt(m p (1-p) / i) Bin(r-1; m-1, p) K_(i-1)(r-1) with K for m - 1 draws. It is expanded once more, in
-    powers of rho - rho_0: one matrix product for each power. Absolute error about 1e-15.
+    The excess is the sum over i >= 1 of rho^i phi_i(p1) phi_i(p2), with phi_i the sum of Bin(a; m, p) K_i(a)
+    over a >= r: phi_i(p) = sqrt(m p (1-p) / i) Bin(r-1; m-1, p) K_(i-1)(r-1) with K for m - 1 draws. It is
+    expanded once more, in powers of rho - rho_0: one matrix product for each power. Absolute error about
+    1e-13 at m = 10,000.
     """
     p1, p2 = above_1 / n, above_2 / n
     scale = np.sqrt(np.multiply.outer(p1 * (1 - p1), p2 * (1 - p2)))

@@ -158,18 +158,19 @@ def binomial_window(m: int, p: float) -> tuple[int, Floats]:
 
 
 def log_binomial(n: ArrayLike, k: ArrayLike, p: Floats) -> Floats:
-    """Log P(Bin(n, p) = k), by the deviations of Loader (2000): no digits are lost to large logarithms."""
-    hits, misses = np.asarray(k, dtype=np.float64), np.asarray(n, dtype=np.float64) - k
+    """Logarithm of P(Bin(n, p) = k), by deviations from the mean (Loader, 2000): no digits are lost."""
+    trials, hits = np.asarray(n, dtype=np.float64), np.asarray(k, dtype=np.float64)
+    misses = trials - hits
     inside = np.maximum(hits, 1) * np.maximum(misses, 1)
-    law = -_deviance(hits, n * p) - _deviance(misses, n * (1 - p))
-    law += _stirling_error(n) - _stirling_error(hits) - _stirling_error(misses)
-    law += np.log(np.maximum(n, 1) / (2 * math.pi * inside)) / 2
+    law = -_deviance(hits, trials * p) - _deviance(misses, trials * (1 - p))
+    law += _stirling_error(trials) - _stirling_error(hits) - _stirling_error(misses)
+    law += np.log(np.maximum(trials, 1) / (2 * math.pi * inside)) / 2
     ends = special.xlogy(hits, p) + special.xlog1py(misses, -p)  # right where one of the two is 0
-    return np.where((hits == 0) | (misses == 0), ends, law)
+    return np.asarray(np.where((hits == 0) | (misses == 0), ends, law))
 
 
 def _deviance(k: Floats, mean: Floats) -> Floats:
-    """K log(k / mean) + mean - k, infinite where the mean is 0."""
+    """The deviance k log(k / mean) + mean - k, infinite where the mean is 0."""
     gap = (mean - k) / np.maximum(k, 1)
     return np.asarray(k * gap - special.xlog1py(k, gap))
 
@@ -180,13 +181,12 @@ _STIRLING_ERROR = np.array(
 )
 
 
-def _stirling_error(n: ArrayLike) -> Floats:
-    """Log n! - log(sqrt(2 pi n) (n / e)^n), n >= 1."""
-    n = np.asarray(n, dtype=np.float64)
+def _stirling_error(n: Floats) -> Floats:
+    """The error of log n! by log(sqrt(2 pi n) (n / e)^n), n >= 1."""
     large = np.maximum(n, 16)
     square = large * large
     series = (1 / 12 - (1 / 360 - (1 / 1260 - 1 / 1680 / square) / square) / square) / large
-    return np.where(n < 16, _STIRLING_ERROR[np.minimum(n, 15).astype(np.intp)], series)
+    return np.asarray(np.where(n < 16, _STIRLING_ERROR[np.minimum(n, 15).astype(np.intp)], series))
 
 
 def resample_size(m: int | None, n: int, name: str) -> int:

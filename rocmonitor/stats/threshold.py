@@ -1,4 +1,4 @@
-"""The ROC point at a fixed threshold: its exact bootstrap law, intervals, and dominance of two models.
+"""The ROC point at a fixed threshold: its exact bootstrap law and intervals.
 
 "Flagged" means score >= threshold. Resampling is stratified: each class keeps its size, so a class's
 flagged count is binomial and two models' counts on the same rows are trinomial, the classes independent.
@@ -9,26 +9,37 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from rocmonitor.errors import InputError
+from rocmonitor.stats.full_sampling import (
+    ClassSize,
+    Sampling,
+    class_size,
+    drawn_sizes,
+    full_proportions,
+    require_sampling,
+)
 from rocmonitor.stats.proportion import (
     Intervals,
     ProportionMethod,
     binomial_law,
-    binomial_window,
+    clipped_intervals,
     proportion_intervals,
     require_level,
     resample_size,
 )
+from rocmonitor.stats.resampling import Rng, drawn_proportions, generator, percentiles
 from rocmonitor.stats.result import Result, Table
-from rocmonitor.stats.sample import PairedSample, Sample, on_pair, on_sample
+from rocmonitor.stats.sample import PairedSample, Sample, on_sample
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
+
+ThresholdMethod = ProportionMethod | Literal["empirical"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -95,52 +106,19 @@ class ThresholdLaw(Result):
     n_neg: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ThresholdDominance(Table):
-    """Probabilities of the five outcomes of comparing two models at pairs of thresholds.
-
-    Attributes
-    ----------
-    threshold_1, threshold_2 : ndarray, shape (h,)
-        Thresholds of the first and of the second model.
-    first, second, both_higher, both_lower, tie : ndarray, shape (h,)
-        Probabilities, adding up to 1; defined in `threshold_dominance`.
-    n_pos, n_neg : int
-        Class sizes.
-    """
-
-    threshold_1: Floats
-    threshold_2: Floats
-    first: Floats
-    second: Floats
-    both_higher: Floats
-    both_lower: Floats
-    tie: Floats
-    n_pos: int
-    n_neg: int
-
-    @property
-    def pairs(self) -> Floats:
-        """The pairs of thresholds, shape (h, 2)."""
-        return np.column_stack([self.threshold_1, self.threshold_2])
-
-    def __str__(self) -> str:
-        return (
-            f"Dominance at {len(self.first)} pairs of thresholds, "
-            f"{self.n_pos} positives, {self.n_neg} negatives"
-        )
-
-
 @on_sample
 def threshold_intervals(
     sample: Sample,
     thresholds: ArrayLike,
     *,
-    method: ProportionMethod = "agresti-coull",
+    method: ThresholdMethod = "agresti-coull",
     confidence_level: float = 0.95,
     joint: bool = True,
+    sampling: Sampling = "stratified",
     m_pos: int | None = None,
     m_neg: int | None = None,
+    n_resamples: int = 999,
+    rng: Rng | None = None,
 ) -> ThresholdIntervals:
     """Intervals of TPR and FPR at given thresholds ([DG09] alg. 1).
 
@@ -152,7 +130,7 @@ def threshold_intervals(
         At least one; any order. ``inf`` flags nothing, ``-inf`` everything.
     method : str
         ``agresti-coull``, ``wald``, ``wilson``, ``clopper-pearson``, ``jeffreys`` or ``exact``: see
-        `rocmonitor.stats.proportion.proportion_intervals`.
+        `rocmonitor.stats.proportion.proportion_intervals`; ``empirical``: percentiles over drawn resamples.
     confidence_level : float
         Within (0, 1).
     joint : bool
@@ -160,6 +138,14 @@ def threshold_intervals(
         alpha' = 1 - sqrt(1 - alpha). False: each interval has it.
     m_pos, m_neg : int, optional
         Sizes of a resample, the class sizes by default; ``agresti-coull``, ``wald`` and ``exact`` only.
+    sampling : str
+        ``stratified``: a resample keeps the class sizes; ``full``: m_pos + m_neg rows are drawn from both
+        classes together (`rocmonitor.stats.full_sampling`), for ``agresti-coull``, ``wald``, ``exact`` and
+        ``empirical``. The two rates are then uncorrelated, not independent, and `joint` is nearly right only.
+    n_resamples : int
+        Resamples drawn by ``empirical``.
+    rng : int, SeedSequence or Generator, optional
+        Randomness of ``empirical``, which needs it.
 
     Returns
     -------
@@ -191,10 +177,35 @@ def threshold_intervals(
     level = math.sqrt(level) if joint else level
     tp, fp = _flagged(sample, at)
     tpr, fpr = tp / sample.n_pos, fp / sample.n_neg
-    size = resample_size(m_pos, sample.n_pos, "m_pos")
-    in_pos = proportion_intervals(tp, sample.n_pos, method=method, confidence_level=level, m=size)
-    size = resample_size(m_neg, sample.n_neg, "m_neg")
-    in_neg = proportion_intervals(fp, sample.n_neg, method=method, confidence_level=level, m=size)
+    classes = (
+        (tp, sample.n_pos, resample_size(m_pos, sample.n_pos, "m_pos")),
+        (fp, sample.n_neg, resample_size(m_neg, sample.n_neg, "m_neg")),
+    )
+    require_sampling(sampling)
+    total = sum(m for *_, m in classes)
+    sizes = [
+        class_size(total, n / (sample.n_pos + sample.n_neg))
+        if sampling == "full"
+        else ClassSize(np.array([m]), np.ones(1))
+        for _, n, m in classes
+    ]
+    if method == "empirical":
+        random = generator(rng, n_resamples)
+        drawn = [
+            drawn_proportions(seen, n, drawn_sizes(size, (n_resamples, len(at)), random), random)
+            for (seen, n, _), size in zip(classes, sizes, strict=True)
+        ]
+        in_pos, in_neg = (clipped_intervals(*percentiles(rates, (1 - level) / 2)) for rates in drawn)
+    elif sampling == "full":
+        in_pos, in_neg = (
+            full_proportions(seen, n, size, method, (1 - level) / 2)
+            for (seen, n, _), size in zip(classes, sizes, strict=True)
+        )
+    else:
+        in_pos, in_neg = (
+            proportion_intervals(seen, n, method=method, confidence_level=level, m=m)
+            for seen, n, m in classes
+        )
     return ThresholdIntervals(
         threshold=at,
         tpr=tpr,
@@ -263,80 +274,6 @@ def threshold_law(
     )
 
 
-@on_pair
-def threshold_dominance(
-    pair: PairedSample, pairs: ArrayLike, *, m_pos: int | None = None, m_neg: int | None = None
-) -> ThresholdDominance:
-    """Probability that one model dominates the other at pairs of thresholds ([DG09] eq. 2, alg. 2).
-
-    With dTP = TPR of model 1 minus TPR of model 2 in a stratified bootstrap resample, and dFP likewise:
-
-    ===========  =======================================================================
-    first        dTP >= 0 and dFP <= 0, not both zero: model 1 dominates (the paper's f1)
-    second       dTP <= 0 and dFP >= 0, not both zero: model 2 dominates (the paper's f2)
-    both_higher  dTP > 0 and dFP > 0: undecided, model 1 flags more of either class
-    both_lower   dTP < 0 and dFP < 0: undecided, model 1 flags less of either class
-    tie          dTP = 0 and dFP = 0: the same ROC point
-    ===========  =======================================================================
-
-    These are all nine combinations of signs, each once, so they add up to 1. Equality in one rate only
-    leaves the decision to the other rate.
-
-    Parameters
-    ----------
-    y_true, score_1, score_2 : array_like, shape (n,)
-        Labels and the two models' scores on the same rows, or one `PairedSample` in their place.
-    pairs : array_like, shape (h, 2)
-        Thresholds (t1, t2) of model 1 and model 2; may be infinite.
-    m_pos, m_neg : int, optional
-        Sizes of a resample, the class sizes by default.
-
-    Returns
-    -------
-    ThresholdDominance
-
-    Raises
-    ------
-    DegenerateDataError
-        Fewer than one positive or negative.
-    InputError
-        No pairs, entries that are not pairs, NaN among them.
-
-    Notes
-    -----
-    As a test this is weak: two good models often land in an undecided quadrant, so `first` seldom comes near
-    0.95 even when model 1 is better ([DG09] fig. 2). Use it to describe, not to decide.
-
-    Exact. Per class, D = (only model 1 flags) - (only model 2 flags) is a trinomial difference. Given the
-    number k of rows that the models disagree on, k ~ Bin(m, q), the first kind is Bin(k, p): only
-    O(sqrt(m)) values of k carry mass. Cost: O(h (c + sqrt(m))) for c cells, no O(m²) table.
-
-    Examples
-    --------
-    >>> result = threshold_dominance([0, 1], [0.2, 0.9], [0.6, 0.4], [(0.5, 0.5)])
-    >>> result.first.tolist(), result.tie.tolist()
-    ([1.0], [0.0])
-    """
-    pair.require_both_classes()
-    at = threshold_pairs(pairs)
-    pos_1, pos_2, neg_1, neg_2 = disagreements(pair, at)
-    m = resample_size(m_pos, pair.n_pos, "m_pos")
-    pos_less, pos_equal, pos_more = _signs(pos_1, pos_2, pair.n_pos, m)
-    m = resample_size(m_neg, pair.n_neg, "m_neg")
-    neg_less, neg_equal, neg_more = _signs(neg_1, neg_2, pair.n_neg, m)
-    return ThresholdDominance(
-        threshold_1=at[:, 0].copy(),
-        threshold_2=at[:, 1].copy(),
-        first=pos_more * (neg_less + neg_equal) + pos_equal * neg_less,
-        second=pos_less * (neg_more + neg_equal) + pos_equal * neg_more,
-        both_higher=pos_more * neg_more,
-        both_lower=pos_less * neg_less,
-        tie=pos_equal * neg_equal,
-        n_pos=pair.n_pos,
-        n_neg=pair.n_neg,
-    )
-
-
 def interval_caveats(
     rate: str, estimate: Floats, intervals: Intervals, *, within: str = "[0, 1]"
 ) -> tuple[str, ...]:
@@ -372,45 +309,6 @@ def disagreements(pair: PairedSample, pairs: Floats) -> Counts:
         only_1, only_2 = by_1 & ~by_2, by_2 & ~by_1
         only[:, column] = [c[where].sum() for c in (pair.pos, pair.neg) for where in (only_1, only_2)]
     return only
-
-
-def _signs(only_1: Counts, only_2: Counts, n: int, m: int) -> tuple[Floats, Floats, Floats]:
-    """P(D < 0), P(D = 0), P(D > 0) of trinomial differences in `m` draws out of `n`, each shape (h,)."""
-    rows = [_sign(a, b, n, m) for a, b in zip(only_1.tolist(), only_2.tolist(), strict=True)]
-    less, equal, more = np.array(rows, dtype=np.float64).T
-    return less, equal, more
-
-
-def _sign(only_1: int, only_2: int, n: int, m: int) -> tuple[float, float, float]:
-    """P(D < 0), P(D = 0), P(D > 0), conditioning on the number k of disagreements.
-
-    Given k, D is a walk of k steps +1 (probability p) or -1. With e_j = P(D = 0 | 2j) and
-    A_j = P(D > 0 | 2j - 1), one more pair of steps gives e_(j+1) = e_j 4 p (1-p) (2j+1) / (2j+2) and
-    A_(j+1) = A_j + (p - 1/2) e_j, A_0 = 1/2; and P(D > 0 | 2j) = A_j - e_j / 2.
-    """
-    disagree = only_1 + only_2
-    if disagree == 0:
-        return 0.0, 1.0, 0.0
-    low, mass = binomial_window(m, disagree / n)
-    p = only_1 / disagree
-    j = np.arange(low // 2, (low + len(mass)) // 2 + 1)
-    at_zero, above = _walk(j, p)
-    k = np.arange(low, low + len(mass))
-    even = k % 2 == 0
-    equal = float(mass[even] @ at_zero[k[even] // 2 - j[0]])
-    reach = min(float(mass @ above[(k + 1) // 2 - j[0]]), 1.0)
-    return max(1.0 - reach - equal / 2, 0.0), equal, max(reach - equal / 2, 0.0)
-
-
-def _walk(j: NDArray[np.int64], p: float) -> tuple[Floats, Floats]:
-    """e_j and A_j of `_sign` at consecutive j, from their values at the first."""
-    first = int(j[0])
-    above = float(special.betainc(first, first, p)) if first else 0.5
-    # P(X >= j) of 2j - 1 trials less P(X > j) of 2j trials is half of P(X = j of 2j).
-    at_zero = 2 * max(above - float(special.betainc(first + 1, first, p)), 0.0) if first else 1.0
-    steps = 4 * p * (1 - p) * (2 * j[:-1] + 1) / (2 * j[:-1] + 2)
-    zeros = at_zero * np.concatenate([[1.0], np.cumprod(steps)])
-    return zeros, above + (p - 0.5) * np.concatenate([[0.0], np.cumsum(zeros[:-1])])
 
 
 def _thresholds(values: ArrayLike) -> Floats:

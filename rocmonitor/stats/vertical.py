@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
+from numpy.polynomial import chebyshev
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
@@ -27,6 +28,7 @@ from rocmonitor.stats.proportion import (
     require_method,
     resample_size,
 )
+from rocmonitor.stats.resampling import Rng, drawn_at_ranks, generator, percentiles
 from rocmonitor.stats.result import Table
 from rocmonitor.stats.sample import Sample, on_sample
 from rocmonitor.stats.threshold import interval_caveats
@@ -34,10 +36,11 @@ from rocmonitor.stats.threshold import interval_caveats
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
-VerticalMethod = Literal["agresti", "wald", "exact"]
+VerticalMethod = Literal["agresti", "wald", "exact", "empirical"]
 
 _NEGLIGIBLE = 1e-16  # mass that the window of thresholds may leave out on each side
 _FINE = 32  # cells to a standard deviation from which quadrature is exact
+_NODES_A_DEVIATION = 5  # with 40 more, the error is about 1e-15
 _NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(3)
 
 
@@ -87,6 +90,8 @@ def vertical_intervals(
     confidence_level: float = 0.95,
     m_pos: int | None = None,
     m_neg: int | None = None,
+    n_resamples: int = 999,
+    rng: Rng | None = None,
 ) -> VerticalIntervals:
     """Intervals of TPR at given false positive rates ([DG09] alg. 4).
 
@@ -98,11 +103,16 @@ def vertical_intervals(
         Rates within (0, 1). Offered are r / m_neg, r = 1…m_neg - 1; the nearest is used and reported.
     method : str
         ``agresti``: normal, with the exact moments of eq. 6 and 7 after adding 2 flagged and 2 unflagged
-        positives; ``wald``: the same, nothing added; ``exact``: quantiles of the exact bootstrap law.
+        positives; ``wald``: the same, nothing added; ``exact``: quantiles of the exact bootstrap law;
+        ``empirical``: percentiles over drawn resamples.
     confidence_level : float
         Of each interval, within (0, 1).
     m_pos, m_neg : int, optional
         Sizes of a resample, the class sizes by default.
+    n_resamples : int
+        Resamples drawn by ``empirical``.
+    rng : int, SeedSequence or Generator, optional
+        Randomness of ``empirical``, which needs it.
 
     Returns
     -------
@@ -134,7 +144,18 @@ def vertical_intervals(
     r, moved = nearest_ranks(fpr, size_neg)
     laws = [_mixture(int(rank), size_neg, share, flagged) for rank in r]
     tpr = np.array([weight @ seen for weight, seen in laws]) / sample.n_pos
-    if method == "exact":
+    if method == "empirical":
+        drawn = drawn_at_ranks(
+            r,
+            sample.neg,
+            sample.pos,
+            (threshold_levels(sample),),
+            (size_pos, size_neg),
+            n_resamples,
+            generator(rng, n_resamples),
+        )
+        ends = list(zip(*percentiles(drawn, tail), strict=True))
+    elif method == "exact":
         ends = [_quantiles(*_grouped(weight, seen), sample.n_pos, size_pos, tail) for weight, seen in laws]
     else:
         added = SMOOTHING if method == "agresti" else 0.0
@@ -198,6 +219,16 @@ def vertical_law(sample: Sample, fpr: float, *, m_pos: int | None = None, m_neg:
     return law
 
 
+def threshold_levels(sample: Sample) -> NDArray[np.intp]:
+    """For each distinct score the first threshold, a negative score in decreasing order, that flags it, (k,).
+
+    The number of thresholds where none does.
+    """
+    is_threshold = sample.neg[::-1] > 0
+    # A score between two thresholds is first flagged by the lower one.
+    return (np.cumsum(is_threshold) - is_threshold)[::-1]
+
+
 def _thresholds(sample: Sample) -> tuple[Floats, Floats]:
     """Negatives (as a share), positives (as a count) at or above each distinct negative score, decreasing."""
     sample.require_both_classes()
@@ -252,13 +283,31 @@ def _normal_ends(
 
 def _quantiles(weight: Floats, flagged: Floats, n_pos: int, m_pos: int, tail: float) -> tuple[float, float]:
     """Quantiles of the mixture of binomials ([DG09] eq. 5)."""
-    p = flagged / n_pos
+    weight, p = _few_nodes(weight, flagged / n_pos, m_pos)
 
     def distribution(count: int) -> float:
         return float(weight @ special.betaincc(count + 1, m_pos - count, p))
 
     low, high = (law_quantile(distribution, m_pos, level) for level in (tail, 1 - tail))
     return low / m_pos, high / m_pos
+
+
+def _few_nodes(weight: Floats, p: Floats, m: int) -> tuple[Floats, Floats]:
+    """Nodes of p and their weights that give the same mixture of binomial distribution functions to 1e-14.
+
+    P(Bin(m, p) <= count) is smooth in p, on the scale of its deviation: its mean over all p is that of
+    its Chebyshev interpolant, whose nodes are few where many p lie within a standard deviation.
+    """
+    low, high = float(p.min()), float(p.max())
+    middle, half = (low + high) / 2, (high - low) / 2
+    scale = np.sqrt(min(low * (1 - low), high * (1 - high)) / m)
+    size = 40 + int(_NODES_A_DEVIATION * half / scale) if scale > 0 else len(p)
+    if size >= len(p):
+        return weight, p
+    nodes = np.cos(np.pi * (np.arange(size) + 0.5) / size)
+    moments = weight @ chebyshev.chebvander((p - middle) / half, size - 1)
+    moments[1:] *= 2
+    return chebyshev.chebvander(nodes, size - 1) @ moments / size, middle + half * nodes
 
 
 def _grouped(weight: Floats, flagged: Floats) -> tuple[Floats, Floats]:

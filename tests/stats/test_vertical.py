@@ -233,3 +233,20 @@ def test_too_little_of_a_class_is_degenerate(y):
     for call in (lambda: vertical_intervals(y, s, [0.5]), lambda: vertical_law(y, s, 0.5)):
         with pytest.raises(DegenerateDataError, match="at least"):
             call()
+
+
+def test_exact_ends_at_scale_are_quantiles_of_the_whole_mixture():
+    # Equation 5 with every threshold's binomial, by scipy; ours interpolates between few of them.
+    rng = np.random.default_rng(3)
+    n = 4_000
+    y, s = np.repeat([1, 0], n), rng.normal(size=2 * n) + np.repeat([1, 0], n)
+    rates = np.array([0.05, 0.4, 0.9])
+    ours = vertical_intervals(y, s, rates, method="exact", confidence_level=0.9)
+    score = np.sort(s[n:])[::-1]
+    p = np.searchsorted(np.sort(-s[:n]), -score, side="right") / n
+    for line, rate in enumerate(rates):
+        weight = np.diff(reference.binom.sf(round(rate * n) - 1, n, np.arange(n + 1) / n))
+        for end, level in ((ours.tpr_low[line], 0.05), (ours.tpr_high[line], 0.95)):
+            count = round(end * n)
+            below, reached = (weight @ reference.binom.cdf(at, n, p) for at in (count - 1, count))
+            assert below < level <= reached

@@ -1,0 +1,323 @@
+"""Exact joint law of two models' thresholds at one false positive rate.
+
+A resample of `m` negatives holds (both, only 1, only 2) multinomial counts of rows at or above a threshold
+of model 1 and one of model 2. With N1, N2 the models' own counts, the r-th largest scores T1, T2 satisfy
+P(T1 >= s, T2 >= s') = P(N1 >= r, N2 >= r), and that is all the joint law needs. Dugas and Gadoury (2009),
+appendix B, eq. 13 to 19, is [DG09] below: they take O(n) a pair of thresholds for every pair and every r,
+O(n^4) in all. Here one rate takes O(n^1.5): only O(sqrt(n)) thresholds of each model carry mass, and for a
+pair of them only O(sqrt(n)) counts.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from rocmonitor.stats.krawtchouk import excess_on_grid
+from rocmonitor.stats.proportion import log_binomial
+from rocmonitor.stats.sample import PairedSample
+from rocmonitor.stats.vertical import threshold_levels
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+_LOG_NEGLIGIBLE = 32.0  # exp(-32) = 1e-14: mass that a bound may leave out
+_ROUNDING = 2e-16  # of four probabilities near 1
+_FEW = 2000  # pairs up to which a series does not pay
+_PAIRS_AT_ONCE = 4096  # twenty arrays of these fit a core's cache
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Levels:
+    """A paired sample on the scale of its thresholds, the distinct negative scores of each model.
+
+    Attributes
+    ----------
+    level_1, level_2 : ndarray of intp, shape (c,)
+        For each cell of the sample, the first threshold in decreasing order that flags it; the number of
+        thresholds when none does.
+    above_1, above_2 : ndarray of int64
+        Negatives at or above each threshold, increasing to ``n_neg``.
+    """
+
+    level_1: NDArray[np.intp]
+    level_2: NDArray[np.intp]
+    above_1: Counts
+    above_2: Counts
+
+    @classmethod
+    def of(cls, pair: PairedSample) -> Levels:
+        """The levels of `pair`."""
+        above_1, above_2 = (
+            np.cumsum(model.neg[::-1])[model.neg[::-1] > 0] for model in (pair.first, pair.second)
+        )
+        return cls(
+            level_1=threshold_levels(pair.first)[pair.index_1],
+            level_2=threshold_levels(pair.second)[pair.index_2],
+            above_1=above_1,
+            above_2=above_2,
+        )
+
+    def flagged(self, counts: Counts, at_1: Counts, at_2: Counts) -> tuple[Counts, Counts, Counts]:
+        """Rows at or above both thresholds, shape (w1, w2), and at or above either one, (w1,) and (w2,)."""
+        place_1, place_2 = np.searchsorted(at_1, self.level_1), np.searchsorted(at_2, self.level_2)
+        shape = len(at_1) + 1, len(at_2) + 1
+        cells = np.bincount(place_1 * shape[1] + place_2, weights=counts, minlength=shape[0] * shape[1])
+        both = cells.reshape(shape).cumsum(axis=0).cumsum(axis=1).astype(np.int64)
+        return both[:-1, :-1], both[:-1, -1], both[-1, :-1]
+
+
+class ThresholdsLaw(NamedTuple):
+    """Joint law of two thresholds.
+
+    `weight`, shape (w1, w2), is the probability that model 1 has threshold `at_1` and model 2 `at_2`
+    (positions among all their thresholds). Where `thinned`, a threshold stands for its neighbours too.
+    """
+
+    weight: Floats
+    at_1: Counts
+    at_2: Counts
+    thinned: bool
+
+
+def thresholds_law(pair: PairedSample, levels: Levels, r: int, m: int, most: int) -> ThresholdsLaw:
+    """Joint law of the r-th largest negative scores of both models in a resample of `m` ([DG09] eq. 19).
+
+    Cells of probability below about 1e-14 are left out. With more than `most` thresholds of a model, only the
+    probabilities of runs of thresholds are found, exactly, each put on the middle of its run.
+    """
+    edges_1, edges_2 = (_edges(r, m, above, pair.n_neg, most) for above in (levels.above_1, levels.above_2))
+    both, above_1, above_2 = levels.flagged(pair.neg, edges_1, edges_2)
+    reach_1, reach_2 = (_reach(r, m, above, pair.n_neg) for above in (above_1, above_2))
+    active = _active(r, m, pair.n_neg, both, above_1, above_2, reach_1)
+    needed = np.zeros(both.shape, dtype=np.bool_)  # the corners of active cells
+    for rows in (slice(None, -1), slice(1, None)):
+        for columns in (slice(None, -1), slice(1, None)):
+            needed[rows, columns] |= active
+    reach = np.zeros(both.shape)
+    reach[-1], reach[:, -1] = reach_2, reach_1
+    needed[[0, -1]] = needed[:, [0, -1]] = False
+    _fill(reach, needed, r, m, pair.n_neg, both, above_1, above_2)
+    weight = np.diff(np.diff(reach, axis=0), axis=1) * active
+    weight[np.abs(weight) < _ROUNDING] = 0.0
+    # The middle of the run (e, e'] that ends an interval of edges.
+    at_1, at_2 = ((edges[1:] + edges[:-1] + 1) // 2 for edges in (edges_1, edges_2))
+    thinned = max(np.diff(edges_1[1:]).max(initial=1), np.diff(edges_2[1:]).max(initial=1)) > 1
+    return ThresholdsLaw(weight, at_1, at_2, bool(thinned))
+
+
+def _fill(
+    reach: Floats,
+    needed: NDArray[np.bool_],
+    r: int,
+    m: int,
+    n: int,
+    both: Counts,
+    above_1: Counts,
+    above_2: Counts,
+) -> None:
+    """P(T1, T2 at or above the edges) where needed: a large grid by the series if that holds, or each."""
+    if np.count_nonzero(needed) > _FEW:
+        inner = slice(1, -1), slice(1, -1)
+        excess = excess_on_grid(r, m, n, both[inner], above_1[1:-1], above_2[1:-1], needed[inner])
+        if excess is not None:
+            product = np.multiply.outer(reach[1:-1, -1], reach[-1, 1:-1])
+            reach[inner] = np.where(needed[inner], product + excess, 0.0)
+            return
+    i, j = np.nonzero(needed)
+    both = both[i, j]
+    reach[i, j] = both_reach(r, m, n, both, above_1[i] - both, above_2[j] - both)
+
+
+def _edges(r: int, m: int, above: Counts, n: int, most: int) -> Counts:
+    """Positions e_0 < e_1 < … of thresholds such that T_r lies after e_0 and not after the last, surely.
+
+    All positions of that window, or at most `most` + 1 of them, at odd and equal distances but for the
+    last. The first is -1 when nothing comes before the window.
+    """
+    tail = math.exp(-_LOG_NEGLIGIBLE)
+    ends = special.betaincinv(r, m - r + 1, tail), special.betainccinv(r, m - r + 1, tail)
+    first, last = np.searchsorted(above, np.multiply(ends, n))
+    if last - first < most:
+        return np.arange(first - 1, last + 1)
+    stride = (last - first) // most + 1
+    stride += 1 - stride % 2  # a run of odd length has a middle
+    return np.append(np.arange(first - 1, last, stride), last)
+
+
+def _reach(r: int, m: int, above: Counts, n: int) -> Floats:
+    """P(T_r is at or above a threshold), 0 at the first and 1 at the last."""
+    reach = special.betainc(r, m - r + 1, above / n)
+    reach[[0, -1]] = 0.0, 1.0
+    return np.asarray(reach)
+
+
+def _active(
+    r: int, m: int, n: int, both: Counts, above_1: Counts, above_2: Counts, reach_1: Floats
+) -> NDArray[np.bool_]:
+    """Where the joint law may hold more than about 1e-14 in a cell between neighbouring edges.
+
+    Draws of model 1 are uniform numbers: with the r-th smallest at u, r - 1 of the others are uniform below u
+    and m - r above it, so that the second model's count is a sum of two binomials and at most 1, its shares
+    between those at the two edges about u. Bernstein's bound of that sum, beside the mass of the edges.
+    """
+    inside = both / np.maximum(above_1, 1)[:, np.newaxis]
+    outside = (above_2 - both) / np.maximum(n - above_1, 1)[:, np.newaxis]
+    low_in, high_in = np.minimum(inside[1:], inside[:-1]), np.maximum(inside[1:], inside[:-1])
+    low_out, high_out = np.minimum(outside[1:], outside[:-1]), np.maximum(outside[1:], outside[:-1])
+    least, largest = (r - 1) * low_in + (m - r) * low_out, (r - 1) * high_in + (m - r) * high_out
+    spread = (r - 1) * high_in * (1 - low_in) + (m - r) * high_out * (1 - low_out)
+    with np.errstate(divide="ignore"):
+        log_mass = np.log(np.maximum(np.diff(reach_1), 0.0))
+    exponent = np.maximum(_LOG_NEGLIGIBLE + log_mass, 0.0)[:, np.newaxis]
+    wide = exponent / 3 + np.sqrt((exponent / 3) ** 2 + 2 * exponent * spread)
+    # Not all of the cell's first edge reaches r, and not none of its second.
+    return np.asarray((least[:, :-1] - wide[:, :-1] < r) & (largest[:, 1:] + 1 + wide[:, 1:] >= r))
+
+
+def both_reach(r: int, m: int, n: int, both: Counts, only_1: Counts, only_2: Counts) -> Floats:
+    """P(N1 >= r, N2 >= r) in `m` draws out of `n` rows ([DG09] eq. 13), for each pair of thresholds.
+
+    Parameters
+    ----------
+    r, m, n : int
+        1 <= r <= m; `n` rows to draw from.
+    both, only_1, only_2 : ndarray, shape (h,)
+        Rows at or above both thresholds, only that of model 1, only that of model 2.
+
+    Returns
+    -------
+    ndarray, shape (h,)
+        Probabilities; absolute error about 1e-15.
+
+    Notes
+    -----
+    Let A, B, C count the draws of the three kinds, and N = m - r. Given A = r - x, the other N + x draws hold
+    B and C with shares q1 = only_1 / (n - both) and q2. P(B >= x, C >= x) falls, when x grows by one, by
+
+        D(x) = NB(x; N, q2) P(Bin(N + 1, b1) >= x) + NB(x; N, q1) P(Bin(N, b2) >= x - 1)
+
+    where NB(x; N, q) = C(N + x - 1, x - 1) q^(x-1) (1-q)^(N+1) and b1 = q1 / (1 - q2), b2 = q2 / (1 - q1).
+    Summed by parts, P = 1 - sum over x >= 1 of D(x) P(A <= r - x). Every factor runs along with x by a
+    ratio, so a step costs O(1), and only O(sqrt(m)) steps matter.
+    """
+    p11, q1, q2 = both / n, _share(only_1, n - both), _share(only_2, n - both)
+    b1, b2 = _share(only_1, n - both - only_2), _share(only_2, n - both - only_1)
+    begin, stop = _steps(r, m, p11, q1, q2, b1, b2)
+    reach = np.empty(len(both))
+    order = np.argsort(begin.min(axis=0), kind="stable")  # neighbours begin alike
+    for k in range(0, len(order), _PAIRS_AT_ONCE):
+        some = order[k : k + _PAIRS_AT_ONCE]
+        shares = (share[some] for share in (p11, q1, q2, b1, b2))
+        below = _below(r - begin[2, some], m, both[some], n)
+        reach[some] = 1 - _missed(r, m, begin[:, some], int(stop[some].max()), below, *shares)
+    return reach
+
+
+def _missed(
+    r: int,
+    m: int,
+    begin: Counts,
+    stop: int,
+    below: Floats,
+    p11: Floats,
+    q1: Floats,
+    q2: Floats,
+    b1: Floats,
+    b2: Floats,
+) -> Floats:
+    """Sum of D(x) P(A <= r - x) over x <= stop; see `both_reach`.
+
+    Five laws run along: Bin(N + 1, b1) at x, Bin(N, b2) at x - 1, A at r - x, NB(N, q2) and NB(N, q1) at x.
+    Each is 0 until its row of `begin`, where it gets its value. The first three eat up P(.. >= x),
+    P(.. >= x - 1) and P(A <= r - x), which are 1, 1 and `below` at first.
+    """
+    N, (x1, x2, xa, y2, y1) = m - r, begin
+    first = np.exp(
+        [
+            log_binomial(N + 1, x1, b1),
+            log_binomial(N, x2 - 1, b2),
+            log_binomial(m, r - xa, p11),
+            log_binomial(N + y2 - 1, y2 - 1, q2),
+            log_binomial(N + y1 - 1, y1 - 1, q1),
+        ]
+    )
+    first[3] *= 1 - q2
+    first[4] *= 1 - q1
+    ratio = np.array([_odds(b1), _odds(b2), _odds(1 - p11), q2, q1])
+    law, scaled = np.zeros(begin.shape), np.empty(begin.shape)
+    tails = np.array([np.ones(len(p11)), np.ones(len(p11)), below])
+    change, missed = np.empty((2, len(p11))), np.zeros(len(p11))
+    beginning = _by_step(begin)
+    for x in range(min(beginning), stop + 1):
+        if x in beginning:
+            law.flat[beginning[x]] = first.flat[beginning[x]]
+        np.multiply(law[3:], tails[:2], out=change)
+        total = np.add(change[0], change[1], out=change[0])
+        total *= tails[2]
+        missed += total
+        tails -= law[:3]
+        after = max(x, 1)
+        steps = (N + 1 - x) / (x + 1), (N + 1 - x) / after, (r - x) / (N + x + 1), (N + x) / after
+        np.multiply(ratio, np.array([*steps, steps[3]])[:, np.newaxis], out=scaled)
+        law *= scaled
+    return missed
+
+
+def _steps(
+    r: int, m: int, p11: Floats, q1: Floats, q2: Floats, b1: Floats, b2: Floats
+) -> tuple[Counts, Counts]:
+    """For each pair the x at which each of the five laws begins to matter, and the last x that does.
+
+    Bernstein's bounds, as in `binomial_window`: before its x a law is negligible (that of A: P(A <= r - x) is
+    1, or nothing else has begun); after `stop` one of P(B >= x), P(C >= x), P(A <= r - x) is negligible.
+    """
+    N, most = m - r, min(r, m - r + 1)
+    nb, stop = [], np.minimum(most, r - m * p11 + _bernstein(m * p11 * (1 - p11)))
+    for q in (q2, q1):
+        # Fewer than x among N + x draws: centre N q / (1 - q) in x, deviations shrunk by 1 - q.
+        miss = np.maximum(1 - q, 1e-300)
+        wide = _LOG_NEGLIGIBLE * (q + 1 / 3)
+        up = wide + np.sqrt(wide**2 + 2 * _LOG_NEGLIGIBLE * N * q)
+        nb.append(np.clip(np.floor((N * q - _bernstein(N * q)) / miss), 1, most))
+        stop = np.minimum(stop, (N * q + up) / miss)
+    bin_1 = np.clip(np.floor(N * b1 - _bernstein(N * b1 * (1 - b1))), 0, most)
+    bin_2 = np.clip(np.floor(N * b2 - _bernstein(N * b2 * (1 - b2))) + 1, 1, most)
+    last_certain = r - m * p11 - _bernstein(m * p11 * (1 - p11))
+    law_a = np.clip(np.floor(last_certain), np.minimum(*nb), most)
+    return np.array([bin_1, bin_2, law_a, *nb]).astype(np.int64), np.ceil(stop).astype(np.int64)
+
+
+def _bernstein(variance: Floats) -> Floats:
+    """Deviation that a sum of 0-or-1 draws exceeds to one side with negligible probability."""
+    third = _LOG_NEGLIGIBLE / 3
+    return np.asarray(third + np.sqrt(third**2 + 2 * _LOG_NEGLIGIBLE * variance))
+
+
+def _by_step(begin: Counts) -> dict[int, NDArray[np.intp]]:
+    """The flat positions in `begin` of each of its values."""
+    order = np.argsort(begin, axis=None, kind="stable")
+    steps, first = np.unique(begin.ravel()[order], return_index=True)
+    return dict(zip(steps.tolist(), np.split(order, first[1:]), strict=True))
+
+
+def _below(count: Counts, m: int, flagged: Counts, n: int) -> Floats:
+    """P(Bin(m, flagged / n) <= count), each combination computed once."""
+    keys, index = np.unique(count * (n + 1) + flagged, return_inverse=True)
+    least, p = keys // (n + 1), keys % (n + 1) / n
+    return np.asarray(special.betaincc(least + 1, m - least, p)[index])
+
+
+def _share(part: Counts, whole: Counts) -> Floats:
+    """Part / whole, 0 where there is nothing to share."""
+    return np.asarray(part / np.maximum(whole, 1), dtype=np.float64)
+
+
+def _odds(p: Floats) -> Floats:
+    """P / (1 - p). Where p = 1 the law is one point, which the recursion starts at or never reaches: 0."""
+    return np.asarray(np.where(p < 1, p, 0.0) / np.where(p < 1, 1 - p, 1.0))
