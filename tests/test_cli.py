@@ -209,11 +209,3 @@ def test_help_tells_every_command_and_exit_code():
     for command in ("init", "check", "run", "backfill", "serve", "history", "channel", "db", "auc"):
         assert f"  {command} " in told
     assert "3 degraded, 4 insufficient data" in " ".join(told.split())
-
-
-def test_the_readme_and_the_commands_name_each_other():
-    from rocmonitor.cli import cli
-
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    for command in cli.commands:
-        assert f"rocmonitor {command}" in readme
