@@ -144,7 +144,7 @@ def _rules(monitor: Monitor) -> list[str]:
     rate = false_alarms_a_year(monitor.rules, alarm, monitor.window.every)
     per = " for all rows, and as many for each segment value" if monitor.segments else ""
     lines.append(
-        f"when nothing is wrong: about {rate:.2g} false alarms a year{per} "
+        f"when nothing is wrong: at most about {rate:.2g} false alarms a year{per} "
         f"(degraded at {alarm.after} of {alarm.of} windows)"
     )
     if monitor.operating_points.cost:

@@ -15,7 +15,7 @@ YEAR = timedelta(days=365.25)
 
 
 def false_alarms_a_year(rules: Iterable[Rule], alarm: Alarm, every: timedelta) -> float:
-    """Expected changes to ``degraded`` in a year of windows on which nothing is wrong.
+    """Expected changes to ``degraded`` in a year of windows on which nothing is wrong, at most.
 
     Parameters
     ----------
@@ -42,11 +42,12 @@ def false_alarms_a_year(rules: Iterable[Rule], alarm: Alarm, every: timedelta) -
 
 
 def window_rate(rules: Iterable[Rule]) -> float:
-    """Probability that some rule finds one window degraded although the model is as it was in the reference.
+    """Largest probability that some rule finds one window degraded although the model is as in the reference.
 
-    ``forecast`` and ``drop`` count with half of 1 - confidence_level, for one of their two sides. They are
-    taken as independent, which overstates it: they look at the same AUROC. ``floor`` counts 0: a model above
-    its floor is found below it with at most half of 1 - confidence_level, and far above it hardly ever.
+    ``forecast`` and ``drop`` count with half of 1 - confidence_level, for one of their two sides; a ``drop`` that
+    allows for a loss has less. They are taken as independent, which overstates it: they look at the same
+    AUROC. ``floor`` counts 0: a model above its floor is found below it with at most half of
+    1 - confidence_level, and far above it hardly ever.
     """
     quiet = 1.0
     for rule in rules:
