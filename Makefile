@@ -36,8 +36,8 @@ check: $(READY) ## Check format, types, imports and migrations
 	  export ROCMONITOR_STORE_URL="sqlite:///$$folder/rocmonitor.db" && \
 	  $(BIN)/alembic -c pyproject.toml upgrade head && $(BIN)/alembic -c pyproject.toml check
 
-bench: $(READY) ## Measure time and memory against peers
-	@echo "TODO(lead): the command of the benchmarks" && false
+bench: $(READY) ## Measure time and memory against peers; NAME=… for one of tests/benchmarks
+	$(BIN)/python tests/benchmarks $(NAME)
 
 clean: ## Remove the environment, the demo and everything else that was made
 	rm -rf .venv demo build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -44,9 +44,9 @@ def false_alarms_a_year(rules: Iterable[Rule], alarm: Alarm, every: timedelta) -
 def window_rate(rules: Iterable[Rule]) -> float:
     """Largest probability that some rule finds one window degraded although the model is as in the reference.
 
-    ``forecast`` and ``drop`` count with half of 1 - confidence_level, for one of their two sides; a ``drop`` that
-    allows for a loss has less. They are taken as independent, which overstates it: they look at the same
-    AUROC. ``floor`` counts 0: a model above its floor is found below it with at most half of
+    ``forecast`` and ``drop`` count with half of 1 - confidence_level, for one of their two sides; a ``drop``
+    that allows for a loss has less. They are taken as independent, which overstates it: they look at the
+    same AUROC. ``floor`` counts 0: a model above its floor is found below it with at most half of
     1 - confidence_level, and far above it hardly ever.
     """
     quiet = 1.0

@@ -97,7 +97,7 @@ def measure(
         )
     elif pair is not None:
         challenger = auc(pair.second)
-        difference = compare_auc_paired(_swapped(pair))
+        difference = compare_auc_paired(pair.swapped())  # challenger minus champion
         low, high = difference.ci(LEVEL)
         metrics |= _auc_metrics("challenger", challenger) | {
             "difference/auc": difference.difference,
@@ -130,13 +130,6 @@ def _auc_metrics(model: str, result: AucResult) -> dict[str, float]:
         f"{model}/auc_low": low,
         f"{model}/auc_high": high,
     }
-
-
-def _swapped(pair: PairedSample) -> PairedSample:
-    """Challenger first, so that a difference is challenger minus champion."""
-    return PairedSample.from_counts(
-        pair.second.score[pair.index_2], pair.first.score[pair.index_1], pair.pos, pair.neg
-    )
 
 
 def _operating_points(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 Mask = NDArray[np.bool_]
 Words = NDArray[np.uint64]
+S = TypeVar("S", Sample, PairedSample)
 
 _OUTSIDE, _DUPLICATE, _BAD_SCORE, _UNLABELLED, _BAD_LABEL, _NEGATIVE, _POSITIVE = range(7)
 _CATEGORY_OF_LABEL = {
@@ -156,6 +157,7 @@ def to_batch(
     """
     cells = _joined(chunks, encoder)
     category = _categories(cells)
+    cells.id = cells.has_id = cells.time = None  # have done their part; half of the memory
     segments = {"": _rows(cells, category, encoder, monitor, truncated)}
     for name, index in _segments(cells, encoder):
         segments[name] = _rows(cells.take(index), category[index], encoder, monitor, truncated)
@@ -236,17 +238,11 @@ def _rows(
 ) -> Rows:
     tally = np.bincount(category, weights=cells.weight, minlength=7).astype(np.int64).tolist()
     used = category >= _NEGATIVE
-    score, positive = cells.champion[used], category[used] == _POSITIVE
-    pos = positive.astype(np.int64)
-    neg = 1 - pos
-    if cells.weight is not None:
-        pos, neg = pos * cells.weight[used], neg * cells.weight[used]
     pair, no_challenger = None, 0
     if cells.challenger is not None:
-        other = cells.challenger[used]
-        both = ~np.isnan(other)
-        pair = PairedSample.from_counts(score[both], other[both], pos[both], neg[both])
-        no_challenger = int(pos[~both].sum() + neg[~both].sum())
+        both = used & ~np.isnan(cells.challenger)
+        pair = _sampled(PairedSample, cells, category, both, cells.champion, cells.challenger)
+        no_challenger = tally[_POSITIVE] + tally[_NEGATIVE] - pair.n_pos - pair.n_neg
     counts = Counts(
         rows=sum(tally),
         n_pos=tally[_POSITIVE],
@@ -259,11 +255,26 @@ def _rows(
         no_challenger=no_challenger,
         truncated=truncated,
     )
-    whole = pair is not None and not no_challenger
-    champion = pair.first if pair is not None and whole else Sample.from_counts(score, pos, neg)
+    if pair is not None and not no_challenger:
+        champion = pair.first
+    else:
+        champion = _sampled(Sample, cells, category, used, cells.champion)
     return Rows(
         champion=champion, pair=pair, counts=counts, caveats=tuple(_caveats(counts, encoder, monitor))
     )
+
+
+def _sampled(
+    kind: type[S], cells: Chunk, category: NDArray[np.int8], among: Mask, *scores: NDArray[np.float64]
+) -> S:
+    """A `Sample` or `PairedSample` of some of the labelled cells."""
+    positive = category[among] == _POSITIVE
+    columns: list[NDArray[Any]] = [score[among] for score in scores]
+    if cells.weight is None:
+        return kind(positive, *columns)
+    weight = cells.weight[among]
+    columns += [weight * positive, weight * ~positive]
+    return kind.from_counts(*columns)
 
 
 def _caveats(counts: Counts, encoder: Encoder, monitor: Monitor) -> Iterator[str]:
@@ -306,15 +317,15 @@ def _digest(segments: dict[str, Rows]) -> str:
 
 def _distinct_cells(pair: PairedSample) -> Iterator[NDArray[Any]]:
     """Distinct pairs of scores in order, with their counts: rows and groups of rows look the same so."""
-    key = pair.index_1 * len(pair.second.score) + pair.index_2
+    key = pair.index_1 * len(pair.second.score)
+    key += pair.index_2
     order = np.argsort(key)
     key = key[order]
     starts = np.flatnonzero(np.diff(key, prepend=-1))
-    first = order[starts]
-    yield pair.first.score[pair.index_1[first]]
-    yield pair.second.score[pair.index_2[first]]
+    yield from (pair.first.score, pair.second.score, key[starts])
     for counts in (pair.pos, pair.neg):
-        yield np.add.reduceat(counts[order], starts) if len(starts) else counts
+        before = np.concatenate([[0], np.cumsum(counts[order])])
+        yield np.diff(before[np.append(starts, len(order))])
 
 
 def _add(content: hashlib._Hash, *columns: NDArray[Any]) -> None:

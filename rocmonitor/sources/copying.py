@@ -6,7 +6,9 @@ loaders, once for each distinct value, so they are the objects that fetching wou
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from selectors import EVENT_READ, DefaultSelector
 from typing import Any
@@ -48,8 +50,13 @@ def copied(
     compiled = statement.compile(dialect=connection.dialect)
     parameters = compiled.construct_params(dict(query.bound))
     names = [str(name) for name in statement.selected_columns.keys()]  # noqa: SIM118 not a mapping
-    for lines in _lines(raw, f"COPY ({compiled}) TO STDOUT (FORMAT CSV)", parameters, size):
-        yield _chunk(_table(lines, names, query), query, encoder, raw)
+    tables: deque[Future[pa.Table]] = deque()
+    with ThreadPoolExecutor(max_workers=1) as parser:  # one part is parsed while the next one comes
+        for lines in _lines(raw, f"COPY ({compiled}) TO STDOUT (FORMAT CSV)", parameters, size):
+            tables.append(parser.submit(_table, lines, names, query))
+            if len(tables) > 1:
+                yield _chunk(tables.popleft().result(), query, encoder, raw)
+        yield _chunk(tables.popleft().result(), query, encoder, raw)
 
 
 def _lines(

@@ -339,8 +339,12 @@ def placements(sample: Sample) -> tuple[Floats, Floats]:
         Negatives below each score and positives above it, rows level with it counted one half:
         n_neg V10 of a positive there and n_pos V01 of a negative there. Multiples of 1/2, exact.
     """
-    below = np.cumsum(sample.neg) - 0.5 * sample.neg
-    above = sample.n_pos - np.cumsum(sample.pos) + 0.5 * sample.pos
+    # In place here and below: fresh memory costs more than the arithmetic.
+    below = np.cumsum(sample.neg, dtype=np.float64)
+    below -= 0.5 * sample.neg
+    above = np.cumsum(sample.pos, dtype=np.float64)
+    above -= 0.5 * sample.pos
+    np.subtract(sample.n_pos, above, out=above)
     return below, above
 
 
@@ -355,11 +359,9 @@ def mean_over_pairs(below: Floats, above: Floats, pos: Counts, neg: Counts) -> t
         Positives and negatives in each cell.
     """
     n_pos, n_neg = float(pos.sum()), float(neg.sum())
-    mean, residual10 = _mean_and_residuals(below, pos)
-    _, residual01 = _mean_and_residuals(above, neg)
-    zeta10 = float(pos @ residual10**2) / n_pos / n_neg**2
-    zeta01 = float(neg @ residual01**2) / n_neg / n_pos**2
-    return mean / n_neg, zeta10, zeta01
+    mean, variance10 = _mean_and_variance(below, pos)
+    _, variance01 = _mean_and_variance(above, neg)
+    return mean / n_neg, variance10 / n_neg**2, variance01 / n_pos**2
 
 
 def delong_variance(zeta10: float, zeta01: float, n_pos: int, n_neg: int) -> float:
@@ -377,13 +379,17 @@ def exact_bootstrap_variance(zeta10: float, zeta01: float, kernel: float, m_pos:
     return (kernel + (m_neg - 1) * zeta10 + (m_pos - 1) * zeta01) / (float(m_pos) * m_neg)
 
 
-def _mean_and_residuals(values: Floats, weights: Counts) -> tuple[float, Floats]:
+def _mean_and_variance(values: Floats, weights: Counts) -> tuple[float, float]:
     # Measured from a value that occurs, so that equal values leave residuals of exactly 0: rounding
     # must not turn "no variance" into a tiny one.
     origin = float(values[np.argmax(weights > 0)])
     shifted = values - origin
-    mean = float(weights @ shifted) / float(weights.sum())
-    return origin + mean, shifted - mean
+    n = float(weights.sum())
+    mean = float(np.sum(weights * shifted)) / n  # not @: its rounding and its time depend on the processors
+    shifted -= mean
+    np.square(shifted, out=shifted)
+    shifted *= weights
+    return origin + mean, float(np.sum(shifted)) / n
 
 
 class _Parts(NamedTuple):

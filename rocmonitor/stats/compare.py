@@ -208,12 +208,10 @@ def compare_auc_paired(
     n_pos, n_neg = pair.n_pos, pair.n_neg
     below_1, above_1 = placements(pair.first)
     below_2, above_2 = placements(pair.second)
-    difference, zeta10, zeta01 = mean_over_pairs(
-        below_1[pair.index_1] - below_2[pair.index_2],
-        above_1[pair.index_1] - above_2[pair.index_2],
-        pair.pos,
-        pair.neg,
-    )
+    below, above = below_1[pair.index_1], above_1[pair.index_1]
+    below -= below_2[pair.index_2]
+    above -= above_2[pair.index_2]
+    difference, zeta10, zeta01 = mean_over_pairs(below, above, pair.pos, pair.neg)
     if method == "delong":
         variance = delong_variance(zeta10, zeta01, n_pos, n_neg)
     else:
@@ -287,7 +285,7 @@ def _pvalue(statistic: float, df: float | None, alternative: Alternative) -> flo
 
 
 def _area(sample: Sample, below: Floats) -> float:
-    return float(sample.pos @ below) / sample.n_pos / sample.n_neg
+    return float(np.sum(sample.pos * below)) / sample.n_pos / sample.n_neg
 
 
 def _mean_square(pair: PairedSample) -> float:

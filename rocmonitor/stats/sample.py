@@ -90,12 +90,8 @@ class Sample:
         values = valid_scores(score, "score")
         pos, neg = _counts(n_pos, "n_pos"), _counts(n_neg, "n_neg")
         _same_length(score=values, n_pos=pos, n_neg=neg)
-        distinct, index = np.unique(values, return_inverse=True)
-        pos, neg = _add_up(index, pos, len(distinct)), _add_up(index, neg, len(distinct))
         seen = (pos > 0) | (neg > 0)
-        sample = cls.__new__(cls)
-        sample._set(distinct[seen], pos[seen], neg[seen])
-        return sample
+        return indexed(values[seen], pos[seen], neg[seen])[0]
 
     @classmethod
     def merge(cls, samples: Sequence[Sample]) -> Sample:
@@ -187,6 +183,19 @@ class PairedSample:
         pair._set(s1[seen], s2[seen], pos[seen], neg[seen])
         return pair
 
+    def swapped(self) -> PairedSample:
+        """The same rows with the second model first; the arrays are shared, not copied.
+
+        Examples
+        --------
+        >>> pair = PairedSample([0, 1], [0.2, 0.7], [10, 20]).swapped()
+        >>> pair.first.score.tolist(), pair.second.score.tolist()
+        ([10.0, 20.0], [0.2, 0.7])
+        """
+        pair = PairedSample.__new__(PairedSample)
+        pair._keep(self.second, self.first, self.index_2, self.index_1, self.pos, self.neg)
+        return pair
+
     def require_both_classes(self, *, at_least: int = 1) -> None:
         """Raise DegenerateDataError unless each class has `at_least` rows."""
         require_classes(self.n_pos, self.n_neg, at_least=at_least)
@@ -195,16 +204,29 @@ class PairedSample:
         return f"PairedSample(n_pos={self.n_pos}, n_neg={self.n_neg}, cells={len(self.pos)})"
 
     def _set(self, s1: Floats, s2: Floats, pos: Counts, neg: Counts) -> None:
-        for number, scores in ((1, s1), (2, s2)):
-            single, index = indexed(scores, pos, neg)
-            object.__setattr__(self, "first" if number == 1 else "second", single)
-            object.__setattr__(self, f"index_{number}", index)
-        for array in (pos, neg):
+        first, index_1 = indexed(s1, pos, neg)
+        second, index_2 = indexed(s2, pos, neg)
+        for array in (index_1, index_2, pos, neg):
             array.setflags(write=False)
+        self._keep(first, second, index_1, index_2, pos, neg)
+
+    def _keep(
+        self,
+        first: Sample,
+        second: Sample,
+        index_1: NDArray[np.intp],
+        index_2: NDArray[np.intp],
+        pos: Counts,
+        neg: Counts,
+    ) -> None:
+        object.__setattr__(self, "first", first)
+        object.__setattr__(self, "second", second)
+        object.__setattr__(self, "index_1", index_1)
+        object.__setattr__(self, "index_2", index_2)
         object.__setattr__(self, "pos", pos)
         object.__setattr__(self, "neg", neg)
-        object.__setattr__(self, "n_pos", int(pos.sum()))
-        object.__setattr__(self, "n_neg", int(neg.sum()))
+        object.__setattr__(self, "n_pos", first.n_pos)
+        object.__setattr__(self, "n_neg", first.n_neg)
 
 
 def indexed(score: Floats, pos: Counts, neg: Counts) -> tuple[Sample, NDArray[np.intp]]:
@@ -212,15 +234,16 @@ def indexed(score: Floats, pos: Counts, neg: Counts) -> tuple[Sample, NDArray[np
     order = np.argsort(score)
     ordered = score[order]
     first = np.concatenate([[True], ordered[1:] != ordered[:-1]])[: len(score)]
-    index = np.empty(len(score), dtype=np.intp)
-    index[order] = np.cumsum(first) - 1
-    starts = np.flatnonzero(first)
+    rank = np.cumsum(first)
+    rank -= 1
+    index = np.empty_like(order)
+    index[order] = rank
+    distinct = int(np.count_nonzero(first))
     sample = Sample.__new__(Sample)
-    if len(starts) == len(score):
+    if distinct == len(score):
         sample._set(ordered, pos[order], neg[order])
     else:
-        sample._set(ordered[starts], _add_up(index, pos, len(starts)), _add_up(index, neg, len(starts)))
-    index.setflags(write=False)
+        sample._set(ordered[first], _add_up(index, pos, distinct), _add_up(index, neg, distinct))
     return sample, index
 
 

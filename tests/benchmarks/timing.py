@@ -1,4 +1,4 @@
-"""Time of calls, taken in turn so that a load on the machine falls on all of them; and how results are shown."""
+"""Times of calls, taken in turn so that other load on the machine falls on all; and how results are shown."""
 
 from __future__ import annotations
 

@@ -249,3 +249,13 @@ def test_help_names_the_arrays():
     assert str(inspect.signature(size)) == "(y_true, y_score, scale=1, *, offset=0)"
     assert str(inspect.signature(pair_size)) == "(y_true, score_1, score_2)"
     assert (size.__name__, size.__doc__) == ("size", "Rows.")
+
+
+def test_swapped_is_the_pair_the_other_way_round():
+    pair = PairedSample([0, 1, 1, 0], [0.1, 0.4, 0.4, 0.2], [3.0, 1.0, 2.0, 2.0])
+    other = PairedSample([0, 1, 1, 0], [3.0, 1.0, 2.0, 2.0], [0.1, 0.4, 0.4, 0.2])
+    swapped = pair.swapped()
+    for name in ("index_1", "index_2", "pos", "neg"):
+        assert getattr(swapped, name).tolist() == getattr(other, name).tolist()
+    assert swapped.first.score.tolist() == other.first.score.tolist()
+    assert swapped.swapped().first is pair.first
