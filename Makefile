@@ -14,7 +14,7 @@ demo: $(READY) ## Watch two models on a year of real flights, end to end, in ./d
 	@mkdir -p demo
 	cd demo && ../$(BIN)/rocmonitor init --demo
 	cd demo && ../$(BIN)/rocmonitor check
-	cd demo && { ../$(BIN)/rocmonitor run >/dev/null || test $$? -eq 3; } # 3: the last week is degraded
+	cd demo && { ../$(BIN)/rocmonitor run >/dev/null || test $$? -eq 3; } # 3: degraded is a result, not a failure
 	@echo && cd demo && ../$(BIN)/rocmonitor history late-arrivals
 	@printf '%s\n' '' 'Look further (cd demo first):' \
 	  '  cat alarms.log                                      what the channel was told' \

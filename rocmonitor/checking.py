@@ -7,14 +7,19 @@ from collections.abc import Callable
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from functools import partial
+from pathlib import Path
 
-from rocmonitor import tracking
+from rocmonitor import alerts, tracking
 from rocmonitor.config import Config, Monitor
-from rocmonitor.errors import RocmonitorError
+from rocmonitor.errors import ConfigError, DegenerateDataError, RocmonitorError
 from rocmonitor.policy.false_alarms import false_alarms_a_year
+from rocmonitor.policy.judge import too_few
 from rocmonitor.policy.rules import Forecast, named
-from rocmonitor.sources import open_source
+from rocmonitor.sources import SqlSource, open_source
 from rocmonitor.store import migrate
+
+MOST_ROWS = 2_000_000
+"""A larger window is counted, but not read."""
 
 Tell = Callable[[str], object]
 
@@ -53,7 +58,7 @@ def check(config: Config, *, now: datetime, tell: Tell) -> list[RocmonitorError]
         tell(f"{monitor.name}")
         section("model", partial(_model, config, monitor))
         section("windows", partial(_windows, config, monitor, now))
-        section("reference", partial(_reference, config, monitor))
+        section("reference", partial(_reference, config, monitor, now))
         section("rules", partial(_rules, monitor))
     return problems
 
@@ -66,64 +71,99 @@ def _store(config: Config) -> list[str]:
 
 
 def _channel(config: Config, name: str) -> list[str]:
-    config.channels[name].read(config.folder)
+    alerts.understood(config.channels[name].read(config.folder), folder=config.folder)
     return [f"{name}; `rocmonitor channel test {name}` sends a message marked as a test"]
 
 
 def _model(config: Config, monitor: Monitor) -> list[str]:
     model = monitor.model
-    registry = tracking.connect(config.tracking_uri, config.folder)
     lines = []
     for role, alias, fixed in (
         ("champion", model.champion, model.version),
         ("challenger", model.challenger, model.challenger_version),
     ):
         if alias is not None:
-            lines.append(
-                f"{model.name}: {role} is version {registry.version(model.name, alias)} (alias {alias})"
-            )
+            version = _registry(config).version(model.name, alias)
+            lines.append(f"{model.name}: {role} is version {version} (alias {alias})")
         elif fixed is not None:
-            lines.append(f"{model.name}: {role} is version {fixed} (fixed)")
+            lines.append(f"{model.name}: {role} is called version {fixed} (fixed; the registry is not asked)")
     return lines
+
+
+def _registry(config: Config) -> tracking.Tracking:
+    uri = config.tracking_uri
+    file = Path(uri.removeprefix("sqlite:///"))
+    if uri.startswith("sqlite:///") and not file.exists():  # connecting would make it
+        raise ConfigError(f"mlflow.tracking_uri: {file} is not there yet, so no model has an alias in it")
+    return tracking.connect(uri, config.folder)
 
 
 def _windows(config: Config, monitor: Monitor, now: datetime) -> list[str]:
-    spec = monitor.window
+    spec, zone = monitor.window, monitor.timezone
     ended = monitor.windows(now)
     due = [window for window in ended if monitor.labels.age(window, now) in ("due", "closed")]
     lines = [
-        f"every {_short(spec.every)}, labels awaited {_short(spec.label_delay)}, {monitor.timezone}: "
-        f"{len(ended):,} have ended since {monitor.start.astimezone(monitor.timezone):%Y-%m-%d %H:%M}, "
+        f"every {_short(spec.every)}, labels awaited {_short(spec.label_delay)}, {zone}: "
+        f"{len(ended):,} have ended since {monitor.start.astimezone(zone):%Y-%m-%d %H:%M}, "
         f"{len(due):,} of them are old enough to be judged"
     ]
-    with open_source(config.sources[monitor.source], config.folder, name=monitor.source) as source:
+    with _source(config, monitor) as source:
         source.explain(monitor)
-        if ended:
-            labels = source.label_counts(monitor, ended[-1])
-            last = ended[-1].in_zone(monitor.timezone)
-            lines.append(f"the last, {last}: {labels.rows:,} rows, {labels.labelled:,} labelled")
-    return lines
+        if not due:
+            return [*lines, "none can be judged yet"]
+        last = due[-1]
+        counted = source.label_counts(monitor, last)
+        lines.append(
+            f"the last of these, {last.in_zone(zone)}: {counted.rows:,} rows, {counted.labelled:,} labelled"
+        )
+        if counted.rows > MOST_ROWS:
+            return [*lines, f"not read, for it has more than {MOST_ROWS:,} rows"]
+        rows = source.pull(monitor, last).segments[""]
+    small = too_few(rows.counts, monitor.min_per_class)
+    if small is not None:
+        raise DegenerateDataError(
+            "; ".join(
+                [f"the last window, {last.in_zone(zone)}, is insufficient: {small.text}", *rows.caveats]
+            )
+        )
+    lines.append(f"usable: {rows.counts.n_pos:,} positives, {rows.counts.n_neg:,} negatives")
+    return [*lines, *rows.caveats]
 
 
-def _reference(config: Config, monitor: Monitor) -> list[str]:
+def _reference(config: Config, monitor: Monitor, now: datetime) -> list[str]:
     windows = monitor.reference_windows
-    with open_source(config.sources[monitor.source], config.folder, name=monitor.source) as source:
+    with _source(config, monitor) as source:
         counts = [source.label_counts(monitor, window) for window in windows]
-    smallest = min((counted.labelled for counted in counts), default=0)
+    labelled = [counted.labelled for counted in counts]
+    period = monitor.reference_period.in_zone(monitor.timezone)
+    if not sum(labelled):
+        raise DegenerateDataError(
+            f"{period}: {len(windows)} windows, {sum(counted.rows for counted in counts):,} rows, "
+            "none labelled: no rule can compare with it"
+        )
     lines = [
-        f"{monitor.reference_period.in_zone(monitor.timezone)}: {len(windows)} windows, "
-        f"{sum(counted.rows for counted in counts):,} rows, "
-        f"{sum(counted.labelled for counted in counts):,} labelled, {smallest:,} in the smallest window"
+        f"{period}: {len(windows)} windows, {sum(counted.rows for counted in counts):,} rows, "
+        f"{sum(labelled):,} labelled, {min(labelled):,} in the smallest window"
     ]
+    if now < monitor.labels.due_at(monitor.reference_period):
+        lines.append("its labels are not all due yet: until then it is computed anew at every run")
+    if poor := [window for window, counted in zip(windows, counts, strict=True) if len(counted.by_label) < 2]:
+        names = ", ".join(window.in_zone(monitor.timezone) for window in poor[:3])
+        lines.append(f"{len(poor)} windows have labels of one kind or none, and are set aside: {names} …")
     for rule in monitor.rules:
         if isinstance(rule, Forecast) and rule.method == "calibrated":
             needed = math.ceil(1 / (1 - rule.confidence_level) - 1e-9) - 1
-            if len(windows) < needed:
+            usable = len(windows) - len(poor)
+            if usable < needed:
                 lines.append(
                     f"a calibrated level of {rule.confidence_level:g} needs {needed} windows; "
-                    f"{len(windows)} give {len(windows) / (len(windows) + 1):.3f}"
+                    f"{usable} give {usable / (usable + 1):.3f}"
                 )
     return lines
+
+
+def _source(config: Config, monitor: Monitor) -> SqlSource:
+    return open_source(config.sources[monitor.source], config.folder, name=monitor.source)
 
 
 def _rules(monitor: Monitor) -> list[str]:

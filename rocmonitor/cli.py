@@ -15,12 +15,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rocmonitor import __version__
-from rocmonitor.errors import ConfigError, InputError, RocmonitorError
+from rocmonitor.errors import ConfigError, DegenerateDataError, InputError, RocmonitorError
 
 if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
     from rocmonitor.config import Config, Monitor
     from rocmonitor.desk import Desk
     from rocmonitor.runner import Tick
+    from rocmonitor.store import OutboxSummary
 
 OK, USAGE, DEGRADED, INSUFFICIENT, EXTERNAL = 0, 2, 3, 4, 5
 
@@ -71,6 +74,7 @@ def cli(context: click.Context, path: Path, verbose: bool) -> None:
         format="%(asctime)s %(levelname)s %(name)s: %(message)s",
         stream=sys.stderr,
     )
+    logging.getLogger("urllib3").setLevel(logging.ERROR)  # its retries come before our own, better line
     logging.getLogger("rocmonitor").setLevel(logging.DEBUG if verbose else logging.INFO)
 
 
@@ -90,7 +94,12 @@ def init(path: Path, demo: bool) -> int:
         if path.exists():
             raise ConfigError(f"{path} exists already and is left as it is; name another with --config")
         template = files("rocmonitor") / "templates" / "rocmonitor.yaml"
-        path.write_text(template.read_text(encoding="utf-8"), encoding="utf-8")
+        try:
+            path.write_text(template.read_text(encoding="utf-8"), encoding="utf-8")
+        except OSError as error:
+            raise ConfigError(
+                f"{path}: cannot be written ({error.strerror}); name another with --config"
+            ) from None
         click.echo(f"wrote {path}: fill in source, query and columns, then run `rocmonitor check`", err=True)
     return OK
 
@@ -184,7 +193,7 @@ def history(path: Path, monitor: str, as_json: bool) -> int:
             {
                 "evaluations": [evaluation.to_dict() for evaluation in evaluations],
                 "transitions": [change.to_dict() for change in changes],
-                "outbox": {"pending": waiting.pending, "failed": waiting.failed},
+                "outbox": {"waiting": waiting.waiting, "errors": waiting.errors},
             }
         )
     elif not evaluations and not changes:
@@ -193,8 +202,7 @@ def history(path: Path, monitor: str, as_json: bool) -> int:
         click.echo(text.windows(evaluations, chosen.timezone))
         click.echo(f"\nChanges of status ({chosen.timezone}):")
         click.echo(text.transitions(changes, chosen.timezone) or "none")
-    if waiting.pending or waiting.failed:
-        click.echo(f"outbox: {waiting.pending} waiting, {waiting.failed} given up", err=True)
+    _print_outbox(waiting)
     return OK
 
 
@@ -266,12 +274,18 @@ def auc(file: Path, label: str, scores: tuple[str, ...], confidence_level: float
     from rocmonitor.sources.files import read_scores
     from rocmonitor.stats import Sample, auc, compare_auc_paired
 
-    if len(scores) > 2:
-        raise click.UsageError("--score can be given once, or twice to compare two models")
+    if len(set(scores)) < len(scores) or len(scores) > 2:
+        raise click.UsageError("--score can be given once, or twice with two columns to compare")
     rows = read_scores(file, label, scores)
     results = {}
     for name in scores:
         sample = Sample(rows.y_true, rows.scores[name])
+        if min(sample.n_pos, sample.n_neg) < 2:
+            raise DegenerateDataError(
+                f"{file}: {sample.n_pos} positives and {sample.n_neg} negatives are usable of "
+                f"{rows.counts['rows']:,} rows ({_aside(rows.counts) or 'none set aside'}); "
+                "at least 2 of each class are needed, and labels must be 1 and 0"
+            )
         delong, exact = auc(sample), auc(sample, method="exact-bootstrap")
         low, high = delong.ci(confidence_level, transform="logit")
         results[name] = delong.to_dict() | {
@@ -308,10 +322,13 @@ def _print_auc(answer: dict[str, Any], confidence_level: float) -> None:
             f"difference (first minus second): {found['difference']:+.6f}, {percent} interval "
             f"{found['low']:+.6f} to {found['high']:+.6f}, p = {found['pvalue']:.4g} (paired DeLong)"
         )
-    aside = {name: count for name, count in answer["rows"].items() if name not in ("rows", "used") and count}
-    if aside:
-        told = ", ".join(f"{count:,} {name}" for name, count in aside.items())
-        click.echo(f"set aside of {answer['rows']['rows']:,} rows: {told}")
+    if aside := _aside(answer["rows"]):
+        click.echo(f"set aside of {answer['rows']['rows']:,} rows: {aside}")
+
+
+def _aside(counts: dict[str, int]) -> str:
+    found = {name: count for name, count in counts.items() if name not in ("rows", "used") and count}
+    return ", ".join(f"{count:,} {name}" for name, count in found.items())
 
 
 def _load(path: Path) -> Config:
@@ -359,31 +376,48 @@ def _wall_time(text: str, monitor: Monitor, option: str) -> datetime:
 
 def _conclude(desk: Desk, ticks: list[Tick], *, dry_run: bool, as_json: bool) -> int:
     """Deliver, print what the ticks found, and the exit code."""
+    from rocmonitor import store
     from rocmonitor.delivery import Delivered, drain
     from rocmonitor.report import text
 
     delivered = Delivered() if dry_run else drain(desk, progress=_progress)
+    waiting = store.outbox_summary(desk.store)
     _progress(None)
     if as_json:
         _print_json(
             {
                 "monitors": [tick.to_dict() for tick in ticks],
                 "delivered": delivered.sent,
-                "undelivered": delivered.failed,
+                "undelivered": waiting.errors,
             }
         )
     for tick in ticks:
+        zone = desk.config.monitors[tick.monitor].timezone
         if tick.evaluations and not as_json:
-            zone = desk.config.monitors[tick.monitor].timezone
             click.echo(f"{tick.monitor} ({zone})")
             click.echo(text.windows(tick.evaluations, zone))
-        _explain(tick)
-    for destination, error in delivered.failed.items():
+            click.echo(text.findings(tick.evaluations, zone), nl=False)
+        _explain(tick, zone)
+    if not dry_run:
+        _print_outbox(waiting, busy=delivered.busy)
+    undelivered = bool(waiting.errors) and not dry_run
+    return _worst([_code_of_tick(tick) for tick in ticks]) or (EXTERNAL if undelivered else OK)
+
+
+def _print_outbox(waiting: OutboxSummary, *, busy: bool = False) -> None:
+    """What MLflow and the channels have not been told yet, and why."""
+    for destination, error in waiting.errors.items():
         click.echo(f"{destination}: not delivered yet, kept in the outbox: {error}", err=True)
-    return _worst([_code_of_tick(tick) for tick in ticks]) or (EXTERNAL if delivered.failed else OK)
+    if waiting.next_attempt_at is not None:
+        how = (
+            "another process delivers"
+            if busy
+            else f"next attempt after {waiting.next_attempt_at:%Y-%m-%d %H:%M:%SZ}"
+        )
+        click.echo(f"outbox: {waiting.waiting} waiting; {how}, by `rocmonitor run` or `serve`", err=True)
 
 
-def _explain(tick: Tick) -> None:
+def _explain(tick: Tick, zone: ZoneInfo) -> None:
     """What a person would ask when a table is missing or short."""
     if tick.busy:
         click.echo(f"{tick.monitor}: another rocmonitor process is at work on it; nothing was done", err=True)
@@ -392,7 +426,7 @@ def _explain(tick: Tick) -> None:
     elif not tick.evaluations:
         click.echo(f"{tick.monitor}: nothing new is due", err=True)
     for window in tick.waiting:
-        click.echo(f"{tick.monitor}: {window} waits for labels", err=True)
+        click.echo(f"{tick.monitor}: {window.in_zone(zone)} waits for labels", err=True)
 
 
 def _code_of_tick(tick: Tick) -> int:
@@ -407,6 +441,8 @@ def _code_of_tick(tick: Tick) -> int:
 
 
 def _code_of(error: RocmonitorError) -> int:
+    if isinstance(error, DegenerateDataError):
+        return INSUFFICIENT
     return USAGE if isinstance(error, ConfigError | InputError) else EXTERNAL
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from zoneinfo import ZoneInfo
 
 from rocmonitor import alerts, store
 from rocmonitor.desk import Desk, Progress, held, kept
-from rocmonitor.errors import AlertError, ExternalError, RocmonitorError
+from rocmonitor.errors import AlertError, ConfigError, ExternalError, RocmonitorError
 from rocmonitor.policy.evaluation import Evaluation, Point, Transition
 from rocmonitor.policy.rules import Floor
 from rocmonitor.report import figures
@@ -28,14 +28,16 @@ class Delivered:
     Attributes
     ----------
     sent : int
-    failed : dict of str to str
-        The error by destination. Its rows stay in the outbox.
+    failed, refused : dict of str to str
+        The error by destination: of those that may pass by themselves, after which the rest of the
+        destination is left for later; and of those that somebody must mend. All stay in the outbox.
     busy : bool
         Another process delivers; nothing was done.
     """
 
     sent: int = 0
     failed: dict[str, str] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
     busy: bool = False
 
 
@@ -50,7 +52,10 @@ def drain(desk: Desk, *, progress: Progress = lambda _: None) -> Delivered:
         if lease is None:
             done.busy = True
             return done
-        while rows := store.pending(desk.store, desk.clock()):
+        attempted = True
+        while attempted:
+            attempted = False
+            rows = store.pending(desk.store, desk.clock())
             for number, row in enumerate(rows, 1):
                 if desk.stop.is_set():
                     return done
@@ -58,6 +63,7 @@ def drain(desk: Desk, *, progress: Progress = lambda _: None) -> Delivered:
                     progress(f"telling {row.destination} of {row.monitor} ({number} of {len(rows)})")
                     _attempt(desk, row, done)
                     lease = kept(desk, lease)
+                    attempted = True
     return done
 
 
@@ -67,10 +73,12 @@ def _attempt(desk: Desk, row: store.Delivery, done: Delivered) -> None:
     except Exception as error:  # one undeliverable row never stops another
         if not isinstance(error, RocmonitorError):
             log.exception("%s could not be told of %s", row.destination, row.monitor)
-        done.failed[row.destination] = str(error)
-        lasting = isinstance(error, ExternalError) and not error.transient
-        retry_at = None if lasting else _next_attempt(desk.clock(), row.attempts)
-        store.mark_failed(desk.store, row.id, desk.clock(), str(error), retry_at)
+        # Refused for good, as far as the destination is concerned: but somebody may mend the configuration.
+        refused = isinstance(error, ConfigError) or (isinstance(error, ExternalError) and not error.transient)
+        (done.refused if refused else done.failed)[row.destination] = str(error)
+        pause = LONGEST_RETRY if refused else min(FIRST_RETRY * 2.0 ** min(row.attempts, 20), LONGEST_RETRY)
+        now = desk.clock()
+        store.mark_failed(desk.store, row.id, now, str(error), now + pause, refused=refused)
     else:
         done.sent += 1
         store.mark_delivered(desk.store, row.id, desk.clock(), receipt)
@@ -86,7 +94,8 @@ def _deliver(desk: Desk, row: store.Delivery) -> str | None:
     channel, monitor = desk.config.channels.get(name), desk.config.monitors.get(row.monitor)
     if channel is None:
         raise AlertError(
-            f"channel {name} is no longer configured; define channels.{name} and the message goes out"
+            f"channel {name} is no longer configured; define channels.{name} and the message goes out",
+            transient=False,
         )
     message = alerts.compose(
         Transition.from_dict(row.payload["transition"]),
@@ -126,7 +135,3 @@ def _history(desk: Desk, evaluation: Evaluation, points: Sequence[Point]) -> byt
         floor=max(floors, default=None),
         zone=monitor.timezone if monitor else None,
     )
-
-
-def _next_attempt(now: datetime, attempts: int) -> datetime:
-    return now + min(FIRST_RETRY * 2.0 ** min(attempts, 20), LONGEST_RETRY)

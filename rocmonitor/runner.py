@@ -229,8 +229,13 @@ class _Shift:
             thresholds=self.monitor.operating_points.thresholds,
         )
         evaluation = self._evaluation(window, segment, batch, before, rows, finding, reference)
+        status = self._status(segment)
         change, told = self._change(
-            segment, self._status(segment), at=evaluation.at, since=window.start, reason=_reason(finding)
+            segment,
+            status,
+            at=evaluation.at,
+            since=self._since(segment, status, window),
+            reason=_reason(finding, status, rows),
         )
         return store.Result(
             evaluation=evaluation,
@@ -284,8 +289,13 @@ class _Shift:
                 "rocmonitor": __version__,
                 **{package: installed(package) for package in ("numpy", "scipy")},
             },
-            caveats=(*doubts, *rows.caveats, *finding.caveats),
+            caveats=(*doubts, *self._circular(window), *rows.caveats, *finding.caveats),
         )
+
+    def _circular(self, window: Window) -> tuple[str, ...]:
+        period = self.monitor.reference_period
+        inside = window.start < period.end and period.start < window.end
+        return ("this window is a part of the reference that it is compared with",) if inside else ()
 
     def _version(self, role: str) -> tuple[str | None, tuple[str, ...]]:
         """The model version behind a role, looked up once a tick, and what is doubtful about it."""
@@ -372,6 +382,13 @@ class _Shift:
         outcomes = (outcome for window, outcome in history if until is None or window <= until)
         return status_after(outcomes, self.monitor.alarm.policy())
 
+    def _since(self, segment: str, status: Status, window: Window) -> datetime:
+        """Start of the first window that k-of-n counts for `status`; of `window` when none is."""
+        history = sorted(self._history(segment).items())
+        counted = [(other, outcome) for other, outcome in history if outcome is not Status.INSUFFICIENT]
+        recent = counted[-self.monitor.alarm.policy().of :]
+        return min([other.start for other, outcome in recent if outcome is status], default=window.start)
+
     def _beat(self) -> None:
         self.lease = kept(self.desk, self.lease)
 
@@ -381,7 +398,10 @@ def _no_rows(monitor: Monitor) -> Rows:
     return Rows(champion=Sample([], []), pair=pair, counts=Counts(), caveats=())
 
 
-def _reason(finding: Finding) -> str:
-    if finding.outcome is Status.OK:
+def _reason(finding: Finding, status: Status, rows: Rows) -> str:
+    if status is Status.OK:
         return "no rule finds it degraded"
-    return "; ".join(verdict.text for verdict in finding.verdicts if verdict.outcome is finding.outcome)
+    reasons = [verdict.text for verdict in finding.verdicts if verdict.outcome is finding.outcome]
+    if finding.outcome is Status.INSUFFICIENT:
+        reasons += rows.caveats
+    return "; ".join(reasons)

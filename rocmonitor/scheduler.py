@@ -124,7 +124,8 @@ def _pause(tick: Tick) -> timedelta | None:
 
 
 def _tell(desk: Desk) -> None:
-    for destination, error in drain(desk, progress=log.info).failed.items():
+    done = drain(desk, progress=log.info)
+    for destination, error in (done.refused | done.failed).items():
         log.warning("%s: not delivered yet, kept in the outbox: %s", destination, error)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
@@ -61,7 +62,7 @@ def test_json_is_the_same_as_the_store_and_nothing_else_is_on_stdout(here):
     assert monitor["status"] == {"": "ok"}
     kept = json.loads(rocmonitor_("history", "credit", "--json", folder=here.folder).stdout)
     assert kept["evaluations"] == monitor["evaluations"]
-    assert kept["outbox"] == {"pending": 0, "failed": 0}
+    assert kept["outbox"] == {"waiting": 0, "errors": {}}
 
 
 def test_degraded_is_exit_code_3_until_it_is_over(here):
@@ -80,7 +81,8 @@ def test_degraded_is_exit_code_3_until_it_is_over(here):
 
 def test_too_few_rows_are_exit_code_4(here):
     here.configure(window=WINDOW.replace("06-08", "06-15"))
-    assert "insufficient" in rocmonitor_("run", folder=here.folder, code=4).stdout
+    told = rocmonitor_("run", folder=here.folder, code=4).stdout
+    assert "insufficient 2026-06-08 to 2026-06-15\n    no rows" in told
 
 
 def test_an_outside_system_that_fails_is_exit_code_5(here):
@@ -96,6 +98,8 @@ def test_mlflow_that_is_down_keeps_the_evaluation_and_is_told(here, closed_port)
     assert done.stdout.count(" ok") == 4
     assert "not delivered yet, kept in the outbox" in done.stderr
     assert "outbox: 2 waiting" in rocmonitor_("history", "credit", folder=here.folder).stderr
+    again = rocmonitor_("run", folder=here.folder, code=5)  # nothing new, but still undelivered
+    assert "mlflow: not delivered yet" in again.stderr
 
 
 def test_at_decides_what_is_due(here):
@@ -161,6 +165,46 @@ def test_check_explains_and_changes_nothing(here):
     assert "20 windows, 8,000 rows, 8,000 labelled" in told
     assert "false alarms a year" in told
     assert sorted(path.name for path in here.folder.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("rows", "code", "says"),
+    [
+        ({"p": "low"}, 4, "400 without a usable score"),
+        ({"label": 2}, 4, "400 with another label"),
+        ({"labelled": 0.0}, 4, "400 without a label"),
+        (None, 4, "no rows"),
+    ],
+)
+def test_check_tells_that_a_window_cannot_be_judged_and_why(here, rows, code, says):
+    here.configure(window=WINDOW.replace("06-08", "06-15"))
+    if rows is not None:
+        here.score(22, **{name: value for name, value in rows.items() if name != "p"})
+    if rows == {"p": "low"}:
+        with sqlite3.connect(here.folder / "source.db") as database:
+            database.execute("UPDATE scored SET p = 'low' WHERE id >= 2200000")
+    told = rocmonitor_("check", folder=here.folder, code=code).stdout
+    assert says in told
+
+
+def test_check_tells_of_a_reference_without_rows(here):
+    path = here.folder / "rocmonitor.yaml"
+    path.write_text(
+        path.read_text().replace("from: 2026-01-05, to: 2026-05-25", "from: 2025-01-05, to: 2025-05-25")
+    )
+    assert "0 rows, none labelled" in rocmonitor_("check", folder=here.folder, code=4).stdout
+
+
+def test_check_does_not_make_mlflow(here):
+    (here.folder / "mlflow.db").unlink()
+    here.configure(window=WINDOW, model="{name: credit, champion: champion}")
+    assert "no model has an alias in it" in rocmonitor_("check", folder=here.folder, code=2).stdout
+    assert not (here.folder / "mlflow.db").exists()
+
+
+def test_init_where_nothing_can_be_written(tmp_path):
+    told = rocmonitor_("--config", "nosuch/rocmonitor.yaml", "init", folder=tmp_path, code=2).stderr
+    assert "nosuch/rocmonitor.yaml: cannot be written" in told
 
 
 def test_a_channel_can_be_tried(here):

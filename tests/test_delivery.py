@@ -82,7 +82,7 @@ def test_mlflow_down_delays_neither_the_evaluation_nor_the_alarm(here, mlflow_se
 
 
 def runs_wait(desk: Desk) -> int:
-    return store.outbox_summary(desk.store).pending
+    return store.outbox_summary(desk.store).waiting
 
 
 def test_a_failing_channel_is_tried_again_with_growing_pauses(here, http_sink):
@@ -106,13 +106,30 @@ def test_a_failing_channel_is_tried_again_with_growing_pauses(here, http_sink):
     assert len(events) == 1  # always the same event
 
 
-def test_a_channel_that_cannot_work_is_given_up_and_seen(here):
-    broken = {"channels": "{hook: {url: 'nosuch://x'}}", "notify": "[hook]"}
-    with here.desk(NOW, **broken) as desk:
-        judge(desk)
-        assert list(drain(desk).failed) == ["channel:hook"]
+def test_what_is_refused_is_seen_ends_the_pass_and_arrives_once_it_is_mended(here, http_sink, monkeypatch):
+    here.score(22)
+    here.score(23, shift=0.2)
+    monkeypatch.setenv("HOOK_URL", "nosuch://x")
+    parts = {
+        "channels": "{hook: {url_env: HOOK_URL}}",
+        "notify": "[hook]",
+        "mlflow": "{tracking_uri: 'foo://x'}",
+    }
+    clock = Clock(NOW)
+    with here.desk(clock, **parts) as desk:
+        windows = desk.config.monitors["credit"].calendar.within(week(20), week(24))
+        run_monitor(desk, desk.config.monitors["credit"], now=NOW, windows=windows)
+        done = drain(desk)
+        assert list(done.refused) == ["mlflow", "channel:hook"]
         summary = store.outbox_summary(desk.store)
-        assert (summary.pending, summary.failed) == (0, 1)
+        assert (summary.waiting, summary.refused) == (7, 7)  # four windows, three changes of status
+        assert drain(desk).refused == {}  # not before its time
+    monkeypatch.setenv("HOOK_URL", http_sink.url)
+    clock.now += LONGEST_RETRY
+    with here.desk(clock, **{**parts, "mlflow": "{}"}) as desk:
+        assert drain(desk).sent == 7
+        assert store.outbox_summary(desk.store).waiting == 0
+    assert [title.split()[0] for title in http_sink.titles] == ["DEGRADED", "OK", "DEGRADED"]
 
 
 def test_a_crash_between_sending_and_marking_sends_the_same_event_again(here, http_sink, monkeypatch):

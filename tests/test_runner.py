@@ -109,10 +109,11 @@ def test_labels_after_the_time_for_revisions_need_a_backfill(here):
     ("rows", "text"),
     [
         (None, "no rows"),
-        ({"labelled": 0.0}, "no labels: 400 scored rows"),
+        ({"labelled": 0.0}, "usable of 400 rows (400 without a label)"),
         ({"label": 1}, "400 positives and 0 negatives"),
         ({"n": 30}, "min_per_class is 20"),
-        ({"label": 2}, "0 positives and 0 negatives are usable of 400 rows"),
+        ({"label": 2}, "0 positives and 0 negatives are usable of 400 rows (400 with another label)"),
+        ({"p": None}, "(400 without a usable score)"),
     ],
 )
 def test_too_little_is_insufficient_and_never_ok(here, rows, text):
@@ -152,6 +153,26 @@ def test_k_of_n_waits_for_the_second_bad_window(here):
     evaluations = tick(here, week(23), alarm="{after: 2, of: 3}").evaluations
     assert [evaluation.outcome for evaluation in evaluations] == [Status.DEGRADED, Status.DEGRADED]
     assert [evaluation.status for evaluation in evaluations] == [Status.OK, Status.DEGRADED]
+    with here.desk() as desk:
+        [change] = store.transitions(desk.store, "credit")
+    assert change.since == week(20)  # the first of the two
+
+
+def test_rows_without_a_challenger_are_counted_and_said(here):
+    here.score(20)
+    here.score(20, n=40, region="none", q=None)
+    [evaluation] = tick(here, week(21) + 2 * DAY).evaluations
+    assert evaluation.counts.no_challenger == 40
+    assert evaluation.metrics["data/no_challenger"] == 40
+    assert any("on the 400 rows that both models scored" in caveat for caveat in evaluation.caveats)
+    assert "on 400 rows" in evaluation.verdicts[-1].text
+
+
+def test_a_backfill_of_the_reference_says_that_it_is_circular(here):
+    with here.desk() as desk:
+        windows = desk.config.monitors["credit"].calendar.within(week(3), week(4))
+    [evaluation] = tick(here, week(22), windows=windows).evaluations
+    assert "this window is a part of the reference that it is compared with" in evaluation.caveats
 
 
 def test_a_revision_can_take_an_alarm_back(here):

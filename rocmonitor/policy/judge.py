@@ -70,14 +70,20 @@ def too_few(counts: Counts, min_per_class: int) -> Verdict | None:
     """The verdict on a window that is too small to be measured, or None when it is large enough."""
     if min(counts.n_pos, counts.n_neg) >= min_per_class:
         return None
+    aside = {
+        "without a usable score": counts.bad_score,
+        "without a label": counts.unlabelled,
+        "with another label": counts.bad_label,
+        "repeated": counts.duplicates,
+        "outside of the window": counts.outside,
+    }
     if not counts.rows:
         text = "no rows: nothing was scored in this window, or the query does not find it"
-    elif not counts.used and counts.unlabelled:
-        text = f"no labels: {counts.unlabelled:,} scored rows, none with a label yet"
     else:
+        told = ", ".join(f"{number:,} {what}" for what, number in aside.items() if number)
         text = (
-            f"{counts.n_pos:,} positives and {counts.n_neg:,} negatives are usable of {counts.rows:,} rows; "
-            f"min_per_class is {min_per_class:,}"
+            f"{counts.n_pos:,} positives and {counts.n_neg:,} negatives are usable of {counts.rows:,} rows"
+            f"{f' ({told})' if told else ''}; min_per_class is {min_per_class:,}"
         )
     return Verdict(rule="data", outcome=Status.INSUFFICIENT, text=text)
 
@@ -177,7 +183,8 @@ def _challenger(name: str, rule: Challenger, measured: Measured) -> Verdict:
     found = "challenger ahead" if low > 0 else "champion ahead" if high < 0 else "no difference shown"
     text = (
         f"{found}: challenger minus champion {measured.difference.difference:+.4f}, "
-        f"{100 * rule.confidence_level:g} % interval {_span(low, high, sign=True)}, this window alone"
+        f"{100 * rule.confidence_level:g} % interval {_span(low, high, sign=True)}, this window alone, "
+        f"on {measured.difference.n_pos_1 + measured.difference.n_neg_1:,} rows"
     )
     return Verdict(rule=name, outcome=Status.OK, text=text)
 

@@ -62,6 +62,7 @@ def data_metrics(counts: Counts) -> dict[str, float]:
         "bad_label": counts.bad_label,
         "duplicates": counts.duplicates,
         "outside": counts.outside,
+        "no_challenger": counts.no_challenger,
     }
     return {f"data/{name}": float(value) for name, value in named.items()}
 
@@ -107,6 +108,12 @@ def measure(
             "difference/pvalue": difference.pvalue,
         }
         points.append(("challenger", pair.second))
+        both = pair.n_pos + pair.n_neg
+        if missed := champion.n_pos + champion.n_neg - both:
+            caveats.append(
+                f"the challenger is compared on the {both:,} rows that both models scored, where the "
+                f"champion's AUROC is {difference.auc_2:.4f}; {missed:,} rows have no challenger's score"
+            )
     for model, sample in points:
         for name, rows in _operating_points(model, sample, fprs, thresholds, metrics, caveats).items():
             tables[name] += rows

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from zoneinfo import ZoneInfo
 
-from rocmonitor.policy.evaluation import Evaluation, Transition
+from rocmonitor.policy.evaluation import Evaluation, Status, Transition
 
 _NUMBER = re.compile(r"[-+\d.,]+")
 
@@ -36,6 +36,21 @@ def windows(evaluations: Sequence[Evaluation], zone: ZoneInfo) -> str:
     idle = {"segment": "all rows", "forecast": "-", "challenger gain": "-"}
     shown = {name: cells for name, cells in columns.items() if set(cells) != {idle.get(name)}}
     return table(list(shown), list(zip(*shown.values(), strict=True)))
+
+
+def findings(evaluations: Iterable[Evaluation], zone: ZoneInfo) -> str:
+    """Below a table: why a window is not ok, and what to know of its rows when it is insufficient."""
+    lines = []
+    for evaluation in evaluations:
+        if evaluation.outcome is Status.OK:
+            continue
+        reasons = [verdict.text for verdict in evaluation.verdicts if verdict.outcome is evaluation.outcome]
+        if evaluation.outcome is Status.INSUFFICIENT:
+            reasons += evaluation.caveats
+        segment = f" {evaluation.segment}" if evaluation.segment else ""
+        lines.append(f"\n{evaluation.outcome} {evaluation.window.in_zone(zone)}{segment}")
+        lines += [f"    {reason}" for reason in reasons]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def transitions(changes: Iterable[Transition], zone: ZoneInfo) -> str:

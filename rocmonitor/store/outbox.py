@@ -11,7 +11,7 @@ from sqlalchemy import func, or_, select, update
 from rocmonitor.store.connection import Store
 from rocmonitor.store.tables import outbox
 
-PENDING, DELIVERED, FAILED = "pending", "delivered", "failed"
+PENDING, DELIVERED, REFUSED = "pending", "delivered", "refused"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,17 +58,32 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutboxSummary:
-    """How many deliveries wait, and how many were given up."""
+    """What has not arrived yet.
 
-    pending: int
-    failed: int
+    Attributes
+    ----------
+    waiting : int
+        Deliveries that are not done.
+    refused : int
+        Those of them that fail until somebody mends something; they are tried again all the same.
+    next_attempt_at : datetime or None
+        Of the first; None when nothing waits.
+    errors : dict of str to str
+        By destination, the last error of its oldest delivery that has failed.
+    """
+
+    waiting: int
+    refused: int
+    next_attempt_at: datetime | None
+    errors: dict[str, str]
 
 
 def pending(store: Store, now: datetime, limit: int = 100) -> list[Delivery]:
     """What is due, oldest first.
 
     A destination gets things in the order they were saved: while one waits for its next attempt, nothing
-    later goes to the same destination. (A caller that fails at one must leave out that destination's others.)
+    later goes to the same destination, unless that one was refused. (So a caller that fails at one must
+    also leave out the destination's later ones.)
 
     Raises
     ------
@@ -84,7 +99,7 @@ def pending(store: Store, now: datetime, limit: int = 100) -> list[Delivery]:
         select(*(outbox.c[name] for name in Delivery.__dataclass_fields__))
         .join_from(outbox, waiting, outbox.c.destination == waiting.c.destination, isouter=True)
         .where(
-            outbox.c.state == PENDING,
+            outbox.c.state != DELIVERED,
             outbox.c.next_attempt_at <= now,
             or_(waiting.c.first.is_(None), outbox.c.id < waiting.c.first),
         )
@@ -105,17 +120,17 @@ def mark_delivered(store: Store, id: int, now: datetime, receipt: str | None = N
     _attempted(store, id, now, state=DELIVERED, receipt=receipt, error=None)
 
 
-def mark_failed(store: Store, id: int, now: datetime, error: str, retry_at: datetime | None) -> None:
-    """It has not arrived: try again at `retry_at`, or (None) give it up; its error stays in the table.
+def mark_failed(
+    store: Store, id: int, now: datetime, error: str, retry_at: datetime, *, refused: bool = False
+) -> None:
+    """It has not arrived and is tried again at `retry_at`; when refused, later ones need not wait for it.
 
     Raises
     ------
     StoreError
     """
-    if retry_at is None:
-        _attempted(store, id, now, state=FAILED, error=error)
-    else:
-        _attempted(store, id, now, next_attempt_at=retry_at, error=error)
+    state = REFUSED if refused else PENDING
+    _attempted(store, id, now, state=state, next_attempt_at=retry_at, error=error)
 
 
 def receipt_of(store: Store, evaluation_id: int) -> str | None:
@@ -140,27 +155,38 @@ def receipt_of(store: Store, evaluation_id: int) -> str | None:
 
 
 def outbox_summary(store: Store) -> OutboxSummary:
-    """How many deliveries wait, and how many were given up.
+    """What waits, since when it fails, and why.
 
     Raises
     ------
     StoreError
     """
-    query = (
-        select(outbox.c.state, func.count().label("rows"))
-        .where(outbox.c.state.in_([PENDING, FAILED]))
-        .group_by(outbox.c.state)
+    left = outbox.c.state != DELIVERED
+    totals = select(
+        func.count(),
+        func.count().filter(outbox.c.state == REFUSED),
+        func.min(outbox.c.next_attempt_at, type_=outbox.c.next_attempt_at.type),
+    ).where(left)
+    oldest = (
+        select(func.min(outbox.c.id))
+        .where(left, outbox.c.error.is_not(None))
+        .group_by(outbox.c.destination)
+        .scalar_subquery()
+    )
+    failing = (
+        select(outbox.c.destination, outbox.c.error).where(outbox.c.id.in_(oldest)).order_by(outbox.c.id)
     )
     with store.reading() as connection:
-        counts: dict[str, int] = {row.state: row.rows for row in connection.execute(query)}
-    return OutboxSummary(pending=counts.get(PENDING, 0), failed=counts.get(FAILED, 0))
+        waiting, refused, next_attempt_at = connection.execute(totals).one()
+        errors = {row.destination: row.error for row in connection.execute(failing)}
+    return OutboxSummary(waiting=waiting, refused=refused, next_attempt_at=next_attempt_at, errors=errors)
 
 
 def _attempted(store: Store, id: int, now: datetime, **outcome: Any) -> None:
-    # What was delivered or given up stays so, whoever comes late.
+    # What was delivered stays so, whoever comes late.
     with store.writing() as connection:
         connection.execute(
             update(outbox)
-            .where(outbox.c.id == id, outbox.c.state == PENDING)
+            .where(outbox.c.id == id, outbox.c.state != DELIVERED)
             .values(attempted_at=now, attempts=outbox.c.attempts + 1, **outcome)
         )

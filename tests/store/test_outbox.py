@@ -62,7 +62,7 @@ def test_what_arrived_is_not_delivered_again(store: Store) -> None:
     mark_delivered(store, first, NOW, "http://mlflow/run/1")
     mark_failed(store, first, NOW, "late answer", NOW)
     assert ids(store) == [second]
-    assert outbox_summary(store) == OutboxSummary(pending=1, failed=0)
+    assert outbox_summary(store) == OutboxSummary(waiting=1, refused=0, next_attempt_at=NOW, errors={})
 
 
 def test_nothing_overtakes_what_waits_for_the_same_destination(store: Store) -> None:
@@ -81,18 +81,21 @@ def test_what_waits_holds_up_only_what_came_later(store: Store) -> None:
     assert numbers(store) == [0]
 
 
-def test_what_was_given_up_holds_up_nothing_and_stays_visible(store: Store) -> None:
+def test_what_was_refused_holds_up_nothing_and_is_tried_again(store: Store) -> None:
     fill(store, "mlflow", "mlflow")
-    first, second = ids(store)
+    first = ids(store)[0]
     mark_failed(store, first, NOW, "503", NOW + MINUTE)
-    mark_failed(store, first, NOW + MINUTE, "400 no such experiment", None)
-    mark_delivered(store, first, NOW + MINUTE)
-    assert ids(store) == [second]
-    assert outbox_summary(store) == OutboxSummary(pending=1, failed=1)
+    mark_failed(store, first, NOW + MINUTE, "400 no such experiment", NOW + 60 * MINUTE, refused=True)
+    assert numbers(store, minutes=1) == [1]
+    assert numbers(store, minutes=60) == [0, 1]
+    summary = outbox_summary(store)
+    assert (summary.waiting, summary.refused, summary.next_attempt_at) == (2, 1, NOW)
+    assert summary.errors == {"mlflow": "400 no such experiment"}
     with store.reading() as connection:
         row = connection.execute(select(tables.outbox).where(tables.outbox.c.id == first)).one()
-    assert (row.state, row.error, row.attempts) == ("failed", "400 no such experiment", 2)
-    assert row.attempted_at == NOW + MINUTE
+    assert (row.state, row.attempts) == ("refused", 2)
+    mark_delivered(store, first, NOW + 60 * MINUTE)
+    assert numbers(store, minutes=60) == [1]
 
 
 def test_the_receipt_is_of_the_first_mlflow_delivery(store: Store) -> None:
