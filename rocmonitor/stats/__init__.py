@@ -6,6 +6,7 @@ have ``to_frame()`` too.
 """
 
 from rocmonitor.stats.auc import AucContrast, AucCovariance, AucResult, auc, auc_covariance
+from rocmonitor.stats.averaging import AveragingTable, averaging_table
 from rocmonitor.stats.compare import AucDifference, compare_auc, compare_auc_paired
 from rocmonitor.stats.difference import ThresholdDifference, threshold_difference
 from rocmonitor.stats.dominance import ThresholdDominance, threshold_dominance
@@ -18,6 +19,12 @@ from rocmonitor.stats.threshold import (
     ThresholdLaw,
     threshold_intervals,
     threshold_law,
+)
+from rocmonitor.stats.total_rate import (
+    TotalRateIntervals,
+    TotalRateLaw,
+    total_rate_intervals,
+    total_rate_law,
 )
 from rocmonitor.stats.vertical import VerticalIntervals, vertical_intervals, vertical_law
 from rocmonitor.stats.vertical_difference import (
@@ -32,6 +39,7 @@ __all__ = [
     "AucCovariance",
     "AucDifference",
     "AucResult",
+    "AveragingTable",
     "ForecastInterval",
     "PairedSample",
     "Sample",
@@ -39,12 +47,15 @@ __all__ = [
     "ThresholdDominance",
     "ThresholdIntervals",
     "ThresholdLaw",
+    "TotalRateIntervals",
+    "TotalRateLaw",
     "VerticalDifference",
     "VerticalIntervals",
     "auc",
     "auc_bounds",
     "auc_covariance",
     "auc_distance",
+    "averaging_table",
     "binned_distance",
     "calibrated_pairs",
     "compare_auc",
@@ -55,6 +66,8 @@ __all__ = [
     "threshold_dominance",
     "threshold_intervals",
     "threshold_law",
+    "total_rate_intervals",
+    "total_rate_law",
     "vertical_difference",
     "vertical_difference_law",
     "vertical_intervals",

@@ -1,8 +1,8 @@
 """Which of two models dominates at a pair of thresholds, under the exact bootstrap law.
 
 Within a class and a resample, (rows that only model 1 flags) - (rows that only model 2 flags) is a trinomial
-difference, and the classes are independent. Dugas and Gadoury (2009), section 3.2 and appendix A, is [DG09]
-below.
+difference, and the classes are independent: given their sizes, when those are random. Dugas and Gadoury
+(2009), section 3.2 and appendix A, is [DG09] below.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from rocmonitor.stats.full_sampling import Sampling, both_class_sizes, require_sampling
 from rocmonitor.stats.proportion import binomial_window, resample_size
 from rocmonitor.stats.result import Table
 from rocmonitor.stats.sample import PairedSample, on_pair
@@ -60,11 +61,16 @@ class ThresholdDominance(Table):
 
 @on_pair
 def threshold_dominance(
-    pair: PairedSample, pairs: ArrayLike, *, m_pos: int | None = None, m_neg: int | None = None
+    pair: PairedSample,
+    pairs: ArrayLike,
+    *,
+    sampling: Sampling = "stratified",
+    m_pos: int | None = None,
+    m_neg: int | None = None,
 ) -> ThresholdDominance:
     """Probability that one model dominates the other at pairs of thresholds ([DG09] eq. 2, alg. 2).
 
-    With dTP = TPR of model 1 minus TPR of model 2 in a stratified bootstrap resample, and dFP likewise:
+    With dTP = TPR of model 1 minus TPR of model 2 in a bootstrap resample, and dFP likewise:
 
     ===========  =======================================================================
     first        dTP >= 0 and dFP <= 0, not both zero: model 1 dominates (the paper's f1)
@@ -83,6 +89,9 @@ def threshold_dominance(
         Labels and the two models' scores on the same rows, or one `PairedSample` in their place.
     pairs : array_like, shape (h, 2)
         Thresholds (t1, t2) of model 1 and model 2; may be infinite.
+    sampling : str
+        ``stratified``: a resample keeps the class sizes; ``full``: m_pos + m_neg rows are drawn from both
+        classes together, and resamples that lack a class, which have no ROC point, do not count.
     m_pos, m_neg : int, optional
         Sizes of a resample, the class sizes by default.
 
@@ -95,7 +104,7 @@ def threshold_dominance(
     DegenerateDataError
         Fewer than one positive or negative.
     InputError
-        No pairs, entries that are not pairs, NaN among them.
+        No pairs, entries that are not pairs, NaN among them, an unknown sampling.
 
     Notes
     -----
@@ -104,7 +113,9 @@ def threshold_dominance(
 
     Exact. Per class, D = (only model 1 flags) - (only model 2 flags) is a trinomial difference. Given the
     number k of rows that the models disagree on, k ~ Bin(m, q), the first kind is Bin(k, p): only
-    O(sqrt(m)) values of k carry mass. Cost: O(h (c + sqrt(m))) for c cells, no O(m²) table.
+    O(sqrt(m)) values of k carry mass. Cost: O(h (c + sqrt(m))) for c cells, no O(m²) table. Under ``full``
+    the classes are independent given their sizes, of which O(sqrt(m)) matter; each costs O(h) by a recursion
+    in the size, so that the order stays the same.
 
     Examples
     --------
@@ -114,29 +125,61 @@ def threshold_dominance(
     """
     pair.require_both_classes()
     at = threshold_pairs(pairs)
+    require_sampling(sampling)
     pos_1, pos_2, neg_1, neg_2 = disagreements(pair, at)
-    m = resample_size(m_pos, pair.n_pos, "m_pos")
-    pos_less, pos_equal, pos_more = _signs(pos_1, pos_2, pair.n_pos, m)
-    m = resample_size(m_neg, pair.n_neg, "m_neg")
-    neg_less, neg_equal, neg_more = _signs(neg_1, neg_2, pair.n_neg, m)
+    size_pos = resample_size(m_pos, pair.n_pos, "m_pos")
+    size_neg = resample_size(m_neg, pair.n_neg, "m_neg")
+    if sampling == "full":
+        of_pos, of_neg = both_class_sizes(size_pos, size_neg, pair.n_pos / (pair.n_pos + pair.n_neg))
+        in_pos = _signs_by_size(pos_1, pos_2, pair.n_pos, of_pos.rows)
+        in_neg = _signs_by_size(neg_1, neg_2, pair.n_neg, of_neg.rows[::-1])[:, ::-1]
+        chances = np.einsum("w,iwh,jwh->ijh", of_pos.weight, in_pos, in_neg)
+    else:
+        in_pos, in_neg = (
+            _signs(pos_1, pos_2, pair.n_pos, size_pos),
+            _signs(neg_1, neg_2, pair.n_neg, size_neg),
+        )
+        chances = np.einsum("ih,jh->ijh", in_pos, in_neg)
+    # Signs are in the order less, equal, more: chances[2, 0] is P(dTP > 0, dFP < 0).
     return ThresholdDominance(
         threshold_1=at[:, 0].copy(),
         threshold_2=at[:, 1].copy(),
-        first=pos_more * (neg_less + neg_equal) + pos_equal * neg_less,
-        second=pos_less * (neg_more + neg_equal) + pos_equal * neg_more,
-        both_higher=pos_more * neg_more,
-        both_lower=pos_less * neg_less,
-        tie=pos_equal * neg_equal,
+        first=chances[2, 0] + chances[2, 1] + chances[1, 0],
+        second=chances[0, 2] + chances[0, 1] + chances[1, 2],
+        both_higher=chances[2, 2].copy(),
+        both_lower=chances[0, 0].copy(),
+        tie=chances[1, 1].copy(),
         n_pos=pair.n_pos,
         n_neg=pair.n_neg,
     )
 
 
-def _signs(only_1: Counts, only_2: Counts, n: int, m: int) -> tuple[Floats, Floats, Floats]:
-    """P(D < 0), P(D = 0), P(D > 0) of trinomial differences in `m` draws out of `n`, each shape (h,)."""
+def _signs(only_1: Counts, only_2: Counts, n: int, m: int) -> Floats:
+    """P(D < 0), P(D = 0), P(D > 0) of trinomial differences in `m` draws out of `n`, shape (3, h)."""
     rows = [_sign(a, b, n, m) for a, b in zip(only_1.tolist(), only_2.tolist(), strict=True)]
-    less, equal, more = np.array(rows, dtype=np.float64).T
-    return less, equal, more
+    return np.array(rows, dtype=np.float64).T
+
+
+def _signs_by_size(only_1: Counts, only_2: Counts, n: int, sizes: Counts) -> Floats:
+    """`_signs` for each of some consecutive resample sizes of at least 1, shape (3, w, h).
+
+    With shares a, b of the two kinds and c = 1 - a - b, u_m = P(D = 0) of m draws is the constant term of
+    (c + a z + b / z)^m, a scaled Legendre polynomial: m u_m = (2m - 1) c u_(m-1) - (m - 1)(c² - 4ab) u_(m-2).
+    One more draw adds (a - b) u_m / 2 to P(D > 0) + u_m / 2. Stable: u is the dominant solution.
+    """
+    a, b = only_1 / n, only_2 / n
+    c = (n - only_1 - only_2) / n
+    contrast = c**2 - 4 * a * b
+    start = _signs(only_1, only_2, n, int(sizes[0]))
+    equal = np.empty((len(sizes), len(a)))
+    equal[0] = start[1]
+    if len(sizes) > 1:
+        equal[1] = _signs(only_1, only_2, n, int(sizes[1]))[1]
+    for line, m in enumerate(sizes[2:].tolist(), start=2):
+        equal[line] = (2 - 1 / m) * c * equal[line - 1] - (1 - 1 / m) * contrast * equal[line - 2]
+    above = np.cumsum(np.vstack([start[2] + start[1] / 2, (a - b) / 2 * equal[:-1]]), axis=0)
+    more = np.maximum(above - equal / 2, 0.0)
+    return np.array([np.maximum(1 - above - equal / 2, 0.0), equal, more])
 
 
 def _sign(only_1: int, only_2: int, n: int, m: int) -> tuple[float, float, float]:

@@ -2,7 +2,8 @@
 
 Dugas and Gadoury (2009), section 5.5, ask whether fixed class sizes matter. When m rows are drawn out of all,
 M of them are of a class of share p: M ~ Bin(m, p), given that M >= 1, as there is no rate without rows. A
-rate is then a mixture over M: its mean is the stratified one, its variance has the mean of 1/M for 1/m.
+rate is then a mixture over M: its mean is the stratified one, its variance has the mean of 1/M for 1/m. What
+needs both rates, a ROC point, is given that both classes were drawn.
 """
 
 from __future__ import annotations
@@ -53,6 +54,18 @@ def class_size(m: int, share: float) -> ClassSize:
     low, mass = binomial_window(m, share)
     rows = np.arange(low, low + len(mass))
     return ClassSize(rows[rows > 0], mass[rows > 0] / mass[rows > 0].sum())
+
+
+def both_class_sizes(m_pos: int, m_neg: int, share: float) -> tuple[ClassSize, ClassSize]:
+    """Law of the positives, of this share, among m_pos + m_neg drawn, given both classes; and the negatives.
+
+    Aligned: as many positives as the first has in a line leave as many negatives as the second has there.
+    """
+    m = m_pos + m_neg
+    pos = class_size(m, share)
+    both = pos.rows < m
+    weight = pos.weight[both] / pos.weight[both].sum()
+    return ClassSize(pos.rows[both], weight), ClassSize(m - pos.rows[both], weight)
 
 
 def full_proportions(count: Counts, n: int, size: ClassSize, method: str, tail: float) -> Intervals:

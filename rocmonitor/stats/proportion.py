@@ -145,16 +145,30 @@ def binomial_law(m: int, p: float) -> Floats:
     return _binomial_pmf(m, p, 0, m)
 
 
-def binomial_window(m: int, p: float) -> tuple[int, Floats]:
-    """The part of `binomial_law` that holds all but 2e-16 of the mass: first count, and probabilities.
+def binomial_range(m: int, p: float) -> tuple[int, int]:
+    """The first and the last count of a range that holds all but 2e-16 of the mass of Bin(m, p).
 
-    O(sqrt(m p (1 - p))) of them. The half-width h solves Bernstein's exp(-h² / (2 (v + h/3))) = exp(-37).
+    Its half-width h solves Bernstein's exp(-h² / (2 (v + h/3))) = exp(-37), v = m p (1 - p).
     """
     centre, variance = m * p, m * p * (1 - p)
     third = _LOG_NEGLIGIBLE / 3
     half = third + math.sqrt(third**2 + 2 * _LOG_NEGLIGIBLE * variance)
-    low, high = max(0, math.floor(centre - half)), min(m, math.ceil(centre + half))
+    return max(0, math.floor(centre - half)), min(m, math.ceil(centre + half))
+
+
+def binomial_window(m: int, p: float) -> tuple[int, Floats]:
+    """The part of `binomial_law` within `binomial_range`: first count, and O(sqrt(m)) probabilities."""
+    low, high = binomial_range(m, p)
     return low, _binomial_pmf(m, p, low, high)
+
+
+def log_characteristic(angle: Floats, p: Floats) -> NDArray[np.complex128]:
+    """Logarithm of 1 + p (e^(i angle) - 1), shape (angles, w); its real part keeps its digits near 0."""
+    sine, less = np.sin(angle)[:, np.newaxis], 2 * np.sin(angle / 2)[:, np.newaxis] ** 2
+    with np.errstate(divide="ignore"):
+        # Not -inf for 0: complex products would make it NaN.
+        real = np.maximum(np.log1p(np.maximum(-2 * p * (1 - p) * less, -1.0)) / 2, -1e3)
+    return np.asarray(real + 1j * np.arctan2(p * sine, 1 - p * less))
 
 
 def log_binomial(n: ArrayLike, k: ArrayLike, p: Floats) -> Floats:

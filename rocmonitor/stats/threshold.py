@@ -1,7 +1,8 @@
 """The ROC point at a fixed threshold: its exact bootstrap law and intervals.
 
-"Flagged" means score >= threshold. Resampling is stratified: each class keeps its size, so a class's
-flagged count is binomial and two models' counts on the same rows are trinomial, the classes independent.
+"Flagged" means score >= threshold. In a stratified resample each class keeps its size, so a class's
+flagged count is binomial and two models' counts on the same rows are trinomial, the classes independent. In a
+full one the class sizes are random, and that is all that ties the classes.
 Dugas and Gadoury (2009), sections 3.1 and 3.2 and appendix A, is [DG09] below.
 """
 
@@ -28,6 +29,7 @@ from rocmonitor.stats.proportion import (
     ProportionMethod,
     binomial_law,
     clipped_intervals,
+    log_binomial,
     proportion_intervals,
     require_level,
     resample_size,
@@ -86,15 +88,20 @@ class ThresholdIntervals(Table):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ThresholdLaw(Result):
-    """Exact stratified bootstrap law of the two counts at one threshold; the counts are independent.
+    """Exact bootstrap law of the two counts at one threshold: each by itself, and both by `joint`.
 
     Attributes
     ----------
     threshold : float
-    tp : ndarray, shape (m_pos + 1,)
-        Probability that 0, 1, …, m_pos of a resample's positives are flagged.
-    fp : ndarray, shape (m_neg + 1,)
+    tp : ndarray, shape (m_pos + 1,), or (m_pos + m_neg + 1,) under full sampling
+        Probability that 0, 1, … of a resample's positives are flagged.
+    fp : ndarray, shape (m_neg + 1,), or (m_pos + m_neg + 1,)
         The same for its negatives.
+    sampling : str
+    m_pos, m_neg : int
+        Sizes of a resample; under full sampling their sum is.
+    true_positives, false_positives : int
+        The observed counts.
     n_pos, n_neg : int
         Class sizes.
     """
@@ -102,8 +109,38 @@ class ThresholdLaw(Result):
     threshold: float
     tp: Floats
     fp: Floats
+    sampling: str
+    m_pos: int
+    m_neg: int
+    true_positives: int
+    false_positives: int
     n_pos: int
     n_neg: int
+
+    def joint(self, tp: ArrayLike, fp: ArrayLike) -> Floats:
+        """Probabilities of both counts at once; `tp` and `fp` are whole numbers and broadcast.
+
+        The product of the two laws under stratified sampling. Under full sampling a trinomial in
+        m_pos + m_neg draws, less the resamples that lack a class.
+        """
+        a, b = np.broadcast_arrays(np.asarray(tp, dtype=np.int64), np.asarray(fp, dtype=np.int64))
+        inside = (a >= 0) & (b >= 0) & (a < len(self.tp)) & (b < len(self.fp))
+        if self.sampling == "stratified":
+            return np.where(inside, self.tp[np.where(inside, a, 0)] * self.fp[np.where(inside, b, 0)], 0.0)
+        m, n = self.m_pos + self.m_neg, self.n_pos + self.n_neg
+        inside &= a + b <= m
+        a, b = np.where(inside, a, 0), np.where(inside, b, 0)
+        hit, miss = self.true_positives / n, self.false_positives / (n - self.true_positives)
+        law = np.exp(log_binomial(m, a, np.asarray(hit)) + log_binomial(m - a, b, np.asarray(miss)))
+        no_neg, no_pos = (
+            (n_class / n) ** m * np.exp(log_binomial(m, count, np.asarray(seen / n_class)))
+            for n_class, seen, count in (
+                (self.n_pos, self.true_positives, a),
+                (self.n_neg, self.false_positives, b),
+            )
+        )
+        law -= np.where(b == 0, no_neg, 0.0) + np.where(a == 0, no_pos, 0.0)
+        return np.where(inside, np.maximum(law, 0.0) / _both_classes(self.n_pos, self.n_neg, m), 0.0)
 
 
 @on_sample
@@ -225,9 +262,14 @@ def threshold_intervals(
 
 @on_sample
 def threshold_law(
-    sample: Sample, threshold: float, *, m_pos: int | None = None, m_neg: int | None = None
+    sample: Sample,
+    threshold: float,
+    *,
+    sampling: Sampling = "stratified",
+    m_pos: int | None = None,
+    m_neg: int | None = None,
 ) -> ThresholdLaw:
-    """Exact stratified bootstrap law of the flagged counts at one threshold ([DG09] 3.1).
+    """Exact bootstrap law of the flagged counts at one threshold ([DG09] 3.1).
 
     Parameters
     ----------
@@ -235,20 +277,25 @@ def threshold_law(
         Labels and scores, or one `Sample` in their place.
     threshold : float
         Not NaN; may be infinite.
+    sampling : str
+        ``stratified``: a resample keeps the class sizes; ``full``: m_pos + m_neg rows are drawn from both
+        classes together, and resamples that lack a class, which have no ROC point, do not count.
     m_pos, m_neg : int, optional
         Sizes of a resample, the class sizes by default.
 
     Returns
     -------
     ThresholdLaw
-        Bin(m_pos, TPR) and Bin(m_neg, FPR), independent of each other.
+        Stratified: Bin(m_pos, TPR) and Bin(m_neg, FPR), independent of each other. Full: in m draws each
+        count is binomial with its share of all rows, but for what a missing class takes away, and they
+        depend on each other.
 
     Raises
     ------
     DegenerateDataError
         Fewer than one positive or negative.
     InputError
-        A threshold that is NaN or not one number.
+        A threshold that is NaN or not one number, an unknown sampling.
 
     Notes
     -----
@@ -261,17 +308,44 @@ def threshold_law(
     ([0.25, 0.5, 0.25], [1.0, 0.0, 0.0])
     """
     sample.require_both_classes()
+    require_sampling(sampling)
     at = _thresholds(threshold)
     if len(at) != 1:
         raise InputError(f"threshold must be one number; {len(at)} were given")
-    tp, fp = _flagged(sample, at)
+    seen_pos, seen_neg = (int(seen[0]) for seen in _flagged(sample, at))
+    m_pos = resample_size(m_pos, sample.n_pos, "m_pos")
+    m_neg = resample_size(m_neg, sample.n_neg, "m_neg")
+    if sampling == "full":
+        tp = _full_law(m_pos + m_neg, seen_pos, sample.n_pos, sample.n_neg)
+        fp = _full_law(m_pos + m_neg, seen_neg, sample.n_neg, sample.n_pos)
+    else:
+        tp, fp = binomial_law(m_pos, seen_pos / sample.n_pos), binomial_law(m_neg, seen_neg / sample.n_neg)
     return ThresholdLaw(
         threshold=float(at[0]),
-        tp=binomial_law(resample_size(m_pos, sample.n_pos, "m_pos"), float(tp[0] / sample.n_pos)),
-        fp=binomial_law(resample_size(m_neg, sample.n_neg, "m_neg"), float(fp[0] / sample.n_neg)),
+        tp=tp,
+        fp=fp,
+        sampling=sampling,
+        m_pos=m_pos,
+        m_neg=m_neg,
+        true_positives=seen_pos,
+        false_positives=seen_neg,
         n_pos=sample.n_pos,
         n_neg=sample.n_neg,
     )
+
+
+def _full_law(m: int, seen: int, n_own: int, n_other: int) -> Floats:
+    """Law of how many of `m` rows are of a class and flagged, given that both classes are drawn."""
+    n = n_own + n_other
+    law = binomial_law(m, seen / n) - (n_own / n) ** m * binomial_law(m, seen / n_own)
+    law[0] -= (n_other / n) ** m
+    return np.asarray(np.maximum(law, 0.0) / _both_classes(n_own, n_other, m))
+
+
+def _both_classes(n_pos: int, n_neg: int, m: int) -> float:
+    """Probability that `m` rows hold both classes."""
+    n = n_pos + n_neg
+    return 1 - (n_pos / n) ** m - (n_neg / n) ** m
 
 
 def interval_caveats(

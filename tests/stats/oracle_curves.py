@@ -136,3 +136,16 @@ def _positives(
 ) -> dict[int, float]:
     positive = np.asarray(y) == 1
     return difference_law(np.asarray(score_1)[positive], np.asarray(score_2)[positive], t1, t2, m)
+
+
+def total_rate_laws(y: ArrayLike, score: ArrayLike, r: int) -> tuple[Floats, Floats]:
+    """Laws of the flagged positives and negatives at or above the r-th largest score of all rows."""
+    label, s = np.asarray(y), np.asarray(score)
+    pos, neg = s[label == 1].tolist(), s[label == 0].tolist()
+    tp, fp = np.zeros(len(pos) + 1), np.zeros(len(neg) + 1)
+    for drawn_pos in product(pos, repeat=len(pos)):
+        for drawn_neg in product(neg, repeat=len(neg)):
+            threshold = sorted(drawn_pos + drawn_neg, reverse=True)[r - 1]
+            tp[sum(x >= threshold for x in drawn_pos)] += 1
+            fp[sum(x >= threshold for x in drawn_neg)] += 1
+    return tp / tp.sum(), fp / fp.sum()

@@ -13,7 +13,9 @@ from scipy import stats as reference
 
 from rocmonitor.errors import InputError
 from rocmonitor.stats.difference import threshold_difference
-from rocmonitor.stats.threshold import threshold_intervals
+from rocmonitor.stats.dominance import threshold_dominance
+from rocmonitor.stats.sample import PairedSample
+from rocmonitor.stats.threshold import threshold_intervals, threshold_law
 
 Y = np.array([1, 1, 1, 0, 0])
 S1 = np.array([3.0, 2.0, 1.0, 2.0, 1.0])
@@ -98,10 +100,100 @@ def test_large_classes_make_little_difference(call, data, method):
         np.testing.assert_allclose(getattr(full, name), getattr(stratified, name), atol=4e-3)
 
 
+def _with_both_classes(y, m):
+    """All resamples of `m` rows that hold both classes, as row numbers."""
+    draws = np.array(list(product(range(len(y)), repeat=m)))
+    return draws[(y[draws] == 1).any(axis=1) & (y[draws] == 0).any(axis=1)]
+
+
+@pytest.mark.parametrize("m", [(None, None), (1, 1), (4, 2)])
+def test_law_of_both_counts_equals_enumeration(m):
+    total = (m[0] or 3) + (m[1] or 2)
+    draws = _with_both_classes(Y, total)
+    for cut in CUTS:
+        law = threshold_law(Y, S1, cut, sampling="full", m_pos=m[0], m_neg=m[1])
+        tp, fp = (((cut <= S1) & (label == Y))[draws].sum(axis=1) for label in (1, 0))
+        expected = np.zeros((total + 1, total + 1))
+        np.add.at(expected, (tp, fp), 1 / len(draws))
+        np.testing.assert_allclose(law.tp, expected.sum(axis=1), rtol=0, atol=1e-12)
+        np.testing.assert_allclose(law.fp, expected.sum(axis=0), rtol=0, atol=1e-12)
+        count = np.arange(total + 1)
+        np.testing.assert_allclose(law.joint(count[:, None], count), expected, rtol=0, atol=1e-12)
+        assert law.joint(-1, 0) == law.joint(total + 1, 0) == 0
+
+
+@pytest.mark.parametrize("sizes", [(7, 29), (49, 3), (1, 1), (13, 88)])
+def test_joint_law_sums_to_one_where_every_row_is_flagged(sizes):
+    law = threshold_law(np.repeat([1, 0], sizes), np.zeros(sum(sizes)), 0.0, sampling="full")
+    count = np.arange(sum(sizes) + 1)
+    assert law.joint(count[:, None], count).sum() == pytest.approx(1, abs=1e-12)
+
+
+def test_stratified_counts_are_independent():
+    law = threshold_law(Y, S1, 2.0)
+    np.testing.assert_array_equal(law.joint(np.arange(4)[:, None], np.arange(3)), np.outer(law.tp, law.fp))
+
+
+@pytest.mark.parametrize("cut", [-5.0, 0.0, 1.0, 5.0])
+def test_laws_at_scale_sum_to_one(cut):
+    rng = np.random.default_rng(5)
+    y = np.repeat([1, 0], [10_000, 700])
+    law = threshold_law(y, rng.normal(size=10_700) + y, cut, sampling="full")
+    assert law.tp.sum() == pytest.approx(1, abs=1e-10)
+    assert law.fp.sum() == pytest.approx(1, abs=1e-10)
+    # Summed over the other count, the joint law is the law of one count.
+    typical = int(law.tp.argmax())
+    assert law.joint(typical, np.arange(len(law.fp))).sum() == pytest.approx(law.tp[typical], abs=1e-12)
+
+
+@pytest.mark.parametrize("m", [(None, None), (1, 1), (4, 2)])
+@pytest.mark.parametrize("y", [Y, np.array([1, 0, 0, 0, 0])])
+def test_dominance_equals_enumeration(y, m):
+    total = (m[0] or int(y.sum())) + (m[1] or int((1 - y).sum()))
+    draws = _with_both_classes(y, total)
+    pairs = list(product(CUTS, CUTS))
+    ours = threshold_dominance(y, S1, S2, pairs, sampling="full", m_pos=m[0], m_neg=m[1])
+    for line, (t1, t2) in enumerate(pairs):
+        gap = (t1 <= S1).astype(int) - (t2 <= S2).astype(int)
+        dtp, dfp = ((gap * (y == label))[draws].sum(axis=1) for label in (1, 0))
+        tie = (dtp == 0) & (dfp == 0)
+        expected = {
+            "first": (dtp >= 0) & (dfp <= 0) & ~tie,
+            "second": (dtp <= 0) & (dfp >= 0) & ~tie,
+            "both_higher": (dtp > 0) & (dfp > 0),
+            "both_lower": (dtp < 0) & (dfp < 0),
+            "tie": tie,
+        }
+        for name, where in expected.items():
+            assert getattr(ours, name)[line] == pytest.approx(where.mean(), abs=1e-12)
+
+
+@pytest.mark.parametrize("only", [(300, 290, 280, 310), (2_000, 0, 1, 900), (40, 41, 0, 0)])
+def test_dominance_at_scale_equals_a_mixture_of_stratified_ones(only):
+    a, b, c, d = only
+    n_pos, n_neg = 2_000, 1_500
+    flags = ([1, 0, 0, 1, 0, 0], [0, 1, 0, 0, 1, 0])
+    cells = [a, b, n_pos - a - b, 0, 0, 0], [0, 0, 0, c, d, n_neg - c - d]
+    pair = PairedSample.from_counts(*flags, *cells)
+    ours = threshold_dominance(pair, [(0.5, 0.5)], sampling="full")
+    size = np.arange(1_700, 2_301)  # all but 1e-20 of the class sizes
+    weight = reference.binom.pmf(size, n_pos + n_neg, n_pos / (n_pos + n_neg))
+    for name in ("first", "second", "both_higher", "both_lower", "tie"):
+        given = [
+            getattr(threshold_dominance(pair, [(0.5, 0.5)], m_pos=m, m_neg=3_500 - m), name)[0]
+            for m in size.tolist()
+        ]
+        assert getattr(ours, name)[0] == pytest.approx(weight @ given, abs=1e-11)
+
+
 def test_refuses():
     with pytest.raises(InputError, match="sampling must be one of stratified, full; it is 'half'"):
         threshold_intervals(Y, S1, CUTS, sampling="half")
     with pytest.raises(InputError, match="sampling must be one of"):
         threshold_difference(Y, S1, S2, [(1, 1)], sampling="half")
+    with pytest.raises(InputError, match="sampling must be one of"):
+        threshold_dominance(Y, S1, S2, [(1, 1)], sampling="half")
+    with pytest.raises(InputError, match="sampling must be one of"):
+        threshold_law(Y, S1, 1.0, sampling="half")
     with pytest.raises(InputError, match="'wilson' knows no resampling"):
         threshold_intervals(Y, S1, CUTS, method="wilson", sampling="full")

@@ -250,3 +250,24 @@ def test_exact_ends_at_scale_are_quantiles_of_the_whole_mixture():
             count = round(end * n)
             below, reached = (weight @ reference.binom.cdf(at, n, p) for at in (count - 1, count))
             assert below < level <= reached
+
+
+@pytest.mark.parametrize("shift", [-2.0, 0.0, 1.0, 4.0, 6.0])
+@pytest.mark.parametrize("digits", [0, 6])
+def test_law_at_scale_equals_the_sum_of_its_binomials(shift, digits):
+    # By scipy, every threshold with its own binomial; ours is found by its characteristic function.
+    rng = np.random.default_rng(9)
+    n_pos, n_neg = 3_000, 2_000
+    y = np.repeat([1, 0], [n_pos, n_neg])
+    s = np.round(rng.normal(size=n_pos + n_neg) + shift * y, digits)
+    threshold = np.unique(s[n_pos:])[::-1]
+    share, p = (
+        np.searchsorted(np.sort(-rows), -threshold, side="right") / len(rows)
+        for rows in (s[n_pos:], s[:n_pos])
+    )
+    count = np.arange(n_pos + 1)
+    for r in (1, 40, 900, 1_990):
+        weight = np.diff(reference.binom.sf(r - 1, n_neg, np.concatenate([[0.0], share])))
+        some = weight > 1e-17
+        expected = weight[some] @ reference.binom.pmf(count, n_pos, p[some][:, np.newaxis])
+        np.testing.assert_allclose(vertical_law(y, s, r / n_neg), expected, rtol=0, atol=1e-12)
