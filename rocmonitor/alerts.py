@@ -174,8 +174,9 @@ def send(url: str, message: Message, *, folder: Path) -> None:
     no alarm stands
     <BLANKLINE>
     """
-    if url.startswith("file://"):
-        _append(folder / unquote(url.removeprefix("file://")), message)
+    path = _file(url, folder)
+    if path is not None:
+        _append(path, message)
         return
     services = _one_service(url)
     with _apprise_log() as log:
@@ -190,6 +191,32 @@ def send(url: str, message: Message, *, folder: Path) -> None:
         shown = re.match(r"\w+://(?:[^/@]*@)?([^/:?]*)", service.url(privacy=True))  # type: ignore[no-untyped-call]
         text = _without_url(_told(log.getvalue()), url, keep=shown[1] if shown else "")
         raise AlertError(f"{service.service_name} did not take the message: {text or 'no reason was given'}")
+
+
+def understood(url: str, *, folder: Path) -> None:
+    """See that `send` could make something of a URL; nothing is sent and no host is asked.
+
+    Parameters
+    ----------
+    url : str
+    folder : Path
+        As for `send`.
+
+    Raises
+    ------
+    AlertError
+        As `send` raises it for a URL that is none; for ``file://``, when the folder of the file is not there.
+
+    Examples
+    --------
+    >>> understood("json://localhost/hook", folder=Path())
+    >>> understood("file://alarms.log", folder=Path())
+    """
+    path = _file(url, folder)
+    if path is None:
+        _one_service(url)
+    elif not path.parent.is_dir():
+        raise AlertError(f"cannot append to {path}: there is no folder {path.parent}; make it")
 
 
 # --- words -------------------------------------------------------------------------------------------------
@@ -218,7 +245,7 @@ def _of_evaluation(transition: Transition, evaluation: Evaluation, zone: ZoneInf
     revision = f", revision {evaluation.revision}" if evaluation.revision else ""
     details = [
         f"Window {evaluation.window.in_zone(zone)} ({zone.key}){revision}",
-        f"Rows {counts.rows:,}, labelled {100 * counts.labelled_share:.1f} %{_set_aside(counts)}",
+        f"Rows {counts.rows:,}{_labelled(counts)}{_set_aside(counts)}",
     ]
     if "reference/auc" in metrics:
         details.append(f"Reference: AUROC {_interval(metrics, 'reference')}")
@@ -301,6 +328,13 @@ def _forecast(evaluation: Evaluation, decided: Verdict | None) -> tuple[float, f
     rule = "forecast" if decided is None or decided.outcome is Status.OK else decided.rule
     low, high = (evaluation.metrics.get(f"{rule}/{end}") for end in ("low", "high"))
     return None if low is None or high is None else (low, high)
+
+
+def _labelled(counts: Counts) -> str:
+    """The share of the well-scored rows that have a label, where there are any."""
+    if not counts.used + counts.bad_label + counts.unlabelled:
+        return ""
+    return f", labelled {100 * counts.labelled_share:.1f} %"
 
 
 def _set_aside(counts: Counts) -> str:
@@ -419,6 +453,11 @@ def _without_url(text: str, url: str, *, keep: str) -> str:
     words = [re.escape(part) if len(part) > 3 else rf"(?<!\w){re.escape(part)}(?!\w)" for part in parts]
     found = "|".join([*([re.escape(keep)] if keep else []), *words])
     return re.sub(found, lambda match: keep if match[0] == keep else "****", text)
+
+
+def _file(url: str, folder: Path) -> Path | None:
+    """What ``file://`` names; None for a service."""
+    return folder / unquote(url.removeprefix("file://")) if url.startswith("file://") else None
 
 
 def _append(path: Path, message: Message) -> None:

@@ -16,7 +16,7 @@ import pytest
 from sinks import HttpSink, SmtpSink
 
 from rocmonitor import alerts
-from rocmonitor.alerts import LONGEST_TITLE, Message, compose, send, trial_message
+from rocmonitor.alerts import LONGEST_TITLE, Message, compose, send, trial_message, understood
 from rocmonitor.errors import AlertError
 from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition, Verdict
 from rocmonitor.policy.windows import Window
@@ -115,6 +115,22 @@ def test_a_degraded_monitor_is_told_in_full() -> None:
     ):
         assert line in lines
     assert message.body.count(BELOW.text) == 1
+
+
+@pytest.mark.parametrize(
+    ("counts", "line"),
+    [
+        (Counts(rows=7, bad_score=7), "Rows 7; 7 without a usable score"),
+        (Counts(), "Rows 0"),
+        (Counts(rows=7, unlabelled=7), "Rows 7, labelled 0.0 %"),
+        (
+            Counts(rows=4, unlabelled=3, bad_label=1),
+            "Rows 4, labelled 25.0 %; 1 with a label of neither class",
+        ),
+    ],
+)
+def test_a_share_is_told_where_there_is_something_to_share(counts: Counts, line: str) -> None:
+    assert line in insufficient(counts).body.splitlines()
 
 
 def test_times_are_the_monitors_own() -> None:
@@ -373,6 +389,21 @@ def test_a_url_that_no_later_try_can_mend_is_permanent(tmp_path: Path, url: str,
         send(url, MESSAGE, folder=tmp_path)
     assert not raised.value.transient
     assert "hunter2" not in str(raised.value)
+    with pytest.raises(AlertError) as foreseen:
+        understood(url, folder=tmp_path)
+    assert str(foreseen.value) == str(raised.value)
+    assert not foreseen.value.transient
+
+
+def test_a_url_is_understood_without_sending(http_sink: HttpSink, closed_port: int, tmp_path: Path) -> None:
+    understood(http_sink.url, folder=tmp_path)
+    understood(f"json://127.0.0.1:{closed_port}/", folder=tmp_path)
+    understood("file://alarms.log", folder=tmp_path)
+    understood(f"file://{tmp_path}/alarms.log", folder=tmp_path / "elsewhere")
+    assert not http_sink.requests
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(AlertError, match=r"cannot append to .*alarms\.log: there is no folder .*missing"):
+        understood("file://missing/alarms.log", folder=tmp_path)
 
 
 @pytest.fixture

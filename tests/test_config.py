@@ -1,5 +1,6 @@
 """The configuration: everything that api.md shows is read, and every problem is told at once."""
 
+import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -99,6 +100,182 @@ def test_a_problem_is_told_with_its_place(load, tmp_path, old, new, problem):
     assert problem in str(told.value)
     assert str(tmp_path / "rocmonitor.yaml") in str(told.value)
     assert "secret" not in str(told.value)
+
+
+RULES = FULL[FULL.index("    rules:") : FULL.index("    schedule:")]
+WAREHOUSE = "{url_env: WAREHOUSE_URL, timeout: 60s, max_rows: 20000000}"
+
+
+def told(load, text: str) -> list[str]:
+    """The problems, without the file's name."""
+    with pytest.raises(ConfigError) as problems:
+        load(text)
+    return [line.partition(": ")[2] for line in str(problems.value).splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "value"),
+    [
+        ("Europe/Berlin", "X/Y", "'X/Y'"),
+        ("0 6 * * *", "0 25 * * *", "'0 25 * * *'"),
+        ("every: 7d", "every: seven", "'seven'"),
+        ("grouped: auto", "grouped: maybe", "'maybe'"),
+        ("value: 0.70", "value: 12", "12"),
+    ],
+)
+def test_a_value_is_told_once(load, old, new, value):
+    assert [line.count(value) for line in told(load, FULL.replace(old, new))] == [1]
+
+
+def test_rules_that_are_wrong_are_not_said_to_be_missing(load):
+    assert told(load, FULL.replace(RULES, "    rules: [{kind: floor}]\n")) == [
+        "monitors.credit-default.rules.0.value: required, and not there"
+    ]
+    assert told(load, FULL.replace(RULES, "    rules: []\n")) == [
+        "monitors.credit-default.rules: needs at least one rule"
+    ]
+    assert told(load, "{sources: {}, monitors: {}}") == [
+        "sources: needs at least one source",
+        "monitors: needs at least one monitor",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        (WAREHOUSE, "'postgresql://me:secret@db/x'", "sources.warehouse: must be a mapping (key: value)"),
+        ("{url_env: ROCMONITOR_STORE_URL}", "[secret]", "store: must be a mapping (key: value)"),
+        (RULES, "    rules: [floor]\n", "monitors.credit-default.rules.0: must be a mapping (key: value)"),
+        ("{every: 7d, label_delay: 30d, min_labelled: 0.95, revise_for: 90d}", "7d",
+         "monitors.credit-default.window: must be a mapping (key: value)"),
+        ("[ops]", "ops", "monitors.credit-default.notify: must be a list ([…])"),
+    ],
+)  # fmt: skip
+def test_a_section_of_another_kind(load, old, new, problem):
+    assert old in FULL
+    assert told(load, FULL.replace(old, new)) == [problem]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("{[1, 2]: 3}", "a key must be a plain value, not a list"),
+        ("{? {a: 1} : 3}", "a key must be a plain value, not a dict"),
+        (FULL.replace("to: 2026-04-01", "to: 2026-04-31"), "2026-04-31 is no date: day is out of range"),
+    ],
+)
+def test_what_yaml_cannot_hold_is_told_with_its_line(load, text, problem):
+    with pytest.raises(
+        ConfigError, match=rf"rocmonitor\.yaml: is not valid YAML: {problem}(.|\n)*, line \d+"
+    ):
+        load(text)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://me:secret@db/x",
+        "postgresql://me:sec/ret@db/x",
+        "postgresql://me@corp:secret@db/x",
+        "postgresql://db/x?user=me&password=secret",
+        "postgresql://db/x?sslmode=verify-full&sslPassword=secret",
+        "mysql://db/x?PWD=secret",
+        "mssql+pyodbc:///?odbc_connect=UID%3Dme%3BPwd%3Dsecret",
+    ],
+)
+def test_a_password_does_not_stand_in_the_file(load, url):
+    for old, key in (
+        ("url_env: WAREHOUSE_URL", "sources.warehouse"),
+        ("url_env: ROCMONITOR_STORE_URL", "store"),
+    ):
+        [problem] = told(load, FULL.replace(old, f"url: '{url}'"))
+        assert problem.startswith(f"{key}: url holds a password; put it in")
+        assert url not in problem
+        assert "secret" not in problem
+
+
+def test_a_url_in_place_of_a_variable_is_not_repeated(load):
+    assert told(load, FULL.replace("url_env: WAREHOUSE_URL", "url_env: 'mysql://me:secret@db/x'")) == [
+        "sources.warehouse: url_env must be the name of an environment variable, not what it holds"
+    ]
+
+
+@pytest.mark.parametrize(
+    "url", ["sqlite:///a:b.db", "postgresql://db:5432/x?passfile=/run/pw", "postgresql://me@db:5432/x"]
+)
+def test_a_url_without_a_password_may_stand_in_the_file(load, url):
+    known = load(FULL.replace("url_env: WAREHOUSE_URL", f"url: '{url}'"))
+    assert known.sources["warehouse"].url == url
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "slack://T1JJ3/hunter2/x",
+        "tgram://hunter2/12",
+        "https://hooks.example/hunter2",
+        "mailto://me:hunter2@example.org",
+        "json://hunter2@example.org/",
+        "json://me:hunter2@example.org/",
+        "json://example.org/ slack://hunter2",
+        "json://example.org/?password=hunter2",
+        "hunter2",
+    ],
+)
+def test_a_channel_that_is_a_secret_does_not_stand_in_the_file(load, url):
+    [problem] = told(load, FULL.replace("url_env: OPS_APPRISE_URL", f"url: '{url}'"))
+    assert problem.startswith("channels.ops")
+    assert "url_env" in problem
+    assert "hunter2" not in problem
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["file://alarms.log", "file:///var/log/a.log"]
+    + [f"{scheme}://localhost:8080/alarms" for scheme in ("json", "jsons", "xml", "xmls", "form", "forms")],
+)
+def test_a_channel_that_is_none_may_stand_in_the_file(load, url):
+    assert load(FULL.replace("url_env: OPS_APPRISE_URL", f"url: '{url}'")).channels["ops"].url == url
+
+
+@pytest.mark.parametrize(
+    "quoted",
+    [
+        "note <> ':start'",
+        "note <> 'it''s :start'",
+        "note <> ':start' AND path LIKE '%\\' ESCAPE '\\'",
+        '":start" IS NULL',
+        "`:start` IS NULL",
+        "true -- from :start",
+        "true /* from\n:start */",
+        "note <> $t$ :start $t$",
+    ],
+)
+def test_a_bind_in_quotes_or_a_comment_is_refused(load, quoted):
+    query = f"SELECT * FROM scored WHERE scored_at >= :start AND scored_at < :end AND {quoted}"
+    [problem] = told(load, with_query(query))
+    assert problem.startswith("monitors.credit-default.query: has :start within quotes or a comment")
+    assert "outside of quotes and comments" in problem
+
+
+@pytest.mark.parametrize(
+    "fine",
+    [
+        "note <> '' AND :start < '2030-01-01' AND note <> 'x'",
+        "note <> 'it\\'s' AND :start < '2030-01-01'",
+        "path LIKE '%\\' AND :start < '2030-01-01'",
+        "note <> '\\:start' AND at::time > '12:30'",
+        "true -- it's\n AND note <> '--' AND :start < :end /* ' */ AND :start < :end",
+    ],
+)
+def test_a_bind_beside_quotes_and_comments_is_read(load, fine):
+    query = f"SELECT * FROM scored WHERE scored_at >= :start AND scored_at < :end AND {fine}"
+    assert load(with_query(query)).monitors["credit-default"].query == query
+
+
+def with_query(query: str) -> str:
+    start, end = FULL.index("    query:"), FULL.index("    columns:")
+    return f"{FULL[:start]}    query: {json.dumps(query)}\n{FULL[end:]}"
 
 
 def test_all_problems_are_told_at_once(load):

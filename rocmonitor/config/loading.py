@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from pydantic import ValidationError
 
 from rocmonitor.config.models import Config
 from rocmonitor.errors import ConfigError
+
+_TIMESTAMP = "tag:yaml.org,2002:timestamp"
 
 
 def load(path: Path) -> Config:
@@ -22,13 +25,13 @@ def load(path: Path) -> Config:
         The file cannot be read, or anything in it is wrong: all problems at once, each with its dotted path.
     """
     try:
-        raw = yaml.load(path.read_text(encoding="utf-8"), Loader=_UniqueKeys)
+        raw = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
     except OSError as error:
         raise ConfigError(
             f"{path}: cannot be read ({error.strerror}); "
             "name another with --config, or write one with `rocmonitor init`"
         ) from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, ValueError) as error:
         raise ConfigError(f"{path}: is not valid YAML: {error}") from None
     if not isinstance(raw, dict):
         raise ConfigError(
@@ -44,25 +47,46 @@ def load(path: Path) -> Config:
     try:
         config = Config.model_validate({**raw, "folder": path.resolve().parent})
     except ValidationError as error:
-        problems += [_told(problem) for problem in error.errors(include_url=False)]
+        problems += [_told(problem) for problem in _first_causes(error.errors(include_url=False))]
     if problems:
         raise ConfigError("\n".join(f"{path}: {problem}" for problem in problems))
     return config
 
 
-class _UniqueKeys(yaml.SafeLoader):
-    """YAML lets the last of two equal keys win: a monitor would vanish silently."""
+class _Loader(yaml.SafeLoader):
+    """YAML lets the last of two equal keys win: a monitor would vanish silently.
+
+    Keys that cannot be one and days that are in no calendar are told with their line, too.
+    """
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[Any] = set()
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
+            if not isinstance(key, Hashable):
+                raise yaml.constructor.ConstructorError(
+                    None,
+                    None,
+                    f"a key must be a plain value, not a {type(key).__name__}",
+                    key_node.start_mark,
+                )
             if key in seen:
                 raise yaml.constructor.ConstructorError(
                     None, None, f"{key!r} comes twice", key_node.start_mark
                 )
             seen.add(key)
         return super().construct_mapping(node, deep)
+
+    def construct_day(self, node: yaml.ScalarNode) -> Any:
+        try:
+            return self.construct_yaml_timestamp(node)
+        except ValueError as error:
+            raise yaml.constructor.ConstructorError(
+                None, None, f"{node.value} is no date: {error}", node.start_mark
+            ) from None
+
+
+_Loader.add_constructor(_TIMESTAMP, _Loader.construct_day)
 
 
 def _dangling(raw: Mapping[str, Any]) -> Iterator[str]:
@@ -79,6 +103,16 @@ def _dangling(raw: Mapping[str, Any]) -> Iterator[str]:
             if isinstance(value, str) and isinstance(known, dict) and value not in known:
                 defined = ", ".join(sorted(map(str, known))) or "none"
                 yield f"monitors.{name}.{key}: {value!r} is not defined under {section} (defined: {defined})"
+
+
+def _first_causes(problems: Sequence[Any]) -> Iterator[Any]:
+    """Without "too few items" where the items are there, but wrong themselves."""
+    for problem in problems:
+        where = problem["loc"]
+        if problem["type"] != "too_short" or not any(
+            len(other["loc"]) > len(where) and other["loc"][: len(where)] == where for other in problems
+        ):
+            yield problem
 
 
 def _told(problem: Any) -> str:
@@ -98,9 +132,17 @@ def _told(problem: Any) -> str:
         )
     if kind == "union_tag_not_found":
         return f"{path}.kind: required: forecast, floor, drop or challenger"
+    if kind in ("model_type", "model_attributes_type", "dict_type", "dataclass_type"):
+        return f"{path}: must be a mapping (key: value)"  # without the value: it may be a URL with a password
+    if kind == "tuple_type":
+        return f"{path}: must be a list ([…])"
+    if kind == "too_short":
+        return f"{path}: needs at least one {where[-1].removesuffix('s')}"
     message = problem["msg"].removeprefix("Value error, ")
-    value = problem["input"]
-    shown = (
-        f"; it is {value!r}" if isinstance(value, str | int | float | bool) and "it is" not in message else ""
-    )
-    return f"{path}: {message}{'' if 'url' in path else shown}"
+    return f"{path}: {message}{'' if 'url' in path else _shown(problem['input'], message)}"
+
+
+def _shown(value: object, message: str) -> str:
+    """A plain value, unless the message tells it already."""
+    told = re.search(rf"(: |\bis ){re.escape(repr(value))}", message)
+    return f"; it is {value!r}" if isinstance(value, str | int | float | bool) and not told else ""

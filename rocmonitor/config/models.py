@@ -7,6 +7,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import unquote
 from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -18,6 +19,15 @@ from rocmonitor.policy.status import Alarm
 from rocmonitor.policy.windows import A_MONDAY, Calendar, Labels, Window, split
 
 _BIND = re.compile(r"(?<![:\w\\]):(\w+)(?!:)")
+# Quotes and comments of SQL, as the standard reads a backslash in a text, and as MySQL does.
+_QUOTED = tuple(
+    re.compile(rf"""{text}|"[^"]*"|`[^`]*`|--[^\n]*|/\*.*?\*/|\$(\w*)\$.*?\$\1\$""", re.DOTALL)
+    for text in (r"'[^']*'", r"'(?:[^'\\]|\\.)*'")
+)
+# SQLAlchemy takes the user up to the first colon and the password up to the first @ after it.
+_LOGIN = re.compile(r"[^:/?#]+://[^:/]*:[^@]+@")
+_PASSWORD = re.compile(r"[?&;=][^?&;=]*(?:password|passwd|pwd)=", re.IGNORECASE)
+_OPEN_CHANNEL = re.compile(r"(?:file|jsons?|xmls?|forms?)://[^@\s]*")
 
 
 class _Model(BaseModel):
@@ -38,7 +48,9 @@ class Secret(_Model):
             raise ValueError(
                 f"needs exactly one of url, url_env and url_file; it has {' and '.join(given) or 'none'}"
             )
-        if self.url is not None and re.match(r"[^:/?#]+://[^/@]*:[^/@]+@", self.url):
+        if self.url_env is not None and not self.url_env.isidentifier():
+            raise ValueError("url_env must be the name of an environment variable, not what it holds")
+        if self.url is not None and (_LOGIN.match(self.url) or _PASSWORD.search(unquote(self.url))):
             raise ValueError(
                 "url holds a password; put it in an environment variable (url_env) or a file (url_file)"
             )
@@ -71,7 +83,18 @@ class Source(Secret):
 
 
 class Channel(Secret):
-    """Where alarms are told: an Apprise URL."""
+    """Where alarms are told: an Apprise URL, most of which are secrets as a whole."""
+
+    @field_validator("url")
+    @classmethod
+    def _no_secret(cls, url: str | None) -> str | None:
+        if url is not None and not _OPEN_CHANNEL.fullmatch(url):
+            raise ValueError(
+                "holds a token or a login for most services; put it in an environment variable (url_env) or "
+                "a file (url_file); only file://, and json://, xml:// and form:// (or jsons://, xmls://, "
+                "forms://) without a user may stand here"
+            )
+        return url
 
 
 class Mlflow(_Model):
@@ -246,6 +269,11 @@ class Monitor(_Model):
         query = query.strip().rstrip(";").strip()
         if not re.match(r"(select|with)\b", query, re.IGNORECASE):
             raise ValueError("must be one SELECT (or WITH … SELECT); it is only ever read from")
+        if quoted := _quoted_binds(query):
+            raise ValueError(
+                f"has {' and '.join(quoted)} within quotes or a comment, where nothing can be bound; "
+                "write :start and :end outside of quotes and comments, and \\: for a colon that is text"
+            )
         binds = set(_BIND.findall(query))
         if missing := [f":{bind}" for bind in ("start", "end") if bind not in binds]:
             raise ValueError(
@@ -311,6 +339,17 @@ class Monitor(_Model):
 
     def _instant(self, wall: datetime) -> datetime:
         return wall.replace(tzinfo=self.timezone).astimezone(UTC)
+
+
+def _quoted_binds(query: str) -> list[str]:
+    """Binds in quotes or comments, whichever way a backslash is read."""
+    readings = [[found.span() for found in quoted.finditer(query)] for quoted in _QUOTED]
+    inside = {
+        bind[0]
+        for bind in _BIND.finditer(query)
+        if all(any(start < bind.start() < end for start, end in spans) for spans in readings)
+    }
+    return sorted(inside)
 
 
 class Config(_Model):

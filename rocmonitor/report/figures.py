@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import math
+import textwrap
 import warnings
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -42,7 +43,8 @@ def roc(evaluation: Evaluation) -> bytes:
     ----------
     evaluation : Evaluation
         Its table ``roc`` is drawn, with a band where a row has ``tpr_low`` and ``tpr_high``; ``fprs`` and
-        ``thresholds`` are the operating points. Without a table the figure says that there is no curve.
+        ``thresholds`` are the operating points. Without a table the figure says why
+        there is no curve.
 
     Returns
     -------
@@ -67,9 +69,14 @@ def roc(evaluation: Evaluation) -> bytes:
         for model in _MODELS:
             _curve(axes, model, evaluation)
             _operating_points(axes, model, evaluation)
+        _threshold_labels(axes, evaluation)
         _roc_legend(axes, evaluation)
     else:
-        axes.text(0.5, 0.52, "no curve: too few rows", ha="center", color=GREY, backgroundcolor="white")
+        why = evaluation.verdicts[0].text if evaluation.verdicts else "too few rows"
+        told = textwrap.fill(_short(f"no curve: {why}", 400), 64)
+        axes.text(
+            0.5, 0.52, told, ha="center", va="center", color=GREY, backgroundcolor="white", parse_math=False
+        )
     return _png(figure)
 
 
@@ -191,26 +198,36 @@ def _operating_points(axes: Axes, model: str, evaluation: Evaluation) -> None:
                 linewidth=1.2,
                 zorder=3,
             )
-    thresholds = _rows(evaluation, "thresholds", model)
-    # Champion's labels below its curve, challenger's above; none where it would lie on the one before.
-    below, above, beside_axis = (
-        {"xytext": (7, -13)},
-        {"xytext": (-7, 7), "ha": "right"},
-        {"xytext": (14, -14)},
-    )
-    labelled: list[dict[str, Any]] = []
-    for row in thresholds:
-        if all(abs(row["fpr"] - old["fpr"]) + abs(row["tpr"] - old["tpr"]) > 0.06 for old in labelled):
+
+
+def _threshold_labels(axes: Axes, evaluation: Evaluation) -> None:
+    """The champion's below its curve, the challenger's above; none where it would lie on one before."""
+    right_below, left_above, beside_axis = (7, -13), (-7, 7), (14, -14)
+    drawn: list[tuple[float, float, float]] = []
+    for model, (colour, _, _) in _MODELS.items():
+        for row in _rows(evaluation, "thresholds", model):
+            text = f"threshold {row['threshold']:g}"
+            beside = right_below if model == "champion" else left_above if row["fpr"] > 0.2 else beside_axis
+            # Where it would lie, in rates: the axes are about 500 points wide, a sign of this font 5.
+            width = 0.01 * len(text)
+            left = row["fpr"] + beside[0] / 500 - (width if beside is left_above else 0)
+            base = row["tpr"] + beside[1] / 500
+            if any(
+                left < end and start < left + width and abs(base - height) < 0.04
+                for start, end, height in drawn
+            ):
+                continue
+            drawn.append((left, left + width, base))
             axes.annotate(
-                f"threshold {row['threshold']:g}",
+                text,
                 (row["fpr"], row["tpr"]),
+                xytext=beside,
+                ha="right" if beside is left_above else "left",
                 textcoords="offset points",
                 color=colour,
                 fontsize=9,
                 bbox={"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 1},
-                **(below if model == "champion" else above if row["fpr"] > 0.2 else beside_axis),
             )
-            labelled.append(row)
 
 
 def _rows(evaluation: Evaluation, table: str, model: str) -> list[dict[str, Any]]:

@@ -39,7 +39,7 @@ def source_url(name: str, spec: Source, folder: Path) -> URL:
         url = make_url(spec.read(folder))
     except ConfigError as error:
         raise ConfigError(f"sources.{name}.{error}") from None
-    except ArgumentError:
+    except (ArgumentError, ValueError):  # the latter for a port that is no number
         origin = Origin(name=name, spec=spec)
         raise SourceError(
             f"{origin.url_key}: is no SQLAlchemy URL such as postgresql://user:password@host/database",

@@ -8,7 +8,7 @@ sample and the same answers. Ties need no special case anywhere.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
@@ -94,14 +94,22 @@ class Sample:
         return indexed(values[seen], pos[seen], neg[seen])[0]
 
     @classmethod
-    def merge(cls, samples: Sequence[Sample]) -> Sample:
+    def merge(cls, samples: Iterable[Sample]) -> Sample:
         """All rows of disjoint samples in one sample, exactly."""
-        if not samples:
+        if not isinstance(samples, Iterable):
+            raise InputError(f"samples must be a list of Sample, not a {type(samples).__name__}")
+        parts = list(samples)
+        if not parts:
             raise InputError("samples is empty; give at least one Sample to merge")
+        for place, part in enumerate(parts):
+            if not isinstance(part, Sample):
+                raise InputError(
+                    f"samples must hold only Sample; samples[{place}] is a {type(part).__name__}"
+                )
         return cls.from_counts(
-            np.concatenate([sample.score for sample in samples]),
-            np.concatenate([sample.pos for sample in samples]),
-            np.concatenate([sample.neg for sample in samples]),
+            np.concatenate([part.score for part in parts]),
+            np.concatenate([part.pos for part in parts]),
+            np.concatenate([part.neg for part in parts]),
         )
 
     def require_both_classes(self, *, at_least: int = 1) -> None:
@@ -317,8 +325,7 @@ def _taking(
 
 def valid_labels(y_true: ArrayLike) -> NDArray[np.bool_]:
     """Labels 0 and 1 as booleans, shape (n,)."""
-    labels = np.asarray(y_true)
-    _one_dimensional(labels, "y_true")
+    labels = _one_dimensional(y_true, "y_true")
     if labels.dtype == np.bool_:
         return labels
     try:
@@ -337,8 +344,7 @@ def valid_labels(y_true: ArrayLike) -> NDArray[np.bool_]:
 
 def valid_scores(y_score: ArrayLike, name: str) -> Floats:
     """Finite scores as float64, shape (n,); `name` is what messages call them."""
-    values = np.asarray(y_score)
-    _one_dimensional(values, name)
+    values = _one_dimensional(y_score, name)
     if values.dtype.kind in "cMmSUV":
         raise InputError(f"{name} must be numbers, not {values.dtype}; convert it first")
     if values.dtype.kind in "iu" and values.size:
@@ -362,8 +368,7 @@ def valid_scores(y_score: ArrayLike, name: str) -> Floats:
 
 
 def _counts(values: ArrayLike, name: str) -> Counts:
-    counts = np.asarray(values)
-    _one_dimensional(counts, name)
+    counts = _one_dimensional(values, name)
     try:
         with np.errstate(invalid="ignore"):  # NaN and what int64 cannot hold come out unequal below
             whole = counts.astype(np.int64)
@@ -377,9 +382,15 @@ def _counts(values: ArrayLike, name: str) -> Counts:
     return whole
 
 
-def _one_dimensional(array: NDArray[Any], name: str) -> None:
+def _one_dimensional(values: ArrayLike, name: str) -> NDArray[Any]:
+    if isinstance(values, np.ma.MaskedArray) and (masked := np.count_nonzero(np.ma.getmaskarray(values))):
+        raise InputError(
+            f"{name} has {masked} masked values; set the masked rows aside first, in every array"
+        )
+    array = np.asarray(values)
     if array.ndim != 1:
         raise InputError(f"{name} must be one-dimensional; its shape is {array.shape}")
+    return array
 
 
 def _same_length(**arrays: NDArray[Any]) -> None:

@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 from factories import evaluation, measured_evaluation, point
 from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
 from matplotlib.image import imread
 from numpy.typing import NDArray
 
-from rocmonitor.policy.evaluation import Status
+from rocmonitor.policy.evaluation import Status, Verdict
 from rocmonitor.report import figures
 
 EXPECTED = {"forecast/low": 0.715, "forecast/high": 0.761, "reference/auc": 0.738}
@@ -69,10 +70,39 @@ class TestRoc:
         bare = replace(shown, tables={"roc": shown.tables["roc"]})
         assert count(figures.roc(shown), figures.BLUE) > count(figures.roc(bare), figures.BLUE) + 100
 
-    def test_without_a_curve_it_says_so(self) -> None:
-        empty = figures.roc(evaluation(tables={}, metrics={}, outcome=Status.INSUFFICIENT))
+    @pytest.mark.parametrize(
+        ("champions", "challengers", "labels"),
+        [
+            pytest.param((0.10, 0.60), (0.10, 0.60), ["champion"], id="one point near the axis"),
+            pytest.param((0.10, 0.60), (0.13, 0.61), ["champion"], id="close"),
+            pytest.param((0.30, 0.60), (0.48, 0.57), ["champion"], id="from two sides"),
+            pytest.param((0.30, 0.60), (0.30, 0.60), ["champion", "challenger"], id="below and above"),
+            pytest.param((0.10, 0.60), (0.10, 0.70), ["champion", "challenger"], id="well above"),
+        ],
+    )
+    def test_labels_do_not_lie_on_each_other(
+        self, champions: tuple[float, float], challengers: tuple[float, float], labels: list[str]
+    ) -> None:
+        rows = [
+            {"model": model, "threshold": 0.5, "fpr": fpr, "tpr": tpr}
+            for model, (fpr, tpr) in (("champion", champions), ("challenger", challengers))
+        ]
+        axes = Figure(figsize=(8, 8.6)).add_subplot()
+        figures._threshold_labels(axes, evaluation(tables={"thresholds": rows}))
+        colours = {"champion": figures.BLUE, "challenger": figures.ORANGE}
+        assert [text.get_color() for text in axes.texts] == [colours[model] for model in labels]
+
+    def test_without_a_curve_it_says_why(self) -> None:
+        nothing = evaluation(tables={}, metrics={}, outcome=Status.INSUFFICIENT, verdicts=())
+        empty = figures.roc(nothing)
         assert count(empty, figures.BLUE) == 0
         assert pixels(empty).shape == (860, 800, 3)
+        why = Verdict(rule="data", outcome=Status.INSUFFICIENT, text="too few rows")
+        assert figures.roc(replace(nothing, verdicts=(why,))) == empty
+        longer = replace(why, text=r"$\frac{ 12 positives " * 40)
+        told = figures.roc(replace(nothing, verdicts=(longer, why)))
+        assert told != empty
+        assert np.all(pixels(told)[:, -2:] == 1)
 
     @pytest.mark.parametrize("segment", ["a=" + "long " * 60, r"a=$\frac{", "a=東京 \n tab\t", "a=^_{}"])
     def test_any_segment_name_fits(self, segment: str) -> None:

@@ -61,6 +61,45 @@ def test_merging_nothing():
     assert cells(Sample.merge([Sample([], []), Sample([1], [2.0])])) == [(2.0, 1, 0)]
 
 
+def test_merging_takes_any_iterable():
+    parts = [Sample([0, 1], [1.0, 2.0]), Sample([1], [1.0])]
+    assert (
+        cells(Sample.merge(part for part in parts))
+        == cells(Sample.merge(parts))
+        == [(1.0, 1, 1), (2.0, 1, 0)]
+    )
+    with pytest.raises(InputError, match="samples is empty"):
+        Sample.merge(iter(()))
+
+
+@pytest.mark.parametrize(
+    ("samples", "message"),
+    [
+        (Sample([1], [2.0]), "samples must be a list of Sample, not a Sample"),
+        (None, "samples must be a list of Sample, not a NoneType"),
+        ([Sample([1], [2.0]), [0.5]], r"only Sample; samples\[1\] is a list"),
+        ([PairedSample([1], [2.0], [3.0])], r"only Sample; samples\[0\] is a PairedSample"),
+        (([1, 0], [0.5, 0.7]), r"only Sample; samples\[0\] is a list"),
+    ],
+)
+def test_merging_what_is_no_sample(samples, message):
+    with pytest.raises(InputError, match=message):
+        Sample.merge(samples)
+
+
+def test_masked_values_are_not_read_through_their_mask():
+    y, s, mask = [0, 1, 1], [0.1, 0.9, 0.4], [False, True, False]
+    for make in (
+        lambda: Sample(np.ma.array(y, mask=mask), s),
+        lambda: Sample(y, np.ma.array(s, mask=mask)),
+        lambda: PairedSample(y, s, np.ma.array(s, mask=mask)),
+        lambda: Sample.from_counts(s, np.ma.array(y, mask=mask), y),
+    ):
+        with pytest.raises(InputError, match="has 1 masked values; set the masked rows aside first"):
+            make()
+    assert cells(Sample(np.ma.array(y), np.ma.array(s, mask=[False] * 3))) == cells(Sample(y, s))
+
+
 def test_an_empty_sample():
     sample = Sample([], [])
     assert (sample.n_pos, sample.n_neg, len(sample.score)) == (0, 0, 0)
