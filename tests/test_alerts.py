@@ -15,8 +15,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from sinks import HttpSink, SmtpSink
 
-from rocmonitor import alerts
-from rocmonitor.alerts import LONGEST_TITLE, Message, compose, send, trial_message, understood
+from rocmonitor.alerts import LONGEST_TITLE, Message, compose, send, service, trial_message, understood
 from rocmonitor.errors import AlertError
 from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition, Verdict
 from rocmonitor.policy.windows import Window
@@ -360,7 +359,7 @@ def test_a_service_that_hangs_is_given_up(http_sink: HttpSink, tmp_path: Path) -
 def test_no_url_can_make_it_wait_for_long(
     http_sink: HttpSink, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(alerts, "LONGEST_WAIT_SECONDS", 0.1)
+    monkeypatch.setattr(service, "LONGEST_WAIT_SECONDS", 0.1)
     http_sink.hang()
     with pytest.raises(AlertError, match="timed out"):
         send(f"{http_sink.url}?rto=86400", MESSAGE, folder=tmp_path)

@@ -5,9 +5,10 @@ Every function takes ``(y_true, y_score)`` or one `Sample`; those of two models 
 have ``to_frame()`` too.
 """
 
-from rocmonitor.stats.auc import AucContrast, AucCovariance, AucResult, auc, auc_covariance
+from rocmonitor.stats.auc import AucResult, auc
 from rocmonitor.stats.averaging import AveragingTable, averaging_table
 from rocmonitor.stats.compare import AucDifference, compare_auc, compare_auc_paired
+from rocmonitor.stats.covariance import AucContrast, AucCovariance, auc_covariance
 from rocmonitor.stats.difference import ThresholdDifference, threshold_difference
 from rocmonitor.stats.dominance import ThresholdDominance, threshold_dominance
 from rocmonitor.stats.forecast import ForecastInterval, binned_distance, forecast_interval

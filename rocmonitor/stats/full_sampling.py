@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from rocmonitor.errors import InputError
 from rocmonitor.stats.proportion import (
+    LEVEL_ROUNDING,
     SMOOTHING,
     Intervals,
     binomial_window,
@@ -28,8 +29,6 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 Sampling = Literal["stratified", "full"]
-
-_LEVEL_ROUNDING = 1e-12
 
 
 def require_sampling(sampling: str) -> None:
@@ -99,7 +98,7 @@ def rate_quantiles(
     rate = np.concatenate(rates)
     order = np.argsort(rate)
     reached = np.cumsum(np.concatenate(masses)[order])
-    ends = np.searchsorted(reached, [tail - _LEVEL_ROUNDING, 1 - tail - _LEVEL_ROUNDING])
+    ends = np.searchsorted(reached, [tail - LEVEL_ROUNDING, 1 - tail - LEVEL_ROUNDING])
     low_end, high_end = rate[order[np.minimum(ends, len(rate) - 1)]]
     return float(low_end), float(high_end)
 

@@ -26,7 +26,7 @@ SMOOTHING = 2.0
 """Successes, and as many failures, that Agresti and Coull add ([DG09] eq. 1, ``a``)."""
 
 _LOG_NEGLIGIBLE = 37.0  # exp(-37) < 1e-16: the mass a window may leave out on each side
-_LEVEL_ROUNDING = 1e-12  # a distribution function this close to a level has reached it
+LEVEL_ROUNDING = 1e-12  # a distribution function this close to a level has reached it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -125,7 +125,7 @@ def law_quantile(distribution: Callable[[int], float], m: int, level: float) -> 
     below, reached = -1, m
     while reached - below > 1:
         middle = (below + reached) // 2
-        if distribution(middle) >= level - _LEVEL_ROUNDING:
+        if distribution(middle) >= level - LEVEL_ROUNDING:
             reached = middle
         else:
             below = middle

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.errors import InputError
 from rocmonitor.stats.proportion import (
+    LEVEL_ROUNDING,
     SMOOTHING,
     Intervals,
     binomial_window,
@@ -38,7 +39,6 @@ Counts = NDArray[np.int64]
 TotalRateMethod = Literal["agresti", "wald", "exact", "empirical"]
 
 _LOG_NEGLIGIBLE = 37.0  # exp(-37) < 1e-16
-_LEVEL_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -376,7 +376,7 @@ def _pass(law: Floats, low: int, held: Floats, share: float) -> None:
 
 
 def _quantiles(law: Floats, tail: float) -> tuple[float, float]:
-    ends = np.searchsorted(np.cumsum(law), [tail - _LEVEL_ROUNDING, 1 - tail - _LEVEL_ROUNDING])
+    ends = np.searchsorted(np.cumsum(law), [tail - LEVEL_ROUNDING, 1 - tail - LEVEL_ROUNDING])
     low, high = np.minimum(ends, len(law) - 1) / (len(law) - 1)
     return float(low), float(high)
 

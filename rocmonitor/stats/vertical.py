@@ -19,6 +19,7 @@ from scipy import fft, special
 
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.proportion import (
+    LEVEL_ROUNDING,
     SMOOTHING,
     binomial_range,
     binomial_window,
@@ -44,7 +45,6 @@ _FINE = 32  # cells to a standard deviation from which quadrature is exact
 _NODES_A_DEVIATION = 9  # a binomial has no frequencies above 9 a deviation; 24 more for the smallest
 _LOG_NEGLIGIBLE = 40.0
 _STEPS_A_BINOMIAL = 1000  # values of a characteristic function that take as long as a binomial law
-_LEVEL_ROUNDING = 1e-12  # a distribution function this close to a level has reached it
 _NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(3)
 
 
@@ -287,7 +287,7 @@ def _normal_ends(
 
 def _quantiles(low: int, law: Floats, m_pos: int, tail: float) -> tuple[float, float]:
     """Smallest counts whose distribution function reaches the levels, as rates."""
-    ends = np.searchsorted(np.cumsum(law), [tail - _LEVEL_ROUNDING, 1 - tail - _LEVEL_ROUNDING])
+    ends = np.searchsorted(np.cumsum(law), [tail - LEVEL_ROUNDING, 1 - tail - LEVEL_ROUNDING])
     low_end, high_end = (low + np.minimum(ends, len(law) - 1)) / m_pos
     return float(low_end), float(high_end)
 

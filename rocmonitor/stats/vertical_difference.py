@@ -21,6 +21,7 @@ from rocmonitor.errors import InputError
 from rocmonitor.stats.difference import SMOOTHING
 from rocmonitor.stats.joint import Levels, thresholds_law
 from rocmonitor.stats.proportion import (
+    LEVEL_ROUNDING,
     clipped_intervals,
     normal_quantile,
     require_level,
@@ -42,7 +43,6 @@ MAX_THRESHOLDS = 1000
 """Thresholds of a model that enter exactly: enough for 17,000 negatives at any rate, 80,000 at 5 %."""
 
 _LOG_NEGLIGIBLE = 37.0
-_LEVEL_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -270,7 +270,7 @@ def _normal_ends(mix: _Mixture, n: int, m: int, tail: float, added: float) -> tu
 
 def _quantiles(mix: _Mixture, n: int, m: int, tail: float) -> tuple[float, float]:
     low, law = _law(mix, n, m)
-    ends = np.searchsorted(np.cumsum(law), [tail - _LEVEL_ROUNDING, 1 - tail - _LEVEL_ROUNDING])
+    ends = np.searchsorted(np.cumsum(law), [tail - LEVEL_ROUNDING, 1 - tail - LEVEL_ROUNDING])
     return float(low + ends[0]) / m, float(low + ends[1]) / m
 
 

@@ -1,0 +1,192 @@
+"""Handing a message to a service. The only importer of apprise."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import StringIO
+from pathlib import Path
+from urllib.parse import unquote
+
+from apprise import Apprise, AppriseAsset, LogCapture, NotifyFormat, NotifyType
+
+from rocmonitor.alerts.message import Kind, Message
+from rocmonitor.errors import AlertError
+
+LONGEST_WAIT_SECONDS = 30.0
+
+_NOTIFY_TYPES: dict[Kind, NotifyType] = {
+    "alarm": NotifyType.FAILURE,
+    "recovery": NotifyType.SUCCESS,
+    "notice": NotifyType.INFO,
+    "test": NotifyType.INFO,
+}
+
+
+def send(url: str, message: Message, *, folder: Path) -> None:
+    """Hand a message to one service, and return once the service has taken it.
+
+    Parameters
+    ----------
+    url : str
+        An Apprise URL of one service, or ``file:///absolute/path`` or ``file://relative/path``, which appends
+        the message to a file.
+    message : Message
+    folder : Path
+        What a relative path is relative to: where the configuration is.
+
+    Raises
+    ------
+    AlertError
+        The service did not take it; not `transient` when no later try can succeed with this URL. The text
+        holds nothing of the URL but its service and host.
+
+    Notes
+    -----
+    A service that does not answer is given up after its URL's ``cto`` and ``rto`` (Apprise's parameters, in
+    seconds), and after 30 seconds each at the latest.
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> folder = Path(mkdtemp())
+    >>> message = Message("OK credit-default: AUROC 0.76", "no alarm stands", "recovery")
+    >>> send("file://alarms.log", message, folder=folder)
+    >>> print((folder / "alarms.log").read_text(), end="")
+    OK credit-default: AUROC 0.76
+    no alarm stands
+    <BLANKLINE>
+    """
+    path = _file(url, folder)
+    if path is not None:
+        _append(path, message)
+        return
+    services = _one_service(url)
+    with _apprise_log() as log:
+        taken = services.notify(
+            body=message.body,
+            title=message.title,
+            notify_type=_NOTIFY_TYPES[message.kind],
+            body_format=NotifyFormat.TEXT,
+        )
+    if not taken:
+        service = services[0]
+        shown = re.match(r"\w+://(?:[^/@]*@)?([^/:?]*)", service.url(privacy=True))  # type: ignore[no-untyped-call]
+        text = _without_url(_told(log.getvalue()), url, keep=shown[1] if shown else "")
+        raise AlertError(f"{service.service_name} did not take the message: {text or 'no reason was given'}")
+
+
+def understood(url: str, *, folder: Path) -> None:
+    """See that `send` could make something of a URL; nothing is sent and no host is asked.
+
+    Parameters
+    ----------
+    url : str
+    folder : Path
+        As for `send`.
+
+    Raises
+    ------
+    AlertError
+        As `send` raises it for a URL that is none; for ``file://``, when the folder of the file is not there.
+
+    Examples
+    --------
+    >>> understood("json://localhost/hook", folder=Path())
+    >>> understood("file://alarms.log", folder=Path())
+    """
+    path = _file(url, folder)
+    if path is None:
+        _one_service(url)
+    elif not path.parent.is_dir():
+        raise AlertError(f"cannot append to {path}: there is no folder {path.parent}; make it")
+
+
+def _one_service(url: str) -> Apprise:
+    services = Apprise(asset=AppriseAsset(app_id="rocmonitor", app_desc="rocmonitor", async_mode=False))
+    with _apprise_log() as log:
+        understood = services.add(url)
+    if len(services) > 1:
+        raise AlertError(
+            f"a channel is one service; its URL holds {len(services)}: make each a channel of its own "
+            "and name them all under notify",
+            transient=False,
+        )
+    if not understood:
+        raise AlertError(
+            f"the channel's URL is none that Apprise understands{_why_not(url, log.getvalue())}",
+            transient=False,
+        )
+    service = services[0]
+    service.socket_connect_timeout = min(service.socket_connect_timeout, LONGEST_WAIT_SECONDS)
+    service.socket_read_timeout = min(service.socket_read_timeout, LONGEST_WAIT_SECONDS)
+    return services
+
+
+def _why_not(url: str, log: str) -> str:
+    scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]*)://", url)
+    if scheme is None:
+        return ": it does not start with a service such as json://, slack:// or mailto://"
+    if scheme[1].lower() in ("http", "https"):
+        return ": for a webhook of your own write json:// in place of http://, and jsons:// for https://"
+    # At level ERROR Apprise repeats the URL, shortened to the ends of its parts; warnings say what is wrong.
+    reason = _without_url(_lines(log, "WARNING"), url, keep="")
+    return f" ({scheme[1]}://): {reason or 'no such service, or a part of it is missing'}"
+
+
+@contextmanager
+def _apprise_log() -> Iterator[StringIO]:
+    """What Apprise logs meanwhile, kept out of the process's own log: it may hold parts of the URL."""
+    logger = logging.getLogger("apprise")
+    propagate, logger.propagate = logger.propagate, False
+    try:
+        with LogCapture(level=logging.DEBUG, fmt="%(levelname)s %(message)s") as log:  # type: ignore[no-untyped-call]
+            yield log
+    finally:
+        logger.propagate = propagate
+
+
+def _lines(log: str, *levels: str) -> str:
+    found = [line.partition(" ") for line in log.splitlines()]
+    return " ".join(text.strip() for level, _, text in found if level in levels)
+
+
+def _told(log: str) -> str:
+    """Apprise's warnings and, from its debug lines, what the system said of the connection."""
+    system = re.search(r"\[Errno -?\d+\] [\w ]+|timed out|certificate verify failed", log)
+    return _lines(log, "WARNING", "ERROR") + (f" ({system[0]})" if system else "")
+
+
+def _without_url(text: str, url: str, *, keep: str) -> str:
+    """The text with every part of the URL but `keep` starred out: each service has its secrets elsewhere."""
+    values = re.sub(r"[?&][^=&]*=", "/", url.partition("://")[2])
+    pieces = [piece for piece in re.split(r"[/:@?&=,;#\s]+", values) if piece]
+    parts = sorted({*pieces, *map(unquote, pieces)}, key=len, reverse=True)
+    if not parts:
+        return text
+    # Short parts only as whole words: a port or a "yes" would tear up the sentence.
+    words = [re.escape(part) if len(part) > 3 else rf"(?<!\w){re.escape(part)}(?!\w)" for part in parts]
+    found = "|".join([*([re.escape(keep)] if keep else []), *words])
+    return re.sub(found, lambda match: keep if match[0] == keep else "****", text)
+
+
+def _file(url: str, folder: Path) -> Path | None:
+    """What ``file://`` names; None for a service."""
+    return folder / unquote(url.removeprefix("file://")) if url.startswith("file://") else None
+
+
+def _append(path: Path, message: Message) -> None:
+    """One write, on the disk before it counts as told."""
+    text = f"{message.title}\n{message.body}\n\n".encode()
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            os.write(descriptor, text)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise AlertError(f"cannot append to {path}: {error.strerror}") from error
