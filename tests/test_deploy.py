@@ -396,7 +396,8 @@ def test_the_compose_file_works_on_real_servers(stack: Stack) -> None:
 
         stack.run("upgrade")
         stack.healthy("rocmonitor")
-        assert "credit-default" in stack.run("rocmonitor", "rocmonitor", "check")
+        # The rows of this test end in May: the last window is told to be empty.
+        assert "insufficient: no rows" in stack.run("rocmonitor", "rocmonitor", "check", expect=4)
 
         at = ("rocmonitor", "run", "--at", "2026-05-05")
         stack.run("rocmonitor", *at, expect=3)
