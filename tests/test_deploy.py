@@ -414,7 +414,7 @@ def test_the_compose_file_works_on_real_servers(stack: Stack) -> None:
         statuses = [evaluation["status"] for evaluation in history["evaluations"]]
         assert len(statuses) == 4
         assert statuses[-1] == "degraded"
-        assert history["outbox"] == {"pending": 0, "failed": 0}
+        assert history["outbox"] == {"waiting": 0, "errors": {}}
 
         serve, environment = stack.command("rocmonitor"), stack.environment("rocmonitor")
         with stack.installed.started(serve, stack.folder, environment) as scheduler:
