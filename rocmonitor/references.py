@@ -42,6 +42,7 @@ def of(
     now: datetime,
     keep: bool = True,
     progress: Callable[[str], None] = lambda _: None,
+    on_rows: Callable[[int], None] = lambda _: None,
 ) -> dict[str, Reference]:
     """The reference of each segment (all rows: ``""``), from the store or computed and kept there.
 
@@ -55,7 +56,7 @@ def of(
     windows = monitor.reference_windows
     for number, window in enumerate(windows, 1):
         progress(f"{monitor.name} reference {window.in_zone(monitor.timezone)} ({number} of {len(windows)})")
-        for segment, rows in source.pull(monitor, window).segments.items():
+        for segment, rows in source.pull(monitor, window, on_progress=on_rows).segments.items():
             samples.setdefault(segment, {})[window] = rows.champion
     rules = named(monitor.rules)
     computed = {segment: freeze(list(parts.items()), rules) for segment, parts in samples.items()}

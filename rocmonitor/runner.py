@@ -198,7 +198,13 @@ class _Shift:
         monitor = self.monitor
         if self.references is None:
             self.references = references.of(
-                monitor, source, self.desk.store, now=self.now, keep=not self.dry_run, progress=self.progress
+                monitor,
+                source,
+                self.desk.store,
+                now=self.now,
+                keep=not self.dry_run,
+                progress=self.progress,
+                on_rows=lambda _: self._beat(),
             )
         batch = source.pull(monitor, window, on_progress=lambda _: self._beat())
         if before is not None and before.digest == batch.digest:
