@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import asdict
 from datetime import datetime, timedelta
@@ -16,6 +15,7 @@ from rocmonitor.policy.false_alarms import false_alarms_a_year
 from rocmonitor.policy.judge import too_few
 from rocmonitor.policy.rules import Forecast, named
 from rocmonitor.sources import SqlSource, open_source
+from rocmonitor.stats.forecast import windows_needed
 from rocmonitor.store import migrate
 
 MOST_ROWS = 2_000_000
@@ -77,14 +77,17 @@ def _channel(config: Config, name: str) -> list[str]:
 
 def _model(config: Config, monitor: Monitor) -> list[str]:
     model = monitor.model
+    by_alias = model.champion is not None or model.challenger is not None
+    registry = _registry(config) if by_alias else None
     lines = []
     for role, alias, fixed in (
         ("champion", model.champion, model.version),
         ("challenger", model.challenger, model.challenger_version),
     ):
-        if alias is not None:
-            version = _registry(config).version(model.name, alias)
-            lines.append(f"{model.name}: {role} is version {version} (alias {alias})")
+        if alias is not None and registry is not None:
+            lines.append(
+                f"{model.name}: {role} is version {registry.version(model.name, alias)} (alias {alias})"
+            )
         elif fixed is not None:
             lines.append(f"{model.name}: {role} is called version {fixed} (fixed; the registry is not asked)")
     return lines
@@ -135,14 +138,14 @@ def _reference(config: Config, monitor: Monitor, now: datetime) -> list[str]:
     with _source(config, monitor) as source:
         counts = [source.label_counts(monitor, window) for window in windows]
     labelled = [counted.labelled for counted in counts]
+    rows = sum(counted.rows for counted in counts)
     period = monitor.reference_period.in_zone(monitor.timezone)
     if not sum(labelled):
         raise DegenerateDataError(
-            f"{period}: {len(windows)} windows, {sum(counted.rows for counted in counts):,} rows, "
-            "none labelled: no rule can compare with it"
+            f"{period}: {len(windows)} windows, {rows:,} rows, none labelled: no rule can compare with it"
         )
     lines = [
-        f"{period}: {len(windows)} windows, {sum(counted.rows for counted in counts):,} rows, "
+        f"{period}: {len(windows)} windows, {rows:,} rows, "
         f"{sum(labelled):,} labelled, {min(labelled):,} in the smallest window"
     ]
     if now < monitor.labels.due_at(monitor.reference_period):
@@ -152,7 +155,7 @@ def _reference(config: Config, monitor: Monitor, now: datetime) -> list[str]:
         lines.append(f"{len(poor)} windows have labels of one kind or none, and are set aside: {names} …")
     for rule in monitor.rules:
         if isinstance(rule, Forecast) and rule.method == "calibrated":
-            needed = math.ceil(1 / (1 - rule.confidence_level) - 1e-9) - 1
+            needed = windows_needed(rule.confidence_level)
             usable = len(windows) - len(poor)
             if usable < needed:
                 lines.append(

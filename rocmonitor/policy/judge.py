@@ -130,7 +130,6 @@ def _forecast(name: str, measured: Measured, reference: Reference) -> Verdict:
     if interval is None:
         return _no_reference(name, reference)
     auc = measured.champion.auc
-    margin = min(auc - interval.low, interval.high - auc)
     place, outcome = "inside", Status.OK
     if auc < interval.low:
         place, outcome = "below", Status.DEGRADED
@@ -138,7 +137,7 @@ def _forecast(name: str, measured: Measured, reference: Reference) -> Verdict:
         place, outcome = "above", Status.IMPROVED
     span = _span(interval.low, interval.high)
     text = f"AUROC {auc:.4f} is {place} its forecast interval {span} {_level(interval)}"
-    return Verdict(rule=name, outcome=outcome, text=text, margin=margin)
+    return Verdict(rule=name, outcome=outcome, text=text, margin=interval.margin(auc))
 
 
 def _level(interval: ForecastInterval) -> str:

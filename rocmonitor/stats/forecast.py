@@ -347,6 +347,17 @@ def _conformal(distances: Sequence[float], confidence_level: float) -> tuple[flo
     return sorted(distances)[rank - 1], rank / (n + 1)
 
 
+def windows_needed(confidence_level: float) -> int:
+    """Past windows from which on a calibrated interval can have this level.
+
+    Examples
+    --------
+    >>> windows_needed(0.95)
+    19
+    """
+    return math.ceil(round(1 / (1 - confidence_level), 9)) - 1
+
+
 def _rank(n: int, confidence_level: float) -> int:
     return math.ceil(round((n + 1) * confidence_level, 9))  # 20 * 0.95 may come out just above 19
 
@@ -354,7 +365,7 @@ def _rank(n: int, confidence_level: float) -> int:
 def _level_caveats(n: int, confidence_level: float, inside: bool) -> list[str]:
     caveats = []
     if _rank(n, confidence_level) > n:
-        needed = math.ceil(round(1 / (1 - confidence_level), 9)) - 1
+        needed = windows_needed(confidence_level)
         caveats.append(
             f"{n} past windows cannot give the level {confidence_level:g}: the widest observed distance is "
             f"used, whose level is {n}/{n + 1} = {n / (n + 1):.3f}; {needed} windows are needed"

@@ -132,6 +132,17 @@ def law_quantile(distribution: Callable[[int], float], m: int, level: float) -> 
     return reached
 
 
+def law_ends(low: int, law: Floats, m: int, tail: float) -> tuple[float, float]:
+    """Ends of the exact interval of a rate whose count, of `m`, has a tabulated law.
+
+    The smallest counts whose distribution function reaches `tail` and ``1 - tail``; ``law[i]`` is the
+    probability of the count ``low + i``.
+    """
+    ends = np.searchsorted(np.cumsum(law), [tail - LEVEL_ROUNDING, 1 - tail - LEVEL_ROUNDING])
+    low_end, high_end = (low + np.minimum(ends, len(law) - 1)) / m
+    return float(low_end), float(high_end)
+
+
 def binomial_law(m: int, p: float) -> Floats:
     """Probabilities of 0, 1, …, m successes in `m` trials, shape (m + 1,).
 

@@ -16,11 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.errors import InputError
 from rocmonitor.stats.proportion import (
-    LEVEL_ROUNDING,
     SMOOTHING,
     Intervals,
     binomial_window,
     clipped_intervals,
+    law_ends,
     log_binomial,
     log_characteristic,
     normal_quantile,
@@ -173,7 +173,8 @@ def total_rate_intervals(
         if method == "empirical":
             low, high = percentiles(drawn[line], tail)
         elif method == "exact":
-            ends = [_quantiles(_law(int(rank), own, other), tail) for rank in r]
+            laws = (_law(int(rank), own, other) for rank in r)
+            ends = [law_ends(0, law, len(law) - 1, tail) for law in laws]
             low, high = np.array(ends).T
         else:
             added = SMOOTHING if method == "agresti" else 0.0
@@ -373,12 +374,6 @@ def _pass(law: Floats, low: int, held: Floats, share: float) -> None:
             inside = min(len(held), n + 1 - low - j)
             law[low + j : low + j + inside] += grown[:inside]
         grown = grown * (np.maximum(rest - j, 0) * (p / (1 - p) / (j + 1)))
-
-
-def _quantiles(law: Floats, tail: float) -> tuple[float, float]:
-    ends = np.searchsorted(np.cumsum(law), [tail - LEVEL_ROUNDING, 1 - tail - LEVEL_ROUNDING])
-    low, high = np.minimum(ends, len(law) - 1) / (len(law) - 1)
-    return float(low), float(high)
 
 
 def _drawn(pos: _Class, neg: _Class, r: Counts, n_resamples: int, rng: np.random.Generator) -> Floats:

@@ -19,11 +19,11 @@ from scipy import fft, special
 
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.proportion import (
-    LEVEL_ROUNDING,
     SMOOTHING,
     binomial_range,
     binomial_window,
     clipped_intervals,
+    law_ends,
     log_characteristic,
     normal_quantile,
     require_level,
@@ -160,7 +160,7 @@ def vertical_intervals(
         )
         ends = list(zip(*percentiles(drawn, tail), strict=True))
     elif method == "exact":
-        ends = [_quantiles(*_true_positives(*law, sample.n_pos, size_pos), size_pos, tail) for law in laws]
+        ends = [law_ends(*_true_positives(*law, sample.n_pos, size_pos), size_pos, tail) for law in laws]
     else:
         added = SMOOTHING if method == "agresti" else 0.0
         ends = [_normal_ends(weight, seen, sample.n_pos, size_pos, tail, added) for weight, seen in laws]
@@ -283,13 +283,6 @@ def _normal_ends(
     variance = weight @ (p * (1 - p)) / (m_pos + 2 * added) + weight @ (p - mean) ** 2
     half = normal_quantile(tail) * np.sqrt(variance)
     return float(mean - half), float(mean + half)
-
-
-def _quantiles(low: int, law: Floats, m_pos: int, tail: float) -> tuple[float, float]:
-    """Smallest counts whose distribution function reaches the levels, as rates."""
-    ends = np.searchsorted(np.cumsum(law), [tail - LEVEL_ROUNDING, 1 - tail - LEVEL_ROUNDING])
-    low_end, high_end = (low + np.minimum(ends, len(law) - 1)) / m_pos
-    return float(low_end), float(high_end)
 
 
 def _true_positives(weight: Floats, flagged: Floats, n_pos: int, m: int) -> tuple[int, Floats]:

@@ -21,8 +21,8 @@ from rocmonitor.errors import InputError
 from rocmonitor.stats.difference import SMOOTHING
 from rocmonitor.stats.joint import Levels, thresholds_law
 from rocmonitor.stats.proportion import (
-    LEVEL_ROUNDING,
     clipped_intervals,
+    law_ends,
     normal_quantile,
     require_level,
     require_method,
@@ -168,7 +168,7 @@ def vertical_difference(
         drawn = drawn_at_ranks(r, pair.neg, pair.pos, cells, (size_pos, size_neg), n_resamples, random)
         ends = list(zip(*percentiles(drawn, tail), strict=True))
     elif method == "exact":
-        ends = [_quantiles(mix, pair.n_pos, size_pos, tail) for mix in mixtures]
+        ends = [law_ends(*_law(mix, pair.n_pos, size_pos), size_pos, tail) for mix in mixtures]
     else:
         added = SMOOTHING if method == "agresti" else 0.0
         ends = [_normal_ends(mix, pair.n_pos, size_pos, tail, added) for mix in mixtures]
@@ -266,12 +266,6 @@ def _normal_ends(mix: _Mixture, n: int, m: int, tail: float, added: float) -> tu
     variance = mix.weight @ (apart - gap**2) / (m + 4 * added) + mix.weight @ (gap - mean) ** 2
     half = normal_quantile(tail) * math.sqrt(max(float(variance), 0.0))
     return float(mean - half), float(mean + half)
-
-
-def _quantiles(mix: _Mixture, n: int, m: int, tail: float) -> tuple[float, float]:
-    low, law = _law(mix, n, m)
-    ends = np.searchsorted(np.cumsum(law), [tail - LEVEL_ROUNDING, 1 - tail - LEVEL_ROUNDING])
-    return float(low + ends[0]) / m, float(low + ends[1]) / m
 
 
 def _law(mix: _Mixture, n: int, m: int) -> tuple[int, Floats]:
