@@ -15,7 +15,7 @@ from rocmonitor.policy.false_alarms import false_alarms_a_year
 from rocmonitor.policy.judge import too_few
 from rocmonitor.policy.rules import Forecast, named
 from rocmonitor.sources import SqlSource, open_source
-from rocmonitor.stats.forecast import windows_needed
+from rocmonitor.stats.forecast.interval import windows_needed
 from rocmonitor.store import migrate
 
 MOST_ROWS = 2_000_000

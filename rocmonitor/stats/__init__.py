@@ -5,34 +5,34 @@ Every function takes ``(y_true, y_score)`` or one `Sample`; those of two models 
 have ``to_frame()`` too.
 """
 
-from rocmonitor.stats.auc import AucResult, auc
-from rocmonitor.stats.averaging import AveragingTable, averaging_table
-from rocmonitor.stats.compare import AucDifference, compare_auc, compare_auc_paired
-from rocmonitor.stats.covariance import AucContrast, AucCovariance, auc_covariance
-from rocmonitor.stats.difference import ThresholdDifference, threshold_difference
-from rocmonitor.stats.dominance import ThresholdDominance, threshold_dominance
-from rocmonitor.stats.forecast import ForecastInterval, binned_distance, forecast_interval
-from rocmonitor.stats.kld import AucBounds, auc_bounds, auc_distance
-from rocmonitor.stats.matching import calibrated_pairs, matched_pairs
-from rocmonitor.stats.sample import PairedSample, Sample
-from rocmonitor.stats.threshold import (
+from rocmonitor.stats.area.auc import AucResult, auc
+from rocmonitor.stats.area.compare import AucDifference, compare_auc, compare_auc_paired
+from rocmonitor.stats.area.covariance import AucContrast, AucCovariance, auc_covariance
+from rocmonitor.stats.curve.averaging import AveragingTable, averaging_table
+from rocmonitor.stats.curve.difference import ThresholdDifference, threshold_difference
+from rocmonitor.stats.curve.dominance import ThresholdDominance, threshold_dominance
+from rocmonitor.stats.curve.matching import calibrated_pairs, matched_pairs
+from rocmonitor.stats.curve.threshold import (
     ThresholdIntervals,
     ThresholdLaw,
     threshold_intervals,
     threshold_law,
 )
-from rocmonitor.stats.total_rate import (
+from rocmonitor.stats.curve.total_rate import (
     TotalRateIntervals,
     TotalRateLaw,
     total_rate_intervals,
     total_rate_law,
 )
-from rocmonitor.stats.vertical import VerticalIntervals, vertical_intervals, vertical_law
-from rocmonitor.stats.vertical_difference import (
+from rocmonitor.stats.curve.vertical import VerticalIntervals, vertical_intervals, vertical_law
+from rocmonitor.stats.curve.vertical_difference import (
     VerticalDifference,
     vertical_difference,
     vertical_difference_law,
 )
+from rocmonitor.stats.forecast.interval import ForecastInterval, binned_distance, forecast_interval
+from rocmonitor.stats.forecast.kld import AucBounds, auc_bounds, auc_distance
+from rocmonitor.stats.sample import PairedSample, Sample
 
 __all__ = [
     "AucBounds",

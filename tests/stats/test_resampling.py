@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from rocmonitor.errors import InputError
-from rocmonitor.stats.difference import threshold_difference, trinomial_difference
-from rocmonitor.stats.threshold import threshold_intervals, threshold_law
-from rocmonitor.stats.vertical import vertical_intervals, vertical_law
-from rocmonitor.stats.vertical_difference import vertical_difference, vertical_difference_law
+from rocmonitor.stats.curve.difference import threshold_difference, trinomial_difference
+from rocmonitor.stats.curve.threshold import threshold_intervals, threshold_law
+from rocmonitor.stats.curve.vertical import vertical_intervals, vertical_law
+from rocmonitor.stats.curve.vertical_difference import vertical_difference, vertical_difference_law
 
 DRAWS = 20_000
 

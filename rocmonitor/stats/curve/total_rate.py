@@ -2,7 +2,8 @@
 
 In a stratified resample of n rows, the threshold T_r of the nominal total positive rate r / n is the r-th
 largest score of both classes together, repeats counted, and "flagged" means score >= T_r: at least r rows,
-more on a tie, as in `rocmonitor.stats.vertical`. Dugas and Gadoury (2009) close with the wish for this case.
+more on a tie, as in `rocmonitor.stats.curve.vertical`. Dugas and Gadoury (2009) close with the wish for
+this case.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.errors import InputError
+from rocmonitor.stats.curve.threshold import interval_caveats
+from rocmonitor.stats.curve.vertical import nearest_ranks
 from rocmonitor.stats.proportion import (
     SMOOTHING,
     Intervals,
@@ -30,8 +33,6 @@ from rocmonitor.stats.proportion import (
 from rocmonitor.stats.resampling import Rng, generator, percentiles
 from rocmonitor.stats.result import Result, Table
 from rocmonitor.stats.sample import Sample, on_sample
-from rocmonitor.stats.threshold import interval_caveats
-from rocmonitor.stats.vertical import nearest_ranks
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]

@@ -15,10 +15,10 @@ from stats import oracle_curves as oracle
 from strategies import grouped_counts, increasing_maps, paired_samples, samples
 
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.dominance import threshold_dominance
+from rocmonitor.stats.curve.dominance import threshold_dominance
+from rocmonitor.stats.curve.threshold import threshold_intervals, threshold_law
 from rocmonitor.stats.proportion import proportion_intervals
 from rocmonitor.stats.sample import PairedSample, Sample
-from rocmonitor.stats.threshold import threshold_intervals, threshold_law
 
 FIVE = ("first", "second", "both_higher", "both_lower", "tie")
 METHODS = ["agresti-coull", "wald", "wilson", "clopper-pearson", "jeffreys", "exact"]

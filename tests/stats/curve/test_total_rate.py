@@ -15,8 +15,8 @@ from stats import oracle_curves as oracle
 from strategies import grouped_counts, increasing_maps, samples
 
 from rocmonitor.errors import DegenerateDataError, InputError
+from rocmonitor.stats.curve.total_rate import total_rate_intervals, total_rate_law
 from rocmonitor.stats.sample import Sample
-from rocmonitor.stats.total_rate import total_rate_intervals, total_rate_law
 
 METHODS = ["agresti", "wald", "exact", "empirical"]
 TIED = (np.array([1, 1, 1, 1, 0, 0, 0]), np.array([3.0, 3.0, 2.0, 4.0, 3.0, 1.0, 2.0]))

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from rocmonitor.stats.full_sampling import Sampling, both_class_sizes, require_sampling
+from rocmonitor.stats.curve.full_sampling import Sampling, both_class_sizes, require_sampling
+from rocmonitor.stats.curve.threshold import disagreements, threshold_pairs
 from rocmonitor.stats.proportion import binomial_window, resample_size
 from rocmonitor.stats.result import Table
 from rocmonitor.stats.sample import PairedSample, on_pair
-from rocmonitor.stats.threshold import disagreements, threshold_pairs
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]

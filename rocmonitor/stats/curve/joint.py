@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from rocmonitor.stats.krawtchouk import excess_on_grid
+from rocmonitor.stats.curve.krawtchouk import excess_on_grid
+from rocmonitor.stats.curve.vertical import threshold_levels
 from rocmonitor.stats.proportion import log_binomial
 from rocmonitor.stats.sample import PairedSample
-from rocmonitor.stats.vertical import threshold_levels
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rocmonitor.stats.curve.threshold import threshold_intervals
+from rocmonitor.stats.curve.total_rate import total_rate_intervals
+from rocmonitor.stats.curve.vertical import vertical_intervals
 from rocmonitor.stats.result import Table
 from rocmonitor.stats.sample import Sample, on_sample
-from rocmonitor.stats.threshold import threshold_intervals
-from rocmonitor.stats.total_rate import total_rate_intervals
-from rocmonitor.stats.vertical import vertical_intervals
 
 Floats = NDArray[np.float64]
 

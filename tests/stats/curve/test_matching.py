@@ -13,7 +13,7 @@ from scipy import optimize
 from strategies import increasing_maps, paired_samples
 
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.matching import calibrated_pairs, matched_pairs
+from rocmonitor.stats.curve.matching import calibrated_pairs, matched_pairs
 from rocmonitor.stats.sample import PairedSample
 
 
@@ -92,7 +92,7 @@ def test_grouped_counts_equal_rows():
 
 
 def test_scikit_learn_is_imported_only_when_it_is_needed():
-    code = "import sys, rocmonitor.stats.matching; sys.exit('sklearn' in sys.modules)"
+    code = "import sys, rocmonitor.stats.curve.matching; sys.exit('sklearn' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from strategies import increasing_maps, paired_samples, samples
 
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.auc import auc
-from rocmonitor.stats.compare import compare_auc, compare_auc_paired
-from rocmonitor.stats.covariance import auc_covariance
+from rocmonitor.stats.area.auc import auc
+from rocmonitor.stats.area.compare import compare_auc, compare_auc_paired
+from rocmonitor.stats.area.covariance import auc_covariance
 from rocmonitor.stats.sample import PairedSample, Sample
 
 METHODS = ("delong", "exact-bootstrap")

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import fft, special
 
 from rocmonitor.errors import DegenerateDataError, InputError
+from rocmonitor.stats.curve.threshold import interval_caveats
 from rocmonitor.stats.proportion import (
     SMOOTHING,
     binomial_range,
@@ -33,7 +34,6 @@ from rocmonitor.stats.proportion import (
 from rocmonitor.stats.resampling import Rng, drawn_at_ranks, generator, percentiles
 from rocmonitor.stats.result import Table
 from rocmonitor.stats.sample import Sample, on_sample
-from rocmonitor.stats.threshold import interval_caveats
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]

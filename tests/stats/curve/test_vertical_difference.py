@@ -14,9 +14,9 @@ from stats import oracle_curves as oracle
 from strategies import increasing_maps, paired_samples
 
 from rocmonitor.errors import DegenerateDataError, InputError
+from rocmonitor.stats.curve.vertical import vertical_intervals
+from rocmonitor.stats.curve.vertical_difference import vertical_difference, vertical_difference_law
 from rocmonitor.stats.sample import PairedSample
-from rocmonitor.stats.vertical import vertical_intervals
-from rocmonitor.stats.vertical_difference import vertical_difference, vertical_difference_law
 
 TIED = (
     np.array([1, 1, 1, 1, 1, 0, 0, 0, 0, 0]),

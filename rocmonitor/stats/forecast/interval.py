@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.kld import area, auc_bounds, auc_distance
+from rocmonitor.stats.forecast.kld import area, auc_bounds, auc_distance
 from rocmonitor.stats.proportion import require_level, require_method
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Counts, Floats, Sample, on_sample

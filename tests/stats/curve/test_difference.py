@@ -15,7 +15,7 @@ from stats import oracle_curves as oracle
 from strategies import increasing_maps, paired_samples
 
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.difference import threshold_difference, trinomial_difference
+from rocmonitor.stats.curve.difference import threshold_difference, trinomial_difference
 from rocmonitor.stats.sample import PairedSample
 
 METHODS = ["agresti-min", "wald", "exact"]

@@ -15,8 +15,8 @@ from stats import oracle_curves as oracle
 from strategies import grouped_counts, increasing_maps, samples
 
 from rocmonitor.errors import DegenerateDataError, InputError
+from rocmonitor.stats.curve.vertical import vertical_intervals, vertical_law
 from rocmonitor.stats.sample import Sample
-from rocmonitor.stats.vertical import vertical_intervals, vertical_law
 
 METHODS = ["agresti", "wald", "exact"]
 TIED = (np.array([1, 1, 1, 1, 1, 0, 0, 0, 0]), np.array([3.0, 3.0, 2.0, 1.0, 4.0, 3.0, 1.0, 1.0, 2.0]))

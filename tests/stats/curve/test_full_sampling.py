@@ -12,10 +12,10 @@ import pytest
 from scipy import stats as reference
 
 from rocmonitor.errors import InputError
-from rocmonitor.stats.difference import threshold_difference
-from rocmonitor.stats.dominance import threshold_dominance
+from rocmonitor.stats.curve.difference import threshold_difference
+from rocmonitor.stats.curve.dominance import threshold_dominance
+from rocmonitor.stats.curve.threshold import threshold_intervals, threshold_law
 from rocmonitor.stats.sample import PairedSample
-from rocmonitor.stats.threshold import threshold_intervals, threshold_law
 
 Y = np.array([1, 1, 1, 0, 0])
 S1 = np.array([3.0, 2.0, 1.0, 2.0, 1.0])

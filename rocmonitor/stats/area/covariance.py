@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.special import chdtrc, ndtri
 
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.auc import ROUNDING, placements
+from rocmonitor.stats.area.auc import ROUNDING, placements
 from rocmonitor.stats.proportion import require_level
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Floats, indexed, require_classes, valid_labels, valid_scores

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.errors import InputError
-from rocmonitor.stats.full_sampling import (
+from rocmonitor.stats.curve.full_sampling import (
     ClassSize,
     Sampling,
     class_size,
@@ -177,8 +177,9 @@ def threshold_intervals(
         Sizes of a resample, the class sizes by default; ``agresti-coull``, ``wald`` and ``exact`` only.
     sampling : str
         ``stratified``: a resample keeps the class sizes; ``full``: m_pos + m_neg rows are drawn from both
-        classes together (`rocmonitor.stats.full_sampling`), for ``agresti-coull``, ``wald``, ``exact`` and
-        ``empirical``. The two rates are then uncorrelated, not independent, and `joint` is nearly right only.
+        classes together (`rocmonitor.stats.curve.full_sampling`), for ``agresti-coull``, ``wald``,
+        ``exact`` and ``empirical``. The two rates are then uncorrelated, not independent, and `joint` is
+        nearly right only.
     n_resamples : int
         Resamples drawn by ``empirical``.
     rng : int, SeedSequence or Generator, optional

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.auc import (
+from rocmonitor.stats.area.auc import (
     SINGLE_ROW,
     AucResult,
     Interval,
@@ -131,7 +131,7 @@ def compare_auc(
 
     Examples
     --------
-    >>> from rocmonitor.stats.auc import auc
+    >>> from rocmonitor.stats.area.auc import auc
     >>> january = auc([0, 0, 1, 0, 1, 1], [0.1, 0.3, 0.3, 0.5, 0.7, 0.9])
     >>> february = auc([0, 0, 1, 0, 1, 1], [0.2, 0.6, 0.3, 0.4, 0.7, 0.5])
     >>> print(compare_auc(january, february))

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from strategies import grouped_counts, increasing_maps, labels, samples
 
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.auc import auc
-from rocmonitor.stats.covariance import auc_covariance
+from rocmonitor.stats.area.auc import auc
+from rocmonitor.stats.area.covariance import auc_covariance
 from rocmonitor.stats.sample import Sample
 
 METHODS = ("delong", "exact-bootstrap")

@@ -14,7 +14,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rocmonitor.stats.full_sampling import (
+from rocmonitor.stats.curve.full_sampling import (
     ClassSize,
     Sampling,
     class_size,
@@ -22,6 +22,7 @@ from rocmonitor.stats.full_sampling import (
     rate_quantiles,
     require_sampling,
 )
+from rocmonitor.stats.curve.threshold import disagreements, interval_caveats, threshold_pairs
 from rocmonitor.stats.proportion import (
     Intervals,
     clipped_intervals,
@@ -33,7 +34,6 @@ from rocmonitor.stats.proportion import (
 from rocmonitor.stats.resampling import Rng, drawn_differences, generator, percentiles
 from rocmonitor.stats.result import Table
 from rocmonitor.stats.sample import PairedSample, on_pair
-from rocmonitor.stats.threshold import disagreements, interval_caveats, threshold_pairs
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -129,7 +129,7 @@ def threshold_difference(
         Sizes of a resample, the class sizes by default.
     sampling : str
         ``stratified``: a resample keeps the class sizes; ``full``: m_pos + m_neg rows are drawn from both
-        classes together (`rocmonitor.stats.full_sampling`). The two rates are then uncorrelated, not
+        classes together (`rocmonitor.stats.curve.full_sampling`). The two rates are then uncorrelated, not
         independent, and `joint` is nearly right only.
     n_resamples : int
         Resamples drawn by ``empirical``.

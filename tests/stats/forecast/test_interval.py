@@ -10,8 +10,8 @@ from stats import oracle_kld
 from strategies import samples
 
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.forecast import binned_distance, forecast_interval
-from rocmonitor.stats.kld import auc_bounds, auc_distance
+from rocmonitor.stats.forecast.interval import binned_distance, forecast_interval
+from rocmonitor.stats.forecast.kld import auc_bounds, auc_distance
 from rocmonitor.stats.sample import Sample
 
 ONE_CLASS = Sample([1, 1], [0.2, 0.4])

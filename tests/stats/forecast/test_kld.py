@@ -10,7 +10,7 @@ from stats import oracle_kld
 from strategies import grouped_counts, increasing_maps, samples
 
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.kld import auc_bounds, auc_distance
+from rocmonitor.stats.forecast.kld import auc_bounds, auc_distance
 from rocmonitor.stats.sample import Sample
 
 distances = st.sampled_from([1e-6, 1e-3, 0.02, 0.1, 0.3, 0.7, 1.5, 4.0])

@@ -1,10 +1,11 @@
 """Two models at the same false positive rate: the exact bootstrap law of the difference of their TPRs.
 
 In a resample each model has a threshold of its own, the r-th largest of its negative scores, so that both
-have the nominal rate r / m_neg, as in `rocmonitor.stats.vertical`. Given the two thresholds the difference of
-the true positive counts is a trinomial difference; `rocmonitor.stats.joint` gives the law of the two
-thresholds. Dugas and Gadoury (2009), section 4.2 and appendix B, is [DG09] below. (Erratum: in their eq. 22
-the sum for d < 0 ends at floor((m_pos + d) / 2), not at m_pos - d. Nothing here sums over that index.)
+have the nominal rate r / m_neg, as in `rocmonitor.stats.curve.vertical`. Given the two thresholds the
+difference of the true positive counts is a trinomial difference; `rocmonitor.stats.curve.joint` gives the
+law of the two thresholds. Dugas and Gadoury (2009), section 4.2 and appendix B, is [DG09] below. (Erratum:
+in their eq. 22 the sum for d < 0 ends at floor((m_pos + d) / 2), not at m_pos - d. Nothing here sums over
+that index.)
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import fft
 
 from rocmonitor.errors import InputError
-from rocmonitor.stats.difference import SMOOTHING
-from rocmonitor.stats.joint import Levels, thresholds_law
+from rocmonitor.stats.curve.difference import SMOOTHING
+from rocmonitor.stats.curve.joint import Levels, thresholds_law
+from rocmonitor.stats.curve.threshold import interval_caveats
+from rocmonitor.stats.curve.vertical import nearest_ranks, require_rates
 from rocmonitor.stats.proportion import (
     clipped_intervals,
     law_ends,
@@ -31,8 +34,6 @@ from rocmonitor.stats.proportion import (
 from rocmonitor.stats.resampling import Rng, drawn_at_ranks, generator, percentiles
 from rocmonitor.stats.result import Table
 from rocmonitor.stats.sample import PairedSample, on_pair
-from rocmonitor.stats.threshold import interval_caveats
-from rocmonitor.stats.vertical import nearest_ranks, require_rates
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -145,7 +146,7 @@ def vertical_difference(
     Notes
     -----
     Cost of a rate: O(n + w² sqrt(m_neg)) with w <= `max_thresholds` thresholds of each model, so O(n^1.5)
-    while exact, and nearly O(n) where `rocmonitor.stats.krawtchouk` applies; ``exact`` takes at most
+    while exact, and nearly O(n) where `rocmonitor.stats.curve.krawtchouk` applies; ``exact`` takes at most
     O(w² sqrt(m_pos)) more. Memory O(n + w²). Thinning misplaces positives by part of a run of thresholds:
     the ends move by less than 1 % of the interval's length at w = 80, 2 % at w = 40 (n = 2,000).
 

@@ -1,7 +1,7 @@
 """The AUC within a Kullback-Leibler distance of a sample, and the distance that an AUC takes.
 
 Morin (2018) is [M18] below. The optimisation, its proofs and where it departs from the paper are in
-`rocmonitor.stats.tilting`; this module speaks of samples and scores.
+`rocmonitor.stats.forecast.interval.tilting`; this module speaks of samples and scores.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from rocmonitor.errors import DegenerateDataError, InputError
+from rocmonitor.stats.forecast.tilting import UNIQUE_MULTIPLIER, Cells, Extreme, cells, closest, highest_auc
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Floats, Sample, on_sample
-from rocmonitor.stats.tilting import UNIQUE_MULTIPLIER, Cells, Extreme, cells, closest, highest_auc
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -1,0 +1,1 @@
+"""The area under the ROC curve: its standard errors, several models, tests, parts of it, power."""
