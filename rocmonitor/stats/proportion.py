@@ -115,6 +115,24 @@ def clipped_intervals(low: Floats, high: Floats, *, least: float = 0.0) -> Inter
     )
 
 
+def interval_caveats(
+    rate: str, estimate: Floats, intervals: Intervals, *, within: str = "[0, 1]"
+) -> tuple[str, ...]:
+    """What a reader of `intervals` should know: clipping, zero length, an estimate outside."""
+    low, high = intervals.low, intervals.high
+    outside = (estimate < low) | (estimate > high)
+    found = (
+        (intervals.clipped, f"clipped to {within}"),
+        (low == high, "of zero length: use a method that smooths"),
+        (outside, "not around the estimate: smoothing moved them off it"),
+    )
+    return tuple(
+        f"{np.count_nonzero(where)} of {len(where)} {rate} intervals are {what}"
+        for where, what in found
+        if where.any()
+    )
+
+
 def normal_quantile(tail: float) -> float:
     """The standard normal deviate that leaves `tail` above it."""
     return -float(special.ndtri(tail))

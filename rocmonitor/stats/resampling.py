@@ -1,7 +1,8 @@
 """The rival of every exact law: percentiles over resamples that are really drawn.
 
-``method="empirical"`` of the intervals, as Dugas and Gadoury (2009) compare it (they draw 100 resamples). Its
-ends carry the noise of the draws, and fall together where every resample gives the same rate.
+``method="empirical"`` of the intervals, as Dugas and Gadoury (2009) compare it (they draw 100 resamples), and
+``method="bootstrap"`` of the AUC. The ends carry the noise of the draws, and fall together where every
+resample gives the same rate.
 """
 
 from __future__ import annotations
@@ -18,17 +19,19 @@ Rng = np.random.Generator | np.random.SeedSequence | int
 """What `numpy.random.default_rng` takes, but for None: a result must be repeatable."""
 
 
-def generator(rng: Rng | None, n_resamples: int) -> np.random.Generator:
-    """The generator of ``method="empirical"``; refuses a missing `rng` and too few resamples."""
+def generator(
+    rng: Rng | None, n_resamples: int, *, method: str = "empirical", at_least: int = 1
+) -> np.random.Generator:
+    """The generator of a method that draws; refuses a missing `rng` and too few resamples."""
     if rng is None:
-        raise InputError("method 'empirical' draws resamples and needs rng: a seed, or a numpy Generator")
-    if n_resamples != int(n_resamples) or n_resamples < 1:
-        raise InputError(f"n_resamples must be a whole number of at least 1, not {n_resamples}")
+        raise InputError(f"method {method!r} draws resamples and needs rng: a seed, or a numpy Generator")
+    if not (at_least <= n_resamples < np.inf and n_resamples == int(n_resamples)):
+        raise InputError(f"n_resamples must be a whole number of at least {at_least}, not {n_resamples}")
     return np.random.default_rng(rng)
 
 
 def percentiles(drawn: Floats, tail: float) -> tuple[Floats, Floats]:
-    """Ends that leave `tail` of the resamples, shape (n_resamples, h), on either side: observed values."""
+    """Ends that leave `tail` of the resamples, shape (n_resamples, …), on either side: observed values."""
     low, high = np.quantile(drawn, [tail, 1 - tail], axis=0, method="inverted_cdf")
     return low, high
 

@@ -14,6 +14,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rocmonitor.stats.curve.counting import disagreements
 from rocmonitor.stats.curve.full_sampling import (
     ClassSize,
     Sampling,
@@ -22,10 +23,11 @@ from rocmonitor.stats.curve.full_sampling import (
     rate_quantiles,
     require_sampling,
 )
-from rocmonitor.stats.curve.threshold import disagreements, interval_caveats, threshold_pairs
+from rocmonitor.stats.curve.points import threshold_pairs
 from rocmonitor.stats.proportion import (
     Intervals,
     clipped_intervals,
+    interval_caveats,
     normal_quantile,
     require_level,
     require_method,
@@ -151,7 +153,7 @@ def threshold_difference(
 
     Notes
     -----
-    Cost: O(h c) for c cells; ``exact`` takes O(h sqrt(m) log m) more.
+    Cost: O(c + h log c) for c cells; ``exact`` takes O(h sqrt(m) log m) more.
 
     Examples
     --------

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from rocmonitor.stats.curve.counting import disagreements
 from rocmonitor.stats.curve.full_sampling import Sampling, both_class_sizes, require_sampling
-from rocmonitor.stats.curve.threshold import disagreements, threshold_pairs
+from rocmonitor.stats.curve.points import threshold_pairs
 from rocmonitor.stats.proportion import binomial_window, resample_size
 from rocmonitor.stats.result import Table
 from rocmonitor.stats.sample import PairedSample, on_pair
@@ -113,9 +114,9 @@ def threshold_dominance(
 
     Exact. Per class, D = (only model 1 flags) - (only model 2 flags) is a trinomial difference. Given the
     number k of rows that the models disagree on, k ~ Bin(m, q), the first kind is Bin(k, p): only
-    O(sqrt(m)) values of k carry mass. Cost: O(h (c + sqrt(m))) for c cells, no O(m²) table. Under ``full``
-    the classes are independent given their sizes, of which O(sqrt(m)) matter; each costs O(h) by a recursion
-    in the size, so that the order stays the same.
+    O(sqrt(m)) values of k carry mass. Cost: O(c + h (log c + sqrt(m))) for c cells, no O(m²) table. Under
+    ``full`` the classes are independent given their sizes, of which O(sqrt(m)) matter; each costs O(h) by a
+    recursion in the size, so that the order stays the same.
 
     Examples
     --------

@@ -103,6 +103,6 @@ def rate_quantiles(
     return float(low_end), float(high_end)
 
 
-def drawn_sizes(size: ClassSize, shape: tuple[int, int], rng: np.random.Generator) -> Counts:
+def drawn_sizes(size: ClassSize, shape: int | tuple[int, int], rng: np.random.Generator) -> Counts:
     """Class sizes of drawn resamples."""
     return np.asarray(rng.choice(size.rows, shape, p=size.weight))

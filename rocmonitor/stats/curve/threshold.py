@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.errors import InputError
+from rocmonitor.stats.curve.counting import flagged
 from rocmonitor.stats.curve.full_sampling import (
     ClassSize,
     Sampling,
@@ -24,11 +25,12 @@ from rocmonitor.stats.curve.full_sampling import (
     full_proportions,
     require_sampling,
 )
+from rocmonitor.stats.curve.points import valid_thresholds
 from rocmonitor.stats.proportion import (
-    Intervals,
     ProportionMethod,
     binomial_law,
     clipped_intervals,
+    interval_caveats,
     log_binomial,
     proportion_intervals,
     require_level,
@@ -36,7 +38,7 @@ from rocmonitor.stats.proportion import (
 )
 from rocmonitor.stats.resampling import Rng, drawn_proportions, generator, percentiles
 from rocmonitor.stats.result import Result, Table
-from rocmonitor.stats.sample import PairedSample, Sample, on_sample
+from rocmonitor.stats.sample import Sample, on_sample
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -210,10 +212,10 @@ def threshold_intervals(
     ([0.0999], [0.9001])
     """
     sample.require_both_classes()
-    at = _thresholds(thresholds)
+    at = valid_thresholds(thresholds)
     level = require_level(confidence_level)
     level = math.sqrt(level) if joint else level
-    tp, fp = _flagged(sample, at)
+    tp, fp = flagged(sample, at)
     tpr, fpr = tp / sample.n_pos, fp / sample.n_neg
     classes = (
         (tp, sample.n_pos, resample_size(m_pos, sample.n_pos, "m_pos")),
@@ -310,10 +312,10 @@ def threshold_law(
     """
     sample.require_both_classes()
     require_sampling(sampling)
-    at = _thresholds(threshold)
+    at = valid_thresholds(threshold)
     if len(at) != 1:
         raise InputError(f"threshold must be one number; {len(at)} were given")
-    seen_pos, seen_neg = (int(seen[0]) for seen in _flagged(sample, at))
+    seen_pos, seen_neg = (int(seen[0]) for seen in flagged(sample, at))
     m_pos = resample_size(m_pos, sample.n_pos, "m_pos")
     m_neg = resample_size(m_neg, sample.n_neg, "m_neg")
     if sampling == "full":
@@ -347,73 +349,3 @@ def _both_classes(n_pos: int, n_neg: int, m: int) -> float:
     """Probability that `m` rows hold both classes."""
     n = n_pos + n_neg
     return 1 - (n_pos / n) ** m - (n_neg / n) ** m
-
-
-def interval_caveats(
-    rate: str, estimate: Floats, intervals: Intervals, *, within: str = "[0, 1]"
-) -> tuple[str, ...]:
-    """What a reader of `intervals` should know: clipping, zero length, an estimate outside."""
-    low, high = intervals.low, intervals.high
-    outside = (estimate < low) | (estimate > high)
-    found = (
-        (intervals.clipped, f"clipped to {within}"),
-        (low == high, "of zero length: use a method that smooths"),
-        (outside, "not around the estimate: smoothing moved them off it"),
-    )
-    return tuple(
-        f"{np.count_nonzero(where)} of {len(where)} {rate} intervals are {what}"
-        for where, what in found
-        if where.any()
-    )
-
-
-def _flagged(sample: Sample, thresholds: Floats) -> tuple[Counts, Counts]:
-    """Positives and negatives with score >= threshold, each shape (h,)."""
-    first = np.searchsorted(sample.score, thresholds, side="left")
-    below_pos, below_neg = (np.concatenate([[0], np.cumsum(c)]) for c in (sample.pos, sample.neg))
-    return sample.n_pos - below_pos[first], sample.n_neg - below_neg[first]
-
-
-def disagreements(pair: PairedSample, pairs: Floats) -> Counts:
-    """Positives that only model 1, only model 2 flags, then negatives likewise: shape (4, h)."""
-    first_1 = np.searchsorted(pair.first.score, pairs[:, 0], side="left")
-    first_2 = np.searchsorted(pair.second.score, pairs[:, 1], side="left")
-    only = np.empty((4, len(pairs)), dtype=np.int64)
-    for column, (start_1, start_2) in enumerate(zip(first_1.tolist(), first_2.tolist(), strict=True)):
-        by_1, by_2 = pair.index_1 >= start_1, pair.index_2 >= start_2
-        only_1, only_2 = by_1 & ~by_2, by_2 & ~by_1
-        only[:, column] = [c[where].sum() for c in (pair.pos, pair.neg) for where in (only_1, only_2)]
-    return only
-
-
-def _thresholds(values: ArrayLike) -> Floats:
-    try:
-        at = np.array(values, dtype=np.float64, ndmin=1)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"thresholds must be numbers: {error}") from error
-    if at.ndim != 1 or not len(at):
-        raise InputError(f"thresholds must be a list of at least one number; its shape is {at.shape}")
-    _no_nan(at, "thresholds")
-    return at
-
-
-def threshold_pairs(values: ArrayLike) -> Floats:
-    """Pairs of thresholds as an array of its own, shape (h, 2)."""
-    try:
-        at = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"pairs must be (t1, t2) pairs of numbers, as many of one as of the other: {error}"
-        ) from error
-    if at.ndim != 2 or at.shape[1] != 2 or not len(at):
-        raise InputError(
-            f"pairs must be at least one (t1, t2) pair of thresholds, shape (h, 2); its shape is {at.shape}"
-        )
-    _no_nan(at, "pairs")
-    return at
-
-
-def _no_nan(values: Floats, name: str) -> None:
-    bad = np.count_nonzero(np.isnan(values))
-    if bad:
-        raise InputError(f"{name} must not be NaN: {bad} of {values.size} are; leave them out")

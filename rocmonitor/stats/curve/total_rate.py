@@ -1,6 +1,6 @@
 """The rates at a fixed total positive rate: flag the top share of all rows, as a budget for treatment asks.
 
-In a stratified resample of n rows, the threshold T_r of the nominal total positive rate r / n is the r-th
+In a resample of n rows, the threshold T_r of the nominal total positive rate r / n is the r-th
 largest score of both classes together, repeats counted, and "flagged" means score >= T_r: at least r rows,
 more on a tie, as in `rocmonitor.stats.curve.vertical`. Dugas and Gadoury (2009) close with the wish for
 this case.
@@ -8,24 +8,32 @@ this case.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from functools import partial
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.errors import InputError
-from rocmonitor.stats.curve.threshold import interval_caveats
-from rocmonitor.stats.curve.vertical import nearest_ranks
+from rocmonitor.stats.curve.full_sampling import (
+    ClassSize,
+    Sampling,
+    both_class_sizes,
+    class_size,
+    drawn_sizes,
+    rate_quantiles,
+    require_sampling,
+)
+from rocmonitor.stats.curve.points import nearest_ranks
+from rocmonitor.stats.curve.shared_threshold import Rows, class_rows, full_moments, moments, windows
+from rocmonitor.stats.curve.shared_threshold import law as law_of_class
 from rocmonitor.stats.proportion import (
     SMOOTHING,
     Intervals,
-    binomial_window,
     clipped_intervals,
+    interval_caveats,
     law_ends,
-    log_binomial,
-    log_characteristic,
     normal_quantile,
     require_level,
     require_method,
@@ -39,7 +47,7 @@ Counts = NDArray[np.int64]
 
 TotalRateMethod = Literal["agresti", "wald", "exact", "empirical"]
 
-_LOG_NEGLIGIBLE = 37.0  # exp(-37) < 1e-16
+_NEGLIGIBLE = 1e-17  # probability of a count in a resample of given class sizes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -82,16 +90,17 @@ class TotalRateIntervals(Table):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TotalRateLaw(Result):
-    """Exact stratified bootstrap laws of the flagged counts at a total positive rate.
+    """Exact bootstrap laws of the flagged counts at a total positive rate.
 
     Attributes
     ----------
     rate : float
         The rate r / n that was used.
-    tp : ndarray, shape (n_pos + 1,)
-        Probability that 0, 1, …, n_pos of a resample's positives are flagged.
-    fp : ndarray, shape (n_neg + 1,)
+    tp : ndarray, shape (n_pos + 1,), or (n_pos + n_neg + 1,) under full sampling
+        Probability that 0, 1, … of a resample's positives are flagged.
+    fp : ndarray, shape (n_neg + 1,), or (n_pos + n_neg + 1,)
         The same for its negatives. Not independent of the positives: at least r rows are flagged in all.
+    sampling : str
     n_pos, n_neg : int
         Class sizes.
     """
@@ -99,6 +108,7 @@ class TotalRateLaw(Result):
     rate: float
     tp: Floats
     fp: Floats
+    sampling: str
     n_pos: int
     n_neg: int
 
@@ -110,6 +120,7 @@ def total_rate_intervals(
     *,
     method: TotalRateMethod = "agresti",
     confidence_level: float = 0.95,
+    sampling: Sampling = "stratified",
     n_resamples: int = 999,
     rng: Rng | None = None,
 ) -> TotalRateIntervals:
@@ -127,6 +138,9 @@ def total_rate_intervals(
         percentiles over drawn resamples.
     confidence_level : float
         Of each interval, within (0, 1).
+    sampling : str
+        ``stratified``: a resample keeps the class sizes; ``full``: its n rows are drawn from both classes
+        together (`rocmonitor.stats.curve.full_sampling`).
     n_resamples : int
         Resamples drawn by ``empirical``.
     rng : int, SeedSequence or Generator, optional
@@ -148,11 +162,14 @@ def total_rate_intervals(
     -----
     A positive of score s is flagged when fewer than r of the other rows score above s, and two positives are
     when the lower one is: the moments need only tails of the sum of two binomials, O(sqrt(n)) of them at a
-    bounded number of steps each. ``exact`` takes O(n) for each rate: see `total_rate_law`.
+    bounded number of steps each. Under full sampling the rows above s are one binomial, and the moments cost
+    six to ten times as much (a few hundred times with fewer than 200 rows of a class). ``exact`` takes O(n)
+    for each rate, see `total_rate_law`; under full sampling O(n^1.5), 4 s for 200 rows: for small samples.
 
     ``agresti``: with m positives, pi the chance of one to be flagged and gamma the covariance of two, the
     variance of TPR is pi (1 - pi) / m + (1 - 1/m) gamma. Adding rows makes m into m + 4, pi into
-    (m pi + 2) / (m + 4) and gamma into gamma m² / (m + 4)²: [DG09] alg. 4 is the same in these terms.
+    (m pi + 2) / (m + 4) and gamma into gamma m² / (m + 4)²: [DG09] alg. 4 is the same in these terms. Under
+    full sampling the means of 1/m and of 1/(m + 4) take their places.
 
     Examples
     --------
@@ -162,31 +179,36 @@ def total_rate_intervals(
     """
     sample.require_both_classes()
     require_method(method, get_args(TotalRateMethod))
+    require_sampling(sampling)
     tail = (1 - require_level(confidence_level)) / 2
-    r, moved = nearest_ranks(rates, sample.n_pos + sample.n_neg, "rates")
-    pos, neg = _above(sample)
+    n = sample.n_pos + sample.n_neg
+    r, moved = nearest_ranks(rates, n, "rates")
+    pos, neg = class_rows(sample)
+    random = generator(rng, n_resamples) if method == "empirical" else None
     found = []
-    if method == "empirical":
-        drawn = _drawn(pos, neg, r, n_resamples, generator(rng, n_resamples))
-    for line, (own, other) in enumerate(((pos, neg), (neg, pos))):
-        moments = [_moments(int(rank), own, other) for rank in r]
-        mean = np.array([pi for pi, _ in moments])
-        if method == "empirical":
-            low, high = percentiles(drawn[line], tail)
+    for own, other in ((pos, neg), (neg, pos)):
+        size = (
+            class_size(n, own.total / n)
+            if sampling == "full"
+            else ClassSize(np.array([own.total]), np.ones(1))
+        )
+        of_rows = _moments(r, own, other, sampling, size)
+        if random is not None:
+            low, high = percentiles(
+                _drawn(r, own, other, drawn_sizes(size, n_resamples, random), random), tail
+            )
         elif method == "exact":
-            laws = (_law(int(rank), own, other) for rank in r)
-            ends = [law_ends(0, law, len(law) - 1, tail) for law in laws]
-            low, high = np.array(ends).T
+            low, high = _exact_ends(r, own, other, sampling, size, tail)
         else:
             added = SMOOTHING if method == "agresti" else 0.0
-            low, high = _normal_ends(np.array(moments), own.total, tail, added)
-        found.append((mean, clipped_intervals(low, high)))
+            low, high = _normal_ends(of_rows, own.total, size, tail, added)
+        found.append((of_rows[:, 0], clipped_intervals(low, high)))
     return _result(sample, r, found, method, float(confidence_level), moved)
 
 
 @on_sample
-def total_rate_law(sample: Sample, rate: float) -> TotalRateLaw:
-    """Exact stratified bootstrap laws of the true and the false positives at a total positive rate.
+def total_rate_law(sample: Sample, rate: float, *, sampling: Sampling = "stratified") -> TotalRateLaw:
+    """Exact bootstrap laws of the true and the false positives at a total positive rate.
 
     Parameters
     ----------
@@ -194,6 +216,9 @@ def total_rate_law(sample: Sample, rate: float) -> TotalRateLaw:
         Labels and scores, or one `Sample` in their place.
     rate : float
         Within (0, 1); the nearest r / n is used and reported.
+    sampling : str
+        ``stratified``: a resample keeps the class sizes; ``full``: its n rows are drawn from both classes
+        together, and resamples that lack a class, which have no ROC point, do not count.
 
     Returns
     -------
@@ -206,11 +231,9 @@ def total_rate_law(sample: Sample, rate: float) -> TotalRateLaw:
 
     Notes
     -----
-    Going down the distinct scores s_k, let B_k positives and F_k negatives of the resample score above s_k,
-    and h_k(b) = P(B_k = b) P(F_k < r - b), the law of B_k where s_k still is flagged. Passing s_k, b grows by
-    Bin(n_pos - b, c_k / (positives not above)), c_k the positives at s_k. The law of the true positives is
-    the sum over k of what that moves: h_k after the step less h_k. Only O(sqrt(n)) scores and counts matter,
-    and few steps where few rows tie: O(n) work, absolute error about 1e-12.
+    Only O(sqrt(n)) scores and counts matter, and few steps where few rows tie: O(n) work, absolute error
+    about 1e-12; see `rocmonitor.stats.curve.shared_threshold`. Under full sampling the mixture of these laws
+    over the class sizes, O(n^1.5): 4 s for 200 rows, so for small samples only.
 
     Examples
     --------
@@ -219,33 +242,21 @@ def total_rate_law(sample: Sample, rate: float) -> TotalRateLaw:
     ([0.0625, 0.375, 0.5625], [0.4375, 0.375, 0.1875])
     """
     sample.require_both_classes()
-    r, _ = nearest_ranks(rate, sample.n_pos + sample.n_neg, "rate")
+    require_sampling(sampling)
+    n = sample.n_pos + sample.n_neg
+    r, _ = nearest_ranks(rate, n, "rate")
     if len(r) != 1:
         raise InputError(f"rate must be one number; {len(r)} were given")
-    pos, neg = _above(sample)
+    rank = int(r[0])
+    pos, neg = class_rows(sample)
+    if sampling == "full":
+        size_pos, size_neg = both_class_sizes(sample.n_pos, sample.n_neg, sample.n_pos / n)
+        tp, fp = _mixed_law(rank, pos, neg, size_pos), _mixed_law(rank, neg, pos, size_neg)
+    else:
+        tp, fp = _stratified_law(rank, pos, neg), _stratified_law(rank, neg, pos)
     return TotalRateLaw(
-        rate=float(r[0] / (sample.n_pos + sample.n_neg)),
-        tp=_law(int(r[0]), pos, neg),
-        fp=_law(int(r[0]), neg, pos),
-        n_pos=sample.n_pos,
-        n_neg=sample.n_neg,
+        rate=rank / n, tp=tp, fp=fp, sampling=sampling, n_pos=sample.n_pos, n_neg=sample.n_neg
     )
-
-
-class _Class(NamedTuple):
-    """Rows of a class at, and strictly above, each distinct score, decreasing: shapes (k,)."""
-
-    at: Counts
-    above: Counts
-    total: int
-
-
-def _above(sample: Sample) -> tuple[_Class, _Class]:
-    pos, neg = (
-        _Class(count[::-1].astype(np.int64), np.cumsum(count[::-1]).astype(np.int64) - count[::-1], total)
-        for count, total in ((sample.pos, sample.n_pos), (sample.neg, sample.n_neg))
-    )
-    return pos, neg
 
 
 def _result(
@@ -273,116 +284,79 @@ def _result(
     )
 
 
-def _window(r: int, own: _Class, other: _Class) -> tuple[int, int]:
-    """Scores between the last that is surely flagged and the first that surely is not."""
-    mean, reach = _spread(own.total, own.above / own.total, other.total, other.above / other.total)
-    flagged, not_flagged = np.flatnonzero(mean + reach < r), np.flatnonzero(mean - reach > r)
-    first = int(flagged[-1]) if len(flagged) else 0
-    return first, int(not_flagged[0]) if len(not_flagged) else len(mean)
+def _moments(r: Counts, own: Rows, other: Rows, sampling: Sampling, size: ClassSize) -> Floats:
+    """Mean of the rate of a class and covariance of two of its rows for each rank, shape (h, 2)."""
+    full = sampling == "full"
+    found = np.empty((len(r), 2))
+    inverse = size.mean_inverse(0.0)
+    for line, (rank, window) in enumerate(
+        zip(r.tolist(), windows(r, own, other, full=full).tolist(), strict=True)
+    ):
+        if full:
+            pi, square = full_moments(rank, own, other, size, *window)
+            # What makes the variance pi (1 - pi) E[1/M] + (1 - E[1/M]) covariance.
+            covariance = (square - pi**2 - inverse * pi * (1 - pi)) / (1 - inverse)
+        else:
+            pi, two = moments(rank, own, other, *window)
+            covariance = two - pi**2
+        found[line] = pi, covariance
+    return found
 
 
-def _spread(m1: int, p: Floats, m2: int, q: Floats) -> tuple[Floats, Floats]:
-    """Mean of Bin(m1, p) + Bin(m2, q), and the deviation it exceeds with probability below 1e-16."""
-    variance = m1 * p * (1 - p) + m2 * q * (1 - q)
-    third = _LOG_NEGLIGIBLE / 3
-    return m1 * p + m2 * q, third + np.sqrt(third**2 + 2 * _LOG_NEGLIGIBLE * variance)
+def _exact_ends(
+    r: Counts, own: Rows, other: Rows, sampling: Sampling, size: ClassSize, tail: float
+) -> tuple[Floats, Floats]:
+    ends = []
+    for rank in r.tolist():
+        if sampling == "full":
+            n = own.total + other.total
+            ends.append(rate_quantiles(size, partial(_sized_law, rank, own, other, n), tail))
+        else:
+            law = _stratified_law(rank, own, other)
+            ends.append(law_ends(0, law, len(law) - 1, tail))
+    low, high = np.array(ends).T
+    return low, high
 
 
-def _moments(r: int, own: _Class, other: _Class) -> tuple[float, float]:
-    """Chance that a row of a class is flagged, and the covariance of two of its rows; see the Notes."""
-    first, stop = _window(r, own, other)
-    inside = first + np.flatnonzero(own.at[first:stop])
-    p, q, c = own.above[inside] / own.total, other.above[inside] / other.total, own.at[inside] / own.total
-    sure = own.above[first] / own.total  # the share of the class at scores that surely are flagged
-    fewer, few = _below(r, max(own.total - 2, 0), p, other.total, q)
-    one = sure + c @ (p * fewer + (1 - p) * few)
-    two = sure**2 + c @ (2 * p * fewer + c * few)
-    return float(one), float(two - one**2)
+def _stratified_law(r: int, own: Rows, other: Rows) -> Floats:
+    return law_of_class(r, own, other, *windows(np.array([r]), own, other)[0].tolist())
 
 
-def _below(r: int, m1: int, p: Floats, m2: int, q: Floats) -> tuple[Floats, Floats]:
-    """P(S < r - 1) and P(S < r) for S = Bin(m1, p) + Bin(m2, q), each shape (w,).
-
-    Summed from the characteristic function on a lattice that holds all of the mass, where it is not
-    negligible: |phi(theta)| <= exp(-variance (1 - cos theta)).
-    """
-    mean, reach = _spread(m1, p, m2, q)
-    low = max(int(np.floor((mean - reach).min(initial=r))), 0)
-    high = min(int(np.ceil((mean + reach).max(initial=r))), m1 + m2)
-    size = (high - low + 1) | 1
-    angle = 2 * np.pi * np.arange(1, size // 2 + 1) / size
-    least = (m1 * p * (1 - p) + m2 * q * (1 - q)).min(initial=np.inf)
-    angle = angle[least * (1 - np.cos(angle)) <= _LOG_NEGLIGIBLE + 3]
-    log_phi = m1 * log_characteristic(angle, p) + m2 * log_characteristic(angle, q)
-    phi = np.exp(log_phi - 1j * low * angle[:, np.newaxis])
-    tails = []
-    for bound in (r - 1, r):
-        count = min(max(bound - low, 0), size)
-        kernel = -np.expm1(-1j * count * angle) / -np.expm1(-1j * angle)
-        tails.append(np.clip((count + 2 * (kernel @ phi).real) / size, 0.0, 1.0))
-    return tails[0], tails[1]
+def _sized_law(r: int, own: Rows, other: Rows, n: int, m: int) -> tuple[int, Floats]:
+    """First count and probabilities when `m` of the `n` rows of a resample are of the class."""
+    law = _stratified_law(r, own.resized(m), other.resized(n - m))
+    some = np.flatnonzero(law > _NEGLIGIBLE)
+    return int(some[0]), law[some[0] : some[-1] + 1]
 
 
-def _normal_ends(moments: Floats, m: int, tail: float, added: float) -> tuple[Floats, Floats]:
-    pi, covariance = moments.T
-    size = m + 2 * added
-    pi = (m * pi + added) / size
-    variance = pi * (1 - pi) / size + (1 - 1 / size) * (m / size) ** 2 * covariance
+def _mixed_law(r: int, own: Rows, other: Rows, size: ClassSize) -> Floats:
+    """Law of the flagged rows of a class when `size` is the law of its rows, of all rows in a resample."""
+    n = own.total + other.total
+    mixed = np.zeros(n + 1)
+    for m, weight in zip(size.rows.tolist(), size.weight.tolist(), strict=True):
+        mixed[: m + 1] += weight * _stratified_law(r, own.resized(m), other.resized(n - m))
+    return mixed
+
+
+def _normal_ends(
+    of_rows: Floats, n_own: int, size: ClassSize, tail: float, added: float
+) -> tuple[Floats, Floats]:
+    pi, covariance = of_rows.T
+    shrunk, inverse = n_own / (n_own + 2 * added), size.mean_inverse(2 * added)
+    pi = shrunk * pi + added / (n_own + 2 * added)
+    variance = pi * (1 - pi) * inverse + (1 - inverse) * shrunk**2 * covariance
     half = normal_quantile(tail) * np.sqrt(np.maximum(variance, 0.0))
     return pi - half, pi + half
 
 
-def _law(r: int, own: _Class, other: _Class) -> Floats:
-    """Law of the flagged rows of a class, shape (total + 1,); see the Notes of `total_rate_law`."""
-    n = own.total
-    first, stop = _window(r, own, other)
-    law = np.zeros(n + 1)
-    low, mass = binomial_window(n, own.above[first] / n)
-    law[low : low + len(mass)] = mass
-    for k in first + np.flatnonzero(own.at[first:stop]):
-        low, mass = binomial_window(n, own.above[k] / n)
-        held = mass * _fewer(r - np.arange(low, low + len(mass)), other.total, other.above[k] / other.total)
-        law[low : low + len(mass)] -= held
-        _pass(law, low, held, own.at[k] / (n - own.above[k]))
-    return np.maximum(law, 0.0)
-
-
-def _fewer(bound: Counts, m: int, p: float) -> Floats:
-    """P(Bin(m, p) < bound)."""
-    low, mass = binomial_window(m, p)
-    reached = np.concatenate([[0.0], np.cumsum(mass)])
-    return np.asarray(reached[np.clip(bound - low, 0, len(mass))])
-
-
-def _pass(law: Floats, low: int, held: Floats, share: float) -> None:
-    """Add to `law` the mass `held` of the counts from `low` on, each grown by Bin(the rest, share).
-
-    The rarer kind is counted, those that are added or those that stay behind: its laws for different counts
-    lie so close together that none of them is lost by starting all at one number.
-    """
-    n = len(law) - 1
-    rest = n - np.arange(low, low + len(held))
-    staying = share > 0.5
-    p = 1 - share if staying else share
-    least, most, third = rest[-1] * p, rest[0] * p, _LOG_NEGLIGIBLE / 3
-    reach = third + math.sqrt(third**2 + 2 * _LOG_NEGLIGIBLE * most * (1 - p))
-    start, last = max(int(least - reach), 0), min(math.ceil(most + reach), int(rest[0]))
-    grown = held * np.exp(log_binomial(rest, np.minimum(start, rest), np.asarray(p)))
-    for j in range(start, last + 1):
-        if staying:
-            law[n - j] += grown.sum()
-        else:
-            inside = min(len(held), n + 1 - low - j)
-            law[low + j : low + j + inside] += grown[:inside]
-        grown = grown * (np.maximum(rest - j, 0) * (p / (1 - p) / (j + 1)))
-
-
-def _drawn(pos: _Class, neg: _Class, r: Counts, n_resamples: int, rng: np.random.Generator) -> Floats:
-    """TPR and FPR in drawn resamples, shape (2, n_resamples, h); each resample serves all ranks."""
-    drawn = np.empty((2, n_resamples, len(r)))
-    for line in range(n_resamples):
-        above = [np.cumsum(rng.multinomial(rows.total, rows.at / rows.total)) for rows in (pos, neg)]
-        threshold = np.searchsorted(above[0] + above[1], r)
-        for label, rows in enumerate((pos, neg)):
-            drawn[label, line] = above[label][threshold] / rows.total
+def _drawn(r: Counts, own: Rows, other: Rows, sizes: Counts, rng: np.random.Generator) -> Floats:
+    """Rate of a class in resamples with `sizes` of its rows, (n_resamples, h); each serves all ranks."""
+    drawn = np.empty((len(sizes), len(r)))
+    n = own.m + other.m
+    for line, m in enumerate(sizes.tolist()):
+        above, of_other = (
+            np.cumsum(rng.multinomial(count, rows.at / rows.total))
+            for rows, count in ((own, m), (other, n - m))
+        )
+        drawn[line] = above[np.searchsorted(above + of_other, r)] / m
     return drawn

@@ -9,21 +9,24 @@ here, which keeps equations 3 to 7 right under ties.
 
 from __future__ import annotations
 
+import itertools
+import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.polynomial import chebyshev
 from numpy.typing import ArrayLike, NDArray
 from scipy import fft, special
 
-from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.curve.threshold import interval_caveats
+from rocmonitor.errors import InputError
+from rocmonitor.stats.curve.kernel import Bandwidth, kernel_ends
+from rocmonitor.stats.curve.points import nearest_ranks, require_rates
 from rocmonitor.stats.proportion import (
     SMOOTHING,
     binomial_range,
     binomial_window,
     clipped_intervals,
+    interval_caveats,
     law_ends,
     log_characteristic,
     normal_quantile,
@@ -38,12 +41,12 @@ from rocmonitor.stats.sample import Sample, on_sample
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
-VerticalMethod = Literal["agresti", "wald", "exact", "empirical"]
+VerticalMethod = Literal["agresti", "wald", "exact", "empirical", "kernel"]
 
 _NEGLIGIBLE = 1e-16  # mass that the window of thresholds may leave out on each side
 _FINE = 32  # cells to a standard deviation from which quadrature is exact
 _NODES_A_DEVIATION = 9  # a binomial has no frequencies above 9 a deviation; 24 more for the smallest
-_LOG_NEGLIGIBLE = 40.0
+_LOG_NEGLIGIBLE = 37.0  # exp(-37) < 1e-16
 _STEPS_A_BINOMIAL = 1000  # values of a characteristic function that take as long as a binomial law
 _NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(3)
 
@@ -96,6 +99,7 @@ def vertical_intervals(
     m_neg: int | None = None,
     n_resamples: int = 999,
     rng: Rng | None = None,
+    bandwidth: Bandwidth | None = None,
 ) -> VerticalIntervals:
     """Intervals of TPR at given false positive rates ([DG09] alg. 4).
 
@@ -108,32 +112,41 @@ def vertical_intervals(
     method : str
         ``agresti``: normal, with the exact moments of eq. 6 and 7 after adding 2 flagged and 2 unflagged
         positives; ``wald``: the same, nothing added; ``exact``: quantiles of the exact bootstrap law;
-        ``empirical``: percentiles over drawn resamples.
+        ``empirical``: percentiles over drawn resamples; ``kernel``: normal, about the curve of smoothed
+        distribution functions, by Hall, Hyndman and Fan (2004): see `rocmonitor.stats.curve.kernel`.
     confidence_level : float
         Of each interval, within (0, 1).
     m_pos, m_neg : int, optional
-        Sizes of a resample, the class sizes by default.
+        Sizes of a resample, the class sizes by default; ``kernel`` resamples nothing and refuses others.
     n_resamples : int
         Resamples drawn by ``empirical``.
     rng : int, SeedSequence or Generator, optional
         Randomness of ``empirical``, which needs it.
+    bandwidth : float or (float, float), optional
+        Of ``kernel`` only, in place of its rule: in the units of the scores, for both classes or for
+        (positives, negatives).
 
     Returns
     -------
     VerticalIntervals
-        ``agresti`` never gives an interval of zero length; the other two can.
+        ``agresti`` never gives an interval of zero length; the others can.
 
     Raises
     ------
     DegenerateDataError
-        Fewer than one positive or two negatives (or `m_neg` below two): no rate lies within (0, 1).
+        Fewer than one positive or two negatives (or `m_neg` below two): no rate lies within (0, 1). A class
+        with one score only, by ``kernel`` without a `bandwidth`.
     InputError
-        No rates, rates outside (0, 1) or NaN, an unknown method, a level outside (0, 1).
+        No rates, rates outside (0, 1) or NaN, an unknown method, a level outside (0, 1), a `bandwidth` that
+        is not above 0 or is given to another method, resample sizes given to ``kernel``.
 
     Notes
     -----
     Cost after sorting: O(k) for k distinct scores, then O(sqrt(m_neg)) for each rate, as only thresholds
-    about the r-th largest negative carry mass; ``exact`` takes one Fourier transform of O(sqrt(m_pos)) more.
+    about the r-th largest negative carry mass; ``exact`` takes one Fourier transform of O(sqrt(m_pos)) more,
+    ``kernel`` a sum over the rows within 9 bandwidths of the threshold. Its coverage beside that of
+    ``agresti`` and ``exact`` is in `rocmonitor.stats.curve.kernel`; `tpr` is the mean of the exact law for
+    it too.
 
     Examples
     --------
@@ -145,6 +158,7 @@ def vertical_intervals(
     size_pos, size_neg = _sizes(sample, m_pos, m_neg)
     require_method(method, get_args(VerticalMethod))
     tail = (1 - require_level(confidence_level)) / 2
+    _require_apart(method, (size_pos, size_neg) == (sample.n_pos, sample.n_neg), bandwidth)
     r, moved = nearest_ranks(fpr, size_neg)
     laws = [_mixture(int(rank), size_neg, share, flagged) for rank in r]
     tpr = np.array([weight @ seen for weight, seen in laws]) / sample.n_pos
@@ -159,6 +173,8 @@ def vertical_intervals(
             generator(rng, n_resamples),
         )
         ends = list(zip(*percentiles(drawn, tail), strict=True))
+    elif method == "kernel":
+        ends = list(zip(*kernel_ends(sample, r / size_neg, tail, bandwidth), strict=True))
     elif method == "exact":
         ends = [law_ends(*_true_positives(*law, sample.n_pos, size_pos), size_pos, tail) for law in laws]
     else:
@@ -322,12 +338,35 @@ def _few_nodes(weight: Floats, p: Floats, m: int) -> tuple[Floats, Floats]:
     if size >= len(p):
         return weight, p
     nodes = np.cos(np.pi * (np.arange(size) + 0.5) / size)
-    # The moments of T_0…T_half, then those of T_(half + i) = 2 T_half T_i - T_(half - i).
-    basis = chebyshev.chebvander((p - middle) / half, size // 2)
-    lower = weight @ basis
-    upper = 2 * ((weight * basis[:, -1]) @ basis) - lower[::-1]
-    moments = np.concatenate([lower, upper[1:]])[:size]
+    moments = _chebyshev_moments(weight, (p - middle) / half, size)
     return fft.dct(moments, type=3) / size, middle + half * nodes
+
+
+def _chebyshev_moments(weight: Floats, x: Floats, size: int) -> Floats:
+    """Means of the Chebyshev polynomials T_0…T_(size - 1) of x, from the values of 2 sqrt(size) of them.
+
+    T_(a step + b) = 2 T_(a step) T_b - T_(a step - b), and T_(a step) = T_a(T_step).
+    """
+    step = math.isqrt(size)
+    near = _chebyshev(x, step)
+    far = _chebyshev(near[step], size // step)
+    moments = (weight * far) @ near[:step].T
+    moments[:, 1:] *= 2
+    moments[0, 1:] /= 2
+    for before, line in itertools.pairwise(moments):
+        line[1:] -= before[:0:-1]
+    return np.asarray(moments.ravel()[:size])
+
+
+def _chebyshev(x: Floats, order: int) -> Floats:
+    """T_0…T_order at x, shape (order + 1, w)."""
+    values = np.empty((order + 1, len(x)))
+    values[0], values[1] = 1.0, x
+    twice = 2 * x
+    for i in range(2, order + 1):
+        np.multiply(twice, values[i - 1], out=values[i])
+        values[i] -= values[i - 2]
+    return values
 
 
 def _grouped(weight: Floats, flagged: Floats) -> tuple[Floats, Floats]:
@@ -336,36 +375,16 @@ def _grouped(weight: Floats, flagged: Floats) -> tuple[Floats, Floats]:
     return np.add.reduceat(weight, first), flagged[first]
 
 
+def _require_apart(method: str, whole: bool, bandwidth: Bandwidth | None) -> None:
+    """Refuse resample sizes to ``kernel``, and a bandwidth to the others."""
+    if method == "kernel" and not whole:
+        raise InputError("method 'kernel' knows no resampling: leave out m_pos and m_neg")
+    if method != "kernel" and bandwidth is not None:
+        raise InputError(f"bandwidth belongs to method 'kernel', not {method!r}: leave it out")
+
+
 def _sizes(sample: Sample, m_pos: int | None, m_neg: int | None) -> tuple[int, int]:
     size_pos = resample_size(m_pos, sample.n_pos, "m_pos")
     size_neg = resample_size(m_neg, sample.n_neg, "m_neg")
     require_rates(size_neg)
     return size_pos, size_neg
-
-
-def require_rates(m_neg: int) -> None:
-    """Refuse a resample whose negatives are too few for a false positive rate within (0, 1)."""
-    if m_neg < 2:
-        raise DegenerateDataError(
-            f"a false positive rate within (0, 1) needs at least 2 negatives; a resample has {m_neg}"
-        )
-
-
-def nearest_ranks(fpr: ArrayLike, m: int, name: str = "fpr") -> tuple[Counts, tuple[str, ...]]:
-    """The nearest r of each rate, and a caveat about the rates that are no r / m."""
-    try:
-        rates = np.array(fpr, dtype=np.float64, ndmin=1)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must be numbers: {error}") from error
-    if rates.ndim != 1 or not len(rates):
-        raise InputError(f"{name} must be a list of at least one rate; its shape is {rates.shape}")
-    bad = len(rates) - np.count_nonzero((rates > 0) & (rates < 1))
-    if bad:
-        raise InputError(
-            f"{name} must lie within (0, 1): {bad} of {len(rates)} rates do not; leave out NaN, 0 and 1"
-        )
-    r = np.clip(np.rint(rates * m), 1, m - 1).astype(np.int64)
-    moved = np.count_nonzero(~np.isclose(r, rates * m, rtol=1e-9, atol=1e-9))
-    if not moved:
-        return r, ()
-    return r, (f"{moved} of {len(r)} rates are not multiples of 1/{m} within (0, 1): the nearest were used",)

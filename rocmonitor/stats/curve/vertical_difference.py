@@ -21,10 +21,10 @@ from scipy import fft
 from rocmonitor.errors import InputError
 from rocmonitor.stats.curve.difference import SMOOTHING
 from rocmonitor.stats.curve.joint import Levels, thresholds_law
-from rocmonitor.stats.curve.threshold import interval_caveats
-from rocmonitor.stats.curve.vertical import nearest_ranks, require_rates
+from rocmonitor.stats.curve.points import nearest_ranks, require_rates
 from rocmonitor.stats.proportion import (
     clipped_intervals,
+    interval_caveats,
     law_ends,
     normal_quantile,
     require_level,

@@ -12,10 +12,13 @@ import pytest
 from scipy import stats as reference
 
 from rocmonitor.errors import InputError
+from rocmonitor.stats.curve import shared_threshold
 from rocmonitor.stats.curve.difference import threshold_difference
 from rocmonitor.stats.curve.dominance import threshold_dominance
+from rocmonitor.stats.curve.full_sampling import class_size
 from rocmonitor.stats.curve.threshold import threshold_intervals, threshold_law
-from rocmonitor.stats.sample import PairedSample
+from rocmonitor.stats.curve.total_rate import total_rate_intervals, total_rate_law
+from rocmonitor.stats.sample import PairedSample, Sample
 
 Y = np.array([1, 1, 1, 0, 0])
 S1 = np.array([3.0, 2.0, 1.0, 2.0, 1.0])
@@ -186,7 +189,92 @@ def test_dominance_at_scale_equals_a_mixture_of_stratified_ones(only):
         assert getattr(ours, name)[0] == pytest.approx(weight @ given, abs=1e-11)
 
 
+TOTAL_RATE_DATA = {
+    "tied": (Y, S1),
+    "continuous": (np.array([1, 0, 1, 0, 0, 1]), np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])),
+    "constant": (np.array([1, 1, 0]), np.full(3, 0.5)),
+    "lonely": (np.array([1, 0, 0, 0, 0]), np.array([1.0, 1.0, 2.0, 1.0, 1.0])),
+}
+
+
+@pytest.mark.parametrize("data", TOTAL_RATE_DATA)
+def test_total_rate_equals_enumeration(data):
+    y, s = TOTAL_RATE_DATA[data]
+    n, z = len(y), reference.norm.ppf(0.6)
+    draws = np.array(list(product(range(n), repeat=n)))
+    rates = np.arange(1, n) / n
+    exact, wald = (
+        total_rate_intervals(y, s, rates, method=method, sampling="full", confidence_level=level)
+        for method, level in (("exact", 0.8), ("wald", 0.2))
+    )
+    for line, rate in enumerate(rates):
+        flagged = s[draws] >= np.sort(s[draws], axis=1)[:, [n - line - 1]]
+        law = total_rate_law(y, s, rate, sampling="full")
+        of_class = [y[draws] == label for label in (1, 0)]
+        both = np.logical_and(*(rows.any(axis=1) for rows in of_class))
+        for rows, counts, name in zip(of_class, (law.tp, law.fp), ("tpr", "fpr"), strict=True):
+            seen, size = (flagged & rows).sum(axis=1), rows.sum(axis=1)
+            expected = np.bincount(seen[both], minlength=n + 1) / both.sum()
+            np.testing.assert_allclose(counts, expected, rtol=0, atol=1e-12)
+            share = seen[size > 0] / size[size > 0]
+            assert getattr(wald, name)[line] == pytest.approx(share.mean(), abs=1e-12)
+            half = z * share.std()
+            # The root of a variance keeps half of its digits where it is 0.
+            error = 1e-12 if share.std() > 1e-3 else 1e-7
+            for end, at in (("_low", share.mean() - half), ("_high", share.mean() + half)):
+                assert getattr(wald, name + end)[line] == pytest.approx(np.clip(at, 0, 1), abs=error)
+            low, high = np.quantile(share, [0.1, 0.9], method="inverted_cdf")
+            assert getattr(exact, name + "_low")[line] == pytest.approx(low, abs=1e-12)
+            assert getattr(exact, name + "_high")[line] == pytest.approx(high, abs=1e-12)
+
+
+@pytest.mark.parametrize(("sizes", "digits"), [((230, 30), 9), ((210, 2_000), 1)])
+def test_closed_moments_at_a_total_rate_equal_the_mixture_over_class_sizes(sizes, digits, monkeypatch):
+    rng = np.random.default_rng(3)
+    n = sum(sizes)
+    y = np.repeat([1, 0], sizes)
+    pos, neg = shared_threshold.class_rows(Sample(y, np.round(rng.normal(size=n) + 1.5 * y, digits)))
+    size, r = class_size(n, sizes[0] / n), np.array([1, n // 3, n - 1])
+    where = shared_threshold.windows(r, pos, neg, full=True).tolist()
+
+    def moments():
+        return [
+            shared_threshold.full_moments(rank, pos, neg, size, *window)
+            for rank, window in zip(r.tolist(), where, strict=True)
+        ]
+
+    closed = moments()
+    monkeypatch.setattr(shared_threshold, "MANY", n)
+    np.testing.assert_allclose(closed, moments(), rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("method", ["agresti", "wald", "exact", "empirical"])
+def test_total_rate_with_large_classes_differs_little(method):
+    rng = np.random.default_rng(4)
+    y = np.repeat([1, 0], [40, 60])
+    s = np.round(rng.normal(size=100) + y, 1)
+    full, stratified = (
+        total_rate_intervals(y, s, [0.3], method=method, sampling=how, rng=1, n_resamples=2_000)
+        for how in ("full", "stratified")
+    )
+    for name in full.to_frame().columns:
+        np.testing.assert_allclose(getattr(full, name), getattr(stratified, name), atol=0.08)
+    if method == "agresti":
+        assert np.all(full.tpr_high - full.tpr_low > stratified.tpr_high - stratified.tpr_low)
+
+
+def test_total_rate_laws_sum_to_one():
+    rng = np.random.default_rng(8)
+    y = np.repeat([1, 0], [30, 40])
+    law = total_rate_law(y, np.round(rng.normal(size=70) + y, 2), 0.3, sampling="full")
+    assert law.tp.sum() == pytest.approx(1, abs=1e-10)
+    assert law.fp.sum() == pytest.approx(1, abs=1e-10)
+
+
 def test_refuses():
+    for call in (total_rate_intervals, total_rate_law):
+        with pytest.raises(InputError, match="sampling must be one of"):
+            call(Y, S1, 0.5, sampling="half")
     with pytest.raises(InputError, match="sampling must be one of stratified, full; it is 'half'"):
         threshold_intervals(Y, S1, CUTS, sampling="half")
     with pytest.raises(InputError, match="sampling must be one of"):

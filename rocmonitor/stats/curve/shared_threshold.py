@@ -1,0 +1,273 @@
+"""One threshold for both classes, the r-th largest score of all rows: what it flags of each class.
+
+The moments and laws behind `rocmonitor.stats.curve.total_rate`. In a stratified resample of m rows of the one
+class and m' of the other, the rows above a score are a sum of two binomials. In a full one m is random, and
+they are one binomial.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rocmonitor.stats.curve.full_sampling import ClassSize
+from rocmonitor.stats.proportion import binomial_window, log_binomial, log_characteristic
+from rocmonitor.stats.sample import Sample
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+Complex = NDArray[np.complex128]
+
+_LOG_NEGLIGIBLE = 37.0  # exp(-37) < 1e-16
+_NEAR = 0.1  # from the centre, relative: within it the series of a logarithm needs 16 terms at most
+MANY = 200  # rows of a class expected in a resample: none of them has probability exp(-200)
+
+
+class Rows(NamedTuple):
+    """Rows of a class at, and strictly above, each distinct score, decreasing, (k,); `m` in a resample."""
+
+    at: Counts
+    above: Counts
+    total: int
+    m: int
+
+    def resized(self, m: int) -> Rows:
+        """The same class with `m` rows in a resample."""
+        return self._replace(m=m)
+
+
+def class_rows(sample: Sample) -> tuple[Rows, Rows]:
+    """Positives and negatives; a resample holds as many as the sample."""
+    pos, neg = (
+        Rows(
+            count[::-1].astype(np.int64), np.cumsum(count[::-1]).astype(np.int64) - count[::-1], total, total
+        )
+        for count, total in ((sample.pos, sample.n_pos), (sample.neg, sample.n_neg))
+    )
+    return pos, neg
+
+
+class _Window(NamedTuple):
+    """Shares of the classes above, and of the own class at, the scores that may be the threshold, (w,).
+
+    Scores without rows of the own class are left out; `sure` is its share at scores that surely are flagged.
+    """
+
+    sure: float
+    own: Floats
+    other: Floats
+    at: Floats
+
+
+def windows(r: Counts, own: Rows, other: Rows, *, full: bool = False) -> Counts:
+    """For each of the ranks `r` the last score that is surely flagged, and the first that is not, (h, 2).
+
+    The rows above a score are a sum of two binomials, or one under full sampling. O(k + h log k).
+    """
+    if full:
+        n = own.total + other.total
+        mean, reach = _spread(n, (own.above + other.above) / n, 0, np.zeros(1))
+    else:
+        mean, reach = _spread(own.m, own.above / own.total, other.m, other.above / other.total)
+    flagged = np.minimum.accumulate((mean + reach)[::-1])[::-1]
+    unflagged = np.maximum.accumulate(mean - reach)
+    first = np.maximum(np.searchsorted(flagged, r, side="left") - 1, 0)
+    return np.column_stack([first, np.searchsorted(unflagged, r, side="right")])
+
+
+def _spread(m1: int, p: Floats, m2: int, q: Floats) -> tuple[Floats, Floats]:
+    """Mean of Bin(m1, p) + Bin(m2, q), and the deviation it exceeds with probability below 1e-16."""
+    variance = m1 * p * (1 - p) + m2 * q * (1 - q)
+    third = _LOG_NEGLIGIBLE / 3
+    return m1 * p + m2 * q, third + np.sqrt(third**2 + 2 * _LOG_NEGLIGIBLE * variance)
+
+
+def _inside(own: Rows, other: Rows, first: int, stop: int) -> _Window:
+    inside = first + np.flatnonzero(own.at[first:stop])
+    return _Window(
+        sure=own.above[first] / own.total,
+        own=own.above[inside] / own.total,
+        other=other.above[inside] / other.total,
+        at=own.at[inside] / own.total,
+    )
+
+
+def moments(r: int, own: Rows, other: Rows, first: int, stop: int) -> tuple[float, float]:
+    """Chance that a row of a class is flagged, and that two of its rows are; stratified.
+
+    A row is flagged when fewer than r of the other rows score above it, two rows when the lower one is.
+    """
+    seen = _inside(own, other, first, stop)
+    m1, m2 = max(own.m - 2, 0), other.m
+    mean, reach = _spread(m1, seen.own, m2, seen.other)
+    least = _least_variance(m1 * seen.own * (1 - seen.own) + m2 * seen.other * (1 - seen.other))
+    lattice = _lattice(r, mean, reach, m1 + m2, least)
+    log_phi = m1 * _log_near(lattice.angle, seen.own) + m2 * _log_near(lattice.angle, seen.other)
+    fewer, few = lattice.below((r - 1, r), log_phi)
+    above = seen.own if own.m > 1 else 0.0 * seen.own  # a single row has no other of its class
+    one = seen.sure + seen.at @ (above * fewer + (1 - above) * few)
+    two = seen.sure**2 + seen.at @ (2 * above * fewer + seen.at * few)
+    return float(one), float(two)
+
+
+def full_moments(
+    r: int, own: Rows, other: Rows, size: ClassSize, first: int, stop: int
+) -> tuple[float, float]:
+    """Mean and second moment of the rate of a class under full sampling; `size` is the law of its rows.
+
+    Few rows are expected: the mixture of the stratified moments over their number M. Many: the mixture has a
+    closed form. With A, B the characteristic functions of a row of either class and rho the own share, the
+    mean over M of A^M B^(n - M) is (rho A + (1 - rho) B)^n, one binomial's, and that of A^M B^(n - M) / M is
+    the same times the mean of 1/M at the tilted share rho A / (rho A + (1 - rho) B).
+    """
+    n = own.total + other.total
+    if own.total < MANY:
+        return _mixed_moments(r, own, other, size)
+    rho, inverse = own.total / n, size.mean_inverse(0.0)
+    seen = _inside(own, other, first, stop)
+    share = rho * seen.own + (1 - rho) * seen.other
+    lattice = _lattice(r, *_spread(n, share, 0, share), n, _least_variance(n * share * (1 - share)))
+    log_one, log_all = _log_near(lattice.angle, seen.own), _log_near(lattice.angle, share)
+    # Where a row's own function is small, the power of all is negligible.
+    keep = log_one.real > math.log(0.5)
+    log_one = np.where(keep, log_one, 0.0)
+    tilted = np.asarray(rho * np.exp(np.where(keep, log_one - log_all, 0.0)), dtype=np.complex128)
+    by_rows = np.log(_mean_inverse(n, tilted) / inverse)
+    log_phi = np.where(keep, n * log_all - log_one, -1e3)
+    (single,), (weighted,) = (lattice.below((r,), log) for log in (log_phi, log_phi + by_rows))
+    chance = seen.sure + seen.at @ single
+    alone = inverse * (seen.sure + seen.at @ weighted)
+    log_phi = log_phi - log_one
+    pairs = np.zeros_like(share)
+    for sign, log in ((1.0, log_phi), (-inverse, log_phi + by_rows)):
+        fewer, few = lattice.below((r - 1, r), log)
+        pairs += sign * (2 * seen.own * fewer + seen.at * few)
+    return float(chance), float(alone + (1 - inverse) * seen.sure**2 + seen.at @ pairs)
+
+
+def _mixed_moments(r: int, own: Rows, other: Rows, size: ClassSize) -> tuple[float, float]:
+    n = own.total + other.total
+    mean = square = 0.0
+    for m, weight in zip(size.rows.tolist(), size.weight.tolist(), strict=True):
+        sized = own.resized(m), other.resized(n - m)
+        one, two = moments(r, *sized, *windows(np.array([r]), *sized)[0].tolist())
+        mean += weight * one
+        square += weight * (one / m + (1 - 1 / m) * two)
+    return mean, square
+
+
+def _mean_inverse(n: int, share: Complex) -> Complex:
+    """Mean of 1/M, M ~ Bin(n, share) without 0, by inverse factorials: those of 1/(M+1)…(M+j) are closed."""
+    term = 1 / ((n + 1) * share)
+    total = term
+    for j in range(1, 40):
+        term = term * (j / ((n + j + 1) * share))
+        total = total + term
+        if np.abs(term / total).max(initial=0.0) < 1e-17:
+            break
+    return total
+
+
+class _Lattice(NamedTuple):
+    """Angles at which a characteristic function is summed to tails; `size` counts from `low` on."""
+
+    low: int
+    size: int
+    angle: Floats
+
+    def below(self, bounds: tuple[int, ...], log_phi: Complex) -> list[Floats]:
+        """P(S < bound) of sums S with these logarithms of characteristic functions, (angles, w): (w,)."""
+        length = np.exp(log_phi.real)
+        turn = log_phi.imag - (self.low * self.angle)[:, np.newaxis]
+        real, imag = length * np.cos(turn), length * np.sin(turn)
+        tails = []
+        for bound in bounds:
+            count = min(max(bound - self.low, 0), self.size)
+            kernel = -np.expm1(-1j * count * self.angle) / -np.expm1(-1j * self.angle)
+            total = count + 2 * (kernel.real @ real - kernel.imag @ imag)
+            tails.append(np.clip(total / self.size, 0.0, 1.0))
+        return tails
+
+
+def _lattice(r: int, mean: Floats, reach: Floats, largest: int, least: float) -> _Lattice:
+    """The angles that matter to tails at `r`: |phi(angle)| <= exp(-variance (1 - cos angle))."""
+    low = max(int(np.floor((mean - reach).min(initial=r))), 0)
+    high = min(int(np.ceil((mean + reach).max(initial=r))), largest)
+    size = (high - low + 1) | 1
+    angle = 2 * np.pi * np.arange(1, size // 2 + 1) / size
+    return _Lattice(low, size, angle[least * (1 - np.cos(angle)) <= _LOG_NEGLIGIBLE + 3])
+
+
+def _least_variance(variance: Floats) -> float:
+    return float(variance.min(initial=np.inf))
+
+
+def _log_near(angle: Floats, p: Floats) -> Complex:
+    """`log_characteristic` for shares that lie close together: a series about their centre is faster."""
+    if not len(p) or not len(angle):
+        return log_characteristic(angle, p)
+    centre = (p.min() + p.max()) / 2
+    step = np.expm1(1j * angle)
+    step = step / (1 + centre * step)
+    ratio = float(np.abs(step).max() * np.abs(p - centre).max())
+    # (ratio^j) / j is negligible from here on, times any number of rows.
+    order = np.arange(1, 2 + int((_LOG_NEGLIGIBLE + 10) / -math.log(min(max(ratio, 1e-12), _NEAR))))
+    if ratio >= _NEAR or len(p) < 4 * len(order):
+        return log_characteristic(angle, p)
+    terms = np.cumprod(np.repeat(-step[:, np.newaxis], len(order), axis=1), axis=1) / -order
+    return np.asarray(
+        log_characteristic(angle, np.array([centre]))
+        + terms @ np.vander(p - centre, len(order) + 1, increasing=True)[:, 1:].T
+    )
+
+
+def law(r: int, own: Rows, other: Rows, first: int, stop: int) -> Floats:
+    """Law of the flagged rows of a class, shape (m + 1,), stratified.
+
+    Going down the distinct scores s_k, let B_k rows of the class and F_k of the other score above s_k, and
+    h_k(b) = P(B_k = b) P(F_k < r - b), the law of B_k where s_k still is flagged. Passing s_k, b grows by
+    Bin(m - b, c_k / (rows not above)), c_k the rows of the class at s_k. The law is the sum over k of what
+    that moves: h_k after the step less h_k.
+    """
+    found = np.zeros(own.m + 1)
+    low, mass = binomial_window(own.m, own.above[first] / own.total)
+    found[low : low + len(mass)] = mass
+    for k in first + np.flatnonzero(own.at[first:stop]):
+        low, mass = binomial_window(own.m, own.above[k] / own.total)
+        held = mass * _fewer(r - np.arange(low, low + len(mass)), other.m, other.above[k] / other.total)
+        found[low : low + len(mass)] -= held
+        _pass(found, low, held, own.at[k] / (own.total - own.above[k]))
+    return np.maximum(found, 0.0)
+
+
+def _fewer(bound: Counts, m: int, p: float) -> Floats:
+    """P(Bin(m, p) < bound)."""
+    low, mass = binomial_window(m, p)
+    reached = np.concatenate([[0.0], np.cumsum(mass)])
+    return np.asarray(reached[np.clip(bound - low, 0, len(mass))])
+
+
+def _pass(law: Floats, low: int, held: Floats, share: float) -> None:
+    """Add to `law` the mass `held` of the counts from `low` on, each grown by Bin(the rest, share).
+
+    The rarer kind is counted, those that are added or those that stay behind: its laws for different counts
+    lie so close together that none of them is lost by starting all at one number.
+    """
+    n = len(law) - 1
+    rest = n - np.arange(low, low + len(held))
+    staying = share > 0.5
+    p = 1 - share if staying else share
+    least, most, third = rest[-1] * p, rest[0] * p, _LOG_NEGLIGIBLE / 3
+    reach = third + math.sqrt(third**2 + 2 * _LOG_NEGLIGIBLE * most * (1 - p))
+    start, last = max(int(least - reach), 0), min(math.ceil(most + reach), int(rest[0]))
+    grown = held * np.exp(log_binomial(rest, np.minimum(start, rest), np.asarray(p)))
+    for j in range(start, last + 1):
+        if staying:
+            law[n - j] += grown.sum()
+        else:
+            inside = min(len(held), n + 1 - low - j)
+            law[low + j : low + j + inside] += grown[:inside]
+        grown = grown * (np.maximum(rest - j, 0) * (p / (1 - p) / (j + 1)))
