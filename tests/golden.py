@@ -59,10 +59,87 @@ ASAH_ONE_SIDED_P = {  # wfns - s100b
 # Standard deviation over 1,000,000 stratified bootstrap replicates, recomputed with numpy; Monte Carlo
 # standard error sd / sqrt(2e6).
 ASAH_BOOTSTRAP_SD = {"wfns": 0.038083, "s100b": 0.051333, "ndka": 0.056130}
+ASAH_BOOTSTRAP_ENDS = {"wfns": (0.74458, 0.89329), "s100b": (0.62669, 0.82757), "ndka": (0.50034, 0.72019)}
 ASAH_BOOTSTRAP_SD_PAIRED = {
     ("wfns", "s100b"): 0.041661,
     ("wfns", "ndka"): 0.075156,
     ("ndka", "s100b"): 0.085255,
+}
+
+# pROC, test-auc.R: partial areas over a range of specificity ("sp") or sensitivity ("se"), raw and with
+# McClish's correction. Where pROC gives NA (below chance) stands the value of the formula.
+ASAH_PARTIAL_RANGES = {"sp": ((1, 0.9), (0.9, 0.8), (0.5, 0)), "se": ((1, 0.9), (0.9, 0.8), (0.5, 0))}
+ASAH_PARTIAL = {
+    ("wfns", "sp"): (0.0334417344173442, 0.0598373983739837, 0.488134475939354),
+    ("ndka", "sp"): (0.0107046070460705, 0.0277777777777778, 0.416836043360434),
+    ("wfns", "se"): (0.0400999322493225, 0.0609953703703703, 0.483358739837398),
+    ("ndka", "se"): (0.0037940379403794, 0.0242547425474255, 0.428523035230352),
+}
+ASAH_PARTIAL_CORRECTED = {
+    ("wfns", "sp"): (0.649693339038653, 0.763749402199904, 0.952537903757416),
+    ("ndka", "sp"): (0.530024247610897, 0.575163398692811, 0.667344173441734),
+    ("wfns", "se"): (0.68473648552275, 0.770561002178649, 0.933434959349593),
+    ("ndka", "se"): (0.493653, 0.554439662043679, 0.714092140921409),
+}
+ASAH_PARTIAL_99_90 = {  # range 0.99-0.9, as printed
+    ("wfns", "sp"): 0.03305,
+    ("s100b", "sp"): 0.02983,
+    ("ndka", "sp"): 0.01046,
+    ("s100b", "se"): 0.01376,
+}
+# pROC, test-power.roc.test.R. One curve against 0.5, test of Obuchowski & McClish; AUC None: that of s100b.
+# The last digit printed is of what the others were solved for.
+POWER_ONE = {
+    "power": {"auc": None, "n_pos": 41, "n_neg": 72, "alpha": 0.05, "power": 0.9904833, "digit": 1e-7},
+    "power of 0.73": {
+        "auc": 0.73,
+        "n_pos": 41,
+        "n_neg": 72,
+        "alpha": 0.05,
+        "power": 0.9897453,
+        "digit": 1e-7,
+    },
+    "sizes, kappa 1.7": {
+        "auc": None,
+        "n_pos": 29.29764,
+        "n_neg": 49.806,
+        "alpha": 0.05,
+        "power": 0.95,
+        "digit": 1e-7,
+    },
+    "level": {"auc": 0.73, "n_pos": 41, "n_neg": 72, "alpha": 0.009238584, "power": 0.95, "digit": 1e-7},
+    "sizes, kappa 72/41": {
+        "auc": None,
+        "n_pos": 23.5598674,
+        "n_neg": 41.3734257,
+        "alpha": 0.05,
+        "power": 0.9,
+        "digit": 1e-8,
+    },
+    "sizes, kappa 1": {
+        "auc": None,
+        "n_pos": 29.5697422,
+        "n_neg": 29.5697422,
+        "alpha": 0.05,
+        "power": 0.9,
+        "digit": 1e-8,
+    },
+}
+POWER_DETECTABLE = 0.6961054  # AUC; 41 positives, 72 negatives, power 0.95
+# Two curves on the same rows, DeLong's variance, first curve the null: n_pos, n_neg, alpha, power.
+POWER_TWO = {
+    ("ndka", "wfns"): (
+        (41, 72, 0.05, 0.7131594),
+        (41, 72, 0.1836639, 0.9),
+        (64.77777, 113.7561, 0.05, 0.9),
+    ),
+    ("s100b", "ndka"): ((213.117677, 374.255432, 0.05, 0.9),),
+}
+# Obuchowski & McClish 1997, Statistics in Medicine 16:1529-1542, example of partial areas.
+POWER_BINORMAL = {
+    "pair": {"a": (2.6, 1.9), "b": (1.0, 1.0), "corr_pos": 0.6, "corr_neg": 0.6, "fpr": (0.0, 0.2)},
+    "drop": 0.037,
+    "n": 107.0238,
 }
 
 # pROC, test-numeric-accuracy.R: three scores that differ in the last bit and must stay apart.
@@ -96,7 +173,10 @@ NEAR_TIE_AUC = 60 / 77
 HM1982_NEG, HM1982_POS = (33, 6, 6, 11, 2), (3, 2, 2, 11, 33)
 HM1982 = {"auc": 0.8931710615280596, "se": 0.03072440837938112}
 HM1982_CI = (0.832952327658172, 0.953389795397947)
+HM1982_SE_Q_FROM_DATA = 0.0319904  # table II prints 0.032
+HM1982_SE_EXPONENTIAL = 0.0324866  # Q1 = A/(2-A), Q2 = 2A²/(1+A), recomputed
 HM1982_BOOTSTRAP_SD = 0.03057  # 1,000,000 stratified replicates, recomputed with numpy
+HM1982_BOOTSTRAP_ENDS = (0.8286, 0.94777)
 
 # Hanley & McNeil 1983, Radiology 148:839-843, modality 1: ratings 1 to 6. AUC as printed by Wu, Martin &
 # Kacker 2016, section 8, with their standard error (eq. 15) and that of 2,000 bootstrap replicates.
@@ -145,7 +225,9 @@ WIEAND = "wieand_pancreatic/wiedat2b.csv.gz"
 WIEAND_AUC = {"ca19_9": 0.86143791, "ca125": 0.70555556}
 WIEAND_SE = {"ca19_9": 0.03058884, "ca125": 0.04682859}
 WIEAND_CI = {"ca19_9": (0.801484891, 0.921390926), "ca125": (0.613773205, 0.797337906)}
+WIEAND_HM = {"ca19_9": (0.0305487, 0.0301563), "ca125": (0.0465984, 0.0435629)}  # from data, exponential
 WIEAND_BOOTSTRAP_SD = {"ca19_9": 0.030525, "ca125": 0.046633}
+WIEAND_BOOTSTRAP_ENDS = {"ca19_9": (0.79793, 0.91743), "ca125": (0.61155, 0.79423)}
 WIEAND_COV = -7.541314258e-05
 WIEAND_PAIRED = {
     "difference": 0.155882352941,

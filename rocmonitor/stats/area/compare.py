@@ -16,15 +16,9 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.area.auc import (
-    SINGLE_ROW,
-    AucResult,
-    Interval,
-    delong_variance,
-    exact_bootstrap_variance,
-    mean_over_pairs,
-    placements,
-)
+from rocmonitor.stats.area.auc import SINGLE_ROW, AucResult, Interval
+from rocmonitor.stats.area.placements import mean_over_pairs, placements
+from rocmonitor.stats.area.variances import delong_variance, exact_bootstrap_variance
 from rocmonitor.stats.proportion import require_level, require_method
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Floats, PairedSample, Sample, on_pair
@@ -206,11 +200,8 @@ def compare_auc_paired(
     require_method(method, _METHODS)
     pair.require_both_classes(at_least=2 if method == "delong" else 1)
     n_pos, n_neg = pair.n_pos, pair.n_neg
-    below_1, above_1 = placements(pair.first)
-    below_2, above_2 = placements(pair.second)
-    below, above = below_1[pair.index_1], above_1[pair.index_1]
-    below -= below_2[pair.index_2]
-    above -= above_2[pair.index_2]
+    first, second = placements(pair.first), placements(pair.second)
+    below, above = difference_placements(pair, first, second)
     difference, zeta10, zeta01 = mean_over_pairs(below, above, pair.pos, pair.neg)
     if method == "delong":
         variance = delong_variance(zeta10, zeta01, n_pos, n_neg)
@@ -220,7 +211,7 @@ def compare_auc_paired(
     return _difference(
         difference=difference,
         variance=variance,
-        areas=(_area(pair.first, below_1), _area(pair.second, below_2)),
+        areas=(_area(pair.first, first[0]), _area(pair.second, second[0])),
         sizes=(n_pos, n_neg, n_pos, n_neg),
         df=None,
         paired=True,
@@ -228,6 +219,16 @@ def compare_auc_paired(
         alternative=alternative,
         caveats=(SINGLE_ROW,) if min(n_pos, n_neg) == 1 else (),
     )
+
+
+def difference_placements(
+    pair: PairedSample, first: tuple[Floats, Floats], second: tuple[Floats, Floats]
+) -> tuple[Floats, Floats]:
+    """Differences of the two models' placement values (see `placements`) in each cell, shape (c,)."""
+    below, above = (values[pair.index_1] for values in first)
+    below -= second[0][pair.index_2]
+    above -= second[1][pair.index_2]
+    return below, above
 
 
 def _difference(

@@ -1,5 +1,6 @@
 import json
 import math
+from itertools import product
 
 import golden
 import numpy as np
@@ -10,11 +11,29 @@ from hypothesis import strategies as st
 from strategies import grouped_counts, increasing_maps, labels, samples
 
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.area.auc import auc
+from rocmonitor.stats.area.auc import SINGLE_ROW, AucResult, auc
+from rocmonitor.stats.area.compare import compare_auc
 from rocmonitor.stats.area.covariance import auc_covariance
 from rocmonitor.stats.sample import Sample
 
-METHODS = ("delong", "exact-bootstrap")
+METHODS = (
+    "delong",
+    "exact-bootstrap",
+    "wmk16",
+    "hanley-mcneil",
+    "binormal",
+    "upper-bound",
+    "cortes-mohri",
+    "bootstrap",
+)
+OF_TWO_ROWS = ("delong", "binormal")
+
+
+def area(*data, method, **options):
+    """Of any method: the bootstrap with a seed."""
+    return auc(
+        *data, method=method, **(options | ({"rng": 1, "n_resamples": 200} if method == "bootstrap" else {}))
+    )
 
 
 def close(value, expected, digits):
@@ -218,55 +237,95 @@ def test_covariance_names_the_bad_column():
 # Laws
 
 
-@pytest.mark.parametrize("method", METHODS)
-@given(data=samples(min_per_class=2), increasing=increasing_maps, order=st.randoms(use_true_random=False))
-def test_laws(method, data, increasing, order):
+@given(samples(min_per_class=2), increasing_maps, st.randoms(use_true_random=False))
+def test_laws(data, increasing, order):
     y, s = data
-    result = auc(y, s, method=method)
-    assert auc(y, increasing(s), method=method) == result
     rows = list(range(len(y)))
     order.shuffle(rows)
-    assert auc(y[rows], s[rows], method=method) == result
-    opposite, swapped = auc(y, -s, method=method), auc(1 - y, s, method=method)
-    assert opposite.auc == pytest.approx(1 - result.auc, abs=1e-14)
-    assert swapped.auc == pytest.approx(1 - result.auc, abs=1e-14)
-    assert opposite.se == pytest.approx(result.se, abs=1e-14)
-    assert swapped.se == pytest.approx(result.se, abs=1e-14)
+    for method in METHODS:
+        result = area(y, s, method=method)
+        assert result.auc == auc(y, s).auc
+        assert area(y[rows], s[rows], method=method) == result
+        if method != "binormal":  # which knows the distances of the scores
+            assert area(y, increasing(s), method=method) == result
 
 
-@pytest.mark.parametrize("method", METHODS)
-@given(cells=grouped_counts(min_per_class=2))
-def test_grouped_counts_equal_rows(method, cells):
-    assert auc(Sample.from_counts(*cells), method=method) == auc(*oracle.expand(*cells), method=method)
+@given(samples(min_per_class=2))
+def test_opposite_scores_and_swapped_classes(data):
+    y, s = data
+    for method in ("delong", "exact-bootstrap", "wmk16", "binormal", "upper-bound"):
+        result = auc(y, s, method=method)
+        for mirrored in (auc(y, -s, method=method), auc(1 - y, s, method=method)):
+            assert mirrored.auc == pytest.approx(1 - result.auc, abs=1e-14)
+            assert mirrored.se == pytest.approx(result.se, abs=1e-14)
 
 
-@given(samples(min_per_class=2), st.floats(0.01, 0.999), st.sampled_from(["none", "logit"]))
-def test_intervals_are_honest(data, level, transform):
-    result = auc(*data)
-    low, high = result.ci(level, transform)
-    assert 0 <= low <= result.auc <= high <= 1
-    assert low < high
-    narrower = result.ci(level / 2, transform)
-    assert low <= narrower.low <= narrower.high <= high
-    assert bool(result.caveats) == (result.se == 0)
+@given(data=samples())
+def test_models_that_know_positives_from_negatives(data):
+    """Swapping classes swaps the two exponential laws; errors stay errors if the scores turn round too."""
+    y, s = data
+    swapped = auc(1 - y, s, method="hanley-mcneil")
+    assert swapped.se == pytest.approx(auc(y, s, method="hanley-mcneil").se, abs=1e-14)
+    turned = auc(1 - y, -s, method="cortes-mohri")
+    assert turned.se == pytest.approx(auc(y, s, method="cortes-mohri").se, abs=1e-14)
+
+
+@given(grouped_counts(min_per_class=2))
+def test_grouped_counts_equal_rows(cells):
+    grouped, rows = Sample.from_counts(*cells), oracle.expand(*cells)
+    for method in METHODS:
+        assert area(grouped, method=method) == area(*rows, method=method)
+
+
+@given(samples(min_per_class=2), st.floats(0.01, 0.999))
+def test_intervals_are_honest(data, level):
+    for method in METHODS:
+        result = area(*data, method=method)
+        studentised = () if result.studentised is None else ("second-order",)
+        for transform in ("none", "logit", *studentised):
+            low, high = result.ci(level, transform)
+            assert 0 <= low <= result.auc <= high <= 1
+            assert low < high
+            narrower = result.ci(level / 2, transform)
+            assert low <= narrower.low <= narrower.high <= high
+        low, high = result.ci(level)  # percentiles of the bootstrap may pass the area by at a low level
+        assert 0 <= low < high <= 1
+        assert any("disjoint pairs" in caveat for caveat in result.caveats) == (result.se == 0)
+
+
+def test_results_of_any_two_methods_compare():
+    y, s = np.array([0, 0, 1, 0, 1, 1]), np.array([0.1, 0.3, 0.3, 0.5, 0.7, 0.9])
+    for method, other in product(METHODS, repeat=2):
+        first, second = area(y, s, method=method), area(y, s[::-1], method=other)
+        difference = compare_auc(first, second)
+        assert difference.se == pytest.approx(math.hypot(first.se, second.se))
+        assert difference.difference == first.auc - second.auc
+        assert {f"first: {caveat}" for caveat in first.caveats} <= set(difference.caveats)
 
 
 # The ends
 
 
+SPREAD_TIES = ("wmk16", "hanley-mcneil", "upper-bound", "cortes-mohri")  # see variance in one score for all
+
+
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(
-    ("scores", "area", "ends"),
+    ("scores", "value", "ends"),
     [
         ([1, 1, 2, 2, 2], 1.0, lambda q: (q, 1)),
         ([2, 2, 1, 1, 0], 0.0, lambda q: (0, 1 - q)),
         ([7, 7, 7, 7, 7], 0.5, lambda q: (q / 2, 1 - q / 2)),
     ],
 )
-@pytest.mark.parametrize("transform", ["none", "logit"])
-def test_no_variance_gives_the_exact_bound(method, scores, area, ends, transform):
-    result = auc([0, 0, 1, 1, 1], scores, method=method)
-    assert (result.auc, result.se) == (area, 0.0)
+@pytest.mark.parametrize("transform", ["none", "logit", "second-order"])
+def test_no_variance_gives_the_exact_bound(method, scores, value, ends, transform):
+    result = area([0, 0, 1, 1, 1], scores, method=method)
+    assert result.auc == value
+    if (value == 0.5 and method in SPREAD_TIES) or (value == 0 and method in ("cortes-mohri", "binormal")):
+        assert result.se > 0
+        return
+    assert result.se == 0
     # Two disjoint pairs, both alike: q**2 = 0.05.
     assert result.ci(0.9, transform) == pytest.approx(ends(math.sqrt(0.05)), abs=1e-12)
     assert any("2 disjoint pairs" in caveat for caveat in result.caveats)
@@ -282,24 +341,32 @@ def test_the_bound_covers_in_the_worst_case():
 def test_a_few_wrong_pairs_among_many():
     # 1e9 of each class and one pair in the wrong order: the AUC rounds to 1, its error is not 0.
     result = auc(Sample.from_counts([0, 1, 2, 3], [0, 1, 0, 10**9 - 1], [10**9 - 1, 0, 1, 0]))
-    for transform in ("none", "logit"):
+    for transform in ("none", "logit", "second-order"):
         low, high = result.ci(transform=transform)
         assert 0.9999 < low <= high == 1
 
 
-def test_single_row_of_a_class():
-    with pytest.raises(DegenerateDataError, match="at least 2 of each class; there are 1 positives and 2"):
-        auc([1, 0, 0], [2, 1, 3])
-    result = auc([1, 0, 0], [2, 1, 3], method="exact-bootstrap")
-    assert result.se == pytest.approx(math.sqrt(0.25 / 2))
-    assert "single row" in result.caveats[0]
+@pytest.mark.parametrize("method", METHODS)
+def test_single_row_of_a_class(method):
+    y, s = [1, 0, 0], [2, 1, 3]
+    if method in OF_TWO_ROWS:
+        with pytest.raises(
+            DegenerateDataError, match="at least 2 of each class; there are 1 positives and 2"
+        ):
+            area(y, s, method=method)
+        return
+    result = area(y, s, method=method)
+    assert 0 < result.se < 1
+    assert (SINGLE_ROW in result.caveats) == (method in ("exact-bootstrap", "wmk16", "bootstrap"))
+    if method == "exact-bootstrap":
+        assert result.se == pytest.approx(math.sqrt(0.25 / 2))
 
 
 @pytest.mark.parametrize("y", [[1, 1, 1], [0, 0, 0], []])
 @pytest.mark.parametrize("method", METHODS)
 def test_one_class(method, y):
     with pytest.raises(DegenerateDataError, match=f"{sum(y)} positives and {len(y) - sum(y)} negatives"):
-        auc(y, np.arange(len(y)), method=method)
+        area(y, np.arange(len(y)), method=method)
 
 
 # Input and output
@@ -318,34 +385,50 @@ def test_float32_scores_keep_their_ties_with_each_other():
     assert auc([0, 0, 1, 1], s).auc == 0.875
 
 
-def test_huge_scores_and_signed_zeros():
-    assert auc([0, 0, 1, 1], [-1e300, 0.0, -0.0, 1e300]).auc == 0.875
-    assert auc([0, 0, 1, 1], [-1e300, 5e-324, 1e300, 1e300]).auc == 1.0
+@pytest.mark.parametrize("method", METHODS)
+def test_huge_scores_and_signed_zeros(method):
+    wide = area([0, 0, 1, 1], [-1e300, 0.0, -0.0, 1e300], method=method)
+    assert wide.auc == 0.875
+    assert wide.se > 0
+    assert wide == area([0, 0, 1, 1], [-1e300, -0.0, 0.0, 1e300], method=method)
+    assert area([0, 0, 1, 1], [-1e300, 5e-324, 1e300, 1e300], method=method).auc == 1.0
+    assert area([0, 0, 1, 1], [0.0, 5e-324, 0.0, 1e-323], method=method).auc == 0.625
 
 
 def test_wrong_arguments():
     y, s = [0, 0, 1, 1], [1, 3, 2, 4]
-    with pytest.raises(InputError, match="method must be one of delong, exact-bootstrap; it is 'DeLong'"):
+    with pytest.raises(InputError, match=f"method must be one of {', '.join(METHODS)}"):
         auc(y, s, method="DeLong")
-    with pytest.raises(InputError, match="m_pos and m_neg are for method='exact-bootstrap'"):
-        auc(y, s, m_pos=3)
+    for method in set(METHODS) - {"exact-bootstrap", "wmk16", "bootstrap"}:
+        with pytest.raises(InputError, match=f"m_pos and m_neg are for exact-bootstrap, wmk16, .*'{method}'"):
+            auc(y, s, method=method, m_pos=3)
     with pytest.raises(InputError, match="m_neg must be a whole number"):
         auc(y, s, method="exact-bootstrap", m_neg=0)
     with pytest.raises(InputError, match="confidence_level"):
         auc(y, s).ci(95)
-    with pytest.raises(InputError, match="transform must be 'none' or 'logit', not 'log'"):
+    with pytest.raises(InputError, match="transform must be 'none', 'logit' or 'second-order', not 'log'"):
         auc(y, s).ci(transform="log")
 
 
-def test_other_resample_sizes_are_said():
-    result = auc([0, 0, 1, 1], [1, 3, 2, 4], method="exact-bootstrap", m_pos=20)
+@pytest.mark.parametrize("method", ["exact-bootstrap", "wmk16", "bootstrap"])
+def test_other_resample_sizes_are_said(method):
+    result = area([0, 0, 1, 1], [1, 3, 2, 4], method=method, m_pos=20)
     assert result.caveats == ("the standard error is that of 20 positives and 2 negatives",)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_plain_data_is_read_back(method):
+    result = area([0, 0, 1, 1, 1], [1, 3, 2, 4, 5], method=method)
+    plain = json.loads(json.dumps(result.to_dict()))
+    read = AucResult(**plain | {"caveats": tuple(plain["caveats"])})
+    assert read.to_dict() == result.to_dict()
+    assert read.ci() == result.ci(transform="none")
 
 
 def test_as_plain_data():
     result = auc([0, 0, 1, 1], [1, 2, 3, 4])
     plain = json.loads(json.dumps(result.to_dict()))
-    assert set(plain) == {"auc", "se", "n_pos", "n_neg", "method", "caveats"}
+    assert set(plain) == {"auc", "se", "n_pos", "n_neg", "method", "caveats", "studentised"}
     assert plain["auc"] == 1.0
     assert plain["caveats"] == list(result.caveats)
     assert str(result) == "AUC 1.0000 (standard error 0.0000, delong; 2 positives, 2 negatives)"

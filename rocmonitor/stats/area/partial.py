@@ -1,0 +1,268 @@
+"""The area under a part of the ROC curve: a range of false positive rates, or of true positive rates.
+
+The curve is that of the sample, ties drawn as straight segments, cut exactly at the ends of the range. Its
+sampling error comes from placement values as that of the whole area does, each truncated to the range.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from rocmonitor.errors import InputError
+from rocmonitor.stats.area.auc import AucResult, Interval
+from rocmonitor.stats.area.placements import ROUNDING, mean_and_variance
+from rocmonitor.stats.proportion import require_level
+from rocmonitor.stats.result import Result
+from rocmonitor.stats.sample import Counts, Sample, on_sample
+
+_FEW = 5  # rows within the range, below which its first-order error is a rough one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartialAucResult(Result):
+    """An area under a part of the ROC curve.
+
+    Attributes
+    ----------
+    auc : float
+        The area over the range; with `corrected`, McClish's index: 1/2 for chance, 1 for the largest area.
+    se : float
+        Its standard error, to first order; 0 when the data of the range show no scatter (see `ci`).
+    over : {"fpr", "tpr"}
+        Which rate the range is of. Over "tpr" the area is that between the curve and the right edge.
+    low, high : float
+        Ends of the range.
+    least, most : float
+        What the area can be at all.
+    n_pos, n_neg : int
+        Class sizes of the sample.
+    corrected : bool
+    caveats : tuple of str
+    """
+
+    auc: float
+    se: float
+    over: Literal["fpr", "tpr"]
+    low: float
+    high: float
+    least: float
+    most: float
+    n_pos: int
+    n_neg: int
+    corrected: bool
+    caveats: tuple[str, ...] = ()
+
+    def ci(self, confidence_level: float = 0.95, transform: Literal["none", "logit"] = "none") -> Interval:
+        """Two-sided confidence interval, within [least, most].
+
+        Parameters
+        ----------
+        confidence_level : float
+            Between 0 and 1, exclusive.
+        transform : {"none", "logit"}
+            Scale on which the error is taken as normal, as in ``auc(…).ci()``; the logit is that of the
+            share of the largest area.
+
+        Notes
+        -----
+        When `se` is 0 a normal interval would be a point, which claims what the data cannot know: the
+        interval is then all of [least, most]. `caveats` says so.
+        """
+        require_level(confidence_level)
+        width = self.most - self.least
+        share = AucResult(
+            auc=min(max((self.auc - self.least) / width, 0.0), 1.0),
+            se=self.se / width,
+            n_pos=self.n_pos,
+            n_neg=self.n_neg,
+            method="delta",
+        )
+        low, high = (0.0, 1.0) if self.se == 0 else share.ci(confidence_level, transform)
+        return Interval(max(self.least + low * width, self.least), min(self.least + high * width, self.most))
+
+    def __str__(self) -> str:
+        kind = "corrected partial AUC" if self.corrected else "partial AUC"
+        return (
+            f"{kind} {self.auc:.4f} over {self.over} {self.low:g} to {self.high:g} "
+            f"(standard error {self.se:.4f}; {self.n_pos} positives, {self.n_neg} negatives)"
+        )
+
+
+@on_sample
+def partial_auc(
+    sample: Sample,
+    /,
+    *,
+    max_fpr: float | None = None,
+    min_tpr: float | None = None,
+    fpr: tuple[float, float] | None = None,
+    tpr: tuple[float, float] | None = None,
+    corrected: bool = False,
+) -> PartialAucResult:
+    """Area under a part of the ROC curve, with its standard error.
+
+    Parameters
+    ----------
+    y_true : array_like, shape (n,)
+        Labels, 1 for positive and 0 for negative. Or one `Sample` in place of the two arrays.
+    y_score : array_like, shape (n,)
+        Finite scores; higher means more positive.
+    max_fpr, min_tpr, fpr, tpr : float or tuple of two floats
+        The range, in exactly one of four ways: ``max_fpr=u`` is ``fpr=(0, u)`` and ``min_tpr=v`` is
+        ``tpr=(v, 1)``. Over false positive rates it is the integral of TPR; over true positive rates that
+        of 1 - FPR.
+    corrected : bool
+        McClish 1989: (1 + (area - chance) / (largest - chance)) / 2, chance being the area under the
+        diagonal.
+
+    Returns
+    -------
+    PartialAucResult
+        ``.auc .se .ci()`` and the range.
+
+    Raises
+    ------
+    InputError
+        Unusable data (see `Sample`); none or several of the four ranges; ends outside [0, 1], or not rising.
+    DegenerateDataError
+        Fewer than two rows of a class (the variance is undefined).
+
+    Notes
+    -----
+    The range is fixed, the threshold at its end is not. A negative that crosses that threshold moves it, and
+    the area with it: the influence of a negative is its TPR *truncated* to those of the range (not set to 0
+    outside), that of a positive the part of the range to the right of it. Both follow by differentiating
+    the piecewise linear curve by the weight of a cell, for any ties. The variance is that of DeLong, DeLong &
+    Clarke-Pearson 1988 with these placement values, and theirs over the whole range.
+    To first order, that is: within 3 % of the spread of 2,000 drawn resamples from 60 rows of each class
+    on; with 4 of each, against all resamples (and n denominators), 4 to 12 % too large.
+    Cost: the sort of the sample, then O(k) for k distinct scores.
+
+    Examples
+    --------
+    >>> y, s = [0, 0, 1, 0, 1, 1], [0.1, 0.3, 0.3, 0.5, 0.7, 0.9]
+    >>> print(partial_auc(y, s, max_fpr=0.5))
+    partial AUC 0.3472 over fpr 0 to 0.5 (standard error 0.1608; 3 positives, 3 negatives)
+    >>> round(partial_auc(y, s, max_fpr=0.5, corrected=True).auc, 4)
+    0.7963
+    """
+    over, low, high = _range(max_fpr, min_tpr, fpr, tpr)
+    sample.require_both_classes(at_least=2)
+    # Over TPR: the same area of the curve seen from its other corner, where negatives are what is found.
+    if over == "fpr":
+        pos, neg, start, end = sample.pos[::-1], sample.neg[::-1], low, high
+    else:
+        pos, neg, start, end = sample.neg, sample.pos, 1 - high, 1 - low
+    area, variance, held = _area(pos, neg, start, end)
+    least, most, scale, chance = 0.0, high - low, 1.0, (end**2 - start**2) / 2
+    if corrected:
+        scale = 2 * (most - chance)
+        area, least, most = (0.5 + (value - chance) / scale for value in (area, 0.0, most))
+    se = math.sqrt(variance) / scale
+    return PartialAucResult(
+        auc=min(max(area, least), most),
+        se=se,
+        over=over,
+        low=low,
+        high=high,
+        least=least,
+        most=most,
+        n_pos=sample.n_pos,
+        n_neg=sample.n_neg,
+        corrected=corrected,
+        caveats=_caveats(se, held, "negatives" if over == "fpr" else "positives", corrected and area < 0.5),
+    )
+
+
+def _range(
+    max_fpr: float | None,
+    min_tpr: float | None,
+    fpr: tuple[float, float] | None,
+    tpr: tuple[float, float] | None,
+) -> tuple[Literal["fpr", "tpr"], float, float]:
+    given = {"max_fpr": max_fpr, "min_tpr": min_tpr, "fpr": fpr, "tpr": tpr}
+    named = [name for name, value in given.items() if value is not None]
+    if len(named) != 1:
+        raise InputError(
+            "partial_auc needs exactly one of max_fpr, min_tpr, fpr and tpr; given: "
+            f"{', '.join(named) or 'none'}"
+        )
+    if max_fpr is not None:
+        ends: tuple[float, ...] = (0.0, max_fpr)
+    elif min_tpr is not None:
+        ends = (min_tpr, 1.0)
+    else:
+        ends = tuple(fpr if fpr is not None else tpr or ())
+    if len(ends) != 2 or not 0 <= ends[0] < ends[1] <= 1:
+        raise InputError(
+            f"{named[0]} must give a range with 0 <= low < high <= 1; it is {given[named[0]]}, "
+            f"for example {'max_fpr=0.1' if 'fpr' in named[0] else 'min_tpr=0.9'}"
+        )
+    return "fpr" if "fpr" in named[0] else "tpr", float(ends[0]), float(ends[1])
+
+
+def _area(pos: Counts, neg: Counts, start: float, end: float) -> tuple[float, float, float]:
+    """The area over FPR from `start` to `end`, its variance, and the negatives in the range.
+
+    `pos` and `neg` are the counts at the distinct scores from the highest down.
+    """
+    n_pos, n_neg = int(pos.sum()), int(neg.sum())
+    start, end = _rows(start, n_neg), _rows(end, n_neg)
+    right, top = np.cumsum(neg), np.cumsum(pos)
+    left, bottom = right - neg, top - pos
+    # Each cell is a segment of the curve; these are its parts before, after and within the range.
+    before = np.clip(start - left, 0, neg)
+    after = np.clip(right - end, 0, neg)
+    within = neg - before - after
+    middle = (np.maximum(left, start) + np.minimum(right, end)) / 2
+    wide = np.maximum(neg, 1)
+    v10 = np.where(
+        neg > 0,
+        (before * (end - start) + within * (end - middle)) / wide,
+        np.clip(end - left, 0, end - start),
+    )
+    entry, leave = _height(left, right, bottom, top, start), _height(left, right, bottom, top, end)
+    v01 = (before * entry + after * leave + within * (bottom + pos * (middle - left) / wide)) / wide
+    area, variance10 = mean_and_variance(v10, pos)
+    _, variance01 = mean_and_variance(v01, neg)
+    variance = sum(
+        # Cells that differ in rounding only have no variance.
+        v / (n - 1) / scale**2 if v > (ROUNDING * scale) ** 2 else 0.0
+        for v, n, scale in ((variance10, n_pos, n_neg), (variance01, n_neg, n_pos))
+    )
+    return area / n_neg, variance, end - start
+
+
+def _rows(fpr: float, n_neg: int) -> float:
+    """A false positive rate as a number of negatives: whole where it is but for rounding."""
+    rows = fpr * n_neg
+    return float(round(rows)) if abs(rows - round(rows)) <= 1e-12 * n_neg else rows
+
+
+def _height(left: Counts, right: Counts, bottom: Counts, top: Counts, at: float) -> float:
+    """Positives flagged where the curve passes `at` negatives; half way up where it climbs there."""
+    under, over = np.searchsorted(right, at, side="left"), np.searchsorted(left, at, side="right") - 1
+    heights = []
+    for cell in (int(under), int(over)):
+        share = (at - left[cell]) / max(int(right[cell] - left[cell]), 1)
+        heights.append(float(bottom[cell] + (top[cell] - bottom[cell]) * share))
+    return sum(heights) / 2
+
+
+def _caveats(se: float, held: float, rows: str, below_chance: bool) -> tuple[str, ...]:
+    caveats = []
+    if se == 0:
+        caveats.append(
+            "the data of the range show no scatter, so the standard error is 0; ci() is all it can be"
+        )
+    elif held < _FEW:
+        caveats.append(
+            f"the range holds only {held:.3g} {rows}: the standard error, of first order, is rough"
+        )
+    if below_chance:
+        caveats.append("the curve lies below chance over this range: the corrected area is below 1/2")
+    return tuple(caveats)
