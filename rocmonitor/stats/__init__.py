@@ -5,9 +5,16 @@ Every function takes ``(y_true, y_score)`` or one `Sample`; those of two models 
 have ``to_frame()`` too.
 """
 
-from rocmonitor.stats.area.auc import AucResult, auc
+from rocmonitor.stats.area.auc import AucResult, BootstrapAucResult, auc
 from rocmonitor.stats.area.compare import AucDifference, compare_auc, compare_auc_paired
 from rocmonitor.stats.area.covariance import AucContrast, AucCovariance, auc_covariance
+from rocmonitor.stats.area.partial import PartialAucResult, partial_auc
+from rocmonitor.stats.area.power import AucSampleSize, auc_power, auc_sample_size, detectable_drop
+from rocmonitor.stats.area.skewness import AucSkewness, auc_skewness
+from rocmonitor.stats.area.spread import AucSpread, PairedSpread
+from rocmonitor.stats.cost.conditions import ExpectedCost, OperatingCondition, expected_cost
+from rocmonitor.stats.cost.curve import CostCurve, CostDifference, cost_curve, cost_difference
+from rocmonitor.stats.cost.thresholds import CostThresholds, cost_thresholds
 from rocmonitor.stats.curve.averaging import AveragingTable, averaging_table
 from rocmonitor.stats.curve.difference import ThresholdDifference, threshold_difference
 from rocmonitor.stats.curve.dominance import ThresholdDominance, threshold_dominance
@@ -30,8 +37,15 @@ from rocmonitor.stats.curve.vertical_difference import (
     vertical_difference,
     vertical_difference_law,
 )
-from rocmonitor.stats.forecast.interval import ForecastInterval, binned_distance, forecast_interval
+from rocmonitor.stats.forecast.condensing import condensed
+from rocmonitor.stats.forecast.distance import binned_distance
+from rocmonitor.stats.forecast.equality import AucEqualityTest, auc_equality_test
+from rocmonitor.stats.forecast.explanation import ShiftExplanation, explain_shift
+from rocmonitor.stats.forecast.interval import ForecastInterval, forecast_interval
 from rocmonitor.stats.forecast.kld import AucBounds, auc_bounds, auc_distance
+from rocmonitor.stats.forecast.null import AucTest, auc_test
+from rocmonitor.stats.forecast.path import AucPath, auc_path
+from rocmonitor.stats.forecast.weighting import weighted_sample
 from rocmonitor.stats.sample import PairedSample, Sample
 
 __all__ = [
@@ -39,11 +53,26 @@ __all__ = [
     "AucContrast",
     "AucCovariance",
     "AucDifference",
+    "AucEqualityTest",
+    "AucPath",
     "AucResult",
+    "AucSampleSize",
+    "AucSkewness",
+    "AucSpread",
+    "AucTest",
     "AveragingTable",
+    "BootstrapAucResult",
+    "CostCurve",
+    "CostDifference",
+    "CostThresholds",
+    "ExpectedCost",
     "ForecastInterval",
+    "OperatingCondition",
     "PairedSample",
+    "PairedSpread",
+    "PartialAucResult",
     "Sample",
+    "ShiftExplanation",
     "ThresholdDifference",
     "ThresholdDominance",
     "ThresholdIntervals",
@@ -56,13 +85,27 @@ __all__ = [
     "auc_bounds",
     "auc_covariance",
     "auc_distance",
+    "auc_equality_test",
+    "auc_path",
+    "auc_power",
+    "auc_sample_size",
+    "auc_skewness",
+    "auc_test",
     "averaging_table",
     "binned_distance",
     "calibrated_pairs",
     "compare_auc",
     "compare_auc_paired",
+    "condensed",
+    "cost_curve",
+    "cost_difference",
+    "cost_thresholds",
+    "detectable_drop",
+    "expected_cost",
+    "explain_shift",
     "forecast_interval",
     "matched_pairs",
+    "partial_auc",
     "threshold_difference",
     "threshold_dominance",
     "threshold_intervals",
@@ -73,4 +116,5 @@ __all__ = [
     "vertical_difference_law",
     "vertical_intervals",
     "vertical_law",
+    "weighted_sample",
 ]

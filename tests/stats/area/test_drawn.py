@@ -163,7 +163,7 @@ def test_as_plain_data():
     assert set(plain) == {"auc", "se", "n_pos", "n_neg", "method", "caveats", "studentised"}
     read = AucResult(**plain | {"caveats": tuple(plain["caveats"])})
     assert read.ci() == result.ci(transform="none")
-    with pytest.raises(InputError, match="transform must be 'none' or 'logit', not 'percentile'"):
+    with pytest.raises(InputError, match="transform must be 'none', 'logit' or 'second-order'"):
         read.ci(transform="percentile")
     with pytest.raises(InputError, match="confidence_level"):
         result.ci(95)

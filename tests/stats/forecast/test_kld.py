@@ -10,7 +10,7 @@ from stats import oracle_kld
 from strategies import grouped_counts, increasing_maps, samples
 
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.forecast.kld import auc_bounds, auc_distance
+from rocmonitor.stats.forecast.kld import area, auc_bounds, auc_distance
 from rocmonitor.stats.sample import Sample
 
 distances = st.sampled_from([1e-6, 1e-3, 0.02, 0.1, 0.3, 0.7, 1.5, 4.0])
@@ -224,6 +224,32 @@ def test_the_distance_of_a_bound_is_the_distance_it_was_asked_for(data, distance
         assert auc_distance(*data, target) == pytest.approx(used, abs=1e-10 + 10 * rounding)
 
 
+@pytest.mark.parametrize("share", [0.001, 0.05, 0.4, 0.9, 0.999, 1.2])
+@pytest.mark.parametrize(("rows", "ties"), [(60, True), (400, False), (6000, False), (20000, True)])
+def test_primal_and_dual_agree_to_1e_10_up_to_complete_separation_and_beyond(rows, ties, share):
+    rng = np.random.default_rng(rows)
+    y = rng.random(rows) < 0.3
+    score = rng.normal(size=rows) + y
+    sample = Sample(y, np.round(score, 1) if ties else score)
+    distance = share * separation(sample)
+    bounds = auc_bounds(sample, distance)
+    for target, used in ((bounds.low, bounds.low_distance), (bounds.high, bounds.high_distance)):
+        assert auc_distance(sample, target) == pytest.approx(used, abs=1e-10)
+    assert bounds.high_distance == pytest.approx(min(distance, separation(sample)), abs=1e-12)
+    assert bounds.residual <= 1e-10 * max(1, bounds.low_multiplier, bounds.high_multiplier)
+
+
+@given(samples(), samples())
+def test_a_distance_is_never_negative(first, second):
+    one, other = Sample(*first), Sample(*second)
+    try:
+        distance = auc_distance(one, oracle.auc(*second))
+    except DegenerateDataError:
+        return
+    assert distance >= 0
+    assert auc_bounds(other, distance).low <= auc_bounds(other, distance).high
+
+
 @pytest.mark.parametrize("target", [0.1, 0.69, 0.7013, 0.72, 0.95, 0.9999])
 def test_the_bound_at_the_distance_of_a_target_is_the_target(target):
     rng = np.random.default_rng(5)
@@ -293,6 +319,13 @@ def test_distances_that_are_none(distance):
 def test_targets_that_are_no_auc(target):
     with pytest.raises(InputError, match="target must be an AUC within"):
         auc_distance(*TWO_POINTS, target)
+
+
+def test_a_target_a_rounding_away_from_the_own_auc_takes_no_negative_distance():
+    before = Sample([1, 1, 1, 0, 0, 0], [0, 0, 0, 0, 0, -0.125])
+    now = Sample([1, 1, 1, 0, 0, 1, 0], [0.125] * 4 + [0, -0.125, -0.125])
+    for sample, other in ((before, now), (now, before)):
+        assert 0 <= auc_distance(sample, area(other)) < 1e-20
 
 
 @pytest.mark.parametrize("y", [[1, 1], [0, 0], []])

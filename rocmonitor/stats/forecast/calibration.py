@@ -1,0 +1,153 @@
+"""The calibrated distance: a conformal quantile of how far past windows lay, for a batch of any size.
+
+Distances D are handled as signed roots x = sign(A_window - A) sqrt(2 D). Near the reference x is
+(A_window - A) / sigma with sigma² = zeta10 + zeta01, the variances of its placement values (dA/dx at 0), and
+D is the rate at which chances of a far AUC fall (Sanov): sampling noise in x is nearly normal also far
+out and near an AUC of 1, with a variance that the class sizes tell.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+from scipy.special import ndtr
+
+from rocmonitor.stats.area.variances import Moments, exact_bootstrap_variance
+from rocmonitor.stats.proportion import normal_quantile
+from rocmonitor.stats.sample import Floats
+
+Alternative = Literal["two-sided", "less"]
+
+_HALVINGS = 60  # of the bracket of a root: down to its last digits
+_FAR = 9.0  # standard deviations that no noise leaves
+_ROUNDING = 1e-9  # 20 * 0.95 may come out just above 19
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """Sampling noise of a root distance: standard deviations, from the pairs of the reference."""
+
+    zeta10: float
+    zeta01: float
+    kernel: float
+
+    @classmethod
+    def of(cls, pairs: Moments) -> Noise:
+        """From the moments of psi over the pairs of the reference."""
+        return cls(pairs.zeta10, pairs.zeta01, pairs.kernel)
+
+    def variance(self, n_pos: int, n_neg: int) -> float:
+        """Variance of x for class sizes; 0 for a reference that knows no noise (separated, one score)."""
+        scale = self.zeta10 + self.zeta01
+        if scale <= 0:
+            return 0.0
+        return exact_bootstrap_variance(self.zeta10, self.zeta01, self.kernel, n_pos, n_neg) / scale
+
+
+class Root(NamedTuple):
+    """A root distance and its level."""
+
+    root: float
+    level: float
+
+
+def conformal_root(
+    shifts: Floats, missing: Floats, weights: Floats, confidence_level: float, alternative: Alternative
+) -> Root:
+    """The root distance that holds the coming window with the confidence level.
+
+    Parameters
+    ----------
+    shifts : ndarray, shape (n,)
+        Signed root distances of the past windows.
+    missing : ndarray, shape (n,)
+        Variance of the sampling noise that the coming window has more than each of them; not below 0.
+    weights : ndarray, shape (n,)
+        Within [0, 1], not all 0; the coming window has the weight 1.
+    confidence_level : float
+    alternative : {"two-sided", "less"}
+        Whether |x| or -x is bounded.
+
+    Returns
+    -------
+    Root
+        The level is that of the weighted conformal quantile: at most W / (W + 1), W the sum of the weights.
+
+    Notes
+    -----
+    A window that gets the missing noise e_i ~ N(0, missing_i) added is exchangeable with the coming one, so
+    the conformal quantile of the x_i + e_i has the level whatever the drift is. Nothing is drawn: with
+    G_i(q) = P(|x_i + e_i| <= q) and their weighted mean G, the quantile of drawn noise lies on average
+    where G (W + rho) = confidence_level (W + 1), with rho = sum w G_i (1 - G_i) / (W G (1 - G)):
+    rho = 0 without noise (the ordinary conformal quantile, Vovk, Gammerman & Shafer 2005; with weights,
+    Barber, Candès, Ramdas & Tibshirani 2023), rho = 1 when all is noise (the quantile of a known law).
+    For equal G_i this mean is the exact one. In between it is an interpolation: within 0.005 of the level of
+    drawn noise at the largest rank (0.95 from 19 windows), on the safe side by less than 1 / n at lower ones.
+    The result is never less than the quantile without noise, whose rank is a whole number: a smaller batch
+    does not get a narrower interval.
+
+    Cost: O(n log n) without noise, else 60 evaluations of n normal laws.
+    """
+    used = weights > 0
+    shifts, missing, weights = shifts[used], missing[used], weights[used]
+    total = float(weights.sum())
+    wanted = confidence_level * (total + 1) - _ROUNDING
+    observed = _observed(np.abs(shifts) if alternative == "two-sided" else -shifts, weights, wanted)
+    if not missing.any():
+        return observed
+    deviation = np.sqrt(missing)
+
+    def enough(root: float) -> bool:
+        outside = _outside(root, shifts, deviation, alternative)
+        mean = float(weights @ outside) / total
+        between = total * mean * (1 - mean)
+        noise = float(weights @ (outside * (1 - outside))) / between if between > 0 else 1.0
+        return (1 - mean) * (total + min(noise, 1.0)) >= wanted
+
+    level = min(confidence_level, total / (total + 1))
+    if enough(observed.root):
+        return Root(observed.root, level)
+    low, high = observed.root, float(np.max(np.abs(shifts) + _FAR * deviation))
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return Root(high, level)
+
+
+def sampling_root(variance: float, confidence_level: float, alternative: Alternative) -> float:
+    """The root distance that sampling noise of this variance alone keeps to with the level."""
+    tail = 1 - confidence_level
+    return max(0.0, normal_quantile(tail / 2 if alternative == "two-sided" else tail)) * math.sqrt(variance)
+
+
+def windows_needed(confidence_level: float) -> int:
+    """Past windows from which on a calibrated interval can have this level.
+
+    Examples
+    --------
+    >>> windows_needed(0.95)
+    19
+    """
+    return math.ceil(round(1 / (1 - confidence_level), 9)) - 1
+
+
+def _observed(outside: Floats, weights: Floats, wanted: float) -> Root:
+    """The smallest observed value whose weights suffice, or the largest."""
+    order = np.argsort(outside, kind="stable")
+    reached = np.cumsum(weights[order])
+    place = min(int(np.searchsorted(reached, wanted)), len(order) - 1)
+    level = float(reached[place]) / (float(reached[-1]) + 1)
+    return Root(max(0.0, float(outside[order[place]])), level)
+
+
+def _outside(root: float, shifts: Floats, deviation: Floats, alternative: Alternative) -> Floats:
+    """(n,): the chance that each window, with its missing noise, lies beyond the root distance."""
+    noisy = deviation > 0
+    scale = np.where(noisy, deviation, 1.0)
+    if alternative == "less":
+        return np.asarray(np.where(noisy, ndtr((-shifts - root) / scale), -shifts > root))
+    beyond = ndtr((shifts - root) / scale) + ndtr((-shifts - root) / scale)
+    return np.asarray(np.where(noisy, beyond, np.abs(shifts) > root))

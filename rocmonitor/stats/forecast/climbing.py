@@ -1,0 +1,386 @@
+"""How far a reweighting within a Kullback-Leibler distance can move a bilinear statistic.
+
+Shares f of the negatives and g of the positives are reweighted to u and v. The statistic is
+A(u, v) = sum_ij u_i v_j K_ij for a kernel K: an AUC, or the difference of two. It is maximised over
+KL(u||f) + KL(v||g) <= D, Morin (2018) [M18] eq. 2-9. The first-order conditions, with
+d(u ln u/f)/du = ln(u/f) + 1 (eq. 36 prints a wrong derivative), are exponential tilts of one multiplier:
+
+    u_i = f_i exp(lambda P_i) / c,    P_i = sum_j v_j K_ij,
+    v_j = g_j exp(lambda Q_j) / c',   Q_j = sum_i u_i K_ij
+
+What the code rests on:
+
+1.  Let s be the largest |K_pj - K_qj - K_pi + K_qi| of a kernel. For da, db of sum 0 it is
+    |da' K db| <= s |da|_1 |db|_1 / 4. With sum da^2/u >= |da|_1^2 it follows that lambda A - KL is concave
+    for 0 <= lambda <= 4/s: a solution with lambda <= 4/s is *the* maximum, and A + s KL/4 is convex.
+2.  Beyond there can be several solutions. Each is followed from a start that the kernel names, and the best
+    one counts.
+3.  The distance is kept exact while iterating, rather than lambda: on branches that bend, where D falls
+    with lambda, a fixed lambda is no maximum at all.
+
+Arrays have shape (2, k): negatives first, one column a cell. Sums are NumPy's own, not the BLAS: threads
+that wait for each other cost more than such sums.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+_TOLERANCE = 1e-10  # on the residual; the statistic's own error is of its square
+_ROUGH = 1e-4  # residual at which a further branch is compared with the others
+_SWEEPS = 1000
+_MEMORY = 3  # earlier sweeps that the acceleration mixes
+_LARGEST_SCALE = 1e15
+_LARGEST_START = 1e6  # a multiplier to begin with
+_STUCK = 1e-6  # of the distance: what a solution in a corner leaves unused
+_ROUNDING = 1e-12  # of a statistic added up over 1e6 cells
+_NEWTON_STEPS = 200
+_SHORT = 1e-6  # of the way: what is left is made up to first order, with an error of its square
+_EXACT = 4e-15  # of a distance, for each unit of the exponents it is added up from
+_SMALL = 1e-3  # distances below need expm1 to keep their digits
+
+
+class Kernel(Protocol):
+    """A bilinear statistic of the weights of two classes, and the shares that they start from."""
+
+    @property
+    def shares(self) -> Floats:
+        """(2, k): each class adds up to 1."""
+
+    @property
+    def unique(self) -> float:
+        """4/s: a solution with a multiplier up to this is the global maximum."""
+
+    def placement(self, weights: Floats) -> Floats:
+        """(2, k): the statistic of a negative in each cell against all positives, and the other way round."""
+
+    def limit(self) -> Extreme:
+        """A value that weights reach and none exceeds, or a target beyond all that will be asked for."""
+
+    def starts(self) -> list[Floats]:
+        """Potentials, (2, k), from which other solutions may be reached."""
+
+    def thinned(self) -> tuple[Kernel, NDArray[np.intp]] | None:
+        """The same statistic on fewer cells, and the place of each cell there; None: there are few."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Extreme:
+    """The largest value of a statistic within a distance.
+
+    Attributes
+    ----------
+    value, distance : float
+        The value reached and the distance it takes.
+    multiplier : float
+        lambda = dD/dA; 0 at the reference itself, infinite where more distance would not help.
+    residual : float
+        Of the first-order conditions: root mean square, under u and v, of ln(u/f) - lambda P and
+        ln(v/g) - lambda Q around their means.
+    tilt : ndarray, shape (2, k)
+        u/f and v/g, the factor of each cell.
+    potential : ndarray, shape (2, k)
+        P and Q.
+    """
+
+    value: float
+    distance: float
+    multiplier: float
+    residual: float
+    tilt: Floats
+    potential: Floats
+
+
+class Point(NamedTuple):
+    """Weights tilted by `scale` times `potential`, and what decides the next step."""
+
+    value: float
+    distance: float
+    multiplier: float
+    residual: float
+    tilt: Floats
+    potential: Floats
+    scale: float
+    placement: Floats
+
+
+def highest(kernel: Kernel, distance: float) -> Extreme:
+    """The largest value within `distance`."""
+    return next(along(kernel, [distance]))
+
+
+def along(kernel: Kernel, distances: list[float]) -> Iterator[Extreme]:
+    """The largest value within each of increasing distances, each followed from the one before.
+
+    With many cells a thinned kernel is solved first, on which other solutions are looked for as well.
+    """
+    limit, coarse = kernel.limit(), kernel.thinned()
+    inner = [distance for distance in distances if 0 < distance < limit.distance]
+    found = _each(kernel, inner) if coarse is None else _each_refined(kernel, *coarse, inner)
+    for distance in distances:
+        if distance >= limit.distance:
+            yield limit
+        else:
+            yield next(found) if distance > 0 else reference(kernel)
+
+
+def _each(kernel: Kernel, distances: list[float]) -> Iterator[Extreme]:
+    before = known = reference(kernel)
+    for distance in distances:
+        found = _from(kernel, _further(before, known, distance), distance)
+        before, known = known, _better(kernel, found, distance) or found
+        yield known
+
+
+def _each_refined(
+    kernel: Kernel, coarse: Kernel, place: NDArray[np.intp], distances: list[float]
+) -> Iterator[Extreme]:
+    """What the potential of the coarse kernel lacks changes slowly with the distance: it is carried over."""
+    lacking: Floats | float = 0.0
+    for distance, near in zip(distances, along(coarse, distances), strict=True):
+        start = near.potential[:, place]
+        known = _from(kernel, replace(near, potential=start + lacking), distance)
+        lacking = known.potential - start
+        yield known
+
+
+def _further(before: Extreme, known: Extreme, distance: float) -> Extreme:
+    """Where to start for `distance`: on a straight line in its root through two known solutions."""
+    done, step = math.sqrt(known.distance), math.sqrt(known.distance) - math.sqrt(before.distance)
+    if step <= 0:
+        return known
+    share = min((math.sqrt(distance) - done) / step, 1.0)
+    return replace(known, potential=known.potential + share * (known.potential - before.potential))
+
+
+def closest(kernel: Kernel, target: float) -> Extreme | None:
+    """The smallest distance at which the largest value is `target`; None when no weights reach it.
+
+    `target` must be at least the value of the shares. Newton's method on x = sqrt(2 D), in which the value
+    is nearly straight, with dA/dD = 1/lambda (envelope theorem), bracketed.
+    """
+    limit, origin = kernel.limit(), reference(kernel)
+    if target >= limit.value:
+        return limit if target == limit.value else None
+    gap = min(target - origin.value, limit.value - target)
+    if gap <= 0.0:
+        return origin
+    slope = _deviation(kernel.shares, origin.potential)
+    x, near = min((target - origin.value) / slope, kernel.unique * slope), origin
+    coarse = kernel.thinned()
+    if coarse is not None:
+        rough = closest(coarse[0], target)
+        if rough is not None and 0.0 < rough.multiplier < math.inf:
+            x = math.sqrt(2 * rough.distance)
+            near = replace(origin, multiplier=rough.multiplier, potential=rough.potential[:, coarse[1]])
+    low, high = 0.0, math.sqrt(2 * limit.distance)
+    for _ in range(_NEWTON_STEPS):
+        if not low < x < high:
+            x = (low + high) / 2
+        reached = _from(kernel, near, x * x / 2)
+        if abs(target - reached.value) <= _SHORT * gap or high - low <= 4e-16 * high:
+            better = None if coarse is not None else _better(kernel, reached, x * x / 2)
+            if better is None:
+                break
+            reached, low = better, 0.0
+        short = target - reached.value
+        low, high = (x, high) if short > 0 else (low, x)
+        near = reached if reached.distance > x * x / 2 * (1 - _STUCK) else origin
+        x += min(short * reached.multiplier / x, x)
+    distance = reached.distance + reached.multiplier * (target - reached.value)
+    return replace(reached, value=target, distance=max(distance, 0.0))
+
+
+def optimum(kernel: Kernel, *found: Extreme) -> str:
+    """Whether no weights can do better than these ("proven"), or none better was found ("searched")."""
+    known = all(of.multiplier <= kernel.unique or math.isinf(of.multiplier) for of in found)
+    return "proven" if known else "searched"
+
+
+def reference(kernel: Kernel) -> Extreme:
+    """The shares themselves, at distance 0."""
+    ones = np.ones_like(kernel.shares)
+    return _extreme(_point(kernel, kernel.placement(kernel.shares), 0.0, ones, 0.0))
+
+
+def _from(kernel: Kernel, near: Extreme, distance: float) -> Extreme:
+    """The solution at `distance` that is reached from a known one.
+
+    Where that is a corner, which more distance does not leave, the kernel's starts are tried as well.
+    """
+    scale = near.multiplier if 0.0 < near.multiplier < _LARGEST_START else 1.0
+    found = _extreme(climb(kernel, distance, near.potential, scale, _TOLERANCE))
+    if found.distance > distance * (1 - _STUCK):
+        return found
+    return _better(kernel, found, distance) or found
+
+
+def _better(kernel: Kernel, found: Extreme, distance: float) -> Extreme | None:
+    """A solution within `distance` with a larger value, followed from another start, or None."""
+    if found.multiplier <= kernel.unique:
+        return None
+    scale = min(found.multiplier, _LARGEST_START)
+    branches = [climb(kernel, distance, start, scale, _ROUGH) for start in kernel.starts()]
+    if not branches:
+        return None
+    best = max(branches, key=lambda branch: branch.value)
+    point = climb(kernel, distance, best.potential, best.scale, _TOLERANCE)
+    return _extreme(point) if point.value > found.value + _ROUNDING else None
+
+
+def _deviation(shares: Floats, values: Floats) -> float:
+    """Square root of the sum of both classes' variances of the placement values: dA/dx at x = 0."""
+    mean = _sums(shares, values)[:, np.newaxis]
+    return math.sqrt(float((shares * (values - mean) ** 2).sum()))
+
+
+def _sums(weights: Floats, values: Floats) -> Floats:
+    """(2,): sums over the cells of each class."""
+    return np.asarray((weights * values).sum(axis=1))
+
+
+def climb(kernel: Kernel, distance: float, potential: Floats, scale: float, tolerance: float) -> Point:
+    """From a start to a solution of the first-order conditions at `distance`; the value never falls."""
+    point = _at_distance(kernel, potential, scale, distance)
+    mixing = _Mixing()
+    for _ in range(_SWEEPS):
+        if point.residual <= tolerance * max(1.0, point.multiplier):
+            break
+        for step in _steps(point, kernel, mixing):
+            new = _at_distance(kernel, step, point.scale, distance)
+            within = new.distance <= distance * (1 + 1e-9) + 1e-15 * new.scale
+            if within and new.value >= point.value - _ROUNDING:
+                point = new
+                break
+            mixing.forget()
+        else:
+            break
+    return point
+
+
+def _steps(point: Point, kernel: Kernel, mixing: _Mixing) -> Iterator[Floats]:
+    """Potentials to try, from the fastest to the one that cannot fail.
+
+    The last maximises the tangent of the convex A + s KL/4, less s KL/4: a lower bound of A that touches it.
+    """
+    yield mixing.step(point.potential, point.placement, kernel.shares * point.tilt)
+    yield point.placement
+    bend = 1 / kernel.unique
+    yield (point.placement + bend * point.scale * point.potential) / (1 + bend * point.multiplier)
+
+
+class _Mixing:
+    """Anderson acceleration of ``potential -> placement``, weighted by the weights that it began with."""
+
+    def __init__(self) -> None:
+        self._images: list[Floats] = []
+        self._changes: list[Floats] = []
+        self._products: Floats = np.empty((0, 0))
+        self._weights: Floats = np.empty((2, 0))
+
+    def step(self, potential: Floats, image: Floats, weights: Floats) -> Floats:
+        """The mixture of the last images whose changes nearly cancel."""
+        change = image - potential
+        if not self._images:
+            self._weights = weights
+        self._images, self._changes = [*self._images[-_MEMORY:], image], [*self._changes[-_MEMORY:], change]
+        weighted = self._weights * change
+        row = np.array([float(_sums(weighted, earlier).sum()) for earlier in self._changes])
+        kept = self._products[-(len(row) - 1) :, -(len(row) - 1) :] if len(row) > 1 else self._products
+        self._products = np.block([[kept, row[:-1, np.newaxis]], [row]])
+        if len(row) == 1:
+            return image
+        # From products of changes to those of their differences to the latest.
+        gram = self._products[:-1, :-1] - row[:-1] - row[:-1, np.newaxis] + row[-1]
+        share = np.linalg.lstsq(gram, row[-1] - row[:-1], rcond=1e-14)[0]
+        mixed = (1 - float(share.sum())) * image
+        for part, earlier in zip(share, self._images[:-1], strict=True):
+            mixed += part * earlier
+        return mixed
+
+    def forget(self) -> None:
+        self._images, self._changes, self._products = [], [], np.empty((0, 0))
+
+
+def _at_distance(kernel: Kernel, potential: Floats, scale: float, distance: float) -> Point:
+    """The tilt along `potential` that lies exactly at `distance`.
+
+    Newton's method for ln KL as a function of ln scale, bracketed; KL increases with the scale.
+    """
+    top = np.max(potential, axis=1, where=kernel.shares > 0, initial=-np.inf, keepdims=True)
+    below = np.minimum(potential - top, 0.0)  # above 0 only where there is no share
+    low, high = 0.0, math.inf
+    for _ in range(60):
+        tilt, reached, slope = _tilted(kernel.shares, below, scale, distance)
+        if abs(reached - distance) <= _EXACT * (distance + scale):
+            break
+        low, high = (scale, high) if reached < distance else (low, scale)
+        new = _newton(scale, reached, slope, distance)
+        if not low < new < high:
+            new = 2 * low if math.isinf(high) else math.sqrt(low * high) or high / 16
+        if new == scale or new > _LARGEST_SCALE:
+            break
+        scale = new
+    return _point(kernel, potential, scale, tilt, reached)
+
+
+def _newton(scale: float, reached: float, slope: float, distance: float) -> float:
+    if reached <= 0.0 or slope <= 0.0:
+        return math.inf
+    return scale * math.exp(min(2.0, max(-2.0, math.log(distance / reached) * reached / (scale * slope))))
+
+
+def _tilted(shares: Floats, below: Floats, scale: float, near: float) -> tuple[Floats, float, float]:
+    """Weights over shares for a potential of at most 0, their distance and its derivative in `scale`."""
+    exponent = scale * below
+    tilt = np.expm1(exponent) if near < _SMALL else np.exp(exponent)
+    lost = _sums(shares, tilt)
+    if near < _SMALL:
+        tilt += 1.0
+        total = _sums(shares, tilt)
+        # Either form of ln(total) alone would lose digits: at small scales, or near separation.
+        log_total = np.where(lost > -0.5, np.log1p(np.maximum(lost, -0.5)), np.log(total))
+    else:
+        total, log_total = lost, np.log(lost)
+    weighted = shares * tilt
+    weighted *= exponent
+    mean = weighted.sum(axis=1) / total
+    variance = _sums(weighted, exponent) / total - mean**2
+    tilt /= total[:, np.newaxis]
+    return tilt, float((mean - log_total).sum()), float(variance.sum()) / scale
+
+
+def _point(kernel: Kernel, potential: Floats, scale: float, tilt: Floats, distance: float) -> Point:
+    weights = kernel.shares * tilt
+    values = kernel.placement(weights)
+    value = float(_sums(weights, values)[0])
+    centred = values - value
+    force = potential - _sums(weights, potential)[:, np.newaxis]
+    force *= scale
+    pull = weights * centred
+    spread = float(_sums(pull, centred).sum())
+    multiplier = float(_sums(pull, force).sum()) / spread if spread > 0 else scale
+    centred *= multiplier
+    force -= centred
+    pull = np.multiply(weights, force, out=pull)
+    residual = math.sqrt(float(_sums(pull, force).sum()))
+    return Point(value, distance, multiplier, residual, tilt, potential, scale, values)
+
+
+def _extreme(point: Point) -> Extreme:
+    return Extreme(
+        value=point.value,
+        distance=point.distance,
+        multiplier=point.multiplier,
+        residual=point.residual,
+        tilt=point.tilt,
+        potential=point.placement,
+    )

@@ -1,0 +1,320 @@
+"""Where along the score a window differs from its reference, and what that does to the AUC.
+
+The AUC is bilinear in the shares of the two classes. So a change of it falls apart exactly: into a part of
+each class, and each part into contributions of score bins. Beside the shift that happened stands the least
+favourable one, Morin (2018), [M18] below: the closest reweighting of the reference with the window's AUC.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rocmonitor.errors import DegenerateDataError, InputError
+from rocmonitor.stats.forecast.distance import bin_ends, require_sample
+from rocmonitor.stats.forecast.kld import area, auc_bounds, auc_distance
+from rocmonitor.stats.forecast.tilting import placement
+from rocmonitor.stats.result import Table
+from rocmonitor.stats.sample import Floats, Sample
+
+ENOUGH_A_BIN = 20
+"""Rows of a class for each bin from which on chance moves its share by less than half of it (95 %)."""
+
+_SMALL_PART = 0.1  # of the change: what a smaller part rests on is not worth a clause
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ShiftExplanation(Table):
+    """A change of the AUC, taken apart by class and by score.
+
+    The arrays, shape (h,), have one line for each score bin, lowest first.
+
+    Attributes
+    ----------
+    low, high : ndarray
+        The bin holds the scores above `low` up to and including `high`. The outermost bins are open; their
+        outer ends tell the smallest and the largest score of both samples, ends included.
+    neg_reference, pos_reference : ndarray
+        Share of the reference's negatives and positives in the bin.
+    neg_window, pos_window : ndarray
+        The same in the window.
+    neg_least, pos_least : ndarray or None
+        The same under the least favourable shift: of all reweightings of the reference with the window's
+        AUC, the closest. None when no reweighting has that AUC.
+    neg_contribution, pos_contribution : ndarray
+        What the negatives and the positives of the bin contribute to the change of the AUC. Both columns
+        together add up to it.
+    neg_least_contribution, pos_least_contribution : ndarray or None
+        The same of the least favourable shift; they add up to the same change.
+    reference_auc, auc : float
+        Of the reference and of the window.
+    from_negatives, from_positives : float
+        The two parts of ``auc - reference_auc``.
+    distance : float or None
+        Kullback-Leibler distance of the least favourable shift, in nats.
+    similarity : float or None
+        Of the shift and the least favourable one, within [-1, 1] (see `explain_shift`).
+    n_pos, n_neg : int
+        Class sizes of the window.
+    caveats : tuple of str
+        What a reader of the numbers must know; empty when there is nothing.
+    """
+
+    low: Floats
+    high: Floats
+    neg_reference: Floats
+    pos_reference: Floats
+    neg_window: Floats
+    pos_window: Floats
+    neg_least: Floats | None
+    pos_least: Floats | None
+    neg_contribution: Floats
+    pos_contribution: Floats
+    neg_least_contribution: Floats | None
+    pos_least_contribution: Floats | None
+    reference_auc: float
+    auc: float
+    from_negatives: float
+    from_positives: float
+    distance: float | None
+    similarity: float | None
+    n_pos: int
+    n_neg: int
+    caveats: tuple[str, ...] = ()
+
+    @property
+    def change(self) -> float:
+        """AUC of the window minus that of the reference."""
+        return self.auc - self.reference_auc
+
+    def words(self) -> str:
+        """The explanation in a few plain sentences with numbers.
+
+        Of each class whose part matters they name the end of a bin at which the share of scores above has
+        changed most in the direction of the part.
+        """
+        if self.change == 0:
+            told = [f"The AUROC is {self.auc:.4f}, as in the reference."]
+        else:
+            verb = "rose" if self.change > 0 else "fell"
+            told = [
+                f"The AUROC {verb} by {abs(self.change):.4f}, "
+                f"from {self.reference_auc:.4f} to {self.auc:.4f}."
+            ]
+        parts = [
+            ("positives", self.from_positives, self.pos_reference, self.pos_window, 1),
+            ("negatives", self.from_negatives, self.neg_reference, self.neg_window, -1),
+        ]
+        for name, part, old, new, gain in sorted(parts, key=lambda each: -abs(each[1])):
+            small = abs(part) <= _SMALL_PART * abs(self.change)
+            clause = "" if small else self._moved(old, new, gain * part)
+            told.append(f"The {name}' part is {round(part, 4) + 0.0:+.4f}{clause}.")
+        if self.change != 0 and self.similarity is not None:
+            told.append(f"Similarity to the least shift with this AUROC: {self.similarity:.2f} of 1.")
+        return " ".join(told)
+
+    def _moved(self, old: Floats, new: Floats, direction: float) -> str:
+        """The clause that says which share of a class is above which score, now and before."""
+        before, now = (np.cumsum(shares[::-1])[::-1][1:] for shares in (old, new))
+        moved = (now - before) * np.sign(direction)
+        if not len(moved) or moved.max() <= 0:
+            return ""
+        at = int(np.argmax(moved))
+        return (
+            f": {100 * now[at]:.1f} % of them score above {self.high[at]:.4g}, "
+            f"{100 * before[at]:.1f} % in the reference"
+        )
+
+    def __str__(self) -> str:
+        return self.words()
+
+
+def explain_shift(
+    reference: Sample, window: Sample, *, bins: int = 10, joined: bool = False
+) -> ShiftExplanation:
+    """Which scores, of which class, make a window's AUC differ from that of its reference.
+
+    Parameters
+    ----------
+    reference, window : Sample
+        Of the same score, each with both classes. Either may have scores that the other has not.
+    bins : int
+        At least 2. The bins are quantile bins of the reference in which both classes weigh the same, so
+        that a rare class is resolved as well as a frequent one. A tie is never split: there are fewer bins
+        when a score is frequent.
+    joined : bool
+        Whether the reference is `condensed`: each of its scores stands for all that lie between the one
+        before and itself, so a score of the window in between is tied with it, neither above nor below.
+
+    Returns
+    -------
+    ShiftExplanation
+        A table with one line a bin, ``.auc .reference_auc .from_negatives .from_positives .distance
+        .similarity .caveats``, ``.words()``, ``.to_frame()`` and ``.to_dict()``.
+
+    Raises
+    ------
+    InputError
+        Something that is no `Sample`; fewer than 2 bins.
+    DegenerateDataError
+        A sample with one class only.
+
+    Notes
+    -----
+    With shares f, g (negatives, positives) of the reference, u, v of the window and the kernel psi of the
+    AUC (1, 1/2, 0), A(u, v) - A(f, g) is the sum of
+
+        (u - f)' psi (v + g)/2    and    (u + f)'/2 psi (v - g),
+
+    the means over both orders of replacing one class after the other (Shapley values). At score i the
+    negatives contribute (u_i - f_i)(P_i - c), where P_i is the share of (v + g)/2 above it (a tie counts one
+    half) and c = A((u + f)/2, (v + g)/2); a constant changes no sum, and this one makes more negatives where
+    they do better than on average a gain, and fewer of them a loss. Positives likewise. All of it
+    is exact under ties and changes sign when the samples are exchanged.
+
+    The least favourable shift is the solution of [M18] eq. 6-9, as in `auc_distance`.
+
+    `similarity` is the cosine between the changes of the square roots of the shares in all bins of both
+    classes (Hellinger's geometry, in which a small Kullback-Leibler distance is twice a squared length). 1
+    means that the shift is the cheapest one to this AUC. For small shifts its square is the distance of the
+    least favourable shift over that of the one that happened. The least favourable shift takes about half of
+    the change from each class, so one that moves a single class reaches about 0.7. It is 0 when one of the
+    two does not move. Sampling noise moves bins too and lowers it: a caveat tells of a class with fewer than
+    20 rows a bin.
+
+    Cost: O(k log k) for k distinct scores, one `auc_distance` and one `auc_bounds`.
+
+    Examples
+    --------
+    >>> reference = Sample([0, 0, 0, 1, 0, 1, 1, 1], [1, 2, 3, 4, 5, 6, 7, 8])
+    >>> window = Sample([0, 0, 0, 1, 0, 1, 1, 1], [1, 2, 3, 2, 5, 6, 4, 8])
+    >>> shift = explain_shift(reference, window, bins=2)
+    >>> shift.from_positives, shift.from_negatives, shift.pos_contribution.tolist()
+    (-0.15625, 0.0, [-0.12109375, -0.03515625])
+    >>> print(shift)  # doctest: +ELLIPSIS
+    The AUROC fell by 0.1562, from 0.9375 to 0.7812. The positives' part is -0.1562: 50.0 % of them score...
+    """
+    for name, sample in (("reference", reference), ("window", window)):
+        require_sample(sample, name)
+        if not min(sample.n_pos, sample.n_neg):
+            raise DegenerateDataError(
+                f"{name}: both classes are needed; there are {sample.n_pos} positives and {sample.n_neg} "
+                "negatives: take a longer window"
+            )
+    if bins < 2:
+        raise InputError(f"bins must be at least 2; it is {bins}")
+    scale = reference.score if joined else np.union1d(reference.score, window.score)
+    ends = _ends(reference, bins)
+    old, new = (_placed(sample, scale, ends) for sample in (reference, window))
+    before, now, moved = _in_bins(old), _in_bins(new), _contributions(old, new)
+    cheapest = _least_favourable(reference, area(window))
+    least, least_moved, similarity = None, None, None
+    if cheapest is not None:
+        shifted = old._replace(shares=cheapest.weights)
+        least, least_moved = _in_bins(shifted), _contributions(old, shifted)
+        similarity = _similarity(before, now, least)
+    return ShiftExplanation(
+        low=np.concatenate([[min(reference.score[0], window.score[0])], ends]),
+        high=np.concatenate([ends, [max(reference.score[-1], window.score[-1])]]),
+        neg_reference=before[0],
+        pos_reference=before[1],
+        neg_window=now[0],
+        pos_window=now[1],
+        neg_least=None if least is None else least[0],
+        pos_least=None if least is None else least[1],
+        neg_contribution=moved[0],
+        pos_contribution=moved[1],
+        neg_least_contribution=None if least_moved is None else least_moved[0],
+        pos_least_contribution=None if least_moved is None else least_moved[1],
+        reference_auc=area(reference),
+        auc=area(window),
+        from_negatives=float(moved[0].sum()),
+        from_positives=float(moved[1].sum()),
+        distance=None if cheapest is None else cheapest.distance,
+        similarity=similarity,
+        n_pos=window.n_pos,
+        n_neg=window.n_neg,
+        caveats=_caveats(window, len(ends) + 1, reached=cheapest is not None),
+    )
+
+
+class _Placed(NamedTuple):
+    """Shares (2, k), negatives first, with the position of each score on a common scale, and its bin of h."""
+
+    shares: Floats
+    place: NDArray[np.intp]
+    bin: NDArray[np.intp]
+    bins: int
+
+
+class _Cheapest(NamedTuple):
+    """The closest reweighting of the reference with a given AUC: weights (2, k) and distance."""
+
+    weights: Floats
+    distance: float
+
+
+def _least_favourable(reference: Sample, target: float) -> _Cheapest | None:
+    try:
+        distance = auc_distance(reference, target)
+    except DegenerateDataError:  # the reference's scores do not overlap in that direction
+        return None
+    bounds = auc_bounds(reference, distance)
+    return _Cheapest(bounds.low_weights if target < bounds.auc else bounds.high_weights, distance)
+
+
+def _ends(reference: Sample, bins: int) -> Floats:
+    """Upper ends of all bins but the last; floats, because products of class sizes may leave int64."""
+    weights = reference.neg * float(reference.n_pos) + reference.pos * float(reference.n_neg)
+    return bin_ends(reference.score, weights, bins)
+
+
+def _placed(sample: Sample, scale: Floats, ends: Floats) -> _Placed:
+    shares = np.stack([sample.neg / sample.n_neg, sample.pos / sample.n_pos])
+    place, bins = np.searchsorted(scale, sample.score), np.searchsorted(ends, sample.score)
+    return _Placed(shares, place, bins, len(ends) + 1)
+
+
+def _contributions(old: _Placed, new: _Placed) -> Floats:
+    """(2, h): what each class contributes in each bin to the change of the AUC from `old` to `new`."""
+    before = (placement(old.shares) + _placements_in(new, old)) / 2
+    now = (placement(new.shares) + _placements_in(old, new)) / 2
+    middle = float(old.shares[0] @ before[0] + new.shares[0] @ now[0]) / 2
+    gained = _in_bins(new._replace(shares=new.shares * (now - middle)))
+    return gained - _in_bins(old._replace(shares=old.shares * (before - middle)))
+
+
+def _placements_in(other: _Placed, rows: _Placed) -> Floats:
+    """(2, k): the placement values of `rows` in the other class of `other`."""
+    places = 1 + max(int(other.place.max()), int(rows.place.max()))
+    on_scale: Floats = np.stack(
+        [np.bincount(other.place, line, places).astype(np.float64) for line in other.shares]
+    )
+    return placement(on_scale)[:, rows.place]
+
+
+def _in_bins(placed: _Placed) -> Floats:
+    """(2, h): sums over the bins."""
+    return np.stack([np.bincount(placed.bin, line, placed.bins) for line in placed.shares])
+
+
+def _similarity(before: Floats, now: Floats, least: Floats) -> float:
+    first, second = np.sqrt(now) - np.sqrt(before), np.sqrt(least) - np.sqrt(before)
+    lengths = float(np.linalg.norm(first) * np.linalg.norm(second))
+    return min(1.0, max(-1.0, float(np.vdot(first, second)) / lengths)) if lengths > 0 else 0.0
+
+
+def _caveats(window: Sample, bins: int, *, reached: bool) -> tuple[str, ...]:
+    caveats = [
+        f"{rows} {name} in {bins} bins: chance alone moves the share of a bin by half of it or more"
+        for name, rows in (("positives", window.n_pos), ("negatives", window.n_neg))
+        if rows < ENOUGH_A_BIN * bins
+    ]
+    if not reached:
+        caveats.append(
+            "no reweighting of the reference has the window's AUC, so there is no least favourable shift"
+        )
+    return tuple(caveats)
