@@ -14,6 +14,7 @@ from rocmonitor.errors import AlertError, ConfigError, ExternalError, Rocmonitor
 from rocmonitor.policy.evaluation import Evaluation, Point, Transition
 from rocmonitor.policy.rules import Floor
 from rocmonitor.report import figures
+from rocmonitor.report.shift import shift
 
 log = logging.getLogger(__name__)
 
@@ -111,9 +112,10 @@ def _publish(desk: Desk, evaluation: Evaluation) -> str:
     """The window's run, and the series run of its monitor and segment."""
     instance = store.instance_id(desk.store)
     newest = store.newest_revision(desk.store, evaluation) == evaluation.revision
-    link = desk.tracking.publish_window(
-        instance, evaluation, newest=newest, artifacts={"figures/roc.png": figures.roc(evaluation)}
-    )
+    drawn = {"figures/roc.png": figures.roc(evaluation)}
+    if evaluation.explanation:
+        drawn["figures/shift.png"] = shift(evaluation)
+    link = desk.tracking.publish_window(instance, evaluation, newest=newest, artifacts=drawn)
     points = store.series(desk.store, evaluation.monitor, evaluation.segment)
     desk.tracking.publish_series(
         instance,

@@ -20,7 +20,7 @@ from rocmonitor.stats import Sample
 
 def digest(monitor: Monitor) -> str:
     """Names everything the reference depends on: another query, period or rule makes another reference."""
-    parts = {
+    parts: dict[str, Any] = {
         "source": monitor.source,
         "query": monitor.query,
         "columns": monitor.columns.model_dump(),
@@ -28,10 +28,21 @@ def digest(monitor: Monitor) -> str:
         "positive": monitor.positive.model_dump(),
         "windows": [str(window) for window in monitor.reference_windows],
         "rules": {
-            name: asdict(rule) for name, rule in named(monitor.rules).items() if isinstance(rule, Forecast)
+            name: _options(rule) for name, rule in named(monitor.rules).items() if isinstance(rule, Forecast)
         },
     }
+    if monitor.cost_w:
+        parts["cost_w"] = monitor.cost_w
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def _options(rule: Forecast) -> dict[str, Any]:
+    """A rule's options; one that came with a later version counts only when it is used.
+
+    So an update of rocmonitor leaves the references alone that are frozen already.
+    """
+    later = {"alternative": "two-sided", "half_life": None}
+    return {name: value for name, value in asdict(rule).items() if (name, value) not in later.items()}
 
 
 def of(
@@ -59,7 +70,9 @@ def of(
         for segment, rows in source.pull(monitor, window, on_progress=on_rows).segments.items():
             samples.setdefault(segment, {})[window] = rows.champion
     rules = named(monitor.rules)
-    computed = {segment: freeze(list(parts.items()), rules) for segment, parts in samples.items()}
+    computed = {
+        segment: freeze(list(parts.items()), rules, monitor.cost_w) for segment, parts in samples.items()
+    }
     if keep and now >= monitor.labels.due_at(monitor.reference_period):
         plain = {segment: reference.to_dict() for segment, reference in computed.items()}
         store.save_reference(kept, monitor.name, name, plain)
@@ -67,11 +80,13 @@ def of(
 
 
 def told(monitor: Monitor, reference: Reference) -> dict[str, Any]:
-    """The reference as an evaluation keeps it."""
+    """The reference as an evaluation keeps it: all but the cells, which the store has once, by the digest."""
     period = monitor.reference_period
+    plain = reference.to_dict()
+    del plain["cells"]
     return {
         "start": period.start.isoformat(),
         "end": period.end.isoformat(),
         "digest": digest(monitor),
-        **reference.to_dict(),
+        **plain,
     }

@@ -284,6 +284,7 @@ class _Shift:
             counts=rows.counts,
             metrics=finding.metrics,
             tables=finding.tables,
+            explanation=finding.explanation,
             reference=references.told(monitor, reference),
             provenance={
                 "source": monitor.source,

@@ -45,8 +45,8 @@ monitors:
     window: {window}
     grouped: {grouped}
     reference: {{from: 2026-01-05, to: 2026-05-25}}
-    min_per_class: 20
-    operating_points: {{fpr: [0.1], thresholds: [0.5]}}
+    min_per_class: {min_per_class}
+    operating_points: {{fpr: [0.1], thresholds: [0.5], cost: [{{w: 0.2}}]}}
     rules: {rules}
     alarm: {alarm}
     notify: {notify}
@@ -56,6 +56,7 @@ DEFAULTS = {
     "segments": "[]",
     "window": "{every: 7d, label_delay: 2d, revise_for: 60d}",
     "grouped": "raw",
+    "min_per_class": "20",
     "rules": "[{kind: forecast}, {kind: drop, value: 0.02}, {kind: challenger}]",
     "alarm": "{}",
     "channels": '{log: {url: "file://alarms.log"}}',

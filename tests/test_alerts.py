@@ -116,6 +116,13 @@ def test_a_degraded_monitor_is_told_in_full() -> None:
     assert message.body.count(BELOW.text) == 1
 
 
+def test_what_moved_is_told_below_the_reason() -> None:
+    moved = "The AUROC fell by 0.0600, from 0.7720 to 0.7120. The positives' part is -0.0590."
+    lines = compose(transition(Status.DEGRADED), evaluation(explanation=moved), zone=BERLIN).body.splitlines()
+    assert lines[lines.index(f"Why: {BELOW.text}") + 1] == f"What moved: {moved}"
+    assert "What moved" not in compose(transition(Status.DEGRADED), evaluation(), zone=BERLIN).body
+
+
 @pytest.mark.parametrize(
     ("counts", "line"),
     [

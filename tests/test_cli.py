@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import pytest
 from scenario import World
 
 import rocmonitor
-from rocmonitor import config
+from rocmonitor import checking, config
 
 ROOT = Path(rocmonitor.__file__).resolve().parents[1]
 
@@ -163,8 +164,61 @@ def test_check_explains_and_changes_nothing(here):
     before = sorted(path.name for path in here.folder.iterdir())
     told = rocmonitor_("check", folder=here.folder).stdout
     assert "20 windows, 8,000 rows, 8,000 labelled" in told
-    assert "false alarms a year" in told
+    assert re.search(r"1\d\d positives and 2\d\d negatives are expected, with an AUROC of 0\.", told)
+    assert re.search(r"about [\d.]+ false alarms .* alone: forecast [\d.]+, drop [\d.]+\)", told)
+    assert re.search(r"a drop by 0\.0\d+ or more is found in the first window with 80 % probability", told)
     assert sorted(path.name for path in here.folder.iterdir()) == before
+
+
+def checked(here: World) -> str:
+    lines: list[str] = []
+    checking.check(
+        config.load(here.folder / "rocmonitor.yaml"), now=datetime(2026, 7, 1, tzinfo=UTC), tell=lines.append
+    )
+    return "\n".join(lines)
+
+
+def test_check_tells_what_it_assumes_of_a_reference_that_is_too_large_to_read(here, monkeypatch):
+    here.configure(window=WINDOW, rules="[{kind: drop}, {kind: floor, value: 0.79}]")
+    read = checked(here)
+    assert "not read here" not in read
+    monkeypatch.setattr(checking, "MOST_REFERENCE_ROWS", 7_999)
+    told = checked(here)
+    assert (
+        "more than 7,999 rows, which are not read here: it is taken to scatter as the last window does"
+        in told
+    )
+    assert "(each rule alone: drop" in told
+    monkeypatch.setattr(checking, "MOST_ROWS", 399)
+    told = checked(here)
+    assert "it is taken to have an AUROC of 0.8" in told
+    assert "drop by" in told
+    assert "no floor is counted" in told
+    assert "alone: drop" not in told
+    # What a drop costs in false alarms hardly depends on the model.
+    alone = float(re.search(r"alone: drop (\d\.\d+)", read)[1])
+    assert float(re.search(r"wrong: about (\d\.\d+)", told)[1]) == pytest.approx(alone, rel=0.5)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"rules": "[{kind: floor, value: 0.95}]"}, "most windows will be found degraded"),
+        ({"rules": "[{kind: challenger}]"}, "no rule here can be counted on to alarm"),
+        ({"rules": "[{kind: drop, value: 0.8}]"}, "no drop is found in a single window"),
+        ({"alarm": "{after: 2, of: 3}"}, "; degraded is told at 2 of 3 windows"),
+        ({"segments": "[region]"}, "each segment value is watched on its own"),
+    ],
+)
+def test_check_tells_what_the_rules_will_do(here, change, says):
+    here.configure(window=WINDOW, **change)
+    assert says in checked(here)
+
+
+def test_check_tells_why_false_alarms_cannot_be_told(here):
+    with sqlite3.connect(here.folder / "source.db") as database:
+        database.execute("UPDATE scored SET p = label")
+    assert "false alarms cannot be told: the pilot shows no scatter" in checked(here)
 
 
 @pytest.mark.parametrize(

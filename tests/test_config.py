@@ -79,6 +79,12 @@ def test_without_windows_the_reference_is_cut_like_the_monitor(load):
         ("kind: floor, value: 0.70", "kind: floor", "rules.1.value: required"),
         ("kind: floor, value: 0.70", "kind: floor, value: 7", "rules.1.value: Input should be less than 1"),
         ("kind: challenger", "kind: chalenger", "rules.2.kind: must be one of 'forecast', 'floor'"),
+        ("calibrated, conf", "fixed, conf", "rules.0: distance belongs to method fixed, which needs it"),
+        ("calibrated, conf", "calibrated, distance: 0.1, conf", "rules.0: distance belongs to method fixed"),
+        ("calibrated, conf", "dual, half_life: 5, conf", "rules.0: half_life belongs to method calibrated"),
+        ("calibrated, conf", "calibrated, half_life: 0, conf", "rules.0.half_life: Input should be greater"),
+        ("calibrated, conf", "calibrated, half_life: .nan, conf", "rules.0.half_life: Input should be"),
+        ("calibrated, conf", "calibrated, alternative: more, conf", "rules.0.alternative: "),
         (">= :start AND", ">= '2026-01-01' AND", ":start missing"),
         ("SELECT loan_id", "DELETE FROM loans; SELECT loan_id", "must be one SELECT"),
         ("< :end", "< :end AND region = :region", "binds :region, which nothing gives a value"),
@@ -125,6 +131,12 @@ def told(load, text: str) -> list[str]:
 )
 def test_a_value_is_told_once(load, old, new, value):
     assert [line.count(value) for line in told(load, FULL.replace(old, new))] == [1]
+
+
+def test_a_forecast_may_look_for_a_loss_only_and_weigh_recent_windows_more(load):
+    options = "calibrated, alternative: less, half_life: 6.5, conf"
+    rules = load(FULL.replace("calibrated, conf", options)).monitors["credit-default"].rules
+    assert rules[0] == Forecast(alternative="less", half_life=6.5)
 
 
 def test_rules_that_are_wrong_are_not_said_to_be_missing(load):

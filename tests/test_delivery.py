@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from mlflow import MlflowClient
@@ -61,6 +63,37 @@ def test_a_window_is_told_once_however_often_it_is_run(here, mlflow_server, http
     assert len(http_sink.requests) == 1
     assert http_sink.titles[0].startswith("DEGRADED credit")
     assert mlflow_server.uri in http_sink.requests[0].content["message"]  # the link to the run
+
+
+def test_an_alarm_is_explained_in_the_store_in_mlflow_and_in_the_message(here):
+    with here.desk(NOW) as desk:
+        judge(desk)
+        drain(desk)
+        kept = {each.window.start: each for each in store.evaluations(desk.store, "credit")}
+    fine, bad = kept[week(20)], kept[week(21)]
+    assert (fine.explanation, "shift" in fine.tables) == ("", False)
+    change = bad.metrics["champion/auc"] - bad.metrics["reference/auc"]
+    told = sum(row["pos_contribution"] + row["neg_contribution"] for row in bad.tables["shift"])
+    assert told == pytest.approx(change, abs=5e-5)
+    assert bad.metrics["shift/from_positives"] < 0.7 * change  # it is they that have moved
+    assert bad.explanation.startswith(f"The AUROC fell by {-change:.4f}, from ")
+    assert f"\nWhat moved: {bad.explanation}\n" in here.alarms
+
+    client = MlflowClient(f"sqlite:///{here.folder}/mlflow.db")
+    experiment = client.get_experiment_by_name("rocmonitor/credit").experiment_id
+    drawn = {}
+    for run in client.search_runs([experiment], "tags.`rocmonitor.kind` = 'window'"):
+        figures = {file.path for file in client.list_artifacts(run.info.run_id, "figures")}
+        drawn[run.data.tags["rocmonitor.outcome"]] = figures
+        if "figures/shift.png" in figures:
+            table = client.download_artifacts(run.info.run_id, "tables/shift.json", str(here.folder))
+            assert json.loads(Path(table).read_text()) == bad.tables["shift"]
+            assert "**What moved.** The AUROC fell by" in run.data.tags["mlflow.note.content"]
+            assert run.data.metrics["shift/similarity"] == bad.metrics["shift/similarity"]
+    assert drawn == {
+        "ok": {"figures/roc.png"},
+        "degraded": {"figures/roc.png", "figures/shift.png"},
+    }
 
 
 def test_mlflow_down_delays_neither_the_evaluation_nor_the_alarm(here, mlflow_server, http_sink):

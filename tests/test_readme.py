@@ -55,7 +55,7 @@ def test_every_rule_and_exit_code_is_told():
         assert f"| {code} |" in README
 
 
-@pytest.mark.parametrize("target", ["demo", "test", "check", "bench"])
+@pytest.mark.parametrize("target", ["demo", "test", "check", "bench", "study"])
 def test_every_make_target_is_there(target):
     assert f"make {target}" in README
     assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from datetime import timedelta
 
 import pytest
 from mlflow import MlflowClient
 from scenario import World, week, world
 
-from rocmonitor import store
+from rocmonitor import references, store
 from rocmonitor.desk import held
 from rocmonitor.errors import SourceError
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.runner import run_monitor
+from rocmonitor.store import tables
 
 DAY = timedelta(days=1)
 
@@ -248,6 +251,78 @@ def test_the_reference_is_frozen(here):
     here.score(21)
     [second] = tick(here, week(22) + 2 * DAY).evaluations
     assert second.reference == first.reference
+
+
+def test_windows_of_a_tenth_do_not_alarm_because_they_are_small(here):
+    """Nothing has changed but the number of rows; about half of them leave the interval of full windows."""
+    for number in range(20, 40):
+        here.score(number, n=40)
+    few = {"min_per_class": "5", "rules": "[{kind: forecast}]"}
+    evaluations = tick(here, week(40) + 3 * DAY, **few).evaluations
+    assert len(evaluations) == 20
+    frozen = evaluations[0].reference["forecasts"]["forecast"]
+    outside = [
+        not frozen["low"] <= evaluation.metrics["champion/auc"] <= frozen["high"]
+        for evaluation in evaluations
+    ]
+    alarms = [evaluation.outcome is not Status.OK for evaluation in evaluations]
+    assert sum(alarms) <= 3 < 6 <= sum(outside)
+    for evaluation in evaluations:
+        assert evaluation.metrics["forecast/low"] < frozen["low"]
+        parts = (evaluation.metrics[f"forecast/{part}_distance"] for part in ("sampling", "drift"))
+        assert sum(parts) == pytest.approx(evaluation.metrics["forecast/distance"])
+
+
+def test_a_reference_without_cells_is_still_the_yardstick(here):
+    """As an earlier version froze it: an update neither computes it anew nor fails."""
+    here.score(20)
+    [first] = tick(here, week(21) + 2 * DAY).evaluations
+    assert "cells" not in first.reference
+    digest = first.reference["digest"]
+    with here.desk() as desk:
+        plain = store.reference(desk.store, "credit", digest)
+        del plain[""]["cells"]
+        with desk.store.writing() as connection:
+            connection.execute(tables.reference.update().values(content=plain))
+    here.score(21, shift=0.2)
+    [second] = tick(here, week(22) + 2 * DAY).evaluations
+    assert second.reference == first.reference
+    assert second.outcome is Status.DEGRADED
+    assert second.metrics["forecast/low"] == plain[""]["forecasts"]["forecast"]["low"]
+    assert any("frozen by an earlier version" in caveat for caveat in second.caveats)
+
+
+@pytest.mark.parametrize("option", ["alternative: less", "half_life: 6"])
+def test_an_option_of_the_forecast_makes_another_reference_when_it_is_used(here, option):
+    plain, default, used = (
+        references.digest(here.configure(rules=f"[{{kind: forecast{each}}}]").monitors["credit"])
+        for each in ("", ", alternative: two-sided", f", {option}")
+    )
+    assert plain == default != used
+
+
+def test_options_that_are_not_used_leave_a_frozen_reference_alone(here):
+    """What the digest was before there were alternative and half_life."""
+    monitor = here.configure().monitors["credit"]
+    parts = {
+        "source": monitor.source,
+        "query": monitor.query,
+        "columns": monitor.columns.model_dump(),
+        "segments": monitor.segments,
+        "positive": monitor.positive.model_dump(),
+        "windows": [str(window) for window in monitor.reference_windows],
+        "rules": {
+            "forecast": {
+                "kind": "forecast",
+                "method": "calibrated",
+                "confidence_level": 0.95,
+                "distance": None,
+            }
+        },
+        "cost_w": monitor.cost_w,
+    }
+    expected = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+    assert references.digest(monitor) == expected
 
 
 def test_another_rule_makes_another_reference_but_judges_nothing_again(here):

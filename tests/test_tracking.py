@@ -22,7 +22,7 @@ from servers import MlflowServer
 
 from rocmonitor.errors import TrackingError
 from rocmonitor.policy.evaluation import Evaluation, Status
-from rocmonitor.tracking import Tracking, connect
+from rocmonitor.tracking import Tracking, connect, note
 
 INSTANCE = "0b5fc1f6-2f1a-4f0e-9a52-3d1f3a7f6f10"
 
@@ -163,6 +163,14 @@ class TestWindowRun:
         assert "| challenger minus champion | +0.0192 | +0.0101 to +0.0283 |" in text
         assert "used 1,200: 250 positive, 950 negative" in text
         assert "88 without a label, 12 duplicate" in text
+        assert "What moved" not in text
+
+    def test_the_description_says_what_moved(self) -> None:
+        told = note.of_window(evaluation(explanation="The AUROC fell by 0.1: 5 % of them score above a_b."))
+        paragraphs = told.split("\n\n")
+        assert paragraphs[2] == (
+            "**What moved.** The AUROC fell by 0.1: 5 % of them score above a\\_b. See `figures/shift.png`."
+        )
 
     def test_publishing_again_changes_nothing(self, tracking: Tracking, monitor: str) -> None:
         told = [evaluation(number, monitor=monitor) for number in range(3)]

@@ -101,6 +101,7 @@ def compose(
         f"Since {_written(transition.since, zone)} ({zone.key})",
         "",
         f"Why: {transition.reason}",
+        *([f"What moved: {evaluation.explanation}"] if evaluation and evaluation.explanation else []),
         *_advice(transition, evaluation),
         f"Look: rocmonitor history {transition.monitor}",
         *([f"MLflow: {link}"] if link else []),

@@ -301,6 +301,11 @@ class Monitor(_Model):
         return self
 
     @property
+    def cost_w(self) -> tuple[float, ...]:
+        """Operating conditions at which the cost is reported."""
+        return tuple(dict.fromkeys(point.w for point in self.operating_points.cost))
+
+    @property
     def calendar(self) -> Calendar:
         """How time is cut."""
         return Calendar(every=self.window.every, zone=self.timezone, align=self.window.align)

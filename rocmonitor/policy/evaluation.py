@@ -118,9 +118,15 @@ class Evaluation:
     verdicts : tuple of Verdict
     counts : Counts
     metrics : dict of str to float
-        Named as in MLflow, ``--json`` and the pages. Always finite.
+        Named as in MLflow, ``--json`` and the pages. Always finite. Those of the rules are listed at
+        `rocmonitor.policy.judge.rule_metrics`. A degraded or improved window has ``shift/from_positives`` and
+        ``shift/from_negatives``, the two parts of its change against the reference, and ``shift/similarity``
+        to the least favourable change.
     tables : dict of str to list of dict
-        ``roc`` (the curve with its intervals), ``thresholds``, ``fprs``, ``dominance``.
+        ``roc`` (the curve with its intervals), ``thresholds``, ``fprs``, ``dominance``; ``shift`` (where the
+        scores differ from the reference) of a degraded or improved window.
+    explanation : str
+        The table ``shift`` in words; empty when there is none.
     reference : dict
         What the window was compared with: period, sizes, AUC, forecast intervals, digest.
     provenance : dict
@@ -143,6 +149,7 @@ class Evaluation:
     counts: Counts
     metrics: dict[str, float] = field(default_factory=dict)
     tables: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    explanation: str = ""
     reference: dict[str, Any] = field(default_factory=dict)
     provenance: dict[str, Any] = field(default_factory=dict)
     caveats: tuple[str, ...] = ()

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rocmonitor.policy.evaluation import Counts, Status, Verdict
 from rocmonitor.policy.measure import Measured, data_metrics, measure
 from rocmonitor.policy.reference import Reference
 from rocmonitor.policy.rules import Challenger, Drop, Floor, Forecast, Rule
-from rocmonitor.stats import ForecastInterval, PairedSample, Sample, compare_auc
+from rocmonitor.stats import (
+    ForecastInterval,
+    PairedSample,
+    Sample,
+    ShiftExplanation,
+    compare_auc,
+    explain_shift,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +28,7 @@ class Finding:
     verdicts: tuple[Verdict, ...]
     metrics: dict[str, float]
     tables: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    explanation: str = ""
     caveats: tuple[str, ...] = ()
 
 
@@ -53,17 +61,22 @@ def judge(
     """
     metrics = data_metrics(counts)
     if (small := too_few(counts, min_per_class)) is not None:
-        expected = rule_metrics(rules, (), reference)  # for charts without gaps
+        expected = rule_metrics((), reference, _expected(rules, reference))  # for charts without gaps
         return Finding(outcome=Status.INSUFFICIENT, verdicts=(small,), metrics=metrics | expected)
-    measured = measure(champion, pair, fprs=fprs, thresholds=thresholds)
-    verdicts = tuple(_verdict(name, rule, measured, reference) for name, rule in rules.items())
-    return Finding(
+    costs = reference.cost_thresholds
+    measured = measure(champion, pair, fprs=fprs, thresholds=thresholds, costs=costs)
+    forecasts, doubts = _forecasts(rules, reference, champion)
+    verdicts = tuple(_verdict(name, rule, measured, reference, forecasts) for name, rule in rules.items())
+    finding = Finding(
         outcome=outcome_of(verdicts),
         verdicts=verdicts,
-        metrics=metrics | measured.metrics | rule_metrics(rules, verdicts, reference),
+        metrics=metrics | measured.metrics | rule_metrics(verdicts, reference, forecasts),
         tables=measured.tables,
-        caveats=(*measured.caveats, *reference.caveats),
+        caveats=tuple(dict.fromkeys([*measured.caveats, *reference.caveats, *doubts])),
     )
+    if finding.outcome not in (Status.DEGRADED, Status.IMPROVED):
+        return finding
+    return _explained(finding, reference, champion)
 
 
 def too_few(counts: Counts, min_per_class: int) -> Verdict | None:
@@ -98,26 +111,87 @@ def outcome_of(verdicts: Iterable[Verdict]) -> Status:
 
 
 def rule_metrics(
-    rules: Mapping[str, Rule], verdicts: Iterable[Verdict], reference: Reference
+    verdicts: Iterable[Verdict], reference: Reference, forecasts: Mapping[str, ForecastInterval]
 ) -> dict[str, float]:
-    """What the rules compared with, as metrics: margins, forecast bounds, the reference's AUROC."""
+    """What the rules compared with, as metrics.
+
+    Returns
+    -------
+    dict of str to float
+        ``RULE/margin`` of each verdict that has one. Of each forecast rule ``RULE/low``, ``RULE/high`` and
+        ``RULE/distance``: the interval for a batch of the window's size and the Kullback-Leibler distance
+        that it allows, in nats, which is the sum of ``RULE/sampling_distance`` (what sampling of
+        so many rows takes) and ``RULE/drift_distance`` (what past windows have moved beyond that).
+        ``reference/auc``, ``reference/auc_low`` and ``reference/auc_high``.
+    """
     metrics = {f"{verdict.rule}/margin": verdict.margin for verdict in verdicts if verdict.margin is not None}
-    for name, interval in reference.forecasts.items():
-        if name in rules:
-            metrics |= {
-                f"{name}/low": interval.low,
-                f"{name}/high": interval.high,
-                f"{name}/distance": interval.distance,
-            }
+    names = ("low", "high", "distance", "sampling_distance", "drift_distance")
+    for rule, interval in forecasts.items():
+        values = {f"{rule}/{name}": getattr(interval, name) for name in names}
+        metrics |= {name: value for name, value in values.items() if value is not None}
     if reference.auc is not None:
         low, high = reference.auc.ci(transform="logit")
         metrics |= {"reference/auc": reference.auc.auc, "reference/auc_low": low, "reference/auc_high": high}
     return metrics
 
 
-def _verdict(name: str, rule: Rule, measured: Measured, reference: Reference) -> Verdict:
+def _expected(rules: Mapping[str, Rule], reference: Reference) -> dict[str, ForecastInterval]:
+    """The intervals for a batch whose size is not known: as large as the median reference window."""
+    return {name: interval for name, interval in reference.forecasts.items() if name in rules}
+
+
+def _forecasts(
+    rules: Mapping[str, Rule], reference: Reference, champion: Sample
+) -> tuple[dict[str, ForecastInterval], list[str]]:
+    """The intervals for a batch of this size, and what is doubtful about them."""
+    forecasts = _expected(rules, reference)
+    if forecasts and reference.cells is None:
+        return forecasts, [
+            "the reference was frozen by an earlier version: its forecast is for windows of its own size, "
+            "and a change is not explained"
+        ]
+    if reference.cells is not None:
+        batch = (champion.n_pos, champion.n_neg)
+        forecasts = {
+            name: each if each.batch == batch else each.for_batch(reference.cells, batch)
+            for name, each in forecasts.items()
+        }
+    return forecasts, [f"{name}: {text}" for name, each in forecasts.items() for text in each.caveats]
+
+
+def _explained(finding: Finding, reference: Reference, champion: Sample) -> Finding:
+    """The finding with a table and words that say which scores made the AUROC what it is."""
+    if reference.cells is None or reference.auc is None:
+        return finding
+    shift = explain_shift(reference.cells, champion, joined=reference.joined)
+    shift = replace(shift, reference_auc=reference.auc.auc)  # joined cells give it to five digits
+    metrics = {"shift/from_positives": shift.from_positives, "shift/from_negatives": shift.from_negatives}
+    if shift.similarity is not None:
+        metrics["shift/similarity"] = shift.similarity
+    return replace(
+        finding,
+        metrics=finding.metrics | metrics,
+        tables=finding.tables | {"shift": _lines(shift)},
+        explanation=shift.words(),
+        caveats=(*finding.caveats, *(f"explanation: {caveat}" for caveat in shift.caveats)),
+    )
+
+
+def _lines(shift: ShiftExplanation) -> list[dict[str, Any]]:
+    columns = {name: value for name, value in shift.to_dict().items() if isinstance(value, list)}
+    del columns["caveats"]
+    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+
+
+def _verdict(
+    name: str,
+    rule: Rule,
+    measured: Measured,
+    reference: Reference,
+    forecasts: Mapping[str, ForecastInterval],
+) -> Verdict:
     if isinstance(rule, Forecast):
-        return _forecast(name, measured, reference)
+        return _forecast(name, measured, reference, forecasts.get(name))
     if isinstance(rule, Floor):
         return _floor(name, rule, measured)
     if isinstance(rule, Drop):
@@ -125,8 +199,9 @@ def _verdict(name: str, rule: Rule, measured: Measured, reference: Reference) ->
     return _challenger(name, rule, measured)
 
 
-def _forecast(name: str, measured: Measured, reference: Reference) -> Verdict:
-    interval = reference.forecasts.get(name)
+def _forecast(
+    name: str, measured: Measured, reference: Reference, interval: ForecastInterval | None
+) -> Verdict:
     if interval is None:
         return _no_reference(name, reference)
     auc = measured.champion.auc
@@ -136,14 +211,19 @@ def _forecast(name: str, measured: Measured, reference: Reference) -> Verdict:
     elif auc > interval.high:
         place, outcome = "above", Status.IMPROVED
     span = _span(interval.low, interval.high)
-    text = f"AUROC {auc:.4f} is {place} its forecast interval {span} {_level(interval)}"
+    text = f"AUROC {auc:.4f} is {place} its forecast interval {span} ({_basis(interval)})"
     return Verdict(rule=name, outcome=outcome, text=text, margin=interval.margin(auc))
 
 
-def _level(interval: ForecastInterval) -> str:
-    if interval.achieved_level is None:
-        return f"({interval.method})"
-    return f"({interval.method}, {100 * interval.achieved_level:.3g} %)"
+def _basis(interval: ForecastInterval) -> str:
+    """Method and level, and how much of the distance is sampling."""
+    told = interval.method
+    if interval.achieved_level is not None:
+        told += f", {100 * interval.achieved_level:.3g} %"
+    if interval.sampling_distance is not None and interval.distance > 0:
+        sampling = round(100 * interval.sampling_distance / interval.distance)
+        told += f", its distance {sampling} % sampling and {100 - sampling} % drift"
+    return told
 
 
 def _floor(name: str, rule: Floor, measured: Measured) -> Verdict:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +17,7 @@ from rocmonitor.stats import (
     Sample,
     auc,
     compare_auc_paired,
+    cost_curve,
     threshold_dominance,
     threshold_intervals,
     vertical_intervals,
@@ -68,7 +70,12 @@ def data_metrics(counts: Counts) -> dict[str, float]:
 
 
 def measure(
-    champion: Sample, pair: PairedSample | None, *, fprs: Sequence[float], thresholds: Sequence[float]
+    champion: Sample,
+    pair: PairedSample | None,
+    *,
+    fprs: Sequence[float],
+    thresholds: Sequence[float],
+    costs: Mapping[float, float],
 ) -> Measured:
     """The AUROC, the curve and its operating points, of the champion and (paired) of the challenger.
 
@@ -80,6 +87,8 @@ def measure(
         Champion first, challenger second. Left out, with a caveat, when it has fewer than two of a class.
     fprs, thresholds : sequence of float
         Operating points to report.
+    costs : dict of float to float
+        Operating conditions w at which the champion's cost is reported, and the threshold to use at each.
 
     Notes
     -----
@@ -118,6 +127,8 @@ def measure(
         for name, rows in _operating_points(model, sample, fprs, thresholds, metrics, caveats).items():
             tables[name] += rows
     tables["roc"] = _curve(points)
+    if costs:
+        tables["costs"] = _costs(champion, costs, metrics)
     if pair is not None and difference is not None and thresholds:
         tables["dominance"] = _dominance(pair, thresholds)
     return Measured(
@@ -164,6 +175,18 @@ def _operating_points(
             for rate in ("tpr", "fpr"):
                 metrics |= _bounded(row, rate, f"{model}/{rate}_at_threshold_{threshold:g}")
     return tables
+
+
+def _costs(sample: Sample, costs: Mapping[float, float], metrics: dict[str, float]) -> list[dict[str, Any]]:
+    """Normalised costs by the method that may be trusted at any operating condition."""
+    curve = cost_curve(sample, list(costs), list(costs.values()), method="mover", confidence_level=LEVEL)
+    rows = _rows("champion", curve, ("w", "threshold", "cost", "low", "high"))
+    for row in rows:
+        name = f"champion/cost_at_w_{row['w']:g}"
+        metrics |= {name: row["cost"], f"{name}_low": row["low"], f"{name}_high": row["high"]}
+        if math.isinf(row["threshold"]):
+            row["threshold"] = None  # JSON has no infinity; nothing is flagged
+    return rows
 
 
 def _bounded(row: dict[str, Any], rate: str, name: str) -> dict[str, float]:

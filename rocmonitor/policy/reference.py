@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from statistics import median_low
 from typing import Any
 
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.policy.measure import LEVEL
 from rocmonitor.policy.rules import Forecast, Rule
 from rocmonitor.policy.windows import Window
-from rocmonitor.stats import AucResult, ForecastInterval, Sample, auc, forecast_interval
+from rocmonitor.stats import (
+    AucResult,
+    ForecastInterval,
+    Sample,
+    auc,
+    condensed,
+    cost_thresholds,
+    forecast_interval,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +32,15 @@ class Reference:
     auc : AucResult or None
         Of the whole period; None when it has fewer than two rows of a class.
     forecasts : dict of str to ForecastInterval
-        By the name of the rule that asks for it; a rule is missing when its interval cannot be computed.
+        By the name of the rule that asks for it, for a batch as large as the median window; a rule is missing
+        when its interval cannot be computed.
+    cells : Sample or None
+        The rows, neighbouring scores joined (`rocmonitor.stats.condensed`): what later batches are compared
+        with. None without an AUC, and when an earlier version froze the reference.
+    joined : bool
+        Whether scores were joined at all.
+    cost_thresholds : dict of float to float
+        The threshold that costs least in the reference, by operating condition w.
     windows : list of dict
         ``start, end, n_pos, n_neg`` of each reference window.
     caveats : tuple of str
@@ -30,6 +48,9 @@ class Reference:
 
     auc: AucResult | None
     forecasts: dict[str, ForecastInterval] = field(default_factory=dict)
+    cells: Sample | None = None
+    joined: bool = False
+    cost_thresholds: dict[float, float] = field(default_factory=dict)
     windows: list[dict[str, Any]] = field(default_factory=list)
     caveats: tuple[str, ...] = ()
 
@@ -38,9 +59,18 @@ class Reference:
         plain: dict[str, Any] = {
             "auc": None,
             "forecasts": {name: interval.to_dict() for name, interval in self.forecasts.items()},
+            "cells": None,
+            # JSON has no infinity: None flags nothing.
+            "cost_thresholds": [
+                {"w": w, "threshold": at if math.isfinite(at) else None}
+                for w, at in self.cost_thresholds.items()
+            ],
             "windows": self.windows,
             "caveats": list(self.caveats),
         }
+        if self.cells is not None:
+            columns = {name: getattr(self.cells, name).tolist() for name in ("score", "pos", "neg")}
+            plain["cells"] = {"joined": self.joined, **columns}
         if self.auc is not None:
             low, high = self.auc.ci(LEVEL, transform="logit")
             plain["auc"] = self.auc.to_dict() | {"low": low, "high": high}
@@ -49,12 +79,18 @@ class Reference:
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Reference:
         """The inverse of `to_dict`."""
-        whole = plain["auc"]
+        whole, cells = plain["auc"], plain.get("cells")
         return cls(
             auc=None if whole is None else AucResult(**_known(AucResult, whole)),
             forecasts={
                 name: ForecastInterval(**_known(ForecastInterval, interval))
                 for name, interval in plain["forecasts"].items()
+            },
+            cells=None if cells is None else Sample.from_counts(cells["score"], cells["pos"], cells["neg"]),
+            joined=cells is not None and cells["joined"],
+            cost_thresholds={
+                point["w"]: math.inf if point["threshold"] is None else point["threshold"]
+                for point in plain.get("cost_thresholds", ())
             },
             windows=list(plain["windows"]),
             caveats=tuple(plain["caveats"]),
@@ -62,15 +98,18 @@ class Reference:
 
 
 def _known(kind: type, plain: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of `kind`, with lists of JSON made tuples again."""
+    """The fields of `kind` that are there, with lists of JSON made tuples again."""
     return {
         field.name: tuple(value) if isinstance(value := plain[field.name], list) else value
         for field in fields(kind)
+        if field.name in plain
     }
 
 
-def freeze(windows: Sequence[tuple[Window, Sample]], rules: Mapping[str, Rule]) -> Reference:
-    """Reduce the reference windows of one segment to what `rules` need.
+def freeze(
+    windows: Sequence[tuple[Window, Sample]], rules: Mapping[str, Rule], cost_w: Sequence[float] = ()
+) -> Reference:
+    """Reduce the reference windows of one segment to what `rules` and the operating conditions `cost_w` need.
 
     A rule whose interval cannot be computed on these windows is left out, with a caveat that says why.
     """
@@ -90,6 +129,10 @@ def freeze(windows: Sequence[tuple[Window, Sample]], rules: Mapping[str, Rule]) 
     except DegenerateDataError as error:
         return Reference(auc=None, windows=told, caveats=(f"reference: {error}",))
     forecasts, caveats = {}, list(overall.caveats)
+    expected = (
+        median_low(sample.n_pos for sample in samples if sample.n_pos),
+        median_low(sample.n_neg for sample in samples if sample.n_neg),
+    )
     for name, rule in rules.items():
         if not isinstance(rule, Forecast):
             continue
@@ -100,7 +143,28 @@ def freeze(windows: Sequence[tuple[Window, Sample]], rules: Mapping[str, Rule]) 
                 distance=rule.distance,
                 method=rule.method,
                 confidence_level=rule.confidence_level,
+                batch=expected,
+                alternative=rule.alternative,
+                weights=None if rule.half_life is None else _weights(windows, rule.half_life),
             )
         except DegenerateDataError as error:
             caveats.append(f"{name}: {error}")
-    return Reference(auc=overall, forecasts=forecasts, windows=told, caveats=tuple(dict.fromkeys(caveats)))
+    cells = condensed(whole)
+    at = cost_thresholds(whole, cost_w).threshold.tolist() if cost_w else []
+    return Reference(
+        auc=overall,
+        forecasts=forecasts,
+        cells=cells,
+        joined=len(cells.score) < len(whole.score),
+        cost_thresholds=dict(zip(cost_w, at, strict=True)),
+        windows=told,
+        caveats=tuple(dict.fromkeys(caveats)),
+    )
+
+
+def _weights(windows: Sequence[tuple[Window, Sample]], half_life: float) -> list[float]:
+    """What each window counts against the latest: half as much for every `half_life` windows of age."""
+    latest = max(window.start for window, _ in windows)
+    # Whole windows of age: an hour of daylight saving is none.
+    ages = [round((latest - window.start) / (window.end - window.start)) for window, _ in windows]
+    return [0.5 ** (age / half_life) for age in ages]

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
-from annotated_types import Ge, Interval
+from annotated_types import Ge, Gt, Interval
+
+from rocmonitor.errors import InputError
 
 Level = Annotated[float, Interval(gt=0.5, lt=1)]
 _STRICT = {"extra": "forbid"}  # for pydantic, which reads these from the configuration
@@ -14,7 +16,11 @@ _STRICT = {"extra": "forbid"}  # for pydantic, which reads these from the config
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
-    """The realised AUROC leaves the forecast interval of the reference ([M18], calibrated by default)."""
+    """The realised AUROC leaves the forecast interval of the reference ([M18], calibrated by default).
+
+    ``alternative="less"`` looks for a loss only. ``half_life``, in windows, lets recent reference windows
+    count for more: one that is `half_life` windows older than the latest counts half.
+    """
 
     __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
 
@@ -22,6 +28,16 @@ class Forecast:
     method: Literal["calibrated", "binned", "dual", "fixed"] = "calibrated"
     confidence_level: Level = 0.95
     distance: Annotated[float, Ge(0)] | None = None
+    alternative: Literal["two-sided", "less"] = "two-sided"
+    half_life: Annotated[float, Gt(0)] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.distance is not None) != (self.method == "fixed"):
+            raise InputError(
+                "distance belongs to method fixed, which needs it; the others find it themselves"
+            )
+        if self.half_life is not None and self.method != "calibrated":
+            raise InputError("half_life belongs to method calibrated: leave one of the two out")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

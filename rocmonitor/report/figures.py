@@ -6,27 +6,22 @@ colour-blind and in print. No global state of matplotlib is touched.
 
 from __future__ import annotations
 
-import io
 import math
 import textwrap
-import warnings
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from rocmonitor.policy.evaluation import Evaluation, Point, Status
 from rocmonitor.policy.measure import LEVEL
 from rocmonitor.policy.windows import Window
-
-BLUE, ORANGE, GREY, LIGHT = "#0072B2", "#D55E00", "#595959", "#D9D9D9"
+from rocmonitor.report.canvas import BLUE, GREY, LIGHT, ORANGE, heading, panels, png, short
 
 _MODELS = {"champion": (BLUE, "-", "o"), "challenger": (ORANGE, "--", "s")}
 _STATUSES = {
@@ -51,15 +46,15 @@ def roc(evaluation: Evaluation) -> bytes:
     bytes
         A PNG of 800 by 860 pixels.
     """
-    figure, axes = _empty(8, 8.6)
+    figure, (axes,) = panels(8, 8.6)
     axes.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
     axes.set(xlabel="false positive rate", ylabel="true positive rate")
     axes.grid(color=LIGHT, linewidth=0.6)
     axes.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle=":", label="chance")
     zone = ZoneInfo(evaluation.provenance.get("timezone", "UTC"))
     counts = evaluation.counts
-    name = _short(f"{evaluation.monitor}, {evaluation.segment or 'all rows'}", 64)
-    _title(
+    name = short(f"{evaluation.monitor}, {evaluation.segment or 'all rows'}", 64)
+    heading(
         axes,
         f"{name}: {evaluation.outcome.upper()}",
         f"{evaluation.window.in_zone(zone)} ({zone}), revision {evaluation.revision}\n"
@@ -73,11 +68,11 @@ def roc(evaluation: Evaluation) -> bytes:
         _roc_legend(axes, evaluation)
     else:
         why = evaluation.verdicts[0].text if evaluation.verdicts else "too few rows"
-        told = textwrap.fill(_short(f"no curve: {why}", 400), 64)
+        told = textwrap.fill(short(f"no curve: {why}", 400), 64)
         axes.text(
             0.5, 0.52, told, ha="center", va="center", color=GREY, backgroundcolor="white", parse_math=False
         )
-    return _png(figure)
+    return png(figure)
 
 
 def history(
@@ -111,15 +106,15 @@ def history(
     zone = zone or ZoneInfo("UTC")
     outcomes = outcomes or {}
     seen = [point for point in points if "champion/auc" in point.metrics]
-    figure, axes = _empty(10, 5)
-    _title(axes, _short(title, 72), _summary(points, outcomes, zone))
+    figure, (axes,) = panels(10, 5)
+    heading(axes, short(title, 72), _summary(points, outcomes, zone))
     axes.set_ylabel(f"AUROC, {100 * LEVEL:g} % interval")
     axes.grid(axis="y", color=LIGHT, linewidth=0.6)
     if not seen:
         axes.set(yticks=[])
     if not points:
         axes.set(xticks=[])
-        return _png(figure)
+        return png(figure)
     _expected(axes, points)
     if floor is not None:
         axes.axhline(floor, color="black", linewidth=1.2, linestyle="--", label=f"floor {floor:g}")
@@ -127,21 +122,7 @@ def history(
     _missing(axes, [point for point in points if "champion/auc" not in point.metrics])
     _dates(axes, points, zone)
     figure.legend(loc="outside lower left", ncols=7, columnspacing=1.5, frameon=False)
-    return _png(figure)
-
-
-def _empty(width: float, height: float) -> tuple[Figure, Axes]:
-    figure = Figure(figsize=(width, height), dpi=100, layout="constrained")
-    axes = figure.add_subplot()
-    axes.spines[["top", "right"]].set_visible(False)
-    return figure, axes
-
-
-def _title(axes: Axes, title: str, told: str) -> None:
-    """A bold line, and what is to be known below it."""
-    axes.set_title(title + "\n" * (1 + told.count("\n")), loc="left", fontweight="bold", parse_math=False)
-    below = axes.text(0, 1.015, told, transform=axes.transAxes, color=GREY, linespacing=1.3, parse_math=False)
-    below.set_in_layout(False)  # a long line must not squeeze the axes
+    return png(figure)
 
 
 def _curve(axes: Axes, model: str, evaluation: Evaluation) -> None:
@@ -151,7 +132,7 @@ def _curve(axes: Axes, model: str, evaluation: Evaluation) -> None:
         return
     version = getattr(evaluation, f"{model}_version")
     auc, low, high = (evaluation.metrics.get(f"{model}/auc{end}") for end in ("", "_low", "_high"))
-    label = model if version is None else f"{model}, version {_short(version, 16)}"
+    label = model if version is None else f"{model}, version {short(version, 16)}"
     if auc is not None:
         label += f": AUROC {auc:.4f}"
     if low is not None and high is not None:
@@ -336,18 +317,3 @@ def _days(instant: datetime) -> float:
 
 def _middle(window: Window) -> float:
     return (_days(window.start) + _days(window.end)) / 2
-
-
-def _short(text: str, longest: int) -> str:
-    """On one line, shortened visibly."""
-    text = " ".join(text.split())
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
-
-
-def _png(figure: Figure) -> bytes:
-    FigureCanvasAgg(figure)
-    buffer = io.BytesIO()
-    with warnings.catch_warnings():  # a segment's name may have signs that the font lacks: they become boxes
-        warnings.filterwarnings("ignore", "Glyph", UserWarning)
-        figure.savefig(buffer, format="png", metadata={"Software": None})
-    return buffer.getvalue()

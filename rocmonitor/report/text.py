@@ -39,7 +39,7 @@ def windows(evaluations: Sequence[Evaluation], zone: ZoneInfo) -> str:
 
 
 def findings(evaluations: Iterable[Evaluation], zone: ZoneInfo) -> str:
-    """Below a table: why a window is not ok, and what to know of its rows when it is insufficient."""
+    """Below a table: why a window is not ok, what moved, and what to know of its rows when insufficient."""
     lines = []
     for evaluation in evaluations:
         if evaluation.outcome is Status.OK:
@@ -50,6 +50,8 @@ def findings(evaluations: Iterable[Evaluation], zone: ZoneInfo) -> str:
         segment = f" {evaluation.segment}" if evaluation.segment else ""
         lines.append(f"\n{evaluation.outcome} {evaluation.window.in_zone(zone)}{segment}")
         lines += [f"    {reason}" for reason in reasons]
+        if evaluation.explanation:
+            lines.append(f"    {evaluation.explanation}")
     return "".join(f"{line}\n" for line in lines)
 
 

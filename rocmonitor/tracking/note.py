@@ -38,12 +38,14 @@ def of_experiment(experiment: str) -> str:
 
 
 def of_window(evaluation: Evaluation) -> str:
-    """The description of a window run: status, verdicts, AUROC, rows, caveats."""
+    """The description of a window run: status, verdicts, what moved, AUROC, rows, caveats."""
     parts = [_headline(evaluation)]
     # MLflow shows the first lines only until one asks for more: what decided comes first.
     verdicts = sorted(evaluation.verdicts, key=lambda verdict: verdict.outcome is not evaluation.outcome)
     if verdicts:
         parts.append("\n".join(f"- **{each.rule}: {each.outcome}.** {_line(each.text)}" for each in verdicts))
+    if evaluation.explanation:
+        parts.append(f"**What moved.** {_line(evaluation.explanation)} See `figures/shift.png`.")
     if "champion/auc" in evaluation.metrics:
         parts.append(_aurocs(evaluation))
     parts.append(_rows(evaluation.counts))

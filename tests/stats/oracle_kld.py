@@ -1,4 +1,7 @@
-"""The extreme AUC within a Kullback-Leibler distance, by a general constrained optimiser from many starts."""
+"""The extreme AUC within a Kullback-Leibler distance, and the closest weights at which two models are level.
+
+Both by a general constrained optimiser from many starts.
+"""
 
 from __future__ import annotations
 
@@ -63,3 +66,49 @@ def highest_auc(n_neg: ArrayLike, n_pos: ArrayLike, distance: float, *, starts: 
         if np.abs(sums @ z - 1).max() < 1e-9 and kl(z) <= distance + 1e-9:
             best = max(best, float(z[:m] @ psi @ z[m:]))
     return best
+
+
+def kernel(rows_neg: ArrayLike, rows_pos: ArrayLike) -> Floats:
+    """psi of each negative row (down) and each positive row (across), pair by pair."""
+    return np.array([[float(b > a) + 0.5 * float(b == a) for b in rows_pos] for a in rows_neg])
+
+
+def level_distance(psi: Floats, *, starts: int, seed: int = 0) -> float:
+    """The least KL(u||f) + KL(v||g) with u' psi v = 0 that SLSQP finds, for rows of equal shares."""
+    m, n = psi.shape
+    old = np.concatenate([np.full(m, 1 / m), np.full(n, 1 / n)])
+    sums = np.array([np.arange(m + n) < m, np.arange(m + n) >= m], dtype=float)
+
+    def kl(z: Floats) -> float:
+        return float(np.sum(np.maximum(z, 0) * np.log(np.maximum(z, _TINY) / old)))
+
+    constraints = [
+        {"type": "eq", "fun": lambda z: sums @ z - 1, "jac": lambda z: sums},
+        {
+            "type": "eq",
+            "fun": lambda z: z[:m] @ psi @ z[m:],
+            "jac": lambda z: np.concatenate([psi @ z[m:], z[:m] @ psi]),
+        },
+    ]
+    rng = np.random.default_rng(seed)
+    best = np.inf
+    for start in range(starts):
+        z0 = np.concatenate([rng.dirichlet(np.ones(m)), rng.dirichlet(np.ones(n))]) if start else old
+        z = minimize(
+            kl,
+            z0,
+            jac=lambda z: np.log(np.maximum(z, 1e-12) / old) + 1,
+            bounds=[(0, 1)] * (m + n),
+            constraints=constraints,
+            method="SLSQP",
+            options={"maxiter": 300, "ftol": 1e-14},
+        ).x
+        if np.abs(sums @ z - 1).max() < 1e-9 and abs(z[:m] @ psi @ z[m:]) < 1e-9:
+            best = min(best, kl(z))
+    return best
+
+
+def largest_turn(psi: Floats) -> float:
+    """The largest |K_pj - K_qj - K_pi + K_qi| of a kernel."""
+    rows = psi[:, None, :] - psi[None, :, :]
+    return float((rows.max(axis=2) - rows.min(axis=2)).max())

@@ -1,0 +1,45 @@
+"""Where figures are drawn: canvas, headings, colours, and the PNG that comes of it."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+BLUE, ORANGE, GREY, LIGHT = "#0072B2", "#D55E00", "#595959", "#D9D9D9"
+
+
+def panels(width: float, height: float, heights: Sequence[float] = (1,)) -> tuple[Figure, tuple[Axes, ...]]:
+    """A figure in inches, and its axes from top to bottom, which share x and have these relative heights."""
+    figure = Figure(figsize=(width, height), dpi=100, layout="constrained")
+    column = figure.subplots(len(heights), sharex=True, squeeze=False, height_ratios=heights)[:, 0]
+    for axes in column:
+        axes.spines[["top", "right"]].set_visible(False)
+    return figure, tuple(column)
+
+
+def heading(axes: Axes, title: str, told: str) -> None:
+    """A bold line, and what is to be known below it."""
+    axes.set_title(title + "\n" * (1 + told.count("\n")), loc="left", fontweight="bold", parse_math=False)
+    below = axes.text(0, 1.015, told, transform=axes.transAxes, color=GREY, linespacing=1.3, parse_math=False)
+    below.set_in_layout(False)  # a long line must not squeeze the axes
+
+
+def short(text: str, longest: int) -> str:
+    """On one line, shortened visibly."""
+    text = " ".join(text.split())
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def png(figure: Figure) -> bytes:
+    """The drawn figure as a file; equal figures give equal bytes."""
+    FigureCanvasAgg(figure)
+    buffer = io.BytesIO()
+    with warnings.catch_warnings():  # a segment's name may have signs that the font lacks: they become boxes
+        warnings.filterwarnings("ignore", "Glyph", UserWarning)
+        figure.savefig(buffer, format="png", metadata={"Software": None})
+    return buffer.getvalue()

@@ -1,0 +1,154 @@
+"""What the rules say of a window: the batch's own size counts, and a change is explained."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import oracle
+import pytest
+
+from rocmonitor.policy.evaluation import Counts, Status
+from rocmonitor.policy.judge import Finding, judge
+from rocmonitor.policy.reference import Reference, freeze
+from rocmonitor.policy.rules import Drop, Floor, Forecast, Rule
+from rocmonitor.policy.windows import Window
+from rocmonitor.stats import Sample, cost_curve
+
+FIRST = datetime(2026, 1, 5, tzinfo=UTC)
+WEEK = timedelta(days=7)
+FORECAST: dict[str, Rule] = {"forecast": Forecast()}
+
+
+def drawn(seed: int, n_pos: int, n_neg: int, shift: float = 1.2) -> Sample:
+    rng = np.random.default_rng([seed, n_pos])
+    y = np.repeat([1, 0], [n_pos, n_neg])
+    return Sample(y, rng.normal(size=n_pos + n_neg) + shift * y)
+
+
+@pytest.fixture(scope="module")
+def reference() -> Reference:
+    """40 windows of 400 positives and 600 negatives."""
+    past = [
+        (Window(FIRST + number * WEEK, FIRST + (number + 1) * WEEK), drawn(number, 400, 600))
+        for number in range(40)
+    ]
+    return freeze(past, FORECAST)
+
+
+def judged(window: Sample, reference: Reference, rules: dict[str, Rule] | None = None) -> Finding:
+    counts = Counts(rows=window.n_pos + window.n_neg, n_pos=window.n_pos, n_neg=window.n_neg)
+    return judge(window, None, counts, reference=reference, rules=rules or FORECAST, min_per_class=20)
+
+
+def test_a_batch_of_a_tenth_does_not_alarm_where_the_interval_of_large_windows_did(reference):
+    """Nothing has drifted: 5 % of the small batches may alarm, and two thirds of them used to."""
+    frozen = replace(reference, cells=None)
+    batches = [drawn(1000 + number, 40, 60) for number in range(60)]
+    outcomes = [judged(batch, reference).outcome for batch in batches]
+    before = [judged(batch, frozen).outcome for batch in batches]
+    assert sum(outcome is not Status.OK for outcome in before) > 20
+    # More than 9 of 60 have a chance of 1e-3 at 5 %.
+    assert sum(outcome is not Status.OK for outcome in outcomes) <= 9
+
+
+def test_the_metrics_are_those_of_the_batch_that_came(reference):
+    large, small = (judged(drawn(2000, 40 * n, 60 * n), reference).metrics for n in (10, 1))
+    frozen = reference.forecasts["forecast"]
+    assert (large["forecast/low"], large["forecast/high"]) == pytest.approx(
+        (frozen.low, frozen.high), abs=5e-5
+    )
+    assert small["forecast/low"] < large["forecast/low"]
+    assert small["forecast/high"] > large["forecast/high"]
+    for metrics in (large, small):
+        parts = metrics["forecast/sampling_distance"] + metrics["forecast/drift_distance"]
+        assert parts == pytest.approx(metrics["forecast/distance"], rel=1e-9)
+    # Sampling goes with one over the size.
+    assert small["forecast/sampling_distance"] > 5 * large["forecast/sampling_distance"]
+
+
+def test_before_the_labels_come_the_expected_size_counts(reference):
+    nothing = judged(Sample([], []), reference)
+    assert nothing.outcome is Status.INSUFFICIENT
+    assert nothing.metrics["forecast/low"] == reference.forecasts["forecast"].low
+    assert "shift/from_positives" not in nothing.metrics
+
+
+def test_the_verdict_says_how_much_of_the_width_is_sampling(reference):
+    [verdict] = judged(drawn(3000, 40, 60), reference).verdicts
+    assert re.search(r"\(calibrated, 9\d.* %, its distance \d+ % sampling and \d+ % drift\)$", verdict.text)
+
+
+@pytest.mark.parametrize(
+    ("rules", "shift", "outcome"),
+    [
+        ({"forecast": Forecast()}, 0.6, Status.DEGRADED),
+        ({"forecast": Forecast()}, 2.0, Status.IMPROVED),
+        ({"drop": Drop(value=0.02)}, 0.6, Status.DEGRADED),
+        ({"floor": Floor(value=0.75)}, 0.6, Status.DEGRADED),
+    ],
+)
+def test_a_change_is_explained_whichever_rule_found_it(reference, rules, shift, outcome):
+    """Only the positives have moved."""
+    window = drawn(4000, 400, 600, shift)
+    finding = judged(window, reference, rules)
+    assert finding.outcome is outcome
+    change = finding.metrics["champion/auc"] - finding.metrics["reference/auc"]
+    table = finding.tables["shift"]
+    told = sum(row["pos_contribution"] + row["neg_contribution"] for row in table)
+    assert told == pytest.approx(change, abs=5e-5)
+    assert finding.metrics["shift/from_positives"] + finding.metrics["shift/from_negatives"] == pytest.approx(
+        told
+    )
+    assert abs(finding.metrics["shift/from_negatives"]) < 0.3 * abs(change)
+    verb = "fell" if change < 0 else "rose"
+    assert finding.explanation.startswith(f"The AUROC {verb} by {abs(change):.4f}, from ")
+    assert f"{oracle.auc(*oracle.expand(window.score, window.pos, window.neg)):.4f}" in finding.explanation
+
+
+def test_what_is_as_expected_needs_no_explanation(reference):
+    finding = judged(drawn(5000, 400, 600), reference)
+    assert finding.outcome is Status.OK
+    assert (finding.explanation, "shift" in finding.tables) == ("", False)
+
+
+def test_a_reference_of_an_earlier_version_judges_as_it_did_and_says_what_it_lacks(reference):
+    finding = judged(drawn(4000, 400, 600, 0.6), replace(reference, cells=None))
+    assert finding.outcome is Status.DEGRADED
+    assert finding.metrics["forecast/low"] == reference.forecasts["forecast"].low
+    assert (finding.explanation, "shift" in finding.tables) == ("", False)
+    assert any("frozen by an earlier version" in caveat for caveat in finding.caveats)
+
+
+def test_a_loss_only_is_never_an_improvement():
+    past = [
+        (Window(FIRST + number * WEEK, FIRST + (number + 1) * WEEK), drawn(number, 40, 60))
+        for number in range(20)
+    ]
+    rules: dict[str, Rule] = {"forecast": Forecast(alternative="less")}
+    frozen = freeze(past, rules)
+    assert judged(drawn(6000, 400, 600, 3.0), frozen, rules).outcome is Status.OK
+    assert judged(drawn(6000, 400, 600, 0.2), frozen, rules).outcome is Status.DEGRADED
+
+
+def test_what_decisions_cost_is_measured_at_the_thresholds_of_the_reference():
+    past = [
+        (Window(FIRST + number * WEEK, FIRST + (number + 1) * WEEK), drawn(number, 40, 60))
+        for number in range(5)
+    ]
+    frozen, window = freeze(past, FORECAST, (0.0, 0.25)), drawn(99, 50, 70)
+    found = judged(window, frozen)
+    curve = cost_curve(window, 0.25, frozen.cost_thresholds[0.25], method="mover")
+    names = ("champion/cost_at_w_0.25", "champion/cost_at_w_0.25_low", "champion/cost_at_w_0.25_high")
+    assert [found.metrics[name] for name in names] == [curve.cost[0], curve.low[0], curve.high[0]]
+    # Where misses cost nothing, nothing is flagged, at no cost.
+    assert found.tables["costs"][0] | {"high": 0} == {
+        "model": "champion",
+        "w": 0.0,
+        "threshold": None,
+        "cost": 0.0,
+        "low": 0.0,
+        "high": 0,
+    }
