@@ -135,6 +135,11 @@ def auc_equality_test(
     `distance` does not shrink with the number of rows, as p-values do: beside the distances that past windows
     lay from a reference (`auc_distance`) it says whether an ordinary shift could level the two models.
 
+    Level, measured at 5 % two-sided on 1,500 samples of equally good normal models (199 resamples): 0.049 to
+    0.054, with 0.064 for errors correlated by 0.95 at 30 rows of each class (0.049 at 20 positives and 200
+    negatives). DeLong's test (`compare_auc_paired`) has 0.037 to 0.062 there, and much the same power: what
+    is added is the distance.
+
     Cost: the two sorts of the sample; O(c) a sweep for c cells, some 20 sweeps; O(c) a resample.
 
     Examples
