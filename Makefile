@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench clean
+.PHONY: help demo test check bench study clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-6s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,10 @@ check: $(READY) ## Check format, types, imports and migrations
 
 bench: $(READY) ## Measure time and memory against peers; NAME=… for one of tests/benchmarks
 	$(BIN)/python tests/benchmarks $(NAME)
+
+study: $(READY) ## Redo a table or figure of a paper; NAME=… for which, REPLICATIONS=…, SEED=…, OUTPUT=…
+	@$(BIN)/python tests/studies $(NAME) $(if $(REPLICATIONS),--replications $(REPLICATIONS)) \
+	  $(if $(SEED),--seed $(SEED)) $(if $(OUTPUT),--output $(OUTPUT))
 
 clean: ## Remove the environment, the demo and everything else that was made
 	rm -rf .venv demo build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,0 +1,292 @@
+"""The studies' cores in short versions: what they print rests on these."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.special import ndtr
+from studies import (
+    auc_intervals,
+    forecast_level,
+    m18_figure2,
+    m18_recurrence,
+    m18_table1,
+    running,
+    wmk16_ties,
+)
+from studies.published_recurrence import recurrence
+
+from rocmonitor.stats import Sample, auc, auc_bounds, auc_distance
+
+FOLDER = Path(running.__file__).parent
+
+
+def fails(_rng: np.random.Generator) -> None:
+    raise ArithmeticError
+
+
+def first_number(scale: float, rng: np.random.Generator) -> float:
+    return scale * rng.random()
+
+
+class TestRunning:
+    @staticmethod
+    def runner():
+        spec = importlib.util.spec_from_file_location("studies_main", FOLDER / "__main__.py")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    def test_every_study_is_found_by_its_name(self) -> None:
+        names = set(self.runner().STUDIES)
+        assert {"wmk16-ties", "m18-table1", "m18-figure2", "m18-recurrence", "forecast-level"} <= names
+        assert not {"running", "published-recurrence"} & names
+
+    def test_without_a_name_the_studies_are_listed(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self.runner().run([])
+        assert "\nm18-table1      Morin 2018, table 1: " in capsys.readouterr().out
+
+    def test_an_unknown_name_is_refused(self) -> None:
+        with pytest.raises(SystemExit, match=r"no study figure-9; there are .*m18-table1.*wmk16-ties"):
+            self.runner().run(["figure-9"])
+
+    def test_replications_are_the_same_for_any_number_of_processes(self) -> None:
+        alone, shared = (
+            running.replicate(first_number, 2.0, replications=23, seed=3, processes=processes)
+            for processes in (1, 2)
+        )
+        assert alone == shared
+        assert len(set(alone)) == 23
+
+    def test_what_fails_in_a_process_fails(self) -> None:
+        with pytest.raises(ArithmeticError):
+            running.replicate(fails, replications=1, seed=1, processes=2)
+
+    def test_progress_goes_to_stderr(self, capsys: pytest.CaptureFixture[str]) -> None:
+        running.replicate(first_number, 1.0, replications=20, seed=1, processes=1, what="numbers")
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert "numbers:  50%" in err
+        assert err.endswith("s\n")
+
+    def test_a_table_is_aligned(self, capsys: pytest.CaptureFixture[str]) -> None:
+        running.table(["name", "n"], [["a", "1"], ["longer", "100"]])
+        assert capsys.readouterr().out == "name      n\na         1\nlonger  100\n"
+
+    def test_options(self, capsys: pytest.CaptureFixture[str]) -> None:
+        chosen = running.options("Text.", ["--replications", "7"], replications=2000)
+        assert (chosen.replications, chosen.seed, chosen.output) == (7, 1, None)
+        with pytest.raises(SystemExit):
+            running.options("Text.", ["--replications", "0"], replications=2000)
+        assert "--replications: invalid" in capsys.readouterr().err
+
+
+class TestTies:
+    """Wu, Martin & Kacker 2016."""
+
+    @pytest.mark.parametrize("number", wmk16_ties.OUTLIERS)
+    def test_scores_with_the_papers_peak_have_both_of_its_standard_errors(self, number: int) -> None:
+        published = wmk16_ties.OUTLIERS[number]
+        sample = wmk16_ties.rebuilt(published)
+        assert sample.neg.max() / sample.n_neg == pytest.approx(published.peak, abs=1e-5)
+        assert auc(sample).auc == pytest.approx(published.auc, abs=1e-6)
+        assert auc(sample, method="wmk16").se == pytest.approx(published.se, rel=0.003)
+        assert auc(sample, method="exact-bootstrap").se == pytest.approx(published.bootstrap, rel=0.003)
+
+    def test_the_outliers_appear_with_the_peak_and_only_in_the_printed_formula(self) -> None:
+        found = [
+            wmk16_ties.errors(wmk16_ties.filtered(peak, 6000, 12_000), 100, np.random.SeedSequence(1))
+            for peak in wmk16_ties.PEAKS
+        ]
+        excess = [of.excess for of in found]
+        assert excess == sorted(excess)
+        assert excess[0] == pytest.approx(0, abs=1e-9)
+        assert excess[1] < 0.01
+        assert min(excess[3:]) > 0.05
+        noise = (2 * 100 * wmk16_ties.BOOTSTRAPS) ** -0.5
+        assert max(abs(of.deviation) for of in found) < 5 * noise
+
+    def test_the_excess_has_the_limit_that_a_tie_of_all_impostors_gives(self) -> None:
+        # All that is lost is lost at the peak: V10 is 1/2 there and 1 elsewhere, so q/4 against q/4 + q/12.
+        share, genuine = 0.01, 60_000
+        sample = Sample.from_counts([0, 1], [share * genuine, (1 - share) * genuine], [120_000, 0])
+        ratio = auc(sample, method="wmk16").se / auc(sample, method="exact-bootstrap").se
+        assert ratio == pytest.approx(math.sqrt(4 / 3), rel=0.005)
+
+    def test_it_prints(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+        small = partial(wmk16_ties.filtered, genuine=600, impostors=1200)
+        monkeypatch.setattr(wmk16_ties, "filtered", small)
+        monkeypatch.setattr(wmk16_ties, "rebuilt", lambda of: small(of.peak))
+        wmk16_ties.main(["--replications", "20", "--processes", "1"])
+        out = capsys.readouterr().out
+        assert "peak  98.54%" in out
+        assert "algorithm 1" in out
+        assert "P²/4" in out.splitlines()[-1]
+
+
+class TestTable1:
+    """Morin 2018, table 1."""
+
+    def test_the_binormal_interval_is_the_delta_method(self) -> None:
+        sample = m18_table1.draw(0.7, np.random.default_rng(1))
+        moments, variances = [], []
+        for counts in (sample.neg, sample.pos):
+            rows = np.repeat(sample.score, counts)
+            mean, variance, n = rows.mean(), rows.var(ddof=1), len(rows)
+            moments += [mean, variance]
+            variances += [variance / n, 2 * variance**2 / (n - 1)]
+
+        def probit(mean_0: float, variance_0: float, mean_1: float, variance_1: float) -> float:
+            return (mean_1 - mean_0) / math.sqrt(variance_0 + variance_1)
+
+        step = 1e-6
+        slopes = [
+            (probit(*(np.array(moments) + step * row)) - probit(*(np.array(moments) - step * row)))
+            / (2 * step)
+            for row in np.eye(4)
+        ]
+        half = 1.959963984540054 * math.sqrt(np.square(slopes) @ variances)
+        centre = probit(*moments)
+        assert m18_table1.binormal(sample) == pytest.approx(
+            (ndtr(centre - half), ndtr(centre + half)), rel=1e-8
+        )
+
+    def test_coverage_counts_both_ends(self) -> None:
+        intervals = np.array([[0.6, 0.7], [0.7, 0.8], [0.5, 0.9]])
+        assert m18_table1.covered(intervals, [0.7, 0.75]).tolist() == [0.5, 1.0, 1.0]
+
+    def test_a_short_run_finds_what_the_table_says(self, capsys: pytest.CaptureFixture[str]) -> None:
+        design = (0.70, 0.70)
+        rates = m18_table1.simulated(design, 12)
+        methods = m18_table1.METHODS
+        true, realised, width = (dict(zip(methods, of, strict=True)) for of in rates.mean.T)
+        for method, published in zip(methods, m18_table1.PUBLISHED[design], strict=False):
+            found, print_ = np.array([true[method], realised[method]]), np.minimum(published, 0.99)
+            assert (abs(found - print_) < 5 * (print_ * (1 - print_) / 12) ** 0.5 + 0.02).all(), method
+        for method in ("bi-normal", "DeLong", "bootstrap"):
+            assert realised[method] <= realised["forecast, binned"]
+        assert realised["ours, calibrated"] > 0.75
+        assert width["DeLong"] < width["ours, calibrated"] < width["forecast, binned"]
+        m18_table1.show({design: rates})
+        table = capsys.readouterr().out.splitlines()
+        assert len(table) == 1 + len(methods) + 2
+        assert "in 1 of 1 designs" in table[-1]
+
+    def test_the_print_is_complete(self) -> None:
+        assert all(len(lines) == m18_table1.OURS for lines in m18_table1.PUBLISHED.values())
+        assert m18_table1.METHODS[m18_table1.OURS].startswith("ours")
+
+
+class TestFigure2:
+    """Morin 2018, figure 2."""
+
+    def test_the_path_passes_a_confidence_interval_where_it_is_said(self) -> None:
+        sample = m18_table1.draw(0.7, np.random.default_rng(1))
+        ends = auc(sample).ci()
+        low, high = m18_figure2.reached(sample, ends)
+        assert auc_bounds(sample, low).low == pytest.approx(ends.low, abs=1e-9)
+        assert auc_bounds(sample, high).high == pytest.approx(ends.high, abs=1e-9)
+        assert m18_figure2.held(max(low, high), {"DeLong": (low, high), "wider": (low, 1.0)}) == "DeLong"
+
+    def test_it_prints_and_draws(self, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+        m18_figure2.main(["--output", str(tmp_path / "figure.png")])
+        assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
+        out = capsys.readouterr().out
+        assert out.count("all") >= 1
+        assert all(method in out for method in ("bi-normal", "DeLong", "bootstrap", "upper bound"))
+
+
+class TestRecurrence:
+    """Morin 2018, eq. 16, 17 and 41."""
+
+    def test_one_sweep_is_the_printed_formula(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        sample = Sample([0, 1, 0, 0, 1, 1, 0], [1, 2, 2, 3, 3.5, 4, 5])
+        x, y = (np.repeat(sample.score, of) for of in (sample.neg, sample.pos))
+        f, g = np.full(4, 1 / 4), np.full(3, 1 / 3)
+        target, eta = 0.9, 0.7
+        wins = np.array([[float(b > a) for b in y] for a in x])
+        area = f @ wins @ g
+        u = [f[i] ** (1 + f[i]) * math.exp(eta * (area - target) * sum(g * wins[i])) for i in range(4)]
+        v = [g[j] ** (1 + g[j]) * math.exp(eta * (area - target) * sum(f * wins[:, j])) for j in range(3)]
+        monkeypatch.setattr("studies.published_recurrence.SWEEPS", 0)
+        course = recurrence(sample, target, eta)
+        assert course.auc.tolist() == pytest.approx([area])
+        assert course.u == pytest.approx(np.array(u) / sum(u))
+        assert course.v == pytest.approx(np.array(v) / sum(v))
+
+    def test_it_leads_away_and_turned_round_it_stops_before_half_of_the_way(self) -> None:
+        sample = m18_table1.draw(0.7, np.random.default_rng(1))
+        start, slope = auc(sample).auc, m18_recurrence.spread(sample)
+        target = start - 0.05
+        assert m18_recurrence.outcome(sample, target, 0.5 / slope).auc > start
+        turned = m18_recurrence.outcome(sample, target, 0.7 / slope, turned=True)
+        assert turned.behaviour == "settles"
+        assert 0 < turned.way(start, target) < 0.5
+        assert not m18_recurrence.outcome(sample, target, 1.5 / slope, turned=True).behaviour.startswith(
+            "settles"
+        )
+
+    def test_mended_it_settles_on_an_exact_solution_for_another_auc(self) -> None:
+        sample = m18_table1.draw(0.7, np.random.default_rng(2))
+        target = auc(sample).auc - 0.05
+        found = m18_recurrence.outcome(sample, target, 3.0, turned=True, printed=False)
+        assert found.distance == pytest.approx(auc_distance(sample, found.auc), rel=1e-6)
+        assert found.auc > target + 0.02
+
+    def test_the_slope_is_that_of_the_auc_along_the_exact_path(self) -> None:
+        sample = m18_table1.draw(0.7, np.random.default_rng(3))
+        bounds = auc_bounds(sample, 1e-8)
+        assert (bounds.high - bounds.auc) / bounds.high_multiplier == pytest.approx(
+            m18_recurrence.spread(sample), rel=1e-3
+        )
+
+    def test_the_stray_exponent_depends_on_grouping(self) -> None:
+        sample = m18_table1.draw(0.7, np.random.default_rng(1))
+        rows, grades = (recurrence(of, 0.6, 0.0).distance for of in (sample, m18_recurrence.graded(sample)))
+        assert grades > 100 * rows
+
+    def test_it_prints(self, capsys: pytest.CaptureFixture[str]) -> None:
+        m18_recurrence.main([])
+        assert "not offered" in capsys.readouterr().out.splitlines()[-1]
+
+
+class TestForecastLevel:
+    def test_the_grid_keeps_the_auc(self) -> None:
+        above, below = forecast_level.cells(2**0.5 * 0.6744897501960817), forecast_level.cells(0.0)
+        assert above.sum() == pytest.approx(1)
+        assert above @ (np.cumsum(below) - below / 2) == pytest.approx(0.75, abs=1e-4)
+
+    def test_level_and_power_of_a_short_run(self) -> None:
+        design = forecast_level.Design(rows=2500, relative=1.0, past=40, inside=False)
+        found = forecast_level.simulated(design, 12)
+        assert found.alarms < 0.15
+        assert found.power > 0.8
+        assert "2,500" in forecast_level.line(design, found)
+
+    def test_small_windows_are_never_the_cause_of_more_alarms(self) -> None:
+        design = forecast_level.Design(rows=1000, relative=0.1, past=40, inside=True)
+        found = forecast_level.simulated(design, 6)
+        assert found.alarms < 0.05
+        conclusion = forecast_level.conclusion(
+            {design: found, design._replace(rows=2500, relative=1.0): found}
+        )
+        assert "500 positives" in conclusion
+
+
+class TestAucIntervals:
+    def test_the_true_area_of_the_ratings(self) -> None:
+        pos, neg = auc_intervals.RATINGS
+        psi = np.tri(5, k=-1) + np.eye(5) / 2
+        assert auc_intervals.true_area(None) == pytest.approx(pos @ psi @ neg)
+        assert auc_intervals.true_area(0.9) == 0.9
+
+    @pytest.mark.parametrize("area", [0.9, None])
+    def test_every_method_has_its_interval(self, area: float | None) -> None:
+        ends = auc_intervals.one((20, 200), area, np.random.default_rng(1))
+        assert len({tuple(interval) for interval in ends}) == len(auc_intervals.METHODS)
+        assert all(0 <= low < high <= 1 for low, high in ends)
