@@ -1,0 +1,227 @@
+"""Bands: radii equal slow definitions, laws, closed forms of the rivals, refusals."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from oracle import expand
+from scipy import stats as reference
+from scipy.special import ndtr, ndtri
+from strategies import grouped_counts, samples
+
+from rocmonitor.errors import DegenerateDataError, InputError
+from rocmonitor.stats.band.band import roc_band
+from rocmonitor.stats.band.drawing import drawn_curves
+from rocmonitor.stats.band.smoothing import bandwidths, empirical_curve, smoothed_curve
+from rocmonitor.stats.sample import Sample
+
+DRAWING = ("smoothed-db", "smoothed-sup", "naive-db", "naive-sup", "studentized-sup")
+METHODS = (*DRAWING, "kolmogorov-smirnov", "working-hotelling")
+COLUMNS = ("fpr", "tpr", "low", "high")
+
+
+def _data(n_pos=30, n_neg=40, seed=8):
+    rng = np.random.default_rng(seed)
+    y = np.repeat([1, 0], [n_pos, n_neg])
+    return y, rng.normal(size=n_pos + n_neg) + 1.2 * y
+
+
+def _distance(curve, centre, t, method):
+    """Of a replicate from the centre, by a loop over the rates."""
+    largest = 0.0
+    for y, at in zip(curve, t, strict=True):
+        vertical = abs(y - float(centre.at(np.array(at))))
+        horizontal = abs(float(centre.back(np.array(y))) - at)
+        largest = max(largest, min(vertical, horizontal) if method.endswith("db") else vertical)
+    return largest
+
+
+@pytest.mark.parametrize("method", ["smoothed-db", "smoothed-sup", "naive-db", "naive-sup"])
+def test_radius_is_the_quantile_of_the_distances_of_the_replicates(method):
+    y, s = _data()
+    sample = Sample(y, s)
+    band = roc_band(y, s, method=method, n_resamples=99, confidence_level=0.9, rng=4)
+    curve = empirical_curve(sample)
+    law = curve if method.startswith("naive") else smoothed_curve(sample, bandwidths(sample, "normal")).curve
+    ranks = np.arange(1, 40)
+    drawn = drawn_curves(law, ranks, 30, 40, 99, np.random.default_rng(4))
+    distances = sorted(_distance(line, law, ranks / 40, method) for line in drawn)
+    assert band.radius == pytest.approx(distances[89], abs=1e-12)  # 10 of the 100 gaps lie above
+    assert band.fpr_radius == (band.radius if method.endswith("db") else 0)
+    for line in range(1, 40):
+        t, at = band.fpr[line], band.tpr[line]
+        assert at == float(curve.at(np.array(t)))
+        low, high = at - band.radius, at + band.radius
+        if method.endswith("db"):
+            low = min(low, float(curve.at(np.array(t - band.radius))))
+            high = max(high, float(curve.at(np.array(t + band.radius))))
+        # Only the monotone ends may be nearer.
+        assert band.low[line] >= np.clip(low, 0, 1) - 1e-12
+        assert band.high[line] <= np.clip(high, 0, 1) + 1e-12
+
+
+def test_studentized_ends_lie_radius_deviations_away():
+    y, s = _data(200, 300)
+    sample = Sample(y, s)
+    band = roc_band(sample, method="studentized-sup", n_resamples=199, rng=6)
+    law = smoothed_curve(sample, bandwidths(sample, "normal")).curve
+    t = np.arange(1, 300) / 300
+    drawn = drawn_curves(law, np.arange(1, 300), 200, 300, 199, np.random.default_rng(6)) - law.at(t)
+    sd = np.sqrt((drawn**2).mean(axis=0) + 1 / 200**2)
+    assert band.radius == pytest.approx(np.sort((np.abs(drawn) / sd).max(axis=1))[189], rel=1e-12)
+    low = np.maximum.accumulate(np.clip(band.tpr[1:-1] - band.radius * sd, 0, 1))
+    np.testing.assert_allclose(band.low[1:-1], low, atol=1e-12)
+
+
+def test_campbell_is_a_rectangle_about_each_point():
+    y, s = _data()
+    band = roc_band(y, s, method="kolmogorov-smirnov", confidence_level=0.9)
+    assert reference.kstwo.cdf(band.radius, 30) == pytest.approx(0.9**0.5, abs=1e-9)
+    assert reference.kstwo.cdf(band.fpr_radius, 40) == pytest.approx(0.9**0.5, abs=1e-9)
+    curve = empirical_curve(Sample(y, s))
+    for line in range(1, 40):
+        at = curve.at(band.fpr[line] + band.fpr_radius * np.array([-1, 1])) + band.radius * np.array([-1, 1])
+        assert (band.low[line], band.high[line]) == pytest.approx(np.clip(at, 0, 1), abs=1e-12)
+
+
+def test_working_hotelling_is_the_line_on_normal_paper_and_its_delta_method():
+    y, s = _data(60, 90)
+    band = roc_band(y, s, method="working-hotelling", confidence_level=0.9)
+    pos, neg = s[y == 1], s[y == 0]
+    sd_pos, sd_neg = pos.std(ddof=1), neg.std(ddof=1)
+    x = ndtri(band.fpr[1:-1])
+    # The line as a function of the four moments, differentiated by steps.
+    moments = np.array([pos.mean(), sd_pos, neg.mean(), sd_neg])
+    variances = np.array([sd_pos**2 / 60, sd_pos**2 / 120, sd_neg**2 / 90, sd_neg**2 / 180])
+
+    def line(m):
+        return (m[0] - m[2] + m[3] * x) / m[1]
+
+    step = 1e-5
+    slopes = [(line(moments + step * unit) - line(moments - step * unit)) / (2 * step) for unit in np.eye(4)]
+    half = np.sqrt(reference.chi2.ppf(0.9, 2)) * np.sqrt(variances @ np.square(slopes))
+    np.testing.assert_allclose(band.low[1:-1], np.maximum.accumulate(ndtr(line(moments) - half)), atol=1e-8)
+    assert "holds only if the scores of each class are normal" in band.caveats[0]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@settings(max_examples=25)
+@given(samples(min_per_class=2, max_per_class=10))
+def test_laws_on_any_sample(method, drawn):
+    y, s = drawn
+    sample = Sample(y, s)
+    bandwidth = "normal" if min(np.ptp(s[y == 1]), np.ptp(s[y == 0])) > 0 else 0.3
+    if len(sample.score) == 1 or (method == "working-hotelling" and bandwidth != "normal"):
+        with pytest.raises(DegenerateDataError):
+            roc_band(y, s, method=method, rng=1, bandwidth=bandwidth)
+        return
+    narrow, wide = (
+        roc_band(y, s, method=method, confidence_level=level, n_resamples=99, rng=1, bandwidth=bandwidth)
+        for level in (0.8, 0.95)
+    )
+    for band in (narrow, wide):
+        assert (band.fpr[0], band.tpr[0], band.low[0]) == (0, 0, 0)
+        assert (band.fpr[-1], band.tpr[-1], band.low[-1], band.high[-1]) == (1, 1, 1, 1)
+        for column in COLUMNS:
+            values = getattr(band, column)
+            assert len(values) == sample.n_neg + 1
+            assert (np.diff(values) >= 0).all()
+            assert ((values >= 0) & (values <= 1)).all()
+        if method != "working-hotelling":  # which is about another curve
+            assert (band.low <= band.tpr + 1e-12).all()
+            assert (band.tpr <= band.high + 1e-12).all()
+        json.dumps(band.to_dict(), allow_nan=False)
+    assert wide.radius >= narrow.radius
+    assert (wide.low <= narrow.low).all()
+    assert (wide.high >= narrow.high).all()
+    assert wide.area >= narrow.area
+
+
+@pytest.mark.parametrize("method", METHODS)
+@settings(max_examples=15)
+@given(grouped_counts(min_per_class=2))
+def test_counts_are_rows_in_any_order(method, counts):
+    y, s = expand(*counts)
+    if min(len(set(s[y == 1])), len(set(s[y == 0]))) < 2:
+        return
+    options = {"method": method, "n_resamples": 19, "rng": 3}
+    whole = roc_band(Sample.from_counts(*counts), **options)
+    rows = roc_band(y[::-1], s[::-1], **options)
+    for column in COLUMNS:
+        np.testing.assert_array_equal(getattr(whole, column), getattr(rows, column))
+
+
+@pytest.mark.parametrize("method", ["naive-db", "naive-sup", "kolmogorov-smirnov"])
+def test_only_the_order_of_the_scores_counts_where_nothing_is_smoothed(method):
+    y, s = _data()
+    plain, mapped = (roc_band(y, scores, method=method, n_resamples=99, rng=3) for scores in (s, np.exp(s)))
+    np.testing.assert_array_equal(plain.low, mapped.low)
+    np.testing.assert_array_equal(plain.high, mapped.high)
+
+
+@pytest.mark.parametrize("method", ["smoothed-db", "smoothed-sup", "studentized-sup", "working-hotelling"])
+def test_linear_maps_change_nothing(method):
+    y, s = _data()
+    plain, mapped = (roc_band(y, scores, method=method, n_resamples=99, rng=3) for scores in (s, 1e6 * s + 5))
+    np.testing.assert_allclose(plain.low, mapped.low, atol=0.04)  # one row of 30 at a draw may change sides
+    np.testing.assert_allclose(plain.high, mapped.high, atol=0.04)
+
+
+def test_a_seed_repeats_and_another_does_not():
+    y, s = _data()
+    first, again, other = (roc_band(y, s, rng=seed) for seed in (1, 1, 2))
+    assert first.radius == again.radius
+    assert first.radius != other.radius
+    assert first.n_resamples == 999
+    assert str(first).startswith("ROC band, 95 % for the whole curve (smoothed-db), area 0.")
+
+
+def test_area_is_that_between_the_steps():
+    band = roc_band(
+        [0, 0, 1, 1, 1], [1.0, 3.0, 2.0, 4.0, 5.0], method="kolmogorov-smirnov", confidence_level=0.1
+    )
+    assert band.area == pytest.approx(0.5 * (band.high[1] - 0) + 0.5 * (1 - band.low[1]))
+
+
+def test_caveats():
+    y, s = _data()
+    assert roc_band(y, s, rng=1).caveats == ()
+    tied = roc_band(y, np.round(s), rng=1, n_resamples=1000)
+    assert tied.caveats[0] == "n_resamples raised from 1000 to 1019: the level needs it"
+    assert "scores are shared by positives and negatives" in tied.caveats[1]
+    assert any(
+        "leaves the band" in text
+        for text in roc_band(
+            np.repeat([1, 0], 50),
+            np.repeat(np.arange(4.0) ** 9, 25)[[*range(50, 100), *range(50)]],
+            method="working-hotelling",
+            confidence_level=0.01,
+        ).caveats
+    )
+
+
+def test_refusals():
+    y, s = _data(5, 6)
+    with pytest.raises(InputError, match="method 'smoothed-db' draws resamples and needs rng"):
+        roc_band(y, s)
+    with pytest.raises(InputError, match="n_resamples must be at least 99"):
+        roc_band(y, s, n_resamples=98, confidence_level=0.99, rng=1)
+    with pytest.raises(InputError, match="method must be one of"):
+        roc_band(y, s, method="hausdorff", rng=1)
+    with pytest.raises(InputError, match="confidence_level"):
+        roc_band(y, s, confidence_level=1, rng=1)
+    with pytest.raises(InputError, match="bandwidth must be above 0"):
+        roc_band(y, s, bandwidth=0, rng=1)
+    with pytest.raises(DegenerateDataError, match="0 negatives"):
+        roc_band([1, 1], [1, 2], rng=1)
+    with pytest.raises(DegenerateDataError, match="at least 2 negatives"):
+        roc_band([1, 0], [1, 2], rng=1)
+    with pytest.raises(DegenerateDataError, match="all 11 rows have one score"):
+        roc_band(y, np.zeros(11), method="naive-sup", rng=1)
+    with pytest.raises(DegenerateDataError, match="bandwidth would be 0"):
+        roc_band([1, 1, 0, 0], [3, 3, 1, 2], rng=1)
+    with pytest.raises(DegenerateDataError, match="the positives have one score"):
+        roc_band([1, 1, 0, 0], [3, 3, 1, 2], method="working-hotelling")
