@@ -12,6 +12,8 @@ from rocmonitor.stats.area.partial import PartialAucResult, partial_auc
 from rocmonitor.stats.area.power import AucSampleSize, auc_power, auc_sample_size, detectable_drop
 from rocmonitor.stats.area.skewness import AucSkewness, auc_skewness
 from rocmonitor.stats.area.spread import AucSpread, PairedSpread
+from rocmonitor.stats.band.band import RocBand, roc_band
+from rocmonitor.stats.band.pointwise import RocPointwise, roc_pointwise
 from rocmonitor.stats.cost.conditions import ExpectedCost, OperatingCondition, expected_cost
 from rocmonitor.stats.cost.curve import CostCurve, CostDifference, cost_curve, cost_difference
 from rocmonitor.stats.cost.thresholds import CostThresholds, cost_thresholds
@@ -71,6 +73,8 @@ __all__ = [
     "PairedSample",
     "PairedSpread",
     "PartialAucResult",
+    "RocBand",
+    "RocPointwise",
     "Sample",
     "ShiftExplanation",
     "ThresholdDifference",
@@ -106,6 +110,8 @@ __all__ = [
     "forecast_interval",
     "matched_pairs",
     "partial_auc",
+    "roc_band",
+    "roc_pointwise",
     "threshold_difference",
     "threshold_dominance",
     "threshold_intervals",

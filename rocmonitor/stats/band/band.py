@@ -1,0 +1,328 @@
+"""A simultaneous confidence band for a whole ROC curve.
+
+Bertail, Clémençon and Vayatis (2008) is [BCV08] below. What is drawn is the fluctuation R* - R of a resampled
+curve about the curve R of the law it was drawn from; its quantile is laid about the empirical curve. Three
+things differ from the print. Its step 2 swaps n_pos / n and n_neg / n. It centres the fluctuations of the
+smoothed bootstrap on the empirical curve, which adds the smoothing's bias to them (its remark 3 calls the two
+equivalent). It draws the class sizes, too; here each class is resampled by itself.
+
+d_B of curves f and g at t is the lesser of |f(t) - g(t)| and |g^-1(f(t)) - t|, g the curve drawn from. The
+curves f within a distance d_B of g then lie between g moved up or left by it and g moved down or right.
+
+A curve is monotone. So a band that covers it at the rates of the table covers it between them too, from the
+lower end on the left to the upper end on the right, and no rate is missed.
+
+Coverage of the whole true curve in per cent, and mean area; 95 % bands, normal scores of equal deviation, 399
+replicates, bandwidth rule "normal", n rows of which a share is positive:
+
+======  ====  ====  ====  ==========  ==========  ==========  ==========  ==========  ==========  ==========
+n       pos.  AUC   runs  sm. d_B     sm. sup     naive d_B   naive sup   student.    K.-S.       W.-H.
+======  ====  ====  ====  ==========  ==========  ==========  ==========  ==========  ==========  ==========
+100     20 %  0.7   500   99.4 .550   96.8 .515   99.6 .581   99.8 .603   97.8 .489   100.0 .688  97.0 .350
+100     20 %  0.95  500   99.0 .375   93.0 .421   93.0 .362   94.2 .461   96.6 .246   100.0 .490  97.4 .161
+200     5 %   0.7   500   99.6 .661   97.2 .612   97.8 .663   99.0 .685   97.6 .578   99.6 .737   95.6 .440
+200     5 %   0.95  500   99.6 .494   95.2 .479   80.8 .363   96.0 .548   94.4 .329   100.0 .555  95.4 .229
+200     50 %  0.7   500   98.0 .348   95.6 .343   99.0 .379   99.8 .417   97.6 .325   100.0 .473  95.2 .202
+200     50 %  0.95  500   97.8 .227   91.8 .337   99.0 .241   91.8 .356   97.6 .141   100.0 .325  96.4 .082
+1,000   5 %   0.7   500   99.0 .363   94.2 .329   99.0 .375   98.2 .361   97.8 .314   99.8 .417   95.4 .199
+1,000   5 %   0.95  500   99.2 .238   95.8 .269   97.8 .232   99.4 .330   96.6 .136   100.0 .292  97.0 .077
+1,000   50 %  0.7   500   98.8 .173   95.6 .169   99.4 .188   99.6 .203   97.4 .156   100.0 .237  96.6 .089
+1,000   50 %  0.95  500   97.6 .112   92.0 .238   98.6 .119   93.8 .286   97.0 .065   100.0 .170  96.6 .033
+10,000  5 %   0.7   200   97.5 .131   94.0 .117   97.5 .136   95.5 .123   93.5 .109   100.0 .150  94.0 .063
+10,000  5 %   0.95  200   97.0 .087   92.5 .122   96.5 .088   97.0 .147   94.0 .045   100.0 .111  92.5 .023
+10,000  50 %  0.7   200   94.0 .059   91.0 .057   96.0 .062   98.0 .064   94.5 .050   100.0 .081  93.5 .028
+10,000  50 %  0.95  200   97.5 .041   92.0 .129   98.5 .043   96.5 .158   96.5 .021   100.0 .063  96.0 .010
+======  ====  ====  ====  ==========  ==========  ==========  ==========  ==========  ==========  ==========
+
+The standard error of a coverage of 95 is 1.0 with 500 runs and 1.5 with 200. The columns of a line are of the
+same samples, and "working-hotelling" (W.-H.) is right on these scores: what it differs from 95 by, the others
+may too. "studentized-sup" at n = 100,000, 100 runs a design, standard error 2.2: 92 and 92 (half positive,
+AUC 0.7 and 0.95), 96 and 95 (5 % positive).
+
+On the design of [BCV08], table 1 (probit, n = 1,000, 999 replicates), 700 runs, standard error 0.9, the print
+in brackets: naive-sup 97.4 (100), smoothed-sup 93.9 (100), naive-db 98.1 (90.3), smoothed-db 97.4 (93.1);
+studentized-sup 96.9. With fluctuations about the empirical curve, as printed, smoothed-sup covered 99.1 and
+smoothed-db 99.3. How curves meet at FPR 0, which the print leaves open, decides the sup norm's rows; the d_B
+rows of the print were not reproduced.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rocmonitor.errors import DegenerateDataError
+from rocmonitor.stats.band.drawing import band_ranks, drawn_curves, whole_resamples
+from rocmonitor.stats.band.fixed import kolmogorov_radii, working_hotelling
+from rocmonitor.stats.band.smoothing import Curve, Rule, bandwidths, empirical_curve, smoothed_curve
+from rocmonitor.stats.curve.kernel import Bandwidth
+from rocmonitor.stats.curve.points import require_rates
+from rocmonitor.stats.proportion import require_level, require_method
+from rocmonitor.stats.resampling import Rng, generator
+from rocmonitor.stats.result import Table
+from rocmonitor.stats.sample import Sample, on_sample
+
+Floats = NDArray[np.float64]
+
+BandMethod = Literal[
+    "smoothed-db",
+    "smoothed-sup",
+    "naive-db",
+    "naive-sup",
+    "studentized-sup",
+    "kolmogorov-smirnov",
+    "working-hotelling",
+]
+
+_SMOOTHING = ("smoothed-db", "smoothed-sup", "studentized-sup")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RocBand(Table):
+    """A band that holds the whole true curve with the confidence level.
+
+    Attributes
+    ----------
+    fpr : ndarray, shape (h,)
+        False positive rates, from 0 to 1. Between two of them the band reaches from `low` at the left one to
+        `high` at the right one.
+    tpr : ndarray, shape (h,)
+        The empirical curve: its lower end where it rises vertically, straight lines across ties.
+    low, high : ndarray, shape (h,)
+        Ends of the band, non-decreasing, within [0, 1].
+    radius : float
+        Half of the band's height before it is clipped: in TPR; with "studentized-sup" and
+        "working-hotelling" in standard deviations, which vary along the curve.
+    fpr_radius : float
+        How far the band reaches to either side in FPR: `radius` with the two of d_B, a length of its own
+        with "kolmogorov-smirnov", 0 with the others.
+    method : str
+    confidence_level : float
+    n_resamples : int
+        Resamples drawn; 0 with the methods that draw none.
+    bandwidth : tuple of float
+        Of the positives and the negatives, in the units of the scores; empty where nothing is smoothed.
+    n_pos, n_neg : int
+        Class sizes.
+    caveats : tuple of str
+        An adjusted number of resamples; ties; what a method assumes.
+    """
+
+    fpr: Floats
+    tpr: Floats
+    low: Floats
+    high: Floats
+    radius: float
+    fpr_radius: float
+    method: str
+    confidence_level: float
+    n_resamples: int
+    bandwidth: tuple[float, ...]
+    n_pos: int
+    n_neg: int
+    caveats: tuple[str, ...]
+
+    @property
+    def area(self) -> float:
+        """Area of the band within the unit square: its mean height."""
+        return float(np.sum(np.diff(self.fpr) * (self.high[1:] - self.low[:-1])))
+
+    def __str__(self) -> str:
+        return (
+            f"ROC band, {100 * self.confidence_level:g} % for the whole curve ({self.method}), "
+            f"area {self.area:.4f}, {self.n_pos} positives, {self.n_neg} negatives"
+        )
+
+
+class _Ends(NamedTuple):
+    low: Floats
+    high: Floats
+    radius: float
+    fpr_radius: float = 0.0
+    n_resamples: int = 0
+    bandwidth: tuple[float, ...] = ()
+    caveats: tuple[str, ...] = ()
+
+
+@on_sample
+def roc_band(
+    sample: Sample,
+    *,
+    method: BandMethod = "smoothed-db",
+    confidence_level: float = 0.95,
+    n_resamples: int = 999,
+    rng: Rng | None = None,
+    bandwidth: Bandwidth | Rule = "normal",
+) -> RocBand:
+    """Confidence band for the whole ROC curve ([BCV08], section 3.1).
+
+    Parameters
+    ----------
+    y_true, y_score : array_like, shape (n,)
+        Labels and scores, or one `Sample` in their place.
+    method : str
+        - "smoothed-db", "smoothed-sup": smoothed bootstrap, resamples of the scores with Gaussian noise; the
+          distance of two curves is d_B, vertical or horizontal, whichever is less, or the sup norm
+        - "naive-db", "naive-sup": the same, resamples of the scores as they are
+        - "studentized-sup": smoothed bootstrap, sup norm in units of the curve's standard deviation at each
+          rate, that of the replicates and one positive added in squares. To be recommended (Notes)
+        - "kolmogorov-smirnov": fixed width (Campbell 1994), a Kolmogorov-Smirnov band for each class. Never
+          below its level, and wide
+        - "working-hotelling": about a straight line on normal paper, for normal scores in both classes
+    confidence_level : float
+        Of the whole band, within (0, 1).
+    n_resamples : int
+        Resamples B. (1 + B) times 1 - `confidence_level` should be a whole number; B is raised until it is.
+    rng : int, SeedSequence or Generator
+        Randomness of the five methods that draw, which need it.
+    bandwidth : float, (float, float) or str
+        Of the smoothed methods, in the units of the scores, for both classes or for (positives, negatives);
+        or a rule, for each class by its own n and standard deviation: "normal" 1.06 sd n^(-1/5), "robust"
+        0.9 min(sd, interquartile range / 1.349) n^(-1/5), "undersmoothed" 1.06 sd n^(-1/3).
+
+    Returns
+    -------
+    RocBand
+        ``.fpr .tpr .low .high .radius .area …``, ``.to_frame()`` and ``.to_dict()``.
+
+    Raises
+    ------
+    DegenerateDataError
+        No positive, fewer than two negatives, one score only; by a rule of bandwidth, and with
+        "working-hotelling", a class with one score only.
+    InputError
+        An unknown method or rule, a level outside (0, 1), no `rng`, fewer resamples than the level needs, a
+        bandwidth that is not above 0.
+
+    Notes
+    -----
+    Recommended is "studentized-sup": in simulations it covered 93.5 to 98 % at 95 % (within two standard
+    errors of 95 or above it, from 20 of a class on and at n = 10,000; 92 % twice in 100 runs at n = 100,000,
+    which is not settled), with half to nine tenths of the area of "smoothed-db". "smoothed-db" is safe and
+    wider, "smoothed-sup" fell to 91 %, "naive-db" to 81 % with 10 positives. "working-hotelling" is the
+    smallest where scores are normal, and wrong where not. The table is in `rocmonitor.stats.band.band`.
+
+    Smoothing depends on the scale of the scores: the smoothed methods change a little under increasing maps,
+    the naive ones and "kolmogorov-smirnov" do not. Scores that crowd in a corner (probabilities of a rare
+    class) are better smoothed as log odds. The naive bootstrap breaks ties at random.
+
+    Cost after sorting: O(k), a table of the smoothed curve (below 1 s), then O(h) a replicate for h rates:
+    n_neg of them up to 2,048, at most 8,192. Memory: 8 h bytes a replicate.
+
+    Examples
+    --------
+    >>> band = roc_band([0, 0, 0, 1, 1, 1], [1.0, 2.0, 4.0, 3.0, 5.0, 6.0], method="naive-sup", rng=1)
+    >>> band.fpr.round(2).tolist(), band.tpr.round(2).tolist()
+    ([0.0, 0.33, 0.67, 1.0], [0.0, 0.67, 1.0, 1.0])
+    """
+    require_method(method, get_args(BandMethod))
+    alpha = 1 - require_level(confidence_level)
+    _require_curve(sample)
+    t = band_ranks(sample.n_neg) / sample.n_neg
+    curve = empirical_curve(sample)
+    if method == "kolmogorov-smirnov":
+        in_tpr, in_fpr = kolmogorov_radii(sample, alpha)
+        ends = _Ends(curve.at(t - in_fpr) - in_tpr, curve.at(t + in_fpr) + in_tpr, in_tpr, in_fpr)
+    elif method == "working-hotelling":
+        line = working_hotelling(sample, t, alpha)
+        ends = _Ends(line.low, line.high, line.radius, caveats=(line.caveat,))
+    else:
+        ends = _drawn_ends(sample, curve, method, alpha, n_resamples, rng, bandwidth)
+    tpr = np.concatenate([[0.0], curve.at(t), [1.0]])
+    low, high = _monotone(ends)
+    return RocBand(
+        fpr=np.concatenate([[0.0], t, [1.0]]),
+        tpr=tpr,
+        low=low,
+        high=high,
+        radius=ends.radius,
+        fpr_radius=ends.fpr_radius,
+        method=method,
+        confidence_level=float(confidence_level),
+        n_resamples=ends.n_resamples,
+        bandwidth=ends.bandwidth,
+        n_pos=sample.n_pos,
+        n_neg=sample.n_neg,
+        caveats=(*ends.caveats, *_caveats(sample, tpr, low, high)),
+    )
+
+
+def _drawn_ends(
+    sample: Sample,
+    curve: Curve,
+    method: str,
+    alpha: float,
+    n_resamples: int,
+    rng: Rng | None,
+    bandwidth: Bandwidth | Rule,
+) -> _Ends:
+    """The bands that draw: what they draw from, the replicates, and the band from their distances."""
+    resamples, place, adjusted = whole_resamples(n_resamples, alpha, method)
+    source = generator(rng, resamples, method=method)
+    law: Curve = curve
+    width: tuple[float, float] | None = None
+    if method in _SMOOTHING:
+        width = bandwidths(sample, bandwidth)
+        law = smoothed_curve(sample, width).curve
+    ranks = band_ranks(sample.n_neg)
+    drawn = drawn_curves(law, ranks, sample.n_pos, sample.n_neg, resamples, source)
+    ends = _bootstrapped(method, curve, law, ranks / sample.n_neg, drawn, place, sample.n_pos)
+    return ends._replace(n_resamples=resamples, bandwidth=width or (), caveats=adjusted)
+
+
+def _bootstrapped(
+    method: str, curve: Curve, law: Curve, t: Floats, drawn: Floats, place: int, n_pos: int
+) -> _Ends:
+    """The band whose radius is the distance of the replicate in this place, from the least distance on."""
+    centre, at = law.at(t), curve.at(t)
+    distance = np.abs(drawn - centre)
+    if method.endswith("db"):
+        np.minimum(distance, np.abs(law.back(drawn) - t), out=distance)
+        radius = _sorted_place(distance.max(axis=1), place)
+        return _Ends(
+            np.minimum(at - radius, curve.at(t - radius)),
+            np.maximum(at + radius, curve.at(t + radius)),
+            radius,
+            radius,
+        )
+    # Near the corners the curve scatters by less than the step of a rate, and not at all like a normal law.
+    sd = np.sqrt(np.mean(distance**2, axis=0) + n_pos**-2.0) if method == "studentized-sup" else 1.0
+    radius = _sorted_place((distance / sd).max(axis=1), place)
+    return _Ends(at - radius * sd, at + radius * sd, radius)
+
+
+def _sorted_place(values: Floats, place: int) -> float:
+    return float(np.partition(values, place)[place])
+
+
+def _monotone(ends: _Ends) -> tuple[Floats, Floats]:
+    """Ends at all rates of the table: as the true curve is monotone, so are they."""
+    low = np.maximum.accumulate(np.clip(ends.low, 0.0, 1.0))
+    high = np.minimum.accumulate(np.clip(ends.high, 0.0, 1.0)[::-1])[::-1]
+    # At FPR 0 the curve may rise as high as at the first rate; at FPR 1 it is 1.
+    return np.concatenate([[0.0], low, [1.0]]), np.concatenate([high[:1], high, [1.0]])
+
+
+def _require_curve(sample: Sample) -> None:
+    sample.require_both_classes()
+    require_rates(sample.n_neg)
+    if len(sample.score) == 1:
+        raise DegenerateDataError(
+            f"all {sample.n_pos + sample.n_neg} rows have one score: no point of the curve between its ends "
+            "is known; a band needs scores that differ"
+        )
+
+
+def _caveats(sample: Sample, tpr: Floats, low: Floats, high: Floats) -> tuple[str, ...]:
+    found = []
+    if tied := np.count_nonzero((sample.pos > 0) & (sample.neg > 0)):
+        found.append(
+            f"{tied} of {len(sample.score)} scores are shared by positives and negatives: the band is for "
+            "the curve with straight lines across ties"
+        )
+    if outside := np.count_nonzero((tpr < low) | (tpr > high)):
+        found.append(f"the empirical curve leaves the band at {outside} of {len(tpr)} rates")
+    return tuple(found)

@@ -1,0 +1,166 @@
+"""The true positive rate at single false positive rates, by the smoothed bootstrap.
+
+[BCV08], sections 3 and 4: the law of the fluctuation R*(t) - R(t) of resamples about the curve that they are
+drawn from stands for that of the empirical curve about the true one, as it is or in standard deviations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rocmonitor.stats.band.drawing import drawn_curves, whole_resamples
+from rocmonitor.stats.band.smoothing import Rule, bandwidths, empirical_curve, smoothed_curve
+from rocmonitor.stats.band.studentizing import spread_at, studentized_draws, windows
+from rocmonitor.stats.curve.kernel import Bandwidth
+from rocmonitor.stats.curve.points import nearest_ranks, require_rates
+from rocmonitor.stats.proportion import clipped_intervals, interval_caveats, require_level, require_method
+from rocmonitor.stats.resampling import Rng, generator
+from rocmonitor.stats.result import Table
+from rocmonitor.stats.sample import Sample, on_sample
+
+Floats = NDArray[np.float64]
+
+PointwiseMethod = Literal["smoothed", "studentized", "naive"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RocPointwise(Table):
+    """ROC points at given false positive rates, with a bootstrap interval for the true positive rate.
+
+    Attributes
+    ----------
+    fpr : ndarray, shape (h,)
+        The rates r / n_neg that were used: the nearest to those asked for.
+    tpr : ndarray, shape (h,)
+        The empirical curve there: its lower end where it rises vertically, straight lines across ties.
+    tpr_low, tpr_high : ndarray, shape (h,)
+        Ends of the intervals, each with the confidence level by itself.
+    method : str
+    confidence_level : float
+    n_resamples : int
+        Resamples drawn.
+    n_pos, n_neg : int
+        Class sizes.
+    caveats : tuple of str
+        Rates that had to move; an adjusted number of resamples; intervals that were clipped, have zero
+        length, or lie off `tpr`.
+    """
+
+    fpr: Floats
+    tpr: Floats
+    tpr_low: Floats
+    tpr_high: Floats
+    method: str
+    confidence_level: float
+    n_resamples: int
+    n_pos: int
+    n_neg: int
+    caveats: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return (
+            f"{len(self.fpr)} ROC points by false positive rate, {100 * self.confidence_level:g} % intervals "
+            f"({self.method} bootstrap), {self.n_pos} positives, {self.n_neg} negatives"
+        )
+
+
+@on_sample
+def roc_pointwise(
+    sample: Sample,
+    fpr: ArrayLike,
+    *,
+    method: PointwiseMethod = "smoothed",
+    confidence_level: float = 0.95,
+    n_resamples: int = 999,
+    rng: Rng | None = None,
+    bandwidth: Bandwidth | Rule = "normal",
+) -> RocPointwise:
+    """Bootstrap intervals of TPR at given false positive rates ([BCV08], sections 3 and 4).
+
+    Parameters
+    ----------
+    y_true, y_score : array_like, shape (n,)
+        Labels and scores, or one `Sample` in their place.
+    fpr : array_like, shape (h,)
+        Rates within (0, 1); the nearest r / n_neg, r = 1…n_neg - 1, is used and reported.
+    method : str
+        ``smoothed``: resamples of the scores with Gaussian noise; ``naive``: of the scores as they are;
+        ``studentized``: smoothed, each fluctuation divided by the replicate's own standard deviation
+        ([BCV08] eq. 4), whose densities are counts within sqrt(3) 1.06 sd n^(-1/3) of the threshold.
+    confidence_level : float
+        Of each interval, within (0, 1).
+    n_resamples : int
+        Resamples B. (1 + B) times half of 1 - `confidence_level` should be a whole number; B is raised until
+        it is.
+    rng : int, SeedSequence or Generator
+        Randomness; needed.
+    bandwidth : float, (float, float) or str
+        Of the noise, as for `roc_band`; ``naive`` has none.
+
+    Returns
+    -------
+    RocPointwise
+        ``.fpr .tpr .tpr_low .tpr_high …``. The ends lie as far from `tpr` as the opposite quantiles of the
+        fluctuation from 0.
+
+    Raises
+    ------
+    DegenerateDataError
+        No positive or fewer than two negatives; a class with one score only, unless the method is ``naive``.
+    InputError
+        As for `roc_band`; no rates, or rates outside (0, 1).
+
+    Notes
+    -----
+    On the design of [BCV08], table 1 (probit, n = 1,000, 999 replicates, FPR 0.2), 700 runs, standard error
+    1 %, the intervals covered 90.6 % (naive; the print 89.7), 93.9 % (smoothed; 92.5) and 95.0 %
+    (studentized), with mean lengths 0.128, 0.132 and 0.131.
+
+    Cost after sorting: O(k), then O(h) a replicate for h rates, whatever n is.
+
+    Examples
+    --------
+    >>> points = roc_pointwise([0, 0, 1, 1], [0.1, 0.6, 0.4, 0.9], [0.5], method="naive", rng=1)
+    >>> points.fpr.tolist(), points.tpr.tolist()
+    ([0.5], [0.5])
+    """
+    require_method(method, get_args(PointwiseMethod))
+    tail = (1 - require_level(confidence_level)) / 2
+    sample.require_both_classes()
+    require_rates(sample.n_neg)
+    ranks, moved = nearest_ranks(fpr, sample.n_neg)
+    resamples, place, adjusted = whole_resamples(n_resamples, tail, method)
+    source = generator(rng, resamples, method=method)
+    t = ranks / sample.n_neg
+    curve = empirical_curve(sample)
+    tpr, sd = curve.at(t), np.ones(len(t))
+    if method == "studentized":
+        smoothed = smoothed_curve(sample, bandwidths(sample, bandwidth))
+        width = windows(sample)
+        fluctuation = studentized_draws(sample, smoothed, ranks, width, resamples, source)
+        sd = spread_at(sample, ranks, tpr, width)
+    else:
+        law = curve if method == "naive" else smoothed_curve(sample, bandwidths(sample, bandwidth)).curve
+        # Ranks are asked for in any order; curves are drawn at increasing ones.
+        increasing, back = np.unique(ranks, return_inverse=True)
+        drawn = drawn_curves(law, increasing, sample.n_pos, sample.n_neg, resamples, source)
+        fluctuation = drawn[:, back] - law.at(t)
+    fluctuation.sort(axis=0)
+    least, greatest = fluctuation[resamples - 1 - place], fluctuation[place]
+    intervals = clipped_intervals(tpr - greatest * sd, tpr - least * sd)
+    return RocPointwise(
+        fpr=t,
+        tpr=tpr,
+        tpr_low=intervals.low,
+        tpr_high=intervals.high,
+        method=method,
+        confidence_level=float(confidence_level),
+        n_resamples=resamples,
+        n_pos=sample.n_pos,
+        n_neg=sample.n_neg,
+        caveats=moved + adjusted + interval_caveats("TPR", tpr, intervals),
+    )

@@ -1,0 +1,169 @@
+"""The curves that resamples are drawn from: the empirical ROC curve, and the smoothed one.
+
+Bertail, Clémençon and Vayatis (2008), [BCV08] below, draw rows and add Gaussian noise of a bandwidth to each
+class. That is drawing from the smoothed distribution functions, so all that a resample depends on is the
+smoothed curve R(u) = 1 - G(H^-1(1 - u)): it is tabulated once, and no replicate meets a score again.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from rocmonitor.errors import DegenerateDataError, InputError
+from rocmonitor.stats.curve.kernel import Bandwidth, ClassScores, class_scores
+from rocmonitor.stats.sample import Sample
+
+Floats = NDArray[np.float64]
+
+Rule = Literal["normal", "robust", "undersmoothed"]
+
+_CELL = 1 / 8  # of the narrower bandwidth: rows so near to each other are taken together
+_LEAST_CELL = 1 / 64  # of the wider bandwidth
+_FINEST = 1e-12  # of the largest score
+_REACH = 5.0  # bandwidths around the rows that the table resolves
+_TABLE = 2**24  # values of the normal law that a table may take: about a third of a second
+_AT_ONCE = 2**20
+
+
+class Curve(NamedTuple):
+    """An ROC curve as a line through its knots, both coordinates non-decreasing from (0, 0) to (1, 1)."""
+
+    fpr: Floats
+    tpr: Floats
+
+    def at(self, fpr: Floats) -> Floats:
+        """TPR at rates of any shape, 0 before 0 and 1 after 1; the lower end of a vertical rise."""
+        # np.interp takes the upper end; seen from (1, 1) that is the lower one.
+        return -np.interp(-fpr, -self.fpr[::-1], -self.tpr[::-1], left=-1.0, right=0.0)
+
+    def back(self, tpr: Floats) -> Floats:
+        """The smallest FPR at which the curve reaches rates of any shape."""
+        return -np.interp(-tpr, -self.tpr[::-1], -self.fpr[::-1])
+
+
+def empirical_curve(sample: Sample) -> Curve:
+    """Through (FPR, TPR) at all distinct scores: steps, and straight lines across ties. O(k)."""
+    return Curve(
+        np.concatenate([[0.0], np.cumsum(sample.neg[::-1]) / sample.n_neg]),
+        np.concatenate([[0.0], np.cumsum(sample.pos[::-1]) / sample.n_pos]),
+    )
+
+
+class Smoothed(NamedTuple):
+    """A smoothed curve and the thresholds of its knots, decreasing, in the unit of `class_scores`, (k,)."""
+
+    curve: Curve
+    threshold: Floats
+
+
+def smoothed_curve(sample: Sample, bandwidth: tuple[float, float]) -> Smoothed:
+    """The curve of the two distribution functions smoothed by a Gaussian kernel, (positives, negatives).
+
+    Notes
+    -----
+    Rows within 1/8 of a bandwidth are taken at their mean, and the curve is a line through its points at
+    thresholds as far apart. Cost: O(k), then at most 2^24 values of the normal law; where the scores spread
+    over so many bandwidths that this is too few, the cells are wider.
+    """
+    pos, neg, unit = class_scores(sample)
+    h_pos, h_neg = (max(h / unit, _FINEST) for h in bandwidth)
+    cell = max(_CELL * min(h_pos, h_neg), _LEAST_CELL * max(h_pos, h_neg))
+    while (tabulated := _table(_merged(pos, cell), _merged(neg, cell), cell, h_pos, h_neg)) is None:
+        cell *= 2
+    return tabulated
+
+
+def _table(
+    pos: tuple[Floats, Floats], neg: tuple[Floats, Floats], cell: float, h_pos: float, h_neg: float
+) -> Smoothed | None:
+    """The curve at a threshold in each cell near a row; None where these would be too many."""
+    rows = len(pos[0]) + len(neg[0])
+    reach = math.ceil(_REACH * max(h_pos, h_neg) / cell)
+    if rows * (2 * reach + 1) > _TABLE:
+        return None
+    occupied = np.unique(np.floor(np.concatenate([pos[0], neg[0]]) / cell))
+    at = (np.unique(np.add.outer(occupied, np.arange(-reach, reach + 1.0)))[::-1] + 0.5) * cell
+    if rows * len(at) > _TABLE:
+        return None
+    fpr, tpr = _above(*neg, at, h_neg), _above(*pos, at, h_pos)
+    return Smoothed(
+        Curve(np.concatenate([[0.0], fpr, [1.0]]), np.concatenate([[0.0], tpr, [1.0]])),
+        np.concatenate([at[:1] + cell, at, at[-1:] - cell]),
+    )
+
+
+def bandwidths(sample: Sample, bandwidth: Bandwidth | Rule) -> tuple[float, float]:
+    """Bandwidths of the positives and the negatives, in the units of the scores."""
+    pos, neg, unit = class_scores(sample)
+    if isinstance(bandwidth, str):
+        if bandwidth not in _RULES:
+            raise InputError(
+                f"bandwidth must be a number, (positives, negatives) or one of {', '.join(_RULES)}; "
+                f"it is {bandwidth!r}"
+            )
+        return _ruled(pos, "positives", bandwidth) * unit, _ruled(neg, "negatives", bandwidth) * unit
+    try:
+        pair = np.broadcast_to(np.asarray(bandwidth, dtype=np.float64), (2,))
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"bandwidth must be one number or (positives, negatives); it is {bandwidth!r}"
+        ) from error
+    if not np.all(np.isfinite(pair) & (pair > 0)):
+        raise InputError(
+            f"bandwidth must be above 0 and finite, in the units of the scores; it is {bandwidth!r}: "
+            "the naive methods are those that smooth nothing"
+        )
+    return float(pair[0]), float(pair[1])
+
+
+def _ruled(rows: ClassScores, name: str, rule: str) -> float:
+    factor, power, robust = _RULES[rule]
+    spread = deviation(rows)
+    if robust:
+        below = 1 - rows.above
+        lower, upper = rows.score[np.searchsorted(below, (0.25 - 1e-12, 0.75 - 1e-12))]
+        if upper > lower:
+            spread = min(spread, float(upper - lower) / 1.349)
+    if spread < _FINEST:
+        raise DegenerateDataError(
+            f"the bandwidth would be 0: all {rows.total} {name} have one score; give bandwidth in the units "
+            "of the scores, or use a naive method, which smooths nothing"
+        )
+    return float(factor * spread * rows.total**-power)
+
+
+def deviation(rows: ClassScores) -> float:
+    """Standard deviation of a class, n - 1 in the denominator."""
+    mean = np.sum(rows.share * rows.score)
+    square = np.sum(rows.share * (rows.score - mean) ** 2)
+    return math.sqrt(float(square) * rows.total / max(rows.total - 1, 1))
+
+
+_RULES: dict[str, tuple[float, float, bool]] = {
+    "normal": (1.06, 1 / 5, False),
+    "robust": (0.9, 1 / 5, True),
+    "undersmoothed": (1.06, 1 / 3, False),
+}
+
+
+def _merged(rows: ClassScores, cell: float) -> tuple[Floats, Floats]:
+    """Means and shares of the rows in each cell of an even grid."""
+    place = np.floor(rows.score / cell)
+    first = np.flatnonzero(np.concatenate([[True], place[1:] != place[:-1]]))
+    share = np.add.reduceat(rows.share, first)
+    return np.add.reduceat(rows.share * rows.score, first) / share, share
+
+
+def _above(score: Floats, share: Floats, at: Floats, h: float) -> Floats:
+    """The smoothed share of a class above each of `at`, decreasing."""
+    found = np.empty(len(at))
+    step = max(1, _AT_ONCE // len(score))
+    for start in range(0, len(at), step):
+        part = slice(start, start + step)
+        found[part] = special.ndtr((score - at[part, np.newaxis]) / h) @ share
+    return np.clip(np.maximum.accumulate(found), 0.0, 1.0)
