@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -38,7 +39,7 @@ def main() -> None:
         error.show()
         code = USAGE
     except RocmonitorError as error:
-        click.echo(f"Error: {error}", err=True)
+        _echo(f"Error: {error}", err=True)
         code = _code_of(error)
     sys.exit(code if isinstance(code, int) else OK)
 
@@ -90,6 +91,7 @@ def init(path: Path, demo: bool) -> int:
 
         build(path.resolve().parent, on_progress=_progress)
         _progress(None)
+        _echo("next: `rocmonitor check` explains what is watched, `rocmonitor run` judges it", err=True)
     else:
         if path.exists():
             raise ConfigError(f"{path} exists already and is left as it is; name another with --config")
@@ -100,7 +102,7 @@ def init(path: Path, demo: bool) -> int:
             raise ConfigError(
                 f"{path}: cannot be written ({error.strerror}); name another with --config"
             ) from None
-        click.echo(f"wrote {path}: fill in source, query and columns, then run `rocmonitor check`", err=True)
+        _echo(f"wrote {path}: fill in source, query and columns, then run `rocmonitor check`", err=True)
     return OK
 
 
@@ -110,7 +112,7 @@ def check(path: Path) -> int:
     """Parse, connect, explain: windows, row counts, false alarms a year. Changes nothing."""
     from rocmonitor.checking import check as explain
 
-    problems = explain(_load(path), now=datetime.now(UTC), tell=click.echo)
+    problems = explain(_load(path), now=datetime.now(UTC), tell=_echo)
     return _worst([_code_of(problem) for problem in problems])
 
 
@@ -197,11 +199,12 @@ def history(path: Path, monitor: str, as_json: bool) -> int:
             }
         )
     elif not evaluations and not changes:
-        click.echo(f"{monitor} has not been judged yet; `rocmonitor run {monitor}` does it now", err=True)
+        _echo(f"{monitor} has not been judged yet; `rocmonitor run {monitor}` does it now", err=True)
     else:
-        click.echo(text.windows(evaluations, chosen.timezone))
-        click.echo(f"\nChanges of status ({chosen.timezone}):")
-        click.echo(text.transitions(changes, chosen.timezone) or "none")
+        _echo(f"{monitor} ({chosen.timezone})")
+        _echo(text.windows(evaluations, chosen.timezone))
+        _echo(f"\nChanges of status ({chosen.timezone}):")
+        _echo(text.transitions(changes, chosen.timezone) or "none")
     _print_outbox(waiting)
     return OK
 
@@ -223,7 +226,7 @@ def channel_test(path: Path, name: str) -> int:
         defined = ", ".join(config.channels) or "none"
         raise ConfigError(f"{path}: no channel {name!r} under channels (defined: {defined})")
     alerts.send(config.channels[name].read(config.folder), alerts.trial_message(name), folder=config.folder)
-    click.echo(f"channel {name} took the test message", err=True)
+    _echo(f"channel {name} took the test message", err=True)
     return OK
 
 
@@ -239,7 +242,7 @@ def db_upgrade(path: Path) -> int:
     from rocmonitor.store import migrate
 
     migrate.upgrade(_load(path).store_url)
-    click.echo("the store is at this version", err=True)
+    _echo("the store is at this version", err=True)
     return OK
 
 
@@ -250,7 +253,7 @@ def db_check(path: Path) -> int:
     from rocmonitor.store import migrate
 
     migrate.check(_load(path).store_url)
-    click.echo("the store is at this version", err=True)
+    _echo("the store is at this version", err=True)
     return OK
 
 
@@ -309,21 +312,21 @@ def auc(file: Path, label: str, scores: tuple[str, ...], confidence_level: float
 def _print_auc(answer: dict[str, Any], confidence_level: float) -> None:
     percent = f"{100 * confidence_level:g} %"
     for name, found in answer["scores"].items():
-        click.echo(
+        _echo(
             f"{name}: AUROC {found['auc']:.6f}, {percent} interval {found['low']:.6f} to {found['high']:.6f} "
             f"(standard error {found['se']:.6f} DeLong, {found['se_exact_bootstrap']:.6f} exact bootstrap; "
             f"{found['n_pos']:,} positives, {found['n_neg']:,} negatives)"
         )
         for caveat in found["caveats"]:
-            click.echo(f"  note: {caveat}")
+            _echo(f"  note: {caveat}")
     if "difference" in answer:
         found = answer["difference"]
-        click.echo(
+        _echo(
             f"difference (first minus second): {found['difference']:+.6f}, {percent} interval "
             f"{found['low']:+.6f} to {found['high']:+.6f}, p = {found['pvalue']:.4g} (paired DeLong)"
         )
     if aside := _aside(answer["rows"]):
-        click.echo(f"set aside of {answer['rows']['rows']:,} rows: {aside}")
+        _echo(f"set aside of {answer['rows']['rows']:,} rows: {aside}")
 
 
 def _aside(counts: dict[str, int]) -> str:
@@ -394,9 +397,9 @@ def _conclude(desk: Desk, ticks: list[Tick], *, dry_run: bool, as_json: bool) ->
     for tick in ticks:
         zone = desk.config.monitors[tick.monitor].timezone
         if tick.evaluations and not as_json:
-            click.echo(f"{tick.monitor} ({zone})")
-            click.echo(text.windows(tick.evaluations, zone))
-            click.echo(text.findings(tick.evaluations, zone), nl=False)
+            _echo(f"{tick.monitor} ({zone})")
+            _echo(text.windows(tick.evaluations, zone))
+            _echo(text.findings(tick.evaluations, zone), nl=False)
         _explain(tick, zone)
     if not dry_run:
         _print_outbox(waiting, busy=delivered.busy)
@@ -407,26 +410,26 @@ def _conclude(desk: Desk, ticks: list[Tick], *, dry_run: bool, as_json: bool) ->
 def _print_outbox(waiting: OutboxSummary, *, busy: bool = False) -> None:
     """What MLflow and the channels have not been told yet, and why."""
     for destination, error in waiting.errors.items():
-        click.echo(f"{destination}: not delivered yet, kept in the outbox: {error}", err=True)
+        _echo(f"{destination}: not delivered yet, kept in the outbox: {error}", err=True)
     if waiting.next_attempt_at is not None:
         how = (
             "another process delivers"
             if busy
             else f"next attempt after {waiting.next_attempt_at:%Y-%m-%d %H:%M:%SZ}"
         )
-        click.echo(f"outbox: {waiting.waiting} waiting; {how}, by `rocmonitor run` or `serve`", err=True)
+        _echo(f"outbox: {waiting.waiting} waiting; {how}, by `rocmonitor run` or `serve`", err=True)
 
 
 def _explain(tick: Tick, zone: ZoneInfo) -> None:
     """What a person would ask when a table is missing or short."""
     if tick.busy:
-        click.echo(f"{tick.monitor}: another rocmonitor process is at work on it; nothing was done", err=True)
+        _echo(f"{tick.monitor}: another rocmonitor process is at work on it; nothing was done", err=True)
     elif tick.error is not None:
-        click.echo(f"{tick.monitor}: {tick.error}", err=True)
+        _echo(f"{tick.monitor}: {tick.error}", err=True)
     elif not tick.evaluations:
-        click.echo(f"{tick.monitor}: nothing new is due", err=True)
+        _echo(f"{tick.monitor}: nothing new is due", err=True)
     for window in tick.waiting:
-        click.echo(f"{tick.monitor}: {window.in_zone(zone)} waits for labels", err=True)
+        _echo(f"{tick.monitor}: {window.in_zone(zone)} waits for labels", err=True)
 
 
 def _code_of_tick(tick: Tick) -> int:
@@ -454,13 +457,22 @@ def _worst(codes: list[int]) -> int:
     return OK
 
 
+def _echo(text: str, *, err: bool = False, nl: bool = True) -> None:
+    """Print; a reader who has seen enough (`| head`) changes neither the work nor the exit code."""
+    try:
+        click.echo(text, err=err, nl=nl)
+    except BrokenPipeError:
+        stream = sys.stderr if err else sys.stdout
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
 def _print_json(value: Any) -> None:
-    click.echo(json.dumps(value, indent=2, allow_nan=False))
+    _echo(json.dumps(value, indent=2, allow_nan=False))
 
 
 def _progress(text: str | None) -> None:
     """A line that replaces the last one on a terminal; a line each elsewhere. None ends it."""
     if sys.stderr.isatty():
-        click.echo(f"\r\x1b[2K{text or ''}", err=True, nl=False)
+        _echo(f"\r\x1b[2K{text or ''}", err=True, nl=False)
     elif text is not None:
-        click.echo(text, err=True)
+        _echo(text, err=True)

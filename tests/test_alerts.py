@@ -189,6 +189,20 @@ def test_an_alarm_told_late_does_not_blame_a_rule_that_holds() -> None:
     assert "Why: 2 of the last 3 windows" in message.body
 
 
+def test_a_forecast_of_losses_only_has_no_upper_end() -> None:
+    metrics = evaluation().metrics | {"forecast/high": 1.0}
+    message = compose(transition(Status.DEGRADED), evaluation(metrics=metrics), zone=BERLIN)
+    assert "Forecast 0.7410 or more" in message.body.splitlines()
+
+
+def test_a_caveat_that_is_the_reason_is_told_once() -> None:
+    said = "all 1,000 scores are 0.5: is the scoring broken?"
+    found = evaluation(caveats=(said, "another"))
+    message = compose(transition(Status.DEGRADED, reason=f"{said} {BELOW.text}"), found, zone=BERLIN)
+    assert message.body.count(said) == 1
+    assert "Caveat: another" in message.body
+
+
 def test_improved_is_news_and_not_an_alarm() -> None:
     above = replace(BELOW, outcome=Status.IMPROVED, text="above", margin=-0.02)
     metrics = evaluation().metrics | {"champion/auc": 0.83}

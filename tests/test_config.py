@@ -96,7 +96,13 @@ def test_without_windows_the_reference_is_cut_like_the_monitor(load):
         ("url_env: WAREHOUSE_URL", "url: 'postgresql://me:secret@db/x'", "url holds a password"),
         ("url_env: WAREHOUSE_URL, ", "", "needs exactly one of url, url_env and url_file"),
         ("min_labelled: 0.95", "min_labelled: 95", "min_labelled: Input should be less than or equal to 1"),
-        ("{w: 0.2}", "{w: 2}", "operating_points.cost.0.w"),
+        ("{w: 0.2}", "{w: 2}", "operating_points.cost.0.w: must be a number from 0 to 1; it is 2"),
+        ("{w: 0.2}", "{w: .nan}", "operating_points.cost.0.w: must be a number from 0 to 1; it is nan"),
+        ("{w: 0.2}", "{w: true}", "operating_points.cost.0.w: must be a number from 0 to 1; it is True"),
+        ("{w: 0.5}", "{w: 0.2}", "operating_points.cost: w 0.2 and w 0.2 would both be reported as 0.2"),
+        ("{w: 0.5}", "{w: 0.20000001}", "cost: w 0.2 and w 0.20000001 would both be reported as 0.2"),
+        ("calibrated, conf", "calibrated, half_life: true, conf", "rules.0: half_life must not be true or"),
+        ("calibrated, conf", "calibrated, half_life: .inf, conf", "half_life: Input should be a finite"),
     ],
 )
 def test_a_problem_is_told_with_its_place(load, tmp_path, old, new, problem):

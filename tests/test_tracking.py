@@ -172,6 +172,18 @@ class TestWindowRun:
             "**What moved.** The AUROC fell by 0.1: 5 % of them score above a\\_b. See `figures/shift.png`."
         )
 
+    def test_the_description_has_a_line_for_each_cost_and_names_what_there_is(self) -> None:
+        row = {"model": "champion", "w": 0.2, "threshold": 0.67462, "cost": 0.2023, "low": 0.19, "high": 0.22}
+        costs = [row, row | {"w": 0.0, "threshold": None, "cost": 0.0, "low": 0.0, "high": 0.01}]
+        told = note.of_window(evaluation(tables={"costs": costs}))
+        assert "- cost at w = 0.2: 0.2023 (0.1900 to 0.2200), threshold 0.6746\n" in told
+        assert "- cost at w = 0: 0.0000 (0.0000 to 0.0100), nothing flagged\n" in told
+        assert "`tables/`" in told
+        empty = note.of_window(evaluation(tables={}))
+        assert "tables/" not in empty
+        assert empty.endswith("Artifacts: `figures/roc.png`, and all of it in `result.json`.")
+        assert "cost at" not in empty
+
     def test_publishing_again_changes_nothing(self, tracking: Tracking, monitor: str) -> None:
         told = [evaluation(number, monitor=monitor) for number in range(3)]
         for each in told:

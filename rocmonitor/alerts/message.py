@@ -9,6 +9,7 @@ from typing import Literal
 from zoneinfo import ZoneInfo
 
 from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition, Verdict
+from rocmonitor.policy.judge import forecast_span
 from rocmonitor.policy.measure import LEVEL
 
 Kind = Literal["alarm", "recovery", "notice", "test"]
@@ -140,7 +141,7 @@ def _of_evaluation(transition: Transition, evaluation: Evaluation, zone: ZoneInf
     if "champion/auc" in metrics:
         first.append(f"AUROC {_interval(metrics, 'champion')}")
     if limits := _forecast(evaluation, _deciding(transition, evaluation)):
-        first.append(f"Forecast {limits[0]:.4f} to {limits[1]:.4f}")
+        first.append(f"Forecast {forecast_span(*limits)}")
     first.append(f"{counts.n_pos:,} positives, {counts.n_neg:,} negatives")
 
     revision = f", revision {evaluation.revision}" if evaluation.revision else ""
@@ -158,7 +159,7 @@ def _of_evaluation(transition: Transition, evaluation: Evaluation, zone: ZoneInf
         for verdict in evaluation.verdicts
         if verdict.text not in transition.reason
     ]
-    details += [f"Caveat: {caveat}" for caveat in evaluation.caveats]
+    details += [f"Caveat: {caveat}" for caveat in evaluation.caveats if caveat not in transition.reason]
     return _Known(tuple(first), tuple(details))
 
 

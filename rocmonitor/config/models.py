@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from urllib.parse import unquote
 from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from rocmonitor.config.values import Column, Cron, Duration, Name, Rate, WallTime, Zone, beside
 from rocmonitor.errors import ConfigError
@@ -207,7 +207,14 @@ class ReferencePeriod(_Model):
 class CostPoint(_Model):
     """An operating condition of a cost curve."""
 
-    w: float = Field(ge=0, le=1)
+    w: float
+
+    @field_validator("w", mode="before")
+    @classmethod
+    def _share(cls, w: object) -> object:
+        if isinstance(w, bool) or not isinstance(w, int | float) or not 0 <= w <= 1:
+            raise ValueError(f"must be a number from 0 to 1; it is {w!r}")
+        return abs(w)  # -0.0 is 0
 
 
 class OperatingPoints(_Model):
@@ -216,6 +223,19 @@ class OperatingPoints(_Model):
     fpr: tuple[Rate, ...] = (0.01, 0.05, 0.1)
     thresholds: tuple[float, ...] = ()
     cost: tuple[CostPoint, ...] = ()
+
+    @field_validator("cost")
+    @classmethod
+    def _a_name_each(cls, cost: tuple[CostPoint, ...]) -> tuple[CostPoint, ...]:
+        named: dict[str, float] = {}
+        for point in cost:
+            name = f"{point.w:g}"  # of the metrics
+            if name in named:
+                raise ValueError(
+                    f"w {named[name]!r} and w {point.w!r} would both be reported as {name}; keep one of them"
+                )
+            named[name] = point.w
+        return cost
 
 
 class AlarmPolicy(_Model):
@@ -242,6 +262,14 @@ class AlarmPolicy(_Model):
         )
 
 
+def _no_switch(rule: object) -> object:
+    """Refuse true and false, which would be read as 1 and 0."""
+    for key, value in rule.items() if isinstance(rule, dict) else ():
+        if isinstance(value, bool):
+            raise ValueError(f"{key} must not be true or false; write a value, or leave {key} out")
+    return rule
+
+
 class Monitor(_Model):
     """A model, its scored rows, its windows and its rules."""
 
@@ -257,7 +285,9 @@ class Monitor(_Model):
     reference: ReferencePeriod
     min_per_class: int = Field(default=50, ge=2)
     operating_points: OperatingPoints = OperatingPoints()
-    rules: tuple[Annotated[Rule, Field(discriminator="kind")], ...] = Field(min_length=1)
+    rules: tuple[
+        Annotated[Annotated[Rule, Field(discriminator="kind")], BeforeValidator(_no_switch)], ...
+    ] = Field(min_length=1)
     alarm: AlarmPolicy = AlarmPolicy()
     schedule: Cron = "0 6 * * *"
     timezone: Zone = ZoneInfo("UTC")
@@ -303,7 +333,7 @@ class Monitor(_Model):
     @property
     def cost_w(self) -> tuple[float, ...]:
         """Operating conditions at which the cost is reported."""
-        return tuple(dict.fromkeys(point.w for point in self.operating_points.cost))
+        return tuple(point.w for point in self.operating_points.cost)
 
     @property
     def calendar(self) -> Calendar:

@@ -123,8 +123,8 @@ class Evaluation:
         ``shift/from_negatives``, the two parts of its change against the reference, and ``shift/similarity``
         to the least favourable change.
     tables : dict of str to list of dict
-        ``roc`` (the curve with its intervals), ``thresholds``, ``fprs``, ``dominance``; ``shift`` (where the
-        scores differ from the reference) of a degraded or improved window.
+        ``roc`` (the curve with its intervals), ``thresholds``, ``fprs``, ``costs``, ``dominance``; ``shift``
+        (where the scores differ from the reference) of a degraded or improved window.
     explanation : str
         The table ``shift`` in words; empty when there is none.
     reference : dict

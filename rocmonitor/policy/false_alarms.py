@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 import numpy as np
@@ -94,7 +94,8 @@ def false_alarms_a_year(outlook: Outlook, alarm: Alarm, every: timedelta) -> flo
     A ``drop``'s limit holds the reference's own error, as `compare_auc` counts it. A ``floor`` counts as far
     as the reference's AUROC is above it. A calibrated ``forecast`` counts with its level (conformal: whatever
     the drift between the reference windows was), one side of it. Other forecasts count once their
-    interval is known, and ``challenger`` never alarms.
+    interval is known, and ``challenger`` never alarms. Drift between windows is counted for calibrated
+    forecasts only: the rules that `sampling_only` names alarm more often where windows really differ.
 
     AUROCs are taken as normal on the logit scale, with the error they have at the limit: what
     ``ci(transform="logit")`` does.
@@ -116,6 +117,25 @@ def false_alarms_a_year(outlook: Outlook, alarm: Alarm, every: timedelta) -> flo
     machine = _machine(alarm)
     rates = [_alarm_rate(chance, *machine) for chance in chances.tolist()]
     return float(weights @ np.array(rates) * (YEAR / every))
+
+
+def improved_a_year(outlook: Outlook, alarm: Alarm, every: timedelta) -> float:
+    """Expected changes to ``improved`` in a year of windows on which nothing is better.
+
+    As `false_alarms_a_year`, on the other side: two-sided forecasts and drops find a rise as they find a
+    loss. That windows may be found degraded in between is left out.
+    """
+    return false_alarms_a_year(_mirrored(outlook), alarm, every)
+
+
+def sampling_only(outlook: Outlook) -> list[str]:
+    """Names of the rules that `false_alarms_a_year` counts as if windows differed by sampling alone."""
+    return [
+        name
+        for name, rule in outlook.rules.items()
+        if isinstance(rule, Floor | Drop)
+        or (_level(name, outlook) is None and _known_low(name, outlook) is not None)
+    ]
 
 
 def window_rate(outlook: Outlook) -> float:
@@ -159,6 +179,42 @@ def uncounted(outlook: Outlook) -> list[str]:
         for name, rule in outlook.rules.items()
         if isinstance(rule, Forecast) and _level(name, outlook) is None and _known_low(name, outlook) is None
     ]
+
+
+def forecast_weights(name: str, rules: Mapping[str, Rule], reference: Reference) -> tuple[float, ...] | None:
+    """What each usable reference window counts for a calibrated forecast, the latest about 1; else None.
+
+    Where the interval is not known, `reference.windows` must be in order of time, none left out.
+    """
+    rule = rules[name]
+    if not isinstance(rule, Forecast) or rule.method != "calibrated":
+        return None
+    interval = reference.forecasts.get(name)
+    if interval is not None:
+        return interval.weights or (1.0,) * interval.n_windows
+    ages = [age for age, w in enumerate(reversed(reference.windows)) if w["n_pos"] and w["n_neg"]]
+    half_life = math.inf if rule.half_life is None else rule.half_life
+    return tuple(0.5 ** (age / half_life) for age in ages) or None
+
+
+def _mirrored(outlook: Outlook) -> Outlook:
+    """The outlook on the other side: with all scores turned around, its drops are the rises of this one."""
+    auc = 1 - outlook.auc.auc
+    rules = {
+        name: rule
+        for name, rule in outlook.rules.items()
+        if isinstance(rule, Drop) or (isinstance(rule, Forecast) and rule.alternative == "two-sided")
+    }
+    forecasts = {
+        name: replace(each, auc=auc, low=1 - each.high, high=1 - each.low)
+        for name, each in outlook.reference.forecasts.items()
+    }
+    return replace(
+        outlook,
+        rules=rules,
+        reference=replace(outlook.reference, auc=replace(outlook.auc, auc=auc), forecasts=forecasts),
+        spread=replace(outlook.spread, auc=auc),  # its variances are the same
+    )
 
 
 def _chances(outlook: Outlook) -> tuple[Floats, Floats]:
@@ -234,17 +290,13 @@ def _level(name: str, outlook: Outlook) -> tuple[float, float] | None:
     rule = outlook.rules[name]
     if not isinstance(rule, Forecast) or rule.method != "calibrated":
         return None
-    interval = outlook.reference.forecasts.get(name)
-    if interval is not None and interval.achieved_level is not None:
-        weights = np.array(interval.weights or (1.0,) * interval.n_windows)
-        return interval.achieved_level, float(weights.sum() ** 2 / np.sum(weights**2))
-    usable = [window for window in outlook.reference.windows if window["n_pos"] and window["n_neg"]]
-    if not usable:
+    weights = forecast_weights(name, outlook.rules, outlook.reference)
+    if weights is None:
         return None
-    age = np.arange(len(usable))
-    weights = np.ones(len(usable)) if rule.half_life is None else 0.5 ** (age / rule.half_life)
-    most = float(weights.sum() / (weights.sum() + 1))
-    return min(rule.confidence_level, most), float(weights.sum() ** 2 / np.sum(weights**2))
+    total = sum(weights)
+    interval = outlook.reference.forecasts.get(name)
+    level = min(rule.confidence_level, total / (total + 1)) if interval is None else interval.achieved_level
+    return None if level is None else (level, total**2 / sum(weight**2 for weight in weights))
 
 
 def _known_low(name: str, outlook: Outlook) -> float | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from rocmonitor.errors import DegenerateDataError
 from rocmonitor.policy.evaluation import Counts, Status, Verdict
 from rocmonitor.policy.measure import Measured, data_metrics, measure
 from rocmonitor.policy.reference import Reference
@@ -66,13 +67,16 @@ def judge(
     costs = reference.cost_thresholds
     measured = measure(champion, pair, fprs=fprs, thresholds=thresholds, costs=costs)
     forecasts, doubts = _forecasts(rules, reference, champion)
-    verdicts = tuple(_verdict(name, rule, measured, reference, forecasts) for name, rule in rules.items())
+    verdicts = _verdicts(rules, measured, reference, forecasts)
+    untold = [caveat for caveat in reference.caveats if not _told(caveat, verdicts)]
+    broken = _one_score(champion)
+    verdicts = _led_by(broken, verdicts)
     finding = Finding(
         outcome=outcome_of(verdicts),
         verdicts=verdicts,
         metrics=metrics | measured.metrics | rule_metrics(verdicts, reference, forecasts),
         tables=measured.tables,
-        caveats=tuple(dict.fromkeys([*measured.caveats, *reference.caveats, *doubts])),
+        caveats=tuple(dict.fromkeys([*broken, *measured.caveats, *untold, *doubts])),
     )
     if finding.outcome not in (Status.DEGRADED, Status.IMPROVED):
         return finding
@@ -118,14 +122,17 @@ def rule_metrics(
     Returns
     -------
     dict of str to float
-        ``RULE/margin`` of each verdict that has one. Of each forecast rule ``RULE/low``, ``RULE/high`` and
-        ``RULE/distance``: the interval for a batch of the window's size and the Kullback-Leibler distance
-        that it allows, in nats, which is the sum of ``RULE/sampling_distance`` (what sampling of
-        so many rows takes) and ``RULE/drift_distance`` (what past windows have moved beyond that).
+        ``RULE/margin`` of each verdict that has one. Of each forecast rule ``RULE/low`` and ``RULE/high``,
+        the interval for a batch of the window's size, and within it ``RULE/sampling_low`` and
+        ``RULE/sampling_high``, as wide as sampling of so many rows alone makes it. ``RULE/distance`` is the
+        Kullback-Leibler distance that the interval allows, in nats, which is the sum of
+        ``RULE/sampling_distance`` (what that sampling takes) and ``RULE/drift_distance`` (what past
+        windows have moved beyond that).
         ``reference/auc``, ``reference/auc_low`` and ``reference/auc_high``.
     """
     metrics = {f"{verdict.rule}/margin": verdict.margin for verdict in verdicts if verdict.margin is not None}
-    names = ("low", "high", "distance", "sampling_distance", "drift_distance")
+    ends = ("low", "high", "sampling_low", "sampling_high")
+    names = (*ends, "distance", "sampling_distance", "drift_distance")
     for rule, interval in forecasts.items():
         values = {f"{rule}/{name}": getattr(interval, name) for name in names}
         metrics |= {name: value for name, value in values.items() if value is not None}
@@ -133,6 +140,11 @@ def rule_metrics(
         low, high = reference.auc.ci(transform="logit")
         metrics |= {"reference/auc": reference.auc.auc, "reference/auc_low": low, "reference/auc_high": high}
     return metrics
+
+
+def forecast_span(low: float, high: float) -> str:
+    """A forecast interval in words; one that reaches 1 has no upper end that can be left."""
+    return f"{low:.4f} or more" if low < 1 <= high else _span(low, high)
 
 
 def _expected(rules: Mapping[str, Rule], reference: Reference) -> dict[str, ForecastInterval]:
@@ -183,6 +195,63 @@ def _lines(shift: ShiftExplanation) -> list[dict[str, Any]]:
     return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 
+def _one_score(champion: Sample) -> list[str]:
+    """What is to be said before anything else of rows that all have the same score."""
+    if len(champion.score) != 1:
+        return []
+    rows = champion.n_pos + champion.n_neg
+    return [f"all {rows:,} scores are {champion.score[0]:g}: is the scoring broken?"]
+
+
+def _led_by(broken: Sequence[str], verdicts: tuple[Verdict, ...]) -> tuple[Verdict, ...]:
+    """The verdicts, the first that decides with these words in front."""
+    outcome = outcome_of(verdicts)
+    decisive = [verdict for verdict in verdicts if verdict.outcome is outcome]
+    if not broken or not decisive or outcome is Status.OK:
+        return verdicts
+    told = replace(decisive[0], text=" ".join([*broken, decisive[0].text]))
+    return tuple(told if verdict is decisive[0] else verdict for verdict in verdicts)
+
+
+def _verdicts(
+    rules: Mapping[str, Rule],
+    measured: Measured,
+    reference: Reference,
+    forecasts: Mapping[str, ForecastInterval],
+) -> tuple[Verdict, ...]:
+    """One for each rule; what several of them lack is told once, reason first."""
+    verdicts, first = [], dict[str, str]()
+    for name, rule in rules.items():
+        lack = _lack(name, rule, reference, forecasts)
+        if lack is None:
+            verdicts.append(_verdict(name, rule, measured, reference, forecasts))
+            continue
+        same = first.setdefault(lack, name)
+        text = f"{lack}; so {name} cannot be judged"
+        if same != name:
+            text = f"{name} cannot be judged for the same reason as {same}"
+        verdicts.append(Verdict(rule=name, outcome=Status.INSUFFICIENT, text=text))
+    return tuple(verdicts)
+
+
+def _lack(
+    name: str, rule: Rule, reference: Reference, forecasts: Mapping[str, ForecastInterval]
+) -> str | None:
+    """Why the reference cannot serve a rule, or None when it can."""
+    if isinstance(rule, Forecast):
+        lacks = name not in forecasts
+    else:
+        lacks = isinstance(rule, Drop) and reference.auc is None
+    if not lacks:
+        return None
+    own = [caveat.removeprefix(f"{name}: ") for caveat in reference.caveats if caveat.startswith(f"{name}: ")]
+    return "; ".join(own or reference.caveats) or "the reference has no rows of this segment"
+
+
+def _told(caveat: str, verdicts: Iterable[Verdict]) -> bool:
+    return any(caveat.removeprefix(f"{verdict.rule}: ") in verdict.text for verdict in verdicts)
+
+
 def _verdict(
     name: str,
     rule: Rule,
@@ -191,7 +260,7 @@ def _verdict(
     forecasts: Mapping[str, ForecastInterval],
 ) -> Verdict:
     if isinstance(rule, Forecast):
-        return _forecast(name, measured, reference, forecasts.get(name))
+        return _forecast(name, measured, forecasts[name])
     if isinstance(rule, Floor):
         return _floor(name, rule, measured)
     if isinstance(rule, Drop):
@@ -199,30 +268,26 @@ def _verdict(
     return _challenger(name, rule, measured)
 
 
-def _forecast(
-    name: str, measured: Measured, reference: Reference, interval: ForecastInterval | None
-) -> Verdict:
-    if interval is None:
-        return _no_reference(name, reference)
+def _forecast(name: str, measured: Measured, interval: ForecastInterval) -> Verdict:
     auc = measured.champion.auc
     place, outcome = "inside", Status.OK
     if auc < interval.low:
         place, outcome = "below", Status.DEGRADED
     elif auc > interval.high:
         place, outcome = "above", Status.IMPROVED
-    span = _span(interval.low, interval.high)
-    text = f"AUROC {auc:.4f} is {place} its forecast interval {span} ({_basis(interval)})"
+    span = forecast_span(interval.low, interval.high)
+    what = "of" if span.endswith("more") else "interval"
+    text = f"AUROC {auc:.4f} is {place} its forecast {what} {span} ({_basis(interval)})"
     return Verdict(rule=name, outcome=outcome, text=text, margin=interval.margin(auc))
 
 
 def _basis(interval: ForecastInterval) -> str:
-    """Method and level, and how much of the distance is sampling."""
+    """Method and level, and how wide sampling alone makes the interval."""
     told = interval.method
     if interval.achieved_level is not None:
         told += f", {100 * interval.achieved_level:.3g} %"
-    if interval.sampling_distance is not None and interval.distance > 0:
-        sampling = round(100 * interval.sampling_distance / interval.distance)
-        told += f", its distance {sampling} % sampling and {100 - sampling} % drift"
+    if interval.sampling_low is not None and interval.sampling_high is not None:
+        told += f"; by sampling alone {forecast_span(interval.sampling_low, interval.sampling_high)}"
     return told
 
 
@@ -239,9 +304,15 @@ def _floor(name: str, rule: Floor, measured: Measured) -> Verdict:
 
 
 def _drop(name: str, rule: Drop, measured: Measured, reference: Reference) -> Verdict:
-    if reference.auc is None:
-        return _no_reference(name, reference)
-    change = compare_auc(measured.champion, reference.auc)
+    assert reference.auc is not None  # else the rule lacks it
+    try:
+        change = compare_auc(measured.champion, reference.auc)
+    except DegenerateDataError:  # one score for all here, complete separation there
+        text = (
+            f"AUROC {measured.champion.auc:.4f} against {reference.auc.auc:.4f} in the reference, and "
+            f"neither shows any scatter to compare by; so {name} cannot be judged"
+        )
+        return Verdict(rule=name, outcome=Status.INSUFFICIENT, text=text)
     low, high = change.ci(rule.confidence_level)
     lower, higher = high < -rule.value, low > rule.value
     found = "a drop" if lower else "a rise" if higher else "no change"
@@ -266,11 +337,6 @@ def _challenger(name: str, rule: Challenger, measured: Measured) -> Verdict:
         f"on {measured.difference.n_pos_1 + measured.difference.n_neg_1:,} rows"
     )
     return Verdict(rule=name, outcome=Status.OK, text=text)
-
-
-def _no_reference(name: str, reference: Reference) -> Verdict:
-    why = "; ".join(reference.caveats) or "the reference has no rows of this segment"
-    return Verdict(rule=name, outcome=Status.INSUFFICIENT, text=f"cannot be judged: {why}")
 
 
 def _span(low: float, high: float, *, sign: bool = False) -> str:

@@ -11,7 +11,10 @@ from annotated_types import Ge, Gt, Interval
 from rocmonitor.errors import InputError
 
 Level = Annotated[float, Interval(gt=0.5, lt=1)]
-_STRICT = {"extra": "forbid"}  # for pydantic, which reads these from the configuration
+_STRICT: dict[str, str | bool] = {
+    "extra": "forbid",
+    "allow_inf_nan": False,
+}  # for pydantic, which reads these from the configuration
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +25,7 @@ class Forecast:
     count for more: one that is `half_life` windows older than the latest counts half.
     """
 
-    __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
+    __pydantic_config__: ClassVar[dict[str, str | bool]] = _STRICT
 
     kind: Literal["forecast"] = "forecast"
     method: Literal["calibrated", "binned", "dual", "fixed"] = "calibrated"
@@ -44,7 +47,7 @@ class Forecast:
 class Floor:
     """The whole confidence interval of the AUROC lies below a value."""
 
-    __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
+    __pydantic_config__: ClassVar[dict[str, str | bool]] = _STRICT
 
     kind: Literal["floor"] = "floor"
     value: Annotated[float, Interval(gt=0, lt=1)]
@@ -55,7 +58,7 @@ class Floor:
 class Drop:
     """The AUROC is lower than the reference's by more than `value`, both uncertainties counted."""
 
-    __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
+    __pydantic_config__: ClassVar[dict[str, str | bool]] = _STRICT
 
     kind: Literal["drop"] = "drop"
     value: Annotated[float, Interval(ge=0, lt=1)] = 0.0
@@ -66,7 +69,7 @@ class Drop:
 class Challenger:
     """The challenger's AUROC against the champion's on the same rows; told, but never an alarm by itself."""
 
-    __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
+    __pydantic_config__: ClassVar[dict[str, str | bool]] = _STRICT
 
     kind: Literal["challenger"] = "challenger"
     confidence_level: Level = 0.95

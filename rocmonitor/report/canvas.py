@@ -25,7 +25,17 @@ def panels(width: float, height: float, heights: Sequence[float] = (1,)) -> tupl
 def heading(axes: Axes, title: str, told: str) -> None:
     """A bold line, and what is to be known below it."""
     axes.set_title(title + "\n" * (1 + told.count("\n")), loc="left", fontweight="bold", parse_math=False)
-    below = axes.text(0, 1.015, told, transform=axes.transAxes, color=GREY, linespacing=1.3, parse_math=False)
+    below = axes.annotate(
+        told,
+        (0, 1),
+        xycoords="axes fraction",
+        xytext=(0, 7),  # points: clear of a panel of any height
+        textcoords="offset points",
+        color=GREY,
+        linespacing=1.3,
+        parse_math=False,
+        annotation_clip=False,
+    )
     below.set_in_layout(False)  # a long line must not squeeze the axes
 
 

@@ -9,7 +9,6 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patches import Patch
 
 from rocmonitor.policy.evaluation import Evaluation
 from rocmonitor.policy.measure import LEVEL
@@ -55,7 +54,7 @@ def shift(evaluation: Evaluation) -> bytes:
         xlim=(0, len(rows)), xlabel="score, in bins that hold equal parts of the reference's two classes"
     )
     handles, labels = above.get_legend_handles_labels()
-    handles.append(Patch(color=BLUE))
+    handles.append(middle.get_legend_handles_labels()[0][-1])
     labels.append("negatives, likewise")
     figure.legend(handles, labels, loc="outside lower left", ncols=4, columnspacing=1.5, frameon=False)
     return png(figure)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from datetime import datetime, time
 from zoneinfo import ZoneInfo
 
 from rocmonitor.policy.evaluation import Evaluation, Status, Transition
+from rocmonitor.policy.judge import forecast_span
 
 _NUMBER = re.compile(r"[-+\d.,]+")
+_BETWEEN_REASONS = re.compile(r"; (?![^()]*\))")  # not within parentheses
 
 
 def windows(evaluations: Sequence[Evaluation], zone: ZoneInfo) -> str:
@@ -26,7 +29,7 @@ def windows(evaluations: Sequence[Evaluation], zone: ZoneInfo) -> str:
         "negatives": [f"{evaluation.counts.n_neg:,}" for evaluation in evaluations],
         "AUROC": [_value(evaluation.metrics, "champion/auc") for evaluation in evaluations],
         "95 % interval": [_span(evaluation.metrics, "champion/auc_") for evaluation in evaluations],
-        "forecast": [_span(evaluation.metrics, "forecast/") for evaluation in evaluations],
+        "forecast": [_forecast(evaluation.metrics) for evaluation in evaluations],
         "challenger gain": [
             _value(evaluation.metrics, "difference/auc", sign=True) for evaluation in evaluations
         ],
@@ -56,14 +59,16 @@ def findings(evaluations: Iterable[Evaluation], zone: ZoneInfo) -> str:
 
 
 def transitions(changes: Iterable[Transition], zone: ZoneInfo) -> str:
-    """Each change of status, and below it the reasons, a line each."""
+    """Each change of status, from which window on it holds, and below it the reasons, a line each."""
     lines = []
     for change in changes:
         segment = f"{change.segment}: " if change.segment else ""
+        # A change that rests on no window (an error) holds from when it was noticed.
+        window = f", from the window of {_day(change.since, zone)} on" if change.since < change.at else ""
         lines.append(
-            f"{change.at.astimezone(zone):%Y-%m-%d %H:%M}  {segment}{change.before} -> {change.after}"
+            f"{change.at.astimezone(zone):%Y-%m-%d %H:%M}  {segment}{change.before} -> {change.after}{window}"
         )
-        lines += [f"    {reason}" for reason in change.reason.split("; ")]
+        lines += [f"    {reason}" for reason in _BETWEEN_REASONS.split(change.reason)]
     return "\n".join(lines)
 
 
@@ -81,6 +86,16 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         return "  ".join(aligned).rstrip()
 
     return "\n".join(line(cells) for cells in (head, *rows))
+
+
+def _day(instant: datetime, zone: ZoneInfo) -> str:
+    local = instant.astimezone(zone)
+    return f"{local:%Y-%m-%d}" if local.time() == time() else f"{local:%Y-%m-%d %H:%M}"
+
+
+def _forecast(metrics: dict[str, float]) -> str:
+    low, high = metrics.get("forecast/low"), metrics.get("forecast/high")
+    return "-" if low is None or high is None else forecast_span(low, high).replace(" to ", "-")
 
 
 def _value(metrics: dict[str, float], name: str, *, sign: bool = False) -> str:

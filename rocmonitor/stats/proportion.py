@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Literal, get_args
 
 import numpy as np
@@ -25,6 +26,7 @@ ProportionMethod = Literal["agresti-coull", "wald", "wilson", "clopper-pearson",
 SMOOTHING = 2.0
 """Successes, and as many failures, that Agresti and Coull add ([DG09] eq. 1, ``a``)."""
 
+_MOST_ROWS = 2**53
 _LOG_NEGLIGIBLE = 37.0  # exp(-37) < 1e-16: the mass a window may leave out on each side
 LEVEL_ROUNDING = 1e-12  # a distribution function this close to a level has reached it
 
@@ -236,18 +238,25 @@ def resample_size(m: int | None, n: int, name: str) -> int:
     """The resample size `m`, or the class size `n` when none is given."""
     if m is None:
         return n
-    if m != int(m) or m < 1:
-        raise InputError(f"{name} must be a whole number of at least 1 (rows in a resample), not {m}")
+    if not is_number(m) or not 1 <= m <= _MOST_ROWS or m != int(m):
+        raise InputError(
+            f"{name} must be a whole number of at least 1 (rows in a resample, up to 2**53), not {m!r}"
+        )
     return int(m)
 
 
 def require_level(confidence_level: float) -> float:
     """Refuse a confidence level outside (0, 1)."""
-    if not 0 < confidence_level < 1:
+    if not is_number(confidence_level) or not 0 < confidence_level < 1:
         raise InputError(
-            f"confidence_level must lie within (0, 1), for example 0.95; it is {confidence_level}"
+            f"confidence_level must lie within (0, 1), for example 0.95; it is {confidence_level!r}"
         )
-    return confidence_level
+    return float(confidence_level)
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is one real number, of Python or NumPy; True and False are none."""
+    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
 
 
 def require_method(method: str, offered: tuple[str, ...]) -> None:

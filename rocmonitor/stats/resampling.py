@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rocmonitor.errors import InputError
+from rocmonitor.stats.proportion import is_number
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -25,8 +26,11 @@ def generator(
     """The generator of a method that draws; refuses a missing `rng` and too few resamples."""
     if rng is None:
         raise InputError(f"method {method!r} draws resamples and needs rng: a seed, or a numpy Generator")
-    if not (at_least <= n_resamples < np.inf and n_resamples == int(n_resamples)):
-        raise InputError(f"n_resamples must be a whole number of at least {at_least}, not {n_resamples}")
+    if not is_number(n_resamples) or not at_least <= n_resamples < np.inf or n_resamples != int(n_resamples):
+        raise InputError(f"n_resamples must be a whole number of at least {at_least}, not {n_resamples!r}")
+    seeds = (np.random.Generator, np.random.SeedSequence, int, np.integer)
+    if isinstance(rng, bool) or not isinstance(rng, seeds) or (isinstance(rng, int) and rng < 0):
+        raise InputError(f"rng must be a seed (a whole number >= 0) or a numpy Generator, not {rng!r}")
     return np.random.default_rng(rng)
 
 

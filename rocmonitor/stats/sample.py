@@ -355,8 +355,9 @@ def valid_scores(y_score: ArrayLike, name: str) -> Floats:
                 "rescale or rank them first"
             )
     try:
-        scores = values.astype(np.float64, copy=False)
-    except (TypeError, ValueError) as error:
+        with np.errstate(over="ignore"):  # what float64 cannot hold is infinite, and refused below
+            scores = values.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{name} must be numbers: {error}") from error
     bad = len(scores) - np.count_nonzero(np.isfinite(scores))
     if bad:
@@ -387,7 +388,10 @@ def _one_dimensional(values: ArrayLike, name: str) -> NDArray[Any]:
         raise InputError(
             f"{name} has {masked} masked values; set the masked rows aside first, in every array"
         )
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except (ValueError, OverflowError) as error:
+        raise InputError(f"{name} must be a list of single numbers: {error}") from error
     if array.ndim != 1:
         raise InputError(f"{name} must be one-dimensional; its shape is {array.shape}")
     return array

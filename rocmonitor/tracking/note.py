@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
@@ -38,7 +39,7 @@ def of_experiment(experiment: str) -> str:
 
 
 def of_window(evaluation: Evaluation) -> str:
-    """The description of a window run: status, verdicts, what moved, AUROC, rows, caveats."""
+    """The description of a window run: status, verdicts, what moved, AUROC, costs, rows, caveats."""
     parts = [_headline(evaluation)]
     # MLflow shows the first lines only until one asks for more: what decided comes first.
     verdicts = sorted(evaluation.verdicts, key=lambda verdict: verdict.outcome is not evaluation.outcome)
@@ -48,12 +49,15 @@ def of_window(evaluation: Evaluation) -> str:
         parts.append(f"**What moved.** {_line(evaluation.explanation)} See `figures/shift.png`.")
     if "champion/auc" in evaluation.metrics:
         parts.append(_aurocs(evaluation))
+    if costs := evaluation.tables.get("costs"):
+        parts.append("\n".join(_cost(row) for row in costs))
     parts.append(_rows(evaluation.counts))
     if evaluation.caveats:
         parts.append(
             "**Bear in mind**\n\n" + "\n".join(f"- {_line(caveat)}" for caveat in evaluation.caveats)
         )
-    parts.append("Artifacts: `figures/roc.png`, `tables/`, and all of it in `result.json`.")
+    tables = "`tables/`, " if any(evaluation.tables.values()) else ""
+    parts.append(f"Artifacts: `figures/roc.png`, {tables}and all of it in `result.json`.")
     return "\n\n".join(parts)
 
 
@@ -104,6 +108,11 @@ def _aurocs(evaluation: Evaluation) -> str:
             name = f"{words}{version.get(prefix, '')}"
             lines.append(f"| {name} | {metrics[f'{prefix}/auc']:{form}} | {interval} |")
     return "\n".join(lines)
+
+
+def _cost(row: Mapping[str, Any]) -> str:
+    at = "nothing flagged" if row["threshold"] is None else f"threshold {row['threshold']:.4g}"
+    return f"- cost at w = {row['w']:g}: {row['cost']:.4f} ({row['low']:.4f} to {row['high']:.4f}), {at}"
 
 
 def _rows(counts: Counts) -> str:

@@ -14,6 +14,9 @@ from rocmonitor.policy.false_alarms import (
     Outlook,
     false_alarms_a_year,
     first_window_drop,
+    forecast_weights,
+    improved_a_year,
+    sampling_only,
     uncounted,
     window_rate,
 )
@@ -110,6 +113,31 @@ def test_a_forecast_without_a_level_counts_when_its_interval_is_known():
     assert window_rate(seen) == pytest.approx(ndtr((logit(low) - logit(0.8)) / se), rel=1e-4)
 
 
+def test_only_calibrated_forecasts_count_drift():
+    fixed = Forecast(method="fixed", distance=0.01)
+    rules = (Forecast(), Floor(value=0.7), Drop(), Challenger(), fixed)
+    assert sampling_only(outlook(*rules)) == ["floor", "drop"]  # the fixed one is not counted at all
+    known = freeze([(WINDOW, drawn(np.random.default_rng(2), 0.8, 300, 1200))], named([fixed]))
+    assert sampling_only(replace(outlook(fixed), reference=known)) == ["forecast"]
+
+
+def test_windows_weigh_the_same_whether_they_were_read_or_counted():
+    """The second of five lacks a class: it counts nothing, but the first is as old as before."""
+    rng = np.random.default_rng(7)
+    samples = [drawn(rng, 0.8, 30, 70) for _ in range(5)]
+    samples[1] = Sample(np.zeros(70, int), rng.normal(size=70))
+    week = timedelta(days=7)
+    windows = [Window(WINDOW.start + age * week, WINDOW.end + age * week) for age in range(5)]
+    rules = named([Forecast(half_life=2), Forecast(), Drop()])
+    read = freeze(list(zip(windows, samples, strict=True)), rules)
+    counted = replace(read, forecasts={})
+    by_definition = [0.5 ** (age / 2) for age in (4, 2, 1, 0)]
+    assert sorted(forecast_weights("forecast", rules, read)) == pytest.approx(sorted(by_definition))
+    assert sorted(forecast_weights("forecast", rules, counted)) == pytest.approx(sorted(by_definition))
+    assert forecast_weights("forecast_2", rules, read) == forecast_weights("forecast_2", rules, counted)
+    assert forecast_weights("drop", rules, read) is None
+
+
 # A year
 
 
@@ -160,6 +188,28 @@ def test_the_reference_is_wrong_all_year():
 def test_the_largest_machine():
     alarm = Alarm(after=5, of=10, recover_after=10)
     assert 0 < false_alarms_a_year(at_its_floor(0.2), alarm, timedelta(days=7)) < 1
+
+
+def test_a_calibrated_forecast_finds_rises_as_often_as_losses():
+    week = timedelta(days=7)
+    seen = outlook(Forecast(), auc=0.85)
+    assert improved_a_year(seen, Alarm(), week) == pytest.approx(
+        false_alarms_a_year(seen, Alarm(), week),
+        rel=0.05,  # errors differ at the two limits
+    )
+    for silent in (Forecast(alternative="less"), Floor(value=0.85), Challenger()):
+        assert improved_a_year(outlook(silent), Alarm(), week) == 0
+
+
+def test_a_drop_finds_rises_as_it_compares():
+    """By its definition: of windows above the one that `compare_auc` just calls better."""
+    seen = outlook(Drop(value=0.01, confidence_level=0.8), se=1e-9)
+    grid = np.linspace(0.8, 0.95, 1501).tolist()
+    edge = next(a for a in grid if compare_auc(seen.window(a), seen.auc).ci(0.8).low > 0.01)
+    se = seen.window(edge).se / (edge * (1 - edge))
+    chance = float(ndtr((logit(0.8) - logit(edge)) / se))
+    yearly = improved_a_year(seen, Alarm(), timedelta(days=7))
+    assert yearly == pytest.approx(chance * (1 - chance) * (YEAR / timedelta(days=7)), rel=0.05)
 
 
 def test_always_degraded_is_no_series_of_alarms():
@@ -233,19 +283,21 @@ def test_the_judge_alarms_as_often_and_sees_as_much_as_told(monkeypatch):
                     rules=rules,
                     min_per_class=20,
                 ).outcome
-                is Status.DEGRADED
                 for _ in range(windows)
             ]
             for at in (area, area - drop)
         ]
+        bad, seen = ([outcome is Status.DEGRADED for outcome in outcomes] for outcomes in found)
+        better = [outcome is Status.IMPROVED for outcome in found[0]]
         rows.append(
             (
-                np.mean(found[0]) - window_rate(told),
-                alarms_in(np.array(found[0]), alarm) - false_alarms_a_year(told, alarm, YEAR / windows),
-                np.mean(found[1]) - 0.8,
+                np.mean(bad) - window_rate(told),
+                alarms_in(np.array(bad), alarm) - false_alarms_a_year(told, alarm, YEAR / windows),
+                alarms_in(np.array(better), alarm) - improved_a_year(told, alarm, YEAR / windows),
+                np.mean(seen) - 0.8,
             )
         )
     # References differ, windows that share one do not: the scatter is that between references.
     errors = np.std(rows, axis=0) / references**0.5
-    assert (abs(np.mean(rows, axis=0)) < 4.5 * errors + [0.01, 0.02, 0.03]).all()
-    assert (errors < [0.03, 0.2, 0.03]).all()
+    assert (abs(np.mean(rows, axis=0)) < 4.5 * errors + [0.01, 0.02, 0.02, 0.03]).all()
+    assert (errors < [0.03, 0.2, 0.2, 0.03]).all()

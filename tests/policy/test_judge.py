@@ -11,7 +11,7 @@ import oracle
 import pytest
 
 from rocmonitor.policy.evaluation import Counts, Status
-from rocmonitor.policy.judge import Finding, judge
+from rocmonitor.policy.judge import Finding, forecast_span, judge
 from rocmonitor.policy.reference import Reference, freeze
 from rocmonitor.policy.rules import Drop, Floor, Forecast, Rule
 from rocmonitor.policy.windows import Window
@@ -77,8 +77,15 @@ def test_before_the_labels_come_the_expected_size_counts(reference):
 
 
 def test_the_verdict_says_how_much_of_the_width_is_sampling(reference):
-    [verdict] = judged(drawn(3000, 40, 60), reference).verdicts
-    assert re.search(r"\(calibrated, 9\d.* %, its distance \d+ % sampling and \d+ % drift\)$", verdict.text)
+    found = judged(drawn(3000, 40, 60), reference)
+    [verdict] = found.verdicts
+    low, high, least, most = (
+        found.metrics[f"forecast/{name}"] for name in ("low", "high", "sampling_low", "sampling_high")
+    )
+    assert low <= least < most <= high
+    told = re.escape(f"forecast interval {low:.4f} to {high:.4f} (calibrated, ")
+    alone = re.escape(f"; by sampling alone {least:.4f} to {most:.4f})")
+    assert re.search(rf"{told}9\d.* %{alone}$", verdict.text)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +137,68 @@ def test_a_loss_only_is_never_an_improvement():
     rules: dict[str, Rule] = {"forecast": Forecast(alternative="less")}
     frozen = freeze(past, rules)
     assert judged(drawn(6000, 400, 600, 3.0), frozen, rules).outcome is Status.OK
-    assert judged(drawn(6000, 400, 600, 0.2), frozen, rules).outcome is Status.DEGRADED
+    found = judged(drawn(6000, 400, 600, 0.2), frozen, rules)
+    assert found.outcome is Status.DEGRADED
+    low, least = found.metrics["forecast/low"], found.metrics["forecast/sampling_low"]
+    assert f"is below its forecast of {low:.4f} or more (" in found.verdicts[0].text
+    assert found.verdicts[0].text.endswith(f"; by sampling alone {least:.4f} or more)")
+    assert forecast_span(0.7, 0.9) == "0.7000 to 0.9000"
+    assert forecast_span(1.0, 1.0) == "1.0000 to 1.0000"
+
+
+def test_one_score_for_all_rows_is_said_before_anything_else(reference):
+    flat = Sample(np.repeat([1, 0], [200, 800]), np.full(1000, 0.5))
+    rules: dict[str, Rule] = {"forecast": Forecast(), "floor": Floor(value=0.6)}
+    found = judged(flat, reference, rules)
+    said = "all 1,000 scores are 0.5: is the scoring broken?"
+    assert found.verdicts[0].text.startswith(f"{said} AUROC 0.5000 is below its forecast interval")
+    assert said not in found.verdicts[1].text
+    assert found.caveats[0] == said
+    assert not any(word in " ".join(found.caveats) for word in ("()", "method=", "AucSpread"))
+    # Where no rule minds, the words are a caveat all the same.
+    calm = judged(flat, reference, {"floor": Floor(value=0.1)})
+    assert (calm.outcome, calm.caveats[0]) == (Status.OK, said)
+    assert said not in calm.verdicts[0].text
+    assert not any("scoring broken" in caveat for caveat in judged(drawn(1, 40, 60), reference).caveats)
+
+
+def test_what_several_rules_lack_is_said_once_and_the_rules_are_named():
+    rules: dict[str, Rule] = {"forecast": Forecast(), "drop": Drop(value=0.05), "floor": Floor(value=0.1)}
+    frozen = freeze([(Window(FIRST, FIRST + WEEK), Sample([1, 1], [0.1, 0.2]))], rules)
+    found = judged(drawn(1, 40, 60), frozen, rules)
+    assert [verdict.outcome for verdict in found.verdicts] == [Status.INSUFFICIENT] * 2 + [Status.OK]
+    first, second = (verdict.text for verdict in found.verdicts[:2])
+    assert first.startswith("reference: ")
+    assert "2 positives and 0 negatives" in first
+    assert first.endswith("; so forecast cannot be judged")
+    assert second == "drop cannot be judged for the same reason as forecast"
+    assert not any(caveat in first for caveat in found.caveats)
+
+
+def test_a_drop_without_any_scatter_is_no_error():
+    """The reference separates the classes completely and the window has one score: both errors are 0."""
+    apart = Sample(np.repeat([1, 0], 30), np.r_[np.arange(30) + 50, np.arange(30)])
+    rules: dict[str, Rule] = {"drop": Drop(value=0.05)}
+    frozen = freeze([(Window(FIRST, FIRST + WEEK), apart)], rules)
+    found = judged(Sample(np.repeat([1, 0], 50), np.full(100, 0.5)), frozen, rules)
+    assert found.outcome is Status.INSUFFICIENT
+    assert found.verdicts[0].text == (
+        "all 100 scores are 0.5: is the scoring broken? AUROC 0.5000 against 1.0000 in the reference, and "
+        "neither shows any scatter to compare by; so drop cannot be judged"
+    )
+
+
+def test_a_rule_of_its_own_lack_tells_only_that():
+    rules: dict[str, Rule] = {"forecast": Forecast(), "drop": Drop(value=0.9)}
+    frozen = freeze([(Window(FIRST, FIRST + WEEK), drawn(1, 40, 60))], rules)
+    found = judged(drawn(2, 40, 60), frozen, rules)
+    assert found.verdicts[0].text.startswith("none of the 1 windows can be used")
+    assert found.verdicts[0].text.endswith("or a fixed distance; so forecast cannot be judged")
+    assert found.verdicts[1].outcome is Status.OK
+    assert found.caveats == ()
+    bare = replace(frozen, auc=None, caveats=())
+    told = judged(drawn(2, 40, 60), bare, {"drop": Drop(value=0.9)}).verdicts[0].text
+    assert told == "the reference has no rows of this segment; so drop cannot be judged"
 
 
 def test_what_decisions_cost_is_measured_at_the_thresholds_of_the_reference():

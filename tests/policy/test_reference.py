@@ -18,7 +18,7 @@ WEEK = timedelta(days=7)
 FORECAST = {"forecast": Forecast()}
 SINCE = {
     "alternative", "batch", "sampling_distance", "drift_distance", "window_shifts", "window_n_pos",
-    "window_n_neg", "weights", "inside", "pair_variances",
+    "window_n_neg", "weights", "inside", "pair_variances", "sampling_low", "sampling_high",
 }  # fmt: skip
 """What a forecast interval has been keeping since references have cells."""
 

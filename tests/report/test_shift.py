@@ -94,5 +94,18 @@ def test_any_segment_name_and_any_words_fit(segment: str) -> None:
     assert np.all(pixels(png)[:80, -2:] == 1)
 
 
+def test_the_legend_shows_each_class_as_the_panels_do(png: bytes) -> None:
+    """A marker with its bar of each, of about the same size: no filled patch for one of them."""
+    legend = np.s_[965:1000]
+    assert 30 < count(png, BLUE, legend) < 1.5 * count(png, ORANGE, legend) < 200
+
+
+def test_the_words_end_above_the_panel() -> None:
+    drawn = pixels(shift(shown(explanation=WORDS * 3)))
+    spine = next(column for column in range(60, 120) if (drawn[120:300, column].max(axis=1) < 0.1).all())
+    top = int(np.flatnonzero(drawn[60:300, spine].max(axis=1) < 0.1)[0]) + 60
+    assert np.all(drawn[top - 3 : top, spine + 2 :] == 1)
+
+
 def test_the_words_are_in_the_picture(png: bytes) -> None:
     assert png != shift(replace(shown(), explanation="something else"))

@@ -1,10 +1,11 @@
 """Plain text for a terminal."""
 
+from dataclasses import replace
 from zoneinfo import ZoneInfo
 
-from factories import evaluation
+from factories import FIRST, evaluation, week
 
-from rocmonitor.policy.evaluation import Status
+from rocmonitor.policy.evaluation import Status, Transition
 from rocmonitor.report import text
 
 
@@ -17,3 +18,32 @@ def test_findings_say_why_and_what_moved() -> None:
         f"    {moved.verdicts[0].text}",
         "    The AUROC fell by 0.0369, from 0.7381 to 0.7012.",
     ]
+
+
+def test_a_change_names_its_window_and_has_a_line_for_each_reason() -> None:
+    change = Transition(
+        monitor="flights",
+        at=week(1).end,
+        before=Status.OK,
+        after=Status.DEGRADED,
+        reason="below its interval (calibrated; by sampling alone 0.73 to 0.78); below the floor",
+        since=week(1).start,
+    )
+    failed = replace(change, after=Status.ERROR, since=change.at, reason="no such table")
+    assert text.transitions([change, failed], ZoneInfo("UTC")).splitlines() == [
+        "2013-09-16 00:00  ok -> degraded, from the window of 2013-09-09 on",
+        "    below its interval (calibrated; by sampling alone 0.73 to 0.78)",
+        "    below the floor",
+        "2013-09-16 00:00  ok -> error",
+        "    no such table",
+    ]
+    far = text.transitions([replace(change, since=FIRST)], ZoneInfo("Asia/Kolkata"))
+    assert ", from the window of 2013-09-02 05:30 on" in far
+
+
+def test_a_forecast_of_losses_only_has_no_upper_end() -> None:
+    metrics = evaluation().metrics | {"forecast/low": 0.7707, "forecast/high": 1.0}
+    both = metrics | {"forecast/high": 0.91}
+    told = text.windows([evaluation(metrics=metrics), evaluation(1, metrics=both)], ZoneInfo("UTC"))
+    assert "  0.7707 or more  " in told
+    assert "  0.7707-0.9100  " in told

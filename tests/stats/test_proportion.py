@@ -16,6 +16,8 @@ from rocmonitor.stats.proportion import (
     binomial_law,
     binomial_window,
     proportion_intervals,
+    require_level,
+    resample_size,
 )
 
 SMOOTH = ["agresti-coull", "wilson", "clopper-pearson", "jeffreys"]
@@ -154,3 +156,15 @@ def test_refuses(arguments, message):
     given = {"count": [1], "n": 10} | arguments
     with pytest.raises(InputError, match=message):
         proportion_intervals(given.pop("count"), given.pop("n"), **given)
+
+
+@pytest.mark.parametrize("level", [None, "0.9", [0.95], True, float("nan"), 0, 1, 95])
+def test_a_level_is_one_number_within_0_and_1(level):
+    with pytest.raises(InputError, match="confidence_level must lie within"):
+        require_level(level)
+
+
+@pytest.mark.parametrize("m", ["5", float("nan"), float("inf"), 10**30, True, 1.5, 0])
+def test_a_resample_has_a_whole_number_of_rows(m):
+    with pytest.raises(InputError, match="m_pos must be a whole number"):
+        resample_size(m, 10, "m_pos")

@@ -12,6 +12,7 @@ from rocmonitor.stats.curve.difference import threshold_difference, trinomial_di
 from rocmonitor.stats.curve.threshold import threshold_intervals, threshold_law
 from rocmonitor.stats.curve.vertical import vertical_intervals, vertical_law
 from rocmonitor.stats.curve.vertical_difference import vertical_difference, vertical_difference_law
+from rocmonitor.stats.resampling import generator
 
 DRAWS = 20_000
 
@@ -80,3 +81,9 @@ def test_refuses_no_resamples():
     for call in _calls(rng=7, n_resamples=0):
         with pytest.raises(InputError, match="n_resamples must be a whole number of at least 1, not 0"):
             call()
+
+
+@pytest.mark.parametrize("rng", [True, "x", 1.5, -1, []])
+def test_a_seed_is_a_whole_number_or_a_generator(rng):
+    with pytest.raises(InputError, match="rng must be a seed"):
+        generator(rng, 10)

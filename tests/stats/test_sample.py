@@ -298,3 +298,9 @@ def test_swapped_is_the_pair_the_other_way_round():
         assert getattr(swapped, name).tolist() == getattr(other, name).tolist()
     assert swapped.first.score.tolist() == other.first.score.tolist()
     assert swapped.swapped().first is pair.first
+
+
+@pytest.mark.parametrize("score", [[[1, 2], [3]], [10**400, 1], [np.longdouble("1e400"), np.longdouble(1)]])
+def test_scores_that_are_no_list_of_float64_are_refused(score):
+    with pytest.raises(InputError, match="y_score"):
+        Sample([0, 1], score)

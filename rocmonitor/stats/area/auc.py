@@ -335,7 +335,7 @@ def _caveats(sample: Sample, method: str, sizes: tuple[int, int], variance: Vari
     if variance.value == 0:
         caveats.append(
             "every positive compares alike with every negative, so the standard error is 0; "
-            f"ci() is the exact bound from {smaller} disjoint pairs instead of a point"
+            f"the interval is the exact bound from {smaller} disjoint pairs instead of a point"
         )
     elif smaller == 1 and method in _OF_RESAMPLES:
         caveats.append(SINGLE_ROW)

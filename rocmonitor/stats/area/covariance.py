@@ -33,6 +33,8 @@ class AucContrast(Result):
     df : int
         Its degrees of freedom: the rank of `cov`.
     pvalue : float
+    least, largest : ndarray, shape (r,)
+        What the combination is at least and at most, whatever the areas.
     """
 
     estimate: Floats
@@ -41,11 +43,17 @@ class AucContrast(Result):
     statistic: float
     df: int
     pvalue: float
+    least: Floats
+    largest: Floats
 
     def ci(self, confidence_level: float = 0.95) -> tuple[Floats, Floats]:
-        """Two-sided normal intervals of each combination on its own: low and high, shape (r,)."""
+        """Two-sided normal intervals of each combination on its own: low and high, shape (r,).
+
+        Clipped to what areas within [0, 1] allow. Of length 0 where `se` is 0, which says no more than that
+        every pair of these rows compares alike; `rocmonitor.stats.auc` has an exact bound there.
+        """
         half = -float(ndtri((1 - require_level(confidence_level)) / 2)) * self.se
-        return self.estimate - half, self.estimate + half
+        return np.maximum(self.estimate - half, self.least), np.minimum(self.estimate + half, self.largest)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -116,6 +124,8 @@ class AucCovariance(Result):
             statistic=statistic,
             df=df,
             pvalue=float(chdtrc(df, statistic)) if df else 1.0,
+            least=np.minimum(lines, 0).sum(axis=1),
+            largest=np.maximum(lines, 0).sum(axis=1),
         )
 
 

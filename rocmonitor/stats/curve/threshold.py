@@ -200,7 +200,8 @@ def threshold_intervals(
 
     Notes
     -----
-    Cost: O(k + h log k) for k distinct scores after sorting; ``exact`` takes O(h log m) more. The thresholds
+    Cost: O(k + h log k) for k distinct scores after sorting; ``exact`` takes O(h log m) more, under full
+    sampling O(h m log m): a mixture over class sizes, of which every rate is sorted. The thresholds
     count as chosen beforehand: picked on these very rows, the intervals are too narrow.
 
     Examples

@@ -22,6 +22,7 @@ from rocmonitor.errors import InputError
 from rocmonitor.stats.curve.difference import SMOOTHING
 from rocmonitor.stats.curve.joint import Levels, thresholds_law
 from rocmonitor.stats.curve.points import nearest_ranks, require_rates
+from rocmonitor.stats.curve.vertical import tie_caveats
 from rocmonitor.stats.proportion import (
     clipped_intervals,
     interval_caveats,
@@ -186,7 +187,12 @@ def vertical_difference(
         confidence_level=float(confidence_level),
         n_pos=pair.n_pos,
         n_neg=pair.n_neg,
-        caveats=moved + interval_caveats("TPR difference", dtpr, intervals, within="[-1, 1]"),
+        caveats=(
+            *moved,
+            *tie_caveats("first model: ", pair.first, r / size_neg),
+            *tie_caveats("second model: ", pair.second, r / size_neg),
+            *interval_caveats("TPR difference", dtpr, intervals, within="[-1, 1]"),
+        ),
     )
 
 

@@ -18,6 +18,8 @@ ENOUGH_PARTS = 9
 ENOUGH_ROWS = 10
 """Rows of a class from which on the noise of an AUC is taken as normal (see `forecast_interval`)."""
 
+_SHORTFALL = 0.02  # of the misses that the level allows: 0.949 for 0.95 is as good
+
 _LOUDER = 1.2  # times the variance: what sizes vary by from week to week is not worth a caveat
 
 
@@ -27,7 +29,7 @@ def level_caveats(interval: ForecastInterval, noise: Noise) -> Iterator[str]:
         same = " and is the same for a batch of any size" if interval.batch else ""
         yield f"a {interval.method} distance has no confidence level{same}"
         return
-    if interval.achieved_level < interval.confidence_level - 1e-9:
+    if interval.confidence_level - interval.achieved_level > _SHORTFALL * (1 - interval.confidence_level):
         yield _too_few(interval)
     if interval.inside and interval.n_windows < ENOUGH_PARTS:
         yield (
@@ -47,6 +49,7 @@ def level_caveats(interval: ForecastInterval, noise: Noise) -> Iterator[str]:
 
 
 def _too_few(interval: ForecastInterval) -> str:
+    assert interval.achieved_level is not None
     n, needed = interval.n_windows, windows_needed(interval.confidence_level)
     weight, weighing, most = str(n), "", f"{needed} windows are"
     if interval.weights:
@@ -57,12 +60,19 @@ def _too_few(interval: ForecastInterval) -> str:
         used += ", and no less than sampling alone takes,"
     return (
         f"{n} past windows{weighing} cannot give the level {interval.confidence_level:g}: {used} is used, "
-        f"whose level is {weight}/{_one_more(weight)} = {interval.achieved_level:.3f}; {most} needed"
+        f"whose level is {weight}/{_one_more(weight)} = "
+        f"{_told_apart(interval.achieved_level, interval.confidence_level)}; {most} needed"
     )
 
 
 def _one_more(weight: str) -> str:
     return str(int(weight) + 1) if weight.isdigit() else f"{float(weight) + 1:.3g}"
+
+
+def _told_apart(level: float, wanted: float) -> str:
+    """The level with as many decimals, at least three, as show that it is not the one that was wanted."""
+    digits = next((each for each in range(3, 9) if f"{level:.{each}f}" != f"{wanted:.{each}f}"), 9)
+    return f"{level:.{digits}f}"
 
 
 def _batch_caveats(interval: ForecastInterval, past: list[float], coming: float) -> Iterator[str]:

@@ -94,7 +94,9 @@ class ShiftExplanation(Table):
         """The explanation in a few plain sentences with numbers.
 
         Of each class whose part matters they name the end of a bin at which the share of scores above has
-        changed most in the direction of the part.
+        changed most in the direction of the part. The larger part is told as the rest of the change, so that
+        the printed numbers add up: it may differ from the field by a digit in the fourth place, and by as
+        much as `auc - reference_auc` does from the two fields when the reference is condensed.
         """
         if self.change == 0:
             told = [f"The AUROC is {self.auc:.4f}, as in the reference."]
@@ -104,6 +106,7 @@ class ShiftExplanation(Table):
                 f"The AUROC {verb} by {abs(self.change):.4f}, "
                 f"from {self.reference_auc:.4f} to {self.auc:.4f}."
             ]
+        printed = self._printed_parts()
         parts = [
             ("positives", self.from_positives, self.pos_reference, self.pos_window, 1),
             ("negatives", self.from_negatives, self.neg_reference, self.neg_window, -1),
@@ -111,10 +114,16 @@ class ShiftExplanation(Table):
         for name, part, old, new, gain in sorted(parts, key=lambda each: -abs(each[1])):
             small = abs(part) <= _SMALL_PART * abs(self.change)
             clause = "" if small else self._moved(old, new, gain * part)
-            told.append(f"The {name}' part is {round(part, 4) + 0.0:+.4f}{clause}.")
-        if self.change != 0 and self.similarity is not None:
-            told.append(f"Similarity to the least shift with this AUROC: {self.similarity:.2f} of 1.")
+            told.append(f"The {name}' part is {printed[name]:+.4f}{clause}.")
         return " ".join(told)
+
+    def _printed_parts(self) -> dict[str, float]:
+        """Both parts to four decimals, which add up to the change to four decimals."""
+        exact = {"positives": self.from_positives, "negatives": self.from_negatives}
+        smaller, larger = sorted(exact, key=lambda name: abs(exact[name]))
+        rounded = round(exact[smaller], 4)
+        rest = round(round(self.change, 4) - rounded, 4)
+        return {smaller: rounded + 0.0, larger: rest + 0.0}  # no minus before a zero
 
     def _moved(self, old: Floats, new: Floats, direction: float) -> str:
         """The clause that says which share of a class is above which score, now and before."""

@@ -26,7 +26,7 @@ from rocmonitor.stats.forecast.calibration import (
 )
 from rocmonitor.stats.forecast.caveats import level_caveats
 from rocmonitor.stats.forecast.distance import require_sample, resampled_distance
-from rocmonitor.stats.forecast.kld import area, auc_bounds
+from rocmonitor.stats.forecast.kld import AucBounds, area, auc_bounds
 from rocmonitor.stats.forecast.windows import EXACT_BOUNDS, carried, grid, mean_sizes, used_windows
 from rocmonitor.stats.proportion import require_level, require_method
 from rocmonitor.stats.resampling import Rng
@@ -60,8 +60,10 @@ class ForecastInterval(Result):
         Positives and negatives of the coming window; None: as the past windows.
     sampling_distance, drift_distance : float or None
         What `distance` consists of: the part that the sampling noise of the batch and of the reference alone
-        takes at this level, and the rest. Widths of an interval go about with the square root of a distance.
-        None without a batch.
+        takes at this level, and the rest. None without a batch.
+    sampling_low, sampling_high : float or None
+        The ends that `sampling_distance` alone gives: how much of the interval's width is sampling; the rest
+        is drift. `sampling_high` is 1 when only losses count. None without a batch.
     n_windows : int
         Past windows that were used.
     window_distances : tuple of float
@@ -95,6 +97,8 @@ class ForecastInterval(Result):
     batch: tuple[int, int] | None = None
     sampling_distance: float | None = None
     drift_distance: float | None = None
+    sampling_low: float | None = None
+    sampling_high: float | None = None
     n_windows: int
     window_distances: tuple[float, ...]
     window_shifts: tuple[float, ...] = ()
@@ -138,7 +142,7 @@ class ForecastInterval(Result):
 
         Notes
         -----
-        Only a calibrated distance follows the batch; the others keep theirs. Cost: one `auc_bounds`.
+        Only a calibrated distance follows the batch; the others keep theirs. Cost: two `auc_bounds`.
 
         Examples
         --------
@@ -167,22 +171,19 @@ class ForecastInterval(Result):
 
     def __str__(self) -> str:
         level = "no level" if self.achieved_level is None else f"level {self.achieved_level:.3f}"
-        ends = (
-            f"{self.low:.4f} to {self.high:.4f}"
-            if self.alternative == "two-sided"
-            else f"{self.low:.4f} or more"
-        )
         text = (
-            f"AUC forecast {ends} around {self.auc:.4f} "
+            f"AUC forecast {self._ends(self.low, self.high)} around {self.auc:.4f} "
             f"({self.method}, {level}, distance {self.distance:.4g}, {self.n_windows} windows)"
         )
-        if self.batch is None or self.sampling_distance is None:
+        if self.batch is None or self.sampling_low is None or self.sampling_high is None:
             return text
-        share = self.sampling_distance / self.distance if self.distance > 0 else 0.0
         return (
-            f"{text} for a batch of {self.batch[0]} positives and {self.batch[1]} negatives: "
-            f"{share:.0%} of the distance is sampling, {1 - share:.0%} drift"
+            f"{text} for a batch of {self.batch[0]} positives and {self.batch[1]} negatives; "
+            f"sampling alone: {self._ends(self.sampling_low, self.sampling_high)}"
         )
+
+    def _ends(self, low: float, high: float) -> str:
+        return f"{low:.4f} or more" if self.alternative == "less" else f"{low:.4f} to {high:.4f}"
 
 
 def forecast_interval(
@@ -242,7 +243,8 @@ def forecast_interval(
     -------
     ForecastInterval
         ``.low .high .auc .distance .method .confidence_level .achieved_level .sampling_distance
-        .drift_distance .caveats`` and more; ``.for_batch()``, ``.contains()``, ``.margin()``, ``.to_dict()``.
+        .drift_distance .sampling_low .sampling_high .caveats`` and more; ``.for_batch()``, ``.contains()``,
+        ``.margin()``, ``.to_dict()``.
 
     Raises
     ------
@@ -276,9 +278,10 @@ def forecast_interval(
     Windows that are smaller than the batch stay as they are: their noise cannot be told from drift, the
     interval is conservative, and a caveat says so.
 
-    Cost: one `auc_distance` a window and one `auc_bounds`, and one look-up of the windows' scores in the
-    reference. Distances are found on 2,048 joined cells where the reference has more than 20,000 scores,
-    bounds where it has more than a million: `condensed` tells the error, far below that of sampling.
+    Cost: one `auc_distance` a window, one `auc_bounds` (two with a batch), and one look-up of the windows'
+    scores in the reference. Distances are found on 2,048 joined cells where the reference has more than
+    20,000 scores, bounds where it has more than a million: `condensed` tells the error, far below that of
+    sampling.
 
     Examples
     --------
@@ -348,22 +351,28 @@ def _finished(draft: ForecastInterval, reference: Sample) -> ForecastInterval:
         distance, level = _calibrated(draft, noise, sampling or 0.0)
     few = grid(reference, EXACT_BOUNDS).sample
     bounds = auc_bounds(few, distance)
-    low = carried(bounds.low, bounds.auc, draft.auc)
-    high = carried(bounds.high, bounds.auc, draft.auc) if draft.alternative == "two-sided" else 1.0
-    part = None if sampling is None else min(sampling * sampling / 2, distance)
-    done = replace(
-        draft,
-        low=low,
-        high=high,
-        distance=distance,
-        achieved_level=level,
-        sampling_distance=part,
-        drift_distance=None if part is None else distance - part,
-    )
+    low, high = _carried_ends(bounds, draft)
+    done = replace(draft, low=low, high=high, distance=distance, achieved_level=level)
+    if sampling is not None:
+        part = min(sampling * sampling / 2, distance)
+        alone = (low, high) if part == distance else _carried_ends(auc_bounds(few, part), draft)
+        done = replace(
+            done,
+            sampling_distance=part,
+            drift_distance=distance - part,
+            sampling_low=alone[0],
+            sampling_high=alone[1],
+        )
     caveats = [*done.set_aside, *level_caveats(done, noise)]
     if distance == 0:
         caveats.append("the distance is 0, which leaves no room for any change")
     return replace(done, caveats=(*caveats, *bounds.caveats))
+
+
+def _carried_ends(bounds: AucBounds, draft: ForecastInterval) -> tuple[float, float]:
+    """The bounds beside the reference's own AUC; no upper one where only losses count."""
+    low = carried(bounds.low, bounds.auc, draft.auc)
+    return low, carried(bounds.high, bounds.auc, draft.auc) if draft.alternative == "two-sided" else 1.0
 
 
 def _calibrated(draft: ForecastInterval, noise: Noise, sampling: float) -> tuple[float, float]:

@@ -136,7 +136,7 @@ def require_some(kept: Sequence[int], total: int, caveats: Sequence[str]) -> Non
     if not kept:
         raise DegenerateDataError(
             f"none of the {total} windows can be used ({'; '.join(caveats)}): give more or longer "
-            "windows, or a distance with method='fixed'"
+            "windows, or a fixed distance"
         )
 
 

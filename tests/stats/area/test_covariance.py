@@ -133,3 +133,12 @@ def test_other_types_of_numbers(dtype):
     y = np.array([0, 1, 0, 1, 1, 0])
     scores = np.array([[0, 1], [1, 1], [0, 0], [1, 0], [0, 1], [1, 0]])
     assert auc_covariance(y, scores.astype(dtype)).cov == pytest.approx(auc_covariance(y, scores).cov)
+
+
+def test_intervals_of_a_contrast_stay_where_areas_can_be():
+    models = auc_covariance([0, 0, 0, 1, 1, 1], np.column_stack([[1, 2, 4, 3, 5, 6], [1, 4, 5, 2, 3, 6]]))
+    found = models.contrast([[1, 0], [1, -1], [0.5, 0.5]])
+    low, high = found.ci(0.999)
+    assert (low >= [0, -1, 0]).all()
+    assert (high <= [1, 1, 1]).all()
+    assert high[0] == 1

@@ -16,6 +16,7 @@ from strategies import grouped_counts, increasing_maps, samples
 
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.curve.vertical import vertical_intervals, vertical_law
+from rocmonitor.stats.curve.vertical_difference import vertical_difference
 from rocmonitor.stats.sample import Sample
 
 METHODS = ["agresti", "wald", "exact"]
@@ -271,3 +272,15 @@ def test_law_at_scale_equals_the_sum_of_its_binomials(shift, digits):
         some = weight > 1e-17
         expected = weight[some] @ reference.binom.pmf(count, n_pos, p[some][:, np.newaxis])
         np.testing.assert_allclose(vertical_law(y, s, r / n_neg), expected, rtol=0, atol=1e-12)
+
+
+def test_rates_that_ties_exceed_are_told():
+    # 970 of the 1,000 negatives have one score: from 3 % on, flagging any of them flags them all.
+    sample = Sample.from_counts([0.0, 1.0], [40, 10], [970, 30])
+    points = vertical_intervals(sample, [0.03, 0.2])
+    assert points.caveats[0] == (
+        "at 1 of 2 rates many negatives have the score of the threshold, and a tie is flagged whole: its "
+        "realised false positive rate goes up to 1 where 0.2 was asked for"
+    )
+    constant = vertical_difference([1, 1, 0, 0], [0.5] * 4, [1, 2, 3, 4], [0.5])
+    assert constant.caveats[0].startswith("first model: at 1 of 1 rates")

@@ -1,6 +1,8 @@
 """A change of the AUC taken apart: against pair loops over the definition, with ties and foreign scores."""
 
 import json
+import re
+from dataclasses import replace
 
 import numpy as np
 import oracle
@@ -260,7 +262,7 @@ def test_words_say_who_moved_and_where():
     assert told.startswith(
         f"The AUROC fell by {before - now:.4f}, from {before:.4f} to {now:.4f}. "
         f"The positives' part is {now - before:.4f}: "
-        "50.0 % of them score above 0.3, 70.0 % in the reference. The negatives' part is +0.0000. Similarity"
+        "50.0 % of them score above 0.3, 70.0 % in the reference. The negatives' part is +0.0000."
     )
     risen = explain_shift(fallen, reference, bins=4).words()
     assert "The AUROC rose by" in risen
@@ -275,6 +277,35 @@ def test_words_name_the_larger_part_first_and_opposite_ones_with_their_sign():
     assert shift.from_negatives < 0 < shift.from_positives
     assert told.index("The negatives' part is -") < told.index("The positives' part is +")
     assert "80.0 % of them score above 0.3, 30.0 % in the reference" in told
+
+
+def printed(words):
+    """The change and the two parts, in ten thousandths."""
+    verb, size = re.match(r"The AUROC (rose|fell) by (\d\.\d{4})", words).groups()
+    parts = re.findall(r"part is ([+-]\d\.\d{4})", words)
+    change, *parts = (round(1e4 * float(each)) for each in (size, *parts))
+    return (change if verb == "rose" else -change), parts
+
+
+@pytest.mark.parametrize("off", [-3e-5, 0.0, 3e-5])
+def test_the_printed_parts_add_up_to_the_printed_change(off):
+    """Also where the reference's own AUC is not that of the joined cells: it is told with all its digits."""
+    naive = 0
+    for seed in range(20):
+        shift = explain_shift(binormal(seed, 90, 110), binormal(seed + 100, 90, 110, 0.7), bins=3)
+        shift = replace(shift, reference_auc=shift.reference_auc + off)
+        change, parts = printed(shift.words())
+        assert change == sum(parts)
+        exact = sorted([shift.from_positives, shift.from_negatives], key=abs)[::-1]
+        assert parts == pytest.approx([1e4 * each for each in exact], abs=2)
+        naive += sum(round(1e4 * each) for each in exact) != change
+    assert naive > 0  # rounding each for itself does not add up
+
+
+def test_words_leave_out_what_a_reader_cannot_use():
+    shift = explain_shift(binormal(12, 200, 200), binormal(13, 200, 200, 0.7))
+    assert shift.similarity is not None
+    assert "imilarity" not in shift.words()
 
 
 def test_results_are_plain_data():

@@ -323,6 +323,24 @@ def test_a_smaller_batch_has_a_wider_interval_and_more_of_it_is_sampling(rng):
     assert intervals[-1].drift_distance < intervals[-1].sampling_distance
 
 
+@pytest.mark.parametrize("alternative", ["two-sided", "less"])
+def test_the_ends_by_sampling_alone_are_the_bounds_at_its_distance(rng, alternative):
+    past = sized(rng, 22, 100, 200, spread=0.3)
+    reference = Sample.merge(past)
+    whole = forecast_interval(reference, windows=past, alternative=alternative)
+    assert (whole.sampling_low, whole.sampling_high) == (None, None)
+    interval = whole.for_batch(reference, (100, 200))
+    bounds = auc_bounds(reference, interval.sampling_distance)
+    high = bounds.high if alternative == "two-sided" else 1.0
+    assert (interval.sampling_low, interval.sampling_high) == pytest.approx((bounds.low, high), abs=1e-12)
+    assert interval.low < interval.sampling_low < interval.auc < interval.sampling_high <= interval.high
+    then = "to" if alternative == "two-sided" else "or more"
+    assert f"; sampling alone: {interval.sampling_low:.4f} {then}" in str(interval)
+    # A batch whose noise takes all of the distance leaves drift no width.
+    fixed = forecast_interval(reference, distance=1e-5, method="fixed", batch=(5, 5), alternative=alternative)
+    assert (fixed.sampling_low, fixed.sampling_high) == (fixed.low, fixed.high)
+
+
 def test_without_drift_all_is_sampling(rng):
     # 300 positives in every window, 20 in the batch: 1.96 standard errors of the batch.
     past = sized(rng, 25, 300, 300)
@@ -346,6 +364,8 @@ def test_for_batch_is_the_interval_of_that_batch(rng):
             near = kept.for_batch(condensed(reference, cells=400), batch)
             assert (near.auc, near.distance, near.caveats) == (direct.auc, direct.distance, direct.caveats)
             assert (near.low, near.high) == pytest.approx((direct.low, direct.high), abs=1e-4)
+            ends = (direct.sampling_low, direct.sampling_high)
+            assert (near.sampling_low, near.sampling_high) == pytest.approx(ends, abs=1e-4)
 
 
 def test_for_batch_needs_its_own_reference_and_what_was_kept(windows):
@@ -357,6 +377,7 @@ def test_for_batch_needs_its_own_reference_and_what_was_kept(windows):
         interval.for_batch(reference, (5, 0))
     new = {"batch", "sampling_distance", "drift_distance", "alternative", "window_shifts", "window_n_pos"}
     new |= {"window_n_neg", "weights", "set_aside", "inside", "pair_variances"}
+    new |= {"sampling_low", "sampling_high"}
     old = {name: value for name, value in interval.to_dict().items() if name not in new}
     with pytest.raises(InputError, match="compute it anew"):
         ForecastInterval(**old).for_batch(reference, (5, 5))
@@ -381,10 +402,9 @@ def test_what_a_batch_is_told(rng):
         "the batch has 8 rows of a class: with fewer than 10 sampling noise is not normal "
         "and the level is rough",
     )
-    sampling = interval.sampling_distance / interval.distance
     assert str(interval).endswith(
-        f"for a batch of 8 positives and 60 negatives: {sampling:.0%} of the distance is sampling, "
-        f"{1 - sampling:.0%} drift"
+        "for a batch of 8 positives and 60 negatives; "
+        f"sampling alone: {interval.sampling_low:.4f} to {interval.sampling_high:.4f}"
     )
     small = binormal(rng, 40, 20)
     assert "smaller than its windows" in forecast_interval(small, windows=past).caveats[0]
@@ -445,6 +465,24 @@ def test_weights_bring_the_recent_windows_to_the_fore(rng):
     assert "a weight of 19 is needed" in short.caveats[0]
     mean = forecast_interval(reference, windows=calm[:2], weights=[1, 0.5], method="dual")
     assert mean.distance == pytest.approx((2 * mean.window_distances[0] + mean.window_distances[1]) / 3)
+
+
+def test_a_shortfall_that_does_not_show_is_not_told(rng):
+    past, reference = sized(rng, 30, 20, 30), binormal(rng, 900, 700)
+
+    def told(weight, level):
+        weights = np.full(30, weight / 30)
+        found = forecast_interval(reference, windows=past, weights=weights, confidence_level=level)
+        assert found.achieved_level == pytest.approx(weight / (weight + 1), rel=1e-12)
+        return found.caveats
+
+    assert told(18.98, 0.95) == ()
+    assert "which weigh 18 together" in told(18.0, 0.95)[0]
+    assert "= 0.947; a weight of 19 is needed" in told(18.0, 0.95)[0]
+    # To three decimals this level is the one that was asked for.
+    assert "whose level is 8.7/9.7 = 0.897;" in told(8.7, 0.9)[0]
+    assert "whose level is 28.4/29.4 = 0.966; a weight of 33 is needed" in told(28.4, 0.97)[0]
+    assert "= 0.9667; a weight of 30 is needed" in told(29.0, 0.9674)[0]
 
 
 def test_weights_follow_their_windows(rng):
@@ -547,9 +585,9 @@ def test_level_and_power_without_drift(times, batch):
 
 
 def test_employment_years_are_no_alarm_but_two_odd_blocks_are():
-    # Every year as a whole is as 2015. Of 13 blocks a year in the file's order two fall low, at 0.81 and 0.82:
-    # the last of 2017 and the first of 2018, whose people differ (younger, mostly never married; perhaps those
-    # in group quarters are listed there). So these rows are no random draw of their year.
+    # Every year as a whole is as 2015. Of 13 blocks a year in the file's order two fall low, at 0.81 and
+    # 0.82: the last of 2017 and the first of 2018, whose people differ (younger, mostly never married;
+    # perhaps those in group quarters are listed there). So these rows are no random draw of their year.
     data = golden.read(golden.EMPLOYMENT)
     years = {
         year: (rows["employed"].to_numpy(), rows["predicted_probability"].to_numpy())

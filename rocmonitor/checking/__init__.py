@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from statistics import median_low
 
 from rocmonitor import alerts, tracking
+from rocmonitor.checking.fitness import costs, levels, set_aside, unfit, useless
+from rocmonitor.checking.prospect import expected, on_reference
 from rocmonitor.config import Config, Monitor
 from rocmonitor.errors import ConfigError, DegenerateDataError, RocmonitorError
-from rocmonitor.policy.false_alarms import (
-    Outlook,
-    false_alarms_a_year,
-    first_window_drop,
-    uncounted,
-    window_rate,
-)
+from rocmonitor.policy.false_alarms import Outlook
 from rocmonitor.policy.judge import too_few
 from rocmonitor.policy.reference import Reference, freeze
-from rocmonitor.policy.rules import Challenger, Floor, Forecast, named
+from rocmonitor.policy.rules import Floor, Rule, named
 from rocmonitor.policy.windows import Window
 from rocmonitor.sources import SqlSource, open_source
-from rocmonitor.sources.batch import LabelCounts
+from rocmonitor.sources.batch import LabelCounts, Rows
 from rocmonitor.sources.values import name_of
 from rocmonitor.stats import AucResult, AucSpread, Sample
-from rocmonitor.stats.forecast.calibration import windows_needed
 from rocmonitor.store import migrate
 
 MOST_ROWS = 2_000_000
@@ -40,10 +35,12 @@ MOST_REFERENCE_ROWS = 200_000
 ASSUMED_AUC = 0.8
 """Where neither the reference nor a window was read."""
 
-POWER = 0.8
-"""With which the drop is seen that is told."""
+MOST_SEGMENTS = 5
+"""Of the segment values that are too small, so many are named."""
 
 Tell = Callable[[str], object]
+Line = str | RocmonitorError
+"""What a section tells: a line of the explanation, or something that is wrong."""
 
 
 def check(config: Config, *, now: datetime, tell: Tell) -> list[RocmonitorError]:
@@ -63,14 +60,16 @@ def check(config: Config, *, now: datetime, tell: Tell) -> list[RocmonitorError]
     """
     problems: list[RocmonitorError] = []
 
-    def section(topic: str, explain: Callable[[], list[str]]) -> None:
+    def section(topic: str, explain: Callable[[], Sequence[Line]]) -> None:
         try:
             lines = explain()
         except RocmonitorError as error:
-            problems.append(error)
-            lines = [f"PROBLEM: {error}"]
+            lines = [error]
         for number, line in enumerate(lines):
-            tell(f"  {'' if number else topic:<10}{line}")
+            if isinstance(line, RocmonitorError):
+                problems.append(line)
+            told = f"PROBLEM: {line}" if isinstance(line, RocmonitorError) else line
+            tell(f"  {'' if number else topic:<10}{told}")
 
     tell("everywhere")
     section("store", partial(_store, config))
@@ -93,6 +92,7 @@ class _Seen:
     last: Sample | None = None
     outlook: Outlook | None = None
     assumed: str = ""
+    judged: str = ""
 
 
 def _store(config: Config) -> list[str]:
@@ -153,7 +153,8 @@ def _windows(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> li
         )
         if counted.rows > MOST_ROWS:
             return [*lines, f"not read, for it has more than {MOST_ROWS:,} rows"]
-        rows = source.pull(monitor, last).segments[""]
+        segments = source.pull(monitor, last).segments
+    rows = segments[""]
     small = too_few(rows.counts, monitor.min_per_class)
     if small is not None:
         raise DegenerateDataError(
@@ -163,83 +164,106 @@ def _windows(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> li
         )
     seen.last = rows.champion
     lines.append(f"usable: {rows.counts.n_pos:,} positives, {rows.counts.n_neg:,} negatives")
-    return [*lines, *rows.caveats]
+    return [*lines, *rows.caveats, *_small_segments(segments, monitor.min_per_class)]
 
 
-def _reference(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> list[str]:
-    windows = monitor.reference_windows
+def _small_segments(segments: Mapping[str, Rows], min_per_class: int) -> list[str]:
+    """The segment values that would be insufficient, each with the class that is too small."""
+    small = []
+    for name, rows in segments.items():
+        classes = {"positives": rows.counts.n_pos, "negatives": rows.counts.n_neg}
+        short = [f"{count:,} {what}" for what, count in classes.items() if count < min_per_class]
+        if name and short:
+            small.append(f"{name}: {' and '.join(short)}, min_per_class is {min_per_class:,}: insufficient")
+    if len(small) > MOST_SEGMENTS:
+        small[MOST_SEGMENTS:] = [f"and {len(small) - MOST_SEGMENTS:,} more that are insufficient"]
+    return small
+
+
+def _reference(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> list[Line]:
+    windows, zone = monitor.reference_windows, monitor.timezone
     with _source(config, monitor) as source:
         counts = [source.label_counts(monitor, window) for window in windows]
-        samples = None
+        rows = None
         if sum(counted.rows for counted in counts) <= MOST_REFERENCE_ROWS:
-            samples = [source.pull(monitor, window).segments[""].champion for window in windows]
+            rows = [source.pull(monitor, window).segments[""] for window in windows]
     labelled = [counted.labelled for counted in counts]
-    rows = sum(counted.rows for counted in counts)
-    period = monitor.reference_period.in_zone(monitor.timezone)
+    period, total = monitor.reference_period.in_zone(zone), sum(counted.rows for counted in counts)
+    many = f"{len(windows)} window{'' if len(windows) == 1 else 's'}"
     if not sum(labelled):
         raise DegenerateDataError(
-            f"{period}: {len(windows)} windows, {rows:,} rows, none labelled: no rule can compare with it"
+            f"{period}: {many}, {total:,} rows, none labelled: no rule can compare with it"
         )
-    lines = [
-        f"{period}: {len(windows)} windows, {rows:,} rows, "
-        f"{sum(labelled):,} labelled, {min(labelled):,} in the smallest window"
+    lines: list[Line] = [
+        f"{period}: {many}, {total:,} rows, {sum(labelled):,} labelled, "
+        f"{min(labelled):,} in the smallest window"
     ]
     if now < monitor.labels.due_at(monitor.reference_period):
         lines.append("its labels are not all due yet: until then it is computed anew at every run")
-    if poor := [window for window, counted in zip(windows, counts, strict=True) if len(counted.by_label) < 2]:
-        names = ", ".join(window.in_zone(monitor.timezone) for window in poor[:3])
-        lines.append(f"{len(poor)} windows have labels of one kind or none, and are set aside: {names} …")
-    for rule in monitor.rules:
-        if isinstance(rule, Forecast) and rule.method == "calibrated":
-            needed = windows_needed(rule.confidence_level)
-            usable = len(windows) - len(poor)
-            if usable < needed:
-                lines.append(
-                    f"a calibrated level of {rule.confidence_level:g} needs {needed} windows; "
-                    f"{usable} give {usable / (usable + 1):.3f}"
-                )
-    try:
-        seen.outlook, seen.assumed = _outlook(
-            monitor, list(zip(windows, counts, strict=True)), samples, seen.last
-        )
-    except DegenerateDataError as error:
-        seen.assumed = str(error)
-    return lines
+    paired = list(zip(windows, counts, strict=True))
+    lines += set_aside([window.in_zone(zone) for window, counted in paired if len(counted.by_label) < 2])
+    return [*lines, *_served(monitor, paired, rows, seen)]
 
 
-def _outlook(
+def _served(
     monitor: Monitor,
     counts: Sequence[tuple[Window, LabelCounts]],
-    samples: Sequence[Sample] | None,
-    last: Sample | None,
-) -> tuple[Outlook, str]:
-    """What is to be expected of a window, and what had to be assumed for it."""
-    rules, assumed = named(monitor.rules), ""
-    if samples is not None:
-        reference = freeze(
-            [(window, sample) for (window, _), sample in zip(counts, samples, strict=True)], rules
-        )
-        if reference.auc is None:
-            raise DegenerateDataError("; ".join(reference.caveats))
-        spread = AucSpread.from_sample(Sample.merge(samples))
-    else:
-        if last is not None:
-            spread = AucSpread.from_sample(last)
-            like = f"to scatter as the last window does, about its AUROC of {spread.auc:.4f}"
-        else:
-            spread = AucSpread.normal(ASSUMED_AUC)
-            like = f"to have an AUROC of {ASSUMED_AUC:g}, and no floor is counted below"
+    rows: Sequence[Rows] | None,
+    seen: _Seen,
+) -> list[Line]:
+    """How far the reference serves the rules; the outlook goes to `seen`."""
+    rules = named(monitor.rules)
+    scatter: AucSpread | None
+    if rows is None:
+        like_last = None if seen.last is None else _scatter([seen.last])
+        assumed, seen.assumed = _assumed(like_last)
+        known = _counted(monitor, counts, assumed)
+        scatter = assumed
+        if like_last is None:
             rules = {name: rule for name, rule in rules.items() if not isinstance(rule, Floor)}
-        assumed = (
-            f"the reference has more than {MOST_REFERENCE_ROWS:,} rows, which are not read here: "
-            f"it is taken {like}"
-        )
-        reference = _counted(monitor, counts, spread)
+    else:
+        samples = [(window, one.champion) for (window, _), one in zip(counts, rows, strict=True)]
+        known = freeze(samples, rules, monitor.cost_w)
+        scatter = _scatter([sample for _, sample in samples])
+    turned = monitor.positive.scores == "lower"
+    failed, problems = unfit(known, rules, turned=turned)
+    serving = {name: rule for name, rule in rules.items() if name not in failed}
+    if rows is not None:
+        seen.judged = on_reference(rows, known, serving, monitor.min_per_class)
+    seen.outlook = _outlook(serving, known, scatter)
+    if seen.outlook is None:
+        why = useless(known, turned=turned) or "no window of the reference has labels of both kinds"
+        seen.assumed = "see the reference" if problems else why
+    return [*problems, *levels(known, serving), *costs(known, monitor.cost_w)]
+
+
+def _scatter(samples: Sequence[Sample]) -> AucSpread | None:
+    try:
+        return AucSpread.from_sample(Sample.merge(samples))
+    except DegenerateDataError:
+        return None
+
+
+def _outlook(rules: Mapping[str, Rule], reference: Reference, spread: AucSpread | None) -> Outlook | None:
+    """What is to be expected of a window; None when there is nothing to tell it from."""
     sizes = [(w["n_pos"], w["n_neg"]) for w in reference.windows if w["n_pos"] and w["n_neg"]]
-    if not sizes:
-        raise DegenerateDataError("no window of the reference has rows of both classes")
+    if not sizes or spread is None or reference.auc is None:
+        return None
     n_pos, n_neg = (median_low(size) for size in zip(*sizes, strict=True))
-    return Outlook(rules=rules, reference=reference, spread=spread, n_pos=n_pos, n_neg=n_neg), assumed
+    return Outlook(rules=rules, reference=reference, spread=spread, n_pos=n_pos, n_neg=n_neg)
+
+
+def _assumed(like_last: AucSpread | None) -> tuple[AucSpread, str]:
+    """The scatter of a reference that is not read, and what is assumed with it."""
+    spread = like_last or AucSpread.normal(ASSUMED_AUC)
+    if like_last is None:
+        like = f"to have an AUROC of {ASSUMED_AUC:g}, and no floor is counted below"
+    else:
+        like = f"to scatter as the last window does, about its AUROC of {spread.auc:.4f}"
+    return spread, (
+        f"the reference has more than {MOST_REFERENCE_ROWS:,} rows, which are not read here: "
+        f"it is taken {like}"
+    )
 
 
 def _counted(monitor: Monitor, counts: Sequence[tuple[Window, LabelCounts]], spread: AucSpread) -> Reference:
@@ -248,8 +272,7 @@ def _counted(monitor: Monitor, counts: Sequence[tuple[Window, LabelCounts]], spr
         [counted.by_label.get(name_of(label), 0) for _, counted in counts]
         for label in (monitor.positive.label, monitor.positive.negative)
     )
-    if not sum(pos) or not sum(neg):
-        raise DegenerateDataError(f"the reference has {sum(pos):,} positives and {sum(neg):,} negatives")
+    known = min(sum(pos), sum(neg)) >= 2
     return Reference(
         auc=AucResult(
             auc=spread.auc,
@@ -257,7 +280,9 @@ def _counted(monitor: Monitor, counts: Sequence[tuple[Window, LabelCounts]], spr
             n_pos=sum(pos),
             n_neg=sum(neg),
             method="delong",
-        ),
+        )
+        if known
+        else None,
         windows=[{"n_pos": n_pos, "n_neg": n_neg} for n_pos, n_neg in zip(pos, neg, strict=True)],
     )
 
@@ -283,57 +308,16 @@ def _rules(monitor: Monitor, seen: _Seen) -> list[str]:
     if seen.outlook is None:
         lines.append(f"false alarms cannot be told: {seen.assumed or 'the reference cannot be read'}")
     else:
-        lines += _expected(monitor, seen.outlook, seen.assumed)
-    return lines
-
-
-def _expected(monitor: Monitor, outlook: Outlook, assumed: str) -> list[str]:
-    """False alarms and what is seen, in words."""
-    alarm, every = monitor.alarm.policy(), monitor.window.every
-    missing = uncounted(outlook)
-    counted = {
-        name: rule
-        for name, rule in outlook.rules.items()
-        if not isinstance(rule, Challenger) and name not in missing
-    }
-    lines = [assumed] if assumed else []
-    if missing:
-        lines.append(f"not counted below, for it has no level: {', '.join(missing)}")
-    if not counted:
-        return [*lines, "no rule here can be counted on to alarm"]
-    lines.append(
-        f"windows of {outlook.n_pos:,.0f} positives and {outlook.n_neg:,.0f} negatives are expected, with an "
-        f"AUROC of {outlook.auc.auc:.4f} as in the reference"
-    )
-    each = [
-        f"{name} {_number(false_alarms_a_year(replace(outlook, rules={name: rule}), alarm, every))}"
-        for name, rule in counted.items()
-    ]
-    alone = f" (each rule alone: {', '.join(each)})" if len(each) > 1 else ""
-    lines.append(
-        f"when nothing is wrong: about {_number(false_alarms_a_year(outlook, alarm, every))} false alarms a "
-        f"year{alone}{'' if alarm.of == 1 else f'; degraded is told at {alarm.after} of {alarm.of} windows'}"
-    )
-    if monitor.segments:
-        lines.append("each segment value is watched on its own, and adds about as many")
-    if window_rate(outlook) > 0.5:
-        lines.append("most windows will be found degraded although nothing is wrong: see the floor")
-    seen = first_window_drop(outlook, power=POWER)
-    if seen is None:
-        lines.append(f"no drop is found in a single window with {100 * POWER:.0f} % probability")
-    elif seen[1] > 0:
-        lines.append(
-            f"a drop by {math.ceil(seen[1] * 1000) / 1000:g} or more is found in "
-            f"{'the first' if alarm.after == 1 else 'a single'} window with {100 * POWER:.0f} % probability, "
-            f"by {seen[0]}"
+        if seen.assumed:
+            lines.append(seen.assumed)
+        lines += expected(
+            seen.outlook,
+            monitor.alarm.policy(),
+            monitor.window.every,
+            judged=seen.judged,
+            segmented=bool(monitor.segments),
         )
     return lines
-
-
-def _number(rate: float) -> str:
-    if rate < 0.01:
-        return "less than 0.01"
-    return f"{rate:.2g}" if rate < 10 else f"{rate:,.0f}"
 
 
 def _short(duration: timedelta) -> str:

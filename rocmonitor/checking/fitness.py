@@ -1,0 +1,134 @@
+"""Whether a reference can serve the rules, in the words of the configuration."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+from rocmonitor.errors import DegenerateDataError
+from rocmonitor.policy.false_alarms import forecast_weights
+from rocmonitor.policy.reference import Reference
+from rocmonitor.policy.rules import Drop, Forecast, Rule
+from rocmonitor.stats.forecast.calibration import windows_needed
+
+
+def unfit(
+    reference: Reference, rules: Mapping[str, Rule], *, turned: bool
+) -> tuple[list[str], list[DegenerateDataError]]:
+    """Names of the rules that this reference cannot serve, and why, with the way out.
+
+    Parameters
+    ----------
+    reference : Reference
+        Frozen for `rules`, or without cells: as far as counts tell of it.
+    rules : dict of str to Rule
+    turned : bool
+        Whether lower scores were configured to be more positive.
+    """
+    comparing = [name for name, rule in rules.items() if isinstance(rule, Forecast | Drop)]
+    whole = useless(reference, turned=turned)
+    if comparing and whole:
+        return comparing, [DegenerateDataError(f"{' and '.join(comparing)}: {whole}")]
+    why = dict(_left_out(reference, rules))
+    return list(why), [DegenerateDataError(f"{name}: {text}") for name, text in why.items()]
+
+
+def useless(reference: Reference, *, turned: bool) -> str:
+    """Why nothing can be compared with a reference; empty when something can."""
+    n_pos, n_neg = (sum(window[n] for window in reference.windows) for n in ("n_pos", "n_neg"))
+    longer = "choose another period (reference.from, reference.to)"
+    if reference.auc is None:
+        return (
+            f"the reference has {n_pos:,} positives and {n_neg:,} negatives, and at least 2 of each are "
+            f"needed: {longer}, or see whether `positive` names the labels"
+        )
+    if reference.cells is None:
+        return ""
+    if len(reference.cells.score) == 1:
+        score = float(reference.cells.score[0]) * (-1 if turned else 1)
+        return f"all {n_pos + n_neg:,} scores of the reference are {score:g}: is the scoring broken?"
+    if reference.auc.auc in (0, 1):
+        doubt = "is the label among the scores" if reference.auc.auc else "is `positive.scores` turned around"
+        return (
+            f"the scores of the reference separate its classes completely (AUROC {reference.auc.auc:g}), so "
+            f"nothing tells how far windows scatter: {doubt}? Else {longer}"
+        )
+    return ""
+
+
+def _left_out(reference: Reference, rules: Mapping[str, Rule]) -> Iterator[tuple[str, str]]:
+    """Each forecast rule without an interval that means something, and why."""
+    usable = sum(window["n_pos"] > 0 and window["n_neg"] > 0 for window in reference.windows)
+    for name, rule in rules.items():
+        if not isinstance(rule, Forecast) or reference.auc is None:
+            continue
+        if usable < 2 and rule.method != "fixed":
+            has = "one window" if usable else "no window"
+            needed = windows_needed(rule.confidence_level)
+            yield (
+                name,
+                f"method {rule.method} learns from past windows how far they differ, and the reference has "
+                f"{has} with both classes: choose a longer period, cut it finer (reference.windows: {needed} "
+                "or more), or give a distance (method: fixed)",
+            )
+        elif reference.cells is not None and name not in reference.forecasts:
+            told = [
+                text.removeprefix(f"{name}: ") for text in reference.caveats if text.startswith(f"{name}: ")
+            ]
+            yield name, "; ".join(told) or "cannot be computed on this reference: choose a longer period"
+
+
+def levels(reference: Reference, rules: Mapping[str, Rule]) -> list[str]:
+    """What the windows are too few for, of each calibrated rule."""
+    lines = []
+    for name, rule in rules.items():
+        weights = forecast_weights(name, rules, reference)
+        if weights is None or not isinstance(rule, Forecast):
+            continue
+        weight, needed = sum(weights), windows_needed(rule.confidence_level)
+        level = weight / (weight + 1)
+        if level >= rule.confidence_level - 0.001:  # less does not show
+            continue
+        if rule.half_life is None:
+            had = (
+                f"{len(weights)} windows give the level {level:.2f}; {rule.confidence_level:g} needs {needed}"
+            )
+        else:
+            had = (
+                f"with half_life {rule.half_life:g} the {len(weights)} windows weigh {weight:.3g} together: "
+                f"level {level:.2f}; {rule.confidence_level:g} needs a weight of {needed}"
+            )
+        lines.append(f"{name}: {had}")
+    return lines
+
+
+def costs(reference: Reference, cost_w: Sequence[float]) -> list[str]:
+    """Where the costs will be reported, in one line; none when none are configured."""
+    if not cost_w or reference.auc is None:
+        return []
+    at = reference.cost_thresholds
+    if not at:
+        names = ", ".join(f"{w:g}" for w in cost_w)
+        return [f"costs at w = {names}: their thresholds come from the reference, which has not been read"]
+    assert reference.cells is not None
+    lowest = float(reference.cells.score[0])
+    told = []
+    for w, threshold in at.items():
+        if math.isinf(threshold):
+            how = "flags nothing"
+        elif threshold <= lowest:
+            how = "flags everything"
+        else:
+            how = f"threshold {threshold:.4g} of the reference"
+        told.append(f"w = {w:g} ({how})")
+    return [f"costs at {', '.join(told)}"]
+
+
+def set_aside(names: Sequence[str]) -> list[str]:
+    """Windows without both classes, in one line."""
+    if not names:
+        return []
+    most = ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
+    if len(names) == 1:
+        return [f"1 window has labels of one kind or none, and is set aside: {most}"]
+    return [f"{len(names)} windows have labels of one kind or none, and are set aside: {most}"]

@@ -1,0 +1,151 @@
+"""What is to be expected of the rules, in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+from rocmonitor.policy.evaluation import Status
+from rocmonitor.policy.false_alarms import (
+    Outlook,
+    false_alarms_a_year,
+    first_window_drop,
+    improved_a_year,
+    sampling_only,
+    uncounted,
+    window_rate,
+)
+from rocmonitor.policy.judge import judge, too_few
+from rocmonitor.policy.reference import Reference
+from rocmonitor.policy.rules import Challenger, Floor, Rule
+from rocmonitor.policy.status import Alarm
+from rocmonitor.sources.batch import Rows
+
+POWER = 0.8
+"""With which the drop is seen that is told."""
+
+MOST_JUDGED = 100
+"""So many windows of the reference, the latest, are judged to see what the rules say of them."""
+
+
+def expected(outlook: Outlook, alarm: Alarm, every: timedelta, *, judged: str, segmented: bool) -> list[str]:
+    """False alarms and what is seen.
+
+    Parameters
+    ----------
+    outlook : Outlook
+    alarm : Alarm
+    every : timedelta
+        Length of a window.
+    judged : str
+        What the rules say of the reference windows themselves; empty when these were not read.
+    segmented : bool
+        Whether segments are watched, too.
+    """
+    missing = uncounted(outlook)
+    counted = {
+        name: rule
+        for name, rule in outlook.rules.items()
+        if not isinstance(rule, Challenger) and name not in missing
+    }
+    lines = [f"not counted below, for it has no level: {', '.join(missing)}"] if missing else []
+    if not counted:
+        return [*lines, "no rule here can be counted on to alarm"]
+    lines.append(
+        f"windows of {outlook.n_pos:,.0f} positives and {outlook.n_neg:,.0f} negatives are expected, with an "
+        f"AUROC of {outlook.auc.auc:.4f} as in the reference"
+    )
+    alone = {name: replace(outlook, rules={name: rule}) for name, rule in counted.items()}
+    lines += _false_alarms(outlook, alone, alarm, every)
+    if judged:
+        lines.append(judged)
+    if segmented:
+        lines.append("each segment value is watched on its own, and adds about as many")
+    if window_rate(outlook) > 0.5:
+        lines.append(_guilty(alone))
+    seen = first_window_drop(outlook, power=POWER)
+    if seen is None:
+        lines.append(f"no drop is found in a single window with {100 * POWER:.0f} % probability")
+    elif seen[1] > 0:
+        lines.append(
+            f"a drop by {math.ceil(seen[1] * 1000) / 1000:g} or more is found in "
+            f"{'the first' if alarm.after == 1 else 'a single'} window with {100 * POWER:.0f} % probability, "
+            f"by {seen[0]}"
+        )
+    return lines
+
+
+def _false_alarms(
+    outlook: Outlook, alone: Mapping[str, Outlook], alarm: Alarm, every: timedelta
+) -> list[str]:
+    each = [f"{name} {_number(false_alarms_a_year(one, alarm, every))}" for name, one in alone.items()]
+    yearly = _number(false_alarms_a_year(outlook, alarm, every))
+    told = f"when nothing is wrong: about {yearly} false alarms a year"
+    if len(each) > 1:
+        told += f" (each rule alone: {', '.join(each)})"
+    improved = improved_a_year(outlook, alarm, every)
+    if improved >= 0.01:
+        told += f", and about {_number(improved)} messages a year that it has improved, when it has not"
+    if alarm.of > 1:
+        told += f"; degraded is told at {alarm.after} of {alarm.of} windows"
+    lines = [told]
+    if sampling := sampling_only(outlook):
+        lines.append(
+            f"for {' and '.join(sampling)} this counts sampling error only: windows that really differ alarm "
+            "more often"
+        )
+    return lines
+
+
+def _guilty(alone: Mapping[str, Outlook]) -> str:
+    """Which rule finds most windows degraded."""
+    rates = {name: window_rate(one) for name, one in alone.items()}
+    guilty = [name for name, rate in rates.items() if rate > 0.5] or [
+        max(rates, key=lambda name: rates[name])
+    ]
+    text = f"most windows will be found degraded although nothing is wrong: see {' and '.join(guilty)}"
+    for name in guilty:
+        rule, auc = alone[name].rules[name], alone[name].auc.auc
+        if isinstance(rule, Floor) and rule.value >= auc:
+            text += f" ({name} {rule.value:g} is above the AUROC of the reference, {auc:.4f})"
+    return text
+
+
+def on_reference(
+    windows: Sequence[Rows], reference: Reference, rules: Mapping[str, Rule], min_per_class: int
+) -> str:
+    """What the rules say of the reference windows, each judged as a window to come would be."""
+    alarming = [name for name, rule in rules.items() if not isinstance(rule, Challenger)]
+    enough = [rows for rows in windows if too_few(rows.counts, min_per_class) is None]
+    if not alarming or reference.auc is None or len(enough) < 2:
+        return ""
+    latest = enough[-MOST_JUDGED:]
+    found = [
+        judge(rows.champion, None, rows.counts, reference=reference, rules=rules, min_per_class=min_per_class)
+        for rows in latest
+    ]
+    bad = sum(one.outcome is Status.DEGRADED for one in found)
+    by_rule = {
+        name: sum(
+            verdict.rule == name and verdict.outcome is Status.DEGRADED
+            for one in found
+            for verdict in one.verdicts
+        )
+        for name in alarming
+    }
+    each = ", ".join(f"{name} {count or 'none'}" for name, count in by_rule.items())
+    of = f"the {len(latest)}" if len(latest) == len(enough) else f"the last {len(latest)}"
+    large = "" if len(enough) == len(windows) else " that are large enough"
+    return (
+        f"judged by these rules, {bad or 'none'} of {of} reference windows{large} would be degraded"
+        f"{f' ({each})' if bad and len(by_rule) > 1 else ''}: they are part of the reference themselves, so "
+        "a little too few"
+    )
+
+
+def _number(rate: float) -> str:
+    if rate < 0.01:
+        return "less than 0.01"
+    return f"{rate:.2g}" if rate < 10 else f"{rate:,.0f}"
