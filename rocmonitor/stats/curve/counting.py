@@ -1,4 +1,4 @@
-"""How many rows thresholds flag, and how many rows two models flag differently."""
+"""How many rows thresholds flag, how many rows two models flag differently, and what ties do to a rate."""
 
 from __future__ import annotations
 
@@ -18,6 +18,42 @@ def flagged(sample: Sample, thresholds: Floats) -> tuple[Counts, Counts]:
     first = np.searchsorted(sample.score, thresholds, side="left")
     below_pos, below_neg = (np.concatenate([[0], np.cumsum(c)]) for c in (sample.pos, sample.neg))
     return sample.n_pos - below_pos[first], sample.n_neg - below_neg[first]
+
+
+def negative_thresholds(sample: Sample) -> tuple[Floats, Floats]:
+    """Negatives (as a share), positives (as a count) at or above each distinct negative score, decreasing."""
+    sample.require_both_classes()
+    threshold = np.flatnonzero(sample.neg[::-1])
+    above_neg = np.cumsum(sample.neg[::-1])[threshold]
+    above_pos = np.cumsum(sample.pos[::-1])[threshold]
+    return above_neg / sample.n_neg, above_pos.astype(np.float64)
+
+
+def threshold_levels(sample: Sample) -> NDArray[np.intp]:
+    """For each distinct score the first threshold, a negative score in decreasing order, that flags it, (k,).
+
+    The number of thresholds where none does.
+    """
+    is_threshold = sample.neg[::-1] > 0
+    # A score between two thresholds is first flagged by the lower one.
+    return (np.cumsum(is_threshold) - is_threshold)[::-1]
+
+
+def tie_caveats(model: str, share: Floats, n_neg: int, fpr: Floats) -> tuple[str, ...]:
+    """Where ties of negatives make the threshold of a rate flag many more than that.
+
+    Counted on the observed rows, whose `share` of negatives lies at or above each threshold: by more than a
+    tenth, and half a row.
+    """
+    realised = share[np.minimum(np.searchsorted(share, fpr * (1 - 1e-12)), len(share) - 1)]
+    off = realised > 1.1 * fpr + 0.5 / n_neg
+    if not off.any():
+        return ()
+    return (
+        f"{model}at {np.count_nonzero(off)} of {len(fpr)} rates many negatives have the score of the "
+        f"threshold, and a tie is flagged whole: its realised false positive rate goes up to "
+        f"{realised[off].max():.3g} where {fpr[off][np.argmax(realised[off])]:.3g} was asked for",
+    )
 
 
 def disagreements(pair: PairedSample, pairs: Floats) -> Counts:

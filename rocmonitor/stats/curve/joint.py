@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from rocmonitor.stats.curve.counting import threshold_levels
 from rocmonitor.stats.curve.krawtchouk import excess_on_grid
-from rocmonitor.stats.curve.vertical import threshold_levels
 from rocmonitor.stats.proportion import log_binomial
 from rocmonitor.stats.sample import PairedSample
 

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import fft, special
 
 from rocmonitor.errors import InputError
+from rocmonitor.stats.curve.counting import negative_thresholds, threshold_levels, tie_caveats
 from rocmonitor.stats.curve.kernel import Bandwidth, kernel_ends
 from rocmonitor.stats.curve.points import nearest_ranks, require_rates
 from rocmonitor.stats.proportion import (
@@ -155,7 +156,7 @@ def vertical_intervals(
     >>> points.fpr.tolist(), points.tpr.tolist()
     ([0.5], [0.625])
     """
-    share, flagged = _thresholds(sample)
+    share, flagged = negative_thresholds(sample)
     size_pos, size_neg = _sizes(sample, m_pos, m_neg)
     require_method(method, get_args(VerticalMethod))
     tail = (1 - require_level(confidence_level)) / 2
@@ -191,7 +192,9 @@ def vertical_intervals(
         confidence_level=float(confidence_level),
         n_pos=sample.n_pos,
         n_neg=sample.n_neg,
-        caveats=moved + tie_caveats("", sample, r / size_neg) + interval_caveats("TPR", tpr, intervals),
+        caveats=moved
+        + tie_caveats("", share, sample.n_neg, r / size_neg)
+        + interval_caveats("TPR", tpr, intervals),
     )
 
 
@@ -228,7 +231,7 @@ def vertical_law(sample: Sample, fpr: float, *, m_pos: int | None = None, m_neg:
     >>> vertical_law([0, 0, 1, 1], [0.1, 0.6, 0.4, 0.9], 0.5).round(12).tolist()
     [0.1875, 0.375, 0.4375]
     """
-    share, flagged = _thresholds(sample)
+    share, flagged = negative_thresholds(sample)
     size_pos, size_neg = _sizes(sample, m_pos, m_neg)
     r, _ = nearest_ranks(fpr, size_neg)
     if len(r) != 1:
@@ -238,42 +241,6 @@ def vertical_law(sample: Sample, fpr: float, *, m_pos: int | None = None, m_neg:
     law = np.zeros(size_pos + 1)
     law[low : low + len(mass)] = mass
     return law
-
-
-def tie_caveats(model: str, sample: Sample, fpr: Floats) -> tuple[str, ...]:
-    """Where ties of negatives make the threshold of a rate flag many more than that.
-
-    Counted on the observed rows: by more than a tenth, and half a row.
-    """
-    share, _ = _thresholds(sample)
-    realised = share[np.minimum(np.searchsorted(share, fpr * (1 - 1e-12)), len(share) - 1)]
-    off = realised > 1.1 * fpr + 0.5 / sample.n_neg
-    if not off.any():
-        return ()
-    return (
-        f"{model}at {np.count_nonzero(off)} of {len(fpr)} rates many negatives have the score of the "
-        f"threshold, and a tie is flagged whole: its realised false positive rate goes up to "
-        f"{realised[off].max():.3g} where {fpr[off][np.argmax(realised[off])]:.3g} was asked for",
-    )
-
-
-def threshold_levels(sample: Sample) -> NDArray[np.intp]:
-    """For each distinct score the first threshold, a negative score in decreasing order, that flags it, (k,).
-
-    The number of thresholds where none does.
-    """
-    is_threshold = sample.neg[::-1] > 0
-    # A score between two thresholds is first flagged by the lower one.
-    return (np.cumsum(is_threshold) - is_threshold)[::-1]
-
-
-def _thresholds(sample: Sample) -> tuple[Floats, Floats]:
-    """Negatives (as a share), positives (as a count) at or above each distinct negative score, decreasing."""
-    sample.require_both_classes()
-    threshold = np.flatnonzero(sample.neg[::-1])
-    above_neg = np.cumsum(sample.neg[::-1])[threshold]
-    above_pos = np.cumsum(sample.pos[::-1])[threshold]
-    return above_neg / sample.n_neg, above_pos.astype(np.float64)
 
 
 def _mixture(r: int, m: int, share: Floats, value: Floats) -> tuple[Floats, Floats]:

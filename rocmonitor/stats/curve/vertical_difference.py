@@ -19,10 +19,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import fft
 
 from rocmonitor.errors import InputError
+from rocmonitor.stats.curve.counting import negative_thresholds, tie_caveats
 from rocmonitor.stats.curve.difference import SMOOTHING
 from rocmonitor.stats.curve.joint import Levels, thresholds_law
 from rocmonitor.stats.curve.points import nearest_ranks, require_rates
-from rocmonitor.stats.curve.vertical import tie_caveats
 from rocmonitor.stats.proportion import (
     clipped_intervals,
     interval_caveats,
@@ -189,8 +189,8 @@ def vertical_difference(
         n_neg=pair.n_neg,
         caveats=(
             *moved,
-            *tie_caveats("first model: ", pair.first, r / size_neg),
-            *tie_caveats("second model: ", pair.second, r / size_neg),
+            *tie_caveats("first model: ", negative_thresholds(pair.first)[0], pair.n_neg, r / size_neg),
+            *tie_caveats("second model: ", negative_thresholds(pair.second)[0], pair.n_neg, r / size_neg),
             *interval_caveats("TPR difference", dtpr, intervals, within="[-1, 1]"),
         ),
     )
