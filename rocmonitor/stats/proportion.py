@@ -245,6 +245,16 @@ def resample_size(m: int | None, n: int, name: str) -> int:
     return int(m)
 
 
+def resample_caveats(m_pos: int, n_pos: int, m_neg: int, n_neg: int) -> tuple[str, ...]:
+    """Says so when resamples are not as large as the classes."""
+    if (m_pos, m_neg) == (n_pos, n_neg):
+        return ()
+    return (
+        f"the intervals are those of resamples of {m_pos:,} positives and {m_neg:,} negatives, "
+        "not of the sample's own size",
+    )
+
+
 def require_level(confidence_level: float) -> float:
     """Refuse a confidence level outside (0, 1)."""
     if not is_number(confidence_level) or not 0 < confidence_level < 1:

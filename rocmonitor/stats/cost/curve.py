@@ -18,7 +18,13 @@ from rocmonitor.stats.cost.conditions import valid_conditions
 from rocmonitor.stats.cost.law import CostMethod, Costs, Errors
 from rocmonitor.stats.curve.counting import disagreements, flagged
 from rocmonitor.stats.curve.full_sampling import Sampling, require_sampling
-from rocmonitor.stats.proportion import interval_caveats, require_level, require_method, resample_size
+from rocmonitor.stats.proportion import (
+    interval_caveats,
+    require_level,
+    require_method,
+    resample_caveats,
+    resample_size,
+)
 from rocmonitor.stats.result import Table
 from rocmonitor.stats.sample import PairedSample, Sample, on_pair, on_sample
 
@@ -331,6 +337,7 @@ def _measured(costs: Costs, method: CostMethod, confidence_level: float, least: 
             "that of method 'mover' is",
             *caveats,
         )
+    caveats = (*resample_caveats(costs.pos.m, costs.pos.n, costs.neg.m, costs.neg.n), *caveats)
     return {
         "cost": cost,
         "low": found.low,

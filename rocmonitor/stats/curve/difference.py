@@ -31,6 +31,7 @@ from rocmonitor.stats.proportion import (
     normal_quantile,
     require_level,
     require_method,
+    resample_caveats,
     resample_size,
 )
 from rocmonitor.stats.resampling import Rng, drawn_differences, generator, percentiles
@@ -205,7 +206,8 @@ def threshold_difference(
         joint=joint,
         n_pos=pair.n_pos,
         n_neg=pair.n_neg,
-        caveats=interval_caveats("TPR difference", dtpr, in_pos, within="[-1, 1]")
+        caveats=resample_caveats(classes[0][3], pair.n_pos, classes[1][3], pair.n_neg)
+        + interval_caveats("TPR difference", dtpr, in_pos, within="[-1, 1]")
         + interval_caveats("FPR difference", dfpr, in_neg, within="[-1, 1]"),
     )
 

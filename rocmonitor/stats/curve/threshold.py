@@ -34,6 +34,7 @@ from rocmonitor.stats.proportion import (
     log_binomial,
     proportion_intervals,
     require_level,
+    resample_caveats,
     resample_size,
 )
 from rocmonitor.stats.resampling import Rng, drawn_proportions, generator, percentiles
@@ -260,7 +261,9 @@ def threshold_intervals(
         joint=joint,
         n_pos=sample.n_pos,
         n_neg=sample.n_neg,
-        caveats=interval_caveats("TPR", tpr, in_pos) + interval_caveats("FPR", fpr, in_neg),
+        caveats=resample_caveats(classes[0][2], sample.n_pos, classes[1][2], sample.n_neg)
+        + interval_caveats("TPR", tpr, in_pos)
+        + interval_caveats("FPR", fpr, in_neg),
     )
 
 

@@ -33,6 +33,7 @@ from rocmonitor.stats.proportion import (
     normal_quantile,
     require_level,
     require_method,
+    resample_caveats,
     resample_size,
 )
 from rocmonitor.stats.resampling import Rng, drawn_at_ranks, generator, percentiles
@@ -193,6 +194,7 @@ def vertical_intervals(
         n_pos=sample.n_pos,
         n_neg=sample.n_neg,
         caveats=moved
+        + resample_caveats(size_pos, sample.n_pos, size_neg, sample.n_neg)
         + tie_caveats("", share, sample.n_neg, r / size_neg)
         + interval_caveats("TPR", tpr, intervals),
     )

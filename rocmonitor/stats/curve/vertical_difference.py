@@ -30,6 +30,7 @@ from rocmonitor.stats.proportion import (
     normal_quantile,
     require_level,
     require_method,
+    resample_caveats,
     resample_size,
 )
 from rocmonitor.stats.resampling import Rng, drawn_at_ranks, generator, percentiles
@@ -189,6 +190,7 @@ def vertical_difference(
         n_neg=pair.n_neg,
         caveats=(
             *moved,
+            *resample_caveats(size_pos, pair.n_pos, size_neg, pair.n_neg),
             *tie_caveats("first model: ", negative_thresholds(pair.first)[0], pair.n_neg, r / size_neg),
             *tie_caveats("second model: ", negative_thresholds(pair.second)[0], pair.n_neg, r / size_neg),
             *interval_caveats("TPR difference", dtpr, intervals, within="[-1, 1]"),

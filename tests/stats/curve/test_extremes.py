@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from rocmonitor.errors import InputError
+from rocmonitor.stats.cost.curve import cost_curve
 from rocmonitor.stats.curve.difference import threshold_difference
 from rocmonitor.stats.curve.threshold import threshold_intervals, threshold_law
 from rocmonitor.stats.curve.total_rate import total_rate_intervals, total_rate_law
 from rocmonitor.stats.curve.vertical import vertical_intervals
 from rocmonitor.stats.curve.vertical_difference import vertical_difference
+from rocmonitor.stats.sample import PairedSample
 
 Y = np.repeat([1, 0], [6, 9])
 APART = np.concatenate([np.arange(6) + 20.0, np.arange(9)])
@@ -99,3 +101,18 @@ def test_total_rate_law_at_scale_sums_to_one():
     law = total_rate_law(y, np.round(rng.normal(size=20_000) + y, 2), 0.3)
     assert law.tp.sum() == pytest.approx(1, abs=1e-10)
     assert law.fp.sum() == pytest.approx(1, abs=1e-10)
+
+
+def test_other_sizes_of_resamples_are_told():
+    pair = PairedSample([0, 0, 0, 1, 1, 1], [1, 2, 4, 3, 5, 6], [1, 4, 2, 3, 6, 5])
+    said = (
+        "the intervals are those of resamples of 30 positives and 3 negatives, not of the sample's own size"
+    )
+    for result in (
+        threshold_intervals(pair.first, 3, m_pos=30),
+        threshold_difference(pair, [(3, 3)], m_pos=30),
+        vertical_intervals(pair.first, [1 / 3], m_pos=30),
+        vertical_difference(pair, [1 / 3], m_pos=30),
+        cost_curve(pair.first, [0.5], 3, m_pos=30),
+    ):
+        assert said in result.caveats
