@@ -16,6 +16,7 @@ import numpy as np
 
 from rocmonitor.errors import InputError
 from rocmonitor.stats.area.variances import Moments, Variance
+from rocmonitor.stats.proportion import is_number
 from rocmonitor.stats.sample import Floats, Sample
 
 
@@ -40,7 +41,7 @@ def cortes_mohri(sample: Sample, of: Moments, n_errors: int | None = None) -> Va
     fewest = fewest_errors(sample)
     errors = fewest if n_errors is None else n_errors
     n = sample.n_pos + sample.n_neg
-    if not (0 <= errors <= n and errors == int(errors)):
+    if not is_number(errors) or not 0 <= errors <= n or errors != int(errors):
         raise InputError(f"n_errors must be a whole number within [0, {n}], the rows; it is {n_errors}")
     lost, variance = area_given_errors(sample.n_pos, sample.n_neg, int(errors))
     certain = {0: of.lost, n: of.auc}  # no error: an area of 1; nothing else: an area of 0

@@ -15,7 +15,7 @@ import numpy as np
 from rocmonitor.errors import InputError
 from rocmonitor.stats.area.auc import AucResult, Interval
 from rocmonitor.stats.area.placements import ROUNDING, mean_and_variance
-from rocmonitor.stats.proportion import require_level
+from rocmonitor.stats.proportion import is_number, require_level
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Counts, Sample, on_sample
 
@@ -196,10 +196,10 @@ def _range(
     elif min_tpr is not None:
         ends = (min_tpr, 1.0)
     else:
-        ends = tuple(fpr if fpr is not None else tpr or ())
-    if len(ends) != 2 or not 0 <= ends[0] < ends[1] <= 1:
+        ends = tuple(np.ravel(np.asarray(given[named[0]], dtype=object)))
+    if len(ends) != 2 or not all(map(is_number, ends)) or not 0 <= ends[0] < ends[1] <= 1:
         raise InputError(
-            f"{named[0]} must give a range with 0 <= low < high <= 1; it is {given[named[0]]}, "
+            f"{named[0]} must give a range with 0 <= low < high <= 1; it is {given[named[0]]!r}, "
             f"for example {'max_fpr=0.1' if 'fpr' in named[0] else 'min_tpr=0.9'}"
         )
     return "fpr" if "fpr" in named[0] else "tpr", float(ends[0]), float(ends[1])

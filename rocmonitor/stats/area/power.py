@@ -17,7 +17,7 @@ from scipy.special import expit, logit, ndtr
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.auc import AucResult
 from rocmonitor.stats.area.spread import AucSpread, PairedSpread
-from rocmonitor.stats.proportion import normal_quantile, require_level
+from rocmonitor.stats.proportion import is_number, normal_quantile, require_level
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import PairedSample, Sample
 
@@ -287,7 +287,7 @@ def _plan(
             f"not a {type(pilot).__name__}"
         )
     value = spread.auc if against is None else against
-    if not 0 < value < 1:
+    if not is_number(value) or not 0 < value < 1:
         raise InputError(f"against must lie within (0, 1), as an AUC does; it is {against}")
     if transform == "logit" and (reference is not None or test == "score"):
         raise InputError("transform='logit' is for a known value and test='wald'; take transform='none'")
@@ -380,25 +380,25 @@ def _reference_variance(spread: AucSpread, reference: AucResult | tuple[float, f
 def _ratio(pilot: Pilot, ratio: float | None) -> float:
     if ratio is None and isinstance(pilot, Sample | PairedSample):
         return pilot.n_neg / pilot.n_pos
-    if ratio is None or not 0 < ratio < math.inf:
+    if ratio is None or not is_number(ratio) or not 0 < ratio < math.inf:
         raise InputError(f"ratio, the negatives for each positive, must be a number above 0; it is {ratio}")
     return ratio
 
 
 def _require_sizes(n_pos: float, n_neg: float) -> None:
-    if not (2 <= n_pos < math.inf and 2 <= n_neg < math.inf):
+    if not all(is_number(n) and 2 <= n < math.inf for n in (n_pos, n_neg)):
         raise InputError(f"n_pos and n_neg must be at least 2; they are {n_pos} and {n_neg}")
 
 
 def _require_drop(drop: float, above: float, below: float) -> None:
-    if not above < drop < below:
+    if not is_number(drop) or not above < drop < below:
         raise InputError(
             f"drop must lie within ({above:g}, {below:g}), so that each AUC stays within (0, 1); it is {drop}"
         )
 
 
 def _require_power(power: float) -> None:
-    if not 0.5 <= power < 1:
+    if not is_number(power) or not 0.5 <= power < 1:
         raise InputError(f"power must lie within [0.5, 1), for example 0.8; it is {power}")
 
 

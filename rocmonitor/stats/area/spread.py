@@ -15,6 +15,7 @@ from scipy.special import ndtr, ndtri, owens_t
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.compare import difference_placements
 from rocmonitor.stats.area.placements import mean_over_pairs, placements
+from rocmonitor.stats.proportion import is_number
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import PairedSample, Sample
 
@@ -270,7 +271,7 @@ def _unbiased(moments: tuple[float, float, float], n_pos: int, n_neg: int) -> tu
 
 
 def _require_area(auc: float) -> None:
-    if not 0 < auc < 1:
+    if not is_number(auc) or not 0 < auc < 1:
         raise InputError(f"auc must lie within (0, 1), where an area can scatter; it is {auc}")
 
 

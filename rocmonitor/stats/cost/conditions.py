@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.errors import InputError
+from rocmonitor.stats.proportion import is_number
 from rocmonitor.stats.result import Result, Table
 
 if TYPE_CHECKING:
@@ -73,9 +74,9 @@ class OperatingCondition(Result):
     def __post_init__(self) -> None:
         for name in ("false_positive", "false_negative"):
             value = getattr(self, name)
-            if not 0 <= value < math.inf:
+            if not is_number(value) or not 0 <= value < math.inf:
                 raise InputError(f"{name} must be a finite cost of at least 0; it is {value}")
-        if not 0 <= self.prevalence <= 1:
+        if not is_number(self.prevalence) or not 0 <= self.prevalence <= 1:
             raise InputError(f"prevalence must be a share within [0, 1]; it is {self.prevalence}")
         if self.largest == 0:
             raise InputError(
@@ -94,7 +95,7 @@ class OperatingCondition(Result):
         4.75
         """
         conditions = valid_conditions(w)
-        if len(conditions) != 1 or conditions[0] == 1 or not 0 < prevalence < 1:
+        if len(conditions) != 1 or conditions[0] == 1 or not is_number(prevalence) or not 0 < prevalence < 1:
             raise InputError(
                 f"w must be one number in [0, 1) and prevalence one in (0, 1), for a miss to have a cost; "
                 f"they are {w} and {prevalence}"
@@ -153,7 +154,7 @@ def expected_cost(
             "costs must be of sampling='stratified': full sampling takes prevalence from the sample, and "
             "conditions have their own"
         )
-    if decisions < 1:
+    if not is_number(decisions) or decisions < 1:
         raise InputError(f"decisions must be at least 1; it is {decisions}")
     w = np.array([condition.w for condition in listed])
     if w.shape != costs.w.shape or not np.allclose(w, costs.w, rtol=0, atol=1e-9):

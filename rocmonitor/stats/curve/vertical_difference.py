@@ -26,6 +26,7 @@ from rocmonitor.stats.curve.points import nearest_ranks, require_rates
 from rocmonitor.stats.proportion import (
     clipped_intervals,
     interval_caveats,
+    is_number,
     law_ends,
     normal_quantile,
     require_level,
@@ -315,5 +316,5 @@ def _sizes(pair: PairedSample, m_pos: int | None, m_neg: int | None) -> tuple[in
 
 
 def _require_thresholds(most: int) -> None:
-    if most != int(most) or most < 2:
+    if not is_number(most) or not 2 <= most < math.inf or most != int(most):
         raise InputError(f"max_thresholds must be a whole number of at least 2, not {most}")

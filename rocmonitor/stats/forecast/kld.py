@@ -14,6 +14,7 @@ import numpy as np
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.forecast.climbing import Extreme, closest, highest, optimum
 from rocmonitor.stats.forecast.tilting import Cells, OneOrder, cells
+from rocmonitor.stats.proportion import is_number
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Floats, Sample, on_sample
 
@@ -115,7 +116,7 @@ def auc_bounds(sample: Sample, /, distance: float) -> AucBounds:
     >>> bounds.high_weights.round(12).tolist()  # of the negatives, then of the positives
     [[0.75, 0.25], [0.25, 0.75]]
     """
-    if not 0 <= distance < math.inf:
+    if not is_number(distance) or not 0 <= distance < math.inf:
         raise InputError(f"distance must be a finite number >= 0; it is {distance}")
     sample.require_both_classes()
     joined = cells(sample.pos, sample.neg)
@@ -178,7 +179,7 @@ def auc_distance(sample: Sample, /, target: float) -> float:
     >>> auc_distance([0, 0, 1, 1], [1, 2, 1, 2], 0.5)
     0.0
     """
-    if not 0 <= target <= 1:
+    if not is_number(target) or not 0 <= target <= 1:
         raise InputError(f"target must be an AUC within [0, 1]; it is {target}")
     sample.require_both_classes()
     target, own = float(target), area(sample)
