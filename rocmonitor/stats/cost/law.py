@@ -14,13 +14,12 @@ under full sampling the rows are drawn independently, so the variance is that of
 
 from __future__ import annotations
 
-import math
 from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rocmonitor.stats.curve.difference import trinomial_difference
+from rocmonitor.stats.curve.difference import difference_range, trinomial_difference
 from rocmonitor.stats.curve.full_sampling import Sampling
 from rocmonitor.stats.proportion import (
     LEVEL_ROUNDING,
@@ -40,7 +39,6 @@ ENOUGH_ERRORS = 10
 
 _ONE_MODEL = (2.0, 4.0)  # Agresti & Coull: 2 errors in 4 more rows of a class
 _TWO_MODELS = (0.5, 2.0)  # Agresti & Min: 1/2 disagreement to either side in 2 more rows
-_LOG_NEGLIGIBLE = 37.0  # exp(-37) < 1e-16: the mass a window may leave out on each side
 _BINS = 1 << 14  # of the first search for a quantile
 
 
@@ -207,7 +205,7 @@ def _joint_difference(costs: Costs, i: int) -> tuple[int, int, Floats]:
     lows, sizes = [], []
     for axis, errors in enumerate((costs.pos, costs.neg)):
         a, b = errors.more[i] / n, errors.less[i] / n
-        low, high = _window(m, a, b)
+        low, high = difference_range(m, a, b)
         size = 1 << (high - low).bit_length()  # a power of 2, above high - low
         angle = 2 * np.pi * np.arange(size if axis == 0 else size // 2 + 1) / size
         angle = angle[:, np.newaxis] if axis == 0 else angle
@@ -221,14 +219,6 @@ def _joint_difference(costs: Costs, i: int) -> tuple[int, int, Floats]:
     phase = m * np.arctan2(imaginary, 1 + real) - shift
     law = np.fft.irfft2(np.exp(m * log_modulus) * np.exp(-1j * phase), s=sizes, axes=(0, 1))
     return lows[0], lows[1], np.maximum(law, 0.0)
-
-
-def _window(m: int, a: float, b: float) -> tuple[int, int]:
-    """First and last value, by Bernstein's inequality, of a trinomial difference that has any mass."""
-    centre, third = round(m * (a - b)), 2 * _LOG_NEGLIGIBLE / 3
-    spread = m * max(a + b - (a - b) ** 2, 0.0)
-    half = math.ceil(third + math.sqrt(third**2 + 2 * _LOG_NEGLIGIBLE * spread)) + 1
-    return max(-m, centre - half), min(m, centre + half)
 
 
 class _Kind(NamedTuple):

@@ -18,10 +18,10 @@ from rocmonitor.stats.curve.counting import disagreements
 from rocmonitor.stats.curve.full_sampling import (
     ClassSize,
     Sampling,
-    class_size,
     drawn_sizes,
     rate_quantiles,
     require_sampling,
+    sampled_size,
 )
 from rocmonitor.stats.curve.points import threshold_pairs
 from rocmonitor.stats.proportion import (
@@ -175,12 +175,7 @@ def threshold_difference(
     )
     require_sampling(sampling)
     total = sum(m for *_, m in classes)
-    sizes = [
-        class_size(total, n / (pair.n_pos + pair.n_neg))
-        if sampling == "full"
-        else ClassSize(np.array([m]), np.ones(1))
-        for *_, n, m in classes
-    ]
+    sizes = [sampled_size(sampling, m, total, n / (pair.n_pos + pair.n_neg)) for *_, n, m in classes]
     if method == "empirical":
         random = generator(rng, n_resamples)
         drawn = [
@@ -218,11 +213,7 @@ def trinomial_difference(m: int, a: float, b: float) -> tuple[int, Floats]:
     Returns the first difference and the probabilities from there on: all but 2e-16 of the mass, by one
     inverse FFT of the characteristic function (1 + a (e^iθ - 1) + b (e^-iθ - 1))^m, at O(sqrt(m)) points.
     """
-    centre, third = round(m * (a - b)), 2 * _LOG_NEGLIGIBLE / 3
-    # Bernstein as in `binomial_window`; a step deviates from its mean by up to 2, and 1 more for rounding.
-    variance = m * max(a + b - (a - b) ** 2, 0.0)
-    half = math.ceil(third + math.sqrt(third**2 + 2 * _LOG_NEGLIGIBLE * variance)) + 1
-    low, high = max(-m, centre - half), min(m, centre + half)
+    low, high = difference_range(m, a, b)
     size = 1 << (high - low).bit_length()  # a power of 2, above high - low
     angle = 2 * np.pi * np.arange(size // 2 + 1) / size
     # The logarithm from the distance to 1, which keeps its digits through the power m.
@@ -232,6 +223,15 @@ def trinomial_difference(m: int, a: float, b: float) -> tuple[int, Floats]:
     phase = m * np.arctan2(imaginary, 1 + real) - low * angle
     law = np.fft.irfft(np.exp(m * log_modulus) * np.exp(-1j * phase), size)[: high - low + 1]
     return low, np.maximum(law, 0.0)
+
+
+def difference_range(m: int, a: float, b: float) -> tuple[int, int]:
+    """The first and the last value of a range that holds all but 2e-16 of the mass of that law."""
+    centre, third = round(m * (a - b)), 2 * _LOG_NEGLIGIBLE / 3
+    # Bernstein as in `binomial_range`; a step deviates from its mean by up to 2, and 1 more for rounding.
+    variance = m * max(a + b - (a - b) ** 2, 0.0)
+    half = math.ceil(third + math.sqrt(third**2 + 2 * _LOG_NEGLIGIBLE * variance)) + 1
+    return max(-m, centre - half), min(m, centre + half)
 
 
 def _intervals(

@@ -55,6 +55,11 @@ def class_size(m: int, share: float) -> ClassSize:
     return ClassSize(rows[rows > 0], mass[rows > 0] / mass[rows > 0].sum())
 
 
+def sampled_size(sampling: Sampling, m: int, total: int, share: float) -> ClassSize:
+    """Law of the rows of a class: `m` for sure if stratified, else its share of `total` rows drawn."""
+    return class_size(total, share) if sampling == "full" else ClassSize(np.array([m]), np.ones(1))
+
+
 def both_class_sizes(m_pos: int, m_neg: int, share: float) -> tuple[ClassSize, ClassSize]:
     """Law of the positives, of this share, among m_pos + m_neg drawn, given both classes; and the negatives.
 

@@ -18,12 +18,11 @@ from numpy.typing import ArrayLike, NDArray
 from rocmonitor.errors import InputError
 from rocmonitor.stats.curve.counting import flagged
 from rocmonitor.stats.curve.full_sampling import (
-    ClassSize,
     Sampling,
-    class_size,
     drawn_sizes,
     full_proportions,
     require_sampling,
+    sampled_size,
 )
 from rocmonitor.stats.curve.points import valid_thresholds
 from rocmonitor.stats.proportion import (
@@ -225,12 +224,7 @@ def threshold_intervals(
     )
     require_sampling(sampling)
     total = sum(m for *_, m in classes)
-    sizes = [
-        class_size(total, n / (sample.n_pos + sample.n_neg))
-        if sampling == "full"
-        else ClassSize(np.array([m]), np.ones(1))
-        for _, n, m in classes
-    ]
+    sizes = [sampled_size(sampling, m, total, n / (sample.n_pos + sample.n_neg)) for _, n, m in classes]
     if method == "empirical":
         random = generator(rng, n_resamples)
         drawn = [

@@ -20,10 +20,10 @@ from rocmonitor.stats.curve.full_sampling import (
     ClassSize,
     Sampling,
     both_class_sizes,
-    class_size,
     drawn_sizes,
     rate_quantiles,
     require_sampling,
+    sampled_size,
 )
 from rocmonitor.stats.curve.points import nearest_ranks
 from rocmonitor.stats.curve.shared_threshold import Rows, class_rows, full_moments, moments, windows
@@ -187,11 +187,7 @@ def total_rate_intervals(
     random = generator(rng, n_resamples) if method == "empirical" else None
     found = []
     for own, other in ((pos, neg), (neg, pos)):
-        size = (
-            class_size(n, own.total / n)
-            if sampling == "full"
-            else ClassSize(np.array([own.total]), np.ones(1))
-        )
+        size = sampled_size(sampling, own.total, n, own.total / n)
         of_rows = _moments(r, own, other, sampling, size)
         if random is not None:
             low, high = percentiles(
