@@ -63,6 +63,11 @@ def grouped_counts(
     return score, np.array(draw(large_enough)), np.array(draw(large_enough))
 
 
+def differing(drawn: tuple[NDArray[np.number], ...]) -> bool:
+    """Whether the scores of every model differ: what a curve needs. For ``samples().filter(differing)``."""
+    return all(len(np.unique(score)) > 1 for score in drawn[1:])
+
+
 def _scores(draw: st.DrawFn, size: int, distinct: int) -> Floats:
     pool = st.sampled_from(draw(pools(distinct)))
     return np.array(draw(st.lists(pool, min_size=size, max_size=size)))

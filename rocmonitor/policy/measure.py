@@ -84,7 +84,8 @@ def measure(
     champion : Sample
         With at least two rows of each class.
     pair : PairedSample or None
-        Champion first, challenger second. Left out, with a caveat, when it has fewer than two of a class.
+        Champion first, challenger second. Left out, with a caveat, when it has fewer than two of a class. A
+        model with one score for all rows has an AUROC, of 0.5, and no curve: a caveat stands in its place.
     fprs, thresholds : sequence of float
         Operating points to report.
     costs : dict of float to float
@@ -123,6 +124,8 @@ def measure(
                 f"the challenger is compared on the {both:,} rows that both models scored, where the "
                 f"champion's AUROC is {difference.auc_2:.4f}; {missed:,} rows have no challenger's score"
             )
+    caveats += [_no_curve(model, sample) for model, sample in points if len(sample.score) == 1]
+    points = [(model, sample) for model, sample in points if len(sample.score) > 1]
     for model, sample in points:
         for name, rows in _operating_points(model, sample, fprs, thresholds, metrics, caveats).items():
             tables[name] += rows
@@ -130,7 +133,11 @@ def measure(
     if costs:
         tables["costs"] = _costs(champion, costs, metrics)
     if pair is not None and difference is not None and thresholds:
-        tables["dominance"] = _dominance(pair, thresholds)
+        # One score for all rows that both scored may be one of several for all that the champion scored.
+        if min(len(pair.first.score), len(pair.second.score)) > 1:
+            tables["dominance"] = _dominance(pair, thresholds)
+        else:
+            caveats.append("no dominance at thresholds: a model has one score for all rows that both scored")
     return Measured(
         champion=result,
         difference=difference,
@@ -187,6 +194,13 @@ def _costs(sample: Sample, costs: Mapping[float, float], metrics: dict[str, floa
         if math.isinf(row["threshold"]):
             row["threshold"] = None  # JSON has no infinity; nothing is flagged
     return rows
+
+
+def _no_curve(model: str, sample: Sample) -> str:
+    rows = sample.n_pos + sample.n_neg
+    return (
+        f"the {model} has neither curve nor operating points: all its {rows:,} scores are {sample.score[0]:g}"
+    )
 
 
 def _bounded(row: dict[str, Any], rate: str, name: str) -> dict[str, float]:

@@ -21,6 +21,8 @@ from rocmonitor.errors import DegenerateDataError, InputError
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
+S = TypeVar("S", "Sample", "PairedSample")
+
 _LARGEST_EXACT_INTEGER = 2**53
 
 
@@ -96,16 +98,7 @@ class Sample:
     @classmethod
     def merge(cls, samples: Iterable[Sample]) -> Sample:
         """All rows of disjoint samples in one sample, exactly."""
-        if not isinstance(samples, Iterable):
-            raise InputError(f"samples must be a list of Sample, not a {type(samples).__name__}")
-        parts = list(samples)
-        if not parts:
-            raise InputError("samples is empty; give at least one Sample to merge")
-        for place, part in enumerate(parts):
-            if not isinstance(part, Sample):
-                raise InputError(
-                    f"samples must hold only Sample; samples[{place}] is a {type(part).__name__}"
-                )
+        parts = _listed(samples, Sample)
         return cls.from_counts(
             np.concatenate([part.score for part in parts]),
             np.concatenate([part.pos for part in parts]),
@@ -115,6 +108,15 @@ class Sample:
     def require_both_classes(self, *, at_least: int = 1) -> None:
         """Raise DegenerateDataError unless each class has `at_least` rows."""
         require_classes(self.n_pos, self.n_neg, at_least=at_least)
+
+    def require_distinct_scores(self, model: str = "") -> None:
+        """Raise DegenerateDataError if all rows have one score; `model` is what the message begins with."""
+        if len(self.score) == 1:
+            raise DegenerateDataError(
+                f"{model}all {self.n_pos + self.n_neg:,} scores are {self.score[0]:g}: no threshold tells "
+                "rows apart, and the ROC curve has no point between its ends; see whether the scoring is "
+                "broken, or take rows whose scores differ (the AUC and cost curves do without)"
+            )
 
     def __repr__(self) -> str:
         return f"Sample(n_pos={self.n_pos}, n_neg={self.n_neg}, distinct={len(self.score)})"
@@ -191,6 +193,24 @@ class PairedSample:
         pair._set(s1[seen], s2[seen], pos[seen], neg[seen])
         return pair
 
+    @classmethod
+    def merge(cls, samples: Iterable[PairedSample]) -> PairedSample:
+        """All rows of disjoint paired samples in one, exactly; each cell stays a cell of its own.
+
+        Examples
+        --------
+        >>> first, second = PairedSample([0, 1], [0.2, 0.7], [10, 20]), PairedSample([1], [0.7], [10])
+        >>> PairedSample.merge([first, second]).first
+        Sample(n_pos=2, n_neg=1, distinct=2)
+        """
+        parts = _listed(samples, PairedSample)
+        return cls.from_counts(
+            np.concatenate([part.first.score[part.index_1] for part in parts]),
+            np.concatenate([part.second.score[part.index_2] for part in parts]),
+            np.concatenate([part.pos for part in parts]),
+            np.concatenate([part.neg for part in parts]),
+        )
+
     def swapped(self) -> PairedSample:
         """The same rows with the second model first; the arrays are shared, not copied.
 
@@ -207,6 +227,11 @@ class PairedSample:
     def require_both_classes(self, *, at_least: int = 1) -> None:
         """Raise DegenerateDataError unless each class has `at_least` rows."""
         require_classes(self.n_pos, self.n_neg, at_least=at_least)
+
+    def require_distinct_scores(self) -> None:
+        """Raise DegenerateDataError if either model gives all rows one score."""
+        self.first.require_distinct_scores("first model: ")
+        self.second.require_distinct_scores("second model: ")
 
     def __repr__(self) -> str:
         return f"PairedSample(n_pos={self.n_pos}, n_neg={self.n_neg}, cells={len(self.pos)})"
@@ -235,6 +260,20 @@ class PairedSample:
         object.__setattr__(self, "neg", neg)
         object.__setattr__(self, "n_pos", first.n_pos)
         object.__setattr__(self, "n_neg", first.n_neg)
+
+
+def _listed(samples: Iterable[S], kind: type[S]) -> list[S]:
+    """The samples to merge, at least one, each of the kind."""
+    name = kind.__name__
+    if not isinstance(samples, Iterable):
+        raise InputError(f"samples must be a list of {name}, not a {type(samples).__name__}")
+    parts = list(samples)
+    if not parts:
+        raise InputError(f"samples is empty; give at least one {name} to merge")
+    for place, part in enumerate(parts):
+        if not isinstance(part, kind):
+            raise InputError(f"samples must hold only {name}; samples[{place}] is a {type(part).__name__}")
+    return parts
 
 
 def indexed(score: Floats, pos: Counts, neg: Counts) -> tuple[Sample, NDArray[np.intp]]:

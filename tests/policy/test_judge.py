@@ -38,9 +38,12 @@ def reference() -> Reference:
     return freeze(past, FORECAST)
 
 
-def judged(window: Sample, reference: Reference, rules: dict[str, Rule] | None = None) -> Finding:
+def judged(
+    window: Sample, reference: Reference, rules: dict[str, Rule] | None = None, **points: list[float]
+) -> Finding:
     counts = Counts(rows=window.n_pos + window.n_neg, n_pos=window.n_pos, n_neg=window.n_neg)
-    return judge(window, None, counts, reference=reference, rules=rules or FORECAST, min_per_class=20)
+    rules = rules or FORECAST
+    return judge(window, None, counts, reference=reference, rules=rules, min_per_class=20, **points)
 
 
 def test_a_batch_of_a_tenth_does_not_alarm_where_the_interval_of_large_windows_did(reference):
@@ -149,11 +152,13 @@ def test_a_loss_only_is_never_an_improvement():
 def test_one_score_for_all_rows_is_said_before_anything_else(reference):
     flat = Sample(np.repeat([1, 0], [200, 800]), np.full(1000, 0.5))
     rules: dict[str, Rule] = {"forecast": Forecast(), "floor": Floor(value=0.6)}
-    found = judged(flat, reference, rules)
+    found = judged(flat, reference, rules, fprs=[0.1], thresholds=[0.5])
     said = "all 1,000 scores are 0.5: is the scoring broken?"
     assert found.verdicts[0].text.startswith(f"{said} AUROC 0.5000 is below its forecast interval")
     assert said not in found.verdicts[1].text
     assert found.caveats[0] == said
+    assert any(caveat.startswith("the champion has neither curve nor") for caveat in found.caveats)
+    assert found.tables["roc"] == []
     assert not any(word in " ".join(found.caveats) for word in ("()", "method=", "AucSpread"))
     # Where no rule minds, the words are a caveat all the same.
     calm = judged(flat, reference, {"floor": Floor(value=0.1)})

@@ -304,3 +304,43 @@ def test_swapped_is_the_pair_the_other_way_round():
 def test_scores_that_are_no_list_of_float64_are_refused(score):
     with pytest.raises(InputError, match="y_score"):
         Sample([0, 1], score)
+
+
+# Merging pairs
+
+
+def paired_rows(pair):
+    """Every row as (label, score_1, score_2), sorted."""
+    s1, s2 = pair.first.score[pair.index_1], pair.second.score[pair.index_2]
+    cells = zip(s1.tolist(), s2.tolist(), pair.pos.tolist(), pair.neg.tolist(), strict=True)
+    return sorted(row for a, b, pos, neg in cells for row in pos * [(1, a, b)] + neg * [(0, a, b)])
+
+
+@given(st.lists(paired_samples(distinct=3), min_size=1, max_size=4))
+def test_merging_pairs_is_concatenation(parts):
+    merged = PairedSample.merge(PairedSample(*part) for part in parts)
+    whole = PairedSample(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    assert paired_rows(merged) == paired_rows(whole)
+    assert cells(merged.first) == cells(whole.first)
+    assert cells(merged.second) == cells(whole.second)
+    assert (merged.n_pos, merged.n_neg) == (whole.n_pos, whole.n_neg)
+
+
+def test_merging_grouped_and_empty_pairs():
+    grouped = PairedSample.from_counts([0.5, 0.5], [1, 2], [3, 0], [1, 2])
+    merged = PairedSample.merge([grouped, PairedSample([], [], []), PairedSample([1], [0.5], [1])])
+    assert paired_rows(merged) == [(0, 0.5, 1), *[(0, 0.5, 2)] * 2, *[(1, 0.5, 1)] * 4]
+    assert PairedSample.merge([PairedSample([], [], [])]).n_pos == 0
+
+
+@pytest.mark.parametrize(
+    ("samples", "message"),
+    [
+        ([], "samples is empty; give at least one PairedSample"),
+        (PairedSample([1], [2.0], [3.0]), "samples must be a list of PairedSample, not a PairedSample"),
+        ([Sample([1], [2.0])], r"only PairedSample; samples\[0\] is a Sample"),
+    ],
+)
+def test_merging_what_is_no_pair(samples, message):
+    with pytest.raises(InputError, match=message):
+        PairedSample.merge(samples)

@@ -104,7 +104,7 @@ def averaging_table(
     Raises
     ------
     DegenerateDataError
-        Fewer than one positive or two negatives.
+        Fewer than one positive or two negatives, or one score for all rows.
     InputError
         No thresholds, NaN among them, a level outside (0, 1).
 

@@ -23,6 +23,7 @@ def flagged(sample: Sample, thresholds: Floats) -> tuple[Counts, Counts]:
 def negative_thresholds(sample: Sample) -> tuple[Floats, Floats]:
     """Negatives (as a share), positives (as a count) at or above each distinct negative score, decreasing."""
     sample.require_both_classes()
+    sample.require_distinct_scores()
     threshold = np.flatnonzero(sample.neg[::-1])
     above_neg = np.cumsum(sample.neg[::-1])[threshold]
     above_pos = np.cumsum(sample.pos[::-1])[threshold]

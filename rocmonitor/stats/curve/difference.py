@@ -148,7 +148,7 @@ def threshold_difference(
     Raises
     ------
     DegenerateDataError
-        Fewer than one positive or negative.
+        Fewer than one positive or negative; a model with one score for all rows.
     InputError
         No pairs, entries that are not pairs, NaN among them, an unknown method, a level outside (0, 1).
 
@@ -163,6 +163,7 @@ def threshold_difference(
     ([0.5], [-1.0])
     """
     pair.require_both_classes()
+    pair.require_distinct_scores()
     at = threshold_pairs(pairs)
     require_method(method, get_args(DifferenceMethod))
     level = require_level(confidence_level)

@@ -103,7 +103,7 @@ def threshold_dominance(
     Raises
     ------
     DegenerateDataError
-        Fewer than one positive or negative.
+        Fewer than one positive or negative; a model with one score for all rows.
     InputError
         No pairs, entries that are not pairs, NaN among them, an unknown sampling.
 
@@ -125,6 +125,7 @@ def threshold_dominance(
     ([1.0], [0.0])
     """
     pair.require_both_classes()
+    pair.require_distinct_scores()
     at = threshold_pairs(pairs)
     require_sampling(sampling)
     pos_1, pos_2, neg_1, neg_2 = disagreements(pair, at)

@@ -39,7 +39,7 @@ def matched_pairs(reference: PairedSample, flagged_shares: ArrayLike) -> Floats:
     Raises
     ------
     DegenerateDataError
-        An empty reference.
+        An empty reference; a model with one score for all its rows.
     InputError
         No shares, or shares outside (0, 1).
 
@@ -55,6 +55,7 @@ def matched_pairs(reference: PairedSample, flagged_shares: ArrayLike) -> Floats:
     shares = _within_unit(flagged_shares, "flagged_shares")
     if not len(reference.pos):
         raise DegenerateDataError("the reference is empty: no threshold can be matched on it")
+    reference.require_distinct_scores()
     return np.column_stack([_at_share(model, shares) for model in (reference.first, reference.second)])
 
 
@@ -83,7 +84,8 @@ def calibrated_pairs(
     Raises
     ------
     DegenerateDataError
-        A reference of one class; ``platt``: a score that does not rise with the share of positives.
+        A reference of one class; a model with one score for all its rows; ``platt``: a score that does not
+        rise with the share of positives.
     InputError
         No probabilities, probabilities outside (0, 1), an unknown method.
 
@@ -99,6 +101,7 @@ def calibrated_pairs(
     wanted = _within_unit(probabilities, "probabilities")
     require_method(method, get_args(Calibration))
     reference.require_both_classes()
+    reference.require_distinct_scores()
     at = _isotonic if method == "isotonic" else _platt
     return np.column_stack([at(model, wanted) for model in (reference.first, reference.second)])
 

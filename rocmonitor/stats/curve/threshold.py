@@ -194,7 +194,7 @@ def threshold_intervals(
     Raises
     ------
     DegenerateDataError
-        Fewer than one positive or negative.
+        Fewer than one positive or negative, or one score for all rows.
     InputError
         No thresholds, NaN among them, an unknown method, a level outside (0, 1).
 
@@ -213,6 +213,7 @@ def threshold_intervals(
     ([0.0999], [0.9001])
     """
     sample.require_both_classes()
+    sample.require_distinct_scores()
     at = valid_thresholds(thresholds)
     level = require_level(confidence_level)
     level = math.sqrt(level) if joint else level
@@ -294,7 +295,7 @@ def threshold_law(
     Raises
     ------
     DegenerateDataError
-        Fewer than one positive or negative.
+        Fewer than one positive or negative, or one score for all rows.
     InputError
         A threshold that is NaN or not one number, an unknown sampling.
 
@@ -309,6 +310,7 @@ def threshold_law(
     ([0.25, 0.5, 0.25], [1.0, 0.0, 0.0])
     """
     sample.require_both_classes()
+    sample.require_distinct_scores()
     require_sampling(sampling)
     at = valid_thresholds(threshold)
     if len(at) != 1:

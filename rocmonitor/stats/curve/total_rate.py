@@ -154,7 +154,7 @@ def total_rate_intervals(
     Raises
     ------
     DegenerateDataError
-        Fewer than one positive or negative.
+        Fewer than one positive or negative, or one score for all rows.
     InputError
         No rates, rates outside (0, 1) or NaN, an unknown method, a level outside (0, 1).
 
@@ -178,6 +178,7 @@ def total_rate_intervals(
     ([0.5], [0.75], [0.375])
     """
     sample.require_both_classes()
+    sample.require_distinct_scores()
     require_method(method, get_args(TotalRateMethod))
     require_sampling(sampling)
     tail = (1 - require_level(confidence_level)) / 2
@@ -238,6 +239,7 @@ def total_rate_law(sample: Sample, rate: float, *, sampling: Sampling = "stratif
     ([0.0625, 0.375, 0.5625], [0.4375, 0.375, 0.1875])
     """
     sample.require_both_classes()
+    sample.require_distinct_scores()
     require_sampling(sampling)
     n = sample.n_pos + sample.n_neg
     r, _ = nearest_ranks(rate, n, "rate")

@@ -137,8 +137,8 @@ def vertical_intervals(
     Raises
     ------
     DegenerateDataError
-        Fewer than one positive or two negatives (or `m_neg` below two): no rate lies within (0, 1). A class
-        with one score only, by ``kernel`` without a `bandwidth`.
+        Fewer than one positive or two negatives (or `m_neg` below two): no rate lies within (0, 1). One score
+        for all rows; or for a class, by ``kernel`` without a `bandwidth`.
     InputError
         No rates, rates outside (0, 1) or NaN, an unknown method, a level outside (0, 1), a `bandwidth` that
         is not above 0 or is given to another method, resample sizes given to ``kernel``.

@@ -61,6 +61,8 @@ class VerticalDifference(Table):
         Means of the bootstrap laws.
     dtpr_low, dtpr_high : ndarray, shape (h,)
         Ends of the intervals, each with the confidence level by itself.
+    dtpr_se : ndarray, shape (h,)
+        Standard deviations of the bootstrap laws; of ``agresti``, of the smoothed ones, so never 0.
     method : str
         As asked for; ``agresti-thinned`` and so on where thresholds were thinned (see `vertical_difference`).
     confidence_level : float
@@ -74,6 +76,7 @@ class VerticalDifference(Table):
     dtpr: Floats
     dtpr_low: Floats
     dtpr_high: Floats
+    dtpr_se: Floats
     method: str
     confidence_level: float
     n_pos: int
@@ -142,7 +145,8 @@ def vertical_difference(
     Raises
     ------
     DegenerateDataError
-        Fewer than one positive or two negatives (or `m_neg` below two): no rate lies within (0, 1).
+        Fewer than one positive or two negatives (or `m_neg` below two): no rate lies within (0, 1). A model
+        with one score for all rows.
     InputError
         No rates, rates outside (0, 1) or NaN, an unknown method, a level outside (0, 1).
 
@@ -167,6 +171,8 @@ def vertical_difference(
     levels = Levels.of(pair)
     mixtures = [_mixture(pair, levels, int(rank), size_neg, max_thresholds) for rank in r]
     dtpr = np.array([mix.weight @ (mix.only_1 - mix.only_2) for mix in mixtures]) / pair.n_pos
+    added = SMOOTHING if method == "agresti" else 0.0
+    moments = np.array([_moments(mix, pair.n_pos, size_pos, added) for mix in mixtures])
     if method == "empirical":
         cells, random = (levels.level_1, levels.level_2), generator(rng, n_resamples)
         drawn = drawn_at_ranks(r, pair.neg, pair.pos, cells, (size_pos, size_neg), n_resamples, random)
@@ -174,8 +180,8 @@ def vertical_difference(
     elif method == "exact":
         ends = [law_ends(*_law(mix, pair.n_pos, size_pos), size_pos, tail) for mix in mixtures]
     else:
-        added = SMOOTHING if method == "agresti" else 0.0
-        ends = [_normal_ends(mix, pair.n_pos, size_pos, tail, added) for mix in mixtures]
+        half = normal_quantile(tail) * moments[:, 1]
+        ends = list(zip(moments[:, 0] - half, moments[:, 0] + half, strict=True))
     intervals = clipped_intervals(*np.array(ends).T, least=-1.0)
     thinned = sum(mix.thinned for mix in mixtures)
     if thinned:
@@ -185,6 +191,7 @@ def vertical_difference(
         dtpr=dtpr,
         dtpr_low=intervals.low,
         dtpr_high=intervals.high,
+        dtpr_se=moments[:, 1],
         method=f"{method}-thinned" if thinned else method,
         confidence_level=float(confidence_level),
         n_pos=pair.n_pos,
@@ -268,14 +275,13 @@ def _mixture(pair: PairedSample, levels: Levels, r: int, m: int, most: int) -> _
     )
 
 
-def _normal_ends(mix: _Mixture, n: int, m: int, tail: float, added: float) -> tuple[float, float]:
-    """Mean and variance of [DG09] eq. 24 to 27, fitted by a normal law."""
+def _moments(mix: _Mixture, n: int, m: int, added: float) -> tuple[float, float]:
+    """Mean and standard deviation, by [DG09] eq. 24 to 27."""
     total = n + 4 * added
     gap, apart = (mix.only_1 - mix.only_2) / total, (mix.only_1 + mix.only_2 + 2 * added) / total
     mean = mix.weight @ gap
     variance = mix.weight @ (apart - gap**2) / (m + 4 * added) + mix.weight @ (gap - mean) ** 2
-    half = normal_quantile(tail) * math.sqrt(max(float(variance), 0.0))
-    return float(mean - half), float(mean + half)
+    return float(mean), math.sqrt(max(float(variance), 0.0))
 
 
 def _law(mix: _Mixture, n: int, m: int) -> tuple[int, Floats]:
@@ -310,6 +316,7 @@ def _law(mix: _Mixture, n: int, m: int) -> tuple[int, Floats]:
 
 def _sizes(pair: PairedSample, m_pos: int | None, m_neg: int | None) -> tuple[int, int]:
     pair.require_both_classes()
+    pair.require_distinct_scores()
     size_neg = resample_size(m_neg, pair.n_neg, "m_neg")
     require_rates(size_neg)
     return resample_size(m_pos, pair.n_pos, "m_pos"), size_neg

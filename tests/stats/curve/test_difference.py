@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as reference
 from stats import oracle_curves as oracle
-from strategies import increasing_maps, paired_samples
+from strategies import differing, increasing_maps, paired_samples
 
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.curve.difference import threshold_difference, trinomial_difference
@@ -104,7 +104,7 @@ def _agresti_min(flags_1, flags_2, m, z):
 
 @settings(deadline=None, max_examples=60)
 @given(
-    paired_samples(),
+    paired_samples().filter(differing),
     st.lists(st.tuples(st.integers(-40, 40), st.integers(-40, 40)), min_size=1, max_size=4),
     st.sampled_from(METHODS),
     increasing_maps,

@@ -127,7 +127,7 @@ def test_law_of_both_counts_equals_enumeration(m):
 
 @pytest.mark.parametrize("sizes", [(7, 29), (49, 3), (1, 1), (13, 88)])
 def test_joint_law_sums_to_one_where_every_row_is_flagged(sizes):
-    law = threshold_law(np.repeat([1, 0], sizes), np.zeros(sum(sizes)), 0.0, sampling="full")
+    law = threshold_law(np.repeat([1, 0], sizes), np.arange(sum(sizes)), 0.0, sampling="full")
     count = np.arange(sum(sizes) + 1)
     assert law.joint(count[:, None], count).sum() == pytest.approx(1, abs=1e-12)
 
@@ -192,7 +192,7 @@ def test_dominance_at_scale_equals_a_mixture_of_stratified_ones(only):
 TOTAL_RATE_DATA = {
     "tied": (Y, S1),
     "continuous": (np.array([1, 0, 1, 0, 0, 1]), np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])),
-    "constant": (np.array([1, 1, 0]), np.full(3, 0.5)),
+    "block": (np.array([1, 1, 0, 0]), np.array([0.7, 0.5, 0.5, 0.5])),
     "lonely": (np.array([1, 0, 0, 0, 0]), np.array([1.0, 1.0, 2.0, 1.0, 1.0])),
 }
 

@@ -7,12 +7,12 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from oracle import expand
 from scipy import stats as reference
 from stats import oracle_curves as oracle
-from strategies import grouped_counts, increasing_maps, samples
+from strategies import differing, grouped_counts, increasing_maps, samples
 
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.curve.vertical import vertical_intervals, vertical_law
@@ -25,9 +25,9 @@ CONTINUOUS = (
     np.array([1, 0, 1, 0, 0, 1, 0, 1, 0]),
     np.array([0.61, 0.2, 0.9, 0.7, 0.1, 0.35, 0.5, 0.4, 0.3]),
 )
-CONSTANT = (np.array([1, 1, 0, 0, 0]), np.full(5, 0.5))
 APART = (np.array([1, 1, 1, 0, 0, 0]), np.array([4.0, 5.0, 6.0, 1.0, 2.0, 3.0]))
-DATA = {"tied": TIED, "continuous": CONTINUOUS, "constant": CONSTANT, "apart": APART}
+BLOCK = (np.array([1, 1, 0, 0, 0]), np.array([0.7, *[0.5] * 4]))
+DATA = {"tied": TIED, "continuous": CONTINUOUS, "block": BLOCK, "apart": APART}
 SIZES = [(None, None), (3, 5), (5, 2)]
 
 
@@ -69,7 +69,7 @@ def test_moment_intervals_equal_enumeration(data, sizes, method, added):
 
 
 @settings(deadline=None, max_examples=40)
-@given(samples(min_per_class=2, max_per_class=4), st.data())
+@given(samples(min_per_class=2, max_per_class=4).filter(differing), st.data())
 def test_law_and_quantiles_equal_enumeration_on_any_small_sample(drawn, data):
     y, s = drawn
     n_pos, n_neg = int(np.sum(y == 1)), int(np.sum(y == 0))
@@ -156,6 +156,7 @@ def test_laws_add_up_and_give_the_intervals(n):
 def test_laws_of_intervals(counts, increasing, method):
     score, n_pos, n_neg = counts
     y, s = expand(*counts)
+    assume(len(np.unique(s)) > 1)
     rates = np.arange(1, n_neg.sum()) / n_neg.sum()
     ours = vertical_intervals(y, s, rates, method=method)
     assert np.all(ours.tpr_low >= 0)
@@ -171,13 +172,16 @@ def test_laws_of_intervals(counts, increasing, method):
     assert mapped.to_dict() == ours.to_dict()
 
 
-def test_perfect_and_constant_scores():
+def test_perfect_scores():
     perfect = vertical_intervals(*APART, [1 / 3, 2 / 3], method="wald")
     assert perfect.tpr.tolist() == perfect.tpr_low.tolist() == perfect.tpr_high.tolist() == [1, 1]
     assert "2 of 2 TPR intervals are of zero length" in perfect.caveats[0]
-    # One tied block: any threshold flags everything.
-    assert vertical_law(*CONSTANT, 1 / 3).tolist() == [0, 0, 1]
-    smoothed = vertical_intervals(*CONSTANT, [1 / 3])
+
+
+def test_a_tied_block_is_flagged_whole():
+    y, s = [1, 1, 0, 0, 0, 0], [0.5, 0.5, 0.5, 0.5, 0.5, 0.1]
+    assert vertical_law(y, s, 0.25).tolist() == [0, 0, 1]
+    smoothed = vertical_intervals(y, s, [0.25])
     assert smoothed.tpr_low[0] < smoothed.tpr_high[0] == 1
 
 
@@ -282,5 +286,5 @@ def test_rates_that_ties_exceed_are_told():
         "at 1 of 2 rates many negatives have the score of the threshold, and a tie is flagged whole: its "
         "realised false positive rate goes up to 1 where 0.2 was asked for"
     )
-    constant = vertical_difference([1, 1, 0, 0], [0.5] * 4, [1, 2, 3, 4], [0.5])
-    assert constant.caveats[0].startswith("first model: at 1 of 1 rates")
+    tied = vertical_difference([1, 1, 0, 0], [0.7, 0.5, 0.5, 0.5], [1, 2, 3, 4], [0.5])
+    assert tied.caveats[0].startswith("first model: at 1 of 1 rates")
