@@ -37,14 +37,17 @@ Floats = NDArray[np.float64]
 _TOLERANCE = 1e-10  # on the residual; the statistic's own error is of its square
 _ROUGH = 1e-4  # residual at which a further branch is compared with the others
 _SWEEPS = 1000
+_IDLE = 20  # sweeps without a larger value or a smaller residual
 _MEMORY = 3  # earlier sweeps that the acceleration mixes
-_LARGEST_SCALE = 1e15
+_LARGEST_SCALE = 1e12  # beyond, the rounding of a potential would tell equal cells apart
 _LARGEST_START = 1e6  # a multiplier to begin with
 _STUCK = 1e-6  # of the distance: what a solution in a corner leaves unused
 _ROUNDING = 1e-12  # of a statistic added up over 1e6 cells
 _NEWTON_STEPS = 200
 _SHORT = 1e-6  # of the way: what is left is made up to first order, with an error of its square
 _EXACT = 4e-15  # of a distance, for each unit of the exponents it is added up from
+_LARGEST_EXPONENT = 64.0  # of cells with a weight that counts
+_STAGES = 8  # of the way round a corner
 _SMALL = 1e-3  # distances below need expm1 to keep their digits
 
 
@@ -186,16 +189,22 @@ def closest(kernel: Kernel, target: float) -> Extreme | None:
         if not low < x < high:
             x = (low + high) / 2
         reached = _from(kernel, near, x * x / 2)
+        if coarse is None and reached.value < target:  # a poor branch must not raise the lower end
+            reached = _better(kernel, reached, x * x / 2) or reached
         if abs(target - reached.value) <= _SHORT * gap or high - low <= 4e-16 * high:
             better = None if coarse is not None else _better(kernel, reached, x * x / 2)
             if better is None:
                 break
             reached, low = better, 0.0
-        short = target - reached.value
+        short, near = target - reached.value, reached
+        if _short(reached.distance, x * x / 2):
+            near = origin
+            x = math.sqrt(2 * reached.distance) if short < 0 else x  # a corner is within its own distance
         low, high = (x, high) if short > 0 else (low, x)
-        near = reached if reached.distance > x * x / 2 * (1 - _STUCK) else origin
         x += min(short * reached.multiplier / x, x)
-    distance = reached.distance + reached.multiplier * (target - reached.value)
+    distance = reached.distance
+    if not _short(distance, x * x / 2):
+        distance += reached.multiplier * (target - reached.value)
     return replace(reached, value=target, distance=max(distance, 0.0))
 
 
@@ -218,19 +227,18 @@ def _from(kernel: Kernel, near: Extreme, distance: float) -> Extreme:
     """
     scale = near.multiplier if 0.0 < near.multiplier < _LARGEST_START else 1.0
     found = _extreme(climb(kernel, distance, near.potential, scale, _TOLERANCE))
-    if found.distance > distance * (1 - _STUCK):
+    if not _short(found.distance, distance):
         return found
     return _better(kernel, found, distance) or found
 
 
 def _better(kernel: Kernel, found: Extreme, distance: float) -> Extreme | None:
     """A solution within `distance` with a larger value, followed from another start, or None."""
-    if found.multiplier <= kernel.unique:
+    if found.multiplier <= kernel.unique and not _short(found.distance, distance):
         return None
     scale = min(found.multiplier, _LARGEST_START)
-    branches = [climb(kernel, distance, start, scale, _ROUGH) for start in kernel.starts()]
-    if not branches:
-        return None
+    starts = [*kernel.starts(), kernel.placement(kernel.shares)]
+    branches = [_uphill(kernel, distance, start, scale, _ROUGH) for start in starts]
     best = max(branches, key=lambda branch: branch.value)
     point = climb(kernel, distance, best.potential, best.scale, _TOLERANCE)
     return _extreme(point) if point.value > found.value + _ROUNDING else None
@@ -248,17 +256,49 @@ def _sums(weights: Floats, values: Floats) -> Floats:
 
 
 def climb(kernel: Kernel, distance: float, potential: Floats, scale: float, tolerance: float) -> Point:
-    """From a start to a solution of the first-order conditions at `distance`; the value never falls."""
+    """From a start to a solution of the first-order conditions at `distance`.
+
+    A potential that is followed to its end before `distance` leaves weight on its highest cells only, where
+    the conditions hold whatever the others would add: no step gives them weight again. On smaller distances
+    they keep theirs, and the potential turns: they are taken first.
+    """
+    point = _uphill(kernel, distance, potential, scale, tolerance)
+    if not _short(point.distance, distance):
+        return point
+    for stage in range(1, _STAGES + 1):
+        part = distance * stage / _STAGES
+        turned = _uphill(kernel, part, potential, scale, tolerance if stage == _STAGES else _ROUGH)
+        if _short(turned.distance, part):
+            break
+        potential, scale = turned.placement, turned.scale
+    if turned.value > point.value:
+        point = turned
+    # A corner's own multiplier is that of any weights which place alike: 0, or rounding.
+    return point._replace(multiplier=point.scale) if _short(point.distance, distance) else point
+
+
+def _short(used: float, distance: float) -> bool:
+    """Whether some of the distance is left, as in a corner: its multiplier proves nothing."""
+    return used < distance * (1 - _STUCK)
+
+
+def _affordable(distance: float) -> float:
+    return distance * (1 + 1e-9) + _EXACT * _LARGEST_EXPONENT
+
+
+def _uphill(kernel: Kernel, distance: float, potential: Floats, scale: float, tolerance: float) -> Point:
+    """From a start to a solution, or to a corner; the value never falls."""
     point = _at_distance(kernel, potential, scale, distance)
-    mixing = _Mixing()
+    mixing, least, idle = _Mixing(), math.inf, 0
     for _ in range(_SWEEPS):
-        if point.residual <= tolerance * max(1.0, point.multiplier):
+        if point.residual <= tolerance * max(1.0, point.multiplier) or idle > _IDLE:
             break
         for step in _steps(point, kernel, mixing):
             new = _at_distance(kernel, step, point.scale, distance)
-            within = new.distance <= distance * (1 + 1e-9) + 1e-15 * new.scale
-            if within and new.value >= point.value - _ROUNDING:
-                point = new
+            if new.distance <= _affordable(distance) and new.value >= point.value - _ROUNDING:
+                gained = new.value > point.value + _ROUNDING or new.residual < least
+                idle = 0 if gained else idle + 1
+                point, least = new, min(least, new.residual)
                 break
             mixing.forget()
         else:
@@ -320,15 +360,18 @@ def _at_distance(kernel: Kernel, potential: Floats, scale: float, distance: floa
     low, high = 0.0, math.inf
     for _ in range(60):
         tilt, reached, slope = _tilted(kernel.shares, below, scale, distance)
-        if abs(reached - distance) <= _EXACT * (distance + scale):
+        if abs(reached - distance) <= _EXACT * (distance + min(scale, _LARGEST_EXPONENT)):
             break
         low, high = (scale, high) if reached < distance else (low, scale)
         new = _newton(scale, reached, slope, distance)
         if not low < new < high:
-            new = 2 * low if math.isinf(high) else math.sqrt(low * high) or high / 16
+            new = 100 * low if math.isinf(high) else math.sqrt(low * high) or high / 16
         if new == scale or new > _LARGEST_SCALE:
             break
         scale = new
+    if reached > _affordable(distance):  # a jump between equal distances: before it
+        scale = low
+        tilt, reached, _ = _tilted(kernel.shares, below, scale, distance)
     return _point(kernel, potential, scale, tilt, reached)
 
 

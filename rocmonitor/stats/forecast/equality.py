@@ -123,7 +123,7 @@ def auc_equality_test(
         Unusable data (see `PairedSample`), an unknown alternative or method, no `rng`.
     DegenerateDataError
         A class without rows (with "studentized", fewer than two); one model is never behind on any pair of
-        rows, so that no reweighting makes them level.
+        rows, so that only pairs which both order alike would make them level.
 
     Notes
     -----
@@ -189,7 +189,8 @@ def _level(pair: PairedSample, difference: float) -> tuple[Extreme, TwoOrders]:
     if found is None:
         ahead, behind = ("first", "second") if difference > 0 else ("second", "first")
         raise DegenerateDataError(
-            f"no population of these rows makes the models level: the {behind} orders no pair of a positive "
-            f"and a negative better than the {ahead} does; compare_auc_paired needs no such population"
+            f"no population in which they order pairs differently makes the models level: the {behind} "
+            f"orders no pair of a positive and a negative better than the {ahead} does; compare_auc_paired "
+            "needs no such population"
         )
     return found, kernel

@@ -1,0 +1,348 @@
+"""The rows that two models scored, as cells of a joint order: what is reached on them, and by past windows.
+
+A cell is a pair of scores. The ceiling of the difference is 1 as soon as one negative is below a positive in
+the first order and above it in the second: then all weight goes to negatives with first <= a, second > b and
+positives with first > a, second <= b, for some a and b. Otherwise it is that of pairs of rows which
+one model ties, 1/2, or less.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rocmonitor.errors import DegenerateDataError
+from rocmonitor.stats.forecast.climbing import Extreme, Floats, closest, highest
+from rocmonitor.stats.forecast.kld import area
+from rocmonitor.stats.forecast.two_orders import Ranks, TwoOrders
+from rocmonitor.stats.forecast.windows import require_some, set_aside
+from rocmonitor.stats.sample import Counts, PairedSample
+
+EXACT_DISTANCES = 20_000
+"""Cells up to which the distances of windows are found on all of them, and ends without joined ones first."""
+
+_BINS = 128  # of each order, where cells are joined
+_ROUNDING = 1e-13  # of a difference of two areas
+_DESCENTS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Reach(TwoOrders):
+    """`TwoOrders` with its true ceiling, so that the largest difference within any distance can be asked."""
+
+    def limit(self) -> Extreme:
+        """The largest difference of all, at the smallest distance that was found for it."""
+        cut = self._cut_between()
+        if cut is not None:
+            a, b = cut
+            sides = (self.first <= a) & (self.second > b), (self.first > a) & (self.second <= b)
+            return self._apart(*sides, 1.0)
+        if self._better_pair() is None:
+            found = self._on_pair(*self._level_pair())
+            shares = self._at(np.ones_like(self.shares), 0.0)
+            return shares if shares.value >= found.value - _ROUNDING else found
+        # One model ties what the other orders: a cut within one score of the one that ties.
+        ends = (
+            _cut_within(self.second, self.first, *self.shares),
+            _cut_within(self.first, self.second, *self.shares[::-1]),
+        )
+        negatives, positives = ends[0][1:] if ends[0][0] <= ends[1][0] else ends[1][:0:-1]
+        return self._apart(negatives, positives, 0.5)
+
+    def starts(self) -> list[Floats]:
+        """Those of `TwoOrders`, and the ceiling's own."""
+        limit = self.limit()
+        return [*TwoOrders.starts(self), limit.potential]
+
+    def thinned(self) -> tuple[Reach, NDArray[np.intp]] | None:  # type: ignore[override]
+        """At most 128 by 128 cells; ties are never split."""
+        if self.shares.shape[1] <= EXACT_DISTANCES:
+            return None
+        first, second = (self._binned(rank)[rank] for rank in (self.first, self.second))
+        code = first * _BINS + second
+        seen, place = np.unique(code, return_inverse=True)
+        shares = np.stack([np.bincount(place, of).astype(np.float64) for of in self.shares])
+        return Reach(shares, seen // _BINS, seen % _BINS), place
+
+    def _binned(self, rank: Ranks) -> Ranks:
+        """The bin of each rank, by equal shares of the two classes; every rank its own if they are few."""
+        mass = np.bincount(rank, self.shares.sum(axis=0) / 2)
+        if len(mass) <= _BINS:
+            return np.arange(len(mass))
+        return np.minimum(((np.cumsum(mass) - mass / 2) * _BINS).astype(np.intp), _BINS - 1)
+
+    def _cut_between(self) -> tuple[int, int] | None:
+        """Ranks (a, b) between which the second model turns round what the first orders, or None."""
+        pair = self._strict_pair()
+        if pair is None:
+            return None
+        on_grid = self._cut_on_grid()
+        cuts = [pair] if on_grid is None else [pair, on_grid]
+        return min((self._descended(*cut) for cut in cuts), key=lambda found: found[1])[0]
+
+    def _strict_pair(self) -> tuple[int, int] | None:
+        """(a, b) with a negative and a positive on either side of both cuts; O(k)."""
+        negatives, positives = np.flatnonzero(self.shares[0]), np.flatnonzero(self.shares[1])
+        best = np.full(int(self.first.max()) + 2, -1, dtype=np.intp)
+        np.maximum.at(best, self.first[negatives] + 1, self.second[negatives])
+        np.maximum.accumulate(best, out=best)
+        lead = best[self.first[positives]] - self.second[positives]
+        place = int(np.argmax(lead))
+        if lead[place] <= 0:
+            return None
+        return int(self.first[positives[place]]) - 1, int(self.second[positives[place]])
+
+    def _cut_on_grid(self) -> tuple[int, int] | None:
+        """The cheapest cut between bins of either order, as ranks."""
+        bins = [self._binned(rank) for rank in (self.first, self.second)]
+        shape = tuple(int(of[-1]) + 1 for of in bins)
+        code = bins[0][self.first] * shape[1] + bins[1][self.second]
+        neg, pos = (np.bincount(code, of, minlength=shape[0] * shape[1]).reshape(shape) for of in self.shares)
+        neg = np.cumsum(np.cumsum(neg, axis=0)[:, ::-1], axis=1)[:, ::-1]  # first <= a, second >= b
+        pos = np.cumsum(np.cumsum(pos[::-1], axis=0)[::-1], axis=1)  # first >= a, second <= b
+        if 1 in shape:
+            return None
+        with np.errstate(divide="ignore"):
+            cost = -np.log(neg[:-1, 1:]) - np.log(pos[1:, :-1])
+        a, b = np.unravel_index(int(np.argmin(cost)), cost.shape)
+        if math.isinf(cost[a, b]):
+            return None
+        last = [int(np.searchsorted(of, at, side="right")) - 1 for of, at in zip(bins, (a, b), strict=True)]
+        return last[0], last[1]
+
+    def _descended(self, a: int, b: int) -> tuple[tuple[int, int], float]:
+        """A cut that neither order alone can make cheaper, and its distance."""
+        f, g = self.shares
+        cost = math.inf
+        for _ in range(_DESCENTS):
+            a, _ = _cheapest(self.first, f * (self.second > b), g * (self.second <= b))
+            b, reached = _cheapest(self.second, g * (self.first > a), f * (self.first <= a))
+            if reached >= cost:
+                break
+            cost = reached
+        return (a, b), cost
+
+    def _apart(self, negatives: NDArray[np.bool_], positives: NDArray[np.bool_], value: float) -> Extreme:
+        """All weight on some cells, on which every pair of rows has the same `value`."""
+        tilt = np.stack([negatives, positives]) * (self.shares > 0)
+        totals = (self.shares * tilt).sum(axis=1, keepdims=True)
+        found = self._at(tilt / totals, max(-float(np.log(totals).sum()), 0.0))
+        return replace(found, value=value)
+
+    def _on_pair(self, negative: int, positive: int) -> Extreme:
+        """All weight on two cells."""
+        cells = (np.arange(2), np.array([negative, positive]))
+        tilt = np.zeros_like(self.shares)
+        tilt[cells] = 1 / self.shares[cells]
+        return self._at(tilt, float(-np.log(self.shares[cells]).sum()))
+
+    def _level_pair(self) -> tuple[int, int]:
+        """Cells of the largest psi_1 - psi_2 where the first model orders no pair better; O(k log k)."""
+        # They agree on the pair that it orders right, or on the one
+        # that the second orders wrong, or on one that both tie; else no pair is level.
+        negatives, positives = np.flatnonzero(self.shares[0]), np.flatnonzero(self.shares[1])
+        lowest = np.lexsort((-self.second[negatives], self.first[negatives]))[0]
+        highest = np.lexsort((self.second[positives], -self.first[positives]))[0]
+        pairs = [
+            (int(negatives[lowest]), int(positives[highest])),
+            (
+                int(negatives[np.argmax(self.second[negatives])]),
+                int(positives[np.argmin(self.second[positives])]),
+            ),
+        ]
+        return max(pairs, key=lambda pair: self._gain(*pair))
+
+    def _gain(self, negative: int, positive: int) -> int:
+        """Twice psi_1 - psi_2 of two cells."""
+        first, second = (np.sign(rank[positive] - rank[negative]) for rank in (self.first, self.second))
+        return int(first - second)
+
+
+def furthest(kernel: TwoOrders, distance: float) -> Extreme:
+    """The largest difference within `distance`; its ceiling may be nearer than the limit that was found."""
+    found, ceiling = highest(kernel, distance), kernel.limit().value
+    if found.value < ceiling - _ROUNDING:
+        return found
+    return replace(found, value=ceiling, multiplier=math.inf)
+
+
+class PairedRows(NamedTuple):
+    """The different pairs of scores of a `PairedSample`, in the first order, then in the second."""
+
+    first: Ranks
+    second: Ranks
+    neg: Counts
+    pos: Counts
+    codes: NDArray[np.int64]
+    """(k,): increasing; the first rank times the number of second scores, plus the second rank."""
+
+    @classmethod
+    def of(cls, pair: PairedSample) -> PairedRows:
+        """O(n log n)."""
+        size = max(len(pair.second.score), 1)
+        codes, place = np.unique(pair.index_1 * size + pair.index_2, return_inverse=True)
+        neg, pos = (_summed(place, counts, len(codes)) for counts in (pair.neg, pair.pos))
+        return cls(codes // size, codes % size, neg, pos, codes)
+
+    def kernel(self, exact: int) -> Reach:
+        """On all cells up to `exact`, else on joined ones."""
+        shares = np.stack([self.neg / self.neg.sum(), self.pos / self.pos.sum()])
+        kernel = Reach(shares, self.first, self.second)
+        coarse = kernel.thinned() if len(self.first) > exact else None
+        return kernel if coarse is None else coarse[0]
+
+    def among(self, pair: PairedSample, window: PairedSample) -> NDArray[np.intp] | None:
+        """The cell of each cell of a window, None if one of its pairs of scores is not among the rows."""
+        ranks = []
+        for own, other in ((pair.first, window.first), (pair.second, window.second)):
+            at = np.searchsorted(own.score, other.score)
+            if len(at) and (at[-1] == len(own.score) or (own.score[at] != other.score).any()):
+                return None
+            ranks.append(at)
+        code = ranks[0][window.index_1] * max(len(pair.second.score), 1) + ranks[1][window.index_2]
+        at = np.searchsorted(self.codes, code)
+        found = at < len(self.codes)
+        return at if found.all() and (self.codes[at] == code).all() else None
+
+
+class PastDifferences(NamedTuple):
+    """The windows that can be used."""
+
+    distances: tuple[float, ...]
+    """The smallest distance at which the reference has the difference of each."""
+    shifts: tuple[float, ...]
+    """Its root, sqrt(2 D), negative where the window's difference was the lower one."""
+    inside: bool
+    """Whether each was taken out of the reference."""
+    caveats: tuple[str, ...]
+    """How many were set aside, and why."""
+
+
+def past_differences(pair: PairedSample, windows: Sequence[PairedSample]) -> PastDifferences:
+    """The distances of all windows with both classes.
+
+    Windows that all together are contained in the reference are each compared with the rest of it.
+    """
+    kept = [place for place, window in enumerate(windows) if min(window.n_pos, window.n_neg)]
+    caveats = set_aside(kept, len(windows), "without rows of both classes")
+    require_some(kept, len(windows), caveats)
+    rows = PairedRows.of(pair)
+    parts = _parts(rows, pair, windows)
+    past = _Reference.of(rows)
+    if parts is not None:
+        left = [
+            place for place in kept if pair.n_pos > windows[place].n_pos and pair.n_neg > windows[place].n_neg
+        ]
+        caveats += set_aside(left, len(windows), "without which the reference lacks a class", among=kept)
+        kept = left
+        require_some(kept, len(windows), caveats)
+    found = [past.root(windows[place], None if parts is None else parts[place], place + 1) for place in kept]
+    distances, shifts = zip(*found, strict=True)
+    return PastDifferences(distances, shifts, parts is not None, caveats)
+
+
+def _parts(
+    rows: PairedRows, pair: PairedSample, windows: Sequence[PairedSample]
+) -> list[NDArray[np.intp]] | None:
+    """Where the cells of each window are, if all windows together are contained in the rows."""
+    parts = []
+    neg, pos = rows.neg.copy(), rows.pos.copy()
+    for window in windows:
+        at = rows.among(pair, window)
+        if at is None:
+            return None
+        np.subtract.at(neg, at, window.neg)
+        np.subtract.at(pos, at, window.pos)
+        parts.append(at)
+    return parts if min(neg.min(initial=0), pos.min(initial=0)) >= 0 else None
+
+
+class _Reference(NamedTuple):
+    """The rows for distances: all of them, and the cells on which distances are found."""
+
+    rows: PairedRows
+    gained: Floats
+    """(2, k): sums of psi_1 - psi_2 of a negative in each cell with all positives, and of a positive."""
+    few: Reach
+    place: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, rows: PairedRows) -> _Reference:
+        kernel = rows.kernel(len(rows.first))
+        gained = kernel.placement(np.stack([rows.neg, rows.pos]).astype(np.float64))
+        coarse = kernel.thinned()
+        few, place = (kernel, np.arange(len(rows.first))) if coarse is None else coarse
+        return cls(rows, gained, few, place)
+
+    def root(self, window: PairedSample, at: NDArray[np.intp] | None, number: int) -> tuple[float, float]:
+        """The window's distance and its signed root; a window that is `at` some of the rows is taken out."""
+        n_neg, n_pos = float(self.rows.neg.sum()), float(self.rows.pos.sum())
+        pairs, shares = float(np.sum(self.rows.pos * self.gained[1])), self.few.shares
+        own = area(window.first) - area(window.second)
+        if at is not None:
+            # Pairs of the rest: all, less those with a row of the window; its own pairs were taken off twice.
+            pairs -= float(np.sum(window.neg * self.gained[0][at]) + np.sum(window.pos * self.gained[1][at]))
+            pairs += own * window.n_neg * window.n_pos
+            lost = [_summed(self.place[at], of, shares.shape[1]) for of in (window.neg, window.pos)]
+            left = np.rint(shares * [[n_neg], [n_pos]]) - np.stack(lost)
+            shares = left / left.sum(axis=1, keepdims=True)
+            n_neg, n_pos = n_neg - window.n_neg, n_pos - window.n_pos
+        before = pairs / (n_neg * n_pos)
+        if abs(own - before) < _ROUNDING:
+            return 0.0, 0.0
+        distance = _distance(replace(self.few, shares=shares), before, own, number)
+        return distance, math.copysign(math.sqrt(2 * distance), own - before)
+
+
+def _distance(kernel: TwoOrders, before: float, after: float, number: int) -> float:
+    """The smallest distance at which the difference `before` becomes `after`."""
+    kernel = kernel if after > before else kernel.swapped()
+    areas = kernel.areas(kernel.shares)
+    # Joined cells have nearly the difference of all: what is asked for is moved as much.
+    found = closest(kernel, min(areas[0] - areas[1] + abs(after - before), 1.0))
+    if found is None:
+        ahead = "first" if after > before else "second"
+        raise DegenerateDataError(
+            f"window {number}: no reweighting of the reference moves its difference from {before:+.6g} to "
+            f"{after:+.6g}: on no pair of rows is the {ahead} model so far ahead; leave the window out, or "
+            "give a distance"
+        )
+    return found.distance
+
+
+def _cheapest(rank: Ranks, below: Floats, above: Floats) -> tuple[int, float]:
+    """The cut of one order with the most of `below` up to it and of `above` after it, and its distance."""
+    up_to = np.cumsum(np.bincount(rank, below))[:-1]
+    after = np.cumsum(np.bincount(rank, above)[::-1])[::-1][1:]
+    with np.errstate(divide="ignore"):
+        cost = -np.log(up_to) - np.log(after)
+    place = int(np.argmin(cost))
+    return place, float(cost[place])
+
+
+def _cut_within(
+    group: Ranks, rank: Ranks, below: Floats, above: Floats
+) -> tuple[float, NDArray[np.bool_], NDArray[np.bool_]]:
+    """The cheapest cut within a group: its distance, the cells of `below` up to it, of `above` after it."""
+    order = np.lexsort((rank, group))
+    first = np.concatenate([[True], np.diff(group[order]) > 0])
+    start = np.flatnonzero(first)
+    of = np.cumsum(first) - 1
+    up_to, after = (np.cumsum(share[order]) for share in (below, above))
+    up_to = up_to - (up_to[start] - below[order][start])[of]
+    after = np.append(after[start[1:] - 1], after[-1])[of] - after
+    with np.errstate(divide="ignore"):
+        some, others = (np.log(np.where(share > _ROUNDING, share, 0.0)) for share in (up_to, after))
+    cost = -some - others
+    place = order[int(np.argmin(cost))]
+    own = group == group[place]
+    return float(cost.min()), own & (rank <= rank[place]), own & (rank > rank[place])
+
+
+def _summed(place: NDArray[np.intp], counts: Counts, size: int) -> Counts:
+    return np.bincount(place, weights=counts, minlength=size).astype(np.int64)
