@@ -16,6 +16,7 @@ from studies import (
     m18_figure2,
     m18_recurrence,
     m18_table1,
+    review_level,
     running,
     wmk16_ties,
 )
@@ -44,7 +45,14 @@ class TestRunning:
 
     def test_every_study_is_found_by_its_name(self) -> None:
         names = set(self.runner().STUDIES)
-        assert {"wmk16-ties", "m18-table1", "m18-figure2", "m18-recurrence", "forecast-level"} <= names
+        assert {
+            "wmk16-ties",
+            "m18-table1",
+            "m18-figure2",
+            "m18-recurrence",
+            "forecast-level",
+            "review-level",
+        } <= names
         assert not {"running", "published-recurrence"} & names
 
     def test_without_a_name_the_studies_are_listed(self, capsys: pytest.CaptureFixture[str]) -> None:
@@ -276,6 +284,65 @@ class TestForecastLevel:
             {design: found, design._replace(rows=2500, relative=1.0): found}
         )
         assert "500 positives" in conclusion
+
+
+class TestReviewLevel:
+    CROSSING = review_level.Design(50, 1000, 0.95, crossing=True)
+
+    @pytest.mark.parametrize("crossing", [False, True])
+    def test_both_models_have_the_area_of_the_design(self, crossing: bool) -> None:
+        many = review_level.Design(20_000, 20_000, 0.8, crossing=crossing)
+        pair = review_level.week(many, np.random.default_rng(1))
+        for model in (pair.first, pair.second):
+            assert auc(model).auc == pytest.approx(0.8, abs=0.01)
+
+    def test_uneven_weeks_weigh_by_their_sizes(self) -> None:
+        uneven = review_level.Design(100, 1000, 0.8, varied=True)
+        rng = np.random.default_rng(1)
+        weeks = [review_level.week(uneven, rng) for _ in range(20)]
+        sizes = [week.n_pos for week in weeks]
+        assert min(sizes) < 80 < 130 < max(sizes)
+        weights = [review_level.auc_window(week)[2] for week in weeks]
+        assert weights == pytest.approx([1 / (1 / size + 1 / 1000) for size in sizes])
+
+    def test_weights_by_precision_tell_equal_areas_apart_and_those_by_size_do_not(self) -> None:
+        years = running.replicate(review_level.auc_year, self.CROSSING, replications=10, seed=1)
+        by_size, by_precision, _ = np.sum(years, axis=0)
+        assert by_size <= 3
+        assert by_precision >= 7
+
+    def test_weekly_intervals_find_what_one_of_them_shows(self) -> None:
+        s, size = np.full(3, 0.01), np.ones(3)
+        assert review_level.weekly(np.array([0.02, -0.02, 0.0]), s, size)
+        assert not review_level.weekly(np.array([0.019, -0.02, 0.0]), s, size)
+
+    def test_weeks_have_the_sign_of_what_is_found(self) -> None:
+        rng = np.random.default_rng(1)
+        assert review_level.weeks_to_find(0.2, 0.01, 0.0, rng) == (3, 1)
+        assert review_level.weeks_to_find(-0.2, 0.01, 0.0, rng) == (-3, -1)
+        by_sequence, by_interval = np.transpose(
+            [review_level.weeks_to_find(0.0, 0.01, 0.0, rng) for _ in range(20)]
+        )
+        assert np.mean(by_sequence == np.inf) > 0.7
+        assert np.mean(by_interval < np.inf) > 0.3
+
+    def test_weeks_that_vary_are_told_apart_by_weekly_intervals_and_not_by_the_sequence(self) -> None:
+        years = running.replicate(review_level.varied_year, 2.0, replications=40, seed=1)
+        sequence, *smaller, weekly = np.sum(years, axis=0)
+        assert sequence <= 6
+        assert max(smaller) <= sequence
+        assert weekly >= 20
+
+    def test_it_prints(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(review_level, "LOOKS", 3)
+        monkeypatch.setattr(review_level, "AUC_DESIGNS", [self.CROSSING])
+        monkeypatch.setattr(review_level, "RULE_DESIGNS", [review_level.Design(20, 20, 0.8)])
+        review_level.main(["--replications", "2", "--processes", "1"])
+        out = capsys.readouterr().out
+        assert "50 + 1,000, 0.95, crossing" in out
+        assert "FPR 0.05" in out
+        assert "between, false in a year" in out
+        assert out.splitlines()[-1].split()[:2] == ["1", "0.05"]
 
 
 class TestAucIntervals:

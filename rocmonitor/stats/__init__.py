@@ -13,6 +13,8 @@ from rocmonitor.stats.area.power import AucSampleSize, auc_power, auc_sample_siz
 from rocmonitor.stats.area.skewness import AucSkewness, auc_skewness
 from rocmonitor.stats.area.spread import AucSpread, PairedSpread
 from rocmonitor.stats.band.band import RocBand, roc_band
+from rocmonitor.stats.band.difference import RocDifferenceBand, roc_difference_band
+from rocmonitor.stats.band.functional import RocFunctional, roc_functional
 from rocmonitor.stats.band.pointwise import RocPointwise, roc_pointwise
 from rocmonitor.stats.cost.conditions import ExpectedCost, OperatingCondition, expected_cost
 from rocmonitor.stats.cost.curve import CostCurve, CostDifference, cost_curve, cost_difference
@@ -40,6 +42,7 @@ from rocmonitor.stats.curve.vertical_difference import (
     vertical_difference_law,
 )
 from rocmonitor.stats.forecast.condensing import condensed
+from rocmonitor.stats.forecast.difference import ForecastDifference, forecast_difference
 from rocmonitor.stats.forecast.distance import binned_distance
 from rocmonitor.stats.forecast.equality import AucEqualityTest, auc_equality_test
 from rocmonitor.stats.forecast.explanation import ShiftExplanation, explain_shift
@@ -49,6 +52,7 @@ from rocmonitor.stats.forecast.null import AucTest, auc_test
 from rocmonitor.stats.forecast.path import AucPath, auc_path
 from rocmonitor.stats.forecast.weighting import weighted_sample
 from rocmonitor.stats.sample import PairedSample, Sample
+from rocmonitor.stats.sequence import ConfidenceSequence, confidence_sequence, windows_to_decide
 
 __all__ = [
     "AucBounds",
@@ -64,16 +68,20 @@ __all__ = [
     "AucTest",
     "AveragingTable",
     "BootstrapAucResult",
+    "ConfidenceSequence",
     "CostCurve",
     "CostDifference",
     "CostThresholds",
     "ExpectedCost",
+    "ForecastDifference",
     "ForecastInterval",
     "OperatingCondition",
     "PairedSample",
     "PairedSpread",
     "PartialAucResult",
     "RocBand",
+    "RocDifferenceBand",
+    "RocFunctional",
     "RocPointwise",
     "Sample",
     "ShiftExplanation",
@@ -101,16 +109,20 @@ __all__ = [
     "compare_auc",
     "compare_auc_paired",
     "condensed",
+    "confidence_sequence",
     "cost_curve",
     "cost_difference",
     "cost_thresholds",
     "detectable_drop",
     "expected_cost",
     "explain_shift",
+    "forecast_difference",
     "forecast_interval",
     "matched_pairs",
     "partial_auc",
     "roc_band",
+    "roc_difference_band",
+    "roc_functional",
     "roc_pointwise",
     "threshold_difference",
     "threshold_dominance",
@@ -123,4 +135,5 @@ __all__ = [
     "vertical_intervals",
     "vertical_law",
     "weighted_sample",
+    "windows_to_decide",
 ]

@@ -9,20 +9,25 @@ gamma spacings and a multinomial. That is the exact law of the resampled TPR at 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rocmonitor.errors import InputError
 from rocmonitor.stats.band.smoothing import Curve
+from rocmonitor.stats.proportion import is_number
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
+
+Progress = Callable[[str], None]
 
 _POINTS = 2048
 _MOST_POINTS = 8192
 _AT_ONCE = 2**18  # values held in memory beside the result
 _ROUNDING = 1e-6
+_TOLD = 10  # times that progress is told
 
 
 def band_ranks(n_neg: int) -> Counts:
@@ -40,7 +45,13 @@ def band_ranks(n_neg: int) -> Counts:
 
 
 def drawn_curves(
-    curve: Curve, ranks: Counts, n_pos: int, n_neg: int, n_resamples: int, rng: np.random.Generator
+    curve: Curve,
+    ranks: Counts,
+    n_pos: int,
+    n_neg: int,
+    n_resamples: int,
+    rng: np.random.Generator,
+    progress: Progress | None = None,
 ) -> Floats:
     """TPR at FPR `ranks` / n_neg of resamples from the law with this curve, shape (n_resamples, h).
 
@@ -49,12 +60,17 @@ def drawn_curves(
     gaps = np.diff(ranks, prepend=0, append=n_neg + 1).astype(np.float64)
     drawn = np.empty((n_resamples, len(ranks)))
     at_once = max(1, _AT_ONCE // len(gaps))
+    told = 0
     for start in range(0, n_resamples, at_once):
         part = drawn[start : start + at_once]
         reached = np.cumsum(rng.standard_gamma(gaps, (len(part), len(gaps))), axis=1)
         chance = curve.at(reached[:, :-1] / reached[:, -1:])
         cells = np.maximum(np.diff(chance, axis=1, prepend=0.0, append=1.0), 0.0)
         np.cumsum(rng.multinomial(n_pos, cells)[:, :-1], axis=1, out=part)
+        done = start + len(part)
+        if progress is not None and done * _TOLD // n_resamples > told:
+            told = done * _TOLD // n_resamples
+            progress(f"{done} of {n_resamples} resampled ROC curves")
     drawn /= n_pos
     return drawn
 
@@ -65,8 +81,8 @@ def whole_resamples(n_resamples: int, tail: float, method: str) -> tuple[int, in
     The place counts from 0 in increasing order: (1 + B) `tail` of the 1 + B gaps lie above it ([BCV08],
     remark 1, after Hall 1986).
     """
-    if not (0 < n_resamples < np.inf and n_resamples == int(n_resamples)):
-        raise InputError(f"n_resamples must be a whole number of at least 1, not {n_resamples}")
+    if not is_number(n_resamples) or not 0 < n_resamples < np.inf or n_resamples != int(n_resamples):
+        raise InputError(f"n_resamples must be a whole number of at least 1, not {n_resamples!r}")
     wanted = (1 + n_resamples) * tail
     if wanted < 1 - _ROUNDING:
         raise InputError(

@@ -110,7 +110,8 @@ def roc_pointwise(
     Raises
     ------
     DegenerateDataError
-        No positive or fewer than two negatives; a class with one score only, unless the method is ``naive``.
+        No positive or fewer than two negatives; one score for all rows; a class with one score only, unless
+        the method is ``naive``.
     InputError
         As for `roc_band`; no rates, or rates outside (0, 1).
 
@@ -131,6 +132,7 @@ def roc_pointwise(
     require_method(method, get_args(PointwiseMethod))
     tail = (1 - require_level(confidence_level)) / 2
     sample.require_both_classes()
+    sample.require_distinct_scores()
     require_rates(sample.n_neg)
     ranks, moved = nearest_ranks(fpr, sample.n_neg)
     resamples, place, adjusted = whole_resamples(n_resamples, tail, method)

@@ -92,7 +92,7 @@ def _spread(
     sample: Sample, t: Floats, tpr: Floats, near_pos: Floats, near_neg: Floats, width: Windows
 ) -> Floats:
     slope = near_pos / width.pos / (near_neg / width.neg)
-    # One positive in squares, as for the band: near the corners eq. 4 can be 0.
+    # One positive in squares: near the corners eq. 4 can be 0.
     variance = tpr * (1 - tpr) / sample.n_pos + slope**2 * t * (1 - t) / sample.n_neg
     return np.asarray(np.sqrt(variance + sample.n_pos**-2.0))
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from oracle import expand
 from scipy import stats as reference
+from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 from strategies import grouped_counts, samples
 
@@ -62,17 +64,78 @@ def test_radius_is_the_quantile_of_the_distances_of_the_replicates(method):
     np.testing.assert_allclose(band.high[1:-1], [min(high[i:]) for i in range(39)], atol=1e-12)
 
 
-def test_studentized_ends_lie_radius_deviations_away():
-    y, s = _data(200, 300)
+def _arcsine(share, n):
+    """Anscombe 1948: of a count's share of n."""
+    return math.asin(math.sqrt((n * share + 3 / 8) / (n + 3 / 4)))
+
+
+def _share(arcsine, n):
+    """The share whose arcsine that is."""
+    return brentq(lambda share: _arcsine(share, n) - arcsine, 0, 1, xtol=1e-14)
+
+
+@pytest.mark.parametrize(("n_pos", "n_neg", "spared"), [(20, 60, 1), (40, 130, 2)])
+def test_studentized_radius_measures_each_replicate_in_deviations_of_the_others(n_pos, n_neg, spared):
+    y, s = _data(n_pos, n_neg)
     sample = Sample(y, s)
-    band = roc_band(sample, method="studentized-sup", n_resamples=199, rng=6)
-    law = smoothed_curve(sample, bandwidths(sample, "normal")).curve
-    t = np.arange(1, 300) / 300
-    drawn = drawn_curves(law, np.arange(1, 300), 200, 300, 199, np.random.default_rng(6)) - law.at(t)
-    sd = np.sqrt((drawn**2).mean(axis=0) + 1 / 200**2)
-    assert band.radius == pytest.approx(np.sort((np.abs(drawn) / sd).max(axis=1))[189], rel=1e-12)
-    low = np.maximum.accumulate(np.clip(band.tpr[1:-1] - band.radius * sd, 0, 1))
-    np.testing.assert_allclose(band.low[1:-1], low, atol=1e-12)
+    band = roc_band(sample, method="studentized-sup", n_resamples=39, confidence_level=0.9, rng=6)
+    law = smoothed_curve(sample, bandwidths(sample, "normal"), shrunk=True).curve
+    ranks = range(1, n_neg)
+    drawn = drawn_curves(law, np.array(ranks), n_pos, n_neg, 39, np.random.default_rng(6))
+    floor = 1 / (8 * n_pos)
+    largest, ends = np.zeros(39), {}
+    for r in range(spared, n_neg - spared + 1):
+        centre = _arcsine(float(law.at(np.array(r / n_neg))), n_pos)
+        away = [_arcsine(share, n_pos) - centre for share in drawn[:, r - 1].tolist()]
+        for b in range(39):
+            others = [value**2 for place, value in enumerate(away) if place != b]
+            largest[b] = max(largest[b], abs(away[b]) / math.sqrt(sum(others) / 38 + floor))
+        ends[r] = math.sqrt(sum(value**2 for value in away) / 39 + floor)
+    assert band.radius == pytest.approx(sorted(largest)[35], rel=1e-12)  # 4 of the 40 gaps lie above
+    low, high = np.zeros(n_neg - 1), np.ones(n_neg - 1)
+    for r, sd in ends.items():
+        at = _arcsine(float(empirical_curve(sample).at(np.array(r / n_neg))), n_pos)
+        # The curve whose arcsine is so far away; a share cannot be beyond 0 or 1.
+        least, greatest = at - band.radius * sd, at + band.radius * sd
+        if least > _arcsine(0, n_pos):
+            low[r - 1] = _share(least, n_pos)
+        if greatest < _arcsine(1, n_pos):
+            high[r - 1] = _share(greatest, n_pos)
+    np.testing.assert_allclose(band.low[1:-1], [max(low[:r]) for r in ranks], atol=1e-12)
+    np.testing.assert_allclose(band.high[1:-1], [min(high[r - 1 :]) for r in ranks], atol=1e-12)
+
+
+@pytest.mark.parametrize(("n", "shift"), [((30, 90), 0.8), ((60, 60), 2.3)])
+def test_studentized_band_holds_the_true_curve(n, shift):
+    held = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        y = np.repeat([1, 0], n)
+        band = roc_band(
+            y, rng.normal(size=sum(n)) + shift * y, method="studentized-sup", n_resamples=99, rng=rng
+        )
+        true = ndtr(shift + ndtri(band.fpr[1:-1]))
+        held += bool(np.all((band.low[1:-1] <= true) & (true <= band.high[1:-1])))
+    # Within 4.5 deviations of 95 % of 200.
+    assert 176 <= held <= 199
+
+
+def test_ends_between_rates_hold_any_monotone_curve():
+    y, s = _data(30, 250)
+    band = roc_band(y, s, method="studentized-sup", n_resamples=99, rng=2)
+    # Near the corners, where nothing is drawn, all is left open that a monotone curve may do.
+    assert (band.low[:3] == 0).all()
+    assert band.high[0] == band.high[1] == band.high[2]
+    assert (band.high[-2:] == 1).all()
+    assert band.low[-2] == band.low[-3] < 1
+
+
+def test_progress_is_told_and_changes_nothing():
+    y, s = _data()
+    told = []
+    plain, watched = (roc_band(y, s, rng=1, n_resamples=199, progress=to) for to in (None, told.append))
+    assert plain.radius == watched.radius
+    assert told == ["199 of 199 resampled ROC curves"]
 
 
 def test_campbell_is_a_rectangle_about_each_point():
@@ -206,8 +269,12 @@ def test_refusals():
     y, s = _data(5, 6)
     with pytest.raises(InputError, match="method 'smoothed-db' draws resamples and needs rng"):
         roc_band(y, s)
+    with pytest.raises(InputError, match="method 'studentized-sup' draws resamples and needs rng"):
+        roc_band(y, s, method="studentized-sup")
     with pytest.raises(InputError, match="n_resamples must be at least 99"):
         roc_band(y, s, n_resamples=98, confidence_level=0.99, rng=1)
+    with pytest.raises(InputError, match="n_resamples must be a whole number of at least 1, not 'x'"):
+        roc_band(y, s, n_resamples="x", rng=1)
     with pytest.raises(InputError, match="method must be one of"):
         roc_band(y, s, method="hausdorff", rng=1)
     with pytest.raises(InputError, match="confidence_level"):

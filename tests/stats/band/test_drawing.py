@@ -78,6 +78,15 @@ def test_fewer_ranks_are_drawn_from_the_same_law():
         assert _largest_gap(functional(few).round(9), functional(all_of).round(9)) < 2 * ERROR
 
 
+def test_progress_is_told_ten_times_at_most():
+    curve = empirical_curve(Sample([0] * 4_000 + [1] * 20, np.arange(4_020.0) % 1_370))
+    told = []
+    drawn_curves(curve, band_ranks(4_000), 20, 4_000, 2_000, np.random.default_rng(1), told.append)
+    done = [int(text.removesuffix(" of 2000 resampled ROC curves")) for text in told]
+    assert len(done) == 10
+    assert all(200 * tenth <= value < 200 * (tenth + 1) for tenth, value in enumerate(done, 1))
+
+
 def test_ranks_are_all_or_fine_enough():
     assert band_ranks(2).tolist() == [1]
     assert band_ranks(2_048).tolist() == list(range(1, 2_048))
@@ -103,6 +112,6 @@ def test_resamples_are_raised_until_the_quantile_is_one_of_them():
             assert abs((1 + used) * tail - (used - place)) < 0.51 * tail + 1e-9
     with pytest.raises(InputError, match="n_resamples must be at least 19 with method 'm'"):
         whole_resamples(18, 1 - 0.95, "m")
-    for wrong in (0, -5, 2.5, np.inf, np.nan):
+    for wrong in (0, -5, 2.5, np.inf, np.nan, "x", None, True):
         with pytest.raises(InputError, match="whole number of at least 1"):
             whole_resamples(wrong, 0.05, "m")

@@ -94,7 +94,7 @@ def test_laws_on_any_sample(method, counts):
     y, s = expand(*counts)
     sample = Sample.from_counts(*counts)
     options = {"method": method, "n_resamples": 119, "rng": 1}  # enough for both levels: the same draws
-    if method != "naive" and min(len(set(s[y == 1])), len(set(s[y == 0]))) < 2:
+    if len(sample.score) == 1 or (method != "naive" and min(len(set(s[y == 1])), len(set(s[y == 0]))) < 2):
         with pytest.raises(DegenerateDataError):
             roc_pointwise(sample, [0.5], **options)
         return
@@ -128,6 +128,10 @@ def test_refusals():
         roc_pointwise(y, s, [0.5])
     with pytest.raises(InputError, match="n_resamples must be at least 39"):
         roc_pointwise(y, s, [0.5], n_resamples=19, rng=1)
+    with pytest.raises(InputError, match="n_resamples must be a whole number of at least 1, not 'x'"):
+        roc_pointwise(y, s, [0.5], n_resamples="x", rng=1)
+    with pytest.raises(DegenerateDataError, match="all 11 scores are 0: "):
+        roc_pointwise(y, np.zeros(11), [0.5], method="naive", rng=1)
     with pytest.raises(InputError, match="fpr must lie within"):
         roc_pointwise(y, s, [0.0], rng=1)
     with pytest.raises(InputError, match="method must be one of"):

@@ -36,6 +36,44 @@ def test_smoothed_curve_is_that_of_the_smoothed_distributions(n, h):
     assert np.abs(smoothed_curve(Sample(y, s), h).curve.at(fpr) - tpr).max() < error
 
 
+@pytest.mark.parametrize(("n_pos", "n_neg", "shift"), [(50_000, 50_000, 2.33), (5_000, 95_000, 0.74)])
+def test_the_table_is_fine_beside_the_scatter_of_many_rows(n_pos, n_neg, shift):
+    rng = np.random.default_rng(1)
+    y = np.repeat([1, 0], [n_pos, n_neg])
+    s = rng.normal(size=n_pos + n_neg) + shift * y
+    h = bandwidths(Sample(y, s), "normal")
+    fpr, tpr = _defined(y, s, *h, np.linspace(-1, 4, 21))
+    error = np.abs(smoothed_curve(Sample(y, s), h).curve.at(fpr) - tpr)
+    # Less than the whole deviation of the curve, to which the negatives add.
+    assert (error < 0.02 * np.sqrt(tpr * (1 - tpr) / n_pos)).all()
+
+
+@pytest.mark.parametrize("h", [(0.3, 0.3), (0.8, 0.2)])
+def test_shrunk_the_smoothed_laws_keep_their_means_and_deviations(h):
+    y, s = _sample(40, 70)
+    found = smoothed_curve(Sample(y, s), h, shrunk=True)
+    unit, score = np.abs(s).max(), np.sort(s)[len(s) // 2]
+    z = found.threshold[::-1] * unit + score
+    for above, rows, width in ((found.curve.tpr, s[y == 1], h[0]), (found.curve.fpr, s[y == 0], h[1])):
+        mass, middle = -np.diff(above[::-1]), (z[1:] + z[:-1]) / 2
+        mean = mass @ middle
+        assert mean == pytest.approx(rows.mean(), abs=2e-3)
+        assert np.sqrt(mass @ (middle - mean) ** 2) == pytest.approx(rows.std(ddof=1), rel=0.02)
+        # Drawn together by a factor, then smoothed by as much less.
+        factor = 1 / np.sqrt(1 + width**2 / rows.var(ddof=1))
+        nearer = rows.mean() + factor * (rows - rows.mean())
+        law = ndtr((nearer - z[:, None]) / (factor * width)).mean(axis=1)
+        assert np.abs(law - above[::-1]).max() < 5e-3
+
+
+def test_shrunk_a_class_of_one_score_keeps_the_noise():
+    sample = Sample([1, 1, 0, 0, 0], [2.0, 2.0, 0.0, 1.0, 3.0])
+    found = smoothed_curve(sample, (0.5, 0.5), shrunk=True)
+    at = (np.array([1.7, 2.0, 2.4]) - 2.0) / 3
+    above = np.interp(at, found.threshold[::-1], found.curve.tpr[::-1])
+    np.testing.assert_allclose(above, ndtr((2 - np.array([1.7, 2.0, 2.4])) / 0.5), atol=5e-3)
+
+
 def test_knots_lie_on_the_curve():
     y, s = _sample(40, 60)
     found = smoothed_curve(Sample(y, s), (0.3, 0.2))

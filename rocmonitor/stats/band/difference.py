@@ -1,0 +1,325 @@
+"""Where two models on the same rows differ: a simultaneous band for the difference of their ROC curves.
+
+D(t) = R_1(t) - R_2(t) is the difference of the true positive rates at the same false positive rate t. Rows
+are drawn with replacement in each class, both scores of a row together. The fluctuation of the difference in
+a resample about that in the sample, in standard deviations of the resamples at that rate, has a greatest
+value over the rates; its quantile is laid about the sample's difference at all rates at once.
+
+Coverage of the true difference at all rates of the table in per cent, and mean height of the band; 95 %,
+"studentized-sup", 399 replicates, n rows of which a share is positive. Normal scores, in both classes
+correlated between the models; AUC 0.90, 0.90 are crossing curves (deviations of the positives 0.6 and 1.6),
+0.80, 0.80 are equal ones. The last column is "naive-sup" at correlation 0.5:
+
+======  ====  ==========  ====  ==========  ==========  ==========  ==========
+n       pos.  AUC         runs  corr. 0     corr. 0.5   corr. 0.9   naive 0.5
+======  ====  ==========  ====  ==========  ==========  ==========  ==========
+200     10 %  0.70, 0.75  500   96.8 .807   98.8 .734   100.0 .626  99.2 .890
+200     10 %  0.90, 0.90  500   98.2 .626   97.6 .600   99.0 .560   98.0 .941
+200     10 %  0.80, 0.80  500   97.6 .743   98.6 .684   100.0 .590  99.8 .908
+200     50 %  0.70, 0.75  500   99.4 .491   99.6 .439   99.8 .349   99.6 .610
+200     50 %  0.90, 0.90  500   98.4 .325   99.2 .311   98.8 .284   98.6 .755
+200     50 %  0.80, 0.80  500   99.4 .427   99.0 .385   99.8 .306   99.8 .648
+1,000   5 %   0.70, 0.75  500   97.2 .461   98.4 .411   100.0 .329  98.2 .507
+1,000   5 %   0.90, 0.90  500   97.8 .338   97.6 .321   96.6 .292   98.4 .532
+1,000   5 %   0.80, 0.80  500   98.2 .421   98.4 .379   100.0 .305  99.0 .515
+1,000   50 %  0.70, 0.75  500   97.6 .208   98.0 .184   99.8 .139   99.0 .267
+1,000   50 %  0.90, 0.90  500   97.4 .142   97.0 .134   98.0 .118   98.6 .398
+1,000   50 %  0.80, 0.80  500   98.2 .183   98.4 .163   99.4 .122   98.4 .310
+10,000  5 %   0.70, 0.75  300   94.7 .135   96.7 .117   97.0 .088   96.7 .150
+10,000  5 %   0.90, 0.90  300   94.3 .091   95.0 .085   95.3 .075   96.7 .167
+10,000  5 %   0.80, 0.80  300   94.7 .120   97.7 .105   97.3 .077   97.0 .151
+10,000  50 %  0.70, 0.75  300   96.7 .062   95.7 .054   98.3 .040   97.0 .077
+10,000  50 %  0.90, 0.90  300   95.3 .046   93.0 .043   95.0 .037   97.0 .162
+10,000  50 %  0.80, 0.80  300   98.0 .056   94.7 .049   96.0 .035   97.3 .092
+======  ====  ==========  ====  ==========  ==========  ==========  ==========
+
+The standard error of a coverage of 95 is 1.0 with 500 runs and 1.3 with 300; the columns of a line with
+different correlations are of different samples. The 93.0 was 95.2 in 500 other runs of 599 replicates. In
+small samples, and where the models are alike, the band is wider than it need be: in a resample rows come
+twice, and the curve is rougher than the sample's. With no positives added the crossing curves fell to 92 (n =
+1,000) and 89 (n = 10,000) at 5 % positive: where a model misses a handful of its positives, a sample with too
+few of them has too small a deviation. Normal fluctuations by the curves' slopes (a multiplier bootstrap), and
+smoothed ranks, covered 80 to 97 with crossing curves (100 to 200 runs a design).
+
+Scores rounded to some ten levels (AUC 0.9 and 0.92, correlation 0.5; 50 positives of 1,000, 500 runs): 95.4.
+Models that differ in 2 % of the rows, 50 or 500 positives of 1,000: 100. 20 negatives of 400: 99 to 100.
+Heavy tails (Student's t with 3 degrees, correlation 0.7; 200 positives of 2,000, 300 runs): equal curves
+98.7, crossing ones 98.3; a region was given to the wrong model in 1.3 and 0.3 % of the runs.
+Between the rates of the table nothing is proved, as a difference need not be monotone; at 2,000 rates
+between, straight lines joining the ends covered whenever the table's rates did, but for 0.3 % of the samples.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rocmonitor.errors import DegenerateDataError, InputError
+from rocmonitor.stats.band.drawing import whole_resamples
+from rocmonitor.stats.band.pairing import Progress, drawn_differences, pairing
+from rocmonitor.stats.curve.points import nearest_ranks, require_rates
+from rocmonitor.stats.proportion import normal_quantile, require_level, require_method
+from rocmonitor.stats.resampling import Rng, generator
+from rocmonitor.stats.result import Result, Table
+from rocmonitor.stats.sample import PairedSample, on_pair
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+DifferenceBandMethod = Literal["studentized-sup", "naive-sup"]
+
+Better = Literal["first", "second"]
+
+SMOOTHING = 4.0
+"""Positives on which the models are taken to disagree beside those seen: see `roc_difference_band`, Notes."""
+
+_ENDS = (0.001, 0.002, 0.005)  # rates beside 0.01, 0.02, …, 0.99, at both ends
+_LEAST_RANK = 5  # negatives above the first threshold, and below the last
+_FEW = 20  # rows of a class: the coverage was not measured with fewer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Region(Result):
+    """False positive rates, from `low_fpr` to `high_fpr`, at all of which one model is better.
+
+    Attributes
+    ----------
+    low_fpr, high_fpr : float
+        The first and the last rate of the table at which the band leaves 0 out; they may be the same one.
+    better : str
+        ``first`` or ``second``.
+    largest_difference : float
+        The difference of largest size seen in the region, first minus second.
+    at_fpr : float
+        Where.
+    """
+
+    low_fpr: float
+    high_fpr: float
+    better: Better
+    largest_difference: float
+    at_fpr: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.better} model better from FPR {self.low_fpr:.4g} to {self.high_fpr:.4g}, "
+            f"by up to {abs(self.largest_difference):.4f} at {self.at_fpr:.4g}"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RocDifferenceBand(Table):
+    """A band that holds the difference of two true ROC curves at all its rates with the confidence level.
+
+    Attributes
+    ----------
+    fpr : ndarray, shape (h,)
+        False positive rates r / n_neg, increasing, within (0, 1).
+    difference : ndarray, shape (h,)
+        TPR of the first model minus TPR of the second there; straight lines across ties.
+    low, high : ndarray, shape (h,)
+        Ends of the band, within [-1, 1]. Between two rates: on the straight lines (see the coverages).
+    radius : float
+        Half of the band's height before it is clipped: in TPR with "naive-sup"; with "studentized-sup" in
+        standard deviations, which vary along the curve.
+    method : str
+    confidence_level : float
+        Of the band, and so of all its regions together.
+    n_resamples : int
+        Resamples drawn.
+    n_pos, n_neg : int
+        Class sizes.
+    caveats : tuple of str
+        An adjusted number of resamples; rates that moved; ties; small classes; rates at which no resample
+        differs from the sample.
+    """
+
+    fpr: Floats
+    difference: Floats
+    low: Floats
+    high: Floats
+    radius: float
+    method: str
+    confidence_level: float
+    n_resamples: int
+    n_pos: int
+    n_neg: int
+    caveats: tuple[str, ...]
+
+    def regions(self) -> tuple[Region, ...]:
+        """From which FPR to which one model is better, all of it at once with the confidence level.
+
+        Runs of neighbouring rates of the table at which the band lies above 0, or below it, by increasing
+        rate. None of them says that the models are equal elsewhere.
+        """
+        side = np.where(self.low > 0, 1, np.where(self.high < 0, -1, 0))
+        start = np.flatnonzero(np.diff(side, prepend=0))
+        stop = np.concatenate([start[1:], [len(side)]])
+        return tuple(
+            self._region(int(a), int(b)) for a, b in zip(start, stop[: len(start)], strict=True) if side[a]
+        )
+
+    def _region(self, start: int, stop: int) -> Region:
+        largest = start + int(np.argmax(np.abs(self.difference[start:stop])))
+        return Region(
+            low_fpr=float(self.fpr[start]),
+            high_fpr=float(self.fpr[stop - 1]),
+            better="first" if self.low[start] > 0 else "second",
+            largest_difference=float(self.difference[largest]),
+            at_fpr=float(self.fpr[largest]),
+        )
+
+    def __str__(self) -> str:
+        found = "; ".join(map(str, self.regions())) or "no rate at which one model is shown to be better"
+        return (
+            f"Difference of two ROC curves, {100 * self.confidence_level:g} % for all {len(self.fpr)} rates "
+            f"({self.method}), {self.n_pos} positives, {self.n_neg} negatives: {found}"
+        )
+
+
+@on_pair
+def roc_difference_band(
+    pair: PairedSample,
+    *,
+    confidence_level: float = 0.95,
+    n_resamples: int = 999,
+    rng: Rng | None = None,
+    fpr: ArrayLike | None = None,
+    method: DifferenceBandMethod = "studentized-sup",
+    progress: Progress | None = None,
+) -> RocDifferenceBand:
+    """Band for the difference of two ROC curves, first minus second, over a range of false positive rates.
+
+    Parameters
+    ----------
+    y_true, score_1, score_2 : array_like, shape (n,)
+        Labels and the two models' scores on the same rows, or one `PairedSample` in their place.
+    confidence_level : float
+        Of the whole band, within (0, 1).
+    n_resamples : int
+        Resamples B. (1 + B) times 1 - `confidence_level` should be a whole number; B is raised until it is.
+    rng : int, SeedSequence or Generator
+        Randomness; needed.
+    fpr : array_like, shape (h,), optional
+        Rates within (0, 1), in any order; the nearest r / n_neg are used, each once. By default 0.01, 0.02,
+        …, 0.99 and 0.001, 0.002, 0.005 from either end, but not nearer to an end than 5 negatives (a quarter
+        of them where they are fewer than 20): there the curve hangs on single rows.
+    method : str
+        ``studentized-sup``: the largest fluctuation in standard deviations, narrow where the difference is
+        known well; ``naive-sup``: in TPR, the same height at all rates, wider.
+    progress : callable, optional
+        Told a short text up to ten times.
+
+    Returns
+    -------
+    RocDifferenceBand
+        ``.fpr .difference .low .high .radius``, ``.regions()``, ``.to_frame()`` and ``.to_dict()``.
+
+    Raises
+    ------
+    DegenerateDataError
+        No positive, fewer than two negatives; a model with one score only.
+    InputError
+        No rates, rates outside (0, 1), an unknown method, a level outside (0, 1), no `rng`, fewer resamples
+        than the level needs.
+
+    Notes
+    -----
+    Where both models flag the same positives no resample differs, and the truth still may. So the variance of
+    the resamples has 4 / (n_pos + 2)² added at every rate, as if they disagreed on four more positives
+    (Agresti and Min add one at 1.96 deviations; a band is 3 wide, and where a model misses five of its
+    positives its deviation is known badly), and the radius is at least that of one rate. The band of a model
+    against itself is 0 with ends of about ± 4 / n_pos.
+
+    Rows and grouped counts, rows in any order, and scores under increasing maps give the same band for the
+    same `rng`; with the two models swapped its mirror image.
+
+    Cost: O(n log n), then O(n + h log n) a resample, unsorted: 999 resamples of 1,000,000 rows in 20 s on one
+    core. With 8 rows a cell of equal rows, or more, O(cells + h log n). Memory O(n + B h).
+
+    Examples
+    --------
+    >>> y, first = [0, 0, 0, 0, 1, 1, 1, 1], [1, 2, 3, 4, 5, 6, 7, 8]
+    >>> band = roc_difference_band(y, first, [1, 2, 5, 6, 3, 4, 7, 8], fpr=[0.25, 0.5], rng=1)
+    >>> band.difference.tolist(), band.regions()
+    ([0.5, 0.5], ())
+    """
+    require_method(method, get_args(DifferenceBandMethod))
+    alpha = 1 - require_level(confidence_level)
+    if progress is not None and not callable(progress):
+        raise InputError(f"progress must be a function that takes a text, or None; it is {progress!r}")
+    _require_curves(pair)
+    ranks, moved = _ranks(fpr, pair.n_neg)
+    source = generator(rng, n_resamples, method=method)
+    resamples, place, adjusted = whole_resamples(n_resamples, alpha, method)
+    rows = pairing(pair)
+    difference = rows.observed(ranks)
+    fluctuation = np.abs(drawn_differences(rows, ranks, resamples, source, progress) - difference)
+    least = SMOOTHING**0.5 / (pair.n_pos + 2)
+    sd = np.full(len(ranks), least)
+    if method == "studentized-sup":
+        sd = np.sqrt(np.mean(fluctuation**2, axis=0) + least**2)
+    largest = np.partition((fluctuation / sd).max(axis=1), place)[place]
+    half = max(float(largest), normal_quantile(alpha / 2)) * sd
+    return RocDifferenceBand(
+        fpr=ranks / pair.n_neg,
+        difference=difference,
+        low=np.clip(difference - half, -1.0, 1.0),
+        high=np.clip(difference + half, -1.0, 1.0),
+        radius=float(half[0] if method == "naive-sup" else half[0] / sd[0]),
+        method=method,
+        confidence_level=float(confidence_level),
+        n_resamples=resamples,
+        n_pos=pair.n_pos,
+        n_neg=pair.n_neg,
+        caveats=(*moved, *adjusted, *_caveats(pair, fluctuation)),
+    )
+
+
+def _ranks(fpr: ArrayLike | None, n_neg: int) -> tuple[Counts, tuple[str, ...]]:
+    """The ranks of the band's rates, increasing, and a caveat about rates that moved."""
+    if fpr is None:
+        return _table_ranks(n_neg), ()
+    asked, moved = nearest_ranks(fpr, n_neg)
+    return np.unique(asked), moved
+
+
+def _table_ranks(n_neg: int) -> Counts:
+    rates = np.concatenate([np.arange(1, 100) / 100, _ENDS, 1 - np.array(_ENDS)])
+    least = max(1, min(_LEAST_RANK, n_neg // 4))
+    return np.unique(np.clip(np.rint(rates * n_neg), least, n_neg - least)).astype(np.int64)
+
+
+def _require_curves(pair: PairedSample) -> None:
+    pair.require_both_classes()
+    require_rates(pair.n_neg)
+    for name, sample in (("first", pair.first), ("second", pair.second)):
+        if len(sample.score) == 1:
+            raise DegenerateDataError(
+                f"all {pair.n_pos + pair.n_neg} rows have one score of the {name} model: no point of its "
+                "curve between its ends is known; a band needs scores that differ"
+            )
+
+
+def _caveats(pair: PairedSample, fluctuation: Floats) -> tuple[str, ...]:
+    found = []
+    for name, sample in (("first", pair.first), ("second", pair.second)):
+        if tied := np.count_nonzero((sample.pos > 0) & (sample.neg > 0)):
+            found.append(
+                f"{name} model: {tied} of {len(sample.score)} scores are shared by positives and negatives: "
+                "the band is for the curve with straight lines across ties"
+            )
+    if min(pair.n_pos, pair.n_neg) < _FEW:
+        found.append(
+            f"{pair.n_pos} positives and {pair.n_neg} negatives: the band's coverage is not known with fewer "
+            f"than {_FEW} of a class"
+        )
+    if certain := np.count_nonzero(fluctuation.max(axis=0) == 0):
+        found.append(
+            f"at {certain} of {fluctuation.shape[1]} rates no resample differs from the sample: the band's "
+            f"height there is that of {SMOOTHING:g} positives added on which the models disagree"
+        )
+    return tuple(found)
