@@ -1,0 +1,1 @@
+"""Champion against challenger: what is compared, by which rule it is decided, and what a review is."""

@@ -1,0 +1,108 @@
+"""How a review decides, as configured before the first look at the rows."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, ClassVar
+
+from annotated_types import Ge, Interval
+
+from rocmonitor.policy.rules import Level
+from rocmonitor.stats import OperatingCondition
+
+_STRICT: dict[str, str | bool] = {"extra": "forbid", "allow_inf_nan": False}  # for pydantic
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Money:
+    """What errors cost where the model is used, in one unit: the expected saving is told in it."""
+
+    __pydantic_config__: ClassVar[dict[str, str | bool]] = _STRICT
+
+    false_positive: Annotated[float, Ge(0)]
+    false_negative: Annotated[float, Ge(0)]
+    prevalence: Annotated[float, Interval(gt=0, lt=1)]
+    unit: str = ""
+    decisions: Annotated[int, Ge(1)] = 1000
+
+    def __post_init__(self) -> None:
+        self.condition()  # refuses what no error costs
+
+    def condition(self) -> OperatingCondition:
+        """The same, as the statistics take it."""
+        return OperatingCondition(
+            false_positive=self.false_positive,
+            false_negative=self.false_negative,
+            prevalence=self.prevalence,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewRule:
+    """The written rule of the verdict.
+
+    Every window is a look. The AUROC difference (challenger minus champion) has a confidence sequence at half
+    of 1 - `confidence_level`, and the TPR difference at each of `fpr` has one at an equal share of the other
+    half: with probability `confidence_level` all of them hold the windows' mean differences at all looks
+    together, if windows are independent. With no `fpr` the AUROC has all of it.
+
+    - trade-off: one model is shown to be better by one of these, the other by another;
+    - challenger better, champion better: the AUROC differs by more than `margin`, and nothing contradicts;
+    - no decision yet: neither.
+
+    Attributes
+    ----------
+    margin : float
+        The smallest AUROC difference that is worth a decision.
+    confidence_level : float
+        Of all looks and all comparisons together.
+    fpr : tuple of float
+        False positive rates at which a trade-off is looked for.
+    tuned_for : int
+        Number of windows at which the sequences are narrowest; fixed before the first look.
+    """
+
+    margin: float = 0.0
+    confidence_level: Level = 0.95
+    fpr: tuple[float, ...] = ()
+    tuned_for: int = 12
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return asdict(self) | {"fpr": list(self.fpr)}
+
+    @property
+    def digest(self) -> str:
+        """Names the rule: another rule, another digest."""
+        return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewSettings:
+    """All that a review shows: the rule, and what is reported beside it.
+
+    Attributes
+    ----------
+    rule : ReviewRule
+    min_per_class : int
+        A window with fewer rows of a class, scored by both, is counted and is no look.
+    thresholds : tuple of float
+        Compared as they stand: the same number for both models.
+    w : tuple of float
+        Operating conditions of the cost difference.
+    money : tuple of Money
+    flagged : int
+        Number of shares, evenly spread, at which thresholds that flag equally many are compared.
+    n_resamples : int
+        Of the simultaneous band.
+    """
+
+    rule: ReviewRule = ReviewRule()
+    min_per_class: int = 50
+    thresholds: tuple[float, ...] = ()
+    w: tuple[float, ...] = ()
+    money: tuple[Money, ...] = ()
+    flagged: int = 101
+    n_resamples: int = 999
