@@ -13,10 +13,12 @@ from matplotlib.figure import Figure
 BLUE, ORANGE, GREY, LIGHT = "#0072B2", "#D55E00", "#595959", "#D9D9D9"
 
 
-def panels(width: float, height: float, heights: Sequence[float] = (1,)) -> tuple[Figure, tuple[Axes, ...]]:
-    """A figure in inches, and its axes from top to bottom, which share x and have these relative heights."""
-    figure = Figure(figsize=(width, height), dpi=100, layout="constrained")
-    column = figure.subplots(len(heights), sharex=True, squeeze=False, height_ratios=heights)[:, 0]
+def panels(
+    width: float, height: float, heights: Sequence[float] = (1,), *, dpi: int = 100, sharex: bool = True
+) -> tuple[Figure, tuple[Axes, ...]]:
+    """A figure in inches, and its axes from top to bottom, of these relative heights; x is shared or not."""
+    figure = Figure(figsize=(width, height), dpi=dpi, layout="constrained")
+    column = figure.subplots(len(heights), sharex=sharex, squeeze=False, height_ratios=heights)[:, 0]
     for axes in column:
         axes.spines[["top", "right"]].set_visible(False)
     return figure, tuple(column)

@@ -38,8 +38,8 @@ def roc(evaluation: Evaluation) -> bytes:
     ----------
     evaluation : Evaluation
         Its table ``roc`` is drawn, with a band where a row has ``tpr_low`` and ``tpr_high``; ``fprs`` and
-        ``thresholds`` are the operating points. Without a table the figure says why
-        there is no curve.
+        ``thresholds`` are the operating points. Of a model with one score for all rows the legend says so;
+        without any curve the figure says why.
 
     Returns
     -------
@@ -60,7 +60,7 @@ def roc(evaluation: Evaluation) -> bytes:
         f"{evaluation.window.in_zone(zone)} ({zone}), revision {evaluation.revision}\n"
         f"{counts.n_pos:,} positive and {counts.n_neg:,} negative of {counts.rows:,} rows",
     )
-    if evaluation.tables.get("roc"):
+    if evaluation.tables.get("roc") or _has_no_curve(evaluation, "champion"):
         for model in _MODELS:
             _curve(axes, model, evaluation)
             _operating_points(axes, model, evaluation)
@@ -128,7 +128,7 @@ def history(
 def _curve(axes: Axes, model: str, evaluation: Evaluation) -> None:
     colour, line, _ = _MODELS[model]
     rows = _rows(evaluation, "roc", model)
-    if not rows:
+    if not rows and not _has_no_curve(evaluation, model):
         return
     version = getattr(evaluation, f"{model}_version")
     auc, low, high = (evaluation.metrics.get(f"{model}/auc{end}") for end in ("", "_low", "_high"))
@@ -137,6 +137,9 @@ def _curve(axes: Axes, model: str, evaluation: Evaluation) -> None:
         label += f": AUROC {auc:.4f}"
     if low is not None and high is not None:
         label += f" ({100 * LEVEL:g} %: {low:.4f} to {high:.4f})"
+    if not rows:
+        axes.plot([], [], color=colour, linestyle=line, label=f"{label}\nno curve: all its scores are equal")
+        return
     fpr, tpr = [[0, *(row[rate] for row in rows), 1] for rate in ("fpr", "tpr")]
     axes.plot(fpr, tpr, color=colour, linestyle=line, linewidth=1.8, label=label)
     bounded = [row for row in rows if row.get("tpr_low") is not None]
@@ -144,12 +147,18 @@ def _curve(axes: Axes, model: str, evaluation: Evaluation) -> None:
     axes.fill_between(x, below, above, color=colour, alpha=0.18, linewidth=0)
 
 
+def _has_no_curve(evaluation: Evaluation, model: str) -> bool:
+    """Whether a model was measured and has one score for all rows."""
+    return f"{model}/auc" in evaluation.metrics and not _rows(evaluation, "roc", model)
+
+
 def _roc_legend(axes: Axes, evaluation: Evaluation) -> None:
     """The curves, and in grey what the band and the markers are."""
     level = f"{100 * LEVEL:g} %"
     handles, labels = axes.get_legend_handles_labels()
-    handles.append(Patch(color=GREY, alpha=0.18, linewidth=0))
-    labels.append(f"{level} intervals, each at its own false positive rate")
+    if evaluation.tables.get("roc"):
+        handles.append(Patch(color=GREY, alpha=0.18, linewidth=0))
+        labels.append(f"{level} intervals, each at its own false positive rate")
     for table, face, what in (
         ("fprs", GREY, f"operating point at a false positive rate, {level} interval"),
         ("thresholds", "white", f"operating point at a threshold, {level} for both rates together"),

@@ -92,6 +92,17 @@ class TestRoc:
         colours = {"champion": figures.BLUE, "challenger": figures.ORANGE}
         assert [text.get_color() for text in axes.texts] == [colours[model] for model in labels]
 
+    def test_a_model_with_one_score_stays_in_the_legend(self) -> None:
+        shown = measured_evaluation()
+        only = {
+            name: [row for row in rows if row.get("model") != "challenger"]
+            for name, rows in shown.tables.items()
+        }
+        legend = count(figures.roc(replace(shown, tables=only)), figures.ORANGE)
+        assert 0 < legend < count(figures.roc(shown), figures.ORANGE) / 5
+        metrics = {name: x for name, x in shown.metrics.items() if not name.startswith("challenger/")}
+        assert count(figures.roc(replace(shown, tables=only, metrics=metrics)), figures.ORANGE) == 0
+
     def test_without_a_curve_it_says_why(self) -> None:
         nothing = evaluation(tables={}, metrics={}, outcome=Status.INSUFFICIENT, verdicts=())
         empty = figures.roc(nothing)

@@ -1,0 +1,299 @@
+"""The page and the terminal text of a review, from the cells that `tables` makes."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import textwrap
+from base64 import b64encode
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, time
+from functools import cache
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from rocmonitor.policy.reviewing.document import Review
+from rocmonitor.report.review import notes
+from rocmonitor.report.review.figures import drawn
+from rocmonitor.report.review.tables import PULLED, Shown, costs, count, fprs, level, money, shown, windows
+from rocmonitor.report.text import table
+
+_WIDTH = 110
+_LAST = 10
+_LONG_WORD = 36
+_NUMERIC = re.compile(r"–|flags nothing|not known yet|(< |[-+])?[\d.,]+( %)?( (to |\().*)?")
+_MINUS = re.compile(r"(?<![\w-])-(?=\d)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Section:
+    """A question, and the figures and tables that answer it."""
+
+    anchor: str
+    title: str
+    figures: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ()
+
+
+_SECTIONS = (
+    _Section(
+        anchor="area", title="Is the challenger better?", figures=("windows",), tables=("auc", "windows")
+    ),
+    _Section(
+        anchor="curve", title="Where on the curve?", figures=("roc", "band"), tables=("fprs", "regions")
+    ),
+    _Section(
+        anchor="thresholds",
+        title="At which thresholds?",
+        figures=("dominance",),
+        tables=("thresholds", "outcomes"),
+    ),
+    _Section(anchor="costs", title="What does it save?", figures=("costs",), tables=("costs", "money")),
+    _Section(anchor="segments", title="In which segments?", tables=("segments",)),
+    _Section(anchor="drift", title="What if the rows drift?", tables=("forecast",)),
+    _Section(anchor="rows", title="On which rows?", tables=("counts",)),
+)
+
+
+def page(review: Review, *, zone: ZoneInfo, figures: Mapping[str, bytes] | None = None) -> str:
+    """The review as one HTML file that needs no network and no script.
+
+    Parameters
+    ----------
+    review : Review
+    zone : ZoneInfo
+        The monitor's: of all dates.
+    figures : dict of str to bytes, optional
+        Those of `drawn`, where they have been drawn already.
+
+    Returns
+    -------
+    str
+        UTF-8 is declared. Equal reviews give equal text. Figures are PNG within it; it reads on a telephone,
+        on a screen, and printed on A4.
+
+    Notes
+    -----
+    All text of the review is escaped. A table that is missing or empty is replaced by a sentence that says
+    why. About half a megabyte and a few seconds, almost all for the figures.
+    """
+    figures = drawn(review, zone) if figures is None else figures
+    images = {name: b64encode(image).decode("ascii") for name, image in figures.items()}
+    tables = shown(review, zone)
+    return (
+        _environment()
+        .get_template("review.html.j2")
+        .render(
+            review=review,
+            zone=str(zone),
+            period=review.period.in_zone(zone),
+            decided=None if review.decided_at is None else _instant(review.decided_at, zone),
+            reviewed=_instant(review.reviewed_at, zone),
+            kind=review.decision.name.lower(),
+            rule=notes.rule(review),
+            registered=notes.registered(review),
+            numbers=notes.key_numbers(review),
+            sections=_SECTIONS,
+            images=images,
+            tables=tables,
+            figures=notes.figures(review),
+            left_out=notes.LEFT_OUT,
+            methods=notes.methods(review),
+            level=level(review.rule),
+            model=_model(review),
+            command=_command(review, zone),
+            facts=list(_facts(review.provenance, zone)),
+            query=str(review.provenance.get("query") or ""),
+        )
+    )
+
+
+def text(review: Review, zone: ZoneInfo) -> str:
+    """The review in some 30 lines of at most 110 characters, but for what cannot be broken.
+
+    Parameters
+    ----------
+    review : Review
+    zone : ZoneInfo
+        The monitor's: of all dates.
+
+    Returns
+    -------
+    str
+        Decision, summary and advice; the last windows, the rates and the costs, and what to bear in mind.
+
+    Examples
+    --------
+    >>> from rocmonitor.policy.reviewing.document import Decision
+    >>> from rocmonitor.policy.windows import Window
+    >>> utc = ZoneInfo("UTC")
+    >>> start, end = datetime(2026, 1, 5, tzinfo=utc), datetime(2026, 3, 30, tzinfo=utc)
+    >>> review = Review(
+    ...     monitor="credit-default",
+    ...     model="credit-default",
+    ...     champion_version="3",
+    ...     challenger_version="5",
+    ...     period=Window(start, end),
+    ...     registered=True,
+    ...     reviewed_at=end,
+    ...     decision=Decision.UNDECIDED,
+    ...     summary="The AUROC does not show which model is better.",
+    ...     advice="Another 6 windows like these would decide.",
+    ...     metrics={"review/rows": 12345, "review/windows": 12, "review/looks": 12},
+    ... )
+    >>> print(text(review, utc))
+    credit-default: champion 3 against challenger 5
+    2026-01-05 to 2026-03-30 (UTC)
+    12,345 rows scored by both, 12 windows, 12 looks
+    <BLANKLINE>
+    NO DECISION YET
+        The AUROC does not show which model is better.
+        Another 6 windows like these would decide.
+    """
+    metrics = review.metrics
+    since = "" if review.decided_at is None else f", since {_instant(review.decided_at, zone)}"
+    chosen = "" if review.registered else ", chosen by hand"
+    versions = f"champion {review.champion_version} against challenger {review.challenger_version}"
+    rows, weeks, looks = (count(metrics.get(f"review/{name}")) for name in ("rows", "windows", "looks"))
+    lines = [
+        f"{review.subject}: {versions}",
+        f"{review.period.in_zone(zone)} ({zone}){chosen}",
+        f"{rows} rows scored by both, {weeks} windows, {looks} looks",
+        *_not_compared(review),
+        "",
+        f"{review.decision.upper()}{since}",
+        *_wrapped(review.summary),
+        *_wrapped(review.advice),
+    ]
+    lines += _small_tables(review, zone)
+    if review.caveats:
+        lines += ["", "Bear in mind:"]
+        lines += [line for caveat in review.caveats for line in _wrapped(caveat, "  - ")]
+    return "\n".join(lines)
+
+
+def _not_compared(review: Review) -> list[str]:
+    """What became of the other rows; no line where there are none."""
+    total, _, *places = review.tables.get("counts") or [{}, {}]
+    found = ", ".join(f"{count(place['rows'])} {place['what']}" for place in places if place["rows"])
+    return _wrapped(f"not compared, of {count(total['rows'])} rows: {found}", "") if found else []
+
+
+def _small_tables(review: Review, zone: ZoneInfo) -> Iterator[str]:
+    """The last windows, the rates, the costs, and the money; those that there are."""
+    rule = review.rule
+    if rows := review.tables.get("windows", []):
+        earlier = f"; {len(rows) - _LAST} earlier windows" if len(rows) > _LAST else ""
+        title = f"AUROC, challenger minus champion{earlier}"
+        aside = {"champion AUROC", "challenger AUROC", "p"}
+        yield from _titled(title, windows(rows[-_LAST:], zone, rule), aside)
+    if rows := review.tables.get("fprs", []):
+        title = "True positive rates, differences in percentage points"
+        yield from _titled(title, fprs(rows, rule), {"method"})
+    if rows := review.tables.get("costs", []):
+        aside = {"champion threshold", "challenger threshold"}
+        yield from _titled("Normalised costs, saved by the challenger", costs(rows, rule), aside)
+    if rows := [row for row in rows if row.get("money_saved") is not None]:
+        yield from _titled("Money saved by the challenger", money(rows, rule), {"w", "prevalence"})
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("rocmonitor"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["typeset"] = _typeset
+    environment.globals["zip"] = zip
+    environment.filters["kind"] = _kind
+    return environment
+
+
+def _kind(cells: Sequence[str]) -> str:
+    """How a column is set: numbers to the right, short texts on one line, a long word broken anywhere."""
+    if all(_NUMERIC.fullmatch(cell) for cell in cells):
+        return "number"
+    if max(len(word) for cell in cells for word in cell.split() or [""]) > _LONG_WORD:
+        return "word"
+    return "short" if max(map(len, cells)) <= _LONG_WORD else "text"
+
+
+def _typeset(words: str) -> str:
+    """Our own words and cells: true minus signs, and no line that starts with “%” or “to”."""
+    return (
+        _MINUS.sub("−", words)
+        .replace(" %", "\u00a0%")
+        .replace("< ", "<\u00a0")
+        .replace(" to +", "\u00a0to +")
+        .replace(" to −", "\u00a0to −")
+    )
+
+
+def _model(review: Review) -> str:
+    """The line of the configuration that asks no alias; JSON is YAML."""
+    versions = {"version": review.champion_version, "challenger_version": review.challenger_version}
+    return f"model: {json.dumps({'name': review.model, **versions}, ensure_ascii=False)}"
+
+
+def _command(review: Review, zone: ZoneInfo) -> str:
+    """What repeats the review, to be pasted into a shell."""
+    ends = []
+    for instant in (review.period.start, review.period.end):
+        local = instant.astimezone(zone)
+        # A plain date is midnight in the monitor's zone; any other time says its offset.
+        ends.append(f"{local:%Y-%m-%d}" if local.time() == time() else local.isoformat())
+    parts = ["rocmonitor", "review", review.monitor, "--from", ends[0], "--to", ends[1]]
+    parts += ["--segment", review.segment] if review.segment else []
+    return shlex.join([*parts, "--output", "review.html"])
+
+
+def _facts(provenance: Mapping[str, Any], zone: ZoneInfo) -> Iterator[tuple[str, str]]:
+    """What the review was made from, a line each; the query and the windows have places of their own."""
+    for name, value in provenance.items():
+        if name not in ("query", *PULLED) and value not in (None, "", [], {}):
+            yield name.replace("_", " "), _words(value, zone)
+
+
+def _words(value: Any, zone: ZoneInfo) -> str:
+    if isinstance(value, Mapping) and any(isinstance(each, Mapping | list) for each in value.values()):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} = {_words(each, zone)}" for name, each in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(_words(each, zone) for each in value)
+    try:
+        instant = datetime.fromisoformat(value) if isinstance(value, str) and "T" in value else None
+    except ValueError:
+        instant = None
+    return str(value) if instant is None or instant.tzinfo is None else _instant(instant, zone)
+
+
+def _instant(instant: datetime, zone: ZoneInfo) -> str:
+    local = instant.astimezone(zone)
+    return f"{local:%Y-%m-%d}" if local.time() == time() else f"{local:%Y-%m-%d %H:%M}"
+
+
+def _wrapped(words: str, mark: str = "    ") -> list[str]:
+    return textwrap.wrap(
+        words,
+        _WIDTH,
+        initial_indent=mark,
+        subsequent_indent=" " * len(mark),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _titled(title: str, shown: Shown, aside: Container[str]) -> list[str]:
+    """A small table under its title, without these columns."""
+    columns = {head: cells for head, cells in shown.columns.items() if head not in aside}
+    told = table(list(columns), list(zip(*columns.values(), strict=True)))
+    notes = [line for note in shown.notes for line in _wrapped(note, "  ")]
+    return ["", title, *(f"  {line}" for line in told.splitlines()), *notes]

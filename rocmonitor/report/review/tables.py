@@ -1,0 +1,350 @@
+"""The tables of a review, as cells of text that the page and the terminal share.
+
+A hyphen before a digit is a minus sign, an en dash alone is a cell with nothing to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from rocmonitor.policy.reviewing.document import Review
+from rocmonitor.policy.windows import Window
+
+Row = Mapping[str, Any]
+
+NOTHING, UNKNOWN = "–", "not known yet"
+
+PULLED = {"windows": "compared", "setting_windows": "thresholds chosen"}
+"""Where the provenance says which rows were read, and what for."""
+
+_METHODS = {"delong": "DeLong", "exact-bootstrap": "exact bootstrap"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """A table: what it says, its columns by their heads, and what stands below it."""
+
+    caption: str
+    columns: Mapping[str, Sequence[str]]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> Iterator[tuple[str, ...]]:
+        """Line by line."""
+        return zip(*self.columns.values(), strict=True)
+
+
+def shown(review: Review, zone: ZoneInfo) -> dict[str, Shown]:
+    """The tables that are short enough to read, by their name in the review; an empty one is left out.
+
+    Parameters
+    ----------
+    review : Review
+    zone : ZoneInfo
+        Of the dates.
+
+    Returns
+    -------
+    dict of str to Shown
+        ``windows``, ``auc``, ``fprs``, ``regions``, ``thresholds``, ``outcomes`` (of the same pairs),
+        ``costs``, ``money`` (of the rows of ``costs`` that have it), ``segments``, ``forecast``, ``counts``,
+        ``pulled`` (the windows of the provenance). A column that says nothing in any row is left out.
+    """
+    makers: dict[str, Callable[[Sequence[Row]], Shown]] = {
+        "windows": lambda rows: windows(rows, zone, review.rule),
+        "auc": lambda rows: _auc(rows, review.rule),
+        "fprs": lambda rows: fprs(rows, review.rule),
+        "regions": _regions,
+        "thresholds": lambda rows: _thresholds(rows, review.rule),
+        "outcomes": _outcomes,
+        "costs": lambda rows: costs(rows, review.rule),
+        "money": lambda rows: money(rows, review.rule),
+        "segments": _segments,
+        "forecast": _forecast,
+        "counts": _counts,
+        "pulled": lambda rows: _pulled(rows, zone),
+    }
+    rows = dict(review.tables)
+    rows["pulled"] = [
+        row | {"use": use} for name, use in PULLED.items() for row in review.provenance.get(name, ())
+    ]
+    rows["outcomes"] = rows.get("thresholds", [])
+    rows["money"] = [row for row in rows.get("costs", ()) if row.get("money_saved") is not None]
+    return {name: _trimmed(make(rows[name])) for name, make in makers.items() if rows.get(name)}
+
+
+def windows(rows: Sequence[Row], zone: ZoneInfo, rule: Mapping[str, Any]) -> Shown:
+    """Every window: its own numbers, and what is known after its look."""
+    return Shown(
+        caption="Windows. “So far” pools the looks up to there; “all looks” holds at all of them together.",
+        columns={
+            "window": [_window(row, zone) for row in rows],
+            "positives": [count(row["n_pos"]) for row in rows],
+            "negatives": [count(row["n_neg"]) for row in rows],
+            "champion AUROC": [number(row["champion_auc"]) for row in rows],
+            "challenger AUROC": [number(row["challenger_auc"]) for row in rows],
+            "difference": [signed(row["difference"]) for row in rows],
+            f"{level(rule)} interval": [span(row["low"], row["high"]) for row in rows],
+            "so far": [signed(row["so_far"]) for row in rows],
+            "all looks": [span(row["always_low"], row["always_high"]) for row in rows],
+            "p": [pvalue(row["pvalue"]) for row in rows],
+        },
+        notes=tuple(f"No look: {_window(row, zone)}, {row['why_not']}." for row in rows if row["why_not"]),
+    )
+
+
+def fprs(rows: Sequence[Row], rule: Mapping[str, Any]) -> Shown:
+    """True positive rates at the same false positive rate."""
+    return Shown(
+        caption="True positive rates at equal false positive rates, differences in percentage points.",
+        columns={
+            "FPR": [percent(row["fpr"]) for row in rows],
+            "champion TPR": [share(row["champion_tpr"]) for row in rows],
+            "challenger TPR": [share(row["challenger_tpr"]) for row in rows],
+            "difference": [points(row["difference"]) for row in rows],
+            f"{level(rule)} interval": [point_span(row["low"], row["high"]) for row in rows],
+            "so far": [points(row["so_far"]) for row in rows],
+            "all looks": [point_span(row["always_low"], row["always_high"]) for row in rows],
+            "shown to be better": [row["better"] or NOTHING for row in rows],
+            "method": [row["method"] or NOTHING for row in rows],
+        },
+    )
+
+
+def costs(rows: Sequence[Row], rule: Mapping[str, Any]) -> Shown:
+    """Normalised costs; saved is the champion's minus the challenger's."""
+    return Shown(
+        caption="Normalised costs at each operating condition w; above 0 the challenger saves.",
+        columns={
+            "w": [f"{row['w']:.4g}" for row in rows],
+            "champion threshold": [_threshold(row["champion_threshold"]) for row in rows],
+            "challenger threshold": [_threshold(row["challenger_threshold"]) for row in rows],
+            "champion cost": [number(row["champion_cost"]) for row in rows],
+            "challenger cost": [number(row["challenger_cost"]) for row in rows],
+            "saved": [signed(row["saved"]) for row in rows],
+            f"{level(rule)} interval": [span(row["low"], row["high"]) for row in rows],
+        },
+    )
+
+
+def money(rows: Sequence[Row], rule: Mapping[str, Any]) -> Shown:
+    """The same in money, where the configuration says what errors cost."""
+    return Shown(
+        caption="Money that the challenger saves where errors cost so much and positives are so frequent.",
+        columns={
+            "unit": [row["unit"] or NOTHING for row in rows],
+            "false positive": [f"{row['false_positive']:,g}" for row in rows],
+            "false negative": [f"{row['false_negative']:,g}" for row in rows],
+            "prevalence": [percent(row["prevalence"]) for row in rows],
+            "w": [f"{row['w']:.4g}" for row in rows],
+            "decisions": [count(row["decisions"]) for row in rows],
+            "saved": [amounts(row)[0] for row in rows],
+            f"{level(rule)} interval": [amounts(row)[1] for row in rows],
+        },
+    )
+
+
+def _auc(rows: Sequence[Row], rule: Mapping[str, Any]) -> Shown:
+    return Shown(
+        caption="AUROC of all rows of the period in one, as if looked at once.",
+        columns={
+            "method": [_METHODS.get(row["method"]) or str(row["method"]) for row in rows],
+            "champion": [number(row["champion"]) for row in rows],
+            "challenger": [number(row["challenger"]) for row in rows],
+            "difference": [signed(row["difference"]) for row in rows],
+            "standard error": [number(row["se"], 5) for row in rows],
+            f"{level(rule)} interval": [span(row["low"], row["high"]) for row in rows],
+            "p": [pvalue(row["pvalue"]) for row in rows],
+        },
+    )
+
+
+def _regions(rows: Sequence[Row]) -> Shown:
+    return Shown(
+        caption="Where the simultaneous band leaves 0 out, and whom this part of the curve belongs to.",
+        columns={
+            "from FPR": [f"{100 * row['from_fpr']:.3g} %" for row in rows],
+            "to FPR": [f"{100 * row['to_fpr']:.3g} %" for row in rows],
+            "better": [row["better"] for row in rows],
+        },
+    )
+
+
+def _thresholds(rows: Sequence[Row], rule: Mapping[str, Any]) -> Shown:
+    interval = f"{level(rule)} interval"
+    return Shown(
+        caption="Pairs of thresholds; differences of both rates in percentage points.",
+        columns={
+            "paired by": [row["pairing"] for row in rows],
+            "champion threshold": [_threshold(row["champion_threshold"]) for row in rows],
+            "challenger threshold": [_threshold(row["challenger_threshold"]) for row in rows],
+            "champion flags": [share(row["champion_flagged"]) for row in rows],
+            "challenger flags": [share(row["challenger_flagged"]) for row in rows],
+            "TPR difference": [points(row["dtpr"]) for row in rows],
+            interval: [point_span(row["dtpr_low"], row["dtpr_high"]) for row in rows],
+            "FPR difference": [points(row["dfpr"]) for row in rows],
+            f"{interval} ": [point_span(row["dfpr_low"], row["dfpr_high"]) for row in rows],
+        },
+    )
+
+
+def _outcomes(rows: Sequence[Row]) -> Shown:
+    return Shown(
+        caption="How probable each outcome is at these pairs; the five add up to 100 %.",
+        columns={
+            "paired by": [row["pairing"] for row in rows],
+            "champion threshold": [_threshold(row["champion_threshold"]) for row in rows],
+            "challenger better": [share(row["challenger_better"]) for row in rows],
+            "champion better": [share(row["champion_better"]) for row in rows],
+            "challenger flags more of both": [share(row["both_higher"]) for row in rows],
+            "challenger flags fewer of both": [share(row["both_lower"]) for row in rows],
+            "equal": [share(row["tie"]) for row in rows],
+        },
+    )
+
+
+def _segments(rows: Sequence[Row]) -> Shown:
+    levels = {row["level"] for row in rows if row["level"] is not None}
+    each = f", each at {100 * levels.pop():.4g} %" if len(levels) == 1 else ""
+    return Shown(
+        caption=f"Segments over the whole period. The intervals hold for all segments together{each}.",
+        columns={
+            "segment": [row["segment"] for row in rows],
+            "positives": [count(row["n_pos"]) for row in rows],
+            "negatives": [count(row["n_neg"]) for row in rows],
+            "champion AUROC": [number(row["champion_auc"]) for row in rows],
+            "challenger AUROC": [number(row["challenger_auc"]) for row in rows],
+            "difference": [signed(row["difference"]) for row in rows],
+            "interval": [span(row["low"], row["high"]) for row in rows],
+            "p": [pvalue(row["pvalue"]) for row in rows],
+            "note": [row["note"] or NOTHING for row in rows],
+        },
+    )
+
+
+def _forecast(rows: Sequence[Row]) -> Shown:
+    return Shown(
+        caption="What the AUROC difference may become in another window when the rows drift.",
+        columns={
+            "method": [row["method"] for row in rows],
+            "level": [percent(row["confidence_level"]) for row in rows],
+            "distance": [number(row["distance"], 5) for row in rows],
+            "difference there": [signed(row["difference"]) for row in rows],
+            "forecast interval": [span(row["low"], row["high"]) for row in rows],
+        },
+    )
+
+
+def _counts(rows: Sequence[Row]) -> Shown:
+    return Shown(
+        caption="What became of the rows.",
+        columns={
+            "rows": [str(row["what"]) for row in rows],
+            "number": [count(row["rows"]) for row in rows],
+        },
+    )
+
+
+def _pulled(rows: Sequence[Row], zone: ZoneInfo) -> Shown:
+    return Shown(
+        caption="Windows as they were read. With other rows the digest is another.",
+        columns={
+            "window": [_window(row, zone) for row in rows],
+            "use": [row["use"] for row in rows],
+            "rows": [count(row.get("rows")) for row in rows],
+            "digest": [row["digest"] for row in rows],
+        },
+    )
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """A plain number."""
+    return NOTHING if value is None else f"{value:.{digits}f}"
+
+
+def signed(value: float | None) -> str:
+    """A difference of areas or costs."""
+    return NOTHING if value is None else _signed(value, 4)
+
+
+def span(low: float | None, high: float | None) -> str:
+    """The interval of a difference."""
+    if low is None or high is None:
+        return NOTHING
+    return f"{signed(low)} to {signed(high)}" if known(low, high) else UNKNOWN
+
+
+def percent(value: float | None) -> str:
+    """A rate that somebody chose, as short as it is."""
+    return NOTHING if value is None else f"{100 * value:.4g} %"
+
+
+def share(value: float | None) -> str:
+    """A measured rate or probability, as long as its neighbours."""
+    return NOTHING if value is None else f"{100 * value:.2f} %"
+
+
+def points(value: float | None) -> str:
+    """A difference of rates in percentage points."""
+    return NOTHING if value is None else _signed(100 * value, 2)
+
+
+def point_span(low: float | None, high: float | None) -> str:
+    """The interval of a difference of rates."""
+    if low is None or high is None:
+        return NOTHING
+    return f"{points(low)} to {points(high)}" if known(low, high) else UNKNOWN
+
+
+def known(low: float | None, high: float | None) -> bool:
+    """Whether the interval says anything: differences of areas and of rates lie within [-1, 1] anyway."""
+    return low is not None and high is not None and (low > -1 or high < 1)
+
+
+def amounts(row: Row) -> tuple[str, str]:
+    """Money saved and its interval; whole when it runs into thousands."""
+    values = [row[f"money_{end}"] for end in ("saved", "low", "high")]
+    digits = 0 if max(map(abs, values)) >= 1000 else 2
+    saved, low, high = (_signed(value, digits) for value in values)
+    return saved, f"{low} to {high}"
+
+
+def pvalue(value: float | None) -> str:
+    """A p-value; a small one by its bound."""
+    if value is None:
+        return NOTHING
+    return "< 0.0001" if value < 0.0001 else f"{value:.4f}"
+
+
+def count(value: float | None) -> str:
+    """A number of rows."""
+    return NOTHING if value is None else f"{value:,.0f}"
+
+
+def level(rule: Mapping[str, Any]) -> str:
+    """Of one interval by itself."""
+    return f"{100 * rule.get('confidence_level', 0.95):.4g} %"
+
+
+def _threshold(value: float | None) -> str:
+    return "flags nothing" if value is None else f"{value:.4g}"
+
+
+def _window(row: Row, zone: ZoneInfo) -> str:
+    return Window(*(datetime.fromisoformat(row[end]) for end in ("start", "end"))).in_zone(zone)
+
+
+def _signed(value: float, digits: int) -> str:
+    """With more digits where fewer would leave nothing of it: an end just off 0 is not 0."""
+    shown = next((more for more in range(digits, digits + 4) if round(value, more)), None)
+    return f"{0:.{digits}f}" if shown is None else f"{value:+,.{shown}f}"
+
+
+def _trimmed(table: Shown) -> Shown:
+    return replace(
+        table, columns={head: cells for head, cells in table.columns.items() if set(cells) != {NOTHING}}
+    )
