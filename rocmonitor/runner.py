@@ -21,6 +21,7 @@ from rocmonitor.policy.status import is_alarm, status_after, to_tell
 from rocmonitor.policy.windows import Window
 from rocmonitor.sources import Batch, LabelCounts, Rows, SqlSource, open_source
 from rocmonitor.stats import PairedSample, Sample
+from rocmonitor.versions import Role, version
 
 log = logging.getLogger(__name__)
 
@@ -140,7 +141,7 @@ class _Shift:
         self.desk, self.monitor, self.lease, self.now = desk, monitor, lease, now
         self.dry_run, self.progress, self.tick = dry_run, progress, tick
         self.references: dict[str, Reference] | None = None
-        self.aliases: dict[str, tuple[str | None, tuple[str, ...]]] = {}
+        self.versions: dict[Role, tuple[str | None, tuple[str, ...]]] = {}
         self.histories: dict[str, dict[Window, Status]] = {}
         self.standings: dict[str, _Standing] = {}
         self.segments = {""}
@@ -290,6 +291,8 @@ class _Shift:
                 "source": monitor.source,
                 "query": monitor.query,
                 "columns": monitor.columns.model_dump(exclude_none=True),
+                "segments": list(monitor.segments),
+                "positive": monitor.positive.model_dump(),
                 "timezone": str(monitor.timezone),
                 "grouped": batch.grouped,
                 "data_digest": batch.digest,
@@ -304,37 +307,17 @@ class _Shift:
         inside = window.start < period.end and period.start < window.end
         return ("this window is a part of the reference that it is compared with",) if inside else ()
 
-    def _version(self, role: str) -> tuple[str | None, tuple[str, ...]]:
+    def _version(self, role: Role) -> tuple[str | None, tuple[str, ...]]:
         """The model version behind a role, looked up once a tick, and what is doubtful about it."""
-        model = self.monitor.model
-        fixed = model.version if role == "champion" else model.challenger_version
-        alias = model.champion if role == "champion" else model.challenger
-        if alias is None:
-            return (None if fixed is None else str(fixed)), ()
-        if role not in self.aliases:
+        if role not in self.versions:
             try:
-                self.aliases[role] = self._looked_up(model.name, alias)
+                self.versions[role] = version(self.desk, self.monitor, role, keep=not self.dry_run)
             except TrackingError as error:
                 if role == "champion":
                     raise
                 # The champion is watched whatever becomes of the challenger.
-                self.aliases[role] = None, (f"the challenger's version is not known: {error}",)
-        return self.aliases[role]
-
-    def _looked_up(self, model: str, alias: str) -> tuple[str | None, tuple[str, ...]]:
-        try:
-            found = self.desk.tracking.version(model, alias)
-        except TrackingError as error:
-            # MLflow being down must not keep a window from being judged.
-            known = store.alias(self.desk.store, model, alias) if error.transient else None
-            if known is None:
-                raise
-            version, seen = known
-            doubt = f"MLflow could not be asked: {alias} was version {version} at {seen:%Y-%m-%d %H:%MZ}"
-            return version, (doubt,)
-        if not self.dry_run:
-            store.save_alias(self.desk.store, model, alias, found, self.desk.clock())
-        return found, ()
+                self.versions[role] = None, (f"the challenger's version is not known: {error}",)
+        return self.versions[role]
 
     def _change(
         self, segment: str, status: Status, *, at: datetime, since: datetime, reason: str

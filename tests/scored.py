@@ -100,6 +100,7 @@ def same(one: Batch, other: Batch) -> None:
     for name, rows in one.segments.items():
         twin = other.segments[name]
         assert rows.counts == twin.counts, name
+        assert rows.challenger_only == twin.challenger_only, name
         assert rows.caveats == twin.caveats, name
         for column in ("score", "pos", "neg"):
             np.testing.assert_array_equal(getattr(rows.champion, column), getattr(twin.champion, column))

@@ -30,6 +30,7 @@ from urllib.request import Request, urlopen
 from uuid import uuid4
 
 import numpy as np
+import oracle
 import psycopg
 import pytest
 import yaml
@@ -226,6 +227,38 @@ def test_the_wheel_alone_gives_a_working_command(installed: Installed, tmp_path:
     assert Path(where.stdout.strip()).is_relative_to(installed.folder)
     installed.run(["rocmonitor", "init"], tmp_path, {})
     assert load(tmp_path / "rocmonitor.yaml").monitors
+
+
+LOADED = """
+import warnings
+warnings.filterwarnings("error", "Failure attempting")  # all that MLflow says of a broken entry point
+import mlflow, mlflow.data, pandas as pd
+from mlflow.data.dataset_source_registry import get_dataset_source_from_json
+data = pd.DataFrame({"label": [0, 1] * 50, "score": [n % 7 for n in range(100)]})
+with mlflow.start_run():
+    found = mlflow.models.evaluate(
+        data=data, targets="label", predictions="score", model_type="classifier",
+        evaluators="rocmonitor", evaluator_config={"fpr": [0.1]},
+    )
+source = get_dataset_source_from_json('{"query": "SELECT 1"}', "rocmonitor_window")
+print(found.metrics["roc/auc"], type(source).__module__, source.to_dict())
+"""
+
+
+def test_mlflow_finds_the_entry_points_of_the_wheel(installed: Installed, tmp_path: Path) -> None:
+    told = installed.run(
+        ["python", "-c", LOADED],
+        tmp_path,
+        {
+            "MLFLOW_TRACKING_URI": f"sqlite:///{tmp_path}/mlflow.db",
+            "MLFLOW_DISABLE_TELEMETRY": "true",
+            "HOME": str(tmp_path),
+        },
+    )
+    value, module, logged = told.stdout.splitlines()[-1].split(" ", 2)
+    labels, scores = np.tile([0, 1], 50), np.arange(100) % 7
+    assert float(value) == pytest.approx(oracle.auc(labels, scores), abs=1e-12)
+    assert (module, logged) == ("rocmonitor.plugin.dataset", "{'query': 'SELECT 1'}")
 
 
 # --- the files agree with each other -----------------------------------------------------------------------

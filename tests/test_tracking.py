@@ -429,7 +429,7 @@ class TestSeriesRun:
 
 
 class TestExperiment:
-    def test_its_description_links_to_the_lines_and_the_windows(
+    def test_its_description_links_to_the_lines_the_windows_and_the_reviews(
         self, tracking: Tracking, monitor: str
     ) -> None:
         tracking.publish_window(INSTANCE, evaluation(monitor=monitor), newest=True)
@@ -444,7 +444,7 @@ class TestExperiment:
             ]
             for each in filters
         ]
-        assert shown == [["series"], ["window"], ["window"]]
+        assert shown == [["series"], ["window"], ["window"], []]  # no review yet
 
     def test_a_description_that_somebody_wrote_stays(self, tracking: Tracking, monitor: str) -> None:
         tracking.publish_window(INSTANCE, evaluation(monitor=monitor), newest=True)

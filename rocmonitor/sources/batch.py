@@ -48,12 +48,16 @@ class Rows:
     counts : Counts
     caveats : tuple of str
         What a person should know of these rows and how to mend it.
+    challenger_only : int
+        Labelled rows with a finite challenger score and no usable champion score: a part of
+        ``counts.bad_score``.
     """
 
     champion: Sample
     pair: PairedSample | None
     counts: Counts
     caveats: tuple[str, ...]
+    challenger_only: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,6 +168,15 @@ def to_batch(
     return Batch(segments=segments, digest=_digest(segments), grouped=grouped)
 
 
+def judged(chunks: Sequence[Chunk], encoder: Encoder) -> Mask:
+    """Which rows the champion's statistics rest on, in the order they came; for chunks without a weight.
+
+    The chunks are emptied, as by `to_batch`.
+    """
+    used: Mask = _categories(_joined(chunks, encoder)) >= _NEGATIVE
+    return used
+
+
 def _joined(chunks: Sequence[Chunk], encoder: Encoder) -> Chunk:
     """All chunks in one, segments coded in sorted order, cells with an id split into single rows.
 
@@ -238,9 +251,13 @@ def _rows(
 ) -> Rows:
     tally = np.bincount(category, weights=cells.weight, minlength=7).astype(np.int64).tolist()
     used = category >= _NEGATIVE
-    pair, no_challenger = None, 0
+    pair, no_challenger, challenger_only = None, 0, 0
     if cells.challenger is not None:
-        both = used & ~np.isnan(cells.challenger)
+        scored = ~np.isnan(cells.challenger)
+        challenger_only = _weighed(
+            cells, scored & (category == _BAD_SCORE) & np.isin(cells.label, (NEGATIVE, POSITIVE))
+        )
+        both = used & scored
         pair = _sampled(PairedSample, cells, category, both, cells.champion, cells.challenger)
         no_challenger = tally[_POSITIVE] + tally[_NEGATIVE] - pair.n_pos - pair.n_neg
     counts = Counts(
@@ -260,8 +277,17 @@ def _rows(
     else:
         champion = _sampled(Sample, cells, category, used, cells.champion)
     return Rows(
-        champion=champion, pair=pair, counts=counts, caveats=tuple(_caveats(counts, encoder, monitor))
+        champion=champion,
+        pair=pair,
+        counts=counts,
+        caveats=tuple(_caveats(counts, encoder, monitor)),
+        challenger_only=challenger_only,
     )
+
+
+def _weighed(cells: Chunk, among: Mask) -> int:
+    """Rows in some of the cells."""
+    return int(np.count_nonzero(among) if cells.weight is None else cells.weight[among].sum())
 
 
 def _sampled(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -151,6 +151,14 @@ class SqlSource:
                     return batch
             return self._read(connection, query, True, report)
 
+    @contextmanager
+    def reading(self, monitor: Monitor, window: Window) -> Iterator[tuple[Connection, Query, Source]]:
+        """A read-only transaction with the monitor's query over a window in it, and the source's limits."""
+        with self._reading(monitor) as connection:
+            query = prepared(connection, monitor, self._origin.spec, window)
+            _teach_time(connection, query)
+            yield connection, query, self._origin.spec
+
     def close(self) -> None:
         """Close all connections."""
         self._engine.dispose()
@@ -191,16 +199,21 @@ class SqlSource:
 def _chunks(
     connection: Connection, query: Query, statement: Select[Any], encoder: Encoder
 ) -> Iterator[Chunk]:
-    if connection.dialect.name == "sqlite":
-        raw = connection.connection.driver_connection
-        assert isinstance(raw, sqlite3.Connection)
-        raw.create_function("rocmonitor_time", 1, query.clock.read, deterministic=True)
+    _teach_time(connection, query)
     if connection.dialect.driver == "psycopg":
         from rocmonitor.sources.copying import can_copy, copied  # psycopg is an extra
 
         if can_copy(query):
             return copied(connection, query, statement, encoder, _CHUNK_ROWS)
     return fetched(connection, query, statement, encoder, _CHUNK_ROWS)
+
+
+def _teach_time(connection: Connection, query: Query) -> None:
+    """SQLite keeps times as text: it asks the query's clock to read them."""
+    if connection.dialect.name == "sqlite":
+        raw = connection.connection.driver_connection
+        assert isinstance(raw, sqlite3.Connection)
+        raw.create_function("rocmonitor_time", 1, query.clock.read, deterministic=True)
 
 
 def fetched(
@@ -213,10 +226,11 @@ def fetched(
         empty: list[tuple[()]] = [()] * len(names)
         for part in chain(result.partitions(), [None]):
             columns = list(zip(*part, strict=True)) if part is not None else empty
-            yield _chunk(dict(zip(names, columns, strict=True)), encoder)
+            yield to_chunk(dict(zip(names, columns, strict=True)), encoder)
 
 
-def _chunk(columns: dict[str, Sequence[Any]], encoder: Encoder) -> Chunk:
+def to_chunk(columns: Mapping[str, Sequence[Any]], encoder: Encoder) -> Chunk:
+    """Some rows, as columns by role, as the encoder reads them."""
     identity: dict[str, Any] = {}
     if "id" in columns:
         has_id, words = identities(columns["id"])

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from rocmonitor.policy.evaluation import Evaluation, Point
+from rocmonitor.policy.windows import Window
 from rocmonitor.tracking import note
 
 if TYPE_CHECKING:
@@ -58,13 +59,13 @@ def window_tags(evaluation: Evaluation) -> dict[str, str]:
         **{f"rule.{verdict.rule}": str(verdict.outcome) for verdict in evaluation.verdicts},
     }
     tags = {f"rocmonitor.{name}": value for name, value in tags.items()}
-    return _origin("window") | tags | {"mlflow.note.content": note.of_window(evaluation)}
+    return origin("window") | tags | {"mlflow.note.content": note.of_window(evaluation)}
 
 
 def series_tags(monitor: str, segment: str, points: Sequence[Point]) -> dict[str, str]:
     """What a series run is found by."""
     told = note.of_series(monitor, segment, [point.window for point in points], points[-1].metrics)
-    return _origin("series") | {
+    return origin("series") | {
         "rocmonitor.monitor": monitor,
         "rocmonitor.segment": segment,
         "mlflow.note.content": told,
@@ -98,48 +99,59 @@ def params(evaluation: Evaluation) -> dict[str, str]:
         **{f"rule/{verdict.rule}": verdict.text for verdict in evaluation.verdicts},
         **provenance,
     }
-    return {
-        name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        for name, value in values.items()
-        if value is not None
-    }
+    return as_text(values)
 
 
 def files(evaluation: Evaluation) -> dict[str, str]:
     """The evaluation in full, and its tables, as JSON and CSV."""
-    written = {"result.json": json.dumps(evaluation.to_dict(), ensure_ascii=False, indent=1)}
-    for name, rows in evaluation.tables.items():
-        if rows:
-            written[f"tables/{name}.json"] = json.dumps(rows, ensure_ascii=False)
-            written[f"tables/{name}.csv"] = _csv(rows)
-    return written
+    return documents("result.json", evaluation.to_dict(), evaluation.tables)
 
 
 def dataset(evaluation: Evaluation) -> DatasetInput:
     """Where the rows came from: enough to pull them again, with nothing secret."""
-    from mlflow.entities import Dataset, DatasetInput, InputTag
-
     provenance = evaluation.provenance
-    source = {
-        "source": provenance.get("source"),
-        "query": provenance.get("query"),
-        "start": evaluation.window.start.isoformat(),
-        "end": evaluation.window.end.isoformat(),
-        "columns": provenance.get("columns"),
-        "segment": evaluation.segment,
-    }
-    counts = evaluation.counts
-    profile = {"num_rows": counts.used, **evaluation.to_dict()["counts"]}
-    digest = provenance.get("data_digest") or hashlib.sha256(evaluation.key.encode()).hexdigest()
     # MLflow takes one name and digest for one dataset: equal rows of two windows (such as none) are two.
     name = " ".join(filter(None, [evaluation.monitor, str(evaluation.window), evaluation.segment]))
+    return dataset_input(
+        name=name,
+        digest=provenance.get("data_digest") or hashlib.sha256(evaluation.key.encode()).hexdigest(),
+        source=source(evaluation.monitor, evaluation.window, provenance, segment=evaluation.segment),
+        columns=provenance.get("columns"),
+        profile={"num_rows": evaluation.counts.used, **evaluation.to_dict()["counts"]},
+    )
+
+
+def source(
+    monitor: str, window: Window, provenance: Mapping[str, Any], *, segment: str = ""
+) -> dict[str, Any]:
+    """What `rocmonitor.plugin.dataset` pulls the rows again by."""
+    return {
+        "monitor": monitor,
+        "source": provenance.get("source"),
+        "query": provenance.get("query"),
+        "start": window.start.isoformat(),
+        "end": window.end.isoformat(),
+        "columns": provenance.get("columns"),
+        "segment": segment,
+        "segments": provenance.get("segments"),
+        "positive": provenance.get("positive"),
+        "digest": provenance.get("data_digest"),
+    }
+
+
+def dataset_input(
+    *, name: str, digest: str, source: Mapping[str, Any], columns: object, profile: Mapping[str, Any]
+) -> DatasetInput:
+    """A dataset as MLflow logs it, of our own source type."""
+    from mlflow.entities import Dataset, DatasetInput, InputTag
+
     return DatasetInput(
         Dataset(
             name=name[:_LONGEST_NAME],
             digest=digest[:_LONGEST_DIGEST],
             source_type="rocmonitor_window",
             source=json.dumps(source, ensure_ascii=False),
-            schema=json.dumps({"columns": provenance.get("columns")}, ensure_ascii=False),
+            schema=json.dumps({"columns": columns}, ensure_ascii=False),
             profile=json.dumps(profile),
         ),
         tags=[InputTag("mlflow.data.context", "evaluation")],
@@ -176,8 +188,30 @@ def digests(points: Sequence[Point]) -> list[str]:
     return chain
 
 
-def _origin(kind: str) -> dict[str, str]:
+def origin(kind: str) -> dict[str, str]:
+    """What tells runs of ours from others, and their kinds apart."""
     return {KIND: kind, "mlflow.source.name": "rocmonitor", "mlflow.source.type": "JOB"}
+
+
+def as_text(values: Mapping[str, Any]) -> dict[str, str]:
+    """Values as parameters: what is no text as JSON, what is None left out."""
+    return {
+        name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        for name, value in values.items()
+        if value is not None
+    }
+
+
+def documents(
+    name: str, whole: Mapping[str, Any], tables: Mapping[str, Sequence[Mapping[str, Any]]]
+) -> dict[str, str]:
+    """All of a result in one file, and each of its tables that has rows, by path in the run."""
+    written = {name: json.dumps(whole, ensure_ascii=False, indent=1)}
+    for table, rows in tables.items():
+        if rows:
+            written[f"tables/{table}.json"] = json.dumps(rows, ensure_ascii=False)
+            written[f"tables/{table}.csv"] = _csv(rows)
+    return written
 
 
 def _csv(rows: Sequence[Mapping[str, Any]]) -> str:

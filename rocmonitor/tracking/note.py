@@ -13,6 +13,7 @@ from rocmonitor.policy.windows import Window
 
 _CHARTS = "tags.`rocmonitor.kind` = 'series' and tags.`rocmonitor.state` = 'final'"
 _WINDOWS = "tags.`rocmonitor.kind` = 'window' and tags.`rocmonitor.state` = 'final'"
+_REVIEWS = "tags.`rocmonitor.kind` = 'review' and tags.`rocmonitor.state` = 'final'"
 _DEGRADED = f"{_WINDOWS} and tags.`rocmonitor.outcome` = 'degraded'"
 
 _SHOWN = {
@@ -31,10 +32,11 @@ def of_experiment(experiment: str) -> str:
 
     return (
         f"[Lines over time]({runs(_CHARTS, 'CHART')}) · [all windows]({runs(_WINDOWS, 'TABLE')}) · "
-        f"[degraded windows]({runs(_DEGRADED, 'TABLE')})\n\n"
+        f"[degraded windows]({runs(_DEGRADED, 'TABLE')}) · [reviews]({runs(_REVIEWS, 'TABLE')})\n\n"
         "Written by rocmonitor; all of it can be rebuilt from its store. A *series* run has one point per "
         "window for the lines, one run per segment. A *window* run has the verdicts, the ROC figure and the "
-        f"tables of one window and revision. What holds now:\n\n`` {_WINDOWS} ``\n\n`` {_CHARTS} ``"
+        "tables of one window and revision. A *review* run compares champion and challenger on the same "
+        f"rows. What holds now:\n\n`` {_WINDOWS} ``\n\n`` {_CHARTS} ``\n\n`` {_REVIEWS} ``"
     )
 
 
@@ -44,18 +46,16 @@ def of_window(evaluation: Evaluation) -> str:
     # MLflow shows the first lines only until one asks for more: what decided comes first.
     verdicts = sorted(evaluation.verdicts, key=lambda verdict: verdict.outcome is not evaluation.outcome)
     if verdicts:
-        parts.append("\n".join(f"- **{each.rule}: {each.outcome}.** {_line(each.text)}" for each in verdicts))
+        parts.append("\n".join(f"- **{each.rule}: {each.outcome}.** {line(each.text)}" for each in verdicts))
     if evaluation.explanation:
-        parts.append(f"**What moved.** {_line(evaluation.explanation)} See `figures/shift.png`.")
+        parts.append(f"**What moved.** {line(evaluation.explanation)} See `figures/shift.png`.")
     if "champion/auc" in evaluation.metrics:
         parts.append(_aurocs(evaluation))
     if costs := evaluation.tables.get("costs"):
         parts.append("\n".join(_cost(row) for row in costs))
     parts.append(_rows(evaluation.counts))
     if evaluation.caveats:
-        parts.append(
-            "**Bear in mind**\n\n" + "\n".join(f"- {_line(caveat)}" for caveat in evaluation.caveats)
-        )
+        parts.append("**Bear in mind**\n\n" + "\n".join(f"- {line(caveat)}" for caveat in evaluation.caveats))
     tables = "`tables/`, " if any(evaluation.tables.values()) else ""
     parts.append(f"Artifacts: `figures/roc.png`, {tables}and all of it in `result.json`.")
     return "\n\n".join(parts)
@@ -67,7 +67,7 @@ def of_series(monitor: str, segment: str, windows: Sequence[Window], last: Mappi
     auc = last.get("champion/auc")
     latest = "no AUROC: too little data" if auc is None else f"AUROC {_value(last, 'champion')}"
     return (
-        f"**{_line(monitor)}, {_line(segment) or 'all rows'}**: {len(windows)} windows, {span} (UTC). "
+        f"**{line(monitor)}, {line(segment) or 'all rows'}**: {len(windows)} windows, {span} (UTC). "
         f"Last window: {latest}.\n\n"
         "Each metric has one point per window, of its newest revision. Step 1 is the first window; with the "
         "x axis set to time, a point stands at the end of its window. `figures/auc_over_time.png` has the "
@@ -87,8 +87,8 @@ def _headline(evaluation: Evaluation) -> str:
     if evaluation.status is not evaluation.outcome:
         standing = f" The monitor stands at **{evaluation.status}**."
     return (
-        f"**{evaluation.outcome.upper()}.** {_line(evaluation.monitor)}, "
-        f"{_line(evaluation.segment) or 'all rows'}, "
+        f"**{evaluation.outcome.upper()}.** {line(evaluation.monitor)}, "
+        f"{line(evaluation.segment) or 'all rows'}, "
         f"{evaluation.window.in_zone(zone)} ({zone}){revision}.{standing}"
     )
 
@@ -137,7 +137,7 @@ def _value(metrics: Mapping[str, float], prefix: str) -> str:
     return f"{metrics[f'{prefix}/auc']:.4f}{interval}"
 
 
-def _line(text: str) -> str:
+def line(text: str) -> str:
     """Text from outside on one line, with nothing that Markdown or HTML would take for its own."""
     text = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;")
     return "".join(f"\\{sign}" if sign in "\\`*_[]|#" else sign for sign in text)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from rocmonitor.errors import TrackingError
 from rocmonitor.policy.evaluation import Evaluation, Point
-from rocmonitor.tracking import border, content, note
+from rocmonitor.policy.reviewing.document import Review
+from rocmonitor.tracking import border, content, note, review_run
 from rocmonitor.tracking.content import BY, DIGEST, KEY, POINTS, STATE
 
 if TYPE_CHECKING:
@@ -181,6 +182,48 @@ class Tracking:
                         self._retire(old, by=run)
                 self._finish(run, content.series_name(segment), points[-1].window.end, {STATE: "final"})
             return self._link(run, monitor)
+
+    def publish_review(self, instance: str, review: Review, *, artifacts: Files | None = None) -> str:
+        """Write a review as a run, and its verdict as tags on both model versions; never touch an alias.
+
+        Other reviews of the same versions stay as they are. The tags ``rocmonitor.cc.*`` tell the latest
+        review of a version: a replay of an older one leaves them alone. A version that is not in the
+        registry (deleted, or never there) has no tags: the run says so, and holds all the rest.
+
+        Parameters
+        ----------
+        instance : str
+            As in `publish_window`.
+        review : Review
+        artifacts : dict of str to bytes or str, optional
+            Files by path in the run, such as ``report.html``, beside the tables and ``review.json``.
+
+        Returns
+        -------
+        str
+            As `publish_window`.
+
+        Raises
+        ------
+        TrackingError
+        """
+        with border.translated(self.uri, f"publishing {review.key}"):
+            experiment = self._experiment(review.monitor)
+            key = content.quoted(f"{instance}|{review.key}")
+            versions = review_run.standing(self.client, review)
+            tags = review_run.tags(review) | {KEY: key}
+            run = self._one(experiment, self._runs(experiment, key), review.reviewed_at, tags)
+            page = f"#/experiments/{experiment}/runs/{run.info.run_id}/artifacts/report.html"
+            report = page if "report.html" in (artifacts or {}) else None
+            tags |= review_run.told(review, versions, report, run.data.tags)
+            new = {k: v for k, v in review_run.params(review).items() if k not in run.data.params}
+            metrics = [(review_run.point(review), 0)]
+            self.client.log_batch(run.info.run_id, **content.batch(metrics=metrics, params=new, tags=tags))
+            self.client.log_inputs(run.info.run_id, datasets=[review_run.dataset(review)])
+            self._upload(run, {**review_run.files(review), **(artifacts or {})})
+            review_run.tell_versions(self.client, review, run.info.run_id, versions)
+            self._finish(run, review_run.name(review), review.reviewed_at, {STATE: "final"})
+            return self._link(run, review.monitor)
 
     def _experiment(self, monitor: str) -> str:
         """ID of the monitor's experiment, made when it is not there."""

@@ -84,6 +84,9 @@ def expected(given: list[Row]) -> tuple[dict[str, Counter[str]], list[Row]]:
         where = place(row, kept.get((type(row[0]), row[0])))
         for name in ("", f"region={'(none)' if row[6] is None else row[6]}"):
             counts.setdefault(name, Counter())[where] += 1
+            counts[name]["challenger_only"] += (
+                where == "bad_score" and row[4] is not None and row[5] in (0, 1)
+            )
         if where in ("n_pos", "n_neg") and row[4] is not None:
             pairs[row[3], row[4], row[5]] += 1
     scored = sorted({key[:2] for key in pairs})
@@ -98,12 +101,16 @@ def test_rows_go_where_the_rules_say(given: list[Row]) -> None:
     assert set(found.segments) == set(counts)
     for name, where in counts.items():
         told = found.segments[name].counts
-        assert {key: getattr(told, key) for key in where} == dict(where)
-        assert told.rows == sum(where.values())
+        plain = {key: count for key, count in where.items() if key != "challenger_only"}
+        assert {key: getattr(told, key) for key in plain} == plain
+        assert told.rows == sum(plain.values())
         assert told.rows == (
             told.used + told.unlabelled + told.bad_score + told.bad_label + told.duplicates + told.outside
         )
     assert cells(found.segments[""].pair) == pairs
+    assert {name: found.segments[name].challenger_only for name in counts} == {
+        name: where["challenger_only"] for name, where in counts.items()
+    }
 
 
 @given(rows, st.randoms(use_true_random=False), st.integers(1, 11))
@@ -115,7 +122,10 @@ def test_order_chunks_and_grouping_change_nothing(given: list[Row], random: Any,
     encoder = Encoder(WATCHED)
     groups = Counter(shuffled)
     grouped = chunk(encoder, list(groups), list(groups.values()))
-    assert to_batch([grouped], encoder, WATCHED, grouped=True, truncated=False).digest == whole.digest
+    counted = to_batch([grouped], encoder, WATCHED, grouped=True, truncated=False)
+    assert counted.digest == whole.digest
+    for name, rows in whole.segments.items():
+        assert counted.segments[name].challenger_only == rows.challenger_only
 
 
 @given(rows, st.data())

@@ -54,6 +54,8 @@ def test_every_row_is_accounted_for(any_database_url: str) -> None:
         rows=4, n_pos=2, bad_label=1, duplicates=1, no_challenger=1
     )
     assert list(batch.segments) == ["", "region=(none)", "region=north", "region=south"]
+    found = {name: rows.challenger_only for name, rows in batch.segments.items()}
+    assert found == {"": 1, "region=(none)": 0, "region=north": 1, "region=south": 0}
     champion = batch.segments[""].champion
     assert champion.score.tolist() == [0.0, 0.25, 0.5, 0.75]
     assert champion.pos.tolist() == [0, 2, 1, 2]

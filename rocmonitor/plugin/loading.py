@@ -1,0 +1,114 @@
+"""Reading the rows of a logged dataset again."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from pydantic import ValidationError
+
+from rocmonitor import config as configuration
+from rocmonitor.config import Config, Monitor
+from rocmonitor.errors import ConfigError, InputError
+from rocmonitor.policy.windows import Window
+from rocmonitor.sources import open_source, read_frame
+
+_NEEDED = ("source", "query", "columns", "start", "end")
+_NOT_NEEDED_HERE = {  # a monitor has these, and no row depends on them
+    "model": {"name": "as-logged", "version": "as-logged"},
+    "window": {"every": "1d"},
+    "reference": {"from": "1970-01-01", "to": "1970-01-02"},
+    "rules": [{"kind": "floor", "value": 0.5}],
+}
+
+
+def load(logged: Mapping[str, Any], path: str | Path | None) -> pd.DataFrame:
+    """See `rocmonitor.plugin.dataset.RocmonitorWindowSource.load`."""
+    if missing := [key for key in _NEEDED if not logged.get(key)]:
+        raise InputError(f"the dataset was logged without {' and '.join(missing)}: its rows cannot be found")
+    config = _config(path)
+    if logged["source"] not in config.sources:
+        defined = ", ".join(sorted(config.sources))
+        raise ConfigError(
+            f"{config.folder}: the rows came from the source {logged['source']!r}, which is not defined "
+            f"under sources (defined: {defined}); name the configuration that has it, as load(config=...)"
+        )
+    monitor = _monitor(logged, config)
+    frames, changed, known = [], [], True
+    with open_source(config.sources[monitor.source], config.folder, name=monitor.source) as source:
+        for window, digest in _windows(logged):
+            frame = read_frame(
+                source,
+                monitor,
+                window,
+                segment=logged.get("segment") or "",
+                paired=bool(logged.get("paired")),
+            )
+            frames.append(frame.rows)
+            known = known and digest is not None
+            if digest is not None and digest != frame.digest:
+                changed.append(str(window))
+    rows = pd.concat([frame for frame in frames if len(frame)] or frames[:1], ignore_index=True)
+    rows.attrs["rocmonitor"] = {
+        "unchanged": False if changed else (True if known else None),
+        "changed": changed,
+    }
+    if changed:
+        warnings.warn(
+            f"the rows have changed since they were judged, in {len(changed)} of {len(frames)} windows: "
+            f"{', '.join(changed[:5])}{', …' if len(changed) > 5 else ''}; late labels do that",
+            stacklevel=3,
+        )
+    return rows
+
+
+def _config(path: str | Path | None) -> Config:
+    found = Path(path or os.environ.get("ROCMONITOR_CONFIG") or "rocmonitor.yaml")
+    if not found.is_file():
+        raise ConfigError(
+            f"{found}: there is no such file; name the configuration with the database's URL, as "
+            "load(config=...) or in the environment variable ROCMONITOR_CONFIG"
+        )
+    return configuration.load(found)
+
+
+def _monitor(logged: Mapping[str, Any], config: Config) -> Monitor:
+    """The monitor as it was when the rows were judged, as far as rows depend on it."""
+    name = logged.get("monitor") or "as-logged"
+    now = config.monitors.get(name)
+    plain: dict[str, Any] = {
+        **_NOT_NEEDED_HERE,
+        "name": name,
+        "grouped": "raw",
+        **{key: logged[key] for key in ("source", "query", "columns")},
+    }
+    for key in ("segments", "positive"):
+        if logged.get(key) is not None:
+            plain[key] = logged[key]
+        elif now is not None:
+            plain[key] = getattr(now, key)
+    try:
+        return Monitor.model_validate(plain)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise InputError(f"the dataset was not logged by rocmonitor: {where}: {first['msg']}") from None
+
+
+def _windows(logged: Mapping[str, Any]) -> list[tuple[Window, str | None]]:
+    """The windows that were read, and the digest of each; a review without them was read in one."""
+    parts = logged.get("windows") or [
+        dict(logged) | {"digest": None if logged.get("paired") else logged.get("digest")}
+    ]
+    try:
+        return [
+            (Window(*(datetime.fromisoformat(part[end]) for end in ("start", "end"))), part.get("digest"))
+            for part in parts
+        ]
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"the dataset was not logged by rocmonitor: its windows: {error}") from None

@@ -1,0 +1,142 @@
+"""Frames: the rows of a window that was judged, for people who want to look at them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sqlalchemy import ColumnElement, column
+
+from rocmonitor.config import Monitor
+from rocmonitor.errors import SourceError
+from rocmonitor.policy.windows import Window
+from rocmonitor.sources.batch import Chunk, judged, to_batch
+from rocmonitor.sources.sql import SqlSource, to_chunk
+from rocmonitor.sources.values import Encoder, name_of
+
+_CHUNK_ROWS = 50_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Frame:
+    """Rows, and what names them.
+
+    Attributes
+    ----------
+    rows : DataFrame
+        Columns under the names that the query gives them.
+    digest : str
+        `Batch.digest` of the whole window, whichever rows were asked for.
+    """
+
+    rows: pd.DataFrame
+    digest: str
+
+
+def read_frame(
+    source: SqlSource, monitor: Monitor, window: Window, *, segment: str = "", paired: bool = False
+) -> Frame:
+    """The rows of a window that its statistics rest on.
+
+    Parameters
+    ----------
+    source : SqlSource
+    monitor : Monitor
+        Its ``query``, ``columns``, ``segments`` and ``positive`` are what counts.
+    window : Window
+    segment : str
+        ``column=value`` for the rows of a segment, empty for all.
+    paired : bool
+        Only rows that both models scored.
+
+    Returns
+    -------
+    Frame
+        All configured columns, values as the database gives them; scores as float64, in their own direction
+        (also where a lower one is the more positive), NaN for what is no finite number. Rows outside the
+        window, repeats, bad scores, rows without a label and bad labels are left out, as in `Batch`.
+
+    Raises
+    ------
+    ConfigError
+        As `SqlSource.pull`.
+    SourceError
+        As `SqlSource.pull`, and when the window has more rows than ``max_rows``.
+
+    Notes
+    -----
+    Cost: O(n log n) for n rows of the window, all of them held in memory as Python objects.
+    """
+    encoder = Encoder(monitor)
+    chunks: list[Chunk] = []
+    wanted: list[NDArray[np.bool_]] = []
+    parts: list[dict[str, Sequence[Any] | NDArray[Any]]] = []
+    with source.reading(monitor, window) as (connection, query, spec):
+        time: ColumnElement[Any] = column(monitor.columns.time)
+        statement = query.rows(spec.max_rows + 1).add_columns(time.label("time_given"))
+        names = [*query.roles, "time_given"]
+        streaming = connection.execution_options(yield_per=_CHUNK_ROWS)
+        with streaming.execute(statement, query.bound) as result:
+            for part in chain(result.partitions(), [[]]):
+                given = dict(zip(names, zip(*part, strict=True) if part else [()] * len(names), strict=True))
+                time_given = given.pop("time_given")
+                chunks.append(to_chunk(given, encoder))
+                wanted.append(_wanted(monitor, given, chunks[-1], segment, paired))
+                parts.append(_own_names(monitor, given, time_given, chunks[-1]))
+    if sum(map(len, chunks)) > spec.max_rows:
+        raise SourceError(
+            f"sources.{monitor.source}: {window} has more than max_rows ({spec.max_rows:,}) rows; raise "
+            "it to read them one by one",
+            transient=False,
+        )
+    # Whatever classifies chunks empties them: it gets others of the same columns.
+    batch = to_batch(
+        [chunk.take(slice(None)) for chunk in chunks], encoder, monitor, grouped=False, truncated=False
+    )
+    used = judged(chunks, encoder) & np.concatenate(wanted)
+    rows = pd.DataFrame(
+        {name: np.concatenate([_array(part[name]) for part in parts]) for name in parts[0]}
+    ).infer_objects()[used]
+    return Frame(rows=rows.reset_index(drop=True), digest=batch.digest)
+
+
+def _own_names(
+    monitor: Monitor, given: Mapping[str, Sequence[Any]], time: Sequence[Any], chunk: Chunk
+) -> dict[str, Sequence[Any] | NDArray[Any]]:
+    """The columns of a chunk under the query's names, in the order of the configuration."""
+    columns = monitor.columns
+    turn = -1.0 if monitor.positive.scores == "lower" else 1.0
+    named: dict[str, Sequence[Any] | NDArray[Any]] = {}
+    if columns.id is not None:
+        named[columns.id] = given["id"]
+    named |= {columns.time: time, columns.champion: chunk.champion * turn + 0.0}
+    if columns.challenger is not None and chunk.challenger is not None:
+        named[columns.challenger] = chunk.challenger * turn + 0.0
+    named[columns.label] = given["label"]
+    return named | {name: given[f"segment_{number}"] for number, name in enumerate(monitor.segments)}
+
+
+def _array(values: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
+    if isinstance(values, np.ndarray):
+        return values
+    objects = np.empty(len(values), dtype=object)  # np.array would look into values that are lists
+    objects[:] = values
+    return objects
+
+
+def _wanted(
+    monitor: Monitor, given: Mapping[str, Sequence[Any]], chunk: Chunk, segment: str, paired: bool
+) -> NDArray[np.bool_]:
+    """Which rows of a chunk were asked for."""
+    wanted = np.full(len(chunk), not segment, dtype=np.bool_)
+    for number, name in enumerate(monitor.segments if segment else ()):
+        values = given[f"segment_{number}"]
+        wanted |= np.array([f"{name}={name_of(value)}" == segment for value in values], dtype=np.bool_)
+    if paired:
+        wanted &= False if chunk.challenger is None else ~np.isnan(chunk.challenger)
+    return wanted
