@@ -16,8 +16,10 @@ demo: $(READY) ## Watch two models on a year of real flights, end to end, in ./d
 	cd demo && ../$(BIN)/rocmonitor check
 	cd demo && { ../$(BIN)/rocmonitor run >/dev/null || test $$? -eq 3; } # 3: degraded is a result, not a failure
 	@echo && cd demo && ../$(BIN)/rocmonitor history late-arrivals
+	@echo && cd demo && ../$(BIN)/rocmonitor review late-arrivals --output report.html
 	@printf '%s\n' '' 'Look further (cd demo first):' \
 	  '  cat alarms.log                                      what the channel was told' \
+	  '  report.html                                         champion against challenger: open it in a browser' \
 	  '  ../$(BIN)/mlflow ui --backend-store-uri sqlite:///mlflow.db' \
 	  '      then open http://127.0.0.1:5000 -> Experiments -> rocmonitor/late-arrivals' \
 	  '  ../$(BIN)/rocmonitor history late-arrivals --json   every number, with its provenance' \

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import sys
@@ -17,14 +16,13 @@ import click
 
 from rocmonitor import __version__
 from rocmonitor.errors import ConfigError, DegenerateDataError, InputError, RocmonitorError
+from rocmonitor.terminal import echo, explain_tick, print_auc, print_json, print_outbox, progress, set_aside
 
 if TYPE_CHECKING:
-    from zoneinfo import ZoneInfo
-
     from rocmonitor.config import Config, Monitor
     from rocmonitor.desk import Desk
+    from rocmonitor.policy.reviewing.document import Review
     from rocmonitor.runner import Tick
-    from rocmonitor.store import OutboxSummary
 
 OK, USAGE, DEGRADED, INSUFFICIENT, EXTERNAL = 0, 2, 3, 4, 5
 
@@ -39,7 +37,7 @@ def main() -> None:
         error.show()
         code = USAGE
     except RocmonitorError as error:
-        _echo(f"Error: {error}", err=True)
+        echo(f"Error: {error}", err=True)
         code = _code_of(error)
     sys.exit(code if isinstance(code, int) else OK)
 
@@ -89,9 +87,9 @@ def init(path: Path, demo: bool) -> int:
     if demo:
         from rocmonitor.demo import build
 
-        build(path.resolve().parent, on_progress=_progress)
-        _progress(None)
-        _echo("next: `rocmonitor check` explains what is watched, `rocmonitor run` judges it", err=True)
+        build(path.resolve().parent, on_progress=progress)
+        progress(None)
+        echo("next: `rocmonitor check` explains what is watched, `rocmonitor run` judges it", err=True)
     else:
         if path.exists():
             raise ConfigError(f"{path} exists already and is left as it is; name another with --config")
@@ -102,7 +100,7 @@ def init(path: Path, demo: bool) -> int:
             raise ConfigError(
                 f"{path}: cannot be written ({error.strerror}); name another with --config"
             ) from None
-        _echo(f"wrote {path}: fill in source, query and columns, then run `rocmonitor check`", err=True)
+        echo(f"wrote {path}: fill in source, query and columns, then run `rocmonitor check`", err=True)
     return OK
 
 
@@ -112,7 +110,7 @@ def check(path: Path) -> int:
     """Parse, connect, explain: windows, row counts, false alarms a year. Changes nothing."""
     from rocmonitor.checking import check as explain
 
-    problems = explain(_load(path), now=datetime.now(UTC), tell=_echo)
+    problems = explain(_load(path), now=datetime.now(UTC), tell=echo)
     return _worst([_code_of(problem) for problem in problems])
 
 
@@ -130,7 +128,7 @@ def run(path: Path, monitors: tuple[str, ...], at: str | None, dry_run: bool, as
     chosen = [_monitor(config, name) for name in monitors or config.monitors]
     with _desk(config) as desk:
         ticks = [
-            run_monitor(desk, monitor, now=_instant(at, monitor, "--at"), dry_run=dry_run, progress=_progress)
+            run_monitor(desk, monitor, now=_instant(at, monitor, "--at"), dry_run=dry_run, progress=progress)
             for monitor in chosen
         ]
         return _conclude(desk, ticks, dry_run=dry_run, as_json=as_json)
@@ -159,9 +157,62 @@ def backfill(path: Path, monitor: str, start: str, end: str, dry_run: bool, as_j
         raise ConfigError(f"no whole window of {monitor} lies between --from {start} and --to {end}")
     with _desk(config) as desk:
         tick = run_monitor(
-            desk, chosen, now=desk.clock(), windows=windows, dry_run=dry_run, progress=_progress
+            desk, chosen, now=desk.clock(), windows=windows, dry_run=dry_run, progress=progress
         )
         return _conclude(desk, [tick], dry_run=dry_run, as_json=as_json)
+
+
+@cli.command()
+@click.argument("monitor")
+@click.option("--from", "start", metavar="TIME", help="Start of another period, chosen by hand.")
+@click.option("--to", "end", metavar="TIME", help="End of another period, chosen by hand.")
+@click.option(
+    "--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help="Write the report, as HTML."
+)
+@click.option("--segment", default="", metavar="COLUMN=VALUE", help="Review the rows of one segment alone.")
+@click.option("--json", "as_json", is_flag=True, help="Print the review as JSON.")
+@click.option("--dry-run", is_flag=True, help="Compute everything, keep and tell nothing.")
+@click.pass_obj
+def review(
+    path: Path,
+    monitor: str,
+    start: str | None,
+    end: str | None,
+    output: Path | None,
+    segment: str,
+    as_json: bool,
+    dry_run: bool,
+) -> int:
+    """Compare the challenger with the champion, by the rule of the monitor's review section.
+
+    On the rows that both have scored: of the whole period, window by window and by segment. Every window is
+    a look, and reviewing often does not make a false decision likelier. The verdict goes to MLflow, on both
+    model versions; nothing is promoted. The exit code is 0 whatever the decision.
+    """
+    from rocmonitor.review import review_monitor
+
+    config = _load(path)
+    chosen = _monitor(config, monitor)
+    begin, stop = (
+        None if text is None else _wall_time(text, chosen, option)
+        for text, option in ((start, "--from"), (end, "--to"))
+    )
+    if begin is not None and stop is not None and begin >= stop:
+        raise ConfigError(f"--from ({start}) must come before --to ({end})")
+    if output is not None:
+        _require_writable(output)
+    with _desk(config) as desk:
+        found = review_monitor(
+            desk,
+            chosen,
+            now=desk.clock(),
+            start=begin,
+            end=stop,
+            segment=segment,
+            dry_run=dry_run,
+            progress=progress,
+        )
+        return _conclude_review(desk, found, output, dry_run=dry_run, as_json=as_json)
 
 
 @cli.command()
@@ -191,7 +242,7 @@ def history(path: Path, monitor: str, as_json: bool) -> int:
         changes = store.transitions(kept, monitor)
         waiting = store.outbox_summary(kept)
     if as_json:
-        _print_json(
+        print_json(
             {
                 "evaluations": [evaluation.to_dict() for evaluation in evaluations],
                 "transitions": [change.to_dict() for change in changes],
@@ -199,13 +250,13 @@ def history(path: Path, monitor: str, as_json: bool) -> int:
             }
         )
     elif not evaluations and not changes:
-        _echo(f"{monitor} has not been judged yet; `rocmonitor run {monitor}` does it now", err=True)
+        echo(f"{monitor} has not been judged yet; `rocmonitor run {monitor}` does it now", err=True)
     else:
-        _echo(f"{monitor} ({chosen.timezone})")
-        _echo(text.windows(evaluations, chosen.timezone))
-        _echo(f"\nChanges of status ({chosen.timezone}):")
-        _echo(text.transitions(changes, chosen.timezone) or "none")
-    _print_outbox(waiting)
+        echo(f"{monitor} ({chosen.timezone})")
+        echo(text.windows(evaluations, chosen.timezone))
+        echo(f"\nChanges of status ({chosen.timezone}):")
+        echo(text.transitions(changes, chosen.timezone) or "none")
+    print_outbox(waiting)
     return OK
 
 
@@ -226,7 +277,7 @@ def channel_test(path: Path, name: str) -> int:
         defined = ", ".join(config.channels) or "none"
         raise ConfigError(f"{path}: no channel {name!r} under channels (defined: {defined})")
     alerts.send(config.channels[name].read(config.folder), alerts.trial_message(name), folder=config.folder)
-    _echo(f"channel {name} took the test message", err=True)
+    echo(f"channel {name} took the test message", err=True)
     return OK
 
 
@@ -242,7 +293,7 @@ def db_upgrade(path: Path) -> int:
     from rocmonitor.store import migrate
 
     migrate.upgrade(_load(path).store_url)
-    _echo("the store is at this version", err=True)
+    echo("the store is at this version", err=True)
     return OK
 
 
@@ -253,7 +304,7 @@ def db_check(path: Path) -> int:
     from rocmonitor.store import migrate
 
     migrate.check(_load(path).store_url)
-    _echo("the store is at this version", err=True)
+    echo("the store is at this version", err=True)
     return OK
 
 
@@ -286,7 +337,7 @@ def auc(file: Path, label: str, scores: tuple[str, ...], confidence_level: float
         if min(sample.n_pos, sample.n_neg) < 2:
             raise DegenerateDataError(
                 f"{file}: {sample.n_pos} positives and {sample.n_neg} negatives are usable of "
-                f"{rows.counts['rows']:,} rows ({_aside(rows.counts) or 'none set aside'}); "
+                f"{rows.counts['rows']:,} rows ({set_aside(rows.counts) or 'none set aside'}); "
                 "at least 2 of each class are needed, and labels must be 1 and 0"
             )
         delong, exact = auc(sample), auc(sample, method="exact-bootstrap")
@@ -303,35 +354,10 @@ def auc(file: Path, label: str, scores: tuple[str, ...], confidence_level: float
         low, high = difference.ci(confidence_level)
         answer["difference"] = difference.to_dict() | {"low": low, "high": high}
     if as_json:
-        _print_json(answer)
+        print_json(answer)
     else:
-        _print_auc(answer, confidence_level)
+        print_auc(answer, confidence_level)
     return OK
-
-
-def _print_auc(answer: dict[str, Any], confidence_level: float) -> None:
-    percent = f"{100 * confidence_level:g} %"
-    for name, found in answer["scores"].items():
-        _echo(
-            f"{name}: AUROC {found['auc']:.6f}, {percent} interval {found['low']:.6f} to {found['high']:.6f} "
-            f"(standard error {found['se']:.6f} DeLong, {found['se_exact_bootstrap']:.6f} exact bootstrap; "
-            f"{found['n_pos']:,} positives, {found['n_neg']:,} negatives)"
-        )
-        for caveat in found["caveats"]:
-            _echo(f"  note: {caveat}")
-    if "difference" in answer:
-        found = answer["difference"]
-        _echo(
-            f"difference (first minus second): {found['difference']:+.6f}, {percent} interval "
-            f"{found['low']:+.6f} to {found['high']:+.6f}, p = {found['pvalue']:.4g} (paired DeLong)"
-        )
-    if aside := _aside(answer["rows"]):
-        _echo(f"set aside of {answer['rows']['rows']:,} rows: {aside}")
-
-
-def _aside(counts: dict[str, int]) -> str:
-    found = {name: count for name, count in counts.items() if name not in ("rows", "used") and count}
-    return ", ".join(f"{count:,} {name}" for name, count in found.items())
 
 
 def _load(path: Path) -> Config:
@@ -383,11 +409,11 @@ def _conclude(desk: Desk, ticks: list[Tick], *, dry_run: bool, as_json: bool) ->
     from rocmonitor.delivery import Delivered, drain
     from rocmonitor.report import text
 
-    delivered = Delivered() if dry_run else drain(desk, progress=_progress)
+    delivered = Delivered() if dry_run else drain(desk, progress=progress)
     waiting = store.outbox_summary(desk.store)
-    _progress(None)
+    progress(None)
     if as_json:
-        _print_json(
+        print_json(
             {
                 "monitors": [tick.to_dict() for tick in ticks],
                 "delivered": delivered.sent,
@@ -397,39 +423,57 @@ def _conclude(desk: Desk, ticks: list[Tick], *, dry_run: bool, as_json: bool) ->
     for tick in ticks:
         zone = desk.config.monitors[tick.monitor].timezone
         if tick.evaluations and not as_json:
-            _echo(f"{tick.monitor} ({zone})")
-            _echo(text.windows(tick.evaluations, zone))
-            _echo(text.findings(tick.evaluations, zone), nl=False)
-        _explain(tick, zone)
+            echo(f"{tick.monitor} ({zone})")
+            echo(text.windows(tick.evaluations, zone))
+            echo(text.findings(tick.evaluations, zone), nl=False)
+        explain_tick(tick, zone)
     if not dry_run:
-        _print_outbox(waiting, busy=delivered.busy)
+        print_outbox(waiting, busy=delivered.busy)
     undelivered = bool(waiting.errors) and not dry_run
     return _worst([_code_of_tick(tick) for tick in ticks]) or (EXTERNAL if undelivered else OK)
 
 
-def _print_outbox(waiting: OutboxSummary, *, busy: bool = False) -> None:
-    """What MLflow and the channels have not been told yet, and why."""
-    for destination, error in waiting.errors.items():
-        _echo(f"{destination}: not delivered yet, kept in the outbox: {error}", err=True)
-    if waiting.next_attempt_at is not None:
-        how = (
-            "another process delivers"
-            if busy
-            else f"next attempt after {waiting.next_attempt_at:%Y-%m-%d %H:%M:%SZ}"
-        )
-        _echo(f"outbox: {waiting.waiting} waiting; {how}, by `rocmonitor run` or `serve`", err=True)
+def _conclude_review(desk: Desk, review: Review, output: Path | None, *, dry_run: bool, as_json: bool) -> int:
+    """Write the report, deliver, print, and the exit code."""
+    from rocmonitor import store
+    from rocmonitor.delivery import Delivered, drain
+    from rocmonitor.report.review import page, text
+
+    zone = desk.config.monitors[review.monitor].timezone
+    if output is not None:
+        try:
+            output.write_text(page(review, zone=zone), encoding="utf-8")
+        except OSError as error:
+            raise _not_writable(output, error.strerror) from None
+    delivered = Delivered() if dry_run else drain(desk, progress=progress)
+    waiting = store.outbox_summary(desk.store)
+    progress(None)
+    if as_json:
+        told = {"delivered": delivered.sent, "undelivered": waiting.errors}
+        print_json({"review": review.to_dict(), **told})
+    else:
+        echo(text(review, zone))
+    if output is not None:
+        echo(f"wrote {output}", err=True)
+    if dry_run:
+        return OK
+    print_outbox(waiting, busy=delivered.busy)
+    return EXTERNAL if waiting.errors else OK
 
 
-def _explain(tick: Tick, zone: ZoneInfo) -> None:
-    """What a person would ask when a table is missing or short."""
-    if tick.busy:
-        _echo(f"{tick.monitor}: another rocmonitor process is at work on it; nothing was done", err=True)
-    elif tick.error is not None:
-        _echo(f"{tick.monitor}: {tick.error}", err=True)
-    elif not tick.evaluations:
-        _echo(f"{tick.monitor}: nothing new is due", err=True)
-    for window in tick.waiting:
-        _echo(f"{tick.monitor}: {window.in_zone(zone)} waits for labels", err=True)
+def _require_writable(output: Path) -> None:
+    """Say before long work that its result could not be written."""
+    folder = output.parent
+    if output.is_dir():
+        raise _not_writable(output, "it is a folder")
+    if not folder.is_dir():
+        raise _not_writable(output, f"there is no folder {folder}")
+    if not os.access(output if output.exists() else folder, os.W_OK):
+        raise _not_writable(output, "no permission")
+
+
+def _not_writable(output: Path, why: str | None) -> ConfigError:
+    return ConfigError(f"--output {output} cannot be written: {why}; name another file")
 
 
 def _code_of_tick(tick: Tick) -> int:
@@ -455,24 +499,3 @@ def _worst(codes: list[int]) -> int:
         if code in codes:
             return code
     return OK
-
-
-def _echo(text: str, *, err: bool = False, nl: bool = True) -> None:
-    """Print; a reader who has seen enough (`| head`) changes neither the work nor the exit code."""
-    try:
-        click.echo(text, err=err, nl=nl)
-    except BrokenPipeError:
-        stream = sys.stderr if err else sys.stdout
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-
-
-def _print_json(value: Any) -> None:
-    _echo(json.dumps(value, indent=2, allow_nan=False))
-
-
-def _progress(text: str | None) -> None:
-    """A line that replaces the last one on a terminal; a line each elsewhere. None ends it."""
-    if sys.stderr.isatty():
-        _echo(f"\r\x1b[2K{text or ''}", err=True, nl=False)
-    elif text is not None:
-        _echo(text, err=True)

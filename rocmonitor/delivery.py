@@ -12,8 +12,10 @@ from rocmonitor import alerts, store
 from rocmonitor.desk import Desk, Progress, held, kept
 from rocmonitor.errors import AlertError, ConfigError, ExternalError, RocmonitorError
 from rocmonitor.policy.evaluation import Evaluation, Point, Transition
+from rocmonitor.policy.reviewing.document import Review
 from rocmonitor.policy.rules import Floor
 from rocmonitor.report import figures
+from rocmonitor.report import review as reviewed
 from rocmonitor.report.shift import shift
 
 log = logging.getLogger(__name__)
@@ -88,22 +90,28 @@ def _attempt(desk: Desk, row: store.Delivery, done: Delivered) -> None:
 def _deliver(desk: Desk, row: store.Delivery) -> str | None:
     """Hand one row to its destination, and give back what the destination answered."""
     evaluation = None if row.evaluation_id is None else store.evaluation(desk.store, row.evaluation_id)
+    review = None if row.review_id is None else store.review(desk.store, row.review_id)
+    monitor = desk.config.monitors.get(row.monitor)
+    zone = monitor.timezone if monitor else ZoneInfo("UTC")
     if row.destination == "mlflow":
+        if review is not None:
+            return _publish_review(desk, review, zone)
         assert evaluation is not None
         return _publish(desk, evaluation)
     name = row.destination.removeprefix("channel:")
-    channel, monitor = desk.config.channels.get(name), desk.config.monitors.get(row.monitor)
+    channel = desk.config.channels.get(name)
     if channel is None:
         raise AlertError(
             f"channel {name} is no longer configured; define channels.{name} and the message goes out",
             transient=False,
         )
-    message = alerts.compose(
-        Transition.from_dict(row.payload["transition"]),
-        evaluation,
-        zone=monitor.timezone if monitor else ZoneInfo("UTC"),
-        link=None if row.evaluation_id is None else store.receipt_of(desk.store, row.evaluation_id),
-    )
+    link = store.receipt_of(desk.store, row.evaluation_id, row.review_id)
+    if review is not None:
+        message = alerts.compose_review(review, before=row.payload["before"], zone=zone, link=link)
+    else:
+        message = alerts.compose(
+            Transition.from_dict(row.payload["transition"]), evaluation, zone=zone, link=link
+        )
     alerts.send(channel.read(desk.config.folder), message, folder=desk.config.folder)
     return None
 
@@ -125,6 +133,14 @@ def _publish(desk: Desk, evaluation: Evaluation) -> str:
         lambda: {"figures/auc_over_time.png": _history(desk, evaluation, points)},
     )
     return link
+
+
+def _publish_review(desk: Desk, review: Review, zone: ZoneInfo) -> str:
+    """The review's run, with the report and its figures, and the verdict on both versions."""
+    figures = reviewed.drawn(review, zone)
+    report = {"report.html": reviewed.page(review, zone=zone, figures=figures)}
+    drawn = {f"figures/{name}.png": figure for name, figure in figures.items()}
+    return desk.tracking.publish_review(store.instance_id(desk.store), review, artifacts={**report, **drawn})
 
 
 def _history(desk: Desk, evaluation: Evaluation, points: Sequence[Point]) -> bytes:

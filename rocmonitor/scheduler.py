@@ -6,7 +6,7 @@ import logging
 import signal
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from datetime import UTC, datetime, timedelta
 from types import FrameType
 
@@ -17,11 +17,14 @@ from apscheduler.schedulers.background import BackgroundScheduler
 from apscheduler.triggers.cron import CronTrigger
 from apscheduler.triggers.interval import IntervalTrigger
 
+from rocmonitor import store
 from rocmonitor.config import Monitor
 from rocmonitor.delivery import drain
 from rocmonitor.desk import LEASE, Desk
-from rocmonitor.errors import ExternalError
+from rocmonitor.errors import ExternalError, RocmonitorError
+from rocmonitor.review import review_monitor
 from rocmonitor.runner import Tick, run_monitor
+from rocmonitor.webhook import listening
 
 log = logging.getLogger(__name__)
 
@@ -46,17 +49,34 @@ def serve(desk: Desk) -> None:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, stop)
-    pools = {"default": ThreadPoolExecutor(WORKERS), "outbox": ThreadPoolExecutor(1)}
+    pools = {"default": ThreadPoolExecutor(WORKERS)}
+    pools |= {name: ThreadPoolExecutor(1) for name in ("outbox", "reviews")}  # one of these at a time
     scheduler = scheduled(desk, pools)
-    scheduler.start()
-    log.info("watching %s", ", ".join(desk.config.monitors))
-    while not desk.stop.wait(timeout=1):  # a signal just before an endless wait would not be noticed
-        pass
+    with _webhook(scheduler, desk):
+        scheduler.start()
+        log.info("watching %s", ", ".join(desk.config.monitors))
+        while not desk.stop.wait(timeout=1):  # a signal just before an endless wait would not be noticed
+            pass
     # APScheduler's own waiting holds a lock that a job needs to change its next time: the pools are ours.
     scheduler.shutdown(wait=False)
     for pool in pools.values():
         pool.shutdown(wait=True)
     log.info("stopped; what is undone is due at the next start")
+
+
+def _webhook(scheduler: BackgroundScheduler, desk: Desk) -> AbstractContextManager[object]:
+    """Listens to MLflow's registry, where configured: a monitor whose alias moves is reviewed at once."""
+    webhook = desk.config.webhook
+    if webhook is None:
+        return nullcontext()
+
+    def moved(model: str, alias: str) -> None:
+        for monitor in desk.config.monitors.values():
+            known = (monitor.model.champion, monitor.model.challenger)
+            if monitor.model.name == model and alias in known and monitor.columns.challenger is not None:
+                request_review(scheduler, desk, monitor.name)
+
+    return listening(*webhook.address, webhook.read(desk.config.folder), moved, desk.clock)
 
 
 class _Pool(BasePoolExecutor):  # type: ignore[misc]  # APScheduler has no types
@@ -67,7 +87,10 @@ class _Pool(BasePoolExecutor):  # type: ignore[misc]  # APScheduler has no types
 
 
 def scheduled(desk: Desk, pools: Mapping[str, ThreadPoolExecutor]) -> BackgroundScheduler:
-    """A scheduler, not started, with a job for each monitor and one for the outbox, all due at once."""
+    """A scheduler, not started, with a job for each monitor and one for the outbox, all due at once.
+
+    A review is due at once only when one was missed since the last.
+    """
     scheduler = BackgroundScheduler(
         timezone=UTC,
         executors={name: _Pool(pool) for name, pool in pools.items()},
@@ -82,6 +105,8 @@ def scheduled(desk: Desk, pools: Mapping[str, ThreadPoolExecutor]) -> Background
             id=monitor.name,
             next_run_time=desk.clock(),
         )
+        if monitor.review is not None and monitor.review.schedule is not None:
+            _add_review(scheduler, desk, monitor, next_review(desk, monitor))
     scheduler.add_job(
         _tell,
         IntervalTrigger(seconds=int(OUTBOX_EVERY.total_seconds()), timezone=UTC),
@@ -95,9 +120,55 @@ def scheduled(desk: Desk, pools: Mapping[str, ThreadPoolExecutor]) -> Background
 
 def next_tick(monitor: Monitor, now: datetime) -> datetime:
     """When the schedule of a monitor fires next."""
-    fires: datetime = CronTrigger.from_crontab(
-        monitor.schedule, timezone=monitor.timezone
-    ).get_next_fire_time(None, now)
+    return _fires(monitor.schedule, monitor, now)
+
+
+def next_review(desk: Desk, monitor: Monitor) -> datetime:
+    """When the review of a monitor that has a schedule for it is due next: now, if one was missed."""
+    assert monitor.review is not None
+    assert monitor.review.schedule is not None
+    now, last = desk.clock(), store.last_reviewed(desk.store, monitor.name)
+    return now if last is None else max(now, _fires(monitor.review.schedule, monitor, last))
+
+
+def request_review(scheduler: BackgroundScheduler, desk: Desk, name: str) -> bool:
+    """Have a monitor reviewed now, whatever its schedule; False where none is so named.
+
+    Safe from any thread. One that comes while the monitor is being reviewed is done after that.
+    """
+    monitor = desk.config.monitors.get(name)
+    if monitor is None:
+        return False
+    try:
+        scheduler.modify_job(_review_of(name), next_run_time=desk.clock())
+    except JobLookupError:  # it has no schedule
+        _add_review(scheduler, desk, monitor, desk.clock())
+    return True
+
+
+def _add_review(scheduler: BackgroundScheduler, desk: Desk, monitor: Monitor, at: datetime) -> None:
+    line = monitor.review.schedule if monitor.review else None
+    scheduler.add_job(
+        _review,
+        # Without a schedule: once.
+        None if line is None else CronTrigger.from_crontab(line, timezone=monitor.timezone),
+        args=(scheduler, desk, monitor),
+        id=_review_of(monitor.name),
+        executor="reviews",
+        next_run_time=at,
+        replace_existing=True,
+        max_instances=2,  # a second one waits for the worker, for it was asked for after the first began
+    )
+
+
+def _review_of(monitor: str) -> str:
+    return f"{monitor} review"
+
+
+def _fires(line: str, monitor: Monitor, after: datetime) -> datetime:
+    fires: datetime = CronTrigger.from_crontab(line, timezone=monitor.timezone).get_next_fire_time(
+        None, after
+    )
     return fires
 
 
@@ -113,6 +184,22 @@ def _tick(scheduler: BackgroundScheduler, desk: Desk, monitor: Monitor) -> None:
         log.info("%s: looking again at %s", monitor.name, again)
         with suppress(JobLookupError):  # the scheduler is being shut down
             scheduler.modify_job(monitor.name, next_run_time=again)
+
+
+def _review(scheduler: BackgroundScheduler, desk: Desk, monitor: Monitor) -> None:
+    now = desk.clock()
+    try:
+        review = review_monitor(desk, monitor, now=now, progress=log.info)
+    except RocmonitorError as error:
+        if desk.stop.is_set():
+            log.info("%s", error)
+            return
+        log.error("review of %s: %s", monitor.name, error)
+        if isinstance(error, ExternalError) and error.transient:
+            log.info("review of %s: trying again at %s", monitor.name, now + RETRY_AFTER)
+            _add_review(scheduler, desk, monitor, now + RETRY_AFTER)
+    else:
+        log.info("review of %s: %s", monitor.name, review.decision)
 
 
 def _pause(tick: Tick) -> timedelta | None:

@@ -15,11 +15,12 @@ from pathlib import Path
 
 import pytest
 from scenario import World
+from sqlalchemy import text
 
 import rocmonitor
-from rocmonitor import checking, cli, config, demo
+from rocmonitor import checking, cli, config, demo, store
 from rocmonitor.checking import prospect
-from rocmonitor.errors import DegenerateDataError, RocmonitorError
+from rocmonitor.errors import DegenerateDataError, RocmonitorError, StoreError
 from rocmonitor.policy.reference import Reference, freeze
 
 ROOT = Path(rocmonitor.__file__).resolve().parents[1]
@@ -361,6 +362,22 @@ def test_check_tells_where_costs_are_reported(here):
     )
 
 
+def test_check_tells_how_a_review_decides(here):
+    told = checked(here)
+    assert (
+        "the difference of the AUROC and of the TPR at FPR 0.1, 95 % at all looks together; windows since the"
+        in told
+    )
+    assert "no review.schedule, so `serve` makes none" in told
+    path = here.folder / "rocmonitor.yaml"
+    path.write_text(
+        f"{path.read_text()}    review: {{margin: 0.01, fpr: [], start: 2026-06-01, schedule: '0 7 * * 1'}}\n"
+    )
+    told = checked(here)
+    assert "AUROC beyond 0.01, 95 % at all looks together; windows since 2026-06-01 00:00" in told
+    assert "and by `serve` at 0 7 * * mon" in told
+
+
 @pytest.mark.parametrize(("rows", "code"), [(20, 0), (5000, 4)])
 def test_a_reader_who_has_seen_enough_changes_no_exit_code(here, rows, code):
     here.configure(window=WINDOW, min_per_class=str(rows))
@@ -407,6 +424,45 @@ def test_init_where_nothing_can_be_written(tmp_path):
     assert "nosuch/rocmonitor.yaml: cannot be written" in told
 
 
+def test_a_review_is_printed_written_and_told(here):
+    done = rocmonitor_("review", "credit", "--output", "report.html", folder=here.folder)
+    assert "credit: champion 7 against challenger 8" in done.stdout
+    assert "NO DECISION YET" in done.stdout
+    assert "reference 2026-01-05 to 2026-01-12 (1 of 20)" in done.stderr
+    assert "wrote report.html" in done.stderr
+    page = (here.folder / "report.html").read_text(encoding="utf-8")
+    assert page.lower().startswith("<!doctype html>")
+    told = json.loads(rocmonitor_("review", "credit", "--json", folder=here.folder).stdout)
+    assert (told["delivered"], told["undelivered"]) == (0, {})  # by the first
+    assert told["review"]["decision"] == "no decision yet"
+    assert told["review"]["registered"]
+    assert "no decision yet" in page.lower()
+    assert here.alarms == ""
+
+
+def test_a_review_that_cannot_be_is_refused_with_its_exit_code(here, closed_port):
+    def refused(code: int, *arguments: str) -> str:
+        return rocmonitor_("review", *arguments, folder=here.folder, code=code).stderr
+
+    said = refused(2, "credit", "--output", "nowhere/report.html")
+    assert "--output nowhere/report.html cannot be written: there is no folder nowhere" in said
+    assert "credit review" not in said  # before the work, not after it
+    assert "it is a folder" in refused(2, "credit", "--output", str(here.folder))
+    assert "no monitor 'nobody'" in refused(2, "nobody")
+    assert "must come before --to" in refused(2, "credit", "--from", "2026-06-02", "--to", "2026-06-01")
+    assert "no window from 2027-01-01" in refused(4, "credit", "--from", "2027-01-01")
+    assert not (here.folder / "report.html").exists()
+
+
+def test_a_dry_review_tells_nobody_and_mlflow_that_is_down_is_told_later(here, closed_port):
+    here.configure(window=WINDOW, mlflow=f"{{tracking_uri: 'http://127.0.0.1:{closed_port}'}}")
+    rocmonitor_("review", "credit", "--dry-run", "--json", folder=here.folder)
+    done = rocmonitor_("review", "credit", "--from", "2026-05-25", folder=here.folder, code=5)
+    assert "chosen by hand" in done.stdout
+    assert "mlflow: not delivered yet, kept in the outbox" in done.stderr
+    assert "outbox: 1 waiting" in done.stderr
+
+
 def test_a_channel_can_be_tried(here):
     rocmonitor_("channel", "test", "log", folder=here.folder)
     assert here.alarms.startswith("TEST of channel log")
@@ -416,6 +472,18 @@ def test_the_store_can_be_made_and_checked(here):
     assert "db upgrade" in rocmonitor_("db", "check", folder=here.folder, code=5).stderr
     rocmonitor_("db", "upgrade", folder=here.folder)
     rocmonitor_("db", "check", folder=here.folder)
+
+
+def test_check_says_of_the_store_what_a_run_will_do(here):
+    known = here.configure()
+    assert "a SQLite file that the first run will make\n" in checked(here)
+    with store.open_store(known.store_url) as kept:
+        assert "store     reachable, at this version" in checked(here)
+        with kept.writing() as connection:
+            connection.execute(text("UPDATE rocmonitor_alembic_version SET version_num = '0001'"))
+    with pytest.raises(StoreError, match=r"its schema is 0001, .*run `rocmonitor db upgrade`") as refused:
+        store.open_store(known.store_url)
+    assert f"store     PROBLEM: {refused.value}" in checked(here)
 
 
 def test_init_writes_a_configuration_that_is_read(tmp_path):

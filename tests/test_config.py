@@ -8,6 +8,7 @@ import pytest
 
 from rocmonitor import config
 from rocmonitor.errors import ConfigError
+from rocmonitor.policy.reviewing.settings import Money, ReviewRule, ReviewSettings
 from rocmonitor.policy.rules import Challenger, Floor, Forecast
 
 FULL = """
@@ -112,6 +113,84 @@ def test_a_problem_is_told_with_its_place(load, tmp_path, old, new, problem):
     assert problem in str(told.value)
     assert str(tmp_path / "rocmonitor.yaml") in str(told.value)
     assert "secret" not in str(told.value)
+
+
+REVIEW = """    review: {margin: 0.005, confidence_level: 0.9, fpr: [0.02], tuned_for: 26, start: 2026-05-01,
+             schedule: "0 7 * * 1", n_resamples: 199, thresholds: [0.25],
+             money: [{false_positive: 1, false_negative: 20, prevalence: 0.03, unit: EUR, decisions: 10000}]}
+"""
+
+
+def test_a_review_is_read(load):
+    monitor = load(FULL + REVIEW).monitors["credit-default"]
+    assert monitor.review_start == datetime(2026, 4, 30, 22, tzinfo=UTC)
+    assert monitor.review is not None
+    assert monitor.review.schedule == "0 7 * * mon"
+    money = Money(false_positive=1, false_negative=20, prevalence=0.03, unit="EUR", decisions=10000)
+    assert monitor.review_settings == ReviewSettings(
+        rule=ReviewRule(margin=0.005, confidence_level=0.9, fpr=(0.02,), tuned_for=26),
+        min_per_class=50,
+        thresholds=(0.25,),
+        w=(0.2, 0.5),
+        money=(money,),
+        n_resamples=199,
+    )
+
+
+def test_a_review_takes_the_operating_points_unless_it_has_its_own(load):
+    for section in ("", "    review: {}\n", "    review:\n"):
+        monitor = load(FULL + section).monitors["credit-default"]
+        assert monitor.review_start is None
+        assert monitor.review_settings == ReviewSettings(
+            rule=ReviewRule(fpr=(0.01, 0.05, 0.1)), thresholds=(0.5,), w=(0.2, 0.5)
+        )
+    none = load(FULL + "    review: {fpr: [], thresholds: []}\n").monitors["credit-default"].review_settings
+    assert (none.rule.fpr, none.thresholds) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("section", "problem"),
+    [
+        ("{margn: 0.1}", "review.margn: unknown key"),
+        ("{margin: yes}", "review: margin must not be true or false"),
+        ("{margin: -0.1}", "review.margin: Input should be greater than or equal to 0; it is -0.1"),
+        ("{margin: .inf}", "review.margin: Input should be a finite number"),
+        ("{confidence_level: 0.4}", "review.confidence_level: Input should be greater than 0.5"),
+        ("{fpr: [1.0]}", "review.fpr.0: Input should be less than 1"),
+        ("{fpr: [0.1, 0.10000001]}", "review.fpr: 0.1 and 0.10000001 would both be reported as 0.1"),
+        ("{tuned_for: 0}", "review.tuned_for: Input should be greater than or equal to 1"),
+        ("{n_resamples: 98}", "review.n_resamples: Input should be greater than or equal to 99"),
+        ("{thresholds: [.nan]}", "review.thresholds.0: Input should be a finite number"),
+        ("{schedule: daily}", "review.schedule: is no crontab line"),
+        ("{start: soon}", "review.start: must be a date or time"),
+        ("{money: {unit: EUR}}", "review.money: must be a list"),
+        ("{money: [{unit: EUR}]}", "review.money.0.false_positive: required, and not there"),
+        (
+            "{money: [{false_positive: true, false_negative: 1, prevalence: 0.1}]}",
+            "review.money.0: false_positive must not be true or false",
+        ),
+        (
+            "{money: [{false_positive: 0, false_negative: 0, prevalence: 0.1}]}",
+            "review.money.0: ",
+        ),
+        ("7", "review: must be a mapping"),
+    ],
+)
+def test_a_problem_of_a_review_is_told_with_its_place(load, section, problem):
+    assert any(
+        line.startswith(f"monitors.credit-default.{problem}")
+        for line in told(load, f"{FULL}    review: {section}\n")
+    )
+
+
+def test_a_review_needs_a_challenger(load):
+    where = "monitors.credit-default.review: compares a challenger with the champion, but "
+    without = FULL.replace(", challenger: challenger", "")
+    assert told(load, without + REVIEW) == [
+        f"{where}model names none; set model.challenger (a registry alias) or model.challenger_version"
+    ]
+    without = FULL.replace(", challenger: p_challenger", "")
+    assert f"{where}columns.challenger does not say where its scores are" in told(load, without + REVIEW)
 
 
 RULES = FULL[FULL.index("    rules:") : FULL.index("    schedule:")]
@@ -350,3 +429,31 @@ def test_secrets_come_from_the_environment_or_a_file(load, tmp_path, monkeypatch
         known.channels["ops"].read(tmp_path)
     (tmp_path / "ops.url").write_text("json://localhost\n")
     assert known.channels["ops"].read(tmp_path) == "json://localhost"
+
+
+def test_the_secret_of_the_webhook_stays_outside(load, tmp_path, monkeypatch):
+    hook = load(FULL + "webhook: {listen: '[::1]:8790', secret_env: HOOK_SECRET}\n").webhook
+    assert hook.address == ("::1", 8790)
+    with pytest.raises(ConfigError, match=r"webhook\.secret_env.*HOOK_SECRET is not set; export it"):
+        hook.read(tmp_path)
+    monkeypatch.setenv("HOOK_SECRET", "very")
+    assert hook.read(tmp_path) == "very"
+    hook = load(FULL + "webhook: {secret_file: hook.secret}\n").webhook
+    with pytest.raises(ConfigError, match=r"webhook\.secret_file: cannot read hook\.secret"):
+        hook.read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("section", "problem"),
+    [
+        ("{}", "needs either secret_env or secret_file"),
+        ("{secret_env: A, secret_file: b}", "needs either secret_env or secret_file"),
+        ("{secret: very}", "webhook.secret"),
+        ("{listen: 8790, secret_env: A}", "webhook.listen"),
+        ("{listen: ':8790', secret_env: A}", "must be host:port"),
+        ("{listen: 'localhost:99999', secret_env: A}", "must be host:port"),
+    ],
+)
+def test_a_webhook_that_cannot_be(load, section, problem):
+    with pytest.raises(ConfigError, match=problem):
+        load(f"{FULL}webhook: {section}\n")

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import mlflow
 import pytest
+from mlflow.models import EvaluationResult
 
 from rocmonitor import config
 from rocmonitor.cli import cli
+from rocmonitor.stats import compare_auc_paired
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -18,12 +21,20 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
 
 
-def test_its_python_runs(capsys):
-    [code] = blocks("python")
-    exec(compile(code, "README.md", "exec"), {})
+def test_its_python_runs(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    mlflow.set_tracking_uri(f"sqlite:///{tmp_path}/mlflow.db")
+    notebook, evaluator = blocks("python")
+    known: dict[str, object] = {}
+    exec(compile(notebook, "README.md", "exec"), known)
     printed = capsys.readouterr().out
     assert "AUC 0.7" in printed
     assert "tpr_low" in printed
+    exec(compile(evaluator, "README.md", "exec"), known)  # the evaluator as it is installed
+    found = known["found"]
+    assert isinstance(found, EvaluationResult)
+    expected = compare_auc_paired(known["y"], known["challenger"], known["champion"])
+    assert found.metrics["roc/difference"] == pytest.approx(expected.difference)
 
 
 def test_its_configuration_is_read(tmp_path):
@@ -40,7 +51,7 @@ def test_every_command_is_told_and_no_other():
     assert told == set(cli.commands)
 
 
-@pytest.mark.parametrize("command", ["run", "backfill", "init", "history", "auc"])
+@pytest.mark.parametrize("command", ["run", "backfill", "review", "init", "history", "auc"])
 def test_every_option_of_a_command_is_told(command):
     for option in cli.commands[command].params:
         for name in option.opts:

@@ -6,27 +6,37 @@ import os
 import re
 import signal
 import subprocess
-import sys
+import threading
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from apscheduler.schedulers.background import BackgroundScheduler
 from mlflow import MlflowClient
 from scenario import Clock, World, week
+from service import serving, wait_for
+from sqlalchemy import update
 
-from rocmonitor import store
+from rocmonitor import config, scheduler, store
+from rocmonitor.config import Config
 from rocmonitor.delivery import LONGEST_RETRY, drain
-from rocmonitor.desk import LEASE
+from rocmonitor.desk import LEASE, Desk, held
+from rocmonitor.errors import InputError
+from rocmonitor.policy.reviewing.document import Decision
+from rocmonitor.review import review_monitor
 from rocmonitor.runner import run_monitor
-from rocmonitor.scheduler import next_tick, scheduled
+from rocmonitor.scheduler import RETRY_AFTER, next_review, next_tick, request_review, scheduled
+from rocmonitor.store.tables import lease
 
 LAST = 26
 PARTS = {
     "window": "{every: 7d, label_delay: 2d, end: 2026-07-06}",
     "rules": "[{kind: forecast}]",
 }
+TWO_WEEKS = "{every: 7d, label_delay: 2d, end: 2026-06-08}"
 
 
 @pytest.fixture
@@ -35,32 +45,6 @@ def here(here: World) -> World:
         here.score(number, shift=0.2 if number % 2 else 1.2)  # an alarm or a recovery at every window
     here.configure(**PARTS)
     return here
-
-
-@contextmanager
-def serving(here: World) -> Iterator[subprocess.Popen[str]]:
-    """The service, as systemd would start it."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "rocmonitor", "serve"], cwd=here.folder, stderr=subprocess.PIPE, text=True
-    )
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.wait()
-        assert process.stderr is not None
-        process.stderr.close()
-
-
-def wait_for(process: subprocess.Popen[str], pattern: str) -> str:
-    """Read the service's log up to a line; fail when it ends before."""
-    assert process.stderr is not None
-    seen = ""
-    for line in process.stderr:
-        seen += line
-        if re.search(pattern, line):
-            return seen
-    pytest.fail(f"the service ended without {pattern!r}: {seen}")
 
 
 def settle(here: World) -> None:
@@ -128,9 +112,156 @@ def test_the_schedule_is_in_the_zone_of_the_monitor(here):
     known = here.configure()
     path = here.folder / "rocmonitor.yaml"
     path.write_text(path.read_text() + "    timezone: Europe/Berlin\n    schedule: '30 6 * * 1'\n")
-    from rocmonitor import config
-
     monitor = config.load(path).monitors["credit"]
     fires = next_tick(monitor, datetime(2026, 3, 28, tzinfo=UTC))
     assert fires == datetime(2026, 3, 30, 4, 30, tzinfo=UTC)  # Monday, the day after the clocks went forward
     assert next_tick(known.monitors["credit"], fires) - fires < timedelta(days=1)
+
+
+def reviewing(
+    here: World, section: str = "{schedule: '0 7 * * 1', n_resamples: 99}", **changes: str
+) -> Config:
+    """The configuration with a section `review`."""
+    here.configure(**{**PARTS, **changes})
+    path = here.folder / "rocmonitor.yaml"
+    path.write_text(f"{path.read_text()}    review: {section}\n")
+    return config.load(path)
+
+
+@contextmanager
+def at_work(here: World, clock: Clock, section: str) -> Iterator[tuple[Desk, BackgroundScheduler]]:
+    """A desk, and a scheduler that has taken its jobs and waits."""
+    known = reviewing(here, section)
+    with store.open_store(known.store_url) as kept:
+        desk = Desk(config=known, store=kept, clock=clock)
+        pools = {name: ThreadPoolExecutor(1) for name in ("default", "outbox", "reviews")}
+        made = scheduled(desk, pools)
+        made.start(paused=True)
+        yield desk, made
+        made.shutdown(wait=False)
+        for pool in pools.values():
+            pool.shutdown()
+
+
+def test_a_review_has_a_job_of_its_own_where_it_has_a_schedule(here):
+    clock = Clock(datetime(2026, 7, 10, tzinfo=UTC))  # a Friday
+    with at_work(here, clock, "{schedule: '0 7 * * 1', n_resamples: 99}") as (desk, made):
+        assert {job.id for job in made.get_jobs()} == {"credit", "credit review", "outbox"}
+        monitor = desk.config.monitors["credit"]
+        assert next_review(desk, monitor) == clock.now  # none yet
+        review_monitor(desk, monitor, now=clock.now, start=week(20), end=week(22))
+        assert next_review(desk, monitor) == clock.now  # chosen by hand, so still none
+        review_monitor(desk, monitor, now=clock.now)
+        monday = datetime(2026, 7, 13, 7, tzinfo=UTC)
+        assert next_review(desk, monitor) == monday
+        clock.now = monday + timedelta(days=3)
+        assert next_review(desk, monitor) == clock.now  # one was missed
+    with at_work(here, clock, "{n_resamples: 99}") as (_, made):
+        assert {job.id for job in made.get_jobs()} == {"credit", "outbox"}
+
+
+@pytest.mark.parametrize("section", ["{schedule: '0 7 * * 1'}", "{}"])
+def test_a_review_can_be_asked_for_sooner(here, section):
+    clock = Clock(datetime(2026, 7, 10, tzinfo=UTC))
+    with at_work(here, clock, section) as (desk, made):
+        clock.now += timedelta(hours=1)
+        assert request_review(made, desk, "credit")
+        assert request_review(made, desk, "credit")
+        assert made.get_job("credit review").next_run_time == clock.now
+        assert not request_review(made, desk, "nobody")
+
+
+@pytest.mark.parametrize("section", ["{schedule: '0 7 * * 1'}", "{}"])
+def test_a_review_that_is_asked_for_during_another_is_done_after_it(here, monkeypatch, section):
+    begun, may_end = threading.Semaphore(0), threading.Event()
+
+    def slow(*_: object, **__: object) -> None:
+        begun.release()
+        may_end.wait(60)
+        raise InputError("which is not tried again")
+
+    monkeypatch.setattr(scheduler, "review_monitor", slow)
+    with at_work(here, Clock(datetime.now(UTC)), section) as (desk, made):
+        for other in ("credit", "outbox"):
+            made.remove_job(other)
+        request_review(made, desk, "credit")
+        made.resume()
+        assert begun.acquire(timeout=60)
+        request_review(made, desk, "credit")
+        may_end.set()
+        assert begun.acquire(timeout=60)
+
+
+@pytest.mark.parametrize("section", ["{schedule: '0 7 * * 1', n_resamples: 99}", "{n_resamples: 99}"])
+def test_a_review_that_fails_for_now_is_tried_again(here, section, caplog):
+    clock = Clock(datetime(2026, 7, 10, tzinfo=UTC))
+    with at_work(here, clock, section) as (desk, made):
+        monitor = desk.config.monitors["credit"]
+        with held(desk, "review:credit"):
+            scheduler._review(made, desk, monitor)
+        assert made.get_job("credit review").next_run_time == clock.now + RETRY_AFTER
+        assert "another rocmonitor process reviews credit" in caplog.text
+        scheduler._review(made, desk, monitor)
+        assert len(store.reviews(desk.store, "credit")) == 1
+
+
+def test_a_review_that_cannot_be_waits_for_its_schedule(here, caplog):
+    clock = Clock(week(20))  # no window yet
+    with at_work(here, clock, "{schedule: '0 7 * * 1'}") as (desk, made):
+        before = made.get_job("credit review").next_run_time
+        scheduler._review(made, desk, desk.config.monitors["credit"])
+        assert made.get_job("credit review").next_run_time == before
+        assert "no window from 2026-05-25 00:00" in caplog.text
+
+
+def let_leases_end(known: Config) -> None:
+    """Those of a killed process, which would be waited for."""
+    with store.open_store(known.store_url) as kept, kept.writing() as connection:
+        connection.execute(update(lease).values(expires_at=week(0)))
+
+
+def kill(process: subprocess.Popen[str]) -> None:
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait(timeout=60)
+
+
+def test_a_killed_review_is_begun_anew_and_kept_once(here):
+    known = reviewing(here, window=TWO_WEEKS)  # each is told to MLflow too, which takes seconds
+    with serving(here) as process:
+        wait_for(process, r"credit review: reference .*\(1 of 20\)")
+        kill(process)
+    with store.open_store(known.store_url) as kept:
+        assert store.reviews(kept, "credit") == []
+    let_leases_end(known)
+    with serving(here) as process:  # the missed review is due at once
+        wait_for(process, r"review of credit: (challenger|champion|trade|no decision)")
+        kill(process)  # whatever has been told of it by now
+    let_leases_end(known)
+    clock = Clock(datetime.now(UTC) + 2 * LEASE)
+    with store.open_store(known.store_url) as kept:
+        desk = Desk(config=known, store=kept, clock=clock)
+        [found] = store.reviews(kept, "credit")
+        assert review_monitor(desk, known.monitors["credit"], now=clock.now) == found
+        for _ in range(3):
+            drain(desk)
+            clock.now += LONGEST_RETRY
+        assert store.outbox_summary(kept).waiting == 0
+    client = MlflowClient(known.tracking_uri)
+    experiment = client.get_experiment_by_name("rocmonitor/credit")
+    assert experiment is not None
+    runs = client.search_runs([experiment.experiment_id], "tags.`rocmonitor.kind` = 'review'")
+    assert len(runs) == 1
+    events = re.findall(r"^REVIEW credit: .*", here.alarms, re.MULTILINE)
+    assert len(set(events)) == (found.decision is not Decision.UNDECIDED)
+
+
+def test_serve_reviews_by_itself(here):
+    reviewing(here, window=TWO_WEEKS)
+    with serving(here) as process:
+        wait_for(process, r"review of credit: (challenger|champion|trade|no decision)")
+        process.send_signal(signal.SIGTERM)
+        wait_for(process, r"stopped; what is undone is due at the next start")
+        assert process.wait(timeout=60) == 0
+    with here.desk(**PARTS) as desk:
+        [review] = store.reviews(desk.store, "credit")
+    assert review.registered

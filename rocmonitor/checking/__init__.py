@@ -82,6 +82,8 @@ def check(config: Config, *, now: datetime, tell: Tell) -> list[RocmonitorError]
         section("windows", partial(_windows, config, monitor, now, seen))
         section("reference", partial(_reference, config, monitor, now, seen))
         section("rules", partial(_rules, monitor, seen))
+        if monitor.columns.challenger is not None:
+            section("review", partial(_review, monitor))
     return problems
 
 
@@ -96,8 +98,8 @@ class _Seen:
 
 
 def _store(config: Config) -> list[str]:
-    if config.store_url.startswith("sqlite") and not migrate.is_current(config.store_url):
-        return ["a SQLite file that the first run will make or bring to this version"]
+    if migrate.is_made_by_opening(config.store_url):
+        return ["a SQLite file that the first run will make"]
     migrate.check(config.store_url)
     return ["reachable, at this version"]
 
@@ -318,6 +320,24 @@ def _rules(monitor: Monitor, seen: _Seen) -> list[str]:
             segmented=bool(monitor.segments),
         )
     return lines
+
+
+def _review(monitor: Monitor) -> list[str]:
+    rule, start = monitor.review_settings.rule, monitor.review_start
+    margin = f" beyond {rule.margin:g}" if rule.margin else ""
+    rates = f" and of the TPR at FPR {', '.join(f'{fpr:g}' for fpr in rule.fpr)}" if rule.fpr else ""
+    since = (
+        f"{start.astimezone(monitor.timezone):%Y-%m-%d %H:%M}"
+        if start
+        else "the first judged with the present two versions"
+    )
+    schedule = monitor.review.schedule if monitor.review else None
+    return [
+        f"champion against challenger by the difference of the AUROC{margin}{rates}, "
+        f"{100 * rule.confidence_level:g} % at all looks together; windows since {since}",
+        f"by `rocmonitor review {monitor.name}`"
+        + (f", and by `serve` at {schedule}" if schedule else "; no review.schedule, so `serve` makes none"),
+    ]
 
 
 def _short(duration: timedelta) -> str:

@@ -2,19 +2,17 @@
 
 from rocmonitor.config.loading import load
 from rocmonitor.config.models import (
-    Channel,
     Columns,
     Config,
-    Mlflow,
     Model,
     Monitor,
     OperatingPoints,
     Positive,
     ReferencePeriod,
-    Secret,
-    Source,
     WindowSpec,
 )
+from rocmonitor.config.outside import Channel, Mlflow, Secret, Source, Webhook
+from rocmonitor.config.reviewing import Reviewing
 
 __all__ = [
     "Channel",
@@ -26,8 +24,10 @@ __all__ = [
     "OperatingPoints",
     "Positive",
     "ReferencePeriod",
+    "Reviewing",
     "Secret",
     "Source",
+    "Webhook",
     "WindowSpec",
     "load",
 ]

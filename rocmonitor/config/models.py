@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Literal
-from urllib.parse import unquote
 from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
-from rocmonitor.config.values import Column, Cron, Duration, Name, Rate, WallTime, Zone, beside
-from rocmonitor.errors import ConfigError
+from rocmonitor.config.outside import Channel, Mlflow, Secret, Source, Webhook
+from rocmonitor.config.reviewing import Reviewing
+from rocmonitor.config.values import Column, Cron, Duration, Name, Rate, Section, WallTime, Zone, no_switch
+from rocmonitor.policy.reviewing.settings import ReviewRule, ReviewSettings
 from rocmonitor.policy.rules import Challenger, Rule
 from rocmonitor.policy.status import Alarm
 from rocmonitor.policy.windows import A_MONDAY, Calendar, Labels, Window, split
@@ -24,106 +24,9 @@ _QUOTED = tuple(
     re.compile(rf"""{text}|"[^"]*"|`[^`]*`|--[^\n]*|/\*.*?\*/|\$(\w*)\$.*?\$\1\$""", re.DOTALL)
     for text in (r"'[^']*'", r"'(?:[^'\\]|\\.)*'")
 )
-# SQLAlchemy takes the user up to the first colon and the password up to the first @ after it.
-_LOGIN = re.compile(r"[^:/?#]+://[^:/]*:[^@]+@")
-_PASSWORD = re.compile(r"[?&;=][^?&;=]*(?:password|passwd|pwd)=", re.IGNORECASE)
-_OPEN_CHANNEL = re.compile(r"(?:file|jsons?|xmls?|forms?)://[^@\s]*")
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
-
-
-class Secret(_Model):
-    """A URL: written here (`url`), in a variable (`url_env`, its name) or in a file (`url_file`)."""
-
-    url: str | None = None
-    url_env: str | None = None
-    url_file: str | None = None
-
-    @model_validator(mode="after")
-    def _one_of_them(self) -> Secret:
-        given = [key for key in ("url", "url_env", "url_file") if getattr(self, key) is not None]
-        if len(given) != 1:
-            raise ValueError(
-                f"needs exactly one of url, url_env and url_file; it has {' and '.join(given) or 'none'}"
-            )
-        if self.url_env is not None and not self.url_env.isidentifier():
-            raise ValueError("url_env must be the name of an environment variable, not what it holds")
-        if self.url is not None and (_LOGIN.match(self.url) or _PASSWORD.search(unquote(self.url))):
-            raise ValueError(
-                "url holds a password; put it in an environment variable (url_env) or a file (url_file)"
-            )
-        return self
-
-    def read(self, folder: Path) -> str:
-        """The URL itself; never to be printed."""
-        if self.url_env is not None:
-            value = os.environ.get(self.url_env, "")
-            if not value:
-                raise ConfigError(f"url_env: the environment variable {self.url_env} is not set; export it")
-        elif self.url_file is not None:
-            try:
-                value = (folder / self.url_file).read_text().strip()
-            except OSError as error:
-                raise ConfigError(f"url_file: cannot read {self.url_file}: {error.strerror}") from None
-            if not value:
-                raise ConfigError(f"url_file: {self.url_file} is empty")
-        else:
-            value = self.url or ""
-        return beside(value, folder)
-
-
-class Source(Secret):
-    """A database that scored rows are read from."""
-
-    timeout: Duration = timedelta(seconds=60)
-    max_rows: int = Field(default=20_000_000, gt=0)
-    timezone: Zone | None = None
-
-
-class Channel(Secret):
-    """Where alarms are told: an Apprise URL, most of which are secrets as a whole."""
-
-    @field_validator("url")
-    @classmethod
-    def _no_secret(cls, url: str | None) -> str | None:
-        if url is not None and not _OPEN_CHANNEL.fullmatch(url):
-            raise ValueError(
-                "holds a token or a login for most services; put it in an environment variable (url_env) or "
-                "a file (url_file); only file://, and json://, xml:// and form:// (or jsons://, xmls://, "
-                "forms://) without a user may stand here"
-            )
-        return url
-
-
-class Mlflow(_Model):
-    """Where MLflow is."""
-
-    tracking_uri: str | None = None
-    tracking_uri_env: str | None = None
-    page: str | None = None
-
-    @model_validator(mode="after")
-    def _not_both(self) -> Mlflow:
-        if self.tracking_uri is not None and self.tracking_uri_env is not None:
-            raise ValueError("has both tracking_uri and tracking_uri_env; keep one")
-        return self
-
-    def read(self, folder: Path) -> str:
-        """The tracking URI."""
-        if self.tracking_uri_env is None:
-            return beside(self.tracking_uri or "sqlite:///mlflow.db", folder)
-        value = os.environ.get(self.tracking_uri_env, "")
-        if not value:
-            raise ConfigError(
-                f"mlflow.tracking_uri_env: the environment variable {self.tracking_uri_env} is not set; "
-                "export it, or leave the section out to use a SQLite file beside the configuration"
-            )
-        return beside(value, folder)
-
-
-class Model(_Model):
+class Model(Section):
     """The registered model: aliases looked up on every tick, or fixed versions."""
 
     name: str = Field(min_length=1)
@@ -140,8 +43,13 @@ class Model(_Model):
             raise ValueError("has both challenger (a registry alias) and challenger_version; keep one")
         return self
 
+    @property
+    def names_challenger(self) -> bool:
+        """Whether the challenger's version can be known."""
+        return self.challenger is not None or self.challenger_version is not None
 
-class Columns(_Model):
+
+class Columns(Section):
     """Which column of the query holds what."""
 
     time: Column
@@ -151,7 +59,7 @@ class Columns(_Model):
     id: Column | None = None
 
 
-class Positive(_Model):
+class Positive(Section):
     """How labels and scores are to be read."""
 
     label: bool | int | float | str = 1
@@ -171,7 +79,7 @@ class Positive(_Model):
         return self
 
 
-class WindowSpec(_Model):
+class WindowSpec(Section):
     """How time is cut and when labels are there."""
 
     every: Duration
@@ -190,7 +98,7 @@ class WindowSpec(_Model):
         return every
 
 
-class ReferencePeriod(_Model):
+class ReferencePeriod(Section):
     """The period that later windows are compared with."""
 
     start: WallTime = Field(alias="from")
@@ -204,7 +112,7 @@ class ReferencePeriod(_Model):
         return self
 
 
-class CostPoint(_Model):
+class CostPoint(Section):
     """An operating condition of a cost curve."""
 
     w: float
@@ -217,7 +125,7 @@ class CostPoint(_Model):
         return abs(w)  # -0.0 is 0
 
 
-class OperatingPoints(_Model):
+class OperatingPoints(Section):
     """Where on the curve to report."""
 
     fpr: tuple[Rate, ...] = (0.01, 0.05, 0.1)
@@ -238,7 +146,7 @@ class OperatingPoints(_Model):
         return cost
 
 
-class AlarmPolicy(_Model):
+class AlarmPolicy(Section):
     """When a verdict becomes an alarm: see `rocmonitor.policy.status.Alarm`."""
 
     after: int = Field(default=1, ge=1)
@@ -262,15 +170,7 @@ class AlarmPolicy(_Model):
         )
 
 
-def _no_switch(rule: object) -> object:
-    """Refuse true and false, which would be read as 1 and 0."""
-    for key, value in rule.items() if isinstance(rule, dict) else ():
-        if isinstance(value, bool):
-            raise ValueError(f"{key} must not be true or false; write a value, or leave {key} out")
-    return rule
-
-
-class Monitor(_Model):
+class Monitor(Section):
     """A model, its scored rows, its windows and its rules."""
 
     name: Name
@@ -285,10 +185,11 @@ class Monitor(_Model):
     reference: ReferencePeriod
     min_per_class: int = Field(default=50, ge=2)
     operating_points: OperatingPoints = OperatingPoints()
-    rules: tuple[
-        Annotated[Annotated[Rule, Field(discriminator="kind")], BeforeValidator(_no_switch)], ...
-    ] = Field(min_length=1)
+    rules: tuple[Annotated[Annotated[Rule, Field(discriminator="kind")], BeforeValidator(no_switch)], ...] = (
+        Field(min_length=1)
+    )
     alarm: AlarmPolicy = AlarmPolicy()
+    review: Reviewing | None = None
     schedule: Cron = "0 6 * * *"
     timezone: Zone = ZoneInfo("UTC")
     notify: tuple[str, ...] = ()
@@ -316,11 +217,26 @@ class Monitor(_Model):
             )
         return query
 
+    @field_validator("review")
+    @classmethod
+    def _two_to_compare(cls, review: Reviewing | None, info: ValidationInfo) -> Reviewing | None:
+        columns, model = info.data.get("columns"), info.data.get("model")
+        if review is not None and columns is not None and columns.challenger is None:
+            raise ValueError(
+                "compares a challenger with the champion, but columns.challenger does not say where its "
+                "scores are"
+            )
+        if review is not None and model is not None and not model.names_challenger:
+            raise ValueError(
+                "compares a challenger with the champion, but model names none; set model.challenger (a "
+                "registry alias) or model.challenger_version"
+            )
+        return review
+
     @model_validator(mode="after")
     def _challenger_complete(self) -> Monitor:
         scored = self.columns.challenger is not None
-        named = self.model.challenger is not None or self.model.challenger_version is not None
-        if named and not scored:
+        if self.model.names_challenger and not scored:
             raise ValueError(
                 "model names a challenger, but columns.challenger does not say where its scores are"
             )
@@ -367,10 +283,34 @@ class Monitor(_Model):
         """From when windows are judged: `window.start`, else the end of the reference."""
         return self._instant(self.window.start or self.reference.end)
 
-    def windows(self, now: datetime) -> list[Window]:
-        """The windows to be judged that have ended by `now`, oldest first."""
+    def windows(self, now: datetime, start: datetime | None = None) -> list[Window]:
+        """The windows to be judged that have ended by `now`, oldest first; `start` replaces the usual one."""
         end = now if self.window.end is None else min(now, self._instant(self.window.end))
-        return self.calendar.within(self.start, end)
+        return self.calendar.within(self.start if start is None else start, end)
+
+    @property
+    def review_start(self) -> datetime | None:
+        """From when windows are reviewed, where that is said."""
+        said = None if self.review is None else self.review.start
+        return None if said is None else self._instant(said)
+
+    @property
+    def review_settings(self) -> ReviewSettings:
+        """How champion and challenger are compared; without a section by the defaults."""
+        said, points = self.review or Reviewing(), self.operating_points
+        return ReviewSettings(
+            rule=ReviewRule(
+                margin=said.margin,
+                confidence_level=said.confidence_level,
+                fpr=points.fpr if said.fpr is None else said.fpr,
+                tuned_for=said.tuned_for,
+            ),
+            min_per_class=self.min_per_class,
+            thresholds=points.thresholds if said.thresholds is None else said.thresholds,
+            w=self.cost_w,
+            money=said.money,
+            n_resamples=said.n_resamples,
+        )
 
     def _instant(self, wall: datetime) -> datetime:
         return wall.replace(tzinfo=self.timezone).astimezone(UTC)
@@ -387,14 +327,15 @@ def _quoted_binds(query: str) -> list[str]:
     return sorted(inside)
 
 
-class Config(_Model):
+class Config(Section):
     """All of rocmonitor.yaml."""
 
     folder: Path
     store: Secret = Secret(url="sqlite:///rocmonitor.db")
     mlflow: Mlflow = Mlflow()
+    webhook: Webhook | None = None
     sources: dict[Name, Source] = Field(min_length=1)
-    channels: dict[Name, Channel] = {}
+    channels: dict[Name, Channel] = Field(default={})
     monitors: dict[Name, Monitor] = Field(min_length=1)
 
     @property

@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import Annotated
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+
+class Section(BaseModel):
+    """A mapping of rocmonitor.yaml: frozen, and unknown keys are errors."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
 
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 _WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -82,3 +89,11 @@ def beside(url: str, folder: Path) -> str:
     """A relative SQLite path is meant beside the configuration, wherever the command is run from."""
     found = re.fullmatch(r"sqlite:///(?!/|:memory:|file:)([^?]+)(\?.*)?", url)
     return f"sqlite:///{(folder / found[1]).as_posix()}{found[2] or ''}" if found else url
+
+
+def no_switch(rule: object) -> object:
+    """Refuse true and false, which would be read as 1 and 0."""
+    for key, value in rule.items() if isinstance(rule, dict) else ():
+        if isinstance(value, bool):
+            raise ValueError(f"{key} must not be true or false; write a value, or leave {key} out")
+    return rule

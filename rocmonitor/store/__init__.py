@@ -32,6 +32,7 @@ from rocmonitor.store.reading import (
     told,
     transitions,
 )
+from rocmonitor.store.reviews import last_reviewed, review, review_with_key, reviews, save_review
 from rocmonitor.store.saving import Result, save, save_transition
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "evaluation",
     "evaluations",
     "instance_id",
+    "last_reviewed",
     "last_transition",
     "mark_delivered",
     "mark_failed",
@@ -62,9 +64,13 @@ __all__ = [
     "reference",
     "release",
     "renew",
+    "review",
+    "review_with_key",
+    "reviews",
     "save",
     "save_alias",
     "save_reference",
+    "save_review",
     "save_transition",
     "series",
     "told",

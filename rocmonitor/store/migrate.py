@@ -66,9 +66,7 @@ def open_store(url: str) -> Store:
     """
     store = connect(url)
     try:
-        with store.reading() as connection:
-            new = store.engine.dialect.name == "sqlite" and not inspect(connection).get_table_names()
-        if new:
+        if _is_empty(store):
             _upgrade(store)
         else:
             _require_newest(store)
@@ -112,6 +110,19 @@ def check(url: str) -> None:
             )
 
 
+def is_made_by_opening(url: str) -> bool:
+    """Whether `open_store` makes the tables by itself: in a SQLite file that is absent or empty.
+
+    Raises
+    ------
+    StoreError
+        The database is not reachable.
+    """
+    with connect(url) as store:
+        file = sqlite_file(store.engine.url)
+        return (file is not None and not file.exists()) or _is_empty(store)
+
+
 def is_current(url: str) -> bool:
     """Whether the database is at the newest version; False where there is none.
 
@@ -139,6 +150,11 @@ def _upgrade(store: Store) -> None:
                 f"store {shown(store.engine.url)}: {error}; a newer rocmonitor made it: install that one",
                 transient=False,
             ) from error
+
+
+def _is_empty(store: Store) -> bool:
+    with store.reading() as connection:
+        return store.engine.dialect.name == "sqlite" and not inspect(connection).get_table_names()
 
 
 def _require_there(store: Store) -> None:

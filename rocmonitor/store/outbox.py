@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import func, or_, select, update
+from sqlalchemy import Connection, func, or_, select, update
 
 from rocmonitor.store.connection import Store
 from rocmonitor.store.tables import outbox
@@ -38,8 +39,8 @@ class Delivery:
     ----------
     id : int
     monitor : str
-    evaluation_id : int or None
-        The evaluation it was saved with.
+    evaluation_id, review_id : int or None
+        The evaluation or the review it was saved with.
     destination : str
     payload : dict
     attempts : int
@@ -50,6 +51,7 @@ class Delivery:
     id: int
     monitor: str
     evaluation_id: int | None
+    review_id: int | None
     destination: str
     payload: dict[str, Any]
     attempts: int
@@ -133,20 +135,21 @@ def mark_failed(
     _attempted(store, id, now, state=state, next_attempt_at=retry_at, error=error)
 
 
-def receipt_of(store: Store, evaluation_id: int) -> str | None:
-    """What MLflow answered to the first delivery for this evaluation: where its run is. None before that.
+def receipt_of(store: Store, evaluation_id: int | None, review_id: int | None = None) -> str | None:
+    """What MLflow answered to the first delivery for this evaluation or review: where its run is.
+
+    None before that, and where both ids are None.
 
     Raises
     ------
     StoreError
     """
+    if evaluation_id is None and review_id is None:
+        return None
+    of = outbox.c.evaluation_id == evaluation_id if review_id is None else outbox.c.review_id == review_id
     query = (
         select(outbox.c.receipt)
-        .where(
-            outbox.c.evaluation_id == evaluation_id,
-            outbox.c.destination == "mlflow",
-            outbox.c.receipt.is_not(None),
-        )
+        .where(of, outbox.c.destination == "mlflow", outbox.c.receipt.is_not(None))
         .order_by(outbox.c.id)
         .limit(1)
     )
@@ -180,6 +183,32 @@ def outbox_summary(store: Store) -> OutboxSummary:
         waiting, refused, next_attempt_at = connection.execute(totals).one()
         errors = {row.destination: row.error for row in connection.execute(failing)}
     return OutboxSummary(waiting=waiting, refused=refused, next_attempt_at=next_attempt_at, errors=errors)
+
+
+def put(
+    connection: Connection,
+    monitor: str,
+    outgoing: Sequence[Outgoing],
+    now: datetime,
+    *,
+    evaluation_id: int | None = None,
+    review_id: int | None = None,
+) -> None:
+    """Add what is to be delivered, within the transaction that saves what it tells of."""
+    for each in outgoing:
+        connection.execute(
+            outbox.insert().values(
+                monitor=monitor,
+                evaluation_id=evaluation_id,
+                review_id=review_id,
+                destination=each.destination,
+                payload=each.payload,
+                state=PENDING,
+                attempts=0,
+                created_at=now,
+                next_attempt_at=now,
+            )
+        )
 
 
 def _attempted(store: Store, id: int, now: datetime, **outcome: Any) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime
 
 from sqlalchemy import Connection
 
@@ -12,7 +11,7 @@ from rocmonitor.policy.evaluation import Evaluation, Transition
 from rocmonitor.store import tables
 from rocmonitor.store.connection import Store, insert
 from rocmonitor.store.leases import Lease, require
-from rocmonitor.store.outbox import PENDING, Outgoing
+from rocmonitor.store.outbox import Outgoing, put
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +67,7 @@ def save_transition(
     with store.writing() as connection:
         require(connection, lease)
         _save_transition(connection, transition, told, None)
-        _put_into_outbox(connection, transition.monitor, outbox, transition.at, None)
+        put(connection, transition.monitor, outbox, transition.at)
 
 
 def _save_result(connection: Connection, result: Result) -> None:
@@ -99,7 +98,13 @@ def _save_result(connection: Connection, result: Result) -> None:
         return
     if result.transition is not None:
         _save_transition(connection, result.transition, result.told, evaluation_id)
-    _put_into_outbox(connection, evaluation.monitor, result.outbox, evaluation.evaluated_at, evaluation_id)
+    put(
+        connection,
+        evaluation.monitor,
+        result.outbox,
+        evaluation.evaluated_at,
+        evaluation_id=evaluation_id,
+    )
 
 
 def _save_transition(
@@ -108,25 +113,3 @@ def _save_transition(
     connection.execute(
         tables.transition.insert().values(**asdict(transition), told=told, evaluation_id=evaluation_id)
     )
-
-
-def _put_into_outbox(
-    connection: Connection,
-    monitor: str,
-    outbox: Sequence[Outgoing],
-    now: datetime,
-    evaluation_id: int | None,
-) -> None:
-    for outgoing in outbox:
-        connection.execute(
-            tables.outbox.insert().values(
-                monitor=monitor,
-                evaluation_id=evaluation_id,
-                destination=outgoing.destination,
-                payload=outgoing.payload,
-                state=PENDING,
-                attempts=0,
-                created_at=now,
-                next_attempt_at=now,
-            )
-        )

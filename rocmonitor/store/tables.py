@@ -116,12 +116,30 @@ transition = Table(
     Index(None, "monitor", "segment", "id"),
 )
 
+review = Table(
+    PREFIX + "review",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("monitor", String, nullable=False),
+    Column("key", String, nullable=False, unique=True),
+    Column("champion_version", String, nullable=False),
+    Column("challenger_version", String, nullable=False),
+    Column("period_start", Instant, nullable=False),
+    Column("period_end", Instant, nullable=False),
+    Column("reviewed_at", Instant, nullable=False),
+    Column("decision", String, nullable=False),
+    Column("rule_digest", String, nullable=False),
+    Column("result", Plain, nullable=False),  # all of Review.to_dict()
+    Index(None, "monitor", "id"),
+)
+
 outbox = Table(
     PREFIX + "outbox",
     metadata,
     Column("id", Integer, primary_key=True),
     Column("monitor", String, nullable=False),
     Column("evaluation_id", ForeignKey(evaluation.c.id), index=True),
+    Column("review_id", ForeignKey(review.c.id), index=True),
     Column("destination", String, nullable=False),
     Column("payload", Plain, nullable=False),
     Column("state", String, nullable=False),  # pending, delivered or refused

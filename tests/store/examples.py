@@ -6,6 +6,7 @@ from multiprocessing import get_context
 from typing import Any
 
 from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition, Verdict
+from rocmonitor.policy.reviewing.document import Decision, Review
 from rocmonitor.policy.windows import Window
 from rocmonitor.store import (
     Lease,
@@ -17,6 +18,7 @@ from rocmonitor.store import (
     migrate,
     open_store,
     save,
+    save_review,
 )
 
 NOW = datetime(2026, 3, 29, 1, 30, 0, 123456, tzinfo=UTC)
@@ -68,6 +70,28 @@ def a_transition(**changes: Any) -> Transition:
 
 def a_result(number: int = 0, *, outbox: tuple[Outgoing, ...] = (), **changes: Any) -> Result:
     return Result(evaluation=an_evaluation(number, **changes), label_counts={"0": 6, "1": 4}, outbox=outbox)
+
+
+def a_review(number: int = 0, **changes: Any) -> Review:
+    values: dict[str, Any] = {
+        "monitor": "credit",
+        "model": "credit-default",
+        "champion_version": "7",
+        "challenger_version": "8",
+        "period": Window(window(0).start, window(number).end),
+        "registered": True,
+        "reviewed_at": NOW + number * WEEK,
+        "decision": Decision.CHALLENGER,
+        "decided_at": window(number).end,
+        "summary": "the challenger ranks better",
+        "advice": "",
+        "rule": {"margin": 0.0, "confidence_level": 0.95, "fpr": [0.1], "digest": "rule"},
+        "metrics": {"review/difference": 0.1 + 0.2},
+        "tables": {"windows": [{"difference": 1 / 3, "why_not": "", "looked": True, "so_far": None}]},
+        "provenance": {"data_digest": f"digest-{number}", "query": "SELECT 'ä' -- \u2028 😀"},
+        "caveats": ("labels came late",),
+    }
+    return Review(**{**values, **changes})
 
 
 def a_lease(store: Store, name: str = "credit", owner: str = "here") -> Lease:
@@ -128,3 +152,12 @@ def save_all(url: str, owner: str) -> None:
         for number in range(30):
             told = Outgoing(destination="mlflow", payload={"number": number})
             save(store, [a_result(number, outbox=(told,))], lease=lease)
+
+
+def save_reviews(url: str, owner: str) -> None:
+    """Saves thirty reviews one by one, under a lease of its own that keeps nobody else out."""
+    with open_store(url) as store:
+        lease = a_lease(store, owner, owner)
+        for number in range(30):
+            told = Outgoing(destination="mlflow", payload={"number": number})
+            save_review(store, a_review(number), [told], lease=lease)

@@ -4,11 +4,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from alembic import command
+from alembic.config import Config
 from sqlalchemy import inspect, text
-from store.examples import first_open, race, upgrade
+from store.examples import NOW, a_lease, a_review, first_open, race, upgrade
 
 from rocmonitor.errors import StoreError
-from rocmonitor.store import instance_id, migrate, open_store, tables
+from rocmonitor.store import Outgoing, instance_id, migrate, open_store, pending, save_review, tables
 from rocmonitor.store.connection import connect
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -20,6 +22,15 @@ client = MlflowClient(sys.argv[1])
 client.create_experiment(sys.argv[2])
 print(sorted(found.name for found in client.search_experiments()))
 """
+
+
+def to_version(url: str, version: str) -> None:
+    """The database as an earlier program made it."""
+    config = Config()
+    config.set_main_option("script_location", str(ROOT / "migrations"))
+    with connect(url) as store, store.writing() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, version)
 
 
 def execute(url: str, statement: str) -> None:
@@ -81,6 +92,41 @@ def test_a_database_of_a_newer_program_is_left_alone(store_url: str) -> None:
         with pytest.raises(StoreError, match=r"9999.*a newer rocmonitor made it") as caught:
             use(store_url)
         assert not caught.value.transient
+
+
+def test_what_the_first_version_kept_is_kept(store_url: str) -> None:
+    to_version(store_url, "0001")
+    with pytest.raises(StoreError, match=r"schema is 0001, this program needs .*run `rocmonitor db upgrade`"):
+        open_store(store_url)
+    instant = "'2026-03-29 01:30:00'"
+    execute(
+        store_url,
+        "INSERT INTO rocmonitor_evaluation (monitor, segment, window_start, window_end, revision, "
+        "model_version, at, outcome, data_digest, label_counts, metrics, result) VALUES ('credit', '', "
+        f"{instant}, {instant}, 0, '7', {instant}, 'ok', 'digest', '{{}}', '{{}}', '{{}}')",
+    )
+    for number in (1, 2):
+        execute(
+            store_url,
+            "INSERT INTO rocmonitor_outbox (monitor, evaluation_id, destination, payload, state, attempts, "
+            f"created_at, next_attempt_at, error) VALUES ('credit', 1, 'mlflow', '[{number}]', "
+            f"'pending', {number}, {instant}, {instant}, 'down')",
+        )
+    migrate.upgrade(store_url)
+    migrate.check(store_url)
+    alembic(store_url)
+    with open_store(store_url) as store:
+        due = pending(store, NOW)
+        assert [(each.id, each.evaluation_id, each.review_id, each.payload) for each in due] == [
+            (1, 1, None, [1]),
+            (2, 1, None, [2]),
+        ]
+        assert [each.created_at for each in due] == [NOW.replace(microsecond=0)] * 2
+        told = Outgoing(destination="mlflow", payload={})
+        save_review(store, a_review(), [told], lease=a_lease(store))
+        assert [each.review_id is None for each in pending(store, NOW)] == [True, True, False]
+    with pytest.raises(StoreError, match=r"(?i)foreign key"):
+        execute(store_url, "UPDATE rocmonitor_outbox SET review_id = 99")
 
 
 def test_a_sqlite_file_is_made_when_it_is_opened_and_not_when_it_is_checked(

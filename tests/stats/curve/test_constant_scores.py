@@ -12,6 +12,7 @@ from rocmonitor.stats import (
     calibrated_pairs,
     cost_curve,
     matched_pairs,
+    roc_pointwise,
     threshold_difference,
     threshold_dominance,
     threshold_intervals,
@@ -28,6 +29,12 @@ Y = [1, 1, 0, 0, 0]
 FLAT, VARIED = [0.5] * 5, [1.0, 2.0, 3.0, 1.0, 2.0]
 SAID = "all 5 scores are 0.5: no threshold tells rows apart"
 
+
+def naive_pointwise(*arguments):
+    """The other methods smooth each class, and refuse more."""
+    return roc_pointwise(*arguments, method="naive", rng=1)
+
+
 ONE_MODEL = {
     vertical_intervals: [0.5],
     vertical_law: 0.5,
@@ -36,6 +43,7 @@ ONE_MODEL = {
     threshold_intervals: [0.5],
     threshold_law: 0.5,
     averaging_table: [0.5],
+    naive_pointwise: [0.5],
 }
 TWO_MODELS = {
     vertical_difference: [0.5],

@@ -1,0 +1,125 @@
+"""Reviews: saved once each, with what is to be told of them, and read back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import RowMapping, Select, select
+
+from rocmonitor.errors import StoreError
+from rocmonitor.policy.reviewing.document import BY_HAND, Review
+from rocmonitor.store.connection import Store, insert, shown
+from rocmonitor.store.leases import Lease, require
+from rocmonitor.store.outbox import Outgoing, put
+from rocmonitor.store.tables import review as table
+
+
+def save_review(store: Store, review: Review, outbox: Sequence[Outgoing], *, lease: Lease) -> Review:
+    """Save a review and what is to be told of it, both or neither.
+
+    Returns
+    -------
+    Review
+        The one that the store keeps: where there is one with this key already, that one, and nothing changes.
+
+    Raises
+    ------
+    StoreError
+        Also (transient) when another process has taken over the lease.
+    """
+    with store.writing() as connection:
+        require(connection, lease)
+        review_id = connection.scalar(
+            insert(connection, table)
+            .values(
+                monitor=review.monitor,
+                key=review.key,
+                champion_version=review.champion_version,
+                challenger_version=review.challenger_version,
+                period_start=review.period.start,
+                period_end=review.period.end,
+                reviewed_at=review.reviewed_at,
+                decision=review.decision,
+                rule_digest=review.rule["digest"],
+                result=review.to_dict(),
+            )
+            .on_conflict_do_nothing()
+            .returning(table.c.id)
+        )
+        if review_id is not None:
+            put(connection, review.monitor, outbox, review.reviewed_at, review_id=review_id)
+            return review
+        kept = connection.execute(select(table).where(table.c.key == review.key)).mappings().one()
+    return _review(kept)
+
+
+def reviews(store: Store, monitor: str, versions: tuple[str, str] | None = None) -> list[Review]:
+    """The reviews of a monitor, in the order they were saved.
+
+    Parameters
+    ----------
+    versions : tuple of str, optional
+        Only those of this champion against this challenger.
+
+    Raises
+    ------
+    StoreError
+    """
+    query = select(table).where(table.c.monitor == monitor).order_by(table.c.id)
+    if versions is not None:
+        query = query.where(
+            table.c.champion_version == versions[0], table.c.challenger_version == versions[1]
+        )
+    return [_review(row) for row in _rows(store, query)]
+
+
+def last_reviewed(store: Store, monitor: str) -> datetime | None:
+    """When a review was saved last whose period nobody chose by hand; None if never.
+
+    Raises
+    ------
+    StoreError
+    """
+    query = (
+        select(table.c.reviewed_at)
+        .where(table.c.monitor == monitor, table.c.key.not_like(f"%{BY_HAND}"))
+        .order_by(table.c.id.desc())
+        .limit(1)
+    )
+    with store.reading() as connection:
+        return connection.scalar(query)
+
+
+def review(store: Store, id: int) -> Review:
+    """One review, by the number that a delivery names.
+
+    Raises
+    ------
+    StoreError
+        Also when there is none.
+    """
+    rows = _rows(store, select(table).where(table.c.id == id))
+    if not rows:
+        raise StoreError(f"store {shown(store.engine.url)}: there is no review {id}", transient=False)
+    return _review(rows[0])
+
+
+def review_with_key(store: Store, key: str) -> Review | None:
+    """The review of the same rows by the same rule, if it was saved.
+
+    Raises
+    ------
+    StoreError
+    """
+    rows = _rows(store, select(table).where(table.c.key == key))
+    return _review(rows[0]) if rows else None
+
+
+def _rows(store: Store, query: Select[tuple[object, ...]]) -> list[RowMapping]:
+    with store.reading() as connection:
+        return list(connection.execute(query).mappings())
+
+
+def _review(row: RowMapping) -> Review:
+    return Review.from_dict(row["result"])
