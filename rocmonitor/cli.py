@@ -32,6 +32,7 @@ def main() -> None:
     try:
         code = cli.main(standalone_mode=False)
     except click.Abort:
+        echo("interrupted: what was saved is kept, and the rest is done at the next call", err=True)
         code = 130
     except click.ClickException as error:
         error.show()
@@ -434,17 +435,12 @@ def _conclude(desk: Desk, ticks: list[Tick], *, dry_run: bool, as_json: bool) ->
 
 
 def _conclude_review(desk: Desk, review: Review, output: Path | None, *, dry_run: bool, as_json: bool) -> int:
-    """Write the report, deliver, print, and the exit code."""
+    """Deliver, print, write the report, and the exit code."""
     from rocmonitor import store
     from rocmonitor.delivery import Delivered, drain
     from rocmonitor.report.review import page, text
 
     zone = desk.config.monitors[review.monitor].timezone
-    if output is not None:
-        try:
-            output.write_text(page(review, zone=zone), encoding="utf-8")
-        except OSError as error:
-            raise _not_writable(output, error.strerror) from None
     delivered = Delivered() if dry_run else drain(desk, progress=progress)
     waiting = store.outbox_summary(desk.store)
     progress(None)
@@ -453,11 +449,16 @@ def _conclude_review(desk: Desk, review: Review, output: Path | None, *, dry_run
         print_json({"review": review.to_dict(), **told})
     else:
         echo(text(review, zone))
-    if output is not None:
+    if not dry_run:
+        print_outbox(waiting, busy=delivered.busy)
+    if output is not None:  # last: what cannot be written loses nothing else
+        try:
+            output.write_text(page(review, zone=zone), encoding="utf-8")
+        except OSError as error:
+            raise _not_writable(output, error.strerror) from None
         echo(f"wrote {output}", err=True)
     if dry_run:
         return OK
-    print_outbox(waiting, busy=delivered.busy)
     return EXTERNAL if waiting.errors else OK
 
 

@@ -234,6 +234,7 @@ class _Shift:
             min_per_class=self.monitor.min_per_class,
             fprs=self.monitor.operating_points.fpr,
             thresholds=self.monitor.operating_points.thresholds,
+            turned=self.monitor.positive.scores == "lower",
         )
         evaluation = self._evaluation(window, segment, batch, before, rows, finding, reference)
         status = self._status(segment)

@@ -236,7 +236,7 @@ def _served(
     if seen.outlook is None:
         why = useless(known, turned=turned) or "no window of the reference has labels of both kinds"
         seen.assumed = "see the reference" if problems else why
-    return [*problems, *levels(known, serving), *costs(known, monitor.cost_w)]
+    return [*problems, *levels(known, serving), *costs(known, monitor.cost_w, turned=turned)]
 
 
 def _scatter(samples: Sequence[Sample]) -> AucSpread | None:

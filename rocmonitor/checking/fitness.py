@@ -102,7 +102,7 @@ def levels(reference: Reference, rules: Mapping[str, Rule]) -> list[str]:
     return lines
 
 
-def costs(reference: Reference, cost_w: Sequence[float]) -> list[str]:
+def costs(reference: Reference, cost_w: Sequence[float], *, turned: bool) -> list[str]:
     """Where the costs will be reported, in one line; none when none are configured."""
     if not cost_w or reference.auc is None:
         return []
@@ -119,7 +119,7 @@ def costs(reference: Reference, cost_w: Sequence[float]) -> list[str]:
         elif threshold <= lowest:
             how = "flags everything"
         else:
-            how = f"threshold {threshold:.4g} of the reference"
+            how = f"threshold {0.0 - threshold if turned else threshold:.4g} of the reference"
         told.append(f"w = {w:g} ({how})")
     return [f"costs at {', '.join(told)}"]
 

@@ -76,6 +76,7 @@ def measure(
     fprs: Sequence[float],
     thresholds: Sequence[float],
     costs: Mapping[float, float],
+    turned: bool = False,
 ) -> Measured:
     """The AUROC, the curve and its operating points, of the champion and (paired) of the challenger.
 
@@ -90,6 +91,9 @@ def measure(
         Operating points to report.
     costs : dict of float to float
         Operating conditions w at which the champion's cost is reported, and the threshold to use at each.
+    turned : bool
+        The scores have had their sign turned, because low ones are positive. `thresholds` have not, and all
+        are told as the models score: flagged is who scores at or below.
 
     Notes
     -----
@@ -124,18 +128,19 @@ def measure(
                 f"the challenger is compared on the {both:,} rows that both models scored, where the "
                 f"champion's AUROC is {difference.auc_2:.4f}; {missed:,} rows have no challenger's score"
             )
-    caveats += [_no_curve(model, sample) for model, sample in points if len(sample.score) == 1]
+    at = {threshold: 0.0 - threshold if turned else threshold for threshold in thresholds}
+    caveats += [_no_curve(model, sample, turned) for model, sample in points if len(sample.score) == 1]
     points = [(model, sample) for model, sample in points if len(sample.score) > 1]
     for model, sample in points:
-        for name, rows in _operating_points(model, sample, fprs, thresholds, metrics, caveats).items():
+        for name, rows in _operating_points(model, sample, fprs, at, metrics, caveats).items():
             tables[name] += rows
     tables["roc"] = _curve(points)
     if costs:
-        tables["costs"] = _costs(champion, costs, metrics)
+        tables["costs"] = _costs(champion, costs, metrics, turned)
     if pair is not None and difference is not None and thresholds:
         # One score for all rows that both scored may be one of several for all that the champion scored.
         if min(len(pair.first.score), len(pair.second.score)) > 1:
-            tables["dominance"] = _dominance(pair, thresholds)
+            tables["dominance"] = _dominance(pair, at)
         else:
             caveats.append("no dominance at thresholds: a model has one score for all rows that both scored")
     return Measured(
@@ -161,7 +166,7 @@ def _operating_points(
     model: str,
     sample: Sample,
     fprs: Sequence[float],
-    thresholds: Sequence[float],
+    thresholds: Mapping[float, float],
     metrics: dict[str, float],
     caveats: list[str],
 ) -> dict[str, list[dict[str, Any]]]:
@@ -175,16 +180,19 @@ def _operating_points(
                 near = f"{row['fpr']:g}, the nearest that {sample.n_neg} negatives have"
                 caveats.append(f"the true positive rate at {fpr:g} is that at {near}")
     if thresholds:
-        points = threshold_intervals(sample, thresholds, confidence_level=LEVEL)
+        points = threshold_intervals(sample, list(thresholds.values()), confidence_level=LEVEL)
         names = ("threshold", "tpr", "tpr_low", "tpr_high", "fpr", "fpr_low", "fpr_high")
         tables["thresholds"] = _rows(model, points, names)
         for threshold, row in zip(thresholds, tables["thresholds"], strict=True):
+            row["threshold"] = threshold
             for rate in ("tpr", "fpr"):
                 metrics |= _bounded(row, rate, f"{model}/{rate}_at_threshold_{threshold:g}")
     return tables
 
 
-def _costs(sample: Sample, costs: Mapping[float, float], metrics: dict[str, float]) -> list[dict[str, Any]]:
+def _costs(
+    sample: Sample, costs: Mapping[float, float], metrics: dict[str, float], turned: bool
+) -> list[dict[str, Any]]:
     """Normalised costs by the method that may be trusted at any operating condition."""
     curve = cost_curve(sample, list(costs), list(costs.values()), method="mover", confidence_level=LEVEL)
     rows = _rows("champion", curve, ("w", "threshold", "cost", "low", "high"))
@@ -193,14 +201,15 @@ def _costs(sample: Sample, costs: Mapping[float, float], metrics: dict[str, floa
         metrics |= {name: row["cost"], f"{name}_low": row["low"], f"{name}_high": row["high"]}
         if math.isinf(row["threshold"]):
             row["threshold"] = None  # JSON has no infinity; nothing is flagged
+        elif turned:
+            row["threshold"] = 0.0 - row["threshold"]
     return rows
 
 
-def _no_curve(model: str, sample: Sample) -> str:
-    rows = sample.n_pos + sample.n_neg
-    return (
-        f"the {model} has neither curve nor operating points: all its {rows:,} scores are {sample.score[0]:g}"
-    )
+def _no_curve(model: str, sample: Sample, turned: bool) -> str:
+    rows, score = sample.n_pos + sample.n_neg, float(sample.score[0])
+    told = f"{0.0 - score if turned else score:g}"
+    return f"the {model} has neither curve nor operating points: all its {rows:,} scores are {told}"
 
 
 def _bounded(row: dict[str, Any], rate: str, name: str) -> dict[str, float]:
@@ -226,8 +235,8 @@ def _curve(points: Sequence[tuple[str, Sample]]) -> list[dict[str, Any]]:
     return rows
 
 
-def _dominance(pair: PairedSample, thresholds: Sequence[float]) -> list[dict[str, Any]]:
-    law = threshold_dominance(pair, [(threshold, threshold) for threshold in thresholds])
+def _dominance(pair: PairedSample, thresholds: Mapping[float, float]) -> list[dict[str, Any]]:
+    law = threshold_dominance(pair, [(at, at) for at in thresholds.values()])
     shares = ("first", "second", "both_higher", "both_lower", "tie")
     columns = [getattr(law, share).tolist() for share in shares]
     names = ("champion_better", "challenger_better", "both_higher", "both_lower", "tie")

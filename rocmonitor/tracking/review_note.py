@@ -44,7 +44,7 @@ def of_review(review: Review, missing: Sequence[str], report: str | None) -> str
 
 def _headline(review: Review) -> str:
     zone = ZoneInfo(review.provenance.get("timezone", "UTC"))
-    by_hand = "" if review.registered else "; the period was chosen by hand"
+    by_hand = "" if review.registered else "; chosen by hand"
     return (
         f"**{review.decision.upper()}.** {line(review.subject)}, model {line(review.model)}: "
         f"version {line(review.challenger_version)} (challenger) against version "

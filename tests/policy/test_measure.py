@@ -52,6 +52,26 @@ def test_the_curve_of_a_model_with_one_score_is_left_out(flat):
     assert all(name.startswith(other) for name in names)
 
 
+def test_low_scores_that_are_positive_are_told_as_the_models_score():
+    # A credit score: low is bad, and who has 0.2 or less is flagged.
+    score, other = (np.round(-values, 2) for values in (GOOD, GOOD[::-1]))
+    pair = PairedSample(Y, -score, -other)
+    found = measure(pair.first, pair, fprs=[], thresholds=[0.2, -0.4], costs={0.3: 0.4}, turned=True)
+    for threshold, row in zip([0.2, -0.4], found.tables["thresholds"], strict=False):
+        assert row["threshold"] == threshold
+        assert row["tpr"] == np.mean(score[Y == 1] <= threshold)
+        assert found.metrics[f"champion/fpr_at_threshold_{threshold:g}"] == np.mean(
+            score[Y == 0] <= threshold
+        )
+    assert [row["threshold"] for row in found.tables["dominance"]] == [0.2, -0.4]
+    [cost] = found.tables["costs"]
+    missed, alarmed = np.mean(score[Y == 1] > -0.4), np.mean(score[Y == 0] <= -0.4)
+    assert (cost["threshold"], cost["cost"]) == (-0.4, pytest.approx(0.3 * missed + 0.7 * alarmed))
+    flat = PairedSample(Y, -FLAT, -score)
+    caveats = measure(flat.first, flat, **ASKED, turned=True).caveats
+    assert "the champion has neither curve nor operating points: all its 100 scores are 0.5" in caveats
+
+
 def test_alone_with_one_score():
     found = measured(FLAT)
     assert [found.tables[table] for table in ("roc", "fprs", "thresholds")] == [[], [], []]

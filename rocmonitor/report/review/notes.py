@@ -25,11 +25,12 @@ LEFT_OUT = {
     "band": "The band of the difference is left out: the curves could not be resampled.",
     "fprs": "No false positive rate is compared: none is configured (review.fpr, operating_points.fpr), or a "
     "model gave all rows one score.",
-    "regions": "No part of the curve belongs to one of the models: the band holds 0 everywhere.",
-    "thresholds": "No pair of thresholds is compared: none is configured (review.thresholds), and there were "
-    "no rows outside the period on which to match any.",
+    "regions": "No part of the curve belongs to one of the models: the band holds 0 everywhere, or there "
+    "is none.",
+    "thresholds": "No pair of thresholds is compared: none is configured (review.thresholds), or a model "
+    "gave all rows one score.",
     "dominance": "Thresholds that flag equally many are left out: there were no rows outside the period on "
-    "which to choose them.",
+    "which to choose them, or a model gave all rows one score.",
     "costs": "Costs are left out: no operating condition is configured (operating_points.cost, review.money) "
     "or there were no rows outside the period on which to choose thresholds.",
     "segments": "The monitor has no segments.",
@@ -47,15 +48,18 @@ _METHODS = {
         "sequence for the mean of the windows' true differences: it holds that mean at every look at once, "
         "however many there are and whenever one stops, so that reviewing each week does not add to the "
         "error. How much windows differ beyond sampling is estimated and counts: the first looks tell "
-        "nothing yet, and the interval may widen again. "
-        "Robbins 1970, with an estimated variance as in Lai 1976 and Wang & Ramdas 2023; between windows "
-        "DerSimonian & Kacker 2007. Windows share no row and are weighted by their rows alone.",
+        "nothing yet, and the interval may widen again. Robbins 1970, with an estimated variance as in Lai "
+        "1976 and Wang & Ramdas 2023; between windows DerSimonian & Kacker 2007. Windows share no row and "
+        "are weighted by their rows alone. They are taken as independent of each other: where neighbouring "
+        "ones are alike, a caveat says so.",
     ),
     "auc": (
         "AUROC",
         "The probability that a positive scores above a negative; ties count one half. The difference is "
-        "paired on the same rows. Variance of DeLong, DeLong & Clarke-Pearson 1988, and beside it that over "
-        "all stratified resamples, in closed form. Its interval is that of a single look.",
+        "paired on the same rows. Variance of DeLong, DeLong & Clarke-Pearson 1988, and beside it that over"
+        " all stratified resamples, in closed form. Its interval is that of a single look. All rows of the "
+        "period are set against each other, also those of different windows, so that it need not be the "
+        "mean of the windows.",
     ),
     "fprs": (
         "Equal false positive rates",
@@ -72,8 +76,9 @@ _METHODS = {
     "dominance": (
         "Dominance",
         "Five outcomes of a resample at a pair of thresholds (Dugas & Gadoury 2009, section 3.2); better "
-        "means more positives and fewer negatives flagged. Their probabilities add up to 1. It is a weak "
-        "test: read it as a description. Thresholds are chosen on rows outside the period.",
+        "means no fewer positives and no more negatives flagged, and not the same of both. Their "
+        "probabilities add up to 1. It is a weak test: read it as a description. Thresholds are chosen on "
+        "rows outside the period.",
     ),
     "thresholds": (
         "Pairs of thresholds",
@@ -95,9 +100,9 @@ _METHODS = {
     ),
     "forecast": (
         "Drift",
-        "The extreme AUROC differences among all populations within a Kullback–Leibler distance of these "
-        "rows; the distance is the one that past windows have shown (Morin 2018, for two models). Past "
-        "windows and the next are taken as exchangeable.",
+        "The extreme AUROC differences among all populations within a Kullback–Leibler distance of the rows"
+        " of the windows that the table names; the distance is the one that past windows have shown (Morin "
+        "2018, for two models). Past windows and the next are taken as exchangeable.",
     ),
 }
 
@@ -135,8 +140,8 @@ def registered(review: Review) -> str:
     if review.registered:
         return "The period is the one that the configuration gives: it was not chosen by what the rows show."
     return (
-        "The period was chosen by hand. The level of the rule is promised for the configured period only: do "
-        "not decide by this one alone."
+        "The period, or the segment, was chosen by hand. The level of the rule is promised for the "
+        "configured period only: do not decide by this one alone."
     )
 
 
@@ -150,7 +155,7 @@ def figures(review: Review) -> dict[str, tuple[str, str]]:
         "windows": (
             f"Each point is the AUROC difference of one window with its own {own} interval. The grey band "
             "holds the windows' mean difference at all looks together; above 0 speaks for the challenger.",
-            f"AUROC difference by window, {looks} looks. After the last one the difference lies within "
+            f"AUROC difference by window, {looks} looks. After the last one the mean difference lies within "
             f"{span(metrics.get('review/always_low'), metrics.get('review/always_high'))}.",
         ),
         "roc": (

@@ -289,7 +289,7 @@ class TestPage:
         assert decision.capitalize() in shown.words
 
     def test_a_period_by_hand_is_warned_of(self) -> None:
-        assert "The period was chosen by hand." in read(bare(registered=False)).said
+        assert "The period, or the segment, was chosen by hand." in read(bare(registered=False)).said
 
     def test_the_rule_in_words(self) -> None:
         said = whole().said
