@@ -289,12 +289,7 @@ class _Shift:
             explanation=finding.explanation,
             reference=references.told(monitor, reference),
             provenance={
-                "source": monitor.source,
-                "query": monitor.query,
-                "columns": monitor.columns.model_dump(exclude_none=True),
-                "segments": list(monitor.segments),
-                "positive": monitor.positive.model_dump(),
-                "timezone": str(monitor.timezone),
+                **monitor.read_as,
                 "grouped": batch.grouped,
                 "data_digest": batch.digest,
                 "rocmonitor": __version__,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
@@ -245,6 +245,18 @@ class Monitor(Section):
                 "rules has kind challenger, but columns.challenger does not say where its scores are"
             )
         return self
+
+    @property
+    def read_as(self) -> dict[str, Any]:
+        """What is read and how, in plain JSON types, for those who want to read it again."""
+        return {
+            "source": self.source,
+            "query": self.query,
+            "columns": self.columns.model_dump(exclude_none=True),
+            "segments": list(self.segments),
+            "positive": self.positive.model_dump(),
+            "timezone": str(self.timezone),
+        }
 
     @property
     def cost_w(self) -> tuple[float, ...]:

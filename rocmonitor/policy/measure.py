@@ -134,7 +134,7 @@ def measure(
     for model, sample in points:
         for name, rows in _operating_points(model, sample, fprs, at, metrics, caveats).items():
             tables[name] += rows
-    tables["roc"] = _curve(points)
+    tables["roc"] = curves(points)
     if costs:
         tables["costs"] = _costs(champion, costs, metrics, turned)
     if pair is not None and difference is not None and thresholds:
@@ -224,13 +224,14 @@ def _rows(model: str, result: Any, names: Iterable[str]) -> list[dict[str, Any]]
     ]
 
 
-def _curve(points: Sequence[tuple[str, Sample]]) -> list[dict[str, Any]]:
+def curves(points: Sequence[tuple[str, Sample]], confidence_level: float = LEVEL) -> list[dict[str, Any]]:
+    """The ROC curves of some models, each point with an interval of its own."""
     rows = []
     for model, sample in points:
         # Only multiples of 1 / n_neg exist as rates.
         steps = np.unique(np.rint(np.linspace(0, sample.n_neg, CURVE_POINTS + 2))[1:-1])
         steps = steps[(steps > 0) & (steps < sample.n_neg)]
-        curve = vertical_intervals(sample, steps / sample.n_neg, confidence_level=LEVEL)
+        curve = vertical_intervals(sample, steps / sample.n_neg, confidence_level=confidence_level)
         rows += _rows(model, curve, ("fpr", "tpr", "tpr_low", "tpr_high"))
     return rows
 

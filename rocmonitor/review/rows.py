@@ -182,12 +182,7 @@ def provenance(monitor: Monitor, data: Data) -> dict[str, Any]:
     reference = monitor.reference_period
     settings = json.loads(json.dumps(asdict(monitor.review_settings)))
     return {
-        "source": monitor.source,
-        "query": monitor.query,
-        "columns": monitor.columns.model_dump(exclude_none=True),
-        "segments": list(monitor.segments),
-        "positive": monitor.positive.model_dump(),
-        "timezone": str(monitor.timezone),
+        **monitor.read_as,
         "reference": {"start": reference.start.isoformat(), "end": reference.end.isoformat()},
         "windows": [_named(window, batch) for window, batch in data.compared],
         "setting_windows": [_named(window, batch) for window, batch in data.setting],

@@ -37,6 +37,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from rocmonitor.errors import DegenerateDataError, InputError
+from rocmonitor.policy.measure import curves
 from rocmonitor.policy.reviewing.beside import forecast, segments_table
 from rocmonitor.policy.reviewing.document import Decision
 from rocmonitor.policy.reviewing.looks import (
@@ -49,7 +50,7 @@ from rocmonitor.policy.reviewing.looks import (
     take_looks,
     windows_table,
 )
-from rocmonitor.policy.reviewing.period import areas, band, curves, rates
+from rocmonitor.policy.reviewing.period import areas, band, rates
 from rocmonitor.policy.reviewing.ruling import Ruling, rule_on
 from rocmonitor.policy.reviewing.settings import ReviewSettings
 from rocmonitor.policy.reviewing.thresholds import at_thresholds, costs, dominance
@@ -225,7 +226,7 @@ def _period(
     progress("TPR at the rule's rates")
     tables["fprs"] = rates(pair, tracks, level, caveats)
     progress("curves")
-    tables["roc"] = curves(pair, level)
+    tables["roc"] = curves([("champion", pair.second), ("challenger", pair.first)], level)
     progress("band of the difference")
     try:
         tables["band"], tables["regions"] = band(pair, settings, rng, caveats, progress)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.policy.reviewing.looks import THRESHOLDS, Progress, Row, Track, so_far
@@ -14,16 +13,12 @@ from rocmonitor.policy.reviewing.settings import ReviewSettings
 from rocmonitor.stats import (
     AucDifference,
     PairedSample,
-    Sample,
     VerticalDifference,
     compare_auc_paired,
     roc_difference_band,
     vertical_difference,
     vertical_intervals,
 )
-
-CURVE_POINTS = 99
-"""Points at which the curves are shown: false positive rates 0.01 to 0.99, or fewer."""
 
 EXACT_NEGATIVES = 20_000
 """Up to so many, rates are compared by a law of `MAX_THRESHOLDS` thresholds a model: seconds a rate."""
@@ -99,16 +94,6 @@ def rates(
     ]
 
 
-def curves(pair: PairedSample, confidence_level: float) -> list[Row]:
-    """Both ROC curves, each point with an interval of its own."""
-    rows = []
-    for model, sample in (("champion", pair.second), ("challenger", pair.first)):
-        curve = vertical_intervals(sample, _steps(sample), confidence_level=confidence_level)
-        columns = {"fpr": curve.fpr, "tpr": curve.tpr, "tpr_low": curve.tpr_low, "tpr_high": curve.tpr_high}
-        rows += [{"model": model, **row} for row in lines(columns)]
-    return rows
-
-
 def band(
     pair: PairedSample, settings: ReviewSettings, rng: int, caveats: list[str], progress: Progress
 ) -> tuple[list[Row], list[Row]]:
@@ -148,9 +133,3 @@ def lines(columns: dict[str, Any]) -> list[Row]:
     """Arrays of one length as rows."""
     plain = [column.tolist() for column in columns.values()]
     return [dict(zip(columns, values, strict=True)) for values in zip(*plain, strict=True)]
-
-
-def _steps(sample: Sample) -> NDArray[np.float64]:
-    """Rates at which a curve is shown: only multiples of 1 / n_neg exist."""
-    steps = np.unique(np.rint(np.linspace(0, sample.n_neg, CURVE_POINTS + 2))[1:-1])
-    return np.asarray(steps[(steps > 0) & (steps < sample.n_neg)] / sample.n_neg)

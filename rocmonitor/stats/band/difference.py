@@ -58,8 +58,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.band.drawing import whole_resamples
-from rocmonitor.stats.band.pairing import Progress, drawn_differences, pairing
+from rocmonitor.stats.band.drawing import Progress, whole_resamples
+from rocmonitor.stats.band.pairing import drawn_differences, pairing
 from rocmonitor.stats.curve.points import nearest_ranks, require_rates
 from rocmonitor.stats.proportion import normal_quantile, require_level, require_method
 from rocmonitor.stats.resampling import Rng, generator

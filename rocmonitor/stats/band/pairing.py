@@ -7,18 +7,16 @@ negatives first reach a rank and how many positives there are by then. Nothing i
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rocmonitor.stats.band.drawing import Progress
 from rocmonitor.stats.sample import PairedSample
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
-
-Progress = Callable[[str], None]
 
 _AT_ONCE = 2**15  # rows resampled together: they stay in the processor's cache
 _FEW_CELLS = 8  # rows a cell from which drawing the cells' counts is faster than drawing rows

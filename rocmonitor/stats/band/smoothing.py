@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.curve.kernel import Bandwidth, ClassScores, class_scores
+from rocmonitor.stats.curve.kernel import Bandwidth, ClassScores, class_scores, given_bandwidths
 from rocmonitor.stats.sample import Sample
 
 Floats = NDArray[np.float64]
@@ -112,18 +112,7 @@ def bandwidths(sample: Sample, bandwidth: Bandwidth | Rule) -> tuple[float, floa
                 f"it is {bandwidth!r}"
             )
         return _ruled(pos, "positives", bandwidth) * unit, _ruled(neg, "negatives", bandwidth) * unit
-    try:
-        pair = np.broadcast_to(np.asarray(bandwidth, dtype=np.float64), (2,))
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"bandwidth must be one number or (positives, negatives); it is {bandwidth!r}"
-        ) from error
-    if not np.all(np.isfinite(pair) & (pair > 0)):
-        raise InputError(
-            f"bandwidth must be above 0 and finite, in the units of the scores; it is {bandwidth!r}: "
-            "the naive methods are those that smooth nothing"
-        )
-    return float(pair[0]), float(pair[1])
+    return given_bandwidths(bandwidth, ": the naive methods are those that smooth nothing")
 
 
 def _ruled(rows: ClassScores, name: str, rule: str) -> float:

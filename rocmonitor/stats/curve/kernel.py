@@ -138,7 +138,8 @@ def class_scores(sample: Sample) -> tuple[ClassScores, ClassScores, float]:
     return found[0], found[1], unit
 
 
-def _given(bandwidth: Bandwidth, unit: float) -> Bandwidths:
+def given_bandwidths(bandwidth: Bandwidth, hint: str = "") -> tuple[float, float]:
+    """Bandwidths of positives and negatives as given; `hint` ends the message that refuses them."""
     try:
         pair = np.broadcast_to(np.asarray(bandwidth, dtype=np.float64), (2,))
     except (TypeError, ValueError) as error:
@@ -147,9 +148,13 @@ def _given(bandwidth: Bandwidth, unit: float) -> Bandwidths:
         ) from error
     if not np.all(np.isfinite(pair) & (pair > 0)):
         raise InputError(
-            f"bandwidth must be above 0 and finite, in the units of the scores; it is {bandwidth!r}"
+            f"bandwidth must be above 0 and finite, in the units of the scores; it is {bandwidth!r}{hint}"
         )
-    h_pos, h_neg = np.maximum(pair / unit, _FINEST).tolist()
+    return float(pair[0]), float(pair[1])
+
+
+def _given(bandwidth: Bandwidth, unit: float) -> Bandwidths:
+    h_pos, h_neg = (max(h / unit, _FINEST) for h in given_bandwidths(bandwidth))
     return Bandwidths(h_pos, h_neg, h_pos, h_neg)
 
 
