@@ -1,0 +1,1 @@
+"""Values to text: the only place where verdicts, caveats and reasons become words."""

@@ -1,0 +1,27 @@
+"""Caveats in words: a sentence, or a function that gives one, for each code; by the part that raises it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from rocmonitor.wording.caveats import area, band, cost, curve, forecast, review, sequence, window
+
+SENTENCES: dict[str, str | Callable[..., str]] = {
+    "recorded": "{text}",  # a sentence that an earlier version stored
+    **area.SENTENCES,
+    **curve.SENTENCES,
+    **band.SENTENCES,
+    **cost.SENTENCES,
+    **forecast.SENTENCES,
+    **sequence.SENTENCES,
+    **window.SENTENCES,
+    **review.SENTENCES,
+}
+
+
+def sentence(code: str, values: Mapping[str, Any], about: Sequence[str] = ()) -> str:
+    """The sentence of a caveat, after the parts of the result that it is about."""
+    words = SENTENCES[code]
+    text = words.format(**values) if isinstance(words, str) else words(**values)
+    return ": ".join([*about, text])

@@ -1,0 +1,5 @@
+"""Caveats on forecast intervals, distances, explanations of a shift."""
+
+from collections.abc import Callable
+
+SENTENCES: dict[str, str | Callable[..., str]] = {}

@@ -1,0 +1,5 @@
+"""Caveats on confidence sequences."""
+
+from collections.abc import Callable
+
+SENTENCES: dict[str, str | Callable[..., str]] = {}

@@ -1,0 +1,5 @@
+"""Caveats on a window's rows, its reference and its model versions."""
+
+from collections.abc import Callable
+
+SENTENCES: dict[str, str | Callable[..., str]] = {}
