@@ -11,9 +11,9 @@ from zoneinfo import ZoneInfo
 import numpy as np
 from scipy.stats import norm
 
-from rocmonitor.policy.reviewing.comparison import compare
-from rocmonitor.policy.reviewing.document import Decision, Review
-from rocmonitor.policy.reviewing.settings import Money, ReviewRule, ReviewSettings
+from rocmonitor.policy.review.comparison import compare
+from rocmonitor.policy.review.document import Decision, Review
+from rocmonitor.policy.review.settings import Money, ReviewRule, ReviewSettings
 from rocmonitor.policy.windows import Calendar, Window
 from rocmonitor.stats import PairedSample
 

@@ -1,4 +1,4 @@
-"""A small world for tests: a table of scored rows, a configuration that watches it, and a desk to work at."""
+"""A small world for tests: a table of scored rows, a configuration that watches it, and a runtime."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from sqlalchemy import (
 )
 
 from rocmonitor import config, store, tracking
-from rocmonitor.desk import Desk
+from rocmonitor.service.runtime import Runtime
 
 FIRST = datetime(2026, 1, 5, tzinfo=UTC)  # a Monday
 WEEK = timedelta(days=7)
@@ -145,12 +145,12 @@ class World:
         return config.load(path)
 
     @contextmanager
-    def desk(self, now: datetime | Clock = FIRST, **changes: str) -> Iterator[Desk]:
-        """A desk whose clock stands at `now`."""
+    def runtime(self, now: datetime | Clock = FIRST, **changes: str) -> Iterator[Runtime]:
+        """A runtime whose clock stands at `now`."""
         known = self.configure(**changes)
         clock = now if isinstance(now, Clock) else Clock(now)
         with store.open_store(known.store_url) as kept:
-            yield Desk(config=known, store=kept, clock=clock)
+            yield Runtime(config=known, store=kept, clock=clock)
 
     @property
     def alarms(self) -> str:

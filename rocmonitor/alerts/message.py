@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition, Verdict
 from rocmonitor.policy.judge import forecast_span
 from rocmonitor.policy.measure import LEVEL
-from rocmonitor.policy.reviewing.document import Review
+from rocmonitor.policy.review.document import Review
 
 Kind = Literal["alarm", "recovery", "notice", "test"]
 

@@ -79,7 +79,7 @@ def send(url: str, message: Message, *, folder: Path) -> None:
         raise AlertError(f"{service.service_name} did not take the message: {text or 'no reason was given'}")
 
 
-def understood(url: str, *, folder: Path) -> None:
+def check_url(url: str, *, folder: Path) -> None:
     """See that `send` could make something of a URL; nothing is sent and no host is asked.
 
     Parameters
@@ -95,8 +95,8 @@ def understood(url: str, *, folder: Path) -> None:
 
     Examples
     --------
-    >>> understood("json://localhost/hook", folder=Path())
-    >>> understood("file://alarms.log", folder=Path())
+    >>> check_url("json://localhost/hook", folder=Path())
+    >>> check_url("file://alarms.log", folder=Path())
     """
     path = _file(url, folder)
     if path is None:
@@ -108,14 +108,14 @@ def understood(url: str, *, folder: Path) -> None:
 def _one_service(url: str) -> Apprise:
     services = Apprise(asset=AppriseAsset(app_id="rocmonitor", app_desc="rocmonitor", async_mode=False))
     with _apprise_log() as log:
-        understood = services.add(url)
+        check_url = services.add(url)
     if len(services) > 1:
         raise AlertError(
             f"a channel is one service; its URL holds {len(services)}: make each a channel of its own "
             "and name them all under notify",
             transient=False,
         )
-    if not understood:
+    if not check_url:
         raise AlertError(
             f"the channel's URL is none that Apprise understands{_why_not(url, log.getvalue())}",
             transient=False,

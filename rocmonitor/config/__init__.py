@@ -12,7 +12,7 @@ from rocmonitor.config.models import (
     WindowSpec,
 )
 from rocmonitor.config.outside import Channel, Mlflow, Secret, Source, Webhook
-from rocmonitor.config.reviewing import Reviewing
+from rocmonitor.config.review import Reviewing
 
 __all__ = [
     "Channel",

@@ -11,9 +11,9 @@ from zoneinfo import ZoneInfo
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
 from rocmonitor.config.outside import Channel, Mlflow, Secret, Source, Webhook
-from rocmonitor.config.reviewing import Reviewing
+from rocmonitor.config.review import Reviewing
 from rocmonitor.config.values import Column, Cron, Duration, Name, Rate, Section, WallTime, Zone, no_switch
-from rocmonitor.policy.reviewing.settings import ReviewRule, ReviewSettings
+from rocmonitor.policy.review.settings import ReviewRule, ReviewSettings
 from rocmonitor.policy.rules import Challenger, Rule
 from rocmonitor.policy.status import Alarm
 from rocmonitor.policy.windows import A_MONDAY, Calendar, Labels, Window, split

@@ -10,14 +10,14 @@ from tempfile import TemporaryDirectory
 import mlflow.sklearn
 from sklearn.pipeline import Pipeline
 
-from rocmonitor.tracking import Tracking, border
+from rocmonitor.tracking import Tracking, access
 
 _PACKAGES = ("scikit-learn", "numpy", "pandas", "cloudpickle")
 
 
 def registered(tracking: Tracking, name: str) -> set[str]:
     """The aliases that the registered model has; none when there is no such model."""
-    with border.translated(tracking.uri, f"looking up {name}"):
+    with access.translate_errors(tracking.uri, f"looking up {name}"):
         found = tracking.client.search_registered_models(f"name = '{name}'")
         return {alias for model in found for alias in model.aliases}
 
@@ -35,7 +35,10 @@ def register(tracking: Tracking, name: str, alias: str, model: Pipeline) -> str:
     TrackingError
     """
     client = tracking.client
-    with border.translated(tracking.uri, f"registering {name}@{alias}"), TemporaryDirectory() as scratch:
+    with (
+        access.translate_errors(tracking.uri, f"registering {name}@{alias}"),
+        TemporaryDirectory() as scratch,
+    ):
         run = client.create_run(_experiment(tracking, name), run_name=alias).info.run_id
         path = Path(scratch) / "model"
         _save(model, path)

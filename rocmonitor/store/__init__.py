@@ -33,7 +33,7 @@ from rocmonitor.store.reading import (
     transitions,
 )
 from rocmonitor.store.reviews import last_reviewed, review, review_with_key, reviews, save_review
-from rocmonitor.store.saving import Result, save, save_transition
+from rocmonitor.store.saving import WindowRecord, save, save_transition
 
 __all__ = [
     "Delivery",
@@ -41,10 +41,10 @@ __all__ = [
     "Lease",
     "OutboxSummary",
     "Outgoing",
-    "Result",
     "SavedTransition",
     "Store",
     "Told",
+    "WindowRecord",
     "acquire",
     "alias",
     "evaluated",

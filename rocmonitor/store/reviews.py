@@ -8,7 +8,7 @@ from datetime import datetime
 from sqlalchemy import RowMapping, Select, select
 
 from rocmonitor.errors import StoreError
-from rocmonitor.policy.reviewing.document import BY_HAND, Review
+from rocmonitor.policy.review.document import BY_HAND, Review
 from rocmonitor.store.connection import Store, insert, shown
 from rocmonitor.store.leases import Lease, require
 from rocmonitor.store.outbox import Outgoing, put

@@ -15,7 +15,7 @@ from rocmonitor.store.outbox import Outgoing, put
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class WindowRecord:
     """What one window of one segment led to.
 
     Attributes
@@ -37,7 +37,7 @@ class Result:
     outbox: Sequence[Outgoing] = ()
 
 
-def save(store: Store, results: Sequence[Result], *, lease: Lease) -> None:
+def save(store: Store, results: Sequence[WindowRecord], *, lease: Lease) -> None:
     """Save all results or none.
 
     A result whose evaluation is there already (same monitor, model version, segment, window and revision) is
@@ -70,7 +70,7 @@ def save_transition(
         put(connection, transition.monitor, outbox, transition.at)
 
 
-def _save_result(connection: Connection, result: Result) -> None:
+def _save_result(connection: Connection, result: WindowRecord) -> None:
     evaluation = result.evaluation
     plain = evaluation.to_dict()
     metrics = plain.pop("metrics")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rocmonitor.tracking import border
+from rocmonitor.tracking import access
 from rocmonitor.tracking.projection import Tracking
 
 __all__ = ["Tracking", "connect"]
@@ -38,8 +38,8 @@ def connect(uri: str, folder: Path, *, page: str | None = None) -> Tracking:
         The database cannot be opened, or MLflow knows no such kind of URI.
     """
     return Tracking(
-        client=border.open_client(uri),
+        client=access.open_client(uri),
         uri=uri,
         files=None if uri.startswith(_SERVERS) else folder.absolute() / "mlartifacts",
-        page=page or (border.without_secrets(uri) if uri.startswith("http") else None),
+        page=page or (access.without_secrets(uri) if uri.startswith("http") else None),
     )

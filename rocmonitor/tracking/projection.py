@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from rocmonitor.errors import TrackingError
 from rocmonitor.policy.evaluation import Evaluation, Point
-from rocmonitor.policy.reviewing.document import Review
-from rocmonitor.tracking import border, content, note, review_run
+from rocmonitor.policy.review.document import Review
+from rocmonitor.tracking import access, content, note, review_run
 from rocmonitor.tracking.content import BY, DIGEST, KEY, POINTS, STATE
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Tracking:
     page: str | None
 
     def __repr__(self) -> str:
-        return f"Tracking({border.without_secrets(self.uri)!r})"
+        return f"Tracking({access.without_secrets(self.uri)!r})"
 
     def version(self, model: str, alias: str) -> str:
         """The version of a registered model that an alias names now.
@@ -64,11 +64,11 @@ class Tracking:
         """
         from mlflow.exceptions import MlflowException
 
-        with border.translated(self.uri, f"looking up {model}@{alias}"):
+        with access.translate_errors(self.uri, f"looking up {model}@{alias}"):
             try:
                 return str(self.client.get_model_version_by_alias(model, alias).version)
             except MlflowException as error:
-                if border.code(error) not in ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"):
+                if access.code(error) not in ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"):
                     raise
                 raise TrackingError(self._missing(model, alias), transient=False) from error
 
@@ -96,7 +96,7 @@ class Tracking:
         ------
         TrackingError
         """
-        with border.translated(self.uri, f"publishing {evaluation.key}"):
+        with access.translate_errors(self.uri, f"publishing {evaluation.key}"):
             experiment = self._experiment(evaluation.monitor)
             key = content.quoted(f"{instance}|{evaluation.key}")
             revisions = self._revisions(experiment, key.removesuffix(str(evaluation.revision)))
@@ -159,7 +159,9 @@ class Tracking:
         meanwhile. So a run that was left half-way is completed if its points still hold, and replaced if not.
         """
         digests = content.digests(points)
-        with border.translated(self.uri, f"publishing the series of {monitor}, {segment or 'all rows'}"):
+        with access.translate_errors(
+            self.uri, f"publishing the series of {monitor}, {segment or 'all rows'}"
+        ):
             experiment = self._experiment(monitor)
             key = content.quoted(f"{instance}|{monitor}|{segment}|series")
             drawn = [run for run in self._runs(experiment, key) if run.data.tags.get(STATE) != "superseded"]
@@ -207,7 +209,7 @@ class Tracking:
         ------
         TrackingError
         """
-        with border.translated(self.uri, f"publishing {review.key}"):
+        with access.translate_errors(self.uri, f"publishing {review.key}"):
             experiment = self._experiment(review.monitor)
             key = content.quoted(f"{instance}|{review.key}")
             versions = review_run.standing(self.client, review)
@@ -237,7 +239,7 @@ class Tracking:
             )
         if found.lifecycle_stage != "active":
             raise TrackingError(
-                f"MLflow at {border.without_secrets(self.uri)}: experiment {name} was deleted; bring it back "
+                f"MLflow at {access.without_secrets(self.uri)}: experiment {name} was deleted; bring it back "
                 f"with `mlflow experiments restore --experiment-id {found.experiment_id}`, or remove it "
                 f"for good with `mlflow gc --experiment-ids {found.experiment_id}`, and it is made anew",
                 transient=False,
@@ -314,11 +316,11 @@ class Tracking:
         """Why there is no such version, and what to do."""
         from mlflow.exceptions import MlflowException
 
-        where = f"MLflow at {border.without_secrets(self.uri)}"
+        where = f"MLflow at {access.without_secrets(self.uri)}"
         try:
             aliases = self.client.get_registered_model(model).aliases
         except MlflowException as error:
-            if border.code(error) != "RESOURCE_DOES_NOT_EXIST":
+            if access.code(error) != "RESOURCE_DOES_NOT_EXIST":
                 raise
             return f"{where} has no registered model {model!r}; register it, or correct model.name"
         known = ", ".join(f"{name} (version {number})" for name, number in sorted(aliases.items()))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from rocmonitor.policy.reviewing.document import Review
+from rocmonitor.policy.review.document import Review
 from rocmonitor.tracking.note import line
 
 _POINTS = "review/difference_at_fpr_"

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from rocmonitor.policy.evaluation import Point
-from rocmonitor.policy.reviewing.document import Review
-from rocmonitor.tracking import border, content, review_note
+from rocmonitor.policy.review.document import Review
+from rocmonitor.tracking import access, content, review_note
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -120,7 +120,7 @@ def standing(client: MlflowClient, review: Review) -> Versions:
         try:
             held[role] = dict(client.get_model_version(review.model, _number(review, role)).tags)
         except MlflowException as error:
-            if border.code(error) not in _NOT_THERE:
+            if access.code(error) not in _NOT_THERE:
                 raise
             held[role] = None
     return held

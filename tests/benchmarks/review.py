@@ -11,8 +11,8 @@ from itertools import pairwise
 import numpy as np
 from timing import result, title
 
-from rocmonitor.policy.reviewing.comparison import compare
-from rocmonitor.policy.reviewing.settings import Money, ReviewRule, ReviewSettings
+from rocmonitor.policy.review.comparison import compare
+from rocmonitor.policy.review.settings import Money, ReviewRule, ReviewSettings
 from rocmonitor.policy.windows import Window
 from rocmonitor.stats import PairedSample
 

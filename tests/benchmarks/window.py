@@ -27,7 +27,7 @@ from sqlalchemy.pool import NullPool
 from timing import result, show, title
 
 from rocmonitor import config, store
-from rocmonitor.runner import Desk, run_monitor
+from rocmonitor.service.tick import Runtime, run_monitor
 from rocmonitor.sources import open_source
 
 SERVER = os.environ.get("ROCMONITOR_TEST_POSTGRES", "postgresql+psycopg://postgres@127.0.0.1:5432/postgres")
@@ -151,7 +151,7 @@ def judge(name: str, folder: Path) -> None:
     monitor = known.monitors[name]
     with store.open_store(known.store_url) as kept:
         start = time.perf_counter()
-        tick = run_monitor(Desk(config=known, store=kept), monitor, now=DONE)
+        tick = run_monitor(Runtime(config=known, store=kept), monitor, now=DONE)
         seconds = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     if tick.error is not None or tick.evaluations[0].counts.used != ROWS:
@@ -191,7 +191,7 @@ def prepare(url: str, folder: Path) -> None:
         for monitor in known.monitors.values():
             # Judging a window of the reference freezes it, and leaves the window of the benchmark open.
             run_monitor(
-                Desk(config=known, store=kept), monitor, now=JUDGED, windows=monitor.reference_windows[:1]
+                Runtime(config=known, store=kept), monitor, now=JUDGED, windows=monitor.reference_windows[:1]
             )
     (folder / "rocmonitor.db").rename(folder / "frozen.db")
 

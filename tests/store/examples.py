@@ -6,7 +6,7 @@ from multiprocessing import get_context
 from typing import Any
 
 from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition, Verdict
-from rocmonitor.policy.reviewing.document import Decision, Review
+from rocmonitor.policy.review.document import Decision, Review
 from rocmonitor.policy.windows import Window
 from rocmonitor.store import (
     Lease,

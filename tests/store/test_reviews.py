@@ -5,7 +5,7 @@ import pytest
 from store.examples import NOW, WEEK, a_lease, a_review, race, save_reviews, window
 
 from rocmonitor.errors import StoreError
-from rocmonitor.policy.reviewing.document import Decision
+from rocmonitor.policy.review.document import Decision
 from rocmonitor.policy.windows import Window
 from rocmonitor.store import (
     Outgoing,

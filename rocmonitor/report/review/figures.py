@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from rocmonitor.policy.reviewing.document import Review
+from rocmonitor.policy.review.document import Review
 from rocmonitor.report.canvas import BLUE, GREY, LIGHT, ORANGE, heading, panels, png, short
 from rocmonitor.report.review.tables import known
 

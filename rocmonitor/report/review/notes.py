@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rocmonitor.policy.reviewing.document import Review
+from rocmonitor.policy.review.document import Review
 from rocmonitor.report.review.tables import (
     NOTHING,
     amounts,

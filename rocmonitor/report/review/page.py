@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from rocmonitor.policy.reviewing.document import Review
+from rocmonitor.policy.review.document import Review
 from rocmonitor.report.review import notes
 from rocmonitor.report.review.figures import drawn
 from rocmonitor.report.review.tables import PULLED, Shown, costs, count, fprs, level, money, shown, windows
@@ -128,7 +128,7 @@ def text(review: Review, zone: ZoneInfo) -> str:
 
     Examples
     --------
-    >>> from rocmonitor.policy.reviewing.document import Decision
+    >>> from rocmonitor.policy.review.document import Decision
     >>> from rocmonitor.policy.windows import Window
     >>> utc = ZoneInfo("UTC")
     >>> start, end = datetime(2026, 1, 5, tzinfo=utc), datetime(2026, 3, 30, tzinfo=utc)
@@ -204,7 +204,7 @@ def _small_tables(review: Review, zone: ZoneInfo) -> Iterator[str]:
 @cache
 def _environment() -> Environment:
     environment = Environment(
-        loader=PackageLoader("rocmonitor"),
+        loader=PackageLoader("rocmonitor.report"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

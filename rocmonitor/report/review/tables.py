@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from rocmonitor.policy.reviewing.document import Review
+from rocmonitor.policy.review.document import Review
 from rocmonitor.policy.windows import Window
 
 Row = Mapping[str, Any]

@@ -11,7 +11,7 @@ import pytest
 from browser import Browser
 from reviews import ZONE, review
 
-from rocmonitor.policy.reviewing.document import Decision, Review
+from rocmonitor.policy.review.document import Decision, Review
 from rocmonitor.report.review import page
 
 SIZES = """[...document.images].map(image => ({

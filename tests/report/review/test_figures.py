@@ -14,7 +14,7 @@ from matplotlib.image import imread
 from numpy.typing import NDArray
 from reviews import ZONE, review
 
-from rocmonitor.policy.reviewing.document import Review
+from rocmonitor.policy.review.document import Review
 from rocmonitor.report.canvas import BLUE, ORANGE
 from rocmonitor.report.review.figures import drawn, has
 

@@ -17,8 +17,8 @@ import yaml
 from reviews import QUERY, RULE, ZONE, compared, review, without
 
 from rocmonitor.config.models import Model
-from rocmonitor.policy.reviewing.document import Decision, Review
-from rocmonitor.policy.reviewing.settings import ReviewRule
+from rocmonitor.policy.review.document import Decision, Review
+from rocmonitor.policy.review.settings import ReviewRule
 from rocmonitor.policy.windows import Window
 from rocmonitor.report.review import page, text
 from rocmonitor.report.review.notes import LEFT_OUT

@@ -1,0 +1,80 @@
+"""The command line: parse, call, print, exit code. Data go to stdout, everything else to stderr."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from pathlib import Path
+
+import click
+
+from rocmonitor import __version__
+from rocmonitor.cli.auc import auc
+from rocmonitor.cli.channel import channel
+from rocmonitor.cli.check import check
+from rocmonitor.cli.db import db
+from rocmonitor.cli.exit_codes import OK, USAGE, code_of
+from rocmonitor.cli.history import history
+from rocmonitor.cli.init import init
+from rocmonitor.cli.review import review
+from rocmonitor.cli.run import backfill, run
+from rocmonitor.cli.serve import serve
+from rocmonitor.cli.terminal import echo
+from rocmonitor.errors import RocmonitorError
+
+__all__ = ["cli", "main"]
+
+
+def main() -> None:
+    """Entry point of the console script: no error that was foreseen shows a traceback."""
+    try:
+        code = cli.main(standalone_mode=False)
+    except click.Abort:
+        echo("interrupted: what was saved is kept, and the rest is done at the next call", err=True)
+        code = 130
+    except click.ClickException as error:
+        error.show()
+        code = USAGE
+    except RocmonitorError as error:
+        echo(f"Error: {error}", err=True)
+        code = code_of(error)
+    sys.exit(code if isinstance(code, int) else OK)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option(
+    "--config",
+    "-c",
+    "path",
+    type=click.Path(path_type=Path),
+    default=Path("rocmonitor.yaml"),
+    envvar="ROCMONITOR_CONFIG",
+    show_default=True,
+    show_envvar=True,
+    help="The configuration.",
+)
+@click.option("--verbose", "-v", is_flag=True, help="Log what happens, in detail.")
+@click.version_option(__version__, prog_name="rocmonitor")
+@click.pass_context
+def cli(context: click.Context, path: Path, verbose: bool) -> None:
+    """Watch binary classifiers in production.
+
+    Scheduled jobs pull scored and labelled rows from a database, compute statistics of the ROC curve with
+    exact uncertainty, log them to MLflow, and raise an alarm when the realised AUROC leaves its forecast
+    interval.
+
+    Exit codes: 0 ok, 2 usage or configuration, 3 degraded, 4 insufficient data, 5 an outside system failed.
+    """
+    context.obj = path
+    # Other packages stay at warnings: in detail, theirs may show the address of a web hook.
+    logging.basicConfig(
+        level=logging.WARNING,
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+        stream=sys.stderr,
+    )
+    logging.getLogger("urllib3").setLevel(logging.ERROR)  # its retries come before our own, better line
+    logging.getLogger("rocmonitor").setLevel(logging.DEBUG if verbose else logging.INFO)
+
+
+for command in (init, check, run, backfill, review, serve, history, channel, db, auc):
+    cli.add_command(command)

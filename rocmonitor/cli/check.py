@@ -1,0 +1,22 @@
+"""``rocmonitor check``."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from rocmonitor.cli.exit_codes import code_of, worst
+from rocmonitor.cli.opening import load
+from rocmonitor.cli.terminal import echo
+
+
+@click.command()
+@click.pass_obj
+def check(path: Path) -> int:
+    """Parse, connect, explain: windows, row counts, false alarms a year. Changes nothing."""
+    from rocmonitor.service.checking import check as explain
+
+    problems = explain(load(path), now=datetime.now(UTC), tell=echo)
+    return worst([code_of(problem) for problem in problems])

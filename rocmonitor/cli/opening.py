@@ -1,0 +1,61 @@
+"""What a command works with: the configuration, one of its monitors, a runtime, a time that was typed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rocmonitor.errors import ConfigError
+
+if TYPE_CHECKING:
+    from rocmonitor.config import Config, Monitor
+    from rocmonitor.service.runtime import Runtime
+
+
+def load(path: Path) -> Config:
+    """The configuration in a file."""
+    from rocmonitor import config
+
+    return config.load(path)
+
+
+def monitor_named(config: Config, name: str) -> Monitor:
+    """One of its monitors."""
+    if name not in config.monitors:
+        raise ConfigError(f"no monitor {name!r} under monitors (defined: {', '.join(config.monitors)})")
+    return config.monitors[name]
+
+
+@contextmanager
+def open_runtime(config: Config) -> Iterator[Runtime]:
+    """The store, open, and all else that a command works with."""
+    from rocmonitor import store
+    from rocmonitor.service.runtime import Runtime
+
+    with store.open_store(config.store_url) as kept:
+        yield Runtime(config=config, store=kept)
+
+
+def past_instant(text: str | None, monitor: Monitor, option: str) -> datetime:
+    """A time of the command line, not after now."""
+    now = datetime.now(UTC)
+    if text is None:
+        return now
+    instant = wall_time(text, monitor, option)
+    if instant > now:
+        raise ConfigError(f"{option} {text} lies in the future; leave it out to judge what is due now")
+    return instant
+
+
+def wall_time(text: str, monitor: Monitor, option: str) -> datetime:
+    """A time of the command line; without an offset it is the monitor's wall time."""
+    try:
+        instant = datetime.fromisoformat(text)
+    except ValueError:
+        raise ConfigError(
+            f"{option} must be a date or time such as 2026-01-31 or 2026-01-31T06:00; it is {text!r}"
+        ) from None
+    return instant.replace(tzinfo=monitor.timezone) if instant.tzinfo is None else instant

@@ -1,0 +1,116 @@
+"""``rocmonitor review``."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rocmonitor.cli.exit_codes import EXTERNAL, OK
+from rocmonitor.cli.opening import load, monitor_named, open_runtime, wall_time
+from rocmonitor.cli.terminal import echo, print_json, print_outbox, progress
+from rocmonitor.errors import ConfigError
+
+if TYPE_CHECKING:
+    from rocmonitor.policy.review.document import Review
+    from rocmonitor.service.runtime import Runtime
+
+
+@click.command()
+@click.argument("monitor")
+@click.option("--from", "start", metavar="TIME", help="Start of another period, chosen by hand.")
+@click.option("--to", "end", metavar="TIME", help="End of another period, chosen by hand.")
+@click.option(
+    "--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help="Write the report, as HTML."
+)
+@click.option("--segment", default="", metavar="COLUMN=VALUE", help="Review the rows of one segment alone.")
+@click.option("--json", "as_json", is_flag=True, help="Print the review as JSON.")
+@click.option("--dry-run", is_flag=True, help="Compute everything, keep and tell nothing.")
+@click.pass_obj
+def review(
+    path: Path,
+    monitor: str,
+    start: str | None,
+    end: str | None,
+    output: Path | None,
+    segment: str,
+    as_json: bool,
+    dry_run: bool,
+) -> int:
+    """Compare the challenger with the champion, by the rule of the monitor's review section.
+
+    On the rows that both have scored: of the whole period, window by window and by segment. Every window is
+    a look, and reviewing often does not make a false decision likelier. The verdict goes to MLflow, on both
+    model versions; nothing is promoted. The exit code is 0 whatever the decision.
+    """
+    from rocmonitor.service.review import review_monitor
+
+    config = load(path)
+    chosen = monitor_named(config, monitor)
+    begin, stop = (
+        None if text is None else wall_time(text, chosen, option)
+        for text, option in ((start, "--from"), (end, "--to"))
+    )
+    if begin is not None and stop is not None and begin >= stop:
+        raise ConfigError(f"--from ({start}) must come before --to ({end})")
+    if output is not None:
+        _require_writable(output)
+    with open_runtime(config) as runtime:
+        found = review_monitor(
+            runtime,
+            chosen,
+            now=runtime.clock(),
+            start=begin,
+            end=stop,
+            segment=segment,
+            dry_run=dry_run,
+            progress=progress,
+        )
+        return _conclude_review(runtime, found, output, dry_run=dry_run, as_json=as_json)
+
+
+def _conclude_review(
+    runtime: Runtime, review: Review, output: Path | None, *, dry_run: bool, as_json: bool
+) -> int:
+    """Deliver, print, write the report, and the exit code."""
+    from rocmonitor import store
+    from rocmonitor.report.review import page, text
+    from rocmonitor.service.delivery import Delivered, drain
+
+    zone = runtime.config.monitors[review.monitor].timezone
+    delivered = Delivered() if dry_run else drain(runtime, progress=progress)
+    waiting = store.outbox_summary(runtime.store)
+    progress(None)
+    if as_json:
+        told = {"delivered": delivered.sent, "undelivered": waiting.errors}
+        print_json({"review": review.to_dict(), **told})
+    else:
+        echo(text(review, zone))
+    if not dry_run:
+        print_outbox(waiting, busy=delivered.busy)
+    if output is not None:  # last: what cannot be written loses nothing else
+        try:
+            output.write_text(page(review, zone=zone), encoding="utf-8")
+        except OSError as error:
+            raise _not_writable(output, error.strerror) from None
+        echo(f"wrote {output}", err=True)
+    if dry_run:
+        return OK
+    return EXTERNAL if waiting.errors else OK
+
+
+def _require_writable(output: Path) -> None:
+    """Say before long work that its result could not be written."""
+    folder = output.parent
+    if output.is_dir():
+        raise _not_writable(output, "it is a folder")
+    if not folder.is_dir():
+        raise _not_writable(output, f"there is no folder {folder}")
+    if not os.access(output if output.exists() else folder, os.W_OK):
+        raise _not_writable(output, "no permission")
+
+
+def _not_writable(output: Path, why: str | None) -> ConfigError:
+    return ConfigError(f"--output {output} cannot be written: {why}; name another file")

@@ -1,0 +1,21 @@
+"""``rocmonitor serve``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from rocmonitor.cli.exit_codes import OK
+from rocmonitor.cli.opening import load, open_runtime
+
+
+@click.command()
+@click.pass_obj
+def serve(path: Path) -> int:
+    """Run the scheduler and the outbox until SIGTERM."""
+    from rocmonitor.service.scheduler import serve as work
+
+    with open_runtime(load(path)) as runtime:
+        work(runtime)
+    return OK

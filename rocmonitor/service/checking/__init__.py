@@ -1,0 +1,349 @@
+"""``rocmonitor check``: what a configuration means, told before anything runs. Changes nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+from statistics import median_low
+
+from rocmonitor import alerts, tracking
+from rocmonitor.config import Config, Monitor
+from rocmonitor.errors import ConfigError, DegenerateDataError, RocmonitorError
+from rocmonitor.policy.false_alarms import Outlook
+from rocmonitor.policy.judge import too_few
+from rocmonitor.policy.reference import Reference, freeze
+from rocmonitor.policy.rules import Floor, Rule, named
+from rocmonitor.policy.windows import Window
+from rocmonitor.service.checking.forecast_alarms import expected, on_reference
+from rocmonitor.service.checking.reference_checks import costs, levels, set_aside, unfit, useless
+from rocmonitor.sources import SqlSource, open_source
+from rocmonitor.sources.batch import LabelCounts, Rows
+from rocmonitor.sources.values import name_of
+from rocmonitor.stats import AucResult, AucSpread, Sample
+from rocmonitor.store import migrate
+
+MOST_ROWS = 2_000_000
+"""A larger window is counted, but not read."""
+
+MOST_REFERENCE_ROWS = 200_000
+"""A larger reference is counted, but not read."""
+
+ASSUMED_AUC = 0.8
+"""Where neither the reference nor a window was read."""
+
+MOST_SEGMENTS = 5
+"""Of the segment values that are too small, so many are named."""
+
+Tell = Callable[[str], object]
+Line = str | RocmonitorError
+"""What a section tells: a line of the explanation, or something that is wrong."""
+
+
+def check(config: Config, *, now: datetime, tell: Tell) -> list[RocmonitorError]:
+    """Connect to everything the configuration names, and explain what it will do.
+
+    Parameters
+    ----------
+    config : Config
+    now : datetime
+    tell : callable
+        Takes each line of the explanation.
+
+    Returns
+    -------
+    list of RocmonitorError
+        What is wrong, told already; empty when every monitor can run.
+    """
+    problems: list[RocmonitorError] = []
+
+    def section(topic: str, explain: Callable[[], Sequence[Line]]) -> None:
+        try:
+            lines = explain()
+        except RocmonitorError as error:
+            lines = [error]
+        for number, line in enumerate(lines):
+            if isinstance(line, RocmonitorError):
+                problems.append(line)
+            told = f"PROBLEM: {line}" if isinstance(line, RocmonitorError) else line
+            tell(f"  {'' if number else topic:<10}{told}")
+
+    tell("everywhere")
+    section("store", partial(_store, config))
+    for name in config.channels:
+        section("channel", partial(_channel, config, name))
+    for monitor in config.monitors.values():
+        tell(f"{monitor.name}")
+        section("model", partial(_model, config, monitor))
+        seen = _Seen()
+        section("windows", partial(_windows, config, monitor, now, seen))
+        section("reference", partial(_reference, config, monitor, now, seen))
+        section("rules", partial(_rules, monitor, seen))
+        if monitor.columns.challenger is not None:
+            section("review", partial(_review, monitor))
+    return problems
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What earlier sections of a monitor have read, for the later ones."""
+
+    last: Sample | None = None
+    outlook: Outlook | None = None
+    assumed: str = ""
+    judged: str = ""
+
+
+def _store(config: Config) -> list[str]:
+    if migrate.is_made_by_opening(config.store_url):
+        return ["a SQLite file that the first run will make"]
+    migrate.check(config.store_url)
+    return ["reachable, at this version"]
+
+
+def _channel(config: Config, name: str) -> list[str]:
+    alerts.check_url(config.channels[name].read(config.folder), folder=config.folder)
+    return [f"{name}; `rocmonitor channel test {name}` sends a message marked as a test"]
+
+
+def _model(config: Config, monitor: Monitor) -> list[str]:
+    model = monitor.model
+    by_alias = model.champion is not None or model.challenger is not None
+    registry = _registry(config) if by_alias else None
+    lines = []
+    for role, alias, fixed in (
+        ("champion", model.champion, model.version),
+        ("challenger", model.challenger, model.challenger_version),
+    ):
+        if alias is not None and registry is not None:
+            lines.append(
+                f"{model.name}: {role} is version {registry.version(model.name, alias)} (alias {alias})"
+            )
+        elif fixed is not None:
+            lines.append(f"{model.name}: {role} is called version {fixed} (fixed; the registry is not asked)")
+    return lines
+
+
+def _registry(config: Config) -> tracking.Tracking:
+    uri = config.tracking_uri
+    file = Path(uri.removeprefix("sqlite:///"))
+    if uri.startswith("sqlite:///") and not file.exists():  # connecting would make it
+        raise ConfigError(f"mlflow.tracking_uri: {file} is not there yet, so no model has an alias in it")
+    return tracking.connect(uri, config.folder)
+
+
+def _windows(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> list[str]:
+    spec, zone = monitor.window, monitor.timezone
+    ended = monitor.windows(now)
+    due = [window for window in ended if monitor.labels.age(window, now) in ("due", "closed")]
+    lines = [
+        f"every {_short(spec.every)}, labels awaited {_short(spec.label_delay)}, {zone}: "
+        f"{len(ended):,} have ended since {monitor.start.astimezone(zone):%Y-%m-%d %H:%M}, "
+        f"{len(due):,} of them are old enough to be judged"
+    ]
+    with _source(config, monitor) as source:
+        source.explain(monitor)
+        if not due:
+            return [*lines, "none can be judged yet"]
+        last = due[-1]
+        counted = source.label_counts(monitor, last)
+        lines.append(
+            f"the last of these, {last.in_zone(zone)}: {counted.rows:,} rows, {counted.labelled:,} labelled"
+        )
+        if counted.rows > MOST_ROWS:
+            return [*lines, f"not read, for it has more than {MOST_ROWS:,} rows"]
+        segments = source.pull(monitor, last).segments
+    rows = segments[""]
+    small = too_few(rows.counts, monitor.min_per_class)
+    if small is not None:
+        raise DegenerateDataError(
+            "; ".join(
+                [f"the last window, {last.in_zone(zone)}, is insufficient: {small.text}", *rows.caveats]
+            )
+        )
+    seen.last = rows.champion
+    lines.append(f"usable: {rows.counts.n_pos:,} positives, {rows.counts.n_neg:,} negatives")
+    return [*lines, *rows.caveats, *_small_segments(segments, monitor.min_per_class)]
+
+
+def _small_segments(segments: Mapping[str, Rows], min_per_class: int) -> list[str]:
+    """The segment values that would be insufficient, each with the class that is too small."""
+    small = []
+    for name, rows in segments.items():
+        classes = {"positives": rows.counts.n_pos, "negatives": rows.counts.n_neg}
+        short = [f"{count:,} {what}" for what, count in classes.items() if count < min_per_class]
+        if name and short:
+            small.append(f"{name}: {' and '.join(short)}, min_per_class is {min_per_class:,}: insufficient")
+    if len(small) > MOST_SEGMENTS:
+        small[MOST_SEGMENTS:] = [f"and {len(small) - MOST_SEGMENTS:,} more that are insufficient"]
+    return small
+
+
+def _reference(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> list[Line]:
+    windows, zone = monitor.reference_windows, monitor.timezone
+    with _source(config, monitor) as source:
+        counts = [source.label_counts(monitor, window) for window in windows]
+        rows = None
+        if sum(counted.rows for counted in counts) <= MOST_REFERENCE_ROWS:
+            rows = [source.pull(monitor, window).segments[""] for window in windows]
+    labelled = [counted.labelled for counted in counts]
+    period, total = monitor.reference_period.in_zone(zone), sum(counted.rows for counted in counts)
+    many = f"{len(windows)} window{'' if len(windows) == 1 else 's'}"
+    if not sum(labelled):
+        raise DegenerateDataError(
+            f"{period}: {many}, {total:,} rows, none labelled: no rule can compare with it"
+        )
+    lines: list[Line] = [
+        f"{period}: {many}, {total:,} rows, {sum(labelled):,} labelled, "
+        f"{min(labelled):,} in the smallest window"
+    ]
+    if now < monitor.labels.due_at(monitor.reference_period):
+        lines.append("its labels are not all due yet: until then it is computed anew at every run")
+    paired = list(zip(windows, counts, strict=True))
+    lines += set_aside([window.in_zone(zone) for window, counted in paired if len(counted.by_label) < 2])
+    return [*lines, *_served(monitor, paired, rows, seen)]
+
+
+def _served(
+    monitor: Monitor,
+    counts: Sequence[tuple[Window, LabelCounts]],
+    rows: Sequence[Rows] | None,
+    seen: _Seen,
+) -> list[Line]:
+    """How far the reference serves the rules; the outlook goes to `seen`."""
+    rules = named(monitor.rules)
+    scatter: AucSpread | None
+    if rows is None:
+        like_last = None if seen.last is None else _scatter([seen.last])
+        assumed, seen.assumed = _assumed(like_last)
+        known = _counted(monitor, counts, assumed)
+        scatter = assumed
+        if like_last is None:
+            rules = {name: rule for name, rule in rules.items() if not isinstance(rule, Floor)}
+    else:
+        samples = [(window, one.champion) for (window, _), one in zip(counts, rows, strict=True)]
+        known = freeze(samples, rules, monitor.cost_w)
+        scatter = _scatter([sample for _, sample in samples])
+    turned = monitor.positive.scores == "lower"
+    failed, problems = unfit(known, rules, turned=turned)
+    serving = {name: rule for name, rule in rules.items() if name not in failed}
+    if rows is not None:
+        seen.judged = on_reference(rows, known, serving, monitor.min_per_class)
+    seen.outlook = _outlook(serving, known, scatter)
+    if seen.outlook is None:
+        why = useless(known, turned=turned) or "no window of the reference has labels of both kinds"
+        seen.assumed = "see the reference" if problems else why
+    return [*problems, *levels(known, serving), *costs(known, monitor.cost_w, turned=turned)]
+
+
+def _scatter(samples: Sequence[Sample]) -> AucSpread | None:
+    try:
+        return AucSpread.from_sample(Sample.merge(samples))
+    except DegenerateDataError:
+        return None
+
+
+def _outlook(rules: Mapping[str, Rule], reference: Reference, spread: AucSpread | None) -> Outlook | None:
+    """What is to be expected of a window; None when there is nothing to tell it from."""
+    sizes = [(w["n_pos"], w["n_neg"]) for w in reference.windows if w["n_pos"] and w["n_neg"]]
+    if not sizes or spread is None or reference.auc is None:
+        return None
+    n_pos, n_neg = (median_low(size) for size in zip(*sizes, strict=True))
+    return Outlook(rules=rules, reference=reference, spread=spread, n_pos=n_pos, n_neg=n_neg)
+
+
+def _assumed(like_last: AucSpread | None) -> tuple[AucSpread, str]:
+    """The scatter of a reference that is not read, and what is assumed with it."""
+    spread = like_last or AucSpread.normal(ASSUMED_AUC)
+    if like_last is None:
+        like = f"to have an AUROC of {ASSUMED_AUC:g}, and no floor is counted below"
+    else:
+        like = f"to scatter as the last window does, about its AUROC of {spread.auc:.4f}"
+    return spread, (
+        f"the reference has more than {MOST_REFERENCE_ROWS:,} rows, which are not read here: "
+        f"it is taken {like}"
+    )
+
+
+def _counted(monitor: Monitor, counts: Sequence[tuple[Window, LabelCounts]], spread: AucSpread) -> Reference:
+    """The reference as far as counts tell of it."""
+    pos, neg = (
+        [counted.by_label.get(name_of(label), 0) for _, counted in counts]
+        for label in (monitor.positive.label, monitor.positive.negative)
+    )
+    known = min(sum(pos), sum(neg)) >= 2
+    return Reference(
+        auc=AucResult(
+            auc=spread.auc,
+            se=math.sqrt(spread.variance(sum(pos), sum(neg))),
+            n_pos=sum(pos),
+            n_neg=sum(neg),
+            method="delong",
+        )
+        if known
+        else None,
+        windows=[{"n_pos": n_pos, "n_neg": n_neg} for n_pos, n_neg in zip(pos, neg, strict=True)],
+    )
+
+
+def _source(config: Config, monitor: Monitor) -> SqlSource:
+    return open_source(config.sources[monitor.source], config.folder, name=monitor.source)
+
+
+def _rules(monitor: Monitor, seen: _Seen) -> list[str]:
+    lines = [
+        ", ".join(
+            [
+                name,
+                *(
+                    f"{key} {value}"
+                    for key, value in asdict(rule).items()
+                    if value is not None and key != "kind"
+                ),
+            ]
+        )
+        for name, rule in named(monitor.rules).items()
+    ]
+    if seen.outlook is None:
+        lines.append(f"false alarms cannot be told: {seen.assumed or 'the reference cannot be read'}")
+    else:
+        if seen.assumed:
+            lines.append(seen.assumed)
+        lines += expected(
+            seen.outlook,
+            monitor.alarm.policy(),
+            monitor.window.every,
+            judged=seen.judged,
+            segmented=bool(monitor.segments),
+        )
+    return lines
+
+
+def _review(monitor: Monitor) -> list[str]:
+    rule, start = monitor.review_settings.rule, monitor.review_start
+    margin = f" beyond {rule.margin:g}" if rule.margin else ""
+    rates = f" and of the TPR at FPR {', '.join(f'{fpr:g}' for fpr in rule.fpr)}" if rule.fpr else ""
+    since = (
+        f"{start.astimezone(monitor.timezone):%Y-%m-%d %H:%M}"
+        if start
+        else "the first judged with the present two versions"
+    )
+    schedule = monitor.review.schedule if monitor.review else None
+    return [
+        f"champion against challenger by the difference of the AUROC{margin}{rates}, "
+        f"{100 * rule.confidence_level:g} % at all looks together; windows since {since}",
+        f"by `rocmonitor review {monitor.name}`"
+        + (f", and by `serve` at {schedule}" if schedule else "; no review.schedule, so `serve` makes none"),
+    ]
+
+
+def _short(duration: timedelta) -> str:
+    """A duration as it is written in the configuration."""
+    seconds = round(duration.total_seconds())
+    for unit, length in (("d", 86400), ("h", 3600), ("m", 60)):
+        if seconds and not seconds % length:
+            return f"{seconds // length}{unit}"
+    return f"{seconds}s"

@@ -1,0 +1,157 @@
+"""The outbox: what was decided is told to MLflow and to the channels, and marked once it has arrived."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from zoneinfo import ZoneInfo
+
+from rocmonitor import alerts, store
+from rocmonitor.errors import AlertError, ConfigError, ExternalError, RocmonitorError
+from rocmonitor.policy.evaluation import Evaluation, Point, Transition
+from rocmonitor.policy.review.document import Review
+from rocmonitor.policy.rules import Floor
+from rocmonitor.report import figures
+from rocmonitor.report import review as reviewed
+from rocmonitor.report.shift import shift
+from rocmonitor.service.runtime import Progress, Runtime, hold_lease, renew_lease
+
+log = logging.getLogger(__name__)
+
+FIRST_RETRY = timedelta(seconds=10)
+LONGEST_RETRY = timedelta(hours=1)
+
+
+@dataclass(kw_only=True)
+class Delivered:
+    """What one pass over the outbox did.
+
+    Attributes
+    ----------
+    sent : int
+    failed, refused : dict of str to str
+        The error by destination: of those that may pass by themselves, after which the rest of the
+        destination is left for later; and of those that somebody must mend. All stay in the outbox.
+    busy : bool
+        Another process delivers; nothing was done.
+    """
+
+    sent: int = 0
+    failed: dict[str, str] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+    busy: bool = False
+
+
+def drain(runtime: Runtime, *, progress: Progress = lambda _: None) -> Delivered:
+    """Deliver what is due, in order for each destination.
+
+    A destination that fails is left alone for the rest of the pass, so a dead MLflow delays no alarm. A row
+    is marked after it was sent: a crash in between sends it again, with the same event id.
+    """
+    done = Delivered()
+    with hold_lease(runtime, "outbox") as lease:
+        if lease is None:
+            done.busy = True
+            return done
+        attempted = True
+        while attempted:
+            attempted = False
+            rows = store.pending(runtime.store, runtime.clock())
+            for number, row in enumerate(rows, 1):
+                if runtime.stop.is_set():
+                    return done
+                if row.destination not in done.failed:
+                    progress(f"telling {row.destination} of {row.monitor} ({number} of {len(rows)})")
+                    _attempt(runtime, row, done)
+                    lease = renew_lease(runtime, lease)
+                    attempted = True
+    return done
+
+
+def _attempt(runtime: Runtime, row: store.Delivery, done: Delivered) -> None:
+    try:
+        receipt = _deliver(runtime, row)
+    except Exception as error:  # one undeliverable row never stops another
+        if not isinstance(error, RocmonitorError):
+            log.exception("%s could not be told of %s", row.destination, row.monitor)
+        # Refused for good, as far as the destination is concerned: but somebody may mend the configuration.
+        refused = isinstance(error, ConfigError) or (isinstance(error, ExternalError) and not error.transient)
+        (done.refused if refused else done.failed)[row.destination] = str(error)
+        pause = LONGEST_RETRY if refused else min(FIRST_RETRY * 2.0 ** min(row.attempts, 20), LONGEST_RETRY)
+        now = runtime.clock()
+        store.mark_failed(runtime.store, row.id, now, str(error), now + pause, refused=refused)
+    else:
+        done.sent += 1
+        store.mark_delivered(runtime.store, row.id, runtime.clock(), receipt)
+
+
+def _deliver(runtime: Runtime, row: store.Delivery) -> str | None:
+    """Hand one row to its destination, and give back what the destination answered."""
+    evaluation = None if row.evaluation_id is None else store.evaluation(runtime.store, row.evaluation_id)
+    review = None if row.review_id is None else store.review(runtime.store, row.review_id)
+    monitor = runtime.config.monitors.get(row.monitor)
+    zone = monitor.timezone if monitor else ZoneInfo("UTC")
+    if row.destination == "mlflow":
+        if review is not None:
+            return _publish_review(runtime, review, zone)
+        assert evaluation is not None
+        return _publish(runtime, evaluation)
+    name = row.destination.removeprefix("channel:")
+    channel = runtime.config.channels.get(name)
+    if channel is None:
+        raise AlertError(
+            f"channel {name} is no longer configured; define channels.{name} and the message goes out",
+            transient=False,
+        )
+    link = store.receipt_of(runtime.store, row.evaluation_id, row.review_id)
+    if review is not None:
+        message = alerts.compose_review(review, before=row.payload["before"], zone=zone, link=link)
+    else:
+        message = alerts.compose(
+            Transition.from_dict(row.payload["transition"]), evaluation, zone=zone, link=link
+        )
+    alerts.send(channel.read(runtime.config.folder), message, folder=runtime.config.folder)
+    return None
+
+
+def _publish(runtime: Runtime, evaluation: Evaluation) -> str:
+    """The window's run, and the series run of its monitor and segment."""
+    instance = store.instance_id(runtime.store)
+    newest = store.newest_revision(runtime.store, evaluation) == evaluation.revision
+    drawn = {"figures/roc.png": figures.roc(evaluation)}
+    if evaluation.explanation:
+        drawn["figures/shift.png"] = shift(evaluation)
+    link = runtime.tracking.publish_window(instance, evaluation, newest=newest, artifacts=drawn)
+    points = store.series(runtime.store, evaluation.monitor, evaluation.segment)
+    runtime.tracking.publish_series(
+        instance,
+        evaluation.monitor,
+        evaluation.segment,
+        points,
+        lambda: {"figures/auc_over_time.png": _history(runtime, evaluation, points)},
+    )
+    return link
+
+
+def _publish_review(runtime: Runtime, review: Review, zone: ZoneInfo) -> str:
+    """The review's run, with the report and its figures, and the verdict on both versions."""
+    figures = reviewed.drawn(review, zone)
+    report = {"report.html": reviewed.page(review, zone=zone, figures=figures)}
+    drawn = {f"figures/{name}.png": figure for name, figure in figures.items()}
+    return runtime.tracking.publish_review(
+        store.instance_id(runtime.store), review, artifacts={**report, **drawn}
+    )
+
+
+def _history(runtime: Runtime, evaluation: Evaluation, points: Sequence[Point]) -> bytes:
+    monitor = runtime.config.monitors.get(evaluation.monitor)
+    floors = [rule.value for rule in monitor.rules if isinstance(rule, Floor)] if monitor else []
+    return figures.history(
+        f"{evaluation.monitor}, {evaluation.segment or 'all rows'}",
+        points,
+        outcomes=dict(store.outcomes(runtime.store, evaluation.monitor, evaluation.segment)),
+        floor=max(floors, default=None),
+        zone=monitor.timezone if monitor else None,
+    )

@@ -1,0 +1,92 @@
+"""Reference windows: pulled once, reduced, and kept frozen, so that later windows meet the same yardstick."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from rocmonitor import store
+from rocmonitor.config import Monitor
+from rocmonitor.policy.reference import Reference, freeze
+from rocmonitor.policy.rules import Forecast, named
+from rocmonitor.policy.windows import Window
+from rocmonitor.sources import SqlSource
+from rocmonitor.stats import Sample
+
+
+def digest(monitor: Monitor) -> str:
+    """Names everything the reference depends on: another query, period or rule makes another reference."""
+    parts: dict[str, Any] = {
+        "source": monitor.source,
+        "query": monitor.query,
+        "columns": monitor.columns.model_dump(),
+        "segments": monitor.segments,
+        "positive": monitor.positive.model_dump(),
+        "windows": [str(window) for window in monitor.reference_windows],
+        "rules": {
+            name: _options(rule) for name, rule in named(monitor.rules).items() if isinstance(rule, Forecast)
+        },
+    }
+    if monitor.cost_w:
+        parts["cost_w"] = monitor.cost_w
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def _options(rule: Forecast) -> dict[str, Any]:
+    """A rule's options; one that came with a later version counts only when it is used.
+
+    So an update of rocmonitor leaves the references alone that are frozen already.
+    """
+    later = {"alternative": "two-sided", "half_life": None}
+    return {name: value for name, value in asdict(rule).items() if (name, value) not in later.items()}
+
+
+def load_or_build(
+    monitor: Monitor,
+    source: SqlSource,
+    kept: store.Store,
+    *,
+    now: datetime,
+    keep: bool = True,
+    progress: Callable[[str], None] = lambda _: None,
+    on_rows: Callable[[int], None] = lambda _: None,
+) -> dict[str, Reference]:
+    """The reference of each segment (all rows: ``""``), from the store or computed and kept there.
+
+    It is kept only once all its labels are due, so that a frozen reference never lacks late labels.
+    """
+    name = digest(monitor)
+    frozen = store.reference(kept, monitor.name, name)
+    if frozen:
+        return {segment: Reference.from_dict(plain) for segment, plain in frozen.items()}
+    samples: dict[str, dict[Window, Sample]] = {}
+    windows = monitor.reference_windows
+    for number, window in enumerate(windows, 1):
+        progress(f"{monitor.name} reference {window.in_zone(monitor.timezone)} ({number} of {len(windows)})")
+        for segment, rows in source.pull(monitor, window, on_progress=on_rows).segments.items():
+            samples.setdefault(segment, {})[window] = rows.champion
+    rules = named(monitor.rules)
+    computed = {
+        segment: freeze(list(parts.items()), rules, monitor.cost_w) for segment, parts in samples.items()
+    }
+    if keep and now >= monitor.labels.due_at(monitor.reference_period):
+        plain = {segment: reference.to_dict() for segment, reference in computed.items()}
+        store.save_reference(kept, monitor.name, name, plain)
+    return computed
+
+
+def summary(monitor: Monitor, reference: Reference) -> dict[str, Any]:
+    """The reference as an evaluation keeps it: all but the cells, which the store has once, by the digest."""
+    period = monitor.reference_period
+    plain = reference.to_dict()
+    del plain["cells"]
+    return {
+        "start": period.start.isoformat(),
+        "end": period.end.isoformat(),
+        "digest": digest(monitor),
+        **plain,
+    }

@@ -1,0 +1,394 @@
+"""One tick of one monitor: every due window is judged, in order, and committed before the next."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from importlib.metadata import version as installed
+from typing import Any
+
+from rocmonitor import __version__, store
+from rocmonitor.config import Monitor
+from rocmonitor.errors import RocmonitorError, StoreError, TrackingError
+from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition
+from rocmonitor.policy.judge import Finding, judge
+from rocmonitor.policy.reference import Reference
+from rocmonitor.policy.rules import named
+from rocmonitor.policy.status import is_alarm, status_after, to_tell
+from rocmonitor.policy.windows import Window
+from rocmonitor.service import references
+from rocmonitor.service.runtime import Progress, Runtime, hold_lease, renew_lease
+from rocmonitor.service.versions import Role, version
+from rocmonitor.sources import Batch, LabelCounts, Rows, SqlSource, open_source
+from rocmonitor.stats import PairedSample, Sample
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(kw_only=True)
+class Tick:
+    """What a tick did.
+
+    Attributes
+    ----------
+    monitor : str
+    evaluations : list of Evaluation
+        New ones, in order of window and segment.
+    waiting : list of Window
+        Ended, but not labelled enough yet.
+    status : dict of str to Status
+        By segment, after the tick; all rows are the segment ``""``.
+    error : RocmonitorError or None
+        Why the tick ended early.
+    busy : bool
+        Another process works on this monitor; nothing was done.
+    """
+
+    monitor: str
+    evaluations: list[Evaluation] = field(default_factory=list)
+    waiting: list[Window] = field(default_factory=list)
+    status: dict[str, Status] = field(default_factory=dict)
+    error: RocmonitorError | None = None
+    busy: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return {
+            "monitor": self.monitor,
+            "status": {segment: str(status) for segment, status in self.status.items()},
+            "evaluations": [evaluation.to_dict() for evaluation in self.evaluations],
+            "waiting": [str(window) for window in self.waiting],
+            "error": None if self.error is None else str(self.error),
+            "busy": self.busy,
+        }
+
+
+def run_monitor(
+    runtime: Runtime,
+    monitor: Monitor,
+    *,
+    now: datetime,
+    windows: Sequence[Window] | None = None,
+    dry_run: bool = False,
+    progress: Progress = lambda _: None,
+) -> Tick:
+    """Judge every due window of a monitor.
+
+    Parameters
+    ----------
+    runtime : Runtime
+    monitor : Monitor
+    now : datetime
+        Which windows are due is decided at this instant.
+    windows : sequence of Window, optional
+        Look at these instead of all since the monitor's start (a backfill), closed to revision or not.
+    dry_run : bool
+        Compute everything, keep nothing.
+    progress : callable
+        Told in words how far the work is.
+
+    Returns
+    -------
+    Tick
+        What goes wrong inside one monitor is not raised: it is in ``.error`` and in the monitor's status.
+    """
+    tick = Tick(monitor=monitor.name)
+    with hold_lease(runtime, f"monitor:{monitor.name}") as lease:
+        if lease is None:
+            tick.busy = True
+            return tick
+        shift = TickRun(runtime, monitor, lease, now, dry_run, progress, tick)
+        try:
+            with open_source(
+                runtime.config.sources[monitor.source], runtime.config.folder, name=monitor.source
+            ) as source:
+                shift.work(source, windows)
+        except RocmonitorError as error:
+            tick.error = error
+        except Exception as error:  # one failing monitor never stops another
+            log.exception("monitor %s failed in a way that is not foreseen", monitor.name)
+            tick.error = RocmonitorError(f"unforeseen {type(error).__name__}: {error}")
+        try:
+            shift.close()
+        except StoreError as error:
+            tick.error = tick.error or error
+    return tick
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """How a segment stands, and what was told of it."""
+
+    status: Status
+    told: Status
+    alarmed_at: datetime | None
+
+
+class TickRun:
+    """One tick at work; keeps what it has read of the store and changed in it."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        monitor: Monitor,
+        lease: store.Lease,
+        now: datetime,
+        dry_run: bool,
+        progress: Progress,
+        tick: Tick,
+    ) -> None:
+        self.runtime, self.monitor, self.lease, self.now = runtime, monitor, lease, now
+        self.dry_run, self.progress, self.tick = dry_run, progress, tick
+        self.references: dict[str, Reference] | None = None
+        self.versions: dict[Role, tuple[str | None, tuple[str, ...]]] = {}
+        self.histories: dict[str, dict[Window, Status]] = {}
+        self.standings: dict[str, _Standing] = {}
+        self.segments = {""}
+
+    def work(self, source: SqlSource, windows: Sequence[Window] | None) -> None:
+        """Judge what is due, window by window; a stop is heeded between two windows."""
+        monitor = self.monitor
+        chosen = monitor.windows(self.now) if windows is None else windows
+        judged = store.evaluated(self.runtime.store, monitor.name)
+        self.segments |= {segment for segment, _ in judged}
+        for number, window in enumerate(chosen, 1):
+            if self.runtime.stop.is_set():
+                return
+            before = judged.get(("", window))
+            labels = self._look(source, window, before, again=windows is not None)
+            if labels is not None:
+                self.progress(
+                    f"{monitor.name} {window.in_zone(monitor.timezone)} ({number} of {len(chosen)})"
+                )
+                self._judge(source, window, before, labels)
+
+    def close(self) -> None:
+        """Record that the monitor fails, or works again; and how it stands."""
+        error = self.tick.error
+        if error is not None:  # what was not saved is not so
+            self.standings.clear()
+        if error is not None or self._standing("").status is Status.ERROR:
+            status = Status.ERROR if error else self._status("")
+            reason = str(error) if error else "the monitor works again"
+            change, told = self._change("", status, at=self.now, since=self.now, reason=reason)
+            if change is not None and not self.dry_run:
+                outbox = self._messages(change, told)
+                store.save_transition(self.runtime.store, change, told, outbox, lease=self.lease)
+        self.tick.status = {segment: self._standing(segment).status for segment in sorted(self.segments)}
+
+    def _look(
+        self, source: SqlSource, window: Window, before: store.Evaluated | None, *, again: bool
+    ) -> LabelCounts | None:
+        """The window's label counts if it is to be judged now, else None."""
+        age = self.monitor.labels.age(window, self.now)
+        if age == "open" or (age == "closed" and before is not None and not again):
+            return None
+        labels = source.label_counts(self.monitor, window)
+        self._beat()
+        if before is not None:
+            return None if labels.by_label == before.label_counts else labels
+        if age == "waiting" and not self.monitor.labels.enough(labels.rows, labels.labelled):
+            self.tick.waiting.append(window)
+            return None
+        return labels
+
+    def _judge(
+        self, source: SqlSource, window: Window, before: store.Evaluated | None, labels: LabelCounts
+    ) -> None:
+        monitor = self.monitor
+        if self.references is None:
+            self.references = references.load_or_build(
+                monitor,
+                source,
+                self.runtime.store,
+                now=self.now,
+                keep=not self.dry_run,
+                progress=self.progress,
+                on_rows=lambda _: self._beat(),
+            )
+        batch = source.pull(monitor, window, on_progress=lambda _: self._beat())
+        if before is not None and before.digest == batch.digest:
+            return
+        # A segment of the reference without rows now is insufficient, not absent.
+        results = [
+            self._result(window, segment, batch, before, labels)
+            for segment in sorted({*batch.segments, *self.references})
+        ]
+        if not self.dry_run:
+            store.save(self.runtime.store, results, lease=self.lease)
+        self.segments |= {result.evaluation.segment for result in results}
+        self.tick.evaluations += [result.evaluation for result in results]
+
+    def _result(
+        self, window: Window, segment: str, batch: Batch, before: store.Evaluated | None, labels: LabelCounts
+    ) -> store.WindowRecord:
+        rows = batch.segments.get(segment) or _no_rows(self.monitor)
+        reference = (self.references or {}).get(segment, Reference(auc=None))
+        finding = judge(
+            rows.champion,
+            rows.pair,
+            rows.counts,
+            reference=reference,
+            rules=named(self.monitor.rules),
+            min_per_class=self.monitor.min_per_class,
+            fprs=self.monitor.operating_points.fpr,
+            thresholds=self.monitor.operating_points.thresholds,
+            turned=self.monitor.positive.scores == "lower",
+        )
+        evaluation = self._evaluation(window, segment, batch, before, rows, finding, reference)
+        status = self._status(segment)
+        change, told = self._change(
+            segment,
+            status,
+            at=evaluation.at,
+            since=self._since(segment, status, window),
+            reason=_reason(finding, status, rows),
+        )
+        return store.WindowRecord(
+            evaluation=evaluation,
+            label_counts=labels.by_label,
+            transition=change,
+            told=told,
+            outbox=[store.Outgoing(destination="mlflow", payload={}), *self._messages(change, told)],
+        )
+
+    def _evaluation(
+        self,
+        window: Window,
+        segment: str,
+        batch: Batch,
+        before: store.Evaluated | None,
+        rows: Rows,
+        finding: Finding,
+        reference: Reference,
+    ) -> Evaluation:
+        monitor = self.monitor
+        if before is None:
+            (champion, doubt), (challenger, other) = self._version("champion"), self._version("challenger")
+            doubts = (*doubt, *other)
+        else:  # its rows were scored by the versions of then
+            champion, challenger, doubts = before.champion_version, before.challenger_version, ()
+        self._history(segment)[window] = finding.outcome
+        return Evaluation(
+            monitor=monitor.name,
+            model=monitor.model.name,
+            segment=segment,
+            window=window,
+            revision=0 if before is None else before.revision + 1,
+            champion_version=champion or "unknown",
+            challenger_version=challenger,
+            at=min(self.now, monitor.labels.due_at(window)) if before is None else self.now,
+            evaluated_at=self.runtime.clock(),
+            outcome=finding.outcome,
+            status=self._status(segment, until=window),
+            verdicts=finding.verdicts,
+            counts=rows.counts,
+            metrics=finding.metrics,
+            tables=finding.tables,
+            explanation=finding.explanation,
+            reference=references.summary(monitor, reference),
+            provenance={
+                **monitor.read_as,
+                "grouped": batch.grouped,
+                "data_digest": batch.digest,
+                "rocmonitor": __version__,
+                **{package: installed(package) for package in ("numpy", "scipy")},
+            },
+            caveats=(*doubts, *self._circular(window), *rows.caveats, *finding.caveats),
+        )
+
+    def _circular(self, window: Window) -> tuple[str, ...]:
+        period = self.monitor.reference_period
+        inside = window.start < period.end and period.start < window.end
+        return ("this window is a part of the reference that it is compared with",) if inside else ()
+
+    def _version(self, role: Role) -> tuple[str | None, tuple[str, ...]]:
+        """The model version behind a role, looked up once a tick, and what is doubtful about it."""
+        if role not in self.versions:
+            try:
+                self.versions[role] = version(self.runtime, self.monitor, role, keep=not self.dry_run)
+            except TrackingError as error:
+                if role == "champion":
+                    raise
+                # The champion is watched whatever becomes of the challenger.
+                self.versions[role] = None, (f"the challenger's version is not known: {error}",)
+        return self.versions[role]
+
+    def _change(
+        self, segment: str, status: Status, *, at: datetime, since: datetime, reason: str
+    ) -> tuple[Transition | None, bool]:
+        """The change of status that follows, if any, and whether it is told."""
+        before = self._standing(segment)
+        tell = to_tell(status, before.told, before.alarmed_at, at, self.monitor.alarm.cool_down)
+        if status is before.status and not tell:
+            return None, False
+        self.standings[segment] = _Standing(
+            status=status,
+            told=status if tell else before.told,
+            alarmed_at=at if tell and is_alarm(status) else before.alarmed_at,
+        )
+        transition = Transition(
+            monitor=self.monitor.name,
+            segment=segment,
+            at=at,
+            # A recovery that waited for the end of a cool-down is told as the change that people know of.
+            before=before.told if status is before.status else before.status,
+            after=status,
+            reason=reason,
+            since=since,
+        )
+        return transition, tell
+
+    def _messages(self, change: Transition | None, told: bool) -> list[store.Outgoing]:
+        if change is None or not told:
+            return []
+        payload = {"transition": change.to_dict()}
+        return [
+            store.Outgoing(destination=f"channel:{channel}", payload=payload)
+            for channel in self.monitor.notify
+        ]
+
+    def _standing(self, segment: str) -> _Standing:
+        if segment not in self.standings:
+            last = store.last_transition(self.runtime.store, self.monitor.name, segment)
+            told = store.told(self.runtime.store, self.monitor.name, segment)
+            self.standings[segment] = _Standing(
+                status=last.after if last else Status.OK, told=told.status, alarmed_at=told.alarmed_at
+            )
+        return self.standings[segment]
+
+    def _history(self, segment: str) -> dict[Window, Status]:
+        if segment not in self.histories:
+            self.histories[segment] = dict(store.outcomes(self.runtime.store, self.monitor.name, segment))
+        return self.histories[segment]
+
+    def _status(self, segment: str, *, until: Window | None = None) -> Status:
+        history = sorted(self._history(segment).items())
+        outcomes = (outcome for window, outcome in history if until is None or window <= until)
+        return status_after(outcomes, self.monitor.alarm.policy())
+
+    def _since(self, segment: str, status: Status, window: Window) -> datetime:
+        """Start of the first window that k-of-n counts for `status`; of `window` when none is."""
+        history = sorted(self._history(segment).items())
+        counted = [(other, outcome) for other, outcome in history if outcome is not Status.INSUFFICIENT]
+        recent = counted[-self.monitor.alarm.policy().of :]
+        return min([other.start for other, outcome in recent if outcome is status], default=window.start)
+
+    def _beat(self) -> None:
+        self.lease = renew_lease(self.runtime, self.lease)
+
+
+def _no_rows(monitor: Monitor) -> Rows:
+    pair = None if monitor.columns.challenger is None else PairedSample([], [], [])
+    return Rows(champion=Sample([], []), pair=pair, counts=Counts(), caveats=())
+
+
+def _reason(finding: Finding, status: Status, rows: Rows) -> str:
+    if status is Status.OK:
+        return "no rule finds it degraded"
+    reasons = [verdict.text for verdict in finding.verdicts if verdict.outcome is finding.outcome]
+    if finding.outcome is Status.INSUFFICIENT:
+        reasons += rows.caveats
+    return "; ".join(reasons)

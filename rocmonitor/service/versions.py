@@ -1,0 +1,56 @@
+"""Which model version stands behind a role: fixed in the configuration, or by alias in MLflow's registry."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from rocmonitor import store
+from rocmonitor.config import Monitor
+from rocmonitor.errors import TrackingError
+from rocmonitor.service.runtime import Runtime
+
+Role = Literal["champion", "challenger"]
+
+
+def version(
+    runtime: Runtime, monitor: Monitor, role: Role, *, keep: bool = True
+) -> tuple[str | None, tuple[str, ...]]:
+    """The version behind a role now, and what is doubtful about it.
+
+    An alias that MLflow cannot be asked for is what it was when it was last seen. None where the
+    configuration names no version and no alias.
+
+    Parameters
+    ----------
+    keep : bool
+        Whether to remember what an alias stands for.
+
+    Raises
+    ------
+    TrackingError
+        There is no such model or alias, or MLflow is down and the alias was never seen.
+    """
+    alias, fixed = named(monitor, role)
+    if alias is None:
+        return fixed, ()
+    model = monitor.model.name
+    try:
+        found = runtime.tracking.version(model, alias)
+    except TrackingError as error:
+        # MLflow being down must not keep rows from being judged.
+        known = store.alias(runtime.store, model, alias) if error.transient else None
+        if known is None:
+            raise
+        seen, at = known
+        return seen, (f"MLflow could not be asked: {alias} was version {seen} at {at:%Y-%m-%d %H:%MZ}",)
+    if keep:
+        store.save_alias(runtime.store, model, alias, found, runtime.clock())
+    return found, ()
+
+
+def named(monitor: Monitor, role: Role) -> tuple[str | None, str | None]:
+    """The alias and the fixed version that the configuration gives a role; at most one of them."""
+    model = monitor.model
+    alias = model.champion if role == "champion" else model.challenger
+    fixed = model.version if role == "champion" else model.challenger_version
+    return alias, None if alias is not None or fixed is None else str(fixed)

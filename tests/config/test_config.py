@@ -1,0 +1,459 @@
+"""The configuration: everything that api.md shows is read, and every problem is told at once."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from rocmonitor import config
+from rocmonitor.errors import ConfigError
+from rocmonitor.policy.review.settings import Money, ReviewRule, ReviewSettings
+from rocmonitor.policy.rules import Challenger, Floor, Forecast
+
+FULL = """
+store: {url_env: ROCMONITOR_STORE_URL}
+mlflow: {tracking_uri_env: MLFLOW_TRACKING_URI}
+sources:  {warehouse: {url_env: WAREHOUSE_URL, timeout: 60s, max_rows: 20000000}}
+channels: {ops: {url_env: OPS_APPRISE_URL}}
+monitors:
+  credit-default:
+    model: {name: credit-default, champion: champion, challenger: challenger}
+    source: warehouse
+    query: "SELECT loan_id, scored_at, p_champion, p_challenger, defaulted, region FROM scored
+            WHERE scored_at >= :start AND scored_at < :end"
+    columns: {id: loan_id, time: scored_at, champion: p_champion, challenger: p_challenger, label: defaulted}
+    segments: [region]
+    positive: {label: 1, scores: higher}
+    window: {every: 7d, label_delay: 30d, min_labelled: 0.95, revise_for: 90d}
+    grouped: auto
+    reference: {from: 2026-01-01, to: 2026-04-01, windows: 13}
+    min_per_class: 50
+    operating_points: {fpr: [0.01, 0.05, 0.1], thresholds: [0.5], cost: [{w: 0.2}, {w: 0.5}]}
+    rules:
+      - {kind: forecast, method: calibrated, confidence_level: 0.95}
+      - {kind: floor, value: 0.70, confidence_level: 0.99}
+      - {kind: challenger, confidence_level: 0.95}
+    schedule: "0 6 * * *"
+    timezone: Europe/Berlin
+    notify: [ops]
+"""
+
+
+@pytest.fixture
+def load(tmp_path: Path):
+    def written(text: str) -> config.Config:
+        path = tmp_path / "rocmonitor.yaml"
+        path.write_text(text, encoding="utf-8")
+        return config.load(path)
+
+    return written
+
+
+def test_everything_in_the_contract_is_read(load):
+    monitor = load(FULL).monitors["credit-default"]
+    assert monitor.rules == (Forecast(), Floor(value=0.7, confidence_level=0.99), Challenger())
+    assert monitor.labels.delay == timedelta(days=30)
+    assert monitor.start == datetime(2026, 3, 31, 22, tzinfo=UTC)  # midnight in Berlin, in summer time
+    assert len(monitor.reference_windows) == 13
+    assert monitor.reference_windows[0].start == datetime(2025, 12, 31, 23, tzinfo=UTC)
+    assert monitor.reference_windows[-1].end == monitor.start
+
+
+def test_without_windows_the_reference_is_cut_like_the_monitor(load):
+    monitor = load(FULL.replace(", windows: 13", "")).monitors["credit-default"]
+    windows = monitor.reference_windows
+    assert len(windows) == 12
+    assert all(window.start.astimezone(monitor.timezone).weekday() == 0 for window in windows)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("every: 7d", "every: 7", "window.every: must be a whole number with s, m, h or d"),
+        ("every: 7d", "every: 1s", "window.every: must be at least 1m"),
+        ("timezone: Europe/Berlin", "timezone: Europe/Berln", "timezone: is no time zone"),
+        ("notify: [ops]", "notify: [oops]", "notify: 'oops' is not defined under channels (defined: ops)"),
+        ("source: warehouse", "source: ware", "source: 'ware' is not defined under sources"),
+        ("    grouped: auto", "    groupd: auto", "groupd: unknown key"),
+        ("kind: floor, value: 0.70", "kind: floor, valu: 0.7", "rules.1.valu: unknown key"),
+        ("kind: floor, value: 0.70", "kind: floor", "rules.1.value: required"),
+        ("kind: floor, value: 0.70", "kind: floor, value: 7", "rules.1.value: Input should be less than 1"),
+        ("kind: challenger", "kind: chalenger", "rules.2.kind: must be one of 'forecast', 'floor'"),
+        ("calibrated, conf", "fixed, conf", "rules.0: distance belongs to method fixed, which needs it"),
+        ("calibrated, conf", "calibrated, distance: 0.1, conf", "rules.0: distance belongs to method fixed"),
+        ("calibrated, conf", "dual, half_life: 5, conf", "rules.0: half_life belongs to method calibrated"),
+        ("calibrated, conf", "calibrated, half_life: 0, conf", "rules.0.half_life: Input should be greater"),
+        ("calibrated, conf", "calibrated, half_life: .nan, conf", "rules.0.half_life: Input should be"),
+        ("calibrated, conf", "calibrated, alternative: more, conf", "rules.0.alternative: "),
+        (">= :start AND", ">= '2026-01-01' AND", ":start missing"),
+        ("SELECT loan_id", "DELETE FROM loans; SELECT loan_id", "must be one SELECT"),
+        ("< :end", "< :end AND region = :region", "binds :region, which nothing gives a value"),
+        ("0 6 * * *", "0 25 * * *", "schedule: is no crontab line"),
+        ("from: 2026-01-01", "from: 2026-05-01", "reference: from"),
+        ("label: 1,", "label: 2,", "positive: negative is needed"),
+        ("champion: champion, ", "", "model: needs either champion"),
+        (", challenger: p_challenger", "", "columns.challenger does not say where its scores are"),
+        ("url_env: WAREHOUSE_URL", "url: 'postgresql://me:secret@db/x'", "url holds a password"),
+        ("url_env: WAREHOUSE_URL, ", "", "needs exactly one of url, url_env and url_file"),
+        ("min_labelled: 0.95", "min_labelled: 95", "min_labelled: Input should be less than or equal to 1"),
+        ("{w: 0.2}", "{w: 2}", "operating_points.cost.0.w: must be a number from 0 to 1; it is 2"),
+        ("{w: 0.2}", "{w: .nan}", "operating_points.cost.0.w: must be a number from 0 to 1; it is nan"),
+        ("{w: 0.2}", "{w: true}", "operating_points.cost.0.w: must be a number from 0 to 1; it is True"),
+        ("{w: 0.5}", "{w: 0.2}", "operating_points.cost: w 0.2 and w 0.2 would both be reported as 0.2"),
+        ("{w: 0.5}", "{w: 0.20000001}", "cost: w 0.2 and w 0.20000001 would both be reported as 0.2"),
+        ("calibrated, conf", "calibrated, half_life: true, conf", "rules.0: half_life must not be true or"),
+        ("calibrated, conf", "calibrated, half_life: .inf, conf", "half_life: Input should be a finite"),
+    ],
+)
+def test_a_problem_is_told_with_its_place(load, tmp_path, old, new, problem):
+    assert old in FULL
+    with pytest.raises(ConfigError) as told:
+        load(FULL.replace(old, new))
+    assert problem in str(told.value)
+    assert str(tmp_path / "rocmonitor.yaml") in str(told.value)
+    assert "secret" not in str(told.value)
+
+
+REVIEW = """    review: {margin: 0.005, confidence_level: 0.9, fpr: [0.02], tuned_for: 26, start: 2026-05-01,
+             schedule: "0 7 * * 1", n_resamples: 199, thresholds: [0.25],
+             money: [{false_positive: 1, false_negative: 20, prevalence: 0.03, unit: EUR, decisions: 10000}]}
+"""
+
+
+def test_a_review_is_read(load):
+    monitor = load(FULL + REVIEW).monitors["credit-default"]
+    assert monitor.review_start == datetime(2026, 4, 30, 22, tzinfo=UTC)
+    assert monitor.review is not None
+    assert monitor.review.schedule == "0 7 * * mon"
+    money = Money(false_positive=1, false_negative=20, prevalence=0.03, unit="EUR", decisions=10000)
+    assert monitor.review_settings == ReviewSettings(
+        rule=ReviewRule(margin=0.005, confidence_level=0.9, fpr=(0.02,), tuned_for=26),
+        min_per_class=50,
+        thresholds=(0.25,),
+        w=(0.2, 0.5),
+        money=(money,),
+        n_resamples=199,
+    )
+
+
+def test_a_review_takes_the_operating_points_unless_it_has_its_own(load):
+    for section in ("", "    review: {}\n", "    review:\n"):
+        monitor = load(FULL + section).monitors["credit-default"]
+        assert monitor.review_start is None
+        assert monitor.review_settings == ReviewSettings(
+            rule=ReviewRule(fpr=(0.01, 0.05, 0.1)), thresholds=(0.5,), w=(0.2, 0.5)
+        )
+    none = load(FULL + "    review: {fpr: [], thresholds: []}\n").monitors["credit-default"].review_settings
+    assert (none.rule.fpr, none.thresholds) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("section", "problem"),
+    [
+        ("{margn: 0.1}", "review.margn: unknown key"),
+        ("{margin: yes}", "review: margin must not be true or false"),
+        ("{margin: -0.1}", "review.margin: Input should be greater than or equal to 0; it is -0.1"),
+        ("{margin: .inf}", "review.margin: Input should be a finite number"),
+        ("{confidence_level: 0.4}", "review.confidence_level: Input should be greater than 0.5"),
+        ("{fpr: [1.0]}", "review.fpr.0: Input should be less than 1"),
+        ("{fpr: [0.1, 0.10000001]}", "review.fpr: 0.1 and 0.10000001 would both be reported as 0.1"),
+        ("{tuned_for: 0}", "review.tuned_for: Input should be greater than or equal to 1"),
+        ("{n_resamples: 98}", "review.n_resamples: Input should be greater than or equal to 99"),
+        ("{thresholds: [.nan]}", "review.thresholds.0: Input should be a finite number"),
+        ("{schedule: daily}", "review.schedule: is no crontab line"),
+        ("{start: soon}", "review.start: must be a date or time"),
+        ("{money: {unit: EUR}}", "review.money: must be a list"),
+        ("{money: [{unit: EUR}]}", "review.money.0.false_positive: required, and not there"),
+        (
+            "{money: [{false_positive: true, false_negative: 1, prevalence: 0.1}]}",
+            "review.money.0: false_positive must not be true or false",
+        ),
+        (
+            "{money: [{false_positive: 0, false_negative: 0, prevalence: 0.1}]}",
+            "review.money.0: ",
+        ),
+        ("7", "review: must be a mapping"),
+    ],
+)
+def test_a_problem_of_a_review_is_told_with_its_place(load, section, problem):
+    assert any(
+        line.startswith(f"monitors.credit-default.{problem}")
+        for line in told(load, f"{FULL}    review: {section}\n")
+    )
+
+
+def test_a_review_needs_a_challenger(load):
+    where = "monitors.credit-default.review: compares a challenger with the champion, but "
+    without = FULL.replace(", challenger: challenger", "")
+    assert told(load, without + REVIEW) == [
+        f"{where}model names none; set model.challenger (a registry alias) or model.challenger_version"
+    ]
+    without = FULL.replace(", challenger: p_challenger", "")
+    assert f"{where}columns.challenger does not say where its scores are" in told(load, without + REVIEW)
+
+
+RULES = FULL[FULL.index("    rules:") : FULL.index("    schedule:")]
+WAREHOUSE = "{url_env: WAREHOUSE_URL, timeout: 60s, max_rows: 20000000}"
+
+
+def told(load, text: str) -> list[str]:
+    """The problems, without the file's name."""
+    with pytest.raises(ConfigError) as problems:
+        load(text)
+    return [line.partition(": ")[2] for line in str(problems.value).splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "value"),
+    [
+        ("Europe/Berlin", "X/Y", "'X/Y'"),
+        ("0 6 * * *", "0 25 * * *", "'0 25 * * *'"),
+        ("every: 7d", "every: seven", "'seven'"),
+        ("grouped: auto", "grouped: maybe", "'maybe'"),
+        ("value: 0.70", "value: 12", "12"),
+    ],
+)
+def test_a_value_is_told_once(load, old, new, value):
+    assert [line.count(value) for line in told(load, FULL.replace(old, new))] == [1]
+
+
+def test_a_forecast_may_look_for_a_loss_only_and_weigh_recent_windows_more(load):
+    options = "calibrated, alternative: less, half_life: 6.5, conf"
+    rules = load(FULL.replace("calibrated, conf", options)).monitors["credit-default"].rules
+    assert rules[0] == Forecast(alternative="less", half_life=6.5)
+
+
+def test_rules_that_are_wrong_are_not_said_to_be_missing(load):
+    assert told(load, FULL.replace(RULES, "    rules: [{kind: floor}]\n")) == [
+        "monitors.credit-default.rules.0.value: required, and not there"
+    ]
+    assert told(load, FULL.replace(RULES, "    rules: []\n")) == [
+        "monitors.credit-default.rules: needs at least one rule"
+    ]
+    assert told(load, "{sources: {}, monitors: {}}") == [
+        "sources: needs at least one source",
+        "monitors: needs at least one monitor",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        (WAREHOUSE, "'postgresql://me:secret@db/x'", "sources.warehouse: must be a mapping (key: value)"),
+        ("{url_env: ROCMONITOR_STORE_URL}", "[secret]", "store: must be a mapping (key: value)"),
+        (RULES, "    rules: [floor]\n", "monitors.credit-default.rules.0: must be a mapping (key: value)"),
+        ("{every: 7d, label_delay: 30d, min_labelled: 0.95, revise_for: 90d}", "7d",
+         "monitors.credit-default.window: must be a mapping (key: value)"),
+        ("[ops]", "ops", "monitors.credit-default.notify: must be a list ([…])"),
+    ],
+)  # fmt: skip
+def test_a_section_of_another_kind(load, old, new, problem):
+    assert old in FULL
+    assert told(load, FULL.replace(old, new)) == [problem]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("{[1, 2]: 3}", "a key must be a plain value, not a list"),
+        ("{? {a: 1} : 3}", "a key must be a plain value, not a dict"),
+        (FULL.replace("to: 2026-04-01", "to: 2026-04-31"), "2026-04-31 is no date: day is out of range"),
+    ],
+)
+def test_what_yaml_cannot_hold_is_told_with_its_line(load, text, problem):
+    with pytest.raises(
+        ConfigError, match=rf"rocmonitor\.yaml: is not valid YAML: {problem}(.|\n)*, line \d+"
+    ):
+        load(text)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://me:secret@db/x",
+        "postgresql://me:sec/ret@db/x",
+        "postgresql://me@corp:secret@db/x",
+        "postgresql://db/x?user=me&password=secret",
+        "postgresql://db/x?sslmode=verify-full&sslPassword=secret",
+        "mysql://db/x?PWD=secret",
+        "mssql+pyodbc:///?odbc_connect=UID%3Dme%3BPwd%3Dsecret",
+    ],
+)
+def test_a_password_does_not_stand_in_the_file(load, url):
+    for old, key in (
+        ("url_env: WAREHOUSE_URL", "sources.warehouse"),
+        ("url_env: ROCMONITOR_STORE_URL", "store"),
+    ):
+        [problem] = told(load, FULL.replace(old, f"url: '{url}'"))
+        assert problem.startswith(f"{key}: url holds a password; put it in")
+        assert url not in problem
+        assert "secret" not in problem
+
+
+def test_a_url_in_place_of_a_variable_is_not_repeated(load):
+    assert told(load, FULL.replace("url_env: WAREHOUSE_URL", "url_env: 'mysql://me:secret@db/x'")) == [
+        "sources.warehouse: url_env must be the name of an environment variable, not what it holds"
+    ]
+
+
+@pytest.mark.parametrize(
+    "url", ["sqlite:///a:b.db", "postgresql://db:5432/x?passfile=/run/pw", "postgresql://me@db:5432/x"]
+)
+def test_a_url_without_a_password_may_stand_in_the_file(load, url):
+    known = load(FULL.replace("url_env: WAREHOUSE_URL", f"url: '{url}'"))
+    assert known.sources["warehouse"].url == url
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "slack://T1JJ3/hunter2/x",
+        "tgram://hunter2/12",
+        "https://hooks.example/hunter2",
+        "mailto://me:hunter2@example.org",
+        "json://hunter2@example.org/",
+        "json://me:hunter2@example.org/",
+        "json://example.org/ slack://hunter2",
+        "json://example.org/?password=hunter2",
+        "hunter2",
+    ],
+)
+def test_a_channel_that_is_a_secret_does_not_stand_in_the_file(load, url):
+    [problem] = told(load, FULL.replace("url_env: OPS_APPRISE_URL", f"url: '{url}'"))
+    assert problem.startswith("channels.ops")
+    assert "url_env" in problem
+    assert "hunter2" not in problem
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["file://alarms.log", "file:///var/log/a.log"]
+    + [f"{scheme}://localhost:8080/alarms" for scheme in ("json", "jsons", "xml", "xmls", "form", "forms")],
+)
+def test_a_channel_that_is_none_may_stand_in_the_file(load, url):
+    assert load(FULL.replace("url_env: OPS_APPRISE_URL", f"url: '{url}'")).channels["ops"].url == url
+
+
+@pytest.mark.parametrize(
+    "quoted",
+    [
+        "note <> ':start'",
+        "note <> 'it''s :start'",
+        "note <> ':start' AND path LIKE '%\\' ESCAPE '\\'",
+        '":start" IS NULL',
+        "`:start` IS NULL",
+        "true -- from :start",
+        "true /* from\n:start */",
+        "note <> $t$ :start $t$",
+    ],
+)
+def test_a_bind_in_quotes_or_a_comment_is_refused(load, quoted):
+    query = f"SELECT * FROM scored WHERE scored_at >= :start AND scored_at < :end AND {quoted}"
+    [problem] = told(load, with_query(query))
+    assert problem.startswith("monitors.credit-default.query: has :start within quotes or a comment")
+    assert "outside of quotes and comments" in problem
+
+
+@pytest.mark.parametrize(
+    "fine",
+    [
+        "note <> '' AND :start < '2030-01-01' AND note <> 'x'",
+        "note <> 'it\\'s' AND :start < '2030-01-01'",
+        "path LIKE '%\\' AND :start < '2030-01-01'",
+        "note <> '\\:start' AND at::time > '12:30'",
+        "true -- it's\n AND note <> '--' AND :start < :end /* ' */ AND :start < :end",
+    ],
+)
+def test_a_bind_beside_quotes_and_comments_is_read(load, fine):
+    query = f"SELECT * FROM scored WHERE scored_at >= :start AND scored_at < :end AND {fine}"
+    assert load(with_query(query)).monitors["credit-default"].query == query
+
+
+def with_query(query: str) -> str:
+    start, end = FULL.index("    query:"), FULL.index("    columns:")
+    return f"{FULL[:start]}    query: {json.dumps(query)}\n{FULL[end:]}"
+
+
+def test_all_problems_are_told_at_once(load):
+    broken = FULL.replace("7d", "7").replace("Europe/Berlin", "Nowhere").replace("[ops]", "[no]")
+    with pytest.raises(ConfigError) as told:
+        load(broken)
+    assert len(str(told.value).splitlines()) == 3
+
+
+def test_two_monitors_of_one_name_are_not_silently_one(load):
+    with pytest.raises(ConfigError, match="'ops' comes twice"):
+        load(FULL.replace("{ops:", "{ops: {url_env: A}, ops:"))
+
+
+@pytest.mark.parametrize("text", ["", "- a list", "monitors: [", "sources: {}"])
+def test_a_file_that_is_no_configuration(load, text):
+    with pytest.raises(ConfigError, match=r"rocmonitor\.yaml"):
+        load(text)
+
+
+def test_a_missing_file_says_how_to_get_one(tmp_path):
+    with pytest.raises(ConfigError, match="rocmonitor init"):
+        config.load(tmp_path / "none.yaml")
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [("0 6 * * 1", "0 6 * * mon"), ("0 6 * * 0,6", "0 6 * * sun,sat"), ("*/15 * * * 7", "*/15 * * * sun")],
+)
+def test_weekdays_are_those_of_cron(load, written, read):
+    assert load(FULL.replace("0 6 * * *", written)).monitors["credit-default"].schedule == read
+
+
+def test_a_relative_sqlite_path_lies_beside_the_file(load, tmp_path, monkeypatch):
+    monkeypatch.chdir("/")
+    known = load(
+        FULL.replace("store: {url_env: ROCMONITOR_STORE_URL}", "").replace(
+            "mlflow: {tracking_uri_env: MLFLOW_TRACKING_URI}", ""
+        )
+    )
+    assert known.store_url == f"sqlite:///{tmp_path}/rocmonitor.db"
+    assert known.tracking_uri == f"sqlite:///{tmp_path}/mlflow.db"
+
+
+def test_secrets_come_from_the_environment_or_a_file(load, tmp_path, monkeypatch):
+    known = load(
+        FULL.replace("channels: {ops: {url_env: OPS_APPRISE_URL}}", "channels: {ops: {url_file: ops.url}}")
+    )
+    with pytest.raises(ConfigError, match="ROCMONITOR_STORE_URL is not set"):
+        _ = known.store_url
+    monkeypatch.setenv("ROCMONITOR_STORE_URL", "postgresql://me:secret@db/rocmonitor")
+    assert known.store_url == "postgresql://me:secret@db/rocmonitor"
+    with pytest.raises(ConfigError, match=r"cannot read ops\.url"):
+        known.channels["ops"].read(tmp_path)
+    (tmp_path / "ops.url").write_text("json://localhost\n")
+    assert known.channels["ops"].read(tmp_path) == "json://localhost"
+
+
+def test_the_secret_of_the_webhook_stays_outside(load, tmp_path, monkeypatch):
+    hook = load(FULL + "webhook: {listen: '[::1]:8790', secret_env: HOOK_SECRET}\n").webhook
+    assert hook.address == ("::1", 8790)
+    with pytest.raises(ConfigError, match=r"webhook\.secret_env.*HOOK_SECRET is not set; export it"):
+        hook.read(tmp_path)
+    monkeypatch.setenv("HOOK_SECRET", "very")
+    assert hook.read(tmp_path) == "very"
+    hook = load(FULL + "webhook: {secret_file: hook.secret}\n").webhook
+    with pytest.raises(ConfigError, match=r"webhook\.secret_file: cannot read hook\.secret"):
+        hook.read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("section", "problem"),
+    [
+        ("{}", "needs either secret_env or secret_file"),
+        ("{secret_env: A, secret_file: b}", "needs either secret_env or secret_file"),
+        ("{secret: very}", "webhook.secret"),
+        ("{listen: 8790, secret_env: A}", "webhook.listen"),
+        ("{listen: ':8790', secret_env: A}", "must be host:port"),
+        ("{listen: 'localhost:99999', secret_env: A}", "must be host:port"),
+    ],
+)
+def test_a_webhook_that_cannot_be(load, section, problem):
+    with pytest.raises(ConfigError, match=problem):
+        load(f"{FULL}webhook: {section}\n")

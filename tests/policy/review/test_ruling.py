@@ -1,0 +1,121 @@
+"""The written rule on sequences made by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rocmonitor.policy.review.checks import Track, so_far
+from rocmonitor.policy.review.document import Decision
+from rocmonitor.policy.review.ruling import rule_on
+from rocmonitor.stats import ConfidenceSequence
+
+UNKNOWN = (-1, 1)
+
+
+def track(fpr, *ends, numbers=None):
+    """A comparison that after each of its looks lies within these ends."""
+    low, high = np.array(ends, dtype=float).T
+    zero = np.zeros(len(ends))
+    sequence = ConfidenceSequence(
+        estimate=(low + high) / 2,
+        low=low,
+        high=high,
+        between=zero,
+        information=zero,
+        elapsed=zero,
+        pvalue=zero,
+        confidence_level=0.95,
+        tuned_for=12.0,
+        caveats=(),
+    )
+    return Track(fpr=fpr, numbers=tuple(numbers or range(len(ends))), sequence=sequence)
+
+
+@pytest.mark.parametrize(
+    ("ends", "margin", "decision", "since"),
+    [
+        ([UNKNOWN, (-0.1, 0.2), (0.01, 0.2), (0.02, 0.1)], 0.0, Decision.CHALLENGER, 2),
+        ([UNKNOWN, (-0.2, -0.01), (-0.2, -0.01), (-0.1, -0.03)], 0.0, Decision.CHAMPION, 1),
+        ([UNKNOWN, (-0.1, 0.2), (0.01, 0.2), (0.02, 0.1)], 0.015, Decision.CHALLENGER, 3),
+        ([UNKNOWN, (-0.1, 0.2), (0.01, 0.2), (0.02, 0.1)], 0.02, Decision.UNDECIDED, None),
+        ([UNKNOWN, (-0.1, -0.02), (-0.1, -0.02), (-0.1, -0.02)], 0.02, Decision.UNDECIDED, None),
+        ([UNKNOWN, (-0.1, 0.1), (0.0, 0.1), (0.0, 0.1)], 0.0, Decision.UNDECIDED, None),
+        ([(0.1, 0.2)], 0.0, Decision.CHALLENGER, 0),
+    ],
+)
+def test_the_area_decides_when_it_is_beyond_the_margin(ends, margin, decision, since):
+    found = rule_on([track(None, *ends)], margin, len(ends))
+    assert (found.decision, found.number) == (decision, since)
+
+
+def test_a_rate_alone_decides_nothing():
+    area, rate = track(None, UNKNOWN, (-0.1, 0.1)), track(0.05, UNKNOWN, (0.1, 0.3))
+    found = rule_on([area, rate], 0.0, 2)
+    assert found.decision is Decision.UNDECIDED
+    assert (found.challenger, found.champion) == ((rate,), ())
+
+
+def test_a_trade_off_shown_later_takes_a_decision_over():
+    area = track(None, (0.01, 0.2), (0.01, 0.2), (0.01, 0.2), (0.01, 0.2))
+    rate = track(0.01, UNKNOWN, UNKNOWN, (-0.3, -0.01), (-0.3, -0.01))
+    found = rule_on([area, rate], 0.0, 4)
+    assert (found.decision, found.number) == (Decision.TRADE_OFF, 2)
+    assert (found.challenger, found.champion) == ((area,), (rate,))
+    assert rule_on([area, rate], 0.0, 2).decision is Decision.CHALLENGER
+
+
+def test_a_trade_off_asks_for_no_margin():
+    area, rate = track(None, (0.001, 0.004)), track(0.01, (-0.3, -0.01))
+    assert rule_on([area], 0.01, 1).decision is Decision.UNDECIDED
+    assert rule_on([area, rate], 0.01, 1).decision is Decision.TRADE_OFF
+
+
+def test_two_rates_make_a_trade_off_whatever_the_area():
+    found = rule_on([track(None, UNKNOWN), track(0.01, (0.1, 0.2)), track(0.2, (-0.2, -0.1))], 0.0, 1)
+    assert (found.decision, found.number) == (Decision.TRADE_OFF, 0)
+
+
+def test_windows_that_are_no_look_leave_things_as_they_are():
+    area = track(None, UNKNOWN, (0.1, 0.3), numbers=(1, 3))
+    assert [area.bounds(number) for number in range(5)] == [
+        (-np.inf, np.inf),
+        UNKNOWN,
+        UNKNOWN,
+        (0.1, 0.3),
+        (0.1, 0.3),
+    ]
+    assert rule_on([area], 0.0, 3).decision is Decision.UNDECIDED
+    found = rule_on([area], 0.0, 6)
+    assert (found.decision, found.number) == (Decision.CHALLENGER, 3)
+
+
+def test_a_decision_stands_while_the_interval_bears_it_out():
+    shown, wide = (0.1, 0.2), (-0.1, 0.3)
+    area = track(None, shown, shown, wide, shown, shown)
+    rulings = [rule_on([area], 0.0, windows) for windows in range(1, 6)]
+    assert [(found.decision, found.number) for found in rulings] == [
+        (Decision.CHALLENGER, 0),
+        (Decision.CHALLENGER, 0),
+        (Decision.UNDECIDED, None),
+        (Decision.CHALLENGER, 3),
+        (Decision.CHALLENGER, 3),
+    ]
+    assert [found.withdrawn for found in rulings] == [None, None, (Decision.CHALLENGER, 1), None, None]
+    assert rule_on([track(None, wide, wide)], 0.0, 2).withdrawn is None
+    rate = track(0.1, (-0.2, -0.1), (-0.2, -0.1), wide)
+    assert rule_on([area, rate], 0.0, 3).withdrawn == (Decision.TRADE_OFF, 1)
+    withdrawn = track(None, shown, wide)
+    assert rule_on([withdrawn], 0.0, 2).challenger == ()
+    assert so_far(withdrawn) == {
+        "so_far": pytest.approx(0.1),
+        "always_low": -0.1,
+        "always_high": 0.3,
+        "better": "",
+    }
+
+
+def test_a_comparison_without_looks_says_nothing():
+    nothing = Track(fpr=None, numbers=(), sequence=None)
+    assert rule_on([nothing], 0.0, 3).decision is Decision.UNDECIDED
+    assert so_far(nothing) == {"so_far": None, "always_low": None, "always_high": None, "better": ""}

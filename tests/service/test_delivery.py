@@ -1,0 +1,214 @@
+"""The outbox, on a real MLflow server and a real web hook: what is down delays and loses nothing."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from mlflow import MlflowClient
+from scenario import Clock, World, week
+from servers import MlflowServer
+from sinks import HttpSink
+
+from rocmonitor import store
+from rocmonitor.service.delivery import FIRST_RETRY, LONGEST_RETRY, drain
+from rocmonitor.service.runtime import Runtime, hold_lease
+from rocmonitor.service.tick import run_monitor
+
+NOW = week(30)
+
+
+@pytest.fixture
+def here(here: World) -> World:
+    here.score(20)
+    here.score(21, shift=0.2)
+    return here
+
+
+def judge(runtime: Runtime) -> None:
+    windows = runtime.config.monitors["credit"].calendar.within(week(20), week(22))
+    tick = run_monitor(runtime, runtime.config.monitors["credit"], now=NOW, windows=windows)
+    assert tick.error is None
+
+
+def outside(server: MlflowServer | None = None, sink: HttpSink | None = None) -> dict[str, str]:
+    """Parts of the configuration that name the servers."""
+    parts = {}
+    if server is not None:
+        parts["mlflow"] = f"{{tracking_uri: '{server.uri}'}}"
+    if sink is not None:
+        parts |= {"channels": f"{{hook: {{url: '{sink.url}'}}}}", "notify": "[hook]"}
+    return parts
+
+
+def runs(server: MlflowServer, here: World) -> list:
+    """The runs of this store, whose experiment it may share with other tests."""
+    client = MlflowClient(server.uri)
+    found = client.get_experiment_by_name("rocmonitor/credit")
+    with here.runtime() as runtime:
+        instance = store.instance_id(runtime.store)
+    everything = client.search_runs([found.experiment_id]) if found else []
+    return [run for run in everything if run.data.tags["rocmonitor.key"].startswith(instance)]
+
+
+def test_a_window_is_told_once_however_often_it_is_run(here, mlflow_server, http_sink):
+    for _ in range(2):
+        with here.runtime(NOW, **outside(mlflow_server, http_sink)) as runtime:
+            judge(runtime)
+            drain(runtime)
+    by_kind = sorted(run.data.tags["rocmonitor.kind"] for run in runs(mlflow_server, here))
+    assert by_kind == ["series", "window", "window"]
+    assert len(http_sink.requests) == 1
+    assert http_sink.titles[0].startswith("DEGRADED credit")
+    assert mlflow_server.uri in http_sink.requests[0].content["message"]  # the link to the run
+
+
+def test_an_alarm_is_explained_in_the_store_in_mlflow_and_in_the_message(here):
+    with here.runtime(NOW) as runtime:
+        judge(runtime)
+        drain(runtime)
+        kept = {each.window.start: each for each in store.evaluations(runtime.store, "credit")}
+    fine, bad = kept[week(20)], kept[week(21)]
+    assert (fine.explanation, "shift" in fine.tables) == ("", False)
+    change = bad.metrics["champion/auc"] - bad.metrics["reference/auc"]
+    told = sum(row["pos_contribution"] + row["neg_contribution"] for row in bad.tables["shift"])
+    assert told == pytest.approx(change, abs=5e-5)
+    assert bad.metrics["shift/from_positives"] < 0.7 * change  # it is they that have moved
+    assert bad.explanation.startswith(f"The AUROC fell by {-change:.4f}, from ")
+    assert f"\nWhat moved: {bad.explanation}\n" in here.alarms
+
+    client = MlflowClient(f"sqlite:///{here.folder}/mlflow.db")
+    experiment = client.get_experiment_by_name("rocmonitor/credit").experiment_id
+    drawn = {}
+    for run in client.search_runs([experiment], "tags.`rocmonitor.kind` = 'window'"):
+        figures = {file.path for file in client.list_artifacts(run.info.run_id, "figures")}
+        drawn[run.data.tags["rocmonitor.outcome"]] = figures
+        if "figures/shift.png" in figures:
+            table = client.download_artifacts(run.info.run_id, "tables/shift.json", str(here.folder))
+            assert json.loads(Path(table).read_text()) == bad.tables["shift"]
+            assert "**What moved.** The AUROC fell by" in run.data.tags["mlflow.note.content"]
+            assert run.data.metrics["shift/similarity"] == bad.metrics["shift/similarity"]
+    assert drawn == {
+        "ok": {"figures/roc.png"},
+        "degraded": {"figures/roc.png", "figures/shift.png"},
+    }
+
+
+def test_mlflow_down_delays_neither_the_evaluation_nor_the_alarm(here, mlflow_server, http_sink):
+    mlflow_server.stop()
+    clock = Clock(NOW)
+    with here.runtime(clock, **outside(mlflow_server, http_sink)) as runtime:
+        judge(runtime)
+        first = drain(runtime)
+        assert list(first.failed) == ["mlflow"]
+        assert len(http_sink.requests) == 1
+        assert runs_wait(runtime) == 2
+        mlflow_server.start()
+        assert drain(runtime).sent == 0  # not before its time
+        clock.now += FIRST_RETRY
+        second = drain(runtime)
+        assert (second.sent, second.failed) == (2, {})
+        assert runs_wait(runtime) == 0
+    assert len(runs(mlflow_server, here)) == 3
+
+
+def runs_wait(runtime: Runtime) -> int:
+    return store.outbox_summary(runtime.store).waiting
+
+
+def test_a_failing_channel_is_tried_again_with_growing_pauses(here, http_sink):
+    http_sink.status = 500
+    clock = Clock(NOW)
+    with here.runtime(clock, **outside(sink=http_sink)) as runtime:
+        judge(runtime)
+        pauses = []
+        for _ in range(12):
+            failed = drain(runtime).failed
+            assert list(failed) == ["channel:hook"]
+            before = clock.now
+            while not store.pending(runtime.store, clock.now):
+                clock.now += FIRST_RETRY
+            pauses.append(clock.now - before)
+        assert pauses[:3] == [FIRST_RETRY, 2 * FIRST_RETRY, 4 * FIRST_RETRY]
+        assert pauses[-1] == LONGEST_RETRY
+        http_sink.status = 200
+        assert drain(runtime).failed == {}
+    events = {request.content["message"].splitlines()[-1] for request in http_sink.requests}
+    assert len(events) == 1  # always the same event
+
+
+def test_what_is_refused_is_seen_ends_the_pass_and_arrives_once_it_is_mended(here, http_sink, monkeypatch):
+    here.score(22)
+    here.score(23, shift=0.2)
+    monkeypatch.setenv("HOOK_URL", "nosuch://x")
+    parts = {
+        "channels": "{hook: {url_env: HOOK_URL}}",
+        "notify": "[hook]",
+        "mlflow": "{tracking_uri: 'foo://x'}",
+    }
+    clock = Clock(NOW)
+    with here.runtime(clock, **parts) as runtime:
+        windows = runtime.config.monitors["credit"].calendar.within(week(20), week(24))
+        run_monitor(runtime, runtime.config.monitors["credit"], now=NOW, windows=windows)
+        done = drain(runtime)
+        assert list(done.refused) == ["mlflow", "channel:hook"]
+        summary = store.outbox_summary(runtime.store)
+        assert (summary.waiting, summary.refused) == (7, 7)  # four windows, three changes of status
+        assert drain(runtime).refused == {}  # not before its time
+    monkeypatch.setenv("HOOK_URL", http_sink.url)
+    clock.now += LONGEST_RETRY
+    with here.runtime(clock, **{**parts, "mlflow": "{}"}) as runtime:
+        assert drain(runtime).sent == 7
+        assert store.outbox_summary(runtime.store).waiting == 0
+    assert [title.split()[0] for title in http_sink.titles] == ["DEGRADED", "OK", "DEGRADED"]
+
+
+def test_a_crash_between_sending_and_marking_sends_the_same_event_again(here, http_sink, monkeypatch):
+    parts = outside(sink=http_sink)
+    clock = Clock(NOW)
+    with here.runtime(clock, **parts) as runtime:
+        judge(runtime)
+        with monkeypatch.context() as patch:
+            patch.setattr(store, "mark_delivered", _crash)
+            with pytest.raises(KeyboardInterrupt):
+                drain(runtime)
+        clock.now += timedelta(hours=1)
+        drain(runtime)
+    messages = [request.content["message"] for request in http_sink.requests]
+    assert len({message.splitlines()[-1] for message in messages}) == 1
+
+
+def _crash(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_only_one_process_delivers_at_a_time(here):
+    with here.runtime(NOW) as runtime:
+        judge(runtime)
+        with hold_lease(runtime, "outbox") as lease:
+            assert lease is not None
+            with here.runtime(NOW) as other:
+                assert drain(other).busy
+
+
+def test_late_labels_supersede_the_run_of_before(here, mlflow_server):
+    here.score(22, labelled=0.8)
+    with here.runtime(NOW, **outside(mlflow_server)) as runtime:
+        monitor = runtime.config.monitors["credit"]
+        windows = monitor.calendar.within(week(22), week(23))
+        run_monitor(runtime, monitor, now=week(24), windows=windows)
+        drain(runtime)
+        here.label_late(22)
+        run_monitor(runtime, monitor, now=week(25), windows=windows)
+        drain(runtime)
+    states = {
+        (run.data.tags["rocmonitor.kind"], run.data.tags.get("rocmonitor.revision")): run.data.tags[
+            "rocmonitor.state"
+        ]
+        for run in sorted(
+            runs(mlflow_server, here), key=lambda run: run.data.tags["rocmonitor.state"], reverse=True
+        )
+    }
+    assert states == {("window", "0"): "superseded", ("window", "1"): "final", ("series", None): "final"}

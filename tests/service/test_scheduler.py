@@ -1,0 +1,268 @@
+"""``rocmonitor serve`` as a process: it catches up, stops on SIGTERM; a SIGKILL loses and doubles nothing."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from apscheduler.schedulers.background import BackgroundScheduler
+from mlflow import MlflowClient
+from process import serving, wait_for
+from scenario import Clock, World, week
+from sqlalchemy import update
+
+from rocmonitor import config, store
+from rocmonitor.config import Config
+from rocmonitor.errors import InputError
+from rocmonitor.policy.review.document import Decision
+from rocmonitor.service import scheduler
+from rocmonitor.service.delivery import LONGEST_RETRY, drain
+from rocmonitor.service.review import review_monitor
+from rocmonitor.service.runtime import LEASE, Runtime, hold_lease
+from rocmonitor.service.scheduler import RETRY_AFTER, next_review, next_tick, request_review, scheduled
+from rocmonitor.service.tick import run_monitor
+from rocmonitor.store.tables import lease
+
+LAST = 24  # each window more is told to MLflow, which takes seconds
+PARTS = {
+    "window": "{every: 7d, label_delay: 2d, end: 2026-06-22}",
+    "rules": "[{kind: forecast}]",
+}
+TWO_WEEKS = "{every: 7d, label_delay: 2d, end: 2026-06-08}"
+
+
+@pytest.fixture
+def here(here: World) -> World:
+    for number in range(20, LAST):
+        here.score(number, shift=0.2 if number % 2 else 1.2)  # an alarm or a recovery at every window
+    here.configure(**PARTS)
+    return here
+
+
+def settle(here: World) -> None:
+    """A later process finishes what a killed one has left."""
+    clock = Clock(datetime.now(UTC) + 2 * LEASE)
+    with here.runtime(clock, **PARTS) as runtime:
+        tick = run_monitor(runtime, runtime.config.monitors["credit"], now=clock.now)
+        assert tick.error is None
+        assert not tick.busy
+        for _ in range(2):
+            drain(runtime)
+            clock.now += LONGEST_RETRY
+
+
+def assert_all_there_once(here: World) -> None:
+    with here.runtime(**PARTS) as runtime:
+        judged = [
+            evaluation.window.start
+            for evaluation in store.evaluations(runtime.store, "credit", every_revision=True)
+        ]
+        changes = store.transitions(runtime.store, "credit")
+        waiting = store.outbox_summary(runtime.store)
+        uri = runtime.config.tracking_uri
+    assert judged == [week(number) for number in range(20, LAST)]
+    assert len(changes) == LAST - 21
+    assert waiting.waiting == 0
+    client = MlflowClient(uri)
+    found = client.get_experiment_by_name("rocmonitor/credit")
+    assert found is not None
+    kinds = Counter(run.data.tags["rocmonitor.kind"] for run in client.search_runs([found.experiment_id]))
+    assert kinds == {"window": LAST - 20, "series": 1}
+    events = re.findall(r"^Event (\w+)", here.alarms, re.MULTILINE)
+    assert len(set(events)) == LAST - 21
+
+
+def test_serve_catches_up_and_stops_cleanly_on_sigterm(here):
+    with serving(here) as process:
+        wait_for(process, r"credit .*2026-06-15.*: degraded")
+        process.send_signal(signal.SIGTERM)
+        wait_for(process, r"stopped; what is undone is due at the next start")
+        assert process.wait(timeout=60) == 0
+    settle(here)
+    assert_all_there_once(here)
+    assert len(re.findall(r"^Event", here.alarms, re.MULTILINE)) == LAST - 21  # a clean stop repeats nothing
+
+
+@pytest.mark.parametrize("moment", [r"2026-06-08 to", r"telling mlflow", r"telling channel"])
+def test_a_killed_service_loses_and_doubles_nothing(here, moment):
+    with serving(here) as process:
+        wait_for(process, moment)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait(timeout=60)
+    settle(here)
+    assert_all_there_once(here)
+
+
+def test_every_monitor_has_a_job_that_is_due_at_once(here):
+    now = datetime(2026, 7, 1, tzinfo=UTC)
+    with here.runtime(now, **PARTS) as runtime:
+        jobs = scheduled(runtime, {}).get_jobs()
+    assert {job.id: job.next_run_time for job in jobs} == {"credit": now, "outbox": now}
+
+
+def test_the_schedule_is_in_the_zone_of_the_monitor(here):
+    known = here.configure()
+    path = here.folder / "rocmonitor.yaml"
+    path.write_text(path.read_text() + "    timezone: Europe/Berlin\n    schedule: '30 6 * * 1'\n")
+    monitor = config.load(path).monitors["credit"]
+    fires = next_tick(monitor, datetime(2026, 3, 28, tzinfo=UTC))
+    assert fires == datetime(2026, 3, 30, 4, 30, tzinfo=UTC)  # Monday, the day after the clocks went forward
+    assert next_tick(known.monitors["credit"], fires) - fires < timedelta(days=1)
+
+
+def reviewing(
+    here: World, section: str = "{schedule: '0 7 * * 1', n_resamples: 99}", **changes: str
+) -> Config:
+    """The configuration with a section `review`."""
+    here.configure(**{**PARTS, **changes})
+    path = here.folder / "rocmonitor.yaml"
+    path.write_text(f"{path.read_text()}    review: {section}\n")
+    return config.load(path)
+
+
+@contextmanager
+def at_work(here: World, clock: Clock, section: str) -> Iterator[tuple[Runtime, BackgroundScheduler]]:
+    """A runtime, and a scheduler that has taken its jobs and waits."""
+    known = reviewing(here, section)
+    with store.open_store(known.store_url) as kept:
+        runtime = Runtime(config=known, store=kept, clock=clock)
+        pools = {name: ThreadPoolExecutor(1) for name in ("default", "outbox", "reviews")}
+        made = scheduled(runtime, pools)
+        made.start(paused=True)
+        yield runtime, made
+        made.shutdown(wait=False)
+        for pool in pools.values():
+            pool.shutdown()
+
+
+def test_a_review_has_a_job_of_its_own_where_it_has_a_schedule(here):
+    clock = Clock(datetime(2026, 7, 10, tzinfo=UTC))  # a Friday
+    with at_work(here, clock, "{schedule: '0 7 * * 1', n_resamples: 99}") as (runtime, made):
+        assert {job.id for job in made.get_jobs()} == {"credit", "credit review", "outbox"}
+        monitor = runtime.config.monitors["credit"]
+        assert next_review(runtime, monitor) == clock.now  # none yet
+        review_monitor(runtime, monitor, now=clock.now, start=week(20), end=week(22))
+        assert next_review(runtime, monitor) == clock.now  # chosen by hand, so still none
+        review_monitor(runtime, monitor, now=clock.now)
+        monday = datetime(2026, 7, 13, 7, tzinfo=UTC)
+        assert next_review(runtime, monitor) == monday
+        clock.now = monday + timedelta(days=3)
+        assert next_review(runtime, monitor) == clock.now  # one was missed
+    with at_work(here, clock, "{n_resamples: 99}") as (_, made):
+        assert {job.id for job in made.get_jobs()} == {"credit", "outbox"}
+
+
+@pytest.mark.parametrize("section", ["{schedule: '0 7 * * 1'}", "{}"])
+def test_a_review_can_be_asked_for_sooner(here, section):
+    clock = Clock(datetime(2026, 7, 10, tzinfo=UTC))
+    with at_work(here, clock, section) as (runtime, made):
+        clock.now += timedelta(hours=1)
+        assert request_review(made, runtime, "credit")
+        assert request_review(made, runtime, "credit")
+        assert made.get_job("credit review").next_run_time == clock.now
+        assert not request_review(made, runtime, "nobody")
+
+
+@pytest.mark.parametrize("section", ["{schedule: '0 7 * * 1'}", "{}"])
+def test_a_review_that_is_asked_for_during_another_is_done_after_it(here, monkeypatch, section):
+    begun, may_end = threading.Semaphore(0), threading.Event()
+
+    def slow(*_: object, **__: object) -> None:
+        begun.release()
+        may_end.wait(60)
+        raise InputError("which is not tried again")
+
+    monkeypatch.setattr(scheduler, "review_monitor", slow)
+    with at_work(here, Clock(datetime.now(UTC)), section) as (runtime, made):
+        for other in ("credit", "outbox"):
+            made.remove_job(other)
+        request_review(made, runtime, "credit")
+        made.resume()
+        assert begun.acquire(timeout=60)
+        request_review(made, runtime, "credit")
+        may_end.set()
+        assert begun.acquire(timeout=60)
+
+
+@pytest.mark.parametrize("section", ["{schedule: '0 7 * * 1', n_resamples: 99}", "{n_resamples: 99}"])
+def test_a_review_that_fails_for_now_is_tried_again(here, section, caplog):
+    clock = Clock(datetime(2026, 7, 10, tzinfo=UTC))
+    with at_work(here, clock, section) as (runtime, made):
+        monitor = runtime.config.monitors["credit"]
+        with hold_lease(runtime, "review:credit"):
+            scheduler._review(made, runtime, monitor)
+        assert made.get_job("credit review").next_run_time == clock.now + RETRY_AFTER
+        assert "another rocmonitor process reviews credit" in caplog.text
+        scheduler._review(made, runtime, monitor)
+        assert len(store.reviews(runtime.store, "credit")) == 1
+
+
+def test_a_review_that_cannot_be_waits_for_its_schedule(here, caplog):
+    clock = Clock(week(20))  # no window yet
+    with at_work(here, clock, "{schedule: '0 7 * * 1'}") as (runtime, made):
+        before = made.get_job("credit review").next_run_time
+        scheduler._review(made, runtime, runtime.config.monitors["credit"])
+        assert made.get_job("credit review").next_run_time == before
+        assert "no window from 2026-05-25 00:00" in caplog.text
+
+
+def let_leases_end(known: Config) -> None:
+    """Those of a killed process, which would be waited for."""
+    with store.open_store(known.store_url) as kept, kept.writing() as connection:
+        connection.execute(update(lease).values(expires_at=week(0)))
+
+
+def kill(process: subprocess.Popen[str]) -> None:
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait(timeout=60)
+
+
+def test_a_killed_review_is_begun_anew_and_kept_once(here):
+    known = reviewing(here, window=TWO_WEEKS)  # each is told to MLflow too, which takes seconds
+    with serving(here) as process:
+        wait_for(process, r"credit review: reference .*\(1 of 20\)")
+        kill(process)
+    with store.open_store(known.store_url) as kept:
+        assert store.reviews(kept, "credit") == []
+    let_leases_end(known)
+    with serving(here) as process:  # the missed review is due at once
+        wait_for(process, r"review of credit: (challenger|champion|trade|no decision)")
+        kill(process)  # whatever has been told of it by now
+    let_leases_end(known)
+    clock = Clock(datetime.now(UTC) + 2 * LEASE)
+    with store.open_store(known.store_url) as kept:
+        runtime = Runtime(config=known, store=kept, clock=clock)
+        [found] = store.reviews(kept, "credit")
+        assert review_monitor(runtime, known.monitors["credit"], now=clock.now) == found
+        for _ in range(3):
+            drain(runtime)
+            clock.now += LONGEST_RETRY
+        assert store.outbox_summary(kept).waiting == 0
+    client = MlflowClient(known.tracking_uri)
+    experiment = client.get_experiment_by_name("rocmonitor/credit")
+    assert experiment is not None
+    runs = client.search_runs([experiment.experiment_id], "tags.`rocmonitor.kind` = 'review'")
+    assert len(runs) == 1
+    events = re.findall(r"^REVIEW credit: .*", here.alarms, re.MULTILINE)
+    assert len(set(events)) == (found.decision is not Decision.UNDECIDED)
+
+
+def test_serve_reviews_by_itself(here):
+    reviewing(here, window=TWO_WEEKS)
+    with serving(here) as process:
+        wait_for(process, r"review of credit: (challenger|champion|trade|no decision)")
+        process.send_signal(signal.SIGTERM)
+        wait_for(process, r"stopped; what is undone is due at the next start")
+        assert process.wait(timeout=60) == 0
+    with here.runtime(**PARTS) as runtime:
+        [review] = store.reviews(runtime.store, "credit")
+    assert review.registered
