@@ -11,8 +11,8 @@ from rocmonitor.policy.windows import Window
 from rocmonitor.store import (
     Lease,
     Outgoing,
-    Result,
     Store,
+    WindowRecord,
     acquire,
     instance_id,
     migrate,
@@ -68,8 +68,10 @@ def a_transition(**changes: Any) -> Transition:
     return Transition(**{**values, **changes})
 
 
-def a_result(number: int = 0, *, outbox: tuple[Outgoing, ...] = (), **changes: Any) -> Result:
-    return Result(evaluation=an_evaluation(number, **changes), label_counts={"0": 6, "1": 4}, outbox=outbox)
+def a_result(number: int = 0, *, outbox: tuple[Outgoing, ...] = (), **changes: Any) -> WindowRecord:
+    return WindowRecord(
+        evaluation=an_evaluation(number, **changes), label_counts={"0": 6, "1": 4}, outbox=outbox
+    )
 
 
 def a_review(number: int = 0, **changes: Any) -> Review:

@@ -9,9 +9,9 @@ from rocmonitor.errors import StoreError
 from rocmonitor.policy.evaluation import Evaluation, Point, Status, Transition
 from rocmonitor.store import (
     Evaluated,
-    Result,
     Store,
     Told,
+    WindowRecord,
     evaluated,
     evaluation,
     evaluations,
@@ -31,7 +31,7 @@ NORTH = "region=north"
 
 def put(store: Store, *saved: Evaluation) -> None:
     # Backwards: nothing may rest on the order in which rows were saved.
-    results = [Result(evaluation=each, label_counts={"1": each.revision}) for each in reversed(saved)]
+    results = [WindowRecord(evaluation=each, label_counts={"1": each.revision}) for each in reversed(saved)]
     save(store, results, lease=a_lease(store))
 
 

@@ -6,8 +6,8 @@ from rocmonitor.errors import StoreError
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.store import (
     Outgoing,
-    Result,
     Store,
+    WindowRecord,
     evaluations,
     outcomes,
     pending,
@@ -30,8 +30,8 @@ def rows(store: Store) -> dict[str, int]:
         }
 
 
-def result(number: int = 0, **changes: object) -> Result:
-    return Result(
+def result(number: int = 0, **changes: object) -> WindowRecord:
+    return WindowRecord(
         evaluation=an_evaluation(number, **changes),
         label_counts={"1": 4},
         transition=a_transition(),

@@ -1,0 +1,90 @@
+"""What an evaluation and a review have in common: whose it is, its numbers, and how it becomes plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any, Self
+from zoneinfo import ZoneInfo
+
+from rocmonitor.stats.caveat import Caveat
+
+Row = dict[str, Any]
+Tables = dict[str, list[Row]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """A result that the store keeps, MLflow and the pages show, and ``--json`` prints.
+
+    Attributes
+    ----------
+    monitor, model : str
+    segment : str
+        Empty for all rows, else ``column=value``.
+    champion_version : str
+        Pinned when the work began.
+    challenger_version : str or None
+    metrics : dict of str to float
+        Finite; named as in MLflow, ``--json`` and the pages.
+    tables : dict of str to list of dict
+        Plain JSON types.
+    provenance : dict
+        Source, query, columns, zone, digests of the data, software versions: enough to repeat it.
+    caveats : tuple of Caveat
+    """
+
+    monitor: str
+    model: str
+    segment: str = ""
+    champion_version: str
+    challenger_version: str | None = None
+    metrics: dict[str, float] = field(default_factory=dict)
+    tables: Tables = field(default_factory=dict)
+    provenance: dict[str, Any] = field(default_factory=dict)
+    caveats: tuple[Caveat, ...] = ()
+
+    @property
+    def subject(self) -> str:
+        """Monitor and segment, for people."""
+        return ", ".join(filter(None, [self.monitor, self.segment]))
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """The zone in which the monitor's windows are cut."""
+        return ZoneInfo(self.provenance.get("timezone", "UTC"))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types; instants as ISO 8601 in UTC. `from_dict` is the inverse."""
+        return {name.name: plain(getattr(self, name.name)) for name in fields(self)}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
+        """The inverse of `to_dict`; also reads what earlier versions stored."""
+        known = {name.name: stored[name.name] for name in fields(cls) if name.name in stored}
+        known["caveats"] = tuple(map(Caveat.from_dict, stored["caveats"]))
+        return cls(**known | cls._parsed(stored))
+
+    @classmethod
+    def _parsed(cls, stored: Mapping[str, Any]) -> dict[str, Any]:
+        """The fields that are more than plain JSON types, read from what was stored."""
+        raise NotImplementedError
+
+
+def plain(value: Any) -> Any:
+    """Values as plain JSON types: instants as ISO 8601 in UTC, frozen values as objects of their fields."""
+    if isinstance(value, Caveat):
+        return value.to_dict()
+    if isinstance(value, StrEnum):
+        return str(value)
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat()
+    if isinstance(value, Mapping):
+        return {name: plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    if is_dataclass(value) and not isinstance(value, type):
+        return {name.name: plain(getattr(value, name.name)) for name in fields(value)}
+    return value
