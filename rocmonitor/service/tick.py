@@ -289,13 +289,7 @@ class TickRun:
             metrics=finding.metrics,
             tables=finding.tables,
             reference=references.summary(monitor, reference),
-            provenance={
-                **monitor.read_as,
-                "grouped": batch.grouped,
-                "data_digest": batch.digest,
-                "rocmonitor": __version__,
-                **{package: installed(package) for package in ("numpy", "scipy")},
-            },
+            provenance=_provenance(monitor, batch),
             caveats=(*doubts, *self._circular(window), *caveats_of(rows), *finding.caveats),
         )
 
@@ -381,6 +375,17 @@ class TickRun:
 
     def _beat(self) -> None:
         self.lease = renew_lease(self.runtime, self.lease)
+
+
+def _provenance(monitor: Monitor, batch: Batch) -> dict[str, Any]:
+    """Enough to repeat the evaluation."""
+    return {
+        **monitor.read_as,
+        "grouped": batch.grouped,
+        "data_digest": batch.digest,
+        "rocmonitor": __version__,
+        **{package: installed(package) for package in ("numpy", "scipy")},
+    }
 
 
 def _no_rows(monitor: Monitor) -> Rows:

@@ -128,5 +128,5 @@ def set_aside(names: Sequence[str]) -> list[str]:
         return []
     most = ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
     if len(names) == 1:
-        return [f"1 window has labels of one kind or none, and is set aside: {most}"]
-    return [f"{len(names)} windows have labels of one kind or none, and are set aside: {most}"]
+        return [f"1 window has one class only, or no labels, and is set aside: {most}"]
+    return [f"{len(names)} windows have one class only, or no labels, and are set aside: {most}"]
