@@ -1,4 +1,4 @@
-"""The outbox: what was decided is told to MLflow and to the channels, and marked once it has arrived."""
+"""Deliveries: outbox rows go to MLflow and to the channels, and are marked once they have arrived."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def drain(runtime: Runtime, *, progress: Progress = lambda _: None) -> Delivered
                 if runtime.stop.is_set():
                     return done
                 if row.destination not in done.failed:
-                    progress(f"telling {row.destination} of {row.monitor} ({number} of {len(rows)})")
+                    progress(f"delivering {row.monitor} to {row.destination} ({number} of {len(rows)})")
                     _attempt(runtime, row, done)
                     lease = renew_lease(runtime, lease)
                     attempted = True
@@ -75,7 +75,7 @@ def _attempt(runtime: Runtime, row: store.Delivery, done: Delivered) -> None:
         receipt = _deliver(runtime, row)
     except Exception as error:  # one undeliverable row never stops another
         if not isinstance(error, RocmonitorError):
-            log.exception("%s could not be told of %s", row.destination, row.monitor)
+            log.exception("delivering %s to %s failed unexpectedly", row.monitor, row.destination)
         # Refused for good, as far as the destination is concerned: but somebody may mend the configuration.
         refused = isinstance(error, ConfigError) or (isinstance(error, ExternalError) and not error.transient)
         (done.refused if refused else done.failed)[row.destination] = str(error)

@@ -41,17 +41,17 @@ def explanation(
     ordered = list(reversed(rows)) if low_is_positive else list(rows)
     change = auc - reference_auc
     verb = "rose" if change > 0 else "fell"
-    told = [f"The AUROC {verb} by {abs(change):.4f}, from {reference_auc:.4f} to {auc:.4f}."]
+    sentences = [f"The AUROC {verb} by {abs(change):.4f}, from {reference_auc:.4f} to {auc:.4f}."]
     if change == 0:
-        told = [f"The AUROC is {auc:.4f}, as in the reference."]
+        sentences = [f"The AUROC is {auc:.4f}, as in the reference."]
     parts = {"pos": from_positives, "neg": from_negatives}
     printed = _printed(parts, change)
     for key, part in sorted(parts.items(), key=lambda each: -abs(each[1])):
         gain = part if key == "pos" else -part
         clause = "" if abs(part) <= SMALL_PART * abs(change) else _moved(ordered, key, gain, side, end)
         name = "positives" if key == "pos" else "negatives"
-        told.append(f"The {name}' part is {printed[key]:+.4f}{clause}.")
-    return " ".join(told)
+        sentences.append(f"The {name}' part is {printed[key]:+.4f}{clause}.")
+    return " ".join(sentences)
 
 
 def _printed(parts: Mapping[str, float], change: float) -> dict[str, float]:

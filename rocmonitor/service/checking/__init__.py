@@ -262,7 +262,7 @@ def _scatter(samples: Sequence[Sample]) -> AucSpread | None:
 
 
 def _outlook(rules: Mapping[str, Rule], reference: Reference, spread: AucSpread | None) -> Outlook | None:
-    """What is to be expected of a window; None when there is nothing to tell it from."""
+    """What to expect of a window; None when nothing is known to derive it from."""
     sizes = [(w["n_pos"], w["n_neg"]) for w in reference.windows if w["n_pos"] and w["n_neg"]]
     if not sizes or spread is None or reference.auc is None:
         return None
