@@ -108,7 +108,7 @@ def features(flights: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     flights : DataFrame
-        As from `with_moments`; all that there are, because a flight's features depend on the flights before it.
+        As from `with_moments`, all of them: a flight's features depend on the flights before it.
 
     Returns
     -------

@@ -217,7 +217,7 @@ class Tracking:
             run = self._one(experiment, self._runs(experiment, key), review.reviewed_at, tags)
             page = f"#/experiments/{experiment}/runs/{run.info.run_id}/artifacts/report.html"
             report = page if "report.html" in (artifacts or {}) else None
-            tags |= review_run.description(review, versions, report, run.data.tags)
+            tags |= review_run.told(review, versions, report, run.data.tags)
             new = {k: v for k, v in review_run.params(review).items() if k not in run.data.params}
             metrics = [(review_run.point(review), 0)]
             self.client.log_batch(run.info.run_id, **content.batch(metrics=metrics, params=new, tags=tags))
