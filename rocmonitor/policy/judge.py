@@ -43,7 +43,6 @@ def judge(
     min_per_class: int,
     fprs: Sequence[float] = (),
     thresholds: Sequence[float] = (),
-    turned: bool = False,
 ) -> Finding:
     """Measure a window and apply the rules.
 
@@ -60,26 +59,24 @@ def judge(
         With fewer usable rows of either class the window is ``insufficient``: nothing is measured.
     fprs, thresholds : sequence of float
         Operating points to report.
-    turned : bool
-        As for `rocmonitor.policy.measure.measure`.
     """
     metrics = data_metrics(counts)
     if (small := too_few(counts, min_per_class)) is not None:
         expected = rule_metrics((), reference, _expected(rules, reference))  # for charts without gaps
         return Finding(outcome=Status.INSUFFICIENT, verdicts=(small,), metrics=metrics | expected)
     costs = reference.cost_thresholds
-    measured = measure(champion, pair, fprs=fprs, thresholds=thresholds, costs=costs, turned=turned)
+    measured = measure(champion, pair, fprs=fprs, thresholds=thresholds, costs=costs)
     forecasts, doubts = _forecasts(rules, reference, champion)
     verdicts = _verdicts(rules, measured, reference, forecasts)
     untold = [caveat for caveat in reference.caveats if not _told(caveat, verdicts)]
-    broken = _one_score(champion, turned)
+    broken = _one_score(champion)
     verdicts = _led_by(broken, verdicts)
     finding = Finding(
         outcome=outcome_of(verdicts),
         verdicts=verdicts,
         metrics=metrics | measured.metrics | rule_metrics(verdicts, reference, forecasts),
         tables=measured.tables,
-        caveats=tuple(dict.fromkeys([*broken, *measured.caveats, *untold, *doubts])),
+        caveats=tuple(dict.fromkeys([*broken, *map(str, measured.caveats), *untold, *doubts])),
     )
     if finding.outcome not in (Status.DEGRADED, Status.IMPROVED):
         return finding
@@ -198,12 +195,12 @@ def _lines(shift: ShiftExplanation) -> list[dict[str, Any]]:
     return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 
-def _one_score(champion: Sample, turned: bool) -> list[str]:
+def _one_score(champion: Sample) -> list[str]:
     """What is to be said before anything else of rows that all have the same score."""
     if len(champion.score) != 1:
         return []
     rows, score = champion.n_pos + champion.n_neg, float(champion.score[0])
-    return [f"all {rows:,} scores are {0.0 - score if turned else score:g}: is the scoring broken?"]
+    return [f"all {rows:,} scores are {score:g}: is the scoring broken?"]
 
 
 def _led_by(broken: Sequence[str], verdicts: tuple[Verdict, ...]) -> tuple[Verdict, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from importlib.metadata import version as installed
 from typing import Any
@@ -14,6 +14,7 @@ from rocmonitor.config import Monitor
 from rocmonitor.errors import RocmonitorError, StoreError, TrackingError
 from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition
 from rocmonitor.policy.judge import Finding, judge
+from rocmonitor.policy.orientation import as_scored, names_as_scored, negated
 from rocmonitor.policy.reference import Reference
 from rocmonitor.policy.rules import named
 from rocmonitor.policy.status import is_alarm, status_after, to_tell
@@ -226,6 +227,8 @@ class TickRun:
     ) -> store.WindowRecord:
         rows = batch.segments.get(segment) or _no_rows(self.monitor)
         reference = (self.references or {}).get(segment, Reference(auc=None))
+        low_is_positive = self.monitor.positive.scores == "lower"
+        thresholds = self.monitor.operating_points.thresholds
         finding = judge(
             rows.champion,
             rows.pair,
@@ -234,9 +237,11 @@ class TickRun:
             rules=named(self.monitor.rules),
             min_per_class=self.monitor.min_per_class,
             fprs=self.monitor.operating_points.fpr,
-            thresholds=self.monitor.operating_points.thresholds,
-            turned=self.monitor.positive.scores == "lower",
+            thresholds=[negated(each) for each in thresholds] if low_is_positive else thresholds,
         )
+        if low_is_positive:
+            tables, _ = as_scored(finding.tables, ())
+            finding = replace(finding, tables=tables, metrics=names_as_scored(finding.metrics))
         evaluation = self._evaluation(window, segment, batch, before, rows, finding, reference)
         status = self._status(segment)
         change, told = self._change(
@@ -296,7 +301,7 @@ class TickRun:
                 "rocmonitor": __version__,
                 **{package: installed(package) for package in ("numpy", "scipy")},
             },
-            caveats=(*doubts, *self._circular(window), *rows.caveats, *finding.caveats),
+            caveats=(*doubts, *self._circular(window), *map(str, rows.caveats), *finding.caveats),
         )
 
     def _circular(self, window: Window) -> tuple[str, ...]:
@@ -390,5 +395,5 @@ def _reason(finding: Finding, status: Status, rows: Rows) -> str:
         return "no rule finds it degraded"
     reasons = [verdict.text for verdict in finding.verdicts if verdict.outcome is finding.outcome]
     if finding.outcome is Status.INSUFFICIENT:
-        reasons += rows.caveats
+        reasons += map(str, rows.caveats)
     return "; ".join(reasons)

@@ -161,12 +161,15 @@ def _windows(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> li
     if small is not None:
         raise DegenerateDataError(
             "; ".join(
-                [f"the last window, {last.in_zone(zone)}, is insufficient: {small.text}", *rows.caveats]
+                [
+                    f"the last window, {last.in_zone(zone)}, is insufficient: {small.text}",
+                    *map(str, rows.caveats),
+                ]
             )
         )
     seen.last = rows.champion
     lines.append(f"usable: {rows.counts.n_pos:,} positives, {rows.counts.n_neg:,} negatives")
-    return [*lines, *rows.caveats, *_small_segments(segments, monitor.min_per_class)]
+    return [*lines, *map(str, rows.caveats), *_small_segments(segments, monitor.min_per_class)]
 
 
 def _small_segments(segments: Mapping[str, Rows], min_per_class: int) -> list[str]:
