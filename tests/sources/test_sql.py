@@ -440,7 +440,7 @@ def test_a_stray_time_is_outside(sqlite_url: str) -> None:
     assert batch.segments[""].counts == Counts(rows=3, n_pos=1, outside=2)
     [caveat] = batch.segments[""].caveats
     assert caveat == Caveat("rows-outside", count=2, column="scored_at", monitor="credit", rows=3)
-    assert "2 of 3 rows are not used: their scored_at is outside the window" in str(caveat)
+    assert "2 of 3 rows are set aside: their scored_at is outside the window" in str(caveat)
 
 
 def test_a_time_that_is_none(postgres_url: str, mariadb_url: str) -> None:

@@ -8,14 +8,14 @@ def _rows_with_bad_labels(
 ) -> str:
     where = f"monitors.{monitor}.positive"
     return (
-        f"{count:,} of {rows:,} rows are not used: their label is neither {positive!r} nor {negative!r} "
+        f"{count:,} of {rows:,} rows are set aside: their label is neither {positive!r} nor {negative!r} "
         f"(found: {', '.join(examples)}); set {where}.label and {where}.negative"
     )
 
 
 def _text_scores(*, monitor: str, count: int, rows: int, examples: Sequence[str]) -> str:
     return (
-        f"{count:,} of {rows:,} rows are not used: their score is not a finite number, and some are text "
+        f"{count:,} of {rows:,} rows are set aside: their score is not a finite number, and some are text "
         f"(such as {', '.join(examples)}); cast the column to a number in monitors.{monitor}.query"
     )
 
@@ -27,7 +27,7 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
         "may read another part; raise max_rows, or set monitors.{monitor}.grouped to database"
     ),
     "rows-outside": (
-        "{count:,} of {rows:,} rows are not used: their {column} is outside the window, missing, or not a "
+        "{count:,} of {rows:,} rows are set aside: their {column} is outside the window, missing, or not a "
         "time; use :start and :end in monitors.{monitor}.query"
     ),
     "rows-with-bad-labels": _rows_with_bad_labels,
