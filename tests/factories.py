@@ -111,9 +111,13 @@ def measured_evaluation(
     latent = rng.normal(size=n_pos + n_neg)
     champion = 1 / (1 + np.exp(-(latent + shift * y - 1)))
     other = 1 / (1 + np.exp(-(latent + 0.5 * rng.normal(size=len(y)) + (challenger or 0) * y - 1)))
-    pair = PairedSample(y, champion, other)
+    pair = PairedSample(y, other, champion)
     found = measure(
-        pair.first, None if challenger is None else pair, fprs=(0.01, 0.05, 0.1), thresholds=(0.5,), costs={}
+        pair.second,
+        None if challenger is None else pair,
+        fprs=(0.01, 0.05, 0.1),
+        thresholds={0.5: 0.5},
+        costs={},
     )
     counts = Counts(rows=n_pos + n_neg + 120, n_pos=n_pos, n_neg=n_neg, unlabelled=120)
     metrics = data_metrics(counts) | found.metrics

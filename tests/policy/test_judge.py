@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,7 +38,7 @@ def reference() -> Reference:
 
 
 def judged(
-    window: Sample, reference: Reference, rules: dict[str, Rule] | None = None, **points: list[float]
+    window: Sample, reference: Reference, rules: dict[str, Rule] | None = None, **points: Any
 ) -> Finding:
     counts = Counts(rows=window.n_pos + window.n_neg, n_pos=window.n_pos, n_neg=window.n_neg)
     rules = rules or FORECAST
@@ -149,7 +150,7 @@ def test_a_loss_only_is_never_an_improvement():
 def test_one_score_for_all_rows_is_said_before_anything_else(reference):
     flat = Sample(np.repeat([1, 0], [200, 800]), np.full(1000, 0.5))
     rules: dict[str, Rule] = {"forecast": Forecast(), "floor": Floor(value=0.6)}
-    found = judged(flat, reference, rules, fprs=[0.1], thresholds=[0.5])
+    found = judged(flat, reference, rules, fprs=[0.1], thresholds={0.5: 0.5})
     assert found.outcome is Status.DEGRADED
     assert found.verdicts[0].estimate == 0.5
     assert (found.caveats[0].code, found.caveats[0].values) == ("one-score", {"rows": 1000, "score": 0.5})
