@@ -289,7 +289,7 @@ def test_rows_set_aside_are_told() -> None:
         "2 without a usable score",
         "3 with a label of neither class",
         "4 with a time outside the window",
-        "more than the row cap",
+        "the row cap was reached",
     ):
         assert words in message.body
 
