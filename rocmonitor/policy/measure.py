@@ -34,8 +34,8 @@ CURVE_POINTS = 99
 _DOMINANCE = {
     "champion_better": "second",
     "challenger_better": "first",
-    "both_higher": "both_higher",
-    "both_lower": "both_lower",
+    "both_higher": "both_lower",  # both rates of the champion are higher: both of the challenger are lower
+    "both_lower": "both_higher",
     "tie": "tie",
 }
 """Columns of the table, and the fields of the result for a pair with the challenger first."""
