@@ -1,4 +1,7 @@
-"""One tick of one monitor: every due window is judged, in order, and committed before the next."""
+"""One tick of one monitor: every due window is judged, in order, and committed before the next.
+
+The statistics are imported with the first window that is due: most ticks find none.
+"""
 
 from __future__ import annotations
 
@@ -7,25 +10,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from importlib.metadata import version as installed
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rocmonitor import __version__, store
 from rocmonitor.config import Monitor
 from rocmonitor.errors import RocmonitorError, StoreError, TrackingError
 from rocmonitor.policy.evaluation import Counts, Evaluation, Reason, Status, Transition
-from rocmonitor.policy.judge import Finding, judge
 from rocmonitor.policy.orientation import as_scored, negated
 from rocmonitor.policy.record import caveats_of
-from rocmonitor.policy.reference import Reference
 from rocmonitor.policy.rules import by_name
 from rocmonitor.policy.status import is_alarm, should_notify, status_after
 from rocmonitor.policy.windows import Window
-from rocmonitor.service import references
 from rocmonitor.service.runtime import Progress, Runtime, hold_lease, renew_lease
 from rocmonitor.service.versions import Role, version
 from rocmonitor.sources import Batch, LabelCounts, Rows, SqlSource, open_source
-from rocmonitor.stats import PairedSample, Sample
 from rocmonitor.stats.caveat import Caveat
+from rocmonitor.stats.sample import PairedSample, Sample
+
+if TYPE_CHECKING:
+    from rocmonitor.policy.judge import Finding
+    from rocmonitor.policy.reference import Reference
 
 log = logging.getLogger(__name__)
 
@@ -200,6 +204,8 @@ class TickRun:
     def _judge(
         self, source: SqlSource, window: Window, before: store.Evaluated | None, labels: LabelCounts
     ) -> None:
+        from rocmonitor.service import references
+
         monitor = self.monitor
         if self.references is None:
             self.references = references.load_or_build(
@@ -227,6 +233,9 @@ class TickRun:
     def _result(
         self, window: Window, segment: str, batch: Batch, before: store.Evaluated | None, labels: LabelCounts
     ) -> store.WindowRecord:
+        from rocmonitor.policy.judge import judge
+        from rocmonitor.policy.reference import Reference
+
         rows = batch.segments.get(segment) or _no_rows(self.monitor)
         reference = (self.references or {}).get(segment, Reference(auc=None))
         low_is_positive = self.monitor.positive.scores == "lower"
@@ -271,6 +280,8 @@ class TickRun:
         finding: Finding,
         reference: Reference,
     ) -> Evaluation:
+        from rocmonitor.service import references
+
         monitor = self.monitor
         if before is None:
             (champion, doubt), (challenger, other) = self._version("champion"), self._version("challenger")
