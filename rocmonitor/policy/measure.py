@@ -120,7 +120,8 @@ def measure(
     samples, difference = {"champion": champion}, None
     if pair is not None and min(pair.n_pos, pair.n_neg) < 2:
         caveats.append(Caveat("challenger-scored-too-few", n_pos=pair.n_pos, n_neg=pair.n_neg))
-    elif pair is not None:
+        pair = None
+    if pair is not None:
         samples["challenger"] = pair.first
         difference = compare_auc_paired(pair)
         metrics |= auc_metrics("challenger", auc(pair.first), confidence_level)
@@ -130,23 +131,18 @@ def measure(
     points = [(model, sample) for model, sample in samples.items() if len(sample.score) > 1]
     tables: Tables = {"thresholds": [], "fprs": [], "roc": curves(points, confidence_level)}
     for model, sample in points:
-        at_fprs = _at_fprs(model, sample, fprs, confidence_level)
-        at_thresholds = _at_thresholds(model, sample, list(thresholds.values()), confidence_level)
-        metrics |= _point_metrics("fpr", fprs, at_fprs) | _point_metrics(
-            "threshold", thresholds, at_thresholds
-        )
-        caveats += _moved_fprs(sample, fprs, at_fprs)
-        tables["fprs"] += at_fprs
-        tables["thresholds"] += at_thresholds
+        found, named = _operating_points(model, sample, fprs, thresholds, confidence_level)
+        tables |= {name: [*tables[name], *lines] for name, lines in found.items()}
+        metrics |= named
+        caveats += _moved_fprs(sample, fprs, found["fprs"])
     if costs:
         tables["costs"] = _costs(champion, costs, confidence_level)
         metrics |= _cost_metrics(tables["costs"])
-    if pair is not None and difference is not None and thresholds:
-        # One score for all rows that both scored may be one of several for all that the champion scored.
-        if min(len(pair.first.score), len(pair.second.score)) > 1:
-            tables["dominance"] = _dominance(pair, list(thresholds.values()))
-        else:
-            caveats.append(Caveat("no-dominance"))
+    # One score for all rows that both scored may be one of several for all that the champion scored.
+    if pair is not None and thresholds and min(len(pair.first.score), len(pair.second.score)) > 1:
+        tables["dominance"] = _dominance(pair, list(thresholds.values()))
+    elif pair is not None and thresholds:
+        caveats.append(Caveat("no-dominance"))
     return Measured(
         champion=result,
         difference=difference,
@@ -246,6 +242,21 @@ def _no_curve(model: str, sample: Sample) -> Caveat:
     return Caveat("no-curve", model=model, rows=sample.n_pos + sample.n_neg, score=float(sample.score[0]))
 
 
+def _operating_points(
+    model: str, sample: Sample, fprs: Sequence[float], thresholds: Mapping[float, float], level: float
+) -> tuple[Tables, dict[str, float]]:
+    """The points of one model as tables and as metrics, these named after the points that were asked for."""
+    at_fprs = _at_fprs(model, sample, fprs, level)
+    at_thresholds = _at_thresholds(model, sample, list(thresholds.values()), level)
+    metrics: dict[str, float] = {}
+    for fpr, row in zip(fprs, at_fprs, strict=True):
+        metrics |= _bounded(row, "tpr", f"fpr_{fpr:g}")
+    for threshold, row in zip(thresholds, at_thresholds, strict=True):
+        for rate in ("tpr", "fpr"):
+            metrics |= _bounded(row, rate, f"threshold_{threshold:g}")
+    return {"fprs": at_fprs, "thresholds": at_thresholds}, metrics
+
+
 def _at_fprs(model: str, sample: Sample, fprs: Sequence[float], confidence_level: float) -> list[Row]:
     if not fprs:
         return []
@@ -270,15 +281,6 @@ def _at_thresholds(
     found = threshold_intervals(sample, thresholds, confidence_level=confidence_level)
     names = ("tpr", "tpr_low", "tpr_high", "fpr", "fpr_low", "fpr_high")
     return rows({"threshold": thresholds, **_columns(found, *names)}, model=model)
-
-
-def _point_metrics(kind: str, points: Iterable[float], table: Sequence[Row]) -> dict[str, float]:
-    """The operating points of one model as metrics, named after the points that were asked for."""
-    metrics: dict[str, float] = {}
-    for point, row in zip(points, table, strict=bool(table)):
-        for rate in ("tpr",) if kind == "fpr" else ("tpr", "fpr"):
-            metrics |= _bounded(row, rate, f"{kind}_{point:g}")
-    return metrics
 
 
 def _bounded(row: Row, rate: str, point: str) -> dict[str, float]:
