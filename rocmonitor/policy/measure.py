@@ -122,13 +122,12 @@ def measure(
         caveats.append(Caveat("challenger-scored-too-few", n_pos=pair.n_pos, n_neg=pair.n_neg))
         pair = None
     if pair is not None:
-        samples["challenger"] = pair.first
-        difference = compare_auc_paired(pair)
+        samples["challenger"], difference = pair.first, compare_auc_paired(pair)
         metrics |= auc_metrics("challenger", auc(pair.first), confidence_level)
         metrics |= difference_metrics(difference, confidence_level)
         caveats += _missing_scores(champion, pair, difference)
-    caveats += [_no_curve(model, sample) for model, sample in samples.items() if len(sample.score) == 1]
     points = [(model, sample) for model, sample in samples.items() if len(sample.score) > 1]
+    caveats += [_no_curve(model, sample) for model, sample in samples.items() if len(sample.score) == 1]
     tables: Tables = {"thresholds": [], "fprs": [], "roc": curves(points, confidence_level)}
     for model, sample in points:
         found, named = _operating_points(model, sample, fprs, thresholds, confidence_level)
@@ -143,13 +142,8 @@ def measure(
         tables["dominance"] = _dominance(pair, list(thresholds.values()))
     elif pair is not None and thresholds:
         caveats.append(Caveat("no-dominance"))
-    return Measured(
-        champion=result,
-        difference=difference,
-        metrics=metrics,
-        tables=tables,
-        caveats=tuple(dict.fromkeys(caveats)),
-    )
+    once = tuple(dict.fromkeys(caveats))
+    return Measured(champion=result, difference=difference, metrics=metrics, tables=tables, caveats=once)
 
 
 def auc_values(result: AucResult, confidence_level: float = LEVEL) -> dict[str, float]:
