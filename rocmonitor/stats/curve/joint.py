@@ -23,7 +23,7 @@ from rocmonitor.stats.curve.counting import threshold_levels
 from rocmonitor.stats.curve.krawtchouk import excess_on_grid
 from rocmonitor.stats.sample import PairedSample
 
-_LOG_NEGLIGIBLE = 32.0  # exp(-32) = 1e-14: as small as the rounding of a difference of probabilities
+_LOG_NEGLIGIBLE = 32.0  # exp(-32) = 1e-14: what differences of four probabilities near 1 can resolve
 _ROUNDING = 2e-16  # of four probabilities near 1
 _FEW = 2000  # pairs up to which a series does not pay
 _PAIRS_AT_ONCE = 4096  # twenty arrays of these fit a core's cache
