@@ -147,10 +147,9 @@ def cost_curve(
 
     References
     ----------
-    .. [DG08] C. Dugas and D. Gadoury (2008). Pointwise exact bootstrap distributions of cost curves.
-       Proceedings of the 25th International Conference on Machine Learning (ICML), Helsinki, 280-287.
-    .. [DH06] C. Drummond and R. C. Holte (2006). Cost curves: an improved method for visualizing classifier
-       performance. Machine Learning 65, 95-130.
+    .. [DG08] Dugas, Gadoury (2008). Pointwise exact bootstrap distributions of cost curves. ICML 2008.
+    .. [DH06] Drummond, Holte (2006). Cost curves: an improved method for visualizing classifier performance.
+       Machine Learning 65.
     .. [ZD08] G. Y. Zou and A. Donner (2008). Construction of confidence limits about effect measures: a
        general approach. Statistics in Medicine 27, 1693-1702. (``mover``)
 
@@ -229,8 +228,7 @@ def cost_difference(
 
     References
     ----------
-    .. [DG08] C. Dugas and D. Gadoury (2008). Pointwise exact bootstrap distributions of cost curves.
-       Proceedings of the 25th International Conference on Machine Learning (ICML), Helsinki, 280-287.
+    .. [DG08] Dugas, Gadoury (2008). Pointwise exact bootstrap distributions of cost curves. ICML 2008.
 
     Examples
     --------

@@ -20,7 +20,7 @@ from rocmonitor.stats.curve.laws import BootstrapLaw, IntervalTable, interval_op
 from rocmonitor.stats.curve.points import threshold_pairs
 from rocmonitor.stats.curve.trinomial import trinomial_difference
 from rocmonitor.stats.proportion import AGRESTI_MIN, Smoothing, resample_caveats, resample_sizes
-from rocmonitor.stats.resampling import Rng, drawn_differences
+from rocmonitor.stats.resampling import Rng
 from rocmonitor.stats.sample import PairedSample, on_pair
 
 DifferenceMethod = Literal["agresti-min", "wald", "exact", "empirical"]
@@ -100,11 +100,9 @@ def threshold_difference(
     sampling : str
         ``stratified``: a resample keeps the class sizes; ``full``: m_pos + m_neg rows are drawn from both
         classes together (`rocmonitor.stats.curve.full_sampling`). The two rates are then uncorrelated, not
-        independent, and `joint` is nearly right only.
-    n_resamples : int
-        Resamples drawn by ``empirical``.
-    rng : int, SeedSequence or Generator, optional
-        Randomness of ``empirical``, which needs it.
+        independent: `joint` is nearly right.
+    n_resamples, rng : int, and int, SeedSequence or Generator
+        Of ``empirical``: how many resamples are drawn, and their randomness, which must be given.
 
     Returns
     -------
@@ -125,10 +123,9 @@ def threshold_difference(
 
     References
     ----------
-    .. [DG09] C. Dugas and D. Gadoury (2010, online 2009). Pointwise exact bootstrap distributions of ROC
-       curves. Machine Learning 78, 103-136.
-    .. [AM05] A. Agresti and Y. Min (2005). Simple improved confidence intervals for comparing matched
-       proportions. Statistics in Medicine 24, 729-740.
+    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
+    .. [AM05] Agresti, Min (2005). Simple improved confidence intervals for comparing matched proportions.
+       Statistics in Medicine 24.
 
     Examples
     --------
@@ -184,4 +181,6 @@ class _Difference(BootstrapLaw):
 
     def drawn(self, n_resamples: int, rng: np.random.Generator) -> Floats:
         rows = self.size.drawn((n_resamples, len(self.only_1)), rng)
-        return drawn_differences(self.only_1, self.only_2, self.n, rows, rng)
+        agreeing = self.n - self.only_1 - self.only_2
+        drawn = rng.multinomial(rows, np.column_stack([self.only_1, self.only_2, agreeing]) / self.n)
+        return np.asarray((drawn[..., 0] - drawn[..., 1]) / rows)

@@ -34,7 +34,7 @@ from rocmonitor.stats.proportion import (
     resample_caveats,
     resample_sizes,
 )
-from rocmonitor.stats.resampling import Rng, drawn_proportions
+from rocmonitor.stats.resampling import Rng
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Sample, on_sample
 
@@ -168,10 +168,8 @@ def threshold_intervals(
         classes together (`rocmonitor.stats.curve.full_sampling`), for ``agresti-coull``, ``wald``,
         ``exact`` and ``empirical``. The two rates are then uncorrelated, not independent, and `joint` is
         nearly right only.
-    n_resamples : int
-        Resamples drawn by ``empirical``.
-    rng : int, SeedSequence or Generator, optional
-        Randomness of ``empirical``, which needs it.
+    n_resamples, rng : int, and int, SeedSequence or Generator
+        Of ``empirical``: how many resamples are drawn, and their randomness, which must be given.
 
     Returns
     -------
@@ -192,8 +190,7 @@ def threshold_intervals(
 
     References
     ----------
-    .. [DG09] C. Dugas and D. Gadoury (2010, online 2009). Pointwise exact bootstrap distributions of ROC
-       curves. Machine Learning 78, 103-136.
+    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
 
     Examples
     --------
@@ -249,7 +246,7 @@ class _Rate(BootstrapLaw):
 
     def drawn(self, n_resamples: int, rng: np.random.Generator) -> Floats:
         rows = self.size.drawn((n_resamples, len(self.count)), rng)
-        return drawn_proportions(self.count, self.n, rows, rng)
+        return np.asarray(rng.binomial(rows, self.count / self.n) / rows)
 
     def ends(self, options: IntervalOptions) -> tuple[Floats, Floats]:
         """With a fixed number of rows, those of a proportion ([DG09] alg. 1)."""
@@ -302,8 +299,7 @@ def threshold_law(
 
     References
     ----------
-    .. [DG09] C. Dugas and D. Gadoury (2010, online 2009). Pointwise exact bootstrap distributions of ROC
-       curves. Machine Learning 78, 103-136.
+    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
 
     Examples
     --------

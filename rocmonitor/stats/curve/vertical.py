@@ -9,10 +9,10 @@ here, which keeps equations 3 to 7 right under ties.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,7 +32,7 @@ from rocmonitor.stats.curve.laws import (
 from rocmonitor.stats.curve.mixtures import mixed_binomials
 from rocmonitor.stats.curve.points import nearest_ranks, only_rank, require_rates
 from rocmonitor.stats.proportion import Smoothing, resample_caveats, resample_sizes
-from rocmonitor.stats.resampling import Rng, drawn_at_ranks
+from rocmonitor.stats.resampling import Rng
 from rocmonitor.stats.sample import PairedSample, Sample, on_sample
 
 VerticalMethod = Literal["agresti", "wald", "exact", "empirical", "kernel"]
@@ -96,10 +96,8 @@ def vertical_intervals(
         Of each interval, within (0, 1).
     m_pos, m_neg : int, optional
         Sizes of a resample, the class sizes by default; ``kernel`` does not support others.
-    n_resamples : int
-        Resamples drawn by ``empirical``.
-    rng : int, SeedSequence or Generator, optional
-        Randomness of ``empirical``, which needs it.
+    n_resamples, rng : int, and int, SeedSequence or Generator
+        Of ``empirical``: how many resamples are drawn, and their randomness, which must be given.
     bandwidth : float or (float, float), optional
         Of ``kernel`` only, in place of its rule: in the units of the scores, for both classes or for
         (positives, negatives).
@@ -127,8 +125,7 @@ def vertical_intervals(
 
     References
     ----------
-    .. [DG09] C. Dugas and D. Gadoury (2010, online 2009). Pointwise exact bootstrap distributions of ROC
-       curves. Machine Learning 78, 103-136.
+    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
     .. [HHF] P. Hall, R. J. Hyndman and Y. Fan (2004). Nonparametric confidence intervals for receiver
        operating characteristic curves. Biometrika 91, 743-750.
 
@@ -188,8 +185,7 @@ def vertical_law(sample: Sample, fpr: float, *, m_pos: int | None = None, m_neg:
 
     References
     ----------
-    .. [DG09] C. Dugas and D. Gadoury (2010, online 2009). Pointwise exact bootstrap distributions of ROC
-       curves. Machine Learning 78, 103-136.
+    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
 
     Examples
     --------
@@ -212,32 +208,27 @@ def vertical_sizes(rows: Sample | PairedSample, m_pos: int | None, m_neg: int | 
     return m_pos, m_neg
 
 
-class Mixture(ABC):
-    """Terms of a mixture over thresholds, shape (w,): `weight`, and the `net` count of positives flagged."""
-
-    weight: Floats
-    net: NDArray[Any]
-    thinned = False
-
-    @abstractmethod
-    def of_a_row(self, n: int, added: Smoothing) -> tuple[Floats, Floats]:
-        """Mean and variance of what one of `n` positives adds to the rate."""
-
-    @abstractmethod
-    def law(self, n: int, m: int) -> tuple[int, Floats]:
-        """Law of the net count in `m` draws out of `n`: its first value, and probabilities from there on."""
-
-
 @dataclass(frozen=True, eq=False)
 class VerticalLaw(BootstrapLaw):
-    """A TPR, or the difference of two, at the r-th largest negative scores: a mixture over thresholds."""
+    """A TPR, or the difference of two, at the r-th largest negative scores: a mixture over thresholds.
+
+    A term of `mixtures` has weights, and the `net` count of positives that its thresholds flag, shape (w,).
+    """
 
     rows: Sample | PairedSample
     r: Counts
     m_pos: int
     m_neg: int
-    mixtures: Sequence[Mixture]
+    mixtures: Sequence[Any]
     levels: tuple[NDArray[np.intp], ...]
+
+    @abstractmethod
+    def of_a_row(self, mixture: Any, added: Smoothing) -> tuple[Floats, Floats]:
+        """Mean and variance of what one positive adds to the rate, shape (w,)."""
+
+    @abstractmethod
+    def exact(self, i: int) -> tuple[int, Floats]:
+        """[DG09] eq. 5 and 23: the first net count at the i-th rate, and probabilities from there on."""
 
     @property
     def mean(self) -> Floats:
@@ -248,40 +239,35 @@ class VerticalLaw(BootstrapLaw):
         """[DG09] eq. 6 and 7, 24 to 27: the variance is the mean variance and the variance of the means."""
         found = []
         for mix in self.mixtures:
-            share, variance = mix.of_a_row(self.rows.n_pos, added)
+            share, variance = self.of_a_row(mix, added)
             mean = mix.weight @ share
             within, between = mix.weight @ variance, mix.weight @ (share - mean) ** 2
             found.append((mean, max(within / (self.m_pos + added.rows) + between, 0.0)))
         means, variances = np.array(found).T
         return means, variances
 
-    def exact(self, i: int) -> tuple[int, Floats]:
-        """[DG09] eq. 5 and 23: the first count at the i-th rate, and probabilities from there on."""
-        return self.mixtures[i].law(self.rows.n_pos, self.m_pos)
-
     def quantiles(self, i: int, tail: float) -> tuple[float, float]:
         """[DG09] alg. 4 and 5."""
         return law_ends(*self.exact(i), self.m_pos, tail)
 
     def drawn(self, n_resamples: int, rng: np.random.Generator) -> Floats:
-        """Each resample serves all rates."""
-        rows, sizes = self.rows, (self.m_pos, self.m_neg)
-        return drawn_at_ranks(self.r, rows.neg, rows.pos, self.levels, sizes, n_resamples, rng)
+        """Each resample serves all rates; `levels` are each model's first threshold that flags a cell."""
+        pos, neg = self.rows.pos, self.rows.neg
+        drawn = np.zeros((n_resamples, len(self.r)))
+        for line in drawn:
+            rows_pos = rng.multinomial(self.m_pos, pos / pos.sum())
+            rows_neg = rng.multinomial(self.m_neg, neg / neg.sum())
+            for sign, level in zip((1, -1), self.levels, strict=False):
+                threshold = np.searchsorted(np.cumsum(np.bincount(level, weights=rows_neg)), self.r)
+                line += sign * np.cumsum(np.bincount(level, weights=rows_pos))[threshold]
+        return drawn / self.m_pos
 
 
-@dataclass(frozen=True, eq=False)
-class _Flagged(Mixture):
+class _Flagged(NamedTuple):
     """P(T_r = s_k) of each threshold s_k, and the positives it flags."""
 
     weight: Floats
     net: Floats
-
-    def of_a_row(self, n: int, added: Smoothing) -> tuple[Floats, Floats]:
-        p = added.share(self.net, n)
-        return p, p * (1 - p)
-
-    def law(self, n: int, m: int) -> tuple[int, Floats]:
-        return mixed_binomials(self.weight, self.net, n, m)
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,6 +276,14 @@ class _RateLaw(VerticalLaw):
 
     rows: Sample
     bandwidth: Bandwidth | None
+
+    def of_a_row(self, mixture: _Flagged, added: Smoothing) -> tuple[Floats, Floats]:
+        p = added.share(mixture.net, self.rows.n_pos)
+        return p, p * (1 - p)
+
+    def exact(self, i: int) -> tuple[int, Floats]:
+        weight, flagged = self.mixtures[i]
+        return mixed_binomials(weight, flagged, self.rows.n_pos, self.m_pos)
 
     def ends(self, options: IntervalOptions) -> tuple[Floats, Floats]:
         if options.method == "kernel":

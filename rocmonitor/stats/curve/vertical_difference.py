@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,7 +24,7 @@ from rocmonitor.stats.curve.counting import tie_caveats
 from rocmonitor.stats.curve.joint import Levels, thresholds_law
 from rocmonitor.stats.curve.laws import IntervalTable, interval_options, measured
 from rocmonitor.stats.curve.points import nearest_ranks, only_rank
-from rocmonitor.stats.curve.vertical import Mixture, VerticalLaw, vertical_sizes
+from rocmonitor.stats.curve.vertical import VerticalLaw, vertical_sizes
 from rocmonitor.stats.proportion import AGRESTI_MIN, NOT_SMOOTHED, Smoothing, is_number, resample_caveats
 from rocmonitor.stats.resampling import Rng
 from rocmonitor.stats.sample import PairedSample, on_pair
@@ -96,10 +96,8 @@ def vertical_difference(
         The law is exact at each rate where at most so many thresholds of either model carry mass: about
         15 sqrt(r (1 - r / m_neg)). Where more do, they are thinned to so many: the joint law at these
         stays exact, and a threshold between two of them counts as the middle one.
-    n_resamples : int
-        Resamples drawn by ``empirical``.
-    rng : int, SeedSequence or Generator, optional
-        Randomness of ``empirical``, which needs it.
+    n_resamples, rng : int, and int, SeedSequence or Generator
+        Of ``empirical``: how many resamples are drawn, and their randomness, which must be given.
 
     Returns
     -------
@@ -123,10 +121,9 @@ def vertical_difference(
 
     References
     ----------
-    .. [DG09] C. Dugas and D. Gadoury (2010, online 2009). Pointwise exact bootstrap distributions of ROC
-       curves. Machine Learning 78, 103-136.
-    .. [AM05] A. Agresti and Y. Min (2005). Simple improved confidence intervals for comparing matched
-       proportions. Statistics in Medicine 24, 729-740.
+    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
+    .. [AM05] Agresti, Min (2005). Simple improved confidence intervals for comparing matched proportions.
+       Statistics in Medicine 24.
 
     Examples
     --------
@@ -195,8 +192,7 @@ def vertical_difference_law(
 
     References
     ----------
-    .. [DG09] C. Dugas and D. Gadoury (2010, online 2009). Pointwise exact bootstrap distributions of ROC
-       curves. Machine Learning 78, 103-136.
+    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
 
     Examples
     --------
@@ -210,8 +206,7 @@ def vertical_difference_law(
     return law
 
 
-@dataclass(frozen=True, eq=False)
-class _Differences(Mixture):
+class _Differences(NamedTuple):
     """Positives that only model 1 and only model 2 flags: `net` is their difference, `apart` their sum."""
 
     weight: Floats
@@ -219,20 +214,28 @@ class _Differences(Mixture):
     apart: Counts
     thinned: bool
 
-    def of_a_row(self, n: int, added: Smoothing) -> tuple[Floats, Floats]:
-        total = n + added.rows
-        gap, apart = self.net / total, (self.apart + 2 * added.kind) / total
+
+class _DifferenceLaw(VerticalLaw):
+    """Of two models: [DG09] section 4.2."""
+
+    smoothing = AGRESTI_MIN
+    least = -1.0
+
+    def of_a_row(self, mixture: _Differences, added: Smoothing) -> tuple[Floats, Floats]:
+        total = self.rows.n_pos + added.rows
+        gap, apart = mixture.net / total, (mixture.apart + 2 * added.kind) / total
         return gap, apart - gap**2
 
-    def law(self, n: int, m: int) -> tuple[int, Floats]:
-        """Law of the difference in `m` draws: its first value, and the probabilities from there on.
+    def exact(self, i: int) -> tuple[int, Floats]:
+        """[DG09] eq. 23: the first difference, and probabilities from there on.
 
         One inverse FFT of sum of weight (1 + a (e^iθ - 1) + b (e^-iθ - 1))^m over the terms, whose shares are
         a and b; each only for the O(sqrt(size)) smallest θ at which it is not negligible.
         """
         from scipy import fft
 
-        gap, apart = self.net / n, self.apart / n
+        n, m, mix = self.rows.n_pos, self.m_pos, self.mixtures[i]
+        gap, apart = mix.net / n, mix.apart / n
         variance = np.maximum(apart - gap**2, 0.0)
         half = bernstein(m * variance, step=2.0)  # a step is at most 2 off
         low = max(-m, int(np.floor((m * gap - half).min())))
@@ -247,17 +250,10 @@ class _Differences(Mixture):
             with np.errstate(divide="ignore"):
                 log_modulus = m / 2 * np.log1p(-np.minimum(fading[seen], 1.0))
             phase = m * np.arctan2(gap[seen] * sine, 1 - apart[seen] * bend) - low * angle
-            modulus = self.weight[seen] * np.exp(log_modulus)
+            modulus = mix.weight[seen] * np.exp(log_modulus)
             transform[k] = modulus @ np.cos(phase) - 1j * (modulus @ np.sin(phase))
         law = fft.irfft(transform, size)[: high - low + 1]
         return low, np.maximum(law, 0.0)
-
-
-class _DifferenceLaw(VerticalLaw):
-    """The thresholds of the two models are not independent of each other."""
-
-    smoothing = AGRESTI_MIN
-    least = -1.0
 
 
 def _difference_law(pair: PairedSample, r: Counts, m_pos: int, m_neg: int, most: int) -> _DifferenceLaw:
