@@ -162,8 +162,8 @@ def total_rate_intervals(
     r, moved = nearest_ranks(rates, n, "rates")
     pos, neg = class_rows(sample)
     laws = {
-        "tpr": _ClassRate.of(r, pos, neg, sampling, sizes[0]),
-        "fpr": _ClassRate.of(r, neg, pos, sampling, sizes[1]),
+        "tpr": _class_rate(r, pos, neg, sampling, sizes[0]),
+        "fpr": _class_rate(r, neg, pos, sampling, sizes[1]),
     }
     return TotalRateIntervals(
         rate=r / n, n_pos=sample.n_pos, n_neg=sample.n_neg, **measured(laws, options, r / n, moved)
@@ -237,10 +237,6 @@ class _ClassRate(BootstrapLaw):
     of_rows: Floats
     """For each rank the chance pi of a row to be flagged, and the covariance gamma of two, shape (h, 2)."""
 
-    @classmethod
-    def of(cls, r: Counts, own: Rows, other: Rows, sampling: Sampling, size: ClassSize) -> _ClassRate:
-        return cls(r, own, other, sampling, size, _pi_and_gamma(r, own, other, sampling, size))
-
     @property
     def mean(self) -> Floats:
         return self.of_rows[:, 0]
@@ -275,7 +271,7 @@ class _ClassRate(BootstrapLaw):
         return drawn
 
 
-def _pi_and_gamma(r: Counts, own: Rows, other: Rows, sampling: Sampling, size: ClassSize) -> Floats:
+def _class_rate(r: Counts, own: Rows, other: Rows, sampling: Sampling, size: ClassSize) -> _ClassRate:
     full = sampling == "full"
     found = np.empty((len(r), 2))
     inverse = size.mean_inverse(0.0)
@@ -289,7 +285,7 @@ def _pi_and_gamma(r: Counts, own: Rows, other: Rows, sampling: Sampling, size: C
             pi, two = moments(rank, own, other, *window)
             gamma = two - pi**2
         found[line] = pi, gamma
-    return found
+    return _ClassRate(r, own, other, sampling, size, found)
 
 
 def _stratified_law(r: int, own: Rows, other: Rows) -> Floats:
@@ -298,7 +294,7 @@ def _stratified_law(r: int, own: Rows, other: Rows) -> Floats:
 
 def _sized_law(r: int, own: Rows, other: Rows, n: int, m: int) -> tuple[int, Floats]:
     """First count and probabilities when `m` of the `n` rows of a resample are of the class."""
-    law = _stratified_law(r, own.resized(m), other.resized(n - m))
+    law = _stratified_law(r, own._replace(m=m), other._replace(m=n - m))
     some = np.flatnonzero(law > NEGLIGIBLE)
     return int(some[0]), law[some[0] : some[-1] + 1]
 
@@ -308,5 +304,5 @@ def _mixed_law(r: int, own: Rows, other: Rows, size: ClassSize) -> Floats:
     n = own.total + other.total
     mixed = np.zeros(n + 1)
     for m, weight in zip(size.rows.tolist(), size.weight.tolist(), strict=True):
-        mixed[: m + 1] += weight * _stratified_law(r, own.resized(m), other.resized(n - m))
+        mixed[: m + 1] += weight * _stratified_law(r, own._replace(m=m), other._replace(m=n - m))
     return mixed

@@ -49,7 +49,9 @@ class VerticalDifference(IntervalTable):
         Ends of the intervals, each with the confidence level by itself.
     dtpr_se : ndarray, shape (h,)
         Standard deviations of the bootstrap laws; of ``agresti``, of the smoothed ones, so never 0.
-    method, confidence_level, n_pos, n_neg, caveats
+    method : str
+        As asked for; ``agresti-thinned`` and so on where thresholds were thinned (see `vertical_difference`).
+    confidence_level, n_pos, n_neg, caveats
         As in `IntervalTable`.
     """
 
