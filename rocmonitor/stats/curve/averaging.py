@@ -148,7 +148,7 @@ def averaging_table(
             f"by {held}: {caveat}"
             for held, result in (("threshold", by_threshold), ("FPR", by_fpr), ("total rate", by_total))
             for caveat in result.caveats
-            if " TPR " in caveat
+            if caveat.values.get("rate") == "TPR"
         ),
     )
 
