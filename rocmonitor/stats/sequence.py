@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import lambertw
 
 from rocmonitor.errors import InputError
+from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.proportion import is_number, require_level
 from rocmonitor.stats.result import Table
 
@@ -70,7 +71,7 @@ class ConfidenceSequence(Table):
         again. At most 1 - `confidence_level` exactly where 0 is outside of the interval.
     confidence_level, tuned_for : float
         As asked for.
-    caveats : tuple of str
+    caveats : tuple of Caveat
     """
 
     estimate: Floats
@@ -82,7 +83,7 @@ class ConfidenceSequence(Table):
     pvalue: Floats
     confidence_level: float
     tuned_for: float
-    caveats: tuple[str, ...]
+    caveats: tuple[Caveat, ...]
 
     def __str__(self) -> str:
         return (
@@ -207,7 +208,7 @@ def confidence_sequence(
         confidence_level=float(confidence_level),
         tuned_for=float(tuned_for),
         caveats=_caveats(s, half[-1], between[-1], noise[-1] / (w @ w))
-        + _alike(np.sqrt(w) * (d - estimate[-1])),
+        + _correlated(np.sqrt(w) * (d - estimate[-1])),
     )
 
 
@@ -382,42 +383,30 @@ def _require_number(value: object, name: str, what: str, least: float, most: flo
         raise InputError(f"{name} must be {what}, not {value!r}")
 
 
-def _caveats(se: Floats, half: float, between: float, own: float) -> tuple[str, ...]:
+def _caveats(se: Floats, half: float, between: float, own: float) -> tuple[Caveat, ...]:
     """`between` and `own` are variances, of the true differences and of a window's sampling error."""
-    still, number = np.count_nonzero(se == 0), len(se)
-    few = f"{_counted(number)} {'is' if number == 1 else 'are'}"
-    found = (
-        (still == number, "no window shows any scatter: nothing is known of the difference yet"),
-        (
-            0 < still < number,
-            f"{still} of {number} windows have a standard error of 0: the pooled one counts for them",
-        ),
-        (
-            still < number and half == math.inf,
-            f"{few} too few to tell how much windows differ: nothing is known of the difference yet",
-        ),
-        (
-            between > own,
-            "the windows differ by more than their sampling error: their true differences have a standard "
-            f"deviation of about {math.sqrt(between):.4f}, a window's standard error is "
-            f"{math.sqrt(own):.4f}; the interval is of their mean, and allows for it",
-        ),
-    )
-    return tuple(text for holds, text in found if holds)
+    zero, n_windows = int(np.count_nonzero(se == 0)), len(se)
+    found = []
+    if zero == n_windows:
+        found.append(Caveat("no-window-scatters"))
+    elif zero:
+        found.append(Caveat("zero-standard-errors", zero=zero, n_windows=n_windows))
+    if zero < n_windows and half == math.inf:
+        found.append(Caveat("too-few-windows-to-compare", n_windows=n_windows))
+    if between > own:
+        found.append(Caveat("windows-differ", between=math.sqrt(between), standard_error=math.sqrt(own)))
+    return tuple(found)
 
 
-def _alike(apart: Floats) -> tuple[str, ...]:
+def _correlated(apart: Floats) -> tuple[Caveat, ...]:
     """Whether neighbouring windows resemble each other more than independent ones would in 19 of 20 cases."""
     k, squares = len(apart), float(apart @ apart)
     if k < _LEAST_SERIES or squares < _NO_SCATTER:
         return ()
-    serial = float(apart[1:] @ apart[:-1]) / squares
-    if (serial + 1 / k) * k * math.sqrt(k - 1) / (k - 2) < _ONE_IN_TWENTY:
+    correlation = float(apart[1:] @ apart[:-1]) / squares
+    if (correlation + 1 / k) * k * math.sqrt(k - 1) / (k - 2) < _ONE_IN_TWENTY:
         return ()
-    return (
-        f"neighbouring windows are alike (serial correlation {serial:.2f}): the interval takes them as "
-        "independent, and is too narrow for a mean that lasts; longer windows, or more of them, tell more",
-    )
+    return (Caveat("windows-correlated", correlation=correlation),)
 
 
 def _counted(windows: int) -> str:

@@ -19,12 +19,11 @@ from rocmonitor.stats.area.cortes_mohri import cortes_mohri
 from rocmonitor.stats.area.drawn import drawn_areas
 from rocmonitor.stats.area.skewness import second_order_ends, studentised
 from rocmonitor.stats.area.variances import CLOSED_FORMS, Moments, Variance, moments
+from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.proportion import require_level, require_method, resample_size
 from rocmonitor.stats.resampling import Rng, generator, percentiles
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Floats, Sample, on_sample
-
-SINGLE_ROW = "one class has a single row, whose own variation the standard error cannot contain"
 
 _METHODS = (*CLOSED_FORMS, "cortes-mohri", "bootstrap")
 _STUDENTISING = ("delong", "exact-bootstrap")  # by these errors the studentised AUC is understood
@@ -58,7 +57,7 @@ class AucResult(Result):
         Class sizes of the sample.
     method : str
         As given to `auc`.
-    caveats : tuple of str
+    caveats : tuple of Caveat
         What a reader of the numbers must know; empty when there is nothing.
     studentised : tuple of two floats, or None
         Mean and skewness of (auc - true area) / `se` to first order, for "second-order" intervals. None
@@ -70,7 +69,7 @@ class AucResult(Result):
     n_pos: int
     n_neg: int
     method: str
-    caveats: tuple[str, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
     studentised: tuple[float, float] | None = None
 
     def ci(
@@ -266,8 +265,8 @@ def auc(
     >>> low, high = result.ci(transform="logit")
     >>> round(low, 3), round(high, 3)
     (0.249, 0.987)
-    >>> print(auc(y, s, method="cortes-mohri").caveats[0])
-    the standard error is the scatter of the AUC over all rankings with n_errors=1; their mean is 0.8333
+    >>> [caveat.code for caveat in auc(y, s, method="cortes-mohri").caveats]
+    ['error-of-rankings']
     """
     require_method(method, _METHODS)
     sample.require_both_classes(at_least=2 if method in _OF_TWO_ROWS else 1)
@@ -316,27 +315,19 @@ def _bootstrap(
             f"all {n_resamples} resamples have the same area, though not every pair compares alike: raise "
             "n_resamples, or use method 'exact-bootstrap', which draws nothing"
         )
-    note = ""
-    if agreeing >= 0.5:
-        note = (
-            f"{agreeing:.0%} of the resamples have the same area; a percentile interval that would be this "
-            "point is the normal interval instead"
-        )
-    return drawn, Variance(float(np.var(drawn, ddof=1)), note)
+    caveat = Caveat("resamples-agree", share=agreeing) if agreeing >= 0.5 else None
+    return drawn, Variance(float(np.var(drawn, ddof=1)), caveat)
 
 
-def _caveats(sample: Sample, method: str, sizes: tuple[int, int], variance: Variance) -> tuple[str, ...]:
+def _caveats(sample: Sample, method: str, sizes: tuple[int, int], variance: Variance) -> tuple[Caveat, ...]:
     caveats = []
     smaller = min(sample.n_pos, sample.n_neg)
     if sizes != (sample.n_pos, sample.n_neg):
-        caveats.append(f"the standard error is that of {sizes[0]} positives and {sizes[1]} negatives")
-    if variance.note:
-        caveats.append(variance.note)
+        caveats.append(Caveat("error-of-other-sizes", m_pos=sizes[0], m_neg=sizes[1]))
+    if variance.caveat is not None:
+        caveats.append(variance.caveat)
     if variance.value == 0:
-        caveats.append(
-            "every positive compares alike with every negative, so the standard error is 0; "
-            f"the interval is the exact bound from {smaller} disjoint pairs instead of a point"
-        )
+        caveats.append(Caveat("no-scatter", pairs=smaller))
     elif smaller == 1 and method in _OF_RESAMPLES:
-        caveats.append(SINGLE_ROW)
+        caveats.append(Caveat("single-row"))
     return tuple(caveats)

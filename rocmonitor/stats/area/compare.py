@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.area.auc import SINGLE_ROW, AucResult, Interval
+from rocmonitor.stats.area.auc import AucResult, Interval
 from rocmonitor.stats.area.placements import mean_over_pairs, placements
 from rocmonitor.stats.area.variances import delong_variance, exact_bootstrap_variance
+from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.proportion import require_level, require_method
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Floats, PairedSample, Sample, on_pair
@@ -50,7 +51,7 @@ class AucDifference(Result):
     paired : bool
         Whether both models scored the same rows.
     method, alternative : str
-    caveats : tuple of str
+    caveats : tuple of Caveat
     """
 
     difference: float
@@ -67,7 +68,7 @@ class AucDifference(Result):
     paired: bool
     method: str
     alternative: str
-    caveats: tuple[str, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
 
     def ci(self, confidence_level: float = 0.95) -> Interval:
         """Two-sided confidence interval of the difference, within [-1, 1], whatever the alternative.
@@ -151,7 +152,10 @@ def compare_auc(
         paired=False,
         method=", ".join(methods),
         alternative=alternative,
-        caveats=(*(f"first: {c}" for c in result_1.caveats), *(f"second: {c}" for c in result_2.caveats)),
+        caveats=(
+            *(caveat.concerning("first") for caveat in result_1.caveats),
+            *(caveat.concerning("second") for caveat in result_2.caveats),
+        ),
     )
 
 
@@ -217,7 +221,7 @@ def compare_auc_paired(
         paired=True,
         method=method,
         alternative=alternative,
-        caveats=(SINGLE_ROW,) if min(n_pos, n_neg) == 1 else (),
+        caveats=(Caveat("single-row"),) if min(n_pos, n_neg) == 1 else (),
     )
 
 
@@ -241,7 +245,7 @@ def _difference(
     paired: bool,
     method: str,
     alternative: Alternative,
-    caveats: tuple[str, ...],
+    caveats: tuple[Caveat, ...],
 ) -> AucDifference:
     if alternative not in get_args(Alternative):
         raise InputError(f"alternative must be one of {get_args(Alternative)}, not {alternative!r}")
@@ -252,10 +256,7 @@ def _difference(
             "every row shows the same difference; more varied rows are needed"
         )
     if se == 0:
-        caveats += (
-            "no pair of rows shows a difference, so the standard error is 0; ci() is the exact bound "
-            f"from {min(sizes)} disjoint pairs instead of a point",
-        )
+        caveats += (Caveat("no-difference-in-any-pair", pairs=min(sizes)),)
     statistic = difference / se if se > 0 else 0.0
     return AucDifference(
         difference=difference,

@@ -16,6 +16,7 @@ import numpy as np
 
 from rocmonitor.errors import InputError
 from rocmonitor.stats.area.variances import Moments, Variance
+from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.proportion import is_number
 from rocmonitor.stats.sample import Floats, Sample
 
@@ -50,11 +51,7 @@ def cortes_mohri(sample: Sample, of: Moments, n_errors: int | None = None) -> Va
             f"with n_errors={n_errors} every ranking is {'reversed' if errors else 'perfect'}, and the "
             f"sample's is not: its best threshold makes {fewest} errors, which is the default"
         )
-    return Variance(
-        variance,
-        f"the standard error is the scatter of the AUC over all rankings with n_errors={int(errors)}; "
-        f"their mean is {1 - lost:.4f}",
-    )
+    return Variance(variance, Caveat("error-of-rankings", n_errors=int(errors), mean=1 - lost))
 
 
 def fewest_errors(sample: Sample) -> int:

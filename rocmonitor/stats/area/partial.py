@@ -15,6 +15,7 @@ import numpy as np
 from rocmonitor.errors import InputError
 from rocmonitor.stats.area.auc import AucResult, Interval
 from rocmonitor.stats.area.placements import ROUNDING, mean_and_variance
+from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.proportion import is_number, require_level
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Counts, Sample, on_sample
@@ -41,7 +42,7 @@ class PartialAucResult(Result):
     n_pos, n_neg : int
         Class sizes of the sample.
     corrected : bool
-    caveats : tuple of str
+    caveats : tuple of Caveat
     """
 
     auc: float
@@ -54,7 +55,7 @@ class PartialAucResult(Result):
     n_pos: int
     n_neg: int
     corrected: bool
-    caveats: tuple[str, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
 
     def ci(self, confidence_level: float = 0.95, transform: Literal["none", "logit"] = "none") -> Interval:
         """Two-sided confidence interval, within [least, most].
@@ -253,16 +254,12 @@ def _height(left: Counts, right: Counts, bottom: Counts, top: Counts, at: float)
     return sum(heights) / 2
 
 
-def _caveats(se: float, held: float, rows: str, below_chance: bool) -> tuple[str, ...]:
+def _caveats(se: float, held: float, kind: str, below_chance: bool) -> tuple[Caveat, ...]:
     caveats = []
     if se == 0:
-        caveats.append(
-            "the data of the range show no scatter, so the standard error is 0; ci() is all it can be"
-        )
+        caveats.append(Caveat("no-scatter-in-range"))
     elif held < _FEW:
-        caveats.append(
-            f"the range holds only {held:.3g} {rows}: the standard error, of first order, is rough"
-        )
+        caveats.append(Caveat("few-rows-in-range", rows=held, kind=kind))
     if below_chance:
-        caveats.append("the curve lies below chance over this range: the corrected area is below 1/2")
+        caveats.append(Caveat("below-chance"))
     return tuple(caveats)

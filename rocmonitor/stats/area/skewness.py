@@ -17,6 +17,7 @@ from scipy.special import ndtri
 
 from rocmonitor.stats.area.placements import placements
 from rocmonitor.stats.area.variances import Moments, exact_bootstrap_variance, moments
+from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.proportion import resample_size
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Counts, Floats, Sample, on_sample
@@ -40,7 +41,7 @@ class AucSkewness(Result):
         Class sizes of the sample.
     m_pos, m_neg : int
         Class sizes of the resamples.
-    caveats : tuple of str
+    caveats : tuple of Caveat
     """
 
     auc: float
@@ -51,7 +52,7 @@ class AucSkewness(Result):
     n_neg: int
     m_pos: int
     m_neg: int
-    caveats: tuple[str, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
 
     def __str__(self) -> str:
         return (
@@ -117,7 +118,7 @@ def auc_skewness(sample: Sample, /, *, m_pos: int | None = None, m_neg: int | No
         n_neg=sample.n_neg,
         m_pos=m,
         m_neg=n,
-        caveats=() if se else ("every resample has the same AUC: its skewness is 0 by convention",),
+        caveats=() if se else (Caveat("skewness-undefined"),),
     )
 
 

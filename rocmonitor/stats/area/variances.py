@@ -16,6 +16,7 @@ from scipy.special import ndtr
 
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.stats.area.placements import mean_and_variance, mean_over_pairs, placements
+from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.sample import Counts, Floats, Sample
 
 _NEGLIGIBLE = 1e-12  # a standard error that no interval shows
@@ -41,7 +42,7 @@ class Variance(NamedTuple):
     """The variance of an AUC, and what must be said about it."""
 
     value: float
-    note: str = ""
+    caveat: Caveat | None = None
 
 
 def moments(sample: Sample) -> Moments:
@@ -127,8 +128,7 @@ def _binormal(sample: Sample, of: Moments, _m_pos: int, _m_neg: int) -> Variance
         )
     return Variance(
         se**2,
-        f"the standard error is that of the area under two fitted normal laws, {ndtr(d):.4f}; "
-        "auc is the empirical area",
+        Caveat("error-of-normal-scores", area=float(ndtr(d))),
     )
 
 

@@ -101,6 +101,7 @@ from rocmonitor.errors import DegenerateDataError
 from rocmonitor.stats.band.drawing import Progress, band_ranks, drawn_curves, whole_resamples
 from rocmonitor.stats.band.fixed import kolmogorov_radii, working_hotelling
 from rocmonitor.stats.band.smoothing import Curve, Rule, bandwidths, empirical_curve, smoothed_curve
+from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.curve.kernel import Bandwidth
 from rocmonitor.stats.curve.points import require_rates
 from rocmonitor.stats.proportion import require_level, require_method
@@ -153,7 +154,7 @@ class RocBand(Table):
         Of the positives and the negatives, in the units of the scores; empty where nothing is smoothed.
     n_pos, n_neg : int
         Class sizes.
-    caveats : tuple of str
+    caveats : tuple of Caveat
         An adjusted number of resamples; ties; what a method assumes.
     """
 
@@ -169,7 +170,7 @@ class RocBand(Table):
     bandwidth: tuple[float, ...]
     n_pos: int
     n_neg: int
-    caveats: tuple[str, ...]
+    caveats: tuple[Caveat, ...]
 
     @property
     def area(self) -> float:
@@ -190,7 +191,7 @@ class _Ends(NamedTuple):
     fpr_radius: float = 0.0
     n_resamples: int = 0
     bandwidth: tuple[float, ...] = ()
-    caveats: tuple[str, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
 
 
 @on_sample
@@ -398,13 +399,10 @@ def _require_curve(sample: Sample) -> None:
         )
 
 
-def _caveats(sample: Sample, tpr: Floats, low: Floats, high: Floats) -> tuple[str, ...]:
+def _caveats(sample: Sample, tpr: Floats, low: Floats, high: Floats) -> tuple[Caveat, ...]:
     found = []
     if tied := np.count_nonzero((sample.pos > 0) & (sample.neg > 0)):
-        found.append(
-            f"{tied} of {len(sample.score)} scores are shared by positives and negatives: the band is for "
-            "the curve with straight lines across ties"
-        )
+        found.append(Caveat("ties-between-classes", tied=tied, scores=len(sample.score), model=None))
     if outside := np.count_nonzero((tpr < low) | (tpr > high)):
-        found.append(f"the empirical curve leaves the band at {outside} of {len(tpr)} rates")
+        found.append(Caveat("curve-outside-band", outside=outside, rates=len(tpr)))
     return tuple(found)

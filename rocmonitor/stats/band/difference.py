@@ -60,6 +60,7 @@ from numpy.typing import ArrayLike, NDArray
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.band.drawing import Progress, whole_resamples
 from rocmonitor.stats.band.pairing import drawn_differences, pairing
+from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.curve.points import nearest_ranks, require_rates
 from rocmonitor.stats.proportion import normal_quantile, require_level, require_method
 from rocmonitor.stats.resampling import Rng, generator
@@ -132,7 +133,7 @@ class RocDifferenceBand(Table):
         Resamples drawn.
     n_pos, n_neg : int
         Class sizes.
-    caveats : tuple of str
+    caveats : tuple of Caveat
         An adjusted number of resamples; rates that moved; ties; small classes; rates at which no resample
         differs from the sample.
     """
@@ -147,7 +148,7 @@ class RocDifferenceBand(Table):
     n_resamples: int
     n_pos: int
     n_neg: int
-    caveats: tuple[str, ...]
+    caveats: tuple[Caveat, ...]
 
     def regions(self) -> tuple[Region, ...]:
         """From which FPR to which one model is better, all of it at once with the confidence level.
@@ -279,7 +280,7 @@ def roc_difference_band(
     )
 
 
-def _ranks(fpr: ArrayLike | None, n_neg: int) -> tuple[Counts, tuple[str, ...]]:
+def _ranks(fpr: ArrayLike | None, n_neg: int) -> tuple[Counts, tuple[Caveat, ...]]:
     """The ranks of the band's rates, increasing, and a caveat about rates that moved."""
     if fpr is None:
         return _table_ranks(n_neg), ()
@@ -304,22 +305,14 @@ def _require_curves(pair: PairedSample) -> None:
             )
 
 
-def _caveats(pair: PairedSample, fluctuation: Floats) -> tuple[str, ...]:
+def _caveats(pair: PairedSample, fluctuation: Floats) -> tuple[Caveat, ...]:
     found = []
     for name, sample in (("first", pair.first), ("second", pair.second)):
         if tied := np.count_nonzero((sample.pos > 0) & (sample.neg > 0)):
-            found.append(
-                f"{name} model: {tied} of {len(sample.score)} scores are shared by positives and negatives: "
-                "the band is for the curve with straight lines across ties"
-            )
+            found.append(Caveat("ties-between-classes", tied=tied, scores=len(sample.score), model=name))
     if min(pair.n_pos, pair.n_neg) < _FEW:
-        found.append(
-            f"{pair.n_pos} positives and {pair.n_neg} negatives: the band's coverage is not known with fewer "
-            f"than {_FEW} of a class"
-        )
-    if certain := np.count_nonzero(fluctuation.max(axis=0) == 0):
-        found.append(
-            f"at {certain} of {fluctuation.shape[1]} rates no resample differs from the sample: the band's "
-            f"height there is that of {SMOOTHING:g} positives added on which the models disagree"
-        )
+        found.append(Caveat("few-rows-for-band", n_pos=pair.n_pos, n_neg=pair.n_neg, enough=_FEW))
+    if unchanged := np.count_nonzero(fluctuation.max(axis=0) == 0):
+        rates = fluctuation.shape[1]
+        found.append(Caveat("resamples-never-differ", unchanged=unchanged, rates=rates, added=SMOOTHING))
     return tuple(found)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from rocmonitor.errors import InputError
 from rocmonitor.stats.band.smoothing import Curve
+from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.proportion import is_number
 
 Floats = NDArray[np.float64]
@@ -75,7 +76,7 @@ def drawn_curves(
     return drawn
 
 
-def whole_resamples(n_resamples: int, tail: float, method: str) -> tuple[int, int, tuple[str, ...]]:
+def whole_resamples(n_resamples: int, tail: float, method: str) -> tuple[int, int, tuple[Caveat, ...]]:
     """Resamples B such that (1 + B) `tail` is whole, the place of that quantile, and what was adjusted.
 
     The place counts from 0 in increasing order: (1 + B) `tail` of the 1 + B gaps lie above it ([BCV08],
@@ -93,4 +94,4 @@ def whole_resamples(n_resamples: int, tail: float, method: str) -> tuple[int, in
     used = max(round(above / tail) - 1, int(n_resamples))
     if used == n_resamples:
         return used, used - above, ()
-    return used, used - above, (f"n_resamples raised from {n_resamples} to {used}: the level needs it",)
+    return used, used - above, (Caveat("resamples-raised", asked=int(n_resamples), used=used),)

@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special, stats
+from scipy import special
 
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.stats.band.smoothing import deviation
+from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.curve.kernel import class_scores
 from rocmonitor.stats.sample import Sample
 
@@ -23,6 +24,8 @@ def kolmogorov_radii(sample: Sample, alpha: float) -> tuple[float, float]:
     The quantiles are those of the exact law of the two-sided Kolmogorov-Smirnov distance; with ties the
     distance is less, so the band covers with at least its level whatever the scores are.
     """
+    from scipy import stats  # takes half a second to import
+
     level = math.sqrt(1 - alpha)
     return float(stats.kstwo.ppf(level, sample.n_pos)), float(stats.kstwo.ppf(level, sample.n_neg))
 
@@ -33,7 +36,7 @@ class LineBand(NamedTuple):
     low: Floats
     high: Floats
     radius: float
-    caveat: str
+    caveat: Caveat
 
 
 def working_hotelling(sample: Sample, t: Floats, alpha: float) -> LineBand:
@@ -60,8 +63,5 @@ def working_hotelling(sample: Sample, t: Floats, alpha: float) -> LineBand:
     radius = math.sqrt(special.chdtri(2, alpha))
     half = radius * np.sqrt(of_a + 2 * of_both * x + of_b * x * x)
     line = a + b * x
-    caveat = (
-        f"the band is about the curve of two normal laws, TPR = Phi({a:.4g} + {b:.4g} Phi^-1(FPR)), and "
-        "holds only if the scores of each class are normal; tpr is the empirical curve"
-    )
+    caveat = Caveat("normal-scores-assumed", a=a, b=b)
     return LineBand(special.ndtr(line - half), special.ndtr(line + half), radius, caveat)

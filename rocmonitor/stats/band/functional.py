@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from rocmonitor.errors import InputError
 from rocmonitor.stats.band.drawing import band_ranks, drawn_curves, whole_resamples
 from rocmonitor.stats.band.smoothing import Curve, Rule, bandwidths, empirical_curve, smoothed_curve
+from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.curve.kernel import Bandwidth
 from rocmonitor.stats.curve.points import require_rates
 from rocmonitor.stats.proportion import clipped_intervals, interval_caveats, require_level, require_method
@@ -50,7 +51,7 @@ class RocFunctional(Result):
         Resamples drawn.
     n_pos, n_neg : int
         Class sizes.
-    caveats : tuple of str
+    caveats : tuple of Caveat
         An adjusted number of resamples; an interval that was clipped, has zero length or lies off `value`.
     """
 
@@ -64,7 +65,7 @@ class RocFunctional(Result):
     n_resamples: int
     n_pos: int
     n_neg: int
-    caveats: tuple[str, ...]
+    caveats: tuple[Caveat, ...]
 
     def __str__(self) -> str:
         return (
@@ -168,7 +169,7 @@ def roc_functional(
     se = float(fluctuation.std(ddof=1)) if resamples > 1 else 0.0
     fluctuation.sort()
     low, high = (value - fluctuation[[place]], value - fluctuation[[resamples - 1 - place]])
-    told: tuple[str, ...] = ()
+    told: tuple[Caveat, ...] = ()
     if name in _NAMED:
         intervals = clipped_intervals(low, high)
         told = interval_caveats(name, np.array([value]), intervals)

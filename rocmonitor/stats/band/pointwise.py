@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from rocmonitor.stats.band.drawing import drawn_curves, whole_resamples
 from rocmonitor.stats.band.smoothing import Rule, bandwidths, empirical_curve, smoothed_curve
 from rocmonitor.stats.band.studentizing import spread_at, studentized_draws, windows
+from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.curve.kernel import Bandwidth
 from rocmonitor.stats.curve.points import nearest_ranks, require_rates
 from rocmonitor.stats.proportion import clipped_intervals, interval_caveats, require_level, require_method
@@ -45,7 +46,7 @@ class RocPointwise(Table):
         Resamples drawn.
     n_pos, n_neg : int
         Class sizes.
-    caveats : tuple of str
+    caveats : tuple of Caveat
         Rates that had to move; an adjusted number of resamples; intervals that were clipped, have zero
         length, or lie off `tpr`.
     """
@@ -59,7 +60,7 @@ class RocPointwise(Table):
     n_resamples: int
     n_pos: int
     n_neg: int
-    caveats: tuple[str, ...]
+    caveats: tuple[Caveat, ...]
 
     def __str__(self) -> str:
         return (

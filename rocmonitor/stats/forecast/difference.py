@@ -15,8 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from rocmonitor.errors import InputError
-from rocmonitor.stats.forecast.calibration import conformal_root, windows_needed
-from rocmonitor.stats.forecast.caveats import ENOUGH_PARTS
+from rocmonitor.stats.caveat import Caveat
+from rocmonitor.stats.forecast.calibration import conformal_root
+from rocmonitor.stats.forecast.caveats import level_caveats
 from rocmonitor.stats.forecast.climbing import Extreme, optimum
 from rocmonitor.stats.forecast.kld import area
 from rocmonitor.stats.forecast.paired_rows import PairedRows, PastDifferences, furthest, past_differences
@@ -62,7 +63,7 @@ class ForecastDifference(Result):
         Of the first-order conditions, the larger of the two ends (see `AucBounds`).
     optimum : str
         "proven" if no weights within the distance do better, "searched" if none better were found.
-    caveats : tuple of str
+    caveats : tuple of Caveat
         What a reader of the numbers must know; empty when there is nothing.
     """
 
@@ -85,7 +86,7 @@ class ForecastDifference(Result):
     n_neg: int
     residual: float
     optimum: str
-    caveats: tuple[str, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
 
     def contains(self, difference: float) -> bool:
         """Whether a difference lies within the interval."""
@@ -247,30 +248,25 @@ def _caveats(
     achieved: float | None,
     distance: float,
     ends: tuple[Extreme, Extreme],
-) -> tuple[str, ...]:
+) -> tuple[Caveat, ...]:
     found = []
     if past is None or achieved is None:
-        found.append("a fixed distance has no confidence level")
+        found.append(Caveat("no-confidence-level", method="fixed", batch=False))
     else:
         found += past.caveats
-        n = len(past.shifts)
-        if achieved < level - 1e-9:
-            found.append(
-                f"{n} past windows cannot give the level {level:g}: the widest observed distance is used, "
-                f"whose level is {n}/{n + 1}; {windows_needed(level)} windows are needed"
-            )
-        if past.inside and n < ENOUGH_PARTS:
-            found.append(
-                f"the windows are parts of the reference: with fewer than {ENOUGH_PARTS} the true level is "
-                "lower than that"
-            )
+        found += level_caveats(
+            n_windows=len(past.shifts),
+            confidence_level=level,
+            achieved_level=achieved,
+            inside=past.inside,
+        )
     if distance == 0:
-        found.append("the distance is 0, which leaves no room for any change")
+        found.append(Caveat("zero-distance"))
     if np.array_equal(reference.index_1, reference.index_2):
-        found.append("both models rank the rows alike: no reweighting tells them apart")
+        found.append(Caveat("same-ranking"))
     else:
         found += [
-            f"the {name} end is the limit of any weights: the distance affords it completely"
+            Caveat("end-at-limit", end=name)
             for name, end in zip(("low", "high"), ends, strict=True)
             if math.isinf(end.multiplier)
         ]

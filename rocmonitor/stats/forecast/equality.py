@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rocmonitor.errors import DegenerateDataError
+from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.forecast.climbing import Extreme, closest, optimum, reference
 from rocmonitor.stats.forecast.kld import area
 from rocmonitor.stats.forecast.population import (
@@ -52,7 +53,7 @@ class AucEqualityTest(Result):
         Of the first-order conditions (see `AucBounds`).
     optimum : str
         "proven" if no population with equal areas is closer, "searched" if none closer was found.
-    caveats : tuple of str
+    caveats : tuple of Caveat
         What a reader of the numbers must know; empty when there is nothing.
     """
 
@@ -70,7 +71,7 @@ class AucEqualityTest(Result):
     method: str
     residual: float
     optimum: str
-    caveats: tuple[str, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
 
     def __str__(self) -> str:
         moved = "they are level"
@@ -176,7 +177,7 @@ def auc_equality_test(
         method=method,
         residual=found.residual,
         optimum=optimum(kernel, found),
-        caveats=("both models rank the rows alike: no resample can tell them apart",) if alike else (),
+        caveats=(Caveat("same-ranking"),) if alike else (),
     )
 
 

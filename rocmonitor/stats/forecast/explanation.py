@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rocmonitor.errors import DegenerateDataError, InputError
+from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.forecast.distance import bin_ends, require_sample
 from rocmonitor.stats.forecast.kld import area, auc_bounds, auc_distance
 from rocmonitor.stats.forecast.tilting import placement
@@ -59,7 +60,7 @@ class ShiftExplanation(Table):
         Of the shift and the least favourable one, within [-1, 1] (see `explain_shift`).
     n_pos, n_neg : int
         Class sizes of the window.
-    caveats : tuple of str
+    caveats : tuple of Caveat
         What a reader of the numbers must know; empty when there is nothing.
     """
 
@@ -83,7 +84,7 @@ class ShiftExplanation(Table):
     similarity: float | None
     n_pos: int
     n_neg: int
-    caveats: tuple[str, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
 
     @property
     def change(self) -> float:
@@ -316,14 +317,12 @@ def _similarity(before: Floats, now: Floats, least: Floats) -> float:
     return min(1.0, max(-1.0, float(np.vdot(first, second)) / lengths)) if lengths > 0 else 0.0
 
 
-def _caveats(window: Sample, bins: int, *, reached: bool) -> tuple[str, ...]:
+def _caveats(window: Sample, bins: int, *, reached: bool) -> tuple[Caveat, ...]:
     caveats = [
-        f"{rows} {name} in {bins} bins: chance alone moves the share of a bin by half of it or more"
-        for name, rows in (("positives", window.n_pos), ("negatives", window.n_neg))
+        Caveat("few-rows-per-bin", rows=rows, kind=kind, bins=bins)
+        for kind, rows in (("positives", window.n_pos), ("negatives", window.n_neg))
         if rows < ENOUGH_A_BIN * bins
     ]
     if not reached:
-        caveats.append(
-            "no reweighting of the reference has the window's AUC, so there is no least favourable shift"
-        )
+        caveats.append(Caveat("no-least-favourable-shift"))
     return tuple(caveats)

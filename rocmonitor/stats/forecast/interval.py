@@ -8,7 +8,7 @@ has a confidence level.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from rocmonitor.errors import InputError
 from rocmonitor.stats.area.variances import moments
+from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.forecast.arguments import require_arguments, valid_batch, valid_weights, valid_windows
 from rocmonitor.stats.forecast.calibration import (
     Alternative,
@@ -24,7 +25,7 @@ from rocmonitor.stats.forecast.calibration import (
     conformal_root,
     sampling_root,
 )
-from rocmonitor.stats.forecast.caveats import level_caveats
+from rocmonitor.stats.forecast.caveats import level_caveats, size_caveats
 from rocmonitor.stats.forecast.distance import require_sample, resampled_distance
 from rocmonitor.stats.forecast.kld import AucBounds, area, auc_bounds
 from rocmonitor.stats.forecast.windows import EXACT_BOUNDS, carried, grid, mean_sizes, used_windows
@@ -74,7 +75,7 @@ class ForecastInterval(Result):
         Their class sizes.
     weights : tuple of float
         Their weights; empty when all count alike.
-    set_aside : tuple of str
+    set_aside : tuple of Caveat
         Caveats on windows that were given and not used.
     inside : bool
         Whether they were parts of the reference.
@@ -82,7 +83,7 @@ class ForecastInterval(Result):
         Class sizes of the reference.
     pair_variances : tuple of float or None
         zeta10, zeta01 and the variance of psi over all pairs of the reference; sampling noise follows.
-    caveats : tuple of str
+    caveats : tuple of Caveat
         What a reader of the numbers must know; empty when there is nothing.
     """
 
@@ -105,12 +106,12 @@ class ForecastInterval(Result):
     window_n_pos: tuple[int, ...] = ()
     window_n_neg: tuple[int, ...] = ()
     weights: tuple[float, ...] = ()
-    set_aside: tuple[str, ...] = ()
+    set_aside: tuple[Caveat, ...] = ()
     inside: bool = False
     n_pos: int
     n_neg: int
     pair_variances: tuple[float, float, float] | None = None
-    caveats: tuple[str, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
 
     def contains(self, auc: float) -> bool:
         """Whether an AUC lies within the interval."""
@@ -363,10 +364,31 @@ def _finished(draft: ForecastInterval, reference: Sample) -> ForecastInterval:
             sampling_low=alone[0],
             sampling_high=alone[1],
         )
-    caveats = [*done.set_aside, *level_caveats(done, noise)]
+    caveats = [*done.set_aside, *_level_caveats(done, noise)]
     if distance == 0:
-        caveats.append("the distance is 0, which leaves no room for any change")
+        caveats.append(Caveat("zero-distance"))
     return replace(done, caveats=(*caveats, *bounds.caveats))
+
+
+def _level_caveats(done: ForecastInterval, noise: Noise) -> Iterator[Caveat]:
+    if done.achieved_level is None:
+        yield Caveat("no-confidence-level", method=done.method, batch=done.batch is not None)
+        return
+    yield from level_caveats(
+        n_windows=done.n_windows,
+        confidence_level=done.confidence_level,
+        achieved_level=done.achieved_level,
+        inside=done.inside,
+        weights=done.weights,
+        batch=done.batch is not None,
+    )
+    yield from size_caveats(
+        noise,
+        reference=(done.n_pos, done.n_neg),
+        windows=list(zip(done.window_n_pos, done.window_n_neg, strict=True)),
+        inside=done.inside,
+        batch=done.batch,
+    )
 
 
 def _carried_ends(bounds: AucBounds, draft: ForecastInterval) -> tuple[float, float]:

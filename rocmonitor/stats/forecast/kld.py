@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rocmonitor.errors import DegenerateDataError, InputError
+from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.forecast.climbing import Extreme, closest, highest, optimum
 from rocmonitor.stats.forecast.tilting import Cells, OneOrder, cells
 from rocmonitor.stats.proportion import is_number
@@ -46,7 +47,7 @@ class AucBounds(Result):
     optimum : str
         "proven": no weights within the distance do better (multipliers up to 4, or the limit of any
         weights). "searched": the best of the solutions that were found.
-    caveats : tuple of str
+    caveats : tuple of Caveat
         What a reader of the numbers must know; empty when there is nothing.
     """
 
@@ -63,7 +64,7 @@ class AucBounds(Result):
     high_multiplier: float
     residual: float
     optimum: str
-    caveats: tuple[str, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
 
     def __str__(self) -> str:
         return (
@@ -211,11 +212,8 @@ def _weights(sample: Sample, joined: Cells, tilt: Floats) -> Floats:
     return np.asarray(shares * tilt[:, joined.cell])
 
 
-def _caveats(low: Extreme, high: Extreme) -> tuple[str, ...]:
+def _caveats(low: Extreme, high: Extreme) -> tuple[Caveat, ...]:
     at_limit = [name for name, end in (("low", low), ("high", high)) if math.isinf(end.multiplier)]
     if len(at_limit) == 2 and low.value + high.value <= 1:
-        return ("no reweighting changes the AUC of these scores (one score for all, or perfect separation)",)
-    return tuple(
-        f"the {name} bound is the limit of any weights: the distance affords it completely"
-        for name in at_limit
-    )
+        return (Caveat("auc-cannot-move"),)
+    return tuple(Caveat("end-at-limit", end=name) for name in at_limit)

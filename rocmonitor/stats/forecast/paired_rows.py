@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rocmonitor.errors import DegenerateDataError
+from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.forecast.climbing import Extreme, Floats, closest, highest
 from rocmonitor.stats.forecast.kld import area
 from rocmonitor.stats.forecast.two_orders import Ranks, TwoOrders
@@ -219,7 +220,7 @@ class PastDifferences(NamedTuple):
     """Its root, sqrt(2 D), negative where the window's difference was the lower one."""
     inside: bool
     """Whether each was taken out of the reference."""
-    caveats: tuple[str, ...]
+    caveats: tuple[Caveat, ...]
     """How many were set aside, and why."""
 
 
@@ -229,7 +230,7 @@ def past_differences(pair: PairedSample, windows: Sequence[PairedSample]) -> Pas
     Windows that all together are contained in the reference are each compared with the rest of it.
     """
     kept = [place for place, window in enumerate(windows) if min(window.n_pos, window.n_neg)]
-    caveats = set_aside(kept, len(windows), "without rows of both classes")
+    caveats = set_aside(kept, len(windows), "one-class")
     require_some(kept, len(windows), caveats)
     rows = PairedRows.of(pair)
     parts = _parts(rows, pair, windows)
@@ -238,7 +239,7 @@ def past_differences(pair: PairedSample, windows: Sequence[PairedSample]) -> Pas
         left = [
             place for place in kept if pair.n_pos > windows[place].n_pos and pair.n_neg > windows[place].n_neg
         ]
-        caveats += set_aside(left, len(windows), "without which the reference lacks a class", among=kept)
+        caveats += set_aside(left, len(windows), "rest-has-one-class", among=kept)
         kept = left
         require_some(kept, len(windows), caveats)
     found = [past.root(windows[place], None if parts is None else parts[place], place + 1) for place in kept]
