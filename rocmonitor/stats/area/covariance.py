@@ -13,7 +13,7 @@ from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.placements import ROUNDING
 from rocmonitor.stats.proportion import require_level
 from rocmonitor.stats.result import Result
-from rocmonitor.stats.sample import Floats, require_classes, valid_labels, valid_scores
+from rocmonitor.stats.rows import Floats, require_classes, valid_labels, valid_scores
 
 _BLOCK = 1 << 16  # rows at a time: what is in hand stays in the processor's cache
 _STEPS, _MOST_STEPS = 16, 1 << 21  # of the table of `_Sorted`: for each score, and in all

@@ -17,7 +17,7 @@ from rocmonitor.stats.forecast.climbing import Extreme, closest, highest, optimu
 from rocmonitor.stats.forecast.tilting import Cells, OneOrder, cells
 from rocmonitor.stats.proportion import is_number
 from rocmonitor.stats.result import Result
-from rocmonitor.stats.sample import Floats, Sample, on_sample
+from rocmonitor.stats.sample import Floats, Sample, on_shares
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -72,7 +72,7 @@ class AucBounds(Result):
         )
 
 
-@on_sample
+@on_shares
 def auc_bounds(sample: Sample, /, distance: float) -> AucBounds:
     """The smallest and the largest AUC of all reweightings within a Kullback-Leibler distance.
 
@@ -143,7 +143,7 @@ def auc_bounds(sample: Sample, /, distance: float) -> AucBounds:
     )
 
 
-@on_sample
+@on_shares
 def auc_distance(sample: Sample, /, target: float) -> float:
     """The smallest Kullback-Leibler distance at which a reweighting has a given AUC.
 

@@ -12,7 +12,7 @@ from rocmonitor.stats.forecast.climbing import along, optimum
 from rocmonitor.stats.forecast.kld import area
 from rocmonitor.stats.forecast.tilting import OneOrder, cells
 from rocmonitor.stats.result import Table
-from rocmonitor.stats.sample import Floats, Sample, on_sample
+from rocmonitor.stats.sample import Floats, Sample, on_shares
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -51,7 +51,7 @@ class AucPath(Table):
         )
 
 
-@on_sample
+@on_shares
 def auc_path(sample: Sample, /, distances: ArrayLike) -> AucPath:
     """The smallest and the largest AUC of all reweightings within each of several distances.
 

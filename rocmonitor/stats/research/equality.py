@@ -11,7 +11,10 @@ from rocmonitor.errors import DegenerateDataError
 from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.forecast.climbing import Extreme, closest, optimum, reference
 from rocmonitor.stats.forecast.kld import area
-from rocmonitor.stats.forecast.population import (
+from rocmonitor.stats.forecast.two_orders import TwoOrders
+from rocmonitor.stats.proportion import require_method
+from rocmonitor.stats.resampling import Rng, generator
+from rocmonitor.stats.research.population import (
     METHODS,
     Alternative,
     pvalue,
@@ -20,9 +23,6 @@ from rocmonitor.stats.forecast.population import (
     reweighted,
     statistics,
 )
-from rocmonitor.stats.forecast.two_orders import TwoOrders
-from rocmonitor.stats.proportion import require_method
-from rocmonitor.stats.resampling import Rng, generator
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import PairedSample, on_pair
 

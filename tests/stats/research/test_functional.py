@@ -11,7 +11,7 @@ from oracle import auc as slow_auc
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.auc import auc
 from rocmonitor.stats.area.partial import partial_auc
-from rocmonitor.stats.band.functional import roc_functional
+from rocmonitor.stats.research.functional import roc_functional
 from rocmonitor.stats.sample import Sample
 
 

@@ -10,7 +10,10 @@ import numpy as np
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.forecast.climbing import optimum
 from rocmonitor.stats.forecast.kld import area, nearest
-from rocmonitor.stats.forecast.population import (
+from rocmonitor.stats.forecast.tilting import OneOrder, cells
+from rocmonitor.stats.proportion import require_method
+from rocmonitor.stats.resampling import Rng, generator
+from rocmonitor.stats.research.population import (
     METHODS,
     Alternative,
     pvalue,
@@ -19,9 +22,6 @@ from rocmonitor.stats.forecast.population import (
     reweighted,
     statistics,
 )
-from rocmonitor.stats.forecast.tilting import OneOrder, cells
-from rocmonitor.stats.proportion import require_method
-from rocmonitor.stats.resampling import Rng, generator
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Sample, on_sample
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.curve.averaging import averaging_table
 from rocmonitor.stats.curve.threshold import threshold_intervals
 from rocmonitor.stats.curve.total_rate import total_rate_intervals
 from rocmonitor.stats.curve.vertical import vertical_intervals
+from rocmonitor.stats.research.averaging import averaging_table
 
 RNG = np.random.default_rng(8)
 Y = np.repeat([1, 0], [300, 500])
