@@ -11,10 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rocmonitor.errors import InputError
+from rocmonitor.stats.binomial import Counts, Floats
 from rocmonitor.stats.proportion import is_number
-
-Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
 
 Rng = np.random.Generator | np.random.SeedSequence | int
 """What `numpy.random.default_rng` takes, but for None: a result must be repeatable."""

@@ -14,10 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from rocmonitor.stats.proportion import log_binomial
-
-Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
+from rocmonitor.stats.binomial import Counts, Floats, log_binomial
 
 _LOG_NEGLIGIBLE = 36.0
 _FASTEST_TAYLOR = 0.65  # ratio of successive terms in rho - rho_0 up to which there are few of them

@@ -16,37 +16,24 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import fft
 
 from rocmonitor.errors import InputError
-from rocmonitor.stats.curve.counting import negative_thresholds, tie_caveats
-from rocmonitor.stats.curve.difference import SMOOTHING
+from rocmonitor.stats.binomial import LOG_NEGLIGIBLE, Counts, Floats, bernstein, law_ends
+from rocmonitor.stats.caveat import Caveat
+from rocmonitor.stats.curve.counting import tie_caveats
 from rocmonitor.stats.curve.joint import Levels, thresholds_law
-from rocmonitor.stats.curve.points import nearest_ranks, require_rates
-from rocmonitor.stats.proportion import (
-    clipped_intervals,
-    interval_caveats,
-    is_number,
-    law_ends,
-    normal_quantile,
-    require_level,
-    require_method,
-    resample_caveats,
-    resample_size,
-)
-from rocmonitor.stats.resampling import Rng, drawn_at_ranks, generator, percentiles
+from rocmonitor.stats.curve.laws import BootstrapLaw, interval_options, measured
+from rocmonitor.stats.curve.points import nearest_ranks, only_rank
+from rocmonitor.stats.curve.vertical import vertical_sizes
+from rocmonitor.stats.proportion import AGRESTI_MIN, NOT_SMOOTHED, Smoothing, is_number, resample_caveats
+from rocmonitor.stats.resampling import Rng, drawn_at_ranks
 from rocmonitor.stats.result import Table
 from rocmonitor.stats.sample import PairedSample, on_pair
-
-Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
 
 VerticalDifferenceMethod = Literal["agresti", "wald", "exact", "empirical"]
 
 MAX_THRESHOLDS = 1000
 """Thresholds of a model that enter exactly: enough for 17,000 negatives at any rate, 80,000 at 5 %."""
-
-_LOG_NEGLIGIBLE = 37.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -68,8 +55,9 @@ class VerticalDifference(Table):
     confidence_level : float
     n_pos, n_neg : int
         Class sizes.
-    caveats : tuple of str
-        Rates that moved to r / m_neg, thinned laws; intervals clipped, of zero length, or off `dtpr`.
+    caveats : tuple of Caveat
+        Rates that moved to r / m_neg, laws approximated with fewer thresholds, rates that ties exceed;
+        intervals that were clipped, have zero length, or do not contain `dtpr`.
     """
 
     fpr: Floats
@@ -81,22 +69,13 @@ class VerticalDifference(Table):
     confidence_level: float
     n_pos: int
     n_neg: int
-    caveats: tuple[str, ...]
+    caveats: tuple[Caveat, ...]
 
     def __str__(self) -> str:
         return (
             f"Differences at {len(self.fpr)} false positive rates, {100 * self.confidence_level:g} % "
             f"intervals ({self.method}), {self.n_pos} positives, {self.n_neg} negatives"
         )
-
-
-class _Mixture(NamedTuple):
-    """Terms of a mixture of trinomial differences."""
-
-    weight: Floats
-    only_1: Counts  # positives that only model 1 flags
-    only_2: Counts
-    thinned: bool
 
 
 @on_pair
@@ -157,53 +136,38 @@ def vertical_difference(
     O(w² sqrt(m_pos)) more. Memory O(n + w²). Thinning misplaces positives by part of a run of thresholds:
     the ends move by less than 1 % of the interval's length at w = 80, 2 % at w = 40 (n = 2,000).
 
+    References
+    ----------
+    .. [DG09] C. Dugas and D. Gadoury (2010, online 2009). Pointwise exact bootstrap distributions of ROC
+       curves. Machine Learning 78, 103-136.
+    .. [AM05] A. Agresti and Y. Min (2005). Simple improved confidence intervals for comparing matched
+       proportions. Statistics in Medicine 24, 729-740.
+
     Examples
     --------
     >>> result = vertical_difference([0, 0, 1, 1], [1, 3, 2, 4], [2, 1, 3, 4], [0.5], method="wald")
     >>> result.fpr.tolist(), result.dtpr.tolist()
     ([0.5], [-0.375])
     """
-    size_pos, size_neg = _sizes(pair, m_pos, m_neg)
-    require_method(method, get_args(VerticalDifferenceMethod))
-    tail = (1 - require_level(confidence_level)) / 2
-    _require_thresholds(max_thresholds)
-    r, moved = nearest_ranks(fpr, size_neg)
-    levels = Levels.of(pair)
-    mixtures = [_mixture(pair, levels, int(rank), size_neg, max_thresholds) for rank in r]
-    dtpr = np.array([mix.weight @ (mix.only_1 - mix.only_2) for mix in mixtures]) / pair.n_pos
-    added = SMOOTHING if method == "agresti" else 0.0
-    moments = np.array([_moments(mix, pair.n_pos, size_pos, added) for mix in mixtures])
-    if method == "empirical":
-        cells, random = (levels.level_1, levels.level_2), generator(rng, n_resamples)
-        drawn = drawn_at_ranks(r, pair.neg, pair.pos, cells, (size_pos, size_neg), n_resamples, random)
-        ends = list(zip(*percentiles(drawn, tail), strict=True))
-    elif method == "exact":
-        ends = [law_ends(*_law(mix, pair.n_pos, size_pos), size_pos, tail) for mix in mixtures]
-    else:
-        half = normal_quantile(tail) * moments[:, 1]
-        ends = list(zip(moments[:, 0] - half, moments[:, 0] + half, strict=True))
-    intervals = clipped_intervals(*np.array(ends).T, least=-1.0)
-    thinned = sum(mix.thinned for mix in mixtures)
-    if thinned:
-        moved += (f"{thinned} of {len(r)} laws are approximate: thresholds thinned to {max_thresholds}",)
-    return VerticalDifference(
-        fpr=r / size_neg,
-        dtpr=dtpr,
-        dtpr_low=intervals.low,
-        dtpr_high=intervals.high,
-        dtpr_se=moments[:, 1],
-        method=f"{method}-thinned" if thinned else method,
-        confidence_level=float(confidence_level),
-        n_pos=pair.n_pos,
-        n_neg=pair.n_neg,
-        caveats=(
-            *moved,
-            *resample_caveats(size_pos, pair.n_pos, size_neg, pair.n_neg),
-            *tie_caveats("first model: ", negative_thresholds(pair.first)[0], pair.n_neg, r / size_neg),
-            *tie_caveats("second model: ", negative_thresholds(pair.second)[0], pair.n_neg, r / size_neg),
-            *interval_caveats("TPR difference", dtpr, intervals, within="[-1, 1]"),
-        ),
+    m_pos, m_neg = vertical_sizes(pair, m_pos, m_neg)
+    options = interval_options(
+        method, get_args(VerticalDifferenceMethod), confidence_level, n_resamples=n_resamples, rng=rng
     )
+    r, moved = nearest_ranks(fpr, m_neg)
+    law = _VerticalDifference.of(pair, r, m_pos, m_neg, max_thresholds)
+    at = r / m_neg
+    caveats = (
+        *moved,
+        *law.thinning_caveats(max_thresholds),
+        *resample_caveats(m_pos, pair.n_pos, m_neg, pair.n_neg),
+        *tie_caveats(pair.first, at, model="first"),
+        *tie_caveats(pair.second, at, model="second"),
+    )
+    fields = measured({"dtpr": law}, options, at, caveats)
+    if law.thinned.any():
+        fields["method"] = f"{method}-thinned"
+    _, variance = law.moments(AGRESTI_MIN if method == "agresti" else NOT_SMOOTHED)
+    return VerticalDifference(fpr=at, dtpr_se=np.sqrt(variance), n_pos=pair.n_pos, n_neg=pair.n_neg, **fields)
 
 
 @on_pair
@@ -242,21 +206,96 @@ def vertical_difference_law(
     -----
     Cost as for ``method="exact"`` there. Absolute error about 1e-13.
 
+    References
+    ----------
+    .. [DG09] C. Dugas and D. Gadoury (2010, online 2009). Pointwise exact bootstrap distributions of ROC
+       curves. Machine Learning 78, 103-136.
+
     Examples
     --------
     >>> vertical_difference_law([0, 0, 1, 1], [1, 3, 2, 4], [2, 1, 3, 4], 0.5).round(6).tolist()
     [0.1875, 0.375, 0.4375, 0.0, 0.0]
     """
-    size_pos, size_neg = _sizes(pair, m_pos, m_neg)
-    _require_thresholds(max_thresholds)
-    r, _ = nearest_ranks(fpr, size_neg)
-    if len(r) != 1:
-        raise InputError(f"fpr must be one number; {len(r)} were given")
-    mix = _mixture(pair, Levels.of(pair), int(r[0]), size_neg, max_thresholds)
-    low, mass = _law(mix, pair.n_pos, size_pos)
-    law = np.zeros(2 * size_pos + 1)
-    law[size_pos + low : size_pos + low + len(mass)] = mass
+    m_pos, m_neg = vertical_sizes(pair, m_pos, m_neg)
+    r = np.array([only_rank(fpr, m_neg)])
+    ((low, mass),) = _VerticalDifference.of(pair, r, m_pos, m_neg, max_thresholds).exact()
+    law = np.zeros(2 * m_pos + 1)
+    law[m_pos + low : m_pos + low + len(mass)] = mass
     return law
+
+
+class _Mixture(NamedTuple):
+    """Terms of a mixture of trinomial differences: positives that only one of the models flags."""
+
+    weight: Floats
+    only_1: Counts
+    only_2: Counts
+    thinned: bool
+
+
+@dataclass(frozen=True, eq=False)
+class _VerticalDifference(BootstrapLaw):
+    """Difference of the TPRs when each model has the r-th largest of its negative scores for threshold."""
+
+    pair: PairedSample
+    levels: Levels
+    r: Counts
+    m_pos: int
+    m_neg: int
+    mixtures: list[_Mixture]
+    smoothing = AGRESTI_MIN
+    least = -1.0
+
+    @classmethod
+    def of(cls, pair: PairedSample, r: Counts, m_pos: int, m_neg: int, most: int) -> _VerticalDifference:
+        if not is_number(most) or not 2 <= most < math.inf or most != int(most):
+            raise InputError(f"max_thresholds must be a whole number of at least 2, not {most}")
+        levels = Levels.of(pair)
+        mixtures = [_mixture(pair, levels, rank, m_neg, most) for rank in r.tolist()]
+        return cls(pair, levels, r, m_pos, m_neg, mixtures)
+
+    @property
+    def mean(self) -> Floats:
+        gaps = [mix.weight @ (mix.only_1 - mix.only_2) for mix in self.mixtures]
+        return np.array(gaps) / self.pair.n_pos
+
+    def moments(self, added: Smoothing) -> tuple[Floats, Floats]:
+        """[DG09] eq. 24 to 27."""
+        found = []
+        for weight, only_1, only_2, _ in self.mixtures:
+            total = self.pair.n_pos + added.rows
+            gap, apart = (only_1 - only_2) / total, (only_1 + only_2 + 2 * added.kind) / total
+            mean = weight @ gap
+            within, between = weight @ (apart - gap**2), weight @ (gap - mean) ** 2
+            found.append((mean, max(within / (self.m_pos + added.rows) + between, 0.0)))
+        mean, variance = np.array(found).T
+        return mean, variance
+
+    def exact(self) -> list[tuple[int, Floats]]:
+        """[DG09] eq. 23: for each rate the first difference of counts, and its law from there on."""
+        return [_law(mix, self.pair.n_pos, self.m_pos) for mix in self.mixtures]
+
+    def quantiles(self, tail: float) -> tuple[Floats, Floats]:
+        low, high = np.array([law_ends(*law, self.m_pos, tail) for law in self.exact()]).T
+        return low, high
+
+    def drawn(self, n_resamples: int, rng: np.random.Generator) -> Floats:
+        levels = (self.levels.level_1, self.levels.level_2)
+        sizes = (self.m_pos, self.m_neg)
+        return drawn_at_ranks(self.r, self.pair.neg, self.pair.pos, levels, sizes, n_resamples, rng)
+
+    @property
+    def thinned(self) -> NDArray[np.bool_]:
+        """Where thresholds were thinned, shape (h,)."""
+        return np.array([mix.thinned for mix in self.mixtures])
+
+    def thinning_caveats(self, thresholds: int) -> tuple[Caveat, ...]:
+        """`thinned`: `count` of `total` laws, `at` these rates, are approximated with `thresholds`."""
+        thinned = self.thinned
+        if not thinned.any():
+            return ()
+        at, count = self.r[thinned] / self.m_neg, np.count_nonzero(thinned)
+        return (Caveat("thinned", count=count, total=len(thinned), at=at, thresholds=thresholds),)
 
 
 def _mixture(pair: PairedSample, levels: Levels, r: int, m: int, most: int) -> _Mixture:
@@ -275,27 +314,17 @@ def _mixture(pair: PairedSample, levels: Levels, r: int, m: int, most: int) -> _
     )
 
 
-def _moments(mix: _Mixture, n: int, m: int, added: float) -> tuple[float, float]:
-    """Mean and standard deviation, by [DG09] eq. 24 to 27."""
-    total = n + 4 * added
-    gap, apart = (mix.only_1 - mix.only_2) / total, (mix.only_1 + mix.only_2 + 2 * added) / total
-    mean = mix.weight @ gap
-    variance = mix.weight @ (apart - gap**2) / (m + 4 * added) + mix.weight @ (gap - mean) ** 2
-    return float(mean), math.sqrt(max(float(variance), 0.0))
-
-
 def _law(mix: _Mixture, n: int, m: int) -> tuple[int, Floats]:
     """Law of the difference in `m` draws: its first value, and the probabilities from there on.
 
     One inverse FFT of sum of weight (1 + a (e^iθ - 1) + b (e^-iθ - 1))^m over the terms, whose shares are a
     and b; each only for the O(sqrt(size)) smallest θ at which it is not negligible.
     """
+    from scipy import fft
+
     gap, apart = (mix.only_1 - mix.only_2) / n, (mix.only_1 + mix.only_2) / n
     variance = np.maximum(apart - gap**2, 0.0)
-    third = 2 * _LOG_NEGLIGIBLE / 3
-    half = third + np.sqrt(
-        third**2 + 2 * _LOG_NEGLIGIBLE * m * variance
-    )  # Bernstein; a step is at most 2 off
+    half = bernstein(m * variance, step=2.0)  # a step is at most 2 off
     low = max(-m, int(np.floor((m * gap - half).min())))
     high = min(m, int(np.ceil((m * gap + half).max())))
     size = fft.next_fast_len(high - low + 1, real=True)
@@ -304,7 +333,7 @@ def _law(mix: _Mixture, n: int, m: int) -> tuple[int, Floats]:
         angle = 2 * np.pi * k / size
         bend, sine = 2 * np.sin(angle / 2) ** 2, np.sin(angle)
         fading = bend * (bend * apart * (1 - apart) + (2 - bend) * variance)  # 1 - |…|²
-        seen = m * fading < 2 * _LOG_NEGLIGIBLE
+        seen = m * fading < 2 * LOG_NEGLIGIBLE
         with np.errstate(divide="ignore"):
             log_modulus = m / 2 * np.log1p(-np.minimum(fading[seen], 1.0))
         phase = m * np.arctan2(gap[seen] * sine, 1 - apart[seen] * bend) - low * angle
@@ -312,16 +341,3 @@ def _law(mix: _Mixture, n: int, m: int) -> tuple[int, Floats]:
         transform[k] = modulus @ np.cos(phase) - 1j * (modulus @ np.sin(phase))
     law = fft.irfft(transform, size)[: high - low + 1]
     return low, np.maximum(law, 0.0)
-
-
-def _sizes(pair: PairedSample, m_pos: int | None, m_neg: int | None) -> tuple[int, int]:
-    pair.require_both_classes()
-    pair.require_distinct_scores()
-    size_neg = resample_size(m_neg, pair.n_neg, "m_neg")
-    require_rates(size_neg)
-    return resample_size(m_pos, pair.n_pos, "m_pos"), size_neg
-
-
-def _require_thresholds(most: int) -> None:
-    if not is_number(most) or not 2 <= most < math.inf or most != int(most):
-        raise InputError(f"max_thresholds must be a whole number of at least 2, not {most}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rocmonitor.wording.caveats import area, band, cost, curve, forecast, review, sequence, window
+from rocmonitor.wording.caveats import area, band, cost, curve, forecast, research, review, sequence, window
 
 SENTENCES: dict[str, str | Callable[..., str]] = {
     "recorded": "{text}",  # a sentence that an earlier version stored
@@ -15,6 +15,7 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     **cost.SENTENCES,
     **forecast.SENTENCES,
     **sequence.SENTENCES,
+    **research.SENTENCES,
     **window.SENTENCES,
     **review.SENTENCES,
 }
