@@ -121,8 +121,14 @@ def compare_auc(
     Notes
     -----
     Student's t with Satterthwaite's degrees of freedom, each variance taken to have as many as its
-    sample has rows less one. This is the unpaired test of pROC (Robin et al. 2011), slightly wider
+    sample has rows less one. This is the unpaired test of pROC ([R11]), slightly wider
     than the normal one and equal to it for large samples.
+
+    References
+    ----------
+    .. [R11] X. Robin, N. Turck, A. Hainard, N. Tiberti, F. Lisacek, J.-C. Sanchez and M. Müller (2011).
+       pROC: an open-source package for R and S+ to analyze and compare ROC curves. BMC Bioinformatics 12,
+       77.
 
     Examples
     --------
@@ -172,7 +178,7 @@ def compare_auc_paired(
     score_1, score_2 : array_like, shape (n,)
         Finite scores of the two models; the scales need not agree.
     method : {"delong", "exact-bootstrap"}
-        Variance of the difference: unbiased (DeLong, DeLong & Clarke-Pearson 1988), or the one over
+        Variance of the difference: unbiased ([DDC88]), or the one over
         all stratified resamples of rows, exactly and for any ties.
     alternative : {"two-sided", "greater", "less"}
         "greater": the first area is the larger one.
@@ -193,6 +199,12 @@ def compare_auc_paired(
     -----
     Cost: the two sorts of the sample, then O(c) for c cells with "delong"; "exact-bootstrap" counts
     the pairs that both models order alike, O(c log k) for k distinct scores.
+
+    References
+    ----------
+    .. [DDC88] E. R. DeLong, D. M. DeLong and D. L. Clarke-Pearson (1988). Comparing the areas under two or
+       more correlated receiver operating characteristic curves: a nonparametric approach. Biometrics 44,
+       837-845.
 
     Examples
     --------

@@ -1,13 +1,18 @@
-"""The scatter of the AUC over all rankings that make a given number of errors: Cortes & Mohri 2004.
+"""The variance of the AUC over all rankings that make a given number of errors [CM04].
 
 A classification is a ranking of the rows and a threshold. Over all of them that make k errors, each taken
 to be equally likely, the AUC has a mean and a variance that depend on n_pos, n_neg and k only.
 
-The paper (NIPS 17) prints both in sums of binomial coefficients. They are right for k up to the smaller
+The paper prints both in sums of binomial coefficients. They are right for k up to the smaller
 class, as enumeration shows, and wrong beyond it; in floating point their terms cancel. Here the same law is
 added up by the number x of positives among the errors. Given x, the rows above the threshold are in random
 order, and so are those below: two Mann-Whitney statistics with known mean and variance. All terms are
 positive, for any k.
+
+References
+----------
+.. [CM04] C. Cortes and M. Mohri (2004). Confidence intervals for the area under the ROC curve. Advances in
+   Neural Information Processing Systems 17, 305-312.
 """
 
 from __future__ import annotations

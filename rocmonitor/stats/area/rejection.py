@@ -2,8 +2,8 @@
 
 References
 ----------
-Obuchowski, N. A. & McClish, D. K. (1997). Sample size determination for diagnostic accuracy studies involving
-binormal ROC curve indices. Statistics in Medicine, 16, 1529-1542.
+.. [OM97] N. A. Obuchowski and D. K. McClish (1997). Sample size determination for diagnostic accuracy
+   studies involving binormal ROC curve indices. Statistics in Medicine 16, 1529-1542.
 """
 
 from __future__ import annotations

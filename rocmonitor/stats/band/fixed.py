@@ -1,4 +1,12 @@
-"""Bands in closed form: rivals that cost nothing."""
+"""Bands in closed form.
+
+References
+----------
+.. [C94] G. Campbell (1994). Advances in statistical methodology for the evaluation of diagnostic and
+   laboratory tests. Statistics in Medicine 13, 499-508.
+.. [MH93] G. Ma and W. J. Hall (1993). Confidence bands for receiver operating characteristic curves. Medical
+   Decision Making 13, 191-197.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +27,7 @@ Floats = NDArray[np.float64]
 
 
 def kolmogorov_radii(sample: Sample, alpha: float) -> tuple[float, float]:
-    """Half widths in TPR and FPR (Campbell 1994): each class's distribution function with sqrt(1 - alpha).
+    """Half widths in TPR and FPR ([C94]): each class's distribution function with sqrt(1 - alpha).
 
     The quantiles are those of the exact law of the two-sided Kolmogorov-Smirnov distance; with ties the
     distance is less, so the band covers with at least its level whatever the scores are.
@@ -43,7 +51,7 @@ def working_hotelling(sample: Sample, t: Floats, alpha: float) -> LineBand:
     """The band at the rates `t` about TPR = Phi(a + b Phi^-1(FPR)), a and b from moments.
 
     Working and Hotelling's band for the line of all rates at once: radius² is the quantile of chi-square
-    with two degrees of freedom (Ma & Hall 1993). Variances of a and b by the delta method for normal scores.
+    with two degrees of freedom ([MH93]). Variances of a and b by the delta method for normal scores.
     """
     sample.require_both_classes(at_least=2)
     pos, neg, _ = class_scores(sample)

@@ -1,7 +1,8 @@
 """The true positive rate at single false positive rates, by the smoothed bootstrap.
 
-[BCV08], sections 3 and 4: the law of the fluctuation R*(t) - R(t) of resamples about the curve that they are
-drawn from stands for that of the empirical curve about the true one, as it is or in standard deviations.
+Bertail, Clémençon and Vayatis (2008) is [BCV08], sections 3 and 4: the law of the fluctuation R*(t) - R(t)
+of resamples about the curve that they are drawn from stands for that of the empirical curve about the true
+one, as it is or in standard deviations.
 """
 
 from __future__ import annotations
@@ -118,11 +119,14 @@ def roc_pointwise(
 
     Notes
     -----
-    On the design of [BCV08], table 1 (probit, n = 1,000, 999 replicates, FPR 0.2), 700 runs, standard error
-    1 %, the intervals covered 90.6 % (naive; the print 89.7), 93.9 % (smoothed; 92.5) and 95.0 %
-    (studentized), with mean lengths 0.128, 0.132 and 0.131.
+    Coverage by simulation: docs/coverage.md.
 
     Cost after sorting: O(k), then O(h) a replicate for h rates, whatever n is.
+
+    References
+    ----------
+    .. [BCV08] P. Bertail, S. Clémençon and N. Vayatis (2008). On bootstrapping the ROC curve. Advances in
+       Neural Information Processing Systems 21, 137-144.
 
     Examples
     --------

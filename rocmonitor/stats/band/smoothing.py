@@ -1,8 +1,9 @@
 """The curves that resamples are drawn from: the empirical ROC curve, and the smoothed one.
 
-Bertail, Clémençon and Vayatis (2008), [BCV08] below, draw rows and add Gaussian noise of a bandwidth to each
-class. That is drawing from the smoothed distribution functions, so all that a resample depends on is the
-smoothed curve R(u) = 1 - G(H^-1(1 - u)): it is tabulated once, and no replicate meets a score again.
+Bertail, Clémençon and Vayatis (2008), "On bootstrapping the ROC curve", draw rows and add Gaussian noise of
+a bandwidth to each class. That is drawing from the smoothed distribution functions, so all that a resample
+depends on is the smoothed curve R(u) = 1 - G(H^-1(1 - u)): it is tabulated once, and no replicate meets a
+score again.
 """
 
 from __future__ import annotations

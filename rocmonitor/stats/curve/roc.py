@@ -71,7 +71,7 @@ def roc_curve(sample: Sample, /) -> RocCurve:
 
     References
     ----------
-    Fawcett, T. (2006). An introduction to ROC analysis. Pattern Recognition Letters, 27, 861-874.
+    .. [F06] T. Fawcett (2006). An introduction to ROC analysis. Pattern Recognition Letters 27, 861-874.
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 Shares f of the negatives and g of the positives are reweighted to u and v. The statistic is
 A(u, v) = sum_ij u_i v_j K_ij for a kernel K: an AUC, or the difference of two. It is maximised over
-KL(u||f) + KL(v||g) <= D, Morin (2018) [M18] eq. 2-9. The first-order conditions, with
+KL(u||f) + KL(v||g) <= D, [M18] eq. 2-9. The first-order conditions, with
 d(u ln u/f)/du = ln(u/f) + 1 (eq. 36 prints a wrong derivative), are exponential tilts of one multiplier:
 
     u_i = f_i exp(lambda P_i) / c,    P_i = sum_j v_j K_ij,
@@ -20,6 +20,11 @@ What the code rests on:
 
 Arrays have shape (2, k): negatives first, one column a cell. Sums are NumPy's own, not the BLAS: threads
 that wait for each other cost more than such sums.
+
+References
+----------
+.. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying population.
+   Working paper, University of Central Florida.
 """
 
 from __future__ import annotations

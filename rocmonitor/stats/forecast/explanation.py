@@ -2,7 +2,12 @@
 
 The AUC is bilinear in the shares of the two classes. So a change of it falls apart exactly: into a part of
 each class, and each part into contributions of score bins. Beside the shift that happened stands the least
-favourable one, Morin (2018), [M18] below: the closest reweighting of the reference with the window's AUC.
+favourable one of [M18]: the closest reweighting of the reference with the window's AUC.
+
+References
+----------
+.. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying population.
+   Working paper, University of Central Florida.
 """
 
 from __future__ import annotations
@@ -196,6 +201,11 @@ def explain_shift(
     20 rows a bin.
 
     Cost: O(k log k) for k distinct scores, one `auc_distance` and one `auc_bounds`.
+
+    References
+    ----------
+    .. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying
+       population. Working paper, University of Central Florida.
 
     Examples
     --------

@@ -1,8 +1,13 @@
 """Forecast intervals: how far the AUC of a coming window may lie from that of the reference.
 
-The interval holds every AUC that some reweighting of the reference reaches within a distance, Morin
-(2018), [M18] below. How the distance is chosen decides what the interval means: only the calibrated one
+The interval holds every AUC that some reweighting of the reference reaches within a distance [M18].
+How the distance is chosen decides what the interval means: only the calibrated one
 has a confidence level.
+
+References
+----------
+.. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying population.
+   Working paper, University of Central Florida.
 """
 
 from __future__ import annotations
@@ -261,28 +266,31 @@ def forecast_interval(
     -----
     The coming window's AUC lies in the calibrated interval exactly when its own dual distance is at most
     the quantile. If the windows are outside the reference and exchangeable with the coming one, that
-    has probability >= `achieved_level`, whatever the distributions (Vovk, Gammerman & Shafer 2005; with
-    weights, Barber, Candès, Ramdas & Tibshirani 2023).
+    has probability >= `achieved_level`, whatever the distributions ([VGS05]; with weights, [BCRT23]).
     If they are parts of it, each is judged by a reference that is smaller by one window, and no theorem
-    holds: with normal AUCs the true level is 0.54 instead of 0.67 with 2 windows, 0.78 instead of 0.80
-    with 4, and within 0.005 of the nominal one from 9 on. Below 9 a caveat says so.
+    holds: the true level is lower with few windows, and within 0.005 of the nominal one from 9 on
+    (docs/coverage.md). Below 9 a caveat says so.
 
     With fewer than ceil(1 / (1 - confidence_level)) - 1 windows the widest observed distance is used, with a
     batch no less than sampling alone takes, `achieved_level` is n / (n + 1) and a caveat says so.
 
     With a batch of other sizes, windows with the missing noise added are exchangeable with it as far as
-    sampling noise is normal: see `conformal_root`. Simulated at 0.95 without drift (19 and 40 windows, as
-    large as the batch or ten times larger, in the reference and outside; AUC 0.8 and 0.95; batches of 30, 300
-    and 3,000 positives with 70 % negatives), 3.5 to 6.0 % of the batches were outside, with a Monte Carlo
-    error of 0.2 to 0.9; with normal, two-sided, skew and heavy-tailed drift 3 to 5.6 %. Noise added in
-    quadrature instead had up to 20 % where drift comes in two regimes.
+    sampling noise is normal: see `conformal_root`, and docs/coverage.md for the levels that were measured.
     Windows that are smaller than the batch stay as they are: their noise cannot be told from drift, the
     interval is conservative, and a caveat says so.
 
     Cost: one `auc_distance` a window, one `auc_bounds` (two with a batch), and one look-up of the windows'
     scores in the reference. Distances are found on 2,048 joined cells where the reference has more than
-    20,000 scores, bounds where it has more than a million: `condensed` tells the error, far below that of
-    sampling.
+    20,000 scores, bounds where it has more than a million: the error is far below that of sampling (see
+    `condensed`).
+
+    References
+    ----------
+    .. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying
+       population. Working paper, University of Central Florida.
+    .. [VGS05] V. Vovk, A. Gammerman and G. Shafer (2005). Algorithmic Learning in a Random World. Springer.
+    .. [BCRT23] R. F. Barber, E. J. Candès, A. Ramdas and R. J. Tibshirani (2023). Conformal prediction
+       beyond exchangeability. Annals of Statistics 51, 816-845.
 
     Examples
     --------

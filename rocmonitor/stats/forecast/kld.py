@@ -1,7 +1,12 @@
 """The AUC within a Kullback-Leibler distance of a sample, and the distance that an AUC takes.
 
-Morin (2018) is [M18] below. The optimisation, its proofs and where it departs from the paper are in
+The optimisation, its proofs and where it departs from [M18] are in
 `rocmonitor.stats.forecast.climbing` and `tilting`; this module speaks of samples and scores.
+
+References
+----------
+.. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying population.
+   Working paper, University of Central Florida.
 """
 
 from __future__ import annotations
@@ -109,6 +114,11 @@ def auc_bounds(sample: Sample, /, distance: float) -> AucBounds:
     Cost: O(k) a sweep for k distinct scores. An end takes 5 to 15 sweeps of all of them, after many of
     fewer cells.
 
+    References
+    ----------
+    .. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying
+       population. Working paper, University of Central Florida.
+
     Examples
     --------
     >>> bounds = auc_bounds([0, 0, 1, 1], [1, 2, 1, 2], 1.5 * math.log(3) - 2 * math.log(2))
@@ -172,6 +182,11 @@ def auc_distance(sample: Sample, /, target: float) -> float:
     Notes
     -----
     [M18] eq. 6-9: the inverse of `auc_bounds` on the target's side of the AUC. Cost: about three of its ends.
+
+    References
+    ----------
+    .. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying
+       population. Working paper, University of Central Florida.
 
     Examples
     --------

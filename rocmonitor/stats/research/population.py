@@ -1,8 +1,13 @@
 """Resamples from a reweighted population: what a statistic does when its null hypothesis is true.
 
-The future work of Morin (2018), section 5: rows are drawn from the closest distributions that satisfy the
+The future work of [M18], section 5: rows are drawn from the closest distributions that satisfy the
 null hypothesis, each class from its own. A resample is the number of rows that each cell gets; the areas and
 their placement variances follow from cumulated counts.
+
+References
+----------
+.. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying population.
+   Working paper, University of Central Florida.
 """
 
 from __future__ import annotations

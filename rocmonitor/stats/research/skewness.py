@@ -97,9 +97,9 @@ def auc_skewness(sample: Sample, /, *, m_pos: int | None = None, m_neg: int | No
 
     References
     ----------
-    Noether, G. E. (1967). Elements of Nonparametric Statistics. Wiley. [N67]
-    Bamber, D. (1975). The area above the ordinal dominance graph and the area below the receiver operating
-    characteristic graph. Journal of Mathematical Psychology, 12, 387-415. [B75]
+    .. [N67] G. E. Noether (1967). Elements of Nonparametric Statistics. Wiley.
+    .. [B75] D. Bamber (1975). The area above the ordinal dominance graph and the area below the receiver
+       operating characteristic graph. Journal of Mathematical Psychology 12, 387-415.
 
     Examples
     --------
