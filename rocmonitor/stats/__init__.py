@@ -45,7 +45,8 @@ from rocmonitor.stats.forecast.condensing import condensed
 from rocmonitor.stats.forecast.difference import ForecastDifference, forecast_difference
 from rocmonitor.stats.forecast.distance import binned_distance
 from rocmonitor.stats.forecast.explanation import ShiftExplanation, explain_shift
-from rocmonitor.stats.forecast.interval import ForecastInterval, forecast_interval
+from rocmonitor.stats.forecast.forecasting import forecast_interval
+from rocmonitor.stats.forecast.interval import ForecastInterval
 from rocmonitor.stats.forecast.kld import AucBounds, auc_bounds, auc_distance
 from rocmonitor.stats.sample import PairedSample, Sample
 from rocmonitor.stats.sequence import ConfidenceSequence, confidence_sequence, windows_to_decide

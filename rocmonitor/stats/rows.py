@@ -140,3 +140,20 @@ def listed(samples: Iterable[T], kind: type[T]) -> list[T]:
         if not isinstance(part, kind):
             raise InputError(f"samples must hold only {name}; samples[{place}] is a {type(part).__name__}")
     return parts
+
+
+def window_numbers(values: ArrayLike, name: str) -> Floats:
+    """Finite numbers, one for each window, as float64, shape (k,)."""
+    try:
+        given = np.asarray(values)
+        numbers = given.astype(np.float64, casting="unsafe" if given.dtype == object else "safe")
+    except (TypeError, ValueError) as exc:
+        raise InputError(f"{name} must be numbers, one for each window") from exc
+    if numbers.ndim != 1:
+        raise InputError(
+            f"{name} must be one-dimensional, one number for each window; it has {numbers.ndim} axes"
+        )
+    wrong = np.count_nonzero(~np.isfinite(numbers))
+    if wrong:
+        raise InputError(f"{name} must be finite: {wrong} of {len(numbers)} are not; leave those windows out")
+    return numbers

@@ -226,14 +226,8 @@ class PairedSample:
         ([10.0, 20.0], [0.2, 0.7])
         """
         pair = PairedSample.__new__(PairedSample)
-        pair._keep(
-            first=self.second,
-            second=self.first,
-            index_1=self.index_2,
-            index_2=self.index_1,
-            pos=self.pos,
-            neg=self.neg,
-        )
+        models = {"first": self.second, "second": self.first}
+        pair._keep(**models, index_1=self.index_2, index_2=self.index_1, pos=self.pos, neg=self.neg)
         return pair
 
     def require_both_classes(self, *, at_least: int = 1) -> None:

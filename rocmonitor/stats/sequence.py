@@ -38,8 +38,7 @@ from rocmonitor.errors import InputError
 from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.proportion import is_number, require_level
 from rocmonitor.stats.result import Table
-
-Floats = NDArray[np.float64]
+from rocmonitor.stats.rows import Floats, window_numbers
 
 TUNED_FOR = 12.0
 LARGEST = 520
@@ -341,8 +340,8 @@ def _pvalue(square: Floats, age: Floats, number: Floats) -> Floats:
 def _windows(
     estimates: ArrayLike, standard_errors: ArrayLike, weights: ArrayLike | None
 ) -> tuple[Floats, Floats, Floats]:
-    d, s = _numbers(estimates, "estimates"), _numbers(standard_errors, "standard_errors")
-    w = np.ones_like(d) if weights is None else _numbers(weights, "weights")
+    d, s = window_numbers(estimates, "estimates"), window_numbers(standard_errors, "standard_errors")
+    w = np.ones_like(d) if weights is None else window_numbers(weights, "weights")
     if not len(d):
         raise InputError("estimates is empty: a sequence begins with the first window")
     if not len(d) == len(s) == len(w):
@@ -359,22 +358,6 @@ def _windows(
         if not kept.all():
             raise InputError(f"{name} must {rule}; {np.count_nonzero(~kept)} of {len(d)} do not")
     return d, np.where(s < _NO_SCATTER, 0.0, s), np.maximum(w / w.max(), _LEAST_WEIGHT)
-
-
-def _numbers(values: ArrayLike, name: str) -> Floats:
-    try:
-        given = np.asarray(values)
-        numbers = given.astype(np.float64, casting="unsafe" if given.dtype == object else "safe")
-    except (TypeError, ValueError) as exc:
-        raise InputError(f"{name} must be numbers, one for each window") from exc
-    if numbers.ndim != 1:
-        raise InputError(
-            f"{name} must be one-dimensional, one number for each window; it has {numbers.ndim} axes"
-        )
-    wrong = np.count_nonzero(~np.isfinite(numbers))
-    if wrong:
-        raise InputError(f"{name} must be finite: {wrong} of {len(numbers)} are not; leave those windows out")
-    return numbers
 
 
 def _require_number(value: object, name: str, what: str, least: float, most: float) -> None:

@@ -259,8 +259,7 @@ def _difference(
     alternative: Alternative,
     caveats: tuple[Caveat, ...],
 ) -> AucDifference:
-    if alternative not in get_args(Alternative):
-        raise InputError(f"alternative must be one of {get_args(Alternative)}, not {alternative!r}")
+    require_alternative(alternative)
     se = math.sqrt(variance)
     if se == 0 and difference != 0:
         raise DegenerateDataError(
@@ -287,6 +286,12 @@ def _difference(
         alternative=alternative,
         caveats=caveats,
     )
+
+
+def require_alternative(alternative: str) -> None:
+    """Refuse an unknown alternative."""
+    if alternative not in get_args(Alternative):
+        raise InputError(f"alternative must be one of {get_args(Alternative)}, not {alternative!r}")
 
 
 def _pvalue(statistic: float, df: float | None, alternative: Alternative) -> float:

@@ -38,21 +38,17 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rocmonitor.errors import DegenerateDataError
-from rocmonitor.stats.band.drawing import Progress, band_ranks, drawn_curves, whole_resamples
+from rocmonitor.stats.band.drawing import Progress, band_ranks, drawn_curves, require_curve, whole_resamples
 from rocmonitor.stats.band.fixed import kolmogorov_radii, working_hotelling
 from rocmonitor.stats.band.smoothing import Curve, Rule, bandwidths, empirical_curve, smoothed_curve
 from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.curve.kernel import Bandwidth
-from rocmonitor.stats.curve.points import require_rates
 from rocmonitor.stats.proportion import require_level, require_method
 from rocmonitor.stats.resampling import Rng, generator
 from rocmonitor.stats.result import Table
+from rocmonitor.stats.rows import Counts, Floats
 from rocmonitor.stats.sample import Sample, on_sample
-
-Floats = NDArray[np.float64]
 
 BandMethod = Literal[
     "smoothed-db",
@@ -64,7 +60,6 @@ BandMethod = Literal[
     "working-hotelling",
 ]
 
-Counts = NDArray[np.int64]
 
 _LEAST = 0.5  # of a binomial proportion's variance, added so that no deviation is near 0
 _SMOOTHING = ("smoothed-db", "smoothed-sup", "studentized-sup")
@@ -225,7 +220,7 @@ def roc_band(
     """
     require_method(method, get_args(BandMethod))
     alpha = 1 - require_level(confidence_level)
-    _require_curve(sample)
+    require_curve(sample)
     t = band_ranks(sample.n_neg) / sample.n_neg
     curve = empirical_curve(sample)
     if method == "kolmogorov-smirnov":
@@ -341,16 +336,6 @@ def _monotone(ends: _Ends) -> tuple[Floats, Floats]:
     high = np.minimum.accumulate(np.clip(ends.high, 0.0, 1.0)[::-1])[::-1]
     # At FPR 0 the curve may rise as high as at the first rate; at FPR 1 it is 1.
     return np.concatenate([[0.0], low, [1.0]]), np.concatenate([high[:1], high, [1.0]])
-
-
-def _require_curve(sample: Sample) -> None:
-    sample.require_both_classes()
-    require_rates(sample.n_neg)
-    if len(sample.score) == 1:
-        raise DegenerateDataError(
-            f"all {sample.n_pos + sample.n_neg} rows have one score: no point of the curve between its ends "
-            "is known; a band needs scores that differ"
-        )
 
 
 def _caveats(sample: Sample, tpr: Floats, low: Floats, high: Floats) -> tuple[Caveat, ...]:

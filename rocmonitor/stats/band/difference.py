@@ -14,20 +14,18 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.band.drawing import Progress, whole_resamples
+from rocmonitor.errors import InputError
+from rocmonitor.stats.band.drawing import Progress, require_curve, whole_resamples
 from rocmonitor.stats.band.pairing import drawn_differences, pairing
 from rocmonitor.stats.caveat import Caveat
-from rocmonitor.stats.curve.points import nearest_ranks, require_rates
+from rocmonitor.stats.curve.points import nearest_ranks
 from rocmonitor.stats.proportion import normal_quantile, require_level, require_method
 from rocmonitor.stats.resampling import Rng, generator
 from rocmonitor.stats.result import Result, Table
+from rocmonitor.stats.rows import Counts, Floats
 from rocmonitor.stats.sample import PairedSample, on_pair
-
-Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
 
 DifferenceBandMethod = Literal["studentized-sup", "naive-sup"]
 
@@ -220,7 +218,7 @@ def roc_difference_band(
     alpha = 1 - require_level(confidence_level)
     if progress is not None and not callable(progress):
         raise InputError(f"progress must be a function that takes a text, or None; it is {progress!r}")
-    _require_curves(pair)
+    require_curve(pair)
     ranks, moved = _ranks(fpr, pair.n_neg)
     source = generator(rng, n_resamples, method=method)
     resamples, place, adjusted = whole_resamples(n_resamples, alpha, method)
@@ -260,17 +258,6 @@ def _table_ranks(n_neg: int) -> Counts:
     rates = np.concatenate([np.arange(1, 100) / 100, _ENDS, 1 - np.array(_ENDS)])
     least = max(1, min(_LEAST_RANK, n_neg // 4))
     return np.unique(np.clip(np.rint(rates * n_neg), least, n_neg - least)).astype(np.int64)
-
-
-def _require_curves(pair: PairedSample) -> None:
-    pair.require_both_classes()
-    require_rates(pair.n_neg)
-    for name, sample in (("first", pair.first), ("second", pair.second)):
-        if len(sample.score) == 1:
-            raise DegenerateDataError(
-                f"all {pair.n_pos + pair.n_neg} rows have one score of the {name} model: no point of its "
-                "curve between its ends is known; a band needs scores that differ"
-            )
 
 
 def _caveats(pair: PairedSample, fluctuation: Floats) -> tuple[Caveat, ...]:

@@ -12,15 +12,14 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rocmonitor.errors import InputError
 from rocmonitor.stats.band.smoothing import Curve
 from rocmonitor.stats.caveat import Caveat
+from rocmonitor.stats.curve.points import require_rates
 from rocmonitor.stats.proportion import is_number
-
-Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
+from rocmonitor.stats.rows import Counts, Floats
+from rocmonitor.stats.sample import PairedSample, Sample
 
 Progress = Callable[[str], None]
 
@@ -29,6 +28,13 @@ _MOST_POINTS = 8192
 _AT_ONCE = 2**18  # values held in memory beside the result
 _ROUNDING = 1e-6
 _REPORTS = 10  # of progress, at most
+
+
+def require_curve(rows: Sample | PairedSample) -> None:
+    """Refuse rows whose curve, or curves, have no point between the ends."""
+    rows.require_both_classes()
+    require_rates(rows.n_neg)
+    rows.require_distinct_scores()
 
 
 def band_ranks(n_neg: int) -> Counts:

@@ -14,16 +14,13 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
-from rocmonitor.errors import DegenerateDataError
-from rocmonitor.stats.band.smoothing import deviation
+from rocmonitor.stats.band.smoothing import deviations
 from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.curve.kernel import class_scores
+from rocmonitor.stats.rows import Floats
 from rocmonitor.stats.sample import Sample
-
-Floats = NDArray[np.float64]
 
 
 def kolmogorov_radii(sample: Sample, alpha: float) -> tuple[float, float]:
@@ -55,12 +52,7 @@ def working_hotelling(sample: Sample, t: Floats, alpha: float) -> LineBand:
     """
     sample.require_both_classes(at_least=2)
     pos, neg, _ = class_scores(sample)
-    sd_pos, sd_neg = deviation(pos), deviation(neg)
-    if min(sd_pos, sd_neg) < 1e-12:
-        raise DegenerateDataError(
-            "method 'working-hotelling' needs scores that differ within each class; the "
-            f"{'positives' if sd_pos < sd_neg else 'negatives'} have one score: use 'kolmogorov-smirnov'"
-        )
+    sd_pos, sd_neg = deviations(sample, "working-hotelling", "use 'kolmogorov-smirnov'")
     a = float(np.sum(pos.share * pos.score) - np.sum(neg.share * neg.score)) / sd_pos
     b = sd_neg / sd_pos
     x = special.ndtri(t)

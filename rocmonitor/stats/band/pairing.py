@@ -13,10 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rocmonitor.stats.band.drawing import Progress
+from rocmonitor.stats.rows import Counts, Floats
 from rocmonitor.stats.sample import PairedSample
-
-Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
 
 _AT_ONCE = 2**15  # rows resampled together: they stay in the processor's cache
 _FEW_CELLS = 8  # rows a cell from which drawing the cells' counts is faster than drawing rows

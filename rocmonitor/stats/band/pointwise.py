@@ -11,20 +11,19 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from rocmonitor.stats.band.drawing import drawn_curves, whole_resamples
+from rocmonitor.stats.band.drawing import drawn_curves, require_curve, whole_resamples
 from rocmonitor.stats.band.smoothing import Rule, bandwidths, empirical_curve, smoothed_curve
 from rocmonitor.stats.band.studentizing import spread_at, studentized_draws, windows
 from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.curve.kernel import Bandwidth
-from rocmonitor.stats.curve.points import nearest_ranks, require_rates
+from rocmonitor.stats.curve.points import nearest_ranks
 from rocmonitor.stats.proportion import clipped_intervals, interval_caveats, require_level, require_method
 from rocmonitor.stats.resampling import Rng, generator
 from rocmonitor.stats.result import Table
+from rocmonitor.stats.rows import Counts, Floats
 from rocmonitor.stats.sample import Sample, on_sample
-
-Floats = NDArray[np.float64]
 
 PointwiseMethod = Literal["smoothed", "studentized", "naive"]
 
@@ -136,26 +135,16 @@ def roc_pointwise(
     """
     require_method(method, get_args(PointwiseMethod))
     tail = (1 - require_level(confidence_level)) / 2
-    sample.require_both_classes()
-    sample.require_distinct_scores()
-    require_rates(sample.n_neg)
+    require_curve(sample)
     ranks, moved = nearest_ranks(fpr, sample.n_neg)
     resamples, place, adjusted = whole_resamples(n_resamples, tail, method)
     source = generator(rng, resamples, method=method)
     t = ranks / sample.n_neg
-    curve = empirical_curve(sample)
-    tpr, sd = curve.at(t), np.ones(len(t))
+    tpr = empirical_curve(sample).at(t)
     if method == "studentized":
-        smoothed = smoothed_curve(sample, bandwidths(sample, bandwidth))
-        width = windows(sample)
-        fluctuation = studentized_draws(sample, smoothed, ranks, width, resamples, source)
-        sd = spread_at(sample, ranks, tpr, width)
+        fluctuation, sd = _studentized(sample, ranks, tpr, bandwidth, resamples, source)
     else:
-        law = curve if method == "naive" else smoothed_curve(sample, bandwidths(sample, bandwidth)).curve
-        # Ranks are asked for in any order; curves are drawn at increasing ones.
-        increasing, back = np.unique(ranks, return_inverse=True)
-        drawn = drawn_curves(law, increasing, sample.n_pos, sample.n_neg, resamples, source)
-        fluctuation = drawn[:, back] - law.at(t)
+        fluctuation, sd = _drawn(sample, ranks, method, bandwidth, resamples, source), np.ones(len(t))
     fluctuation.sort(axis=0)
     least, greatest = fluctuation[resamples - 1 - place], fluctuation[place]
     intervals = clipped_intervals(tpr - greatest * sd, tpr - least * sd)
@@ -171,3 +160,34 @@ def roc_pointwise(
         n_neg=sample.n_neg,
         caveats=moved + adjusted + interval_caveats("TPR", tpr, intervals),
     )
+
+
+def _studentized(
+    sample: Sample,
+    ranks: Counts,
+    tpr: Floats,
+    bandwidth: Bandwidth | Rule,
+    resamples: int,
+    rng: np.random.Generator,
+) -> tuple[Floats, Floats]:
+    """Fluctuations in standard deviations, shape (resamples, h), and the deviations of the sample, (h,)."""
+    smoothed, width = smoothed_curve(sample, bandwidths(sample, bandwidth)), windows(sample)
+    drawn = studentized_draws(sample, smoothed, ranks, width, resamples, rng)
+    return drawn, spread_at(sample, ranks, tpr, width)
+
+
+def _drawn(
+    sample: Sample,
+    ranks: Counts,
+    method: str,
+    bandwidth: Bandwidth | Rule,
+    resamples: int,
+    rng: np.random.Generator,
+) -> Floats:
+    """Fluctuations of TPR about the curve that is drawn from, shape (resamples, h)."""
+    naive = method == "naive"
+    law = empirical_curve(sample) if naive else smoothed_curve(sample, bandwidths(sample, bandwidth)).curve
+    # Ranks are asked for in any order; curves are drawn at increasing ones.
+    increasing, back = np.unique(ranks, return_inverse=True)
+    drawn = drawn_curves(law, increasing, sample.n_pos, sample.n_neg, resamples, rng)
+    return np.asarray(drawn[:, back] - law.at(ranks / sample.n_neg))

@@ -13,17 +13,12 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rocmonitor.errors import DegenerateDataError
-from rocmonitor.stats.band.smoothing import Smoothed, deviation
+from rocmonitor.stats.band.smoothing import Smoothed, deviations
 from rocmonitor.stats.curve.kernel import ClassScores, class_scores
+from rocmonitor.stats.rows import Counts, Floats
 from rocmonitor.stats.sample import Sample
 
-Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
-
-_FINEST = 1e-12  # of the largest score
 _FACTOR = 1.06 * math.sqrt(3)  # a uniform law's half width over its deviation is sqrt(3)
 
 
@@ -37,12 +32,7 @@ class Windows(NamedTuple):
 def windows(sample: Sample) -> Windows:
     """Of a uniform kernel with the deviation 1.06 sd n^(-1/3), the paper's order, for each class."""
     pos, neg, _ = class_scores(sample)
-    sd_pos, sd_neg = deviation(pos), deviation(neg)
-    if min(sd_pos, sd_neg) < _FINEST:
-        raise DegenerateDataError(
-            "method 'studentized' needs scores that differ within each class; the "
-            f"{'positives' if sd_pos < sd_neg else 'negatives'} have one score: use another method"
-        )
+    sd_pos, sd_neg = deviations(sample, "studentized", "use another method")
     return Windows(
         _FACTOR * sd_pos * float(pos.total) ** (-1 / 3), _FACTOR * sd_neg * float(neg.total) ** (-1 / 3)
     )

@@ -9,6 +9,7 @@ out and near an AUC of 1, with a variance that the class sizes tell.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -23,7 +24,8 @@ Alternative = Literal["two-sided", "less"]
 
 _HALVINGS = 60  # of the bracket of a root: down to its last digits
 _FAR = 9.0  # standard deviations that no noise leaves
-_ROUNDING = 1e-9  # 20 * 0.95 may come out just above 19
+LEVEL_ROUNDING = 1e-9
+"""Of a level: 20 * 0.95 may come out just above 19."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,7 @@ def conformal_root(
     used = weights > 0
     shifts, missing, weights = shifts[used], missing[used], weights[used]
     total = float(weights.sum())
-    wanted = confidence_level * (total + 1) - _ROUNDING
+    wanted = confidence_level * (total + 1) - LEVEL_ROUNDING
     observed = _observed(np.abs(shifts) if alternative == "two-sided" else -shifts, weights, wanted)
     if not missing.any():
         return observed
@@ -118,6 +120,16 @@ def conformal_root(
         middle = (low + high) / 2
         low, high = (low, middle) if enough(middle) else (middle, high)
     return Root(high, level)
+
+
+def own_distance(distances: Sequence[float], root: float) -> float:
+    """The distance of a root: a window's own one to its last digit, where the root is that of a window.
+
+    So complete separation is reached at this distance, and not just below it.
+    """
+    distance = root * root / 2
+    nearest = min(distances, key=lambda other: abs(other - distance))
+    return nearest if math.isclose(nearest, distance, rel_tol=1e-14) else distance
 
 
 def sampling_root(variance: float, confidence_level: float, alternative: Alternative) -> float:

@@ -21,11 +21,17 @@ import numpy as np
 
 from rocmonitor.errors import InputError
 from rocmonitor.stats.caveat import Caveat
-from rocmonitor.stats.forecast.calibration import conformal_root
+from rocmonitor.stats.forecast.calibration import conformal_root, own_distance
 from rocmonitor.stats.forecast.caveats import level_caveats
 from rocmonitor.stats.forecast.climbing import Extreme, optimum
 from rocmonitor.stats.forecast.kld import area
-from rocmonitor.stats.forecast.paired_rows import PairedRows, PastDifferences, furthest, past_differences
+from rocmonitor.stats.forecast.paired_rows import (
+    PairedRows,
+    PastDifferences,
+    Reach,
+    furthest,
+    past_differences,
+)
 from rocmonitor.stats.proportion import is_number, require_level
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import PairedSample, on_pair
@@ -181,30 +187,21 @@ def forecast_difference(
     level = require_level(confidence_level)
     reference.require_both_classes()
     past = _past(reference, distance, windows)
-    achieved, method = None, "fixed"
-    if past is not None:
-        ones = np.ones(len(past.shifts))
-        root, achieved = conformal_root(np.array(past.shifts), 0 * ones, ones, level, "two-sided")
-        distance, method = _of_a_window(past, root * root / 2), "calibrated"
-    assert distance is not None  # else _past has refused
-    rows = PairedRows.of(reference)
-    kernel, moved = rows.kernel(EXACT_CELLS), 0.0
-    own = area(reference.first), area(reference.second)
-    difference = own[0] - own[1]
-    if kernel.shares.shape[1] < len(rows.first):
-        joined = kernel.areas(kernel.shares)
-        moved = difference - (joined[0] - joined[1])
+    distance, achieved = _chosen(past, distance, level)
+    auc_1, auc_2 = area(reference.first), area(reference.second)
+    difference = auc_1 - auc_2
+    kernel, moved = _kernel(PairedRows.of(reference), difference)
     high, low = furthest(kernel, distance), furthest(kernel.swapped(), distance)
     return ForecastDifference(
-        auc_1=own[0],
-        auc_2=own[1],
+        auc_1=auc_1,
+        auc_2=auc_2,
         difference=difference,
         low=min(max(moved - low.value, -1.0), difference),
         high=max(min(high.value + moved, 1.0), difference),
         low_aucs=kernel.areas(kernel.shares * low.tilt),
         high_aucs=kernel.areas(kernel.shares * high.tilt),
         distance=float(distance),
-        method=method,
+        method="fixed" if past is None else "calibrated",
         confidence_level=level,
         achieved_level=achieved,
         n_windows=0 if past is None else len(past.shifts),
@@ -244,10 +241,23 @@ def _past(
     return past_differences(reference, given_windows)
 
 
-def _of_a_window(past: PastDifferences, distance: float) -> float:
-    """A window's own distance to its last digit, which its root has lost."""
-    nearest = min(past.distances, key=lambda other: abs(other - distance))
-    return nearest if math.isclose(nearest, distance, rel_tol=1e-14) else distance
+def _chosen(past: PastDifferences | None, distance: float | None, level: float) -> tuple[float, float | None]:
+    """The distance and the level that it has: the conformal quantile of the windows, or the fixed one."""
+    if past is None:
+        assert distance is not None  # else _past has refused
+        return distance, None
+    ones = np.ones(len(past.shifts))
+    root, achieved = conformal_root(np.array(past.shifts), 0 * ones, ones, level, "two-sided")
+    return own_distance(past.distances, root), achieved
+
+
+def _kernel(rows: PairedRows, difference: float) -> tuple[Reach, float]:
+    """The statistic on all cells or on joined ones, and what joining took from the difference."""
+    kernel = rows.kernel(EXACT_CELLS)
+    if kernel.shares.shape[1] == len(rows.first):
+        return kernel, 0.0
+    joined = kernel.areas(kernel.shares)
+    return kernel, difference - (joined[0] - joined[1])
 
 
 def _caveats(

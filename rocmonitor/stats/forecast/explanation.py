@@ -217,15 +217,7 @@ def explain_shift(
     >>> print(shift)  # doctest: +ELLIPSIS
     The AUROC fell by 0.1562, from 0.9375 to 0.7812. The positives' part is -0.1562: 50.0 % of them score...
     """
-    for name, sample in (("reference", reference), ("window", window)):
-        require_sample(sample, name)
-        if not min(sample.n_pos, sample.n_neg):
-            raise DegenerateDataError(
-                f"{name}: both classes are needed; there are {sample.n_pos} positives and {sample.n_neg} "
-                "negatives: take a longer window"
-            )
-    if bins < 2:
-        raise InputError(f"bins must be at least 2; it is {bins}")
+    _require_valid(reference, window, bins)
     scale = reference.score if joined else np.union1d(reference.score, window.score)
     ends = _ends(reference, bins)
     old, new = (_placed(sample, scale, ends) for sample in (reference, window))
@@ -259,6 +251,18 @@ def explain_shift(
         n_neg=window.n_neg,
         caveats=_caveats(window, len(ends) + 1, reached=cheapest is not None),
     )
+
+
+def _require_valid(reference: Sample, window: Sample, bins: int) -> None:
+    for name, sample in (("reference", reference), ("window", window)):
+        require_sample(sample, name)
+        if not min(sample.n_pos, sample.n_neg):
+            raise DegenerateDataError(
+                f"{name}: both classes are needed; there are {sample.n_pos} positives and {sample.n_neg} "
+                "negatives: take a longer window"
+            )
+    if bins < 2:
+        raise InputError(f"bins must be at least 2; it is {bins}")
 
 
 class _Placed(NamedTuple):

@@ -24,7 +24,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rocmonitor.stats.forecast.climbing import Extreme, Floats
+from rocmonitor.stats.forecast.climbing import Extreme
+from rocmonitor.stats.rows import Floats
 
 _STARTS = 32
 _THIN = 2048  # cells: more than these are solved on thinned ones first

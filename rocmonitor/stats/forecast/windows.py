@@ -19,7 +19,8 @@ from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.forecast.condensing import cell_starts, joined
 from rocmonitor.stats.forecast.distance import window_distances
 from rocmonitor.stats.forecast.kld import area, auc_distance
-from rocmonitor.stats.sample import Counts, Sample
+from rocmonitor.stats.rows import add_up
+from rocmonitor.stats.sample import Sample
 
 CELLS = 2048
 """Joined cells on which distances are found; `condensed` tells the error."""
@@ -192,15 +193,11 @@ class _Cut:
         if not (n_pos and n_neg):
             return None
         cell = np.searchsorted(self._starts, at, side="right") - 1
-        pos = self._sample.pos - _summed(cell, window.pos, len(self._starts))
-        neg = self._sample.neg - _summed(cell, window.neg, len(self._starts))
+        pos = self._sample.pos - add_up(cell, window.pos, len(self._starts))
+        neg = self._sample.neg - add_up(cell, window.neg, len(self._starts))
         rest = Sample.from_counts(self._sample.score, pos, neg)
         if self._exact:
             return Grid(rest, area(rest))
         lost = float(np.sum(window.pos * self._below[at]) + np.sum(window.neg * self._above[at]))
         within = area(window) * window.n_pos * window.n_neg if window.n_pos and window.n_neg else 0.0
         return Grid(rest, (self._pairs - lost + within) / (float(n_pos) * n_neg))
-
-
-def _summed(cell: Places, counts: Counts, size: int) -> Counts:
-    return np.bincount(cell, weights=counts, minlength=size).astype(np.int64)

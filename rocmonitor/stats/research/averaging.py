@@ -9,16 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.curve.threshold import threshold_intervals
 from rocmonitor.stats.curve.total_rate import total_rate_intervals
 from rocmonitor.stats.curve.vertical import vertical_intervals
 from rocmonitor.stats.result import Table
+from rocmonitor.stats.rows import Floats
 from rocmonitor.stats.sample import Sample, on_sample
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rocmonitor.errors import DegenerateDataError
+from rocmonitor.stats.area.compare import Alternative, require_alternative
+from rocmonitor.stats.area.placements import ROUNDING
 from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.forecast.climbing import Extreme, closest, optimum, reference
 from rocmonitor.stats.forecast.kld import area
@@ -16,17 +18,13 @@ from rocmonitor.stats.proportion import require_method
 from rocmonitor.stats.resampling import Rng, generator
 from rocmonitor.stats.research.population import (
     METHODS,
-    Alternative,
     pvalue,
-    require_alternative,
     resampled,
     reweighted,
     statistics,
 )
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import PairedSample, on_pair
-
-_ROUNDING = 1e-13  # of a difference of two areas
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,7 +185,7 @@ def auc_equality_test(
 def _level(pair: PairedSample, difference: float) -> tuple[Extreme, TwoOrders]:
     """The closest population in which the models are level."""
     kernel = TwoOrders.of(pair)
-    if abs(difference) < _ROUNDING:
+    if abs(difference) < ROUNDING:
         return reference(kernel), kernel
     found = closest(kernel if difference < 0 else kernel.swapped(), 0.0)
     if found is None:

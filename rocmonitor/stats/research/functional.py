@@ -12,20 +12,17 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rocmonitor.errors import InputError
-from rocmonitor.stats.band.drawing import band_ranks, drawn_curves, whole_resamples
+from rocmonitor.stats.band.drawing import band_ranks, drawn_curves, require_curve, whole_resamples
 from rocmonitor.stats.band.smoothing import Curve, Rule, bandwidths, empirical_curve, smoothed_curve
 from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.curve.kernel import Bandwidth
-from rocmonitor.stats.curve.points import require_rates
 from rocmonitor.stats.proportion import clipped_intervals, interval_caveats, require_level, require_method
 from rocmonitor.stats.resampling import Rng, generator
 from rocmonitor.stats.result import Result
+from rocmonitor.stats.rows import Floats
 from rocmonitor.stats.sample import Sample, on_sample
-
-Floats = NDArray[np.float64]
 
 Functional = Callable[[Floats, Floats], float]
 FunctionalMethod = Literal["smoothed", "naive"]
@@ -160,9 +157,7 @@ def roc_functional(
     name, of_curve = _named(functional)
     require_method(method, get_args(FunctionalMethod))
     tail = (1 - require_level(confidence_level)) / 2
-    sample.require_both_classes()
-    sample.require_distinct_scores()
-    require_rates(sample.n_neg)
+    require_curve(sample)
     resamples, place, adjusted = whole_resamples(n_resamples, tail, method)
     source = generator(rng, resamples, method=method)
     curve = empirical_curve(sample)
@@ -171,12 +166,11 @@ def roc_functional(
     fluctuation = _fluctuations(of_curve, name, sample, law, resamples, source)
     se = float(fluctuation.std(ddof=1)) if resamples > 1 else 0.0
     fluctuation.sort()
-    low, high = (value - fluctuation[[place]], value - fluctuation[[resamples - 1 - place]])
-    told: tuple[Caveat, ...] = ()
+    low, high = value - fluctuation[[place]], value - fluctuation[[resamples - 1 - place]]
+    clipping: tuple[Caveat, ...] = ()
     if name in _NAMED:
-        intervals = clipped_intervals(low, high)
-        told = interval_caveats(name, np.array([value]), intervals)
-        low, high = intervals.low, intervals.high
+        ends = clipped_intervals(low, high)
+        low, high, clipping = ends.low, ends.high, interval_caveats(name, np.array([value]), ends)
     return RocFunctional(
         name=name,
         value=value,
@@ -188,7 +182,7 @@ def roc_functional(
         n_resamples=resamples,
         n_pos=sample.n_pos,
         n_neg=sample.n_neg,
-        caveats=adjusted + told,
+        caveats=adjusted + clipping,
     )
 
 

@@ -8,22 +8,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.forecast.climbing import optimum
+from rocmonitor.stats.area.compare import Alternative, require_alternative
+from rocmonitor.stats.forecast.climbing import Extreme, optimum
 from rocmonitor.stats.forecast.kld import area, nearest
 from rocmonitor.stats.forecast.tilting import OneOrder, cells
 from rocmonitor.stats.proportion import require_method
 from rocmonitor.stats.resampling import Rng, generator
 from rocmonitor.stats.research.population import (
     METHODS,
-    Alternative,
     pvalue,
-    require_alternative,
     resampled,
     reweighted,
     statistics,
 )
 from rocmonitor.stats.result import Result
-from rocmonitor.stats.sample import Sample, on_sample
+from rocmonitor.stats.sample import Floats, Sample, on_sample
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,12 +138,7 @@ def auc_test(
     sample.require_both_classes(at_least=2 if method == "studentized" else 1)
     own, null = area(sample), float(null)
     shares = cells(sample.pos, sample.neg).shares
-    found = nearest(shares, own, null)
-    if math.isinf(found.multiplier):
-        raise DegenerateDataError(
-            f"an AUC of {null:g} is reached only by leaving rows out, which is no population that the sample "
-            "could come from; take a sample whose scores overlap more"
-        )
+    found = _closest(shares, own, null)
     sizes = (sample.n_pos, sample.n_neg)
     population, counts = reweighted(shares, found.tilt, (np.arange(shares.shape[1]),), sizes, null)
     studentized = method == "studentized"
@@ -163,3 +157,14 @@ def auc_test(
         method=method,
         optimum=optimum(OneOrder(shares), found),
     )
+
+
+def _closest(shares: Floats, own: float, null: float) -> Extreme:
+    """The closest weights with the AUC of the null hypothesis, all above 0."""
+    found = nearest(shares, own, null)
+    if math.isinf(found.multiplier):
+        raise DegenerateDataError(
+            f"an AUC of {null:g} is reached only by leaving rows out, which is no population that the sample "
+            "could come from; take a sample whose scores overlap more"
+        )
+    return found

@@ -12,16 +12,15 @@ References
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rocmonitor.errors import InputError
+from rocmonitor.stats.area.compare import Alternative
 from rocmonitor.stats.area.variances import delong_variance
 from rocmonitor.stats.sample import Counts, Floats
 
-Alternative = Literal["two-sided", "greater", "less"]
 METHODS = ("studentized", "plain")
 
 _AT_ONCE = 2**18  # cells of a class in memory together
@@ -146,12 +145,6 @@ def pvalue(statistic: float, drawn: Floats, alternative: Alternative, *, symmetr
         statistic, drawn = -statistic, -drawn
     least = statistic - _ROUNDING * max(1.0, abs(statistic)) if np.isfinite(statistic) else statistic
     return (1 + int(np.count_nonzero(drawn >= least))) / (1 + len(drawn))
-
-
-def require_alternative(alternative: str) -> None:
-    """Refuse an unknown alternative."""
-    if alternative not in get_args(Alternative):
-        raise InputError(f"alternative must be one of {get_args(Alternative)}, not {alternative!r}")
 
 
 def _sides(ordered: NDArray[np.intp], rank: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -286,7 +286,7 @@ def test_refusals():
         roc_band([1, 1], [1, 2], rng=1)
     with pytest.raises(DegenerateDataError, match="at least 2 negatives"):
         roc_band([1, 0], [1, 2], rng=1)
-    with pytest.raises(DegenerateDataError, match="all 11 rows have one score"):
+    with pytest.raises(DegenerateDataError, match="all 11 scores are"):
         roc_band(y, np.zeros(11), method="naive-sup", rng=1)
     with pytest.raises(DegenerateDataError, match="bandwidth would be 0"):
         roc_band([1, 1, 0, 0], [3, 3, 1, 2], rng=1)

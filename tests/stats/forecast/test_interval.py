@@ -16,7 +16,7 @@ from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats import ForecastInterval, auc, condensed
 from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.forecast.distance import binned_distance, resampled_distance
-from rocmonitor.stats.forecast.interval import forecast_interval
+from rocmonitor.stats.forecast.forecasting import forecast_interval
 from rocmonitor.stats.forecast.kld import area, auc_bounds, auc_distance
 from rocmonitor.stats.sample import Sample
 
