@@ -13,8 +13,9 @@ from scipy import special
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
-LOG_NEGLIGIBLE = 37.0
-"""Probabilities below exp(-37) < 1e-16 are left out, on each side of a law."""
+NEGLIGIBLE = 1e-16
+"""A probability that may be left out, on each side of a law."""
+LOG_NEGLIGIBLE = 37.0  # exp(-37) < 1e-16
 LEVEL_ROUNDING = 1e-12  # a distribution function this close to a level has reached it
 _BINS = 1 << 14  # of the first search for a quantile
 

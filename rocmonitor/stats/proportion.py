@@ -7,7 +7,6 @@ its count is binomial: the law is known exactly, and nothing needs to be drawn. 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Literal, NamedTuple, get_args
@@ -116,8 +115,7 @@ def proportion_intervals(
 
     References
     ----------
-    .. [DG09] C. Dugas and D. Gadoury (2010, online 2009). Pointwise exact bootstrap distributions of ROC
-       curves. Machine Learning 78, 103-136.
+    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
     .. [BCD01] L. D. Brown, T. T. Cai and A. DasGupta (2001). Interval estimation for a binomial proportion.
        Statistical Science 16, 101-133.
     .. [AC98] A. Agresti and B. A. Coull (1998). Approximate is better than "exact" for interval estimation of
@@ -137,14 +135,21 @@ def proportion_intervals(
 
 def proportion_ends(count: NDArray[Any], n: int, m: int, method: str, tail: float) -> tuple[Floats, Floats]:
     """Ends of the intervals of `proportion_intervals`, not clipped; each leaves `tail` on its side."""
-    if method in _OF_RESAMPLES:
-        return _OF_RESAMPLES[method](count, n, m, tail)
+    if method == "exact":
+        return _exact(count, n, m, tail)
+    if method in ("agresti-coull", "wald"):
+        added = AGRESTI_COULL if method == "agresti-coull" else NOT_SMOOTHED
+        p = added.share(count, n)
+        half = normal_quantile(tail) * np.sqrt(p * (1 - p) / (m + added.rows))
+        return p - half, p + half
     if m != n:
         raise InputError(
-            f"method {method!r} does not support resamples of {m} rows, only of the class size, {n}; use one "
-            f"of {', '.join(_OF_RESAMPLES)}"
+            f"method {method!r} does not support resamples of {m} rows, only of the class size, {n}; use "
+            "agresti-coull, wald or exact"
         )
-    return _INVERTED[method](count, n, tail)
+    return {"wilson": _wilson, "clopper-pearson": _clopper_pearson, "jeffreys": _jeffreys}[method](
+        count, n, tail
+    )
 
 
 def clipped_intervals(low: Floats, high: Floats, *, least: float = 0.0) -> Intervals:
@@ -256,16 +261,7 @@ def _valid_counts(count: ArrayLike, n: int) -> Floats:
     return seen
 
 
-def _normal(added: Smoothing) -> Callable[[Floats, int, int, float], tuple[Floats, Floats]]:
-    def ends(count: Floats, n: int, m: int, tail: float) -> tuple[Floats, Floats]:
-        p = added.share(count, n)
-        half = normal_quantile(tail) * np.sqrt(p * (1 - p) / (m + added.rows))
-        return p - half, p + half
-
-    return ends
-
-
-def _wilson(count: Floats, n: int, tail: float) -> tuple[Floats, Floats]:
+def _wilson(count: NDArray[Any], n: int, tail: float) -> tuple[Floats, Floats]:
     z = normal_quantile(tail)
     p, z2 = count / n, z * z / n
     half = z * np.sqrt(p * (1 - p) / n + z2 / (4 * n))
@@ -274,19 +270,19 @@ def _wilson(count: Floats, n: int, tail: float) -> tuple[Floats, Floats]:
     return low, np.where(count == n, 1.0, (p + z2 / 2 + half) / (1 + z2))
 
 
-def _clopper_pearson(count: Floats, n: int, tail: float) -> tuple[Floats, Floats]:
+def _clopper_pearson(count: NDArray[Any], n: int, tail: float) -> tuple[Floats, Floats]:
     low = special.betaincinv(np.maximum(count, 1), n - count + 1, tail)
     high = special.betainccinv(count + 1, np.maximum(n - count, 1), tail)
     return np.where(count == 0, 0.0, low), np.where(count == n, 1.0, high)
 
 
-def _jeffreys(count: Floats, n: int, tail: float) -> tuple[Floats, Floats]:
+def _jeffreys(count: NDArray[Any], n: int, tail: float) -> tuple[Floats, Floats]:
     low = special.betaincinv(count + 0.5, n - count + 0.5, tail)
     high = special.betainccinv(count + 0.5, n - count + 0.5, tail)
     return np.where(count == 0, 0.0, low), np.where(count == n, 1.0, high)
 
 
-def _exact(count: Floats, n: int, m: int, tail: float) -> tuple[Floats, Floats]:
+def _exact(count: NDArray[Any], n: int, m: int, tail: float) -> tuple[Floats, Floats]:
     def quantile(p: float, level: float) -> float:
         return law_quantile(lambda seen: float(special.betaincc(seen + 1, m - seen, p)), m, level) / m
 
@@ -295,15 +291,3 @@ def _exact(count: Floats, n: int, m: int, tail: float) -> tuple[Floats, Floats]:
         np.array([quantile(p, tail) for p in rates], dtype=np.float64),
         np.array([quantile(p, 1 - tail) for p in rates], dtype=np.float64),
     )
-
-
-_OF_RESAMPLES: dict[str, Callable[[Floats, int, int, float], tuple[Floats, Floats]]] = {
-    "agresti-coull": _normal(AGRESTI_COULL),
-    "wald": _normal(NOT_SMOOTHED),
-    "exact": _exact,
-}
-_INVERTED: dict[str, Callable[[Floats, int, float], tuple[Floats, Floats]]] = {
-    "wilson": _wilson,
-    "clopper-pearson": _clopper_pearson,
-    "jeffreys": _jeffreys,
-}

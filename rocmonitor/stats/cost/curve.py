@@ -19,15 +19,14 @@ from rocmonitor.stats.cost.conditions import valid_conditions
 from rocmonitor.stats.cost.law import ENOUGH_ERRORS, CostDifferenceLaw, CostLaw, CostMethod, Errors
 from rocmonitor.stats.curve.counting import disagreements, flagged
 from rocmonitor.stats.curve.full_sampling import Sampling, require_sampling
-from rocmonitor.stats.curve.laws import interval_options, measured
+from rocmonitor.stats.curve.laws import IntervalTable, interval_options, measured
 from rocmonitor.stats.curve.points import without_nan
 from rocmonitor.stats.proportion import NOT_SMOOTHED, resample_caveats, resample_sizes
-from rocmonitor.stats.result import Table
 from rocmonitor.stats.sample import PairedSample, Sample, on_pair, on_sample
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class CostCurve(Table):
+class CostCurve(IntervalTable):
     """Normalised costs at operating conditions.
 
     Attributes
@@ -41,14 +40,9 @@ class CostCurve(Table):
         law), and the ends of its interval.
     variance : ndarray, shape (h,)
         Of the exact bootstrap law.
-    sampling, method : str
-    confidence_level : float
-        Of each interval.
-    n_pos, n_neg : int
-        Class sizes.
-    caveats : tuple of Caveat
-        Operating conditions at which the interval cannot be trusted; intervals that were clipped or have zero
-        length.
+    sampling : str
+    method, confidence_level, n_pos, n_neg, caveats
+        As in `IntervalTable`.
     """
 
     w: Floats
@@ -58,18 +52,14 @@ class CostCurve(Table):
     high: Floats
     variance: Floats
     sampling: str
-    method: str
-    confidence_level: float
-    n_pos: int
-    n_neg: int
-    caveats: tuple[Caveat, ...]
 
     def __str__(self) -> str:
-        return f"Cost at {_described(self)}"
+        points = f"Cost at {len(self.w)} operating conditions"
+        return self._line(points, method=f"{self.method}, {self.sampling}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class CostDifference(Table):
+class CostDifference(IntervalTable):
     """Normalised cost of the second model minus that of the first: below 0 the second is the cheaper.
 
     Attributes
@@ -88,14 +78,10 @@ class CostDifference(Table):
     high: Floats
     variance: Floats
     sampling: str
-    method: str
-    confidence_level: float
-    n_pos: int
-    n_neg: int
-    caveats: tuple[Caveat, ...]
 
     def __str__(self) -> str:
-        return f"Cost of the second model minus the first at {_described(self)}"
+        points = f"Cost of the second model minus the first at {len(self.w)} operating conditions"
+        return self._line(points, method=f"{self.method}, {self.sampling}")
 
 
 @on_sample
@@ -161,10 +147,9 @@ def cost_curve(
 
     References
     ----------
-    .. [DG08] C. Dugas and D. Gadoury (2008). Pointwise exact bootstrap distributions of cost curves.
-       Proceedings of the 25th International Conference on Machine Learning (ICML), Helsinki, 280-287.
-    .. [DH06] C. Drummond and R. C. Holte (2006). Cost curves: an improved method for visualizing classifier
-       performance. Machine Learning 65, 95-130.
+    .. [DG08] Dugas, Gadoury (2008). Pointwise exact bootstrap distributions of cost curves. ICML 2008.
+    .. [DH06] Drummond, Holte (2006). Cost curves: an improved method for visualizing classifier performance.
+       Machine Learning 65.
     .. [ZD08] G. Y. Zou and A. Donner (2008). Construction of confidence limits about effect measures: a
        general approach. Statistics in Medicine 27, 1693-1702. (``mover``)
 
@@ -243,8 +228,7 @@ def cost_difference(
 
     References
     ----------
-    .. [DG08] C. Dugas and D. Gadoury (2008). Pointwise exact bootstrap distributions of cost curves.
-       Proceedings of the 25th International Conference on Machine Learning (ICML), Helsinki, 280-287.
+    .. [DG08] Dugas, Gadoury (2008). Pointwise exact bootstrap distributions of cost curves. ICML 2008.
 
     Examples
     --------
@@ -310,10 +294,3 @@ def _untrusted(method: str, w: Floats) -> Caveat:
     if method == "agresti":
         return Caveat("moved-by-smoothing", at=np.unique(w), instead="mover")
     return Caveat("few-errors", at=np.unique(w), errors=ENOUGH_ERRORS, instead="mover")
-
-
-def _described(result: CostCurve | CostDifference) -> str:
-    return (
-        f"{len(result.w)} operating conditions, {100 * result.confidence_level:g} % intervals "
-        f"({result.method}, {result.sampling}), {result.n_pos} positives, {result.n_neg} negatives"
-    )

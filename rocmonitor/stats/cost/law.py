@@ -97,10 +97,27 @@ class CostLaw(BootstrapLaw):
         square = w_pos**2 * (pos.more + pos.less) / p_pos + w_neg**2 * (neg.more + neg.less) / (1 - p_pos)
         return mean, np.maximum(square - mean**2, 0.0) / (self.pos.m + self.neg.m)
 
-    def quantiles(self, tail: float) -> tuple[Floats, Floats]:
-        """Of the exact law; O(sqrt(m_pos m_neg)) for each w."""
-        low, high = np.array([self._exact_ends(i, tail) for i in range(len(self.w))]).T
-        return low, high
+    def quantiles(self, i: int, tail: float) -> tuple[float, float]:
+        """Of the exact law; O(sqrt(m_pos m_neg))."""
+        pos, neg = self.pos, self.neg
+        if self.sampling == "stratified":
+            (low_pos, law_pos), (low_neg, law_neg) = (
+                trinomial_difference(errors.m, errors.more[i] / errors.n, errors.less[i] / errors.n)
+                for errors in (pos, neg)
+            )
+            mass = np.multiply.outer(law_pos, law_neg)
+            rows_pos, rows_neg = float(pos.m), float(neg.m)
+        else:
+            m, n = pos.m + neg.m, pos.n + neg.n
+            shares = [(errors.more[i] / n, errors.less[i] / n) for errors in (pos, neg)]
+            (low_pos, low_neg), mass = joint_difference(m, shares)
+            rows_pos, rows_neg = m * pos.n / n, m * neg.n / n
+        w_pos, w_neg = (float(weight[i]) for weight in self._weights())
+        value = np.add.outer(
+            w_pos * (low_pos + np.arange(mass.shape[0])) / rows_pos,
+            w_neg * (low_neg + np.arange(mass.shape[1])) / rows_neg,
+        )
+        return value_quantiles(value.ravel(), mass.ravel(), tail)
 
     def ends(self, options: IntervalOptions) -> tuple[Floats, Floats]:
         """By ``mover`` too."""
@@ -141,28 +158,6 @@ class CostLaw(BootstrapLaw):
         more = added.share(errors.more, errors.n)
         less = added.share(errors.less, errors.n) if self.paired else np.zeros_like(more)
         return _Shares(more, less, errors.m + added.rows)
-
-    def _exact_ends(self, i: int, tail: float) -> tuple[float, float]:
-        """Quantiles of the exact law at the i-th operating condition."""
-        pos, neg = self.pos, self.neg
-        if self.sampling == "stratified":
-            (low_pos, law_pos), (low_neg, law_neg) = (
-                trinomial_difference(errors.m, errors.more[i] / errors.n, errors.less[i] / errors.n)
-                for errors in (pos, neg)
-            )
-            mass = np.multiply.outer(law_pos, law_neg)
-            rows_pos, rows_neg = float(pos.m), float(neg.m)
-        else:
-            m, n = pos.m + neg.m, pos.n + neg.n
-            shares = [(errors.more[i] / n, errors.less[i] / n) for errors in (pos, neg)]
-            (low_pos, low_neg), mass = joint_difference(m, shares)
-            rows_pos, rows_neg = m * pos.n / n, m * neg.n / n
-        w_pos, w_neg = (float(weight[i]) for weight in self._weights())
-        value = np.add.outer(
-            w_pos * (low_pos + np.arange(mass.shape[0])) / rows_pos,
-            w_neg * (low_neg + np.arange(mass.shape[1])) / rows_neg,
-        )
-        return value_quantiles(value.ravel(), mass.ravel(), tail)
 
     def _mover_ends(self, tail: float) -> tuple[Floats, Floats]:
         """Clopper-Pearson limits of each kind of error, put together (Zou & Donner 2008, eq. 2 and 3).

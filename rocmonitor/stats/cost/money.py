@@ -67,8 +67,7 @@ def expected_cost(
 
     References
     ----------
-    .. [DG08] C. Dugas and D. Gadoury (2008). Pointwise exact bootstrap distributions of cost curves.
-       Proceedings of the 25th International Conference on Machine Learning (ICML), Helsinki, 280-287.
+    .. [DG08] Dugas, Gadoury (2008). Pointwise exact bootstrap distributions of cost curves. ICML 2008.
 
     Examples
     --------

@@ -76,8 +76,8 @@ def cost_thresholds(sample: Sample, w: ArrayLike) -> CostThresholds:
 
     References
     ----------
-    .. [DH06] C. Drummond and R. C. Holte (2006). Cost curves: an improved method for visualizing classifier
-       performance. Machine Learning 65, 95-130.
+    .. [DH06] Drummond, Holte (2006). Cost curves: an improved method for visualizing classifier performance.
+       Machine Learning 65.
 
     Examples
     --------

@@ -14,22 +14,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rocmonitor.stats.binomial import Counts, Floats
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.curve.counting import disagreements
 from rocmonitor.stats.curve.full_sampling import ClassSize, Sampling, sampled_sizes
-from rocmonitor.stats.curve.laws import BootstrapLaw, interval_options, measured
+from rocmonitor.stats.curve.laws import BootstrapLaw, IntervalTable, interval_options, measured
 from rocmonitor.stats.curve.points import threshold_pairs
 from rocmonitor.stats.curve.trinomial import trinomial_difference
 from rocmonitor.stats.proportion import AGRESTI_MIN, Smoothing, resample_caveats, resample_sizes
-from rocmonitor.stats.resampling import Rng, drawn_differences
-from rocmonitor.stats.result import Table
+from rocmonitor.stats.resampling import Rng
 from rocmonitor.stats.sample import PairedSample, on_pair
 
 DifferenceMethod = Literal["agresti-min", "wald", "exact", "empirical"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ThresholdDifference(Table):
+class ThresholdDifference(IntervalTable):
     """Differences of the rates of two models (first minus second) at pairs of thresholds.
 
     Attributes
@@ -38,14 +36,10 @@ class ThresholdDifference(Table):
         Thresholds of the first and of the second model.
     dtpr, dtpr_low, dtpr_high, dfpr, dfpr_low, dfpr_high : ndarray, shape (h,)
         Observed differences (also the means of their exact bootstrap laws), and the ends of their intervals.
-    method : str
-    confidence_level : float
     joint : bool
-        Whether the level is that of the rectangle (both differences at once) or of each interval.
-    n_pos, n_neg : int
-        Class sizes.
-    caveats : tuple of Caveat
-        Intervals that were clipped to [-1, 1], have zero length, or do not contain the observed difference.
+        Whether the level is that of the rectangle (both at once) or of each interval.
+    method, confidence_level, n_pos, n_neg, caveats
+        As in `IntervalTable`.
     """
 
     threshold_1: Floats
@@ -56,12 +50,7 @@ class ThresholdDifference(Table):
     dfpr: Floats
     dfpr_low: Floats
     dfpr_high: Floats
-    method: str
-    confidence_level: float
     joint: bool
-    n_pos: int
-    n_neg: int
-    caveats: tuple[Caveat, ...]
 
     @property
     def pairs(self) -> Floats:
@@ -69,10 +58,9 @@ class ThresholdDifference(Table):
         return np.column_stack([self.threshold_1, self.threshold_2])
 
     def __str__(self) -> str:
-        return (
-            f"Differences at {len(self.dtpr)} pairs of thresholds, {100 * self.confidence_level:g} % "
-            f"{'joint regions' if self.joint else 'intervals'} ({self.method}), "
-            f"{self.n_pos} positives, {self.n_neg} negatives"
+        return self._line(
+            f"Differences at {len(self.dtpr)} pairs of thresholds",
+            "joint regions" if self.joint else "intervals",
         )
 
 
@@ -112,11 +100,9 @@ def threshold_difference(
     sampling : str
         ``stratified``: a resample keeps the class sizes; ``full``: m_pos + m_neg rows are drawn from both
         classes together (`rocmonitor.stats.curve.full_sampling`). The two rates are then uncorrelated, not
-        independent, and `joint` is nearly right only.
-    n_resamples : int
-        Resamples drawn by ``empirical``.
-    rng : int, SeedSequence or Generator, optional
-        Randomness of ``empirical``, which needs it.
+        independent: `joint` is nearly right.
+    n_resamples, rng : int, and int, SeedSequence or Generator
+        Of ``empirical``: how many resamples are drawn, and their randomness, which must be given.
 
     Returns
     -------
@@ -137,10 +123,9 @@ def threshold_difference(
 
     References
     ----------
-    .. [DG09] C. Dugas and D. Gadoury (2010, online 2009). Pointwise exact bootstrap distributions of ROC
-       curves. Machine Learning 78, 103-136.
-    .. [AM05] A. Agresti and Y. Min (2005). Simple improved confidence intervals for comparing matched
-       proportions. Statistics in Medicine 24, 729-740.
+    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
+    .. [AM05] Agresti, Min (2005). Simple improved confidence intervals for comparing matched proportions.
+       Statistics in Medicine 24.
 
     Examples
     --------
@@ -190,14 +175,12 @@ class _Difference(BootstrapLaw):
         p1, p2 = added.share(self.only_1, self.n), added.share(self.only_2, self.n)
         return p1 - p2, np.maximum(p1 + p2 - (p1 - p2) ** 2, 0.0) * self.size.mean_inverse(added.rows)
 
-    def quantiles(self, tail: float) -> tuple[Floats, Floats]:
-        ends = [
-            self.size.rate_quantiles(partial(trinomial_difference, a=a / self.n, b=b / self.n), tail)
-            for a, b in zip(self.only_1.tolist(), self.only_2.tolist(), strict=True)
-        ]
-        low, high = np.array(ends).T
-        return low, high
+    def quantiles(self, i: int, tail: float) -> tuple[float, float]:
+        a, b = int(self.only_1[i]) / self.n, int(self.only_2[i]) / self.n
+        return self.size.rate_quantiles(partial(trinomial_difference, a=a, b=b), tail)
 
     def drawn(self, n_resamples: int, rng: np.random.Generator) -> Floats:
         rows = self.size.drawn((n_resamples, len(self.only_1)), rng)
-        return drawn_differences(self.only_1, self.only_2, self.n, rows, rng)
+        agreeing = self.n - self.only_1 - self.only_2
+        drawn = rng.multinomial(rows, np.column_stack([self.only_1, self.only_2, agreeing]) / self.n)
+        return np.asarray((drawn[..., 0] - drawn[..., 1]) / rows)

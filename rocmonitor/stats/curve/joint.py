@@ -23,7 +23,7 @@ from rocmonitor.stats.curve.counting import threshold_levels
 from rocmonitor.stats.curve.krawtchouk import excess_on_grid
 from rocmonitor.stats.sample import PairedSample
 
-_LOG_NEGLIGIBLE = 32.0  # exp(-32) = 1e-14: as small as the rounding of a difference of probabilities
+_LOG_NEGLIGIBLE = 32.0  # exp(-32) = 1e-14: what differences of four probabilities near 1 can resolve
 _ROUNDING = 2e-16  # of four probabilities near 1
 _FEW = 2000  # pairs up to which a series does not pay
 _PAIRS_AT_ONCE = 4096  # twenty arrays of these fit a core's cache
@@ -209,31 +209,20 @@ def both_reach(r: int, m: int, n: int, both: Counts, only_1: Counts, only_2: Cou
     order = np.argsort(begin.min(axis=0), kind="stable")  # neighbours begin alike
     for k in range(0, len(order), _PAIRS_AT_ONCE):
         some = order[k : k + _PAIRS_AT_ONCE]
-        shares = (share[some] for share in (p11, q1, q2, b1, b2))
+        shares = [share[some] for share in (p11, q1, q2, b1, b2)]
         below = _below(r - begin[2, some], m, both[some], n)
-        reach[some] = 1 - _missed(r, m, begin[:, some], int(stop[some].max()), below, *shares)
+        reach[some] = 1 - _missed(r, m, begin[:, some], int(stop[some].max()), below, shares)
     return reach
 
 
-def _missed(
-    r: int,
-    m: int,
-    begin: Counts,
-    stop: int,
-    below: Floats,
-    p11: Floats,
-    q1: Floats,
-    q2: Floats,
-    b1: Floats,
-    b2: Floats,
-) -> Floats:
+def _missed(r: int, m: int, begin: Counts, stop: int, below: Floats, shares: list[Floats]) -> Floats:
     """Sum of D(x) P(A <= r - x) over x <= stop; see `both_reach`.
 
     Five laws run along: Bin(N + 1, b1) at x, Bin(N, b2) at x - 1, A at r - x, NB(N, q2) and NB(N, q1) at x.
     Each is 0 until its row of `begin`, where it gets its value. The first three eat up P(.. >= x),
     P(.. >= x - 1) and P(A <= r - x), which are 1, 1 and `below` at first.
     """
-    N, (x1, x2, xa, y2, y1) = m - r, begin
+    N, (x1, x2, xa, y2, y1), (p11, q1, q2, b1, b2) = m - r, begin, shares
     first = np.exp(
         [
             log_binomial(N + 1, x1, b1),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,8 +29,38 @@ from rocmonitor.stats.proportion import (
     require_method,
 )
 from rocmonitor.stats.resampling import Rng, generator, percentiles
+from rocmonitor.stats.result import Table
 
 _NAMES = {"tpr": "TPR", "fpr": "FPR", "dtpr": "TPR difference", "dfpr": "FPR difference", "cost": "cost"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class IntervalTable(Table):
+    """Intervals at points of a curve.
+
+    Attributes
+    ----------
+    method : str
+    confidence_level : float
+    n_pos, n_neg : int
+        Class sizes.
+    caveats : tuple of Caveat
+        Points that had to move, or at which an approximation or ties matter; intervals that were clipped,
+        have zero length, or do not contain the estimate.
+    """
+
+    method: str
+    confidence_level: float
+    n_pos: int
+    n_neg: int
+    caveats: tuple[Caveat, ...]
+
+    def _line(self, points: str, intervals: str = "intervals", method: str | None = None) -> str:
+        """One line for people, about these points."""
+        return (
+            f"{points}, {100 * self.confidence_level:g} % {intervals} ({method or self.method}), "
+            f"{self.n_pos} positives, {self.n_neg} negatives"
+        )
 
 
 class IntervalOptions(NamedTuple):
@@ -77,8 +108,8 @@ class BootstrapLaw(ABC):
         """Means and variances after adding rows, shape (h,) each."""
 
     @abstractmethod
-    def quantiles(self, tail: float) -> tuple[Floats, Floats]:
-        """Quantiles of the exact law at `tail` and 1 - `tail`, shape (h,) each."""
+    def quantiles(self, i: int, tail: float) -> tuple[float, float]:
+        """Quantiles of the exact law at the i-th point, at `tail` and 1 - `tail`."""
 
     def drawn(self, n_resamples: int, rng: np.random.Generator) -> Floats:
         """Values in drawn resamples, shape (n_resamples, h)."""
@@ -89,7 +120,8 @@ class BootstrapLaw(ABC):
         if options.rng is not None:
             return percentiles(self.drawn(options.n_resamples, options.rng), options.tail)
         if options.method == "exact":
-            return self.quantiles(options.tail)
+            low, high = np.array([self.quantiles(i, options.tail) for i in range(len(self.mean))]).T
+            return low, high
         mean, variance = self.moments(NOT_SMOOTHED if options.method == "wald" else self.smoothing)
         half = normal_quantile(options.tail) * np.sqrt(variance)
         return mean - half, mean + half

@@ -49,8 +49,7 @@ def matched_pairs(reference: PairedSample, flagged_shares: ArrayLike) -> Floats:
 
     References
     ----------
-    .. [DG09] C. Dugas and D. Gadoury (2010, online 2009). Pointwise exact bootstrap distributions of ROC
-       curves. Machine Learning 78, 103-136. Section 3.2.
+    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
 
     Examples
     --------
@@ -100,8 +99,7 @@ def calibrated_pairs(
 
     References
     ----------
-    .. [DG09] C. Dugas and D. Gadoury (2010, online 2009). Pointwise exact bootstrap distributions of ROC
-       curves. Machine Learning 78, 103-136. Section 3.2.
+    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
     .. [P99] J. Platt (1999). Probabilistic outputs for support vector machines and comparisons to regularized
        likelihood methods. Advances in Large Margin Classifiers, MIT Press, 61-74.
 

@@ -74,11 +74,11 @@ def nearest_ranks(fpr: ArrayLike, m: int, name: str = "fpr") -> tuple[Counts, tu
     return r, (Caveat("moved-rate", count=count, total=len(r), at=rates[moved], used=r[moved] / m, rows=m),)
 
 
-def only_rank(rate: ArrayLike, m: int, name: str = "fpr") -> int:
-    """The r of the nearest r / m to one rate."""
-    ranks, _ = nearest_ranks(rate, m, name)
-    require_one(ranks, name)
-    return int(ranks[0])
+def only_rank(rate: ArrayLike, m: int, name: str = "fpr") -> Counts:
+    """The r of the nearest r / m to one rate, shape (1,)."""
+    r, _ = nearest_ranks(rate, m, name)
+    require_one(r, name)
+    return r
 
 
 def require_one(values: Floats | Counts, name: str) -> None:

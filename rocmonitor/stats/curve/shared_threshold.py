@@ -39,10 +39,6 @@ class Rows(NamedTuple):
     total: int
     m: int
 
-    def resized(self, m: int) -> Rows:
-        """The same class with `m` rows in a resample."""
-        return self._replace(m=m)
-
 
 def class_rows(sample: Sample) -> tuple[Rows, Rows]:
     """Positives and negatives; a resample holds as many as the sample."""
@@ -107,8 +103,8 @@ def moments(r: int, own: Rows, other: Rows, first: int, stop: int) -> tuple[floa
     seen = _inside(own, other, first, stop)
     m1, m2 = max(own.m - 2, 0), other.m
     mean, reach = _spread(m1, seen.own, m2, seen.other)
-    least = _least_variance(m1 * seen.own * (1 - seen.own) + m2 * seen.other * (1 - seen.other))
-    lattice = _lattice(r, mean, reach, m1 + m2, least)
+    variance = m1 * seen.own * (1 - seen.own) + m2 * seen.other * (1 - seen.other)
+    lattice = _lattice(r, mean, reach, m1 + m2, variance)
     log_phi = m1 * _log_near(lattice.angle, seen.own) + m2 * _log_near(lattice.angle, seen.other)
     fewer, few = lattice.below((r - 1, r), log_phi)
     above = seen.own if own.m > 1 else 0.0 * seen.own  # a single row has no other of its class
@@ -133,7 +129,7 @@ def full_moments(
     rho, inverse = own.total / n, size.mean_inverse(0.0)
     seen = _inside(own, other, first, stop)
     share = rho * seen.own + (1 - rho) * seen.other
-    lattice = _lattice(r, *_spread(n, share, 0, share), n, _least_variance(n * share * (1 - share)))
+    lattice = _lattice(r, *_spread(n, share, 0, share), n, n * share * (1 - share))
     log_one, log_all = _log_near(lattice.angle, seen.own), _log_near(lattice.angle, share)
     # Where a row's own function is small, the power of all is negligible.
     keep = log_one.real > math.log(0.5)
@@ -156,7 +152,7 @@ def _mixed_moments(r: int, own: Rows, other: Rows, size: ClassSize) -> tuple[flo
     n = own.total + other.total
     mean = square = 0.0
     for m, weight in zip(size.rows.tolist(), size.weight.tolist(), strict=True):
-        sized = own.resized(m), other.resized(n - m)
+        sized = own._replace(m=m), other._replace(m=n - m)
         one, two = moments(r, *sized, *windows(np.array([r]), *sized)[0].tolist())
         mean += weight * one
         square += weight * (one / m + (1 - 1 / m) * two)
@@ -196,17 +192,14 @@ class _Lattice(NamedTuple):
         return tails
 
 
-def _lattice(r: int, mean: Floats, reach: Floats, largest: int, least: float) -> _Lattice:
+def _lattice(r: int, mean: Floats, reach: Floats, largest: int, variance: Floats) -> _Lattice:
     """The angles that matter to tails at `r`: |phi(angle)| <= exp(-variance (1 - cos angle))."""
     low = max(int(np.floor((mean - reach).min(initial=r))), 0)
     high = min(int(np.ceil((mean + reach).max(initial=r))), largest)
     size = (high - low + 1) | 1
     angle = 2 * np.pi * np.arange(1, size // 2 + 1) / size
+    least = float(variance.min(initial=np.inf))
     return _Lattice(low, size, angle[least * (1 - np.cos(angle)) <= LOG_NEGLIGIBLE + 3])
-
-
-def _least_variance(variance: Floats) -> float:
-    return float(variance.min(initial=np.inf))
 
 
 def _log_near(angle: Floats, p: Floats) -> Complex:

@@ -17,10 +17,15 @@ from numpy.typing import ArrayLike
 
 from rocmonitor.errors import InputError
 from rocmonitor.stats.binomial import Counts, Floats, binomial_law, binomial_window, log_binomial
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.curve.counting import flagged
 from rocmonitor.stats.curve.full_sampling import ClassSize, Sampling, require_sampling, sampled_sizes
-from rocmonitor.stats.curve.laws import BootstrapLaw, IntervalOptions, interval_options, measured
+from rocmonitor.stats.curve.laws import (
+    BootstrapLaw,
+    IntervalOptions,
+    IntervalTable,
+    interval_options,
+    measured,
+)
 from rocmonitor.stats.curve.points import require_one, valid_thresholds
 from rocmonitor.stats.proportion import (
     ProportionMethod,
@@ -29,8 +34,8 @@ from rocmonitor.stats.proportion import (
     resample_caveats,
     resample_sizes,
 )
-from rocmonitor.stats.resampling import Rng, drawn_proportions
-from rocmonitor.stats.result import Result, Table
+from rocmonitor.stats.resampling import Rng
+from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Sample, on_sample
 
 ThresholdMethod = ProportionMethod | Literal["empirical"]
@@ -39,7 +44,7 @@ _OF_RESAMPLES = ("agresti-coull", "wald", "exact", "empirical")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ThresholdIntervals(Table):
+class ThresholdIntervals(IntervalTable):
     """ROC points at given thresholds, with an interval for each rate.
 
     Attributes
@@ -48,14 +53,10 @@ class ThresholdIntervals(Table):
         As given.
     tpr, tpr_low, tpr_high, fpr, fpr_low, fpr_high : ndarray, shape (h,)
         Observed rates (also the mean of their exact bootstrap law) and the ends of their intervals.
-    method : str
-    confidence_level : float
     joint : bool
-        Whether the level is that of the rectangle (both rates at once) or of each interval.
-    n_pos, n_neg : int
-        Class sizes.
-    caveats : tuple of Caveat
-        Intervals that were clipped to [0, 1], have zero length, or do not contain the observed rate.
+        Whether the level is that of the rectangle (both at once) or of each interval.
+    method, confidence_level, n_pos, n_neg, caveats
+        As in `IntervalTable`.
     """
 
     threshold: Floats
@@ -65,18 +66,11 @@ class ThresholdIntervals(Table):
     fpr: Floats
     fpr_low: Floats
     fpr_high: Floats
-    method: str
-    confidence_level: float
     joint: bool
-    n_pos: int
-    n_neg: int
-    caveats: tuple[Caveat, ...]
 
     def __str__(self) -> str:
-        return (
-            f"{len(self.threshold)} ROC points by threshold, {100 * self.confidence_level:g} % "
-            f"{'joint regions' if self.joint else 'intervals'} ({self.method}), "
-            f"{self.n_pos} positives, {self.n_neg} negatives"
+        return self._line(
+            f"{len(self.threshold)} ROC points by threshold", "joint regions" if self.joint else "intervals"
         )
 
 
@@ -174,10 +168,8 @@ def threshold_intervals(
         classes together (`rocmonitor.stats.curve.full_sampling`), for ``agresti-coull``, ``wald``,
         ``exact`` and ``empirical``. The two rates are then uncorrelated, not independent, and `joint` is
         nearly right only.
-    n_resamples : int
-        Resamples drawn by ``empirical``.
-    rng : int, SeedSequence or Generator, optional
-        Randomness of ``empirical``, which needs it.
+    n_resamples, rng : int, and int, SeedSequence or Generator
+        Of ``empirical``: how many resamples are drawn, and their randomness, which must be given.
 
     Returns
     -------
@@ -198,8 +190,7 @@ def threshold_intervals(
 
     References
     ----------
-    .. [DG09] C. Dugas and D. Gadoury (2010, online 2009). Pointwise exact bootstrap distributions of ROC
-       curves. Machine Learning 78, 103-136.
+    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
 
     Examples
     --------
@@ -250,14 +241,12 @@ class _Rate(BootstrapLaw):
         p = added.share(self.count, self.n)
         return p, p * (1 - p) * self.size.mean_inverse(added.rows)
 
-    def quantiles(self, tail: float) -> tuple[Floats, Floats]:
-        ends = [self.size.rate_quantiles(partial(binomial_window, p=p), tail) for p in self.mean.tolist()]
-        low, high = np.array(ends).T
-        return low, high
+    def quantiles(self, i: int, tail: float) -> tuple[float, float]:
+        return self.size.rate_quantiles(partial(binomial_window, p=float(self.mean[i])), tail)
 
     def drawn(self, n_resamples: int, rng: np.random.Generator) -> Floats:
         rows = self.size.drawn((n_resamples, len(self.count)), rng)
-        return drawn_proportions(self.count, self.n, rows, rng)
+        return np.asarray(rng.binomial(rows, self.count / self.n) / rows)
 
     def ends(self, options: IntervalOptions) -> tuple[Floats, Floats]:
         """With a fixed number of rows, those of a proportion ([DG09] alg. 1)."""
@@ -310,8 +299,7 @@ def threshold_law(
 
     References
     ----------
-    .. [DG09] C. Dugas and D. Gadoury (2010, online 2009). Pointwise exact bootstrap distributions of ROC
-       curves. Machine Learning 78, 103-136.
+    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
 
     Examples
     --------

@@ -15,8 +15,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rocmonitor.stats.binomial import Counts, Floats, law_ends
-from rocmonitor.stats.caveat import Caveat
+from rocmonitor.stats.binomial import NEGLIGIBLE, Counts, Floats, law_ends
 from rocmonitor.stats.curve.full_sampling import (
     ClassSize,
     Sampling,
@@ -24,22 +23,20 @@ from rocmonitor.stats.curve.full_sampling import (
     require_sampling,
     sampled_sizes,
 )
-from rocmonitor.stats.curve.laws import BootstrapLaw, interval_options, measured
+from rocmonitor.stats.curve.laws import BootstrapLaw, IntervalTable, interval_options, measured
 from rocmonitor.stats.curve.points import nearest_ranks, only_rank
 from rocmonitor.stats.curve.shared_threshold import Rows, class_rows, full_moments, moments, windows
 from rocmonitor.stats.curve.shared_threshold import law as law_of_class
 from rocmonitor.stats.proportion import Smoothing
 from rocmonitor.stats.resampling import Rng
-from rocmonitor.stats.result import Result, Table
+from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Sample, on_sample
 
 TotalRateMethod = Literal["agresti", "wald", "exact", "empirical"]
 
-_NEGLIGIBLE = 1e-17  # probability of a count in a resample of given class sizes
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class TotalRateIntervals(Table):
+class TotalRateIntervals(IntervalTable):
     """ROC points at given total positive rates, with an interval for each rate.
 
     Attributes
@@ -48,13 +45,8 @@ class TotalRateIntervals(Table):
         The total positive rates r / n that were used: the nearest to those asked for.
     tpr, tpr_low, tpr_high, fpr, fpr_low, fpr_high : ndarray, shape (h,)
         Means of the exact bootstrap laws, and the ends of the intervals, each with the level by itself.
-    method : str
-    confidence_level : float
-    n_pos, n_neg : int
-        Class sizes.
-    caveats : tuple of Caveat
-        Rates that had to move to r / n; intervals that were clipped, have zero length, or do not contain the
-        mean.
+    method, confidence_level, n_pos, n_neg, caveats
+        As in `IntervalTable`.
     """
 
     rate: Floats
@@ -64,17 +56,9 @@ class TotalRateIntervals(Table):
     fpr: Floats
     fpr_low: Floats
     fpr_high: Floats
-    method: str
-    confidence_level: float
-    n_pos: int
-    n_neg: int
-    caveats: tuple[Caveat, ...]
 
     def __str__(self) -> str:
-        return (
-            f"{len(self.rate)} ROC points by total positive rate, {100 * self.confidence_level:g} % "
-            f"intervals ({self.method}), {self.n_pos} positives, {self.n_neg} negatives"
-        )
+        return self._line(f"{len(self.rate)} ROC points by total positive rate")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -130,10 +114,8 @@ def total_rate_intervals(
     sampling : str
         ``stratified``: a resample keeps the class sizes; ``full``: its n rows are drawn from both classes
         together (`rocmonitor.stats.curve.full_sampling`).
-    n_resamples : int
-        Resamples drawn by ``empirical``.
-    rng : int, SeedSequence or Generator, optional
-        Randomness of ``empirical``, which needs it.
+    n_resamples, rng : int, and int, SeedSequence or Generator
+        Of ``empirical``: how many resamples are drawn, and their randomness, which must be given.
 
     Returns
     -------
@@ -162,8 +144,7 @@ def total_rate_intervals(
 
     References
     ----------
-    .. [DG09] C. Dugas and D. Gadoury (2010, online 2009). Pointwise exact bootstrap distributions of ROC
-       curves. Machine Learning 78, 103-136. (It ends with the wish for this case.)
+    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
 
     Examples
     --------
@@ -181,8 +162,8 @@ def total_rate_intervals(
     r, moved = nearest_ranks(rates, n, "rates")
     pos, neg = class_rows(sample)
     laws = {
-        "tpr": _ClassRate.of(r, pos, neg, sampling, sizes[0]),
-        "fpr": _ClassRate.of(r, neg, pos, sampling, sizes[1]),
+        "tpr": _class_rate(r, pos, neg, sampling, sizes[0]),
+        "fpr": _class_rate(r, neg, pos, sampling, sizes[1]),
     }
     return TotalRateIntervals(
         rate=r / n, n_pos=sample.n_pos, n_neg=sample.n_neg, **measured(laws, options, r / n, moved)
@@ -220,8 +201,7 @@ def total_rate_law(sample: Sample, rate: float, *, sampling: Sampling = "stratif
 
     References
     ----------
-    .. [DG09] C. Dugas and D. Gadoury (2010, online 2009). Pointwise exact bootstrap distributions of ROC
-       curves. Machine Learning 78, 103-136. (It ends with the wish for this case.)
+    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
 
     Examples
     --------
@@ -233,7 +213,7 @@ def total_rate_law(sample: Sample, rate: float, *, sampling: Sampling = "stratif
     sample.require_distinct_scores()
     require_sampling(sampling)
     n = sample.n_pos + sample.n_neg
-    rank = only_rank(rate, n, "rate")
+    rank = int(only_rank(rate, n, "rate")[0])
     pos, neg = class_rows(sample)
     if sampling == "full":
         size_pos, size_neg = both_class_sizes(sample.n_pos, sample.n_neg, sample.n_pos / n)
@@ -257,10 +237,6 @@ class _ClassRate(BootstrapLaw):
     of_rows: Floats
     """For each rank the chance pi of a row to be flagged, and the covariance gamma of two, shape (h, 2)."""
 
-    @classmethod
-    def of(cls, r: Counts, own: Rows, other: Rows, sampling: Sampling, size: ClassSize) -> _ClassRate:
-        return cls(r, own, other, sampling, size, _pi_and_gamma(r, own, other, sampling, size))
-
     @property
     def mean(self) -> Floats:
         return self.of_rows[:, 0]
@@ -274,19 +250,12 @@ class _ClassRate(BootstrapLaw):
         variance = pi * (1 - pi) * inverse + (1 - inverse) * shrunk**2 * gamma
         return pi, np.maximum(variance, 0.0)
 
-    def quantiles(self, tail: float) -> tuple[Floats, Floats]:
-        ends = []
-        for rank in self.r.tolist():
-            if self.sampling == "full":
-                n = self.own.total + self.other.total
-                ends.append(
-                    self.size.rate_quantiles(partial(_sized_law, rank, self.own, self.other, n), tail)
-                )
-            else:
-                law = _stratified_law(rank, self.own, self.other)
-                ends.append(law_ends(0, law, len(law) - 1, tail))
-        low, high = np.array(ends).T
-        return low, high
+    def quantiles(self, i: int, tail: float) -> tuple[float, float]:
+        rank, own, other = int(self.r[i]), self.own, self.other
+        if self.sampling == "full":
+            law = partial(_sized_law, rank, own, other, own.total + other.total)
+            return self.size.rate_quantiles(law, tail)
+        return law_ends(0, _stratified_law(rank, own, other), own.m, tail)
 
     def drawn(self, n_resamples: int, rng: np.random.Generator) -> Floats:
         """Each resample serves all ranks."""
@@ -302,7 +271,7 @@ class _ClassRate(BootstrapLaw):
         return drawn
 
 
-def _pi_and_gamma(r: Counts, own: Rows, other: Rows, sampling: Sampling, size: ClassSize) -> Floats:
+def _class_rate(r: Counts, own: Rows, other: Rows, sampling: Sampling, size: ClassSize) -> _ClassRate:
     full = sampling == "full"
     found = np.empty((len(r), 2))
     inverse = size.mean_inverse(0.0)
@@ -316,7 +285,7 @@ def _pi_and_gamma(r: Counts, own: Rows, other: Rows, sampling: Sampling, size: C
             pi, two = moments(rank, own, other, *window)
             gamma = two - pi**2
         found[line] = pi, gamma
-    return found
+    return _ClassRate(r, own, other, sampling, size, found)
 
 
 def _stratified_law(r: int, own: Rows, other: Rows) -> Floats:
@@ -325,8 +294,8 @@ def _stratified_law(r: int, own: Rows, other: Rows) -> Floats:
 
 def _sized_law(r: int, own: Rows, other: Rows, n: int, m: int) -> tuple[int, Floats]:
     """First count and probabilities when `m` of the `n` rows of a resample are of the class."""
-    law = _stratified_law(r, own.resized(m), other.resized(n - m))
-    some = np.flatnonzero(law > _NEGLIGIBLE)
+    law = _stratified_law(r, own._replace(m=m), other._replace(m=n - m))
+    some = np.flatnonzero(law > NEGLIGIBLE)
     return int(some[0]), law[some[0] : some[-1] + 1]
 
 
@@ -335,5 +304,5 @@ def _mixed_law(r: int, own: Rows, other: Rows, size: ClassSize) -> Floats:
     n = own.total + other.total
     mixed = np.zeros(n + 1)
     for m, weight in zip(size.rows.tolist(), size.weight.tolist(), strict=True):
-        mixed[: m + 1] += weight * _stratified_law(r, own.resized(m), other.resized(n - m))
+        mixed[: m + 1] += weight * _stratified_law(r, own._replace(m=m), other._replace(m=n - m))
     return mixed

@@ -9,35 +9,40 @@ here, which keeps equations 3 to 7 right under ties.
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from rocmonitor.errors import InputError
-from rocmonitor.stats.binomial import Counts, Floats, law_ends
-from rocmonitor.stats.caveat import Caveat
+from rocmonitor.stats.binomial import NEGLIGIBLE, Counts, Floats, law_ends
 from rocmonitor.stats.curve.counting import negative_thresholds, threshold_levels, tie_caveats
 from rocmonitor.stats.curve.kernel import Bandwidth, kernel_ends
-from rocmonitor.stats.curve.laws import BootstrapLaw, IntervalOptions, interval_options, measured
+from rocmonitor.stats.curve.laws import (
+    BootstrapLaw,
+    IntervalOptions,
+    IntervalTable,
+    interval_options,
+    measured,
+)
 from rocmonitor.stats.curve.mixtures import mixed_binomials
 from rocmonitor.stats.curve.points import nearest_ranks, only_rank, require_rates
 from rocmonitor.stats.proportion import Smoothing, resample_caveats, resample_sizes
-from rocmonitor.stats.resampling import Rng, drawn_at_ranks
-from rocmonitor.stats.result import Table
+from rocmonitor.stats.resampling import Rng
 from rocmonitor.stats.sample import PairedSample, Sample, on_sample
 
 VerticalMethod = Literal["agresti", "wald", "exact", "empirical", "kernel"]
 
-_NEGLIGIBLE = 1e-16  # probability that the window of thresholds leaves out on each side
 _FINE = 32  # cells to a standard deviation from which quadrature is exact
 _NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(3)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class VerticalIntervals(Table):
+class VerticalIntervals(IntervalTable):
     """ROC points at given false positive rates, with an interval for the true positive rate.
 
     Attributes
@@ -48,30 +53,17 @@ class VerticalIntervals(Table):
         Mean of the exact bootstrap law: the vertically averaged curve.
     tpr_low, tpr_high : ndarray, shape (h,)
         Ends of the intervals, each with the confidence level by itself.
-    method : str
-    confidence_level : float
-    n_pos, n_neg : int
-        Class sizes.
-    caveats : tuple of Caveat
-        Rates that had to move to r / m_neg, or that ties exceed; intervals that were clipped, have zero
-        length, or do not contain `tpr`.
+    method, confidence_level, n_pos, n_neg, caveats
+        As in `IntervalTable`.
     """
 
     fpr: Floats
     tpr: Floats
     tpr_low: Floats
     tpr_high: Floats
-    method: str
-    confidence_level: float
-    n_pos: int
-    n_neg: int
-    caveats: tuple[Caveat, ...]
 
     def __str__(self) -> str:
-        return (
-            f"{len(self.fpr)} ROC points by false positive rate, {100 * self.confidence_level:g} % intervals "
-            f"({self.method}), {self.n_pos} positives, {self.n_neg} negatives"
-        )
+        return self._line(f"{len(self.fpr)} ROC points by false positive rate")
 
 
 @on_sample
@@ -104,10 +96,8 @@ def vertical_intervals(
         Of each interval, within (0, 1).
     m_pos, m_neg : int, optional
         Sizes of a resample, the class sizes by default; ``kernel`` does not support others.
-    n_resamples : int
-        Resamples drawn by ``empirical``.
-    rng : int, SeedSequence or Generator, optional
-        Randomness of ``empirical``, which needs it.
+    n_resamples, rng : int, and int, SeedSequence or Generator
+        Of ``empirical``: how many resamples are drawn, and their randomness, which must be given.
     bandwidth : float or (float, float), optional
         Of ``kernel`` only, in place of its rule: in the units of the scores, for both classes or for
         (positives, negatives).
@@ -135,8 +125,7 @@ def vertical_intervals(
 
     References
     ----------
-    .. [DG09] C. Dugas and D. Gadoury (2010, online 2009). Pointwise exact bootstrap distributions of ROC
-       curves. Machine Learning 78, 103-136.
+    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
     .. [HHF] P. Hall, R. J. Hyndman and Y. Fan (2004). Nonparametric confidence intervals for receiver
        operating characteristic curves. Biometrika 91, 743-750.
 
@@ -152,8 +141,7 @@ def vertical_intervals(
     )
     _require_apart(method, (m_pos, m_neg) == (sample.n_pos, sample.n_neg), bandwidth)
     r, moved = nearest_ranks(fpr, m_neg)
-    law = _VerticalRate.of(sample, r, m_pos, m_neg, bandwidth)
-    at = r / m_neg
+    law, at = _law(sample, r, m_pos, m_neg, bandwidth), r / m_neg
     caveats = (
         *moved,
         *resample_caveats(m_pos, sample.n_pos, m_neg, sample.n_neg),
@@ -197,8 +185,7 @@ def vertical_law(sample: Sample, fpr: float, *, m_pos: int | None = None, m_neg:
 
     References
     ----------
-    .. [DG09] C. Dugas and D. Gadoury (2010, online 2009). Pointwise exact bootstrap distributions of ROC
-       curves. Machine Learning 78, 103-136.
+    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
 
     Examples
     --------
@@ -206,8 +193,7 @@ def vertical_law(sample: Sample, fpr: float, *, m_pos: int | None = None, m_neg:
     [0.1875, 0.375, 0.4375]
     """
     m_pos, m_neg = vertical_sizes(sample, m_pos, m_neg)
-    r = np.array([only_rank(fpr, m_neg)])
-    ((low, mass),) = _VerticalRate.of(sample, r, m_pos, m_neg).exact()
+    low, mass = _law(sample, only_rank(fpr, m_neg), m_pos, m_neg).exact(0)
     law = np.zeros(m_pos + 1)
     law[low : low + len(mass)] = mass
     return law
@@ -222,82 +208,110 @@ def vertical_sizes(rows: Sample | PairedSample, m_pos: int | None, m_neg: int | 
     return m_pos, m_neg
 
 
-class _Mixture(NamedTuple):
-    """`weight` of each threshold s_k, P(T_r = s_k), and the positives it flags."""
-
-    weight: Floats
-    flagged: Floats
-
-
 @dataclass(frozen=True, eq=False)
-class _VerticalRate(BootstrapLaw):
-    """TPR at the r-th largest negative score: a mixture of Bin(m_pos, flagged / n_pos) / m_pos over s_k."""
+class VerticalLaw(BootstrapLaw):
+    """A TPR, or the difference of two, at the r-th largest negative scores: a mixture over thresholds.
 
-    sample: Sample
+    A term of `mixtures` has weights, and the `net` count of positives that its thresholds flag, shape (w,).
+    """
+
+    rows: Sample | PairedSample
     r: Counts
     m_pos: int
     m_neg: int
-    bandwidth: Bandwidth | None
-    mixtures: list[_Mixture]
+    mixtures: Sequence[Any]
+    levels: tuple[NDArray[np.intp], ...]
 
-    @classmethod
-    def of(
-        cls, sample: Sample, r: Counts, m_pos: int, m_neg: int, bandwidth: Bandwidth | None = None
-    ) -> _VerticalRate:
-        share, flagged = negative_thresholds(sample)
-        mixtures = [_mixture(rank, m_neg, share, flagged) for rank in r.tolist()]
-        return cls(sample, r, m_pos, m_neg, bandwidth, mixtures)
+    @abstractmethod
+    def of_a_row(self, mixture: Any, added: Smoothing) -> tuple[Floats, Floats]:
+        """Mean and variance of what one positive adds to the rate, shape (w,)."""
+
+    @abstractmethod
+    def exact(self, i: int) -> tuple[int, Floats]:
+        """[DG09] eq. 5 and 23: the first net count at the i-th rate, and probabilities from there on."""
 
     @property
     def mean(self) -> Floats:
-        return np.array([weight @ flagged for weight, flagged in self.mixtures]) / self.sample.n_pos
+        """[DG09] eq. 6 and 24."""
+        return np.array([mix.weight @ mix.net for mix in self.mixtures]) / self.rows.n_pos
 
     def moments(self, added: Smoothing) -> tuple[Floats, Floats]:
-        """[DG09] eq. 6 and 7."""
+        """[DG09] eq. 6 and 7, 24 to 27: the variance is the mean variance and the variance of the means."""
         found = []
-        for weight, flagged in self.mixtures:
-            p = added.share(flagged, self.sample.n_pos)
-            mean = weight @ p
-            within, between = weight @ (p * (1 - p)), weight @ (p - mean) ** 2
-            found.append((mean, within / (self.m_pos + added.rows) + between))
-        mean, variance = np.array(found).T
-        return mean, variance
+        for mix in self.mixtures:
+            share, variance = self.of_a_row(mix, added)
+            mean = mix.weight @ share
+            within, between = mix.weight @ variance, mix.weight @ (share - mean) ** 2
+            found.append((mean, max(within / (self.m_pos + added.rows) + between, 0.0)))
+        means, variances = np.array(found).T
+        return means, variances
 
-    def exact(self) -> list[tuple[int, Floats]]:
-        """[DG09] eq. 5: for each rate the first count of true positives, and its law from there on."""
-        return [mixed_binomials(*mixture, self.sample.n_pos, self.m_pos) for mixture in self.mixtures]
-
-    def quantiles(self, tail: float) -> tuple[Floats, Floats]:
-        low, high = np.array([law_ends(*law, self.m_pos, tail) for law in self.exact()]).T
-        return low, high
+    def quantiles(self, i: int, tail: float) -> tuple[float, float]:
+        """[DG09] alg. 4 and 5."""
+        return law_ends(*self.exact(i), self.m_pos, tail)
 
     def drawn(self, n_resamples: int, rng: np.random.Generator) -> Floats:
-        sample, levels = self.sample, (threshold_levels(self.sample),)
-        return drawn_at_ranks(
-            self.r, sample.neg, sample.pos, levels, (self.m_pos, self.m_neg), n_resamples, rng
-        )
+        """Each resample serves all rates; `levels` are each model's first threshold that flags a cell."""
+        pos, neg = self.rows.pos, self.rows.neg
+        drawn = np.zeros((n_resamples, len(self.r)))
+        for line in drawn:
+            rows_pos = rng.multinomial(self.m_pos, pos / pos.sum())
+            rows_neg = rng.multinomial(self.m_neg, neg / neg.sum())
+            for sign, level in zip((1, -1), self.levels, strict=False):
+                threshold = np.searchsorted(np.cumsum(np.bincount(level, weights=rows_neg)), self.r)
+                line += sign * np.cumsum(np.bincount(level, weights=rows_pos))[threshold]
+        return drawn / self.m_pos
+
+
+class _Flagged(NamedTuple):
+    """P(T_r = s_k) of each threshold s_k, and the positives it flags."""
+
+    weight: Floats
+    net: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class _RateLaw(VerticalLaw):
+    """Of one model: [DG09] section 4.1, or ends by ``kernel``."""
+
+    rows: Sample
+    bandwidth: Bandwidth | None
+
+    def of_a_row(self, mixture: _Flagged, added: Smoothing) -> tuple[Floats, Floats]:
+        p = added.share(mixture.net, self.rows.n_pos)
+        return p, p * (1 - p)
+
+    def exact(self, i: int) -> tuple[int, Floats]:
+        weight, flagged = self.mixtures[i]
+        return mixed_binomials(weight, flagged, self.rows.n_pos, self.m_pos)
 
     def ends(self, options: IntervalOptions) -> tuple[Floats, Floats]:
         if options.method == "kernel":
-            return kernel_ends(self.sample, self.r / self.m_neg, options.tail, self.bandwidth)
+            return kernel_ends(self.rows, self.r / self.m_neg, options.tail, self.bandwidth)
         return super().ends(options)
 
 
-def _mixture(r: int, m: int, share: Floats, flagged: Floats) -> _Mixture:
+def _law(sample: Sample, r: Counts, m_pos: int, m_neg: int, bandwidth: Bandwidth | None = None) -> _RateLaw:
+    share, flagged = negative_thresholds(sample)
+    mixtures = [_mixture(rank, m_neg, share, flagged) for rank in r.tolist()]
+    return _RateLaw(sample, r, m_pos, m_neg, mixtures, (threshold_levels(sample),), bandwidth)
+
+
+def _mixture(r: int, m: int, share: Floats, flagged: Floats) -> _Flagged:
     """P(T_r = s_k) where it is not negligible ([DG09] eq. 3, 4), and the positives flagged there.
 
     P(T_r >= s_k) = P(Bin(m, share_k) >= r) is the distribution function of Beta(r, m - r + 1) at share_k.
     """
-    ends = special.betaincinv(r, m - r + 1, _NEGLIGIBLE), special.betainccinv(r, m - r + 1, _NEGLIGIBLE)
+    ends = special.betaincinv(r, m - r + 1, NEGLIGIBLE), special.betainccinv(r, m - r + 1, NEGLIGIBLE)
     first, last = np.searchsorted(share, ends)
     window = slice(first, last + 1)
     edges = np.concatenate([share[first - 1 : first] if first else [0.0], share[window]])
     variance = r * (m - r) / m
     if variance >= _FINE**2 and np.diff(edges).max() * _FINE <= np.sqrt(variance) / m:
-        return _Mixture(_beta_cells(r, m, edges), flagged[window])
+        return _Flagged(_beta_cells(r, m, edges), flagged[window])
     reached = special.betainc(r, m - r + 1, edges)
     reached[[0, -1]] = 0.0, 1.0
-    return _Mixture(np.diff(reached), flagged[window])
+    return _Flagged(np.diff(reached), flagged[window])
 
 
 def _beta_cells(r: int, m: int, edges: Floats) -> Floats:

@@ -15,19 +15,18 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rocmonitor.errors import InputError
-from rocmonitor.stats.binomial import LOG_NEGLIGIBLE, Counts, Floats, bernstein, law_ends
+from rocmonitor.stats.binomial import LOG_NEGLIGIBLE, Counts, Floats, bernstein
 from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.curve.counting import tie_caveats
 from rocmonitor.stats.curve.joint import Levels, thresholds_law
-from rocmonitor.stats.curve.laws import BootstrapLaw, interval_options, measured
+from rocmonitor.stats.curve.laws import IntervalTable, interval_options, measured
 from rocmonitor.stats.curve.points import nearest_ranks, only_rank
-from rocmonitor.stats.curve.vertical import vertical_sizes
+from rocmonitor.stats.curve.vertical import VerticalLaw, vertical_sizes
 from rocmonitor.stats.proportion import AGRESTI_MIN, NOT_SMOOTHED, Smoothing, is_number, resample_caveats
-from rocmonitor.stats.resampling import Rng, drawn_at_ranks
-from rocmonitor.stats.result import Table
+from rocmonitor.stats.resampling import Rng
 from rocmonitor.stats.sample import PairedSample, on_pair
 
 VerticalDifferenceMethod = Literal["agresti", "wald", "exact", "empirical"]
@@ -37,7 +36,7 @@ MAX_THRESHOLDS = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class VerticalDifference(Table):
+class VerticalDifference(IntervalTable):
     """Differences of two models' true positive rates (first minus second) at given false positive rates.
 
     Attributes
@@ -52,12 +51,8 @@ class VerticalDifference(Table):
         Standard deviations of the bootstrap laws; of ``agresti``, of the smoothed ones, so never 0.
     method : str
         As asked for; ``agresti-thinned`` and so on where thresholds were thinned (see `vertical_difference`).
-    confidence_level : float
-    n_pos, n_neg : int
-        Class sizes.
-    caveats : tuple of Caveat
-        Rates that moved to r / m_neg, laws approximated with fewer thresholds, rates that ties exceed;
-        intervals that were clipped, have zero length, or do not contain `dtpr`.
+    confidence_level, n_pos, n_neg, caveats
+        As in `IntervalTable`.
     """
 
     fpr: Floats
@@ -65,17 +60,9 @@ class VerticalDifference(Table):
     dtpr_low: Floats
     dtpr_high: Floats
     dtpr_se: Floats
-    method: str
-    confidence_level: float
-    n_pos: int
-    n_neg: int
-    caveats: tuple[Caveat, ...]
 
     def __str__(self) -> str:
-        return (
-            f"Differences at {len(self.fpr)} false positive rates, {100 * self.confidence_level:g} % "
-            f"intervals ({self.method}), {self.n_pos} positives, {self.n_neg} negatives"
-        )
+        return self._line(f"Differences at {len(self.fpr)} false positive rates")
 
 
 @on_pair
@@ -111,10 +98,8 @@ def vertical_difference(
         The law is exact at each rate where at most so many thresholds of either model carry mass: about
         15 sqrt(r (1 - r / m_neg)). Where more do, they are thinned to so many: the joint law at these
         stays exact, and a threshold between two of them counts as the middle one.
-    n_resamples : int
-        Resamples drawn by ``empirical``.
-    rng : int, SeedSequence or Generator, optional
-        Randomness of ``empirical``, which needs it.
+    n_resamples, rng : int, and int, SeedSequence or Generator
+        Of ``empirical``: how many resamples are drawn, and their randomness, which must be given.
 
     Returns
     -------
@@ -138,10 +123,9 @@ def vertical_difference(
 
     References
     ----------
-    .. [DG09] C. Dugas and D. Gadoury (2010, online 2009). Pointwise exact bootstrap distributions of ROC
-       curves. Machine Learning 78, 103-136.
-    .. [AM05] A. Agresti and Y. Min (2005). Simple improved confidence intervals for comparing matched
-       proportions. Statistics in Medicine 24, 729-740.
+    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
+    .. [AM05] Agresti, Min (2005). Simple improved confidence intervals for comparing matched proportions.
+       Statistics in Medicine 24.
 
     Examples
     --------
@@ -154,17 +138,19 @@ def vertical_difference(
         method, get_args(VerticalDifferenceMethod), confidence_level, n_resamples=n_resamples, rng=rng
     )
     r, moved = nearest_ranks(fpr, m_neg)
-    law = _VerticalDifference.of(pair, r, m_pos, m_neg, max_thresholds)
-    at = r / m_neg
+    law, at = _difference_law(pair, r, m_pos, m_neg, max_thresholds), r / m_neg
+    thinned = np.array([mix.thinned for mix in law.mixtures])
+    if thinned.any():
+        count = np.count_nonzero(thinned)
+        moved += (Caveat("thinned", count=count, total=len(r), at=at[thinned], thresholds=max_thresholds),)
     caveats = (
         *moved,
-        *law.thinning_caveats(max_thresholds),
         *resample_caveats(m_pos, pair.n_pos, m_neg, pair.n_neg),
         *tie_caveats(pair.first, at, model="first"),
         *tie_caveats(pair.second, at, model="second"),
     )
     fields = measured({"dtpr": law}, options, at, caveats)
-    if law.thinned.any():
+    if thinned.any():
         fields["method"] = f"{method}-thinned"
     _, variance = law.moments(AGRESTI_MIN if method == "agresti" else NOT_SMOOTHED)
     return VerticalDifference(fpr=at, dtpr_se=np.sqrt(variance), n_pos=pair.n_pos, n_neg=pair.n_neg, **fields)
@@ -208,8 +194,7 @@ def vertical_difference_law(
 
     References
     ----------
-    .. [DG09] C. Dugas and D. Gadoury (2010, online 2009). Pointwise exact bootstrap distributions of ROC
-       curves. Machine Learning 78, 103-136.
+    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
 
     Examples
     --------
@@ -217,88 +202,71 @@ def vertical_difference_law(
     [0.1875, 0.375, 0.4375, 0.0, 0.0]
     """
     m_pos, m_neg = vertical_sizes(pair, m_pos, m_neg)
-    r = np.array([only_rank(fpr, m_neg)])
-    ((low, mass),) = _VerticalDifference.of(pair, r, m_pos, m_neg, max_thresholds).exact()
+    low, mass = _difference_law(pair, only_rank(fpr, m_neg), m_pos, m_neg, max_thresholds).exact(0)
     law = np.zeros(2 * m_pos + 1)
     law[m_pos + low : m_pos + low + len(mass)] = mass
     return law
 
 
-class _Mixture(NamedTuple):
-    """Terms of a mixture of trinomial differences: positives that only one of the models flags."""
+class _Differences(NamedTuple):
+    """Positives that only model 1 and only model 2 flags: `net` is their difference, `apart` their sum."""
 
     weight: Floats
-    only_1: Counts
-    only_2: Counts
+    net: Counts
+    apart: Counts
     thinned: bool
 
 
-@dataclass(frozen=True, eq=False)
-class _VerticalDifference(BootstrapLaw):
-    """Difference of the TPRs when each model has the r-th largest of its negative scores for threshold."""
+class _DifferenceLaw(VerticalLaw):
+    """Of two models: [DG09] section 4.2."""
 
-    pair: PairedSample
-    levels: Levels
-    r: Counts
-    m_pos: int
-    m_neg: int
-    mixtures: list[_Mixture]
     smoothing = AGRESTI_MIN
     least = -1.0
 
-    @classmethod
-    def of(cls, pair: PairedSample, r: Counts, m_pos: int, m_neg: int, most: int) -> _VerticalDifference:
-        if not is_number(most) or not 2 <= most < math.inf or most != int(most):
-            raise InputError(f"max_thresholds must be a whole number of at least 2, not {most}")
-        levels = Levels.of(pair)
-        mixtures = [_mixture(pair, levels, rank, m_neg, most) for rank in r.tolist()]
-        return cls(pair, levels, r, m_pos, m_neg, mixtures)
+    def of_a_row(self, mixture: _Differences, added: Smoothing) -> tuple[Floats, Floats]:
+        total = self.rows.n_pos + added.rows
+        gap, apart = mixture.net / total, (mixture.apart + 2 * added.kind) / total
+        return gap, apart - gap**2
 
-    @property
-    def mean(self) -> Floats:
-        gaps = [mix.weight @ (mix.only_1 - mix.only_2) for mix in self.mixtures]
-        return np.array(gaps) / self.pair.n_pos
+    def exact(self, i: int) -> tuple[int, Floats]:
+        """[DG09] eq. 23: the first difference, and probabilities from there on.
 
-    def moments(self, added: Smoothing) -> tuple[Floats, Floats]:
-        """[DG09] eq. 24 to 27."""
-        found = []
-        for weight, only_1, only_2, _ in self.mixtures:
-            total = self.pair.n_pos + added.rows
-            gap, apart = (only_1 - only_2) / total, (only_1 + only_2 + 2 * added.kind) / total
-            mean = weight @ gap
-            within, between = weight @ (apart - gap**2), weight @ (gap - mean) ** 2
-            found.append((mean, max(within / (self.m_pos + added.rows) + between, 0.0)))
-        mean, variance = np.array(found).T
-        return mean, variance
+        One inverse FFT of sum of weight (1 + a (e^iθ - 1) + b (e^-iθ - 1))^m over the terms, whose shares are
+        a and b; each only for the O(sqrt(size)) smallest θ at which it is not negligible.
+        """
+        from scipy import fft
 
-    def exact(self) -> list[tuple[int, Floats]]:
-        """[DG09] eq. 23: for each rate the first difference of counts, and its law from there on."""
-        return [_law(mix, self.pair.n_pos, self.m_pos) for mix in self.mixtures]
-
-    def quantiles(self, tail: float) -> tuple[Floats, Floats]:
-        low, high = np.array([law_ends(*law, self.m_pos, tail) for law in self.exact()]).T
-        return low, high
-
-    def drawn(self, n_resamples: int, rng: np.random.Generator) -> Floats:
-        levels = (self.levels.level_1, self.levels.level_2)
-        sizes = (self.m_pos, self.m_neg)
-        return drawn_at_ranks(self.r, self.pair.neg, self.pair.pos, levels, sizes, n_resamples, rng)
-
-    @property
-    def thinned(self) -> NDArray[np.bool_]:
-        """Where thresholds were thinned, shape (h,)."""
-        return np.array([mix.thinned for mix in self.mixtures])
-
-    def thinning_caveats(self, thresholds: int) -> tuple[Caveat, ...]:
-        """`thinned`: `count` of `total` laws, `at` these rates, are approximated with `thresholds`."""
-        thinned = self.thinned
-        if not thinned.any():
-            return ()
-        at, count = self.r[thinned] / self.m_neg, np.count_nonzero(thinned)
-        return (Caveat("thinned", count=count, total=len(thinned), at=at, thresholds=thresholds),)
+        n, m, mix = self.rows.n_pos, self.m_pos, self.mixtures[i]
+        gap, apart = mix.net / n, mix.apart / n
+        variance = np.maximum(apart - gap**2, 0.0)
+        half = bernstein(m * variance, step=2.0)  # a step is at most 2 off
+        low = max(-m, int(np.floor((m * gap - half).min())))
+        high = min(m, int(np.ceil((m * gap + half).max())))
+        size = fft.next_fast_len(high - low + 1, real=True)
+        transform = np.zeros(size // 2 + 1, dtype=np.complex128)
+        for k in range(len(transform)):
+            angle = 2 * np.pi * k / size
+            bend, sine = 2 * np.sin(angle / 2) ** 2, np.sin(angle)
+            fading = bend * (bend * apart * (1 - apart) + (2 - bend) * variance)  # 1 - |…|²
+            seen = m * fading < 2 * LOG_NEGLIGIBLE
+            with np.errstate(divide="ignore"):
+                log_modulus = m / 2 * np.log1p(-np.minimum(fading[seen], 1.0))
+            phase = m * np.arctan2(gap[seen] * sine, 1 - apart[seen] * bend) - low * angle
+            modulus = mix.weight[seen] * np.exp(log_modulus)
+            transform[k] = modulus @ np.cos(phase) - 1j * (modulus @ np.sin(phase))
+        law = fft.irfft(transform, size)[: high - low + 1]
+        return low, np.maximum(law, 0.0)
 
 
-def _mixture(pair: PairedSample, levels: Levels, r: int, m: int, most: int) -> _Mixture:
+def _difference_law(pair: PairedSample, r: Counts, m_pos: int, m_neg: int, most: int) -> _DifferenceLaw:
+    if not is_number(most) or not 2 <= most < math.inf or most != int(most):
+        raise InputError(f"max_thresholds must be a whole number of at least 2, not {most}")
+    levels = Levels.of(pair)
+    mixtures = [_mixture(pair, levels, rank, m_neg, most) for rank in r.tolist()]
+    return _DifferenceLaw(pair, r, m_pos, m_neg, mixtures, (levels.level_1, levels.level_2))
+
+
+def _mixture(pair: PairedSample, levels: Levels, r: int, m: int, most: int) -> _Differences:
     """The joint law of the thresholds ([DG09] eq. 19), one term for each (only_1, only_2)."""
     joint = thresholds_law(pair, levels, r, m, most)
     both, flagged_1, flagged_2 = levels.flagged(pair.pos, joint.at_1, joint.at_2)
@@ -309,35 +277,5 @@ def _mixture(pair: PairedSample, levels: Levels, r: int, m: int, most: int) -> _
     width = int(only_2.max() - least_2) + 1
     weight = np.bincount((only_1 - least_1) * width + only_2 - least_2, weights=joint.weight[seen])
     kept = np.flatnonzero(weight)
-    return _Mixture(
-        weight[kept].astype(np.float64), kept // width + least_1, kept % width + least_2, joint.thinned
-    )
-
-
-def _law(mix: _Mixture, n: int, m: int) -> tuple[int, Floats]:
-    """Law of the difference in `m` draws: its first value, and the probabilities from there on.
-
-    One inverse FFT of sum of weight (1 + a (e^iθ - 1) + b (e^-iθ - 1))^m over the terms, whose shares are a
-    and b; each only for the O(sqrt(size)) smallest θ at which it is not negligible.
-    """
-    from scipy import fft
-
-    gap, apart = (mix.only_1 - mix.only_2) / n, (mix.only_1 + mix.only_2) / n
-    variance = np.maximum(apart - gap**2, 0.0)
-    half = bernstein(m * variance, step=2.0)  # a step is at most 2 off
-    low = max(-m, int(np.floor((m * gap - half).min())))
-    high = min(m, int(np.ceil((m * gap + half).max())))
-    size = fft.next_fast_len(high - low + 1, real=True)
-    transform = np.zeros(size // 2 + 1, dtype=np.complex128)
-    for k in range(len(transform)):
-        angle = 2 * np.pi * k / size
-        bend, sine = 2 * np.sin(angle / 2) ** 2, np.sin(angle)
-        fading = bend * (bend * apart * (1 - apart) + (2 - bend) * variance)  # 1 - |…|²
-        seen = m * fading < 2 * LOG_NEGLIGIBLE
-        with np.errstate(divide="ignore"):
-            log_modulus = m / 2 * np.log1p(-np.minimum(fading[seen], 1.0))
-        phase = m * np.arctan2(gap[seen] * sine, 1 - apart[seen] * bend) - low * angle
-        modulus = mix.weight[seen] * np.exp(log_modulus)
-        transform[k] = modulus @ np.cos(phase) - 1j * (modulus @ np.sin(phase))
-    law = fft.irfft(transform, size)[: high - low + 1]
-    return low, np.maximum(law, 0.0)
+    only_1, only_2 = kept // width + least_1, kept % width + least_2
+    return _Differences(weight[kept].astype(np.float64), only_1 - only_2, only_1 + only_2, joint.thinned)

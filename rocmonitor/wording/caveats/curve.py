@@ -26,7 +26,8 @@ def _off_estimate(count: int, total: int, rate: str, **_: Any) -> str:
 
 
 def _moved_rate(count: int, total: int, rows: int, **_: Any) -> str:
-    return f"{_counted(count, total, 'rates')} not a multiple of 1/{rows} within (0, 1): the nearest was used"
+    moved = "not a multiple" if count == 1 else "not multiples"
+    return f"{_counted(count, total, 'rates')} {moved} of 1/{rows} within (0, 1): the nearest was used"
 
 
 def _thinned(count: int, total: int, thresholds: int, **_: Any) -> str:
