@@ -14,8 +14,8 @@ from scipy import stats as reference
 from stats import oracle_curves as oracle
 from strategies import differing, increasing_maps, paired_samples
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.curve.difference import threshold_difference
 from rocmonitor.stats.curve.trinomial import trinomial_difference
 from rocmonitor.stats.sample import PairedSample

@@ -14,8 +14,8 @@ from oracle import expand
 from stats import oracle_curves as oracle
 from strategies import differing, grouped_counts, increasing_maps, paired_samples, samples
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.curve.dominance import threshold_dominance
 from rocmonitor.stats.curve.threshold import threshold_intervals, threshold_law
 from rocmonitor.stats.proportion import proportion_intervals

@@ -13,8 +13,8 @@ from scipy import stats as reference
 from stats import oracle_curves as oracle
 from strategies import differing, increasing_maps, paired_samples
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.curve.vertical import vertical_intervals
 from rocmonitor.stats.curve.vertical_difference import vertical_difference, vertical_difference_law
 from rocmonitor.stats.sample import PairedSample
