@@ -223,7 +223,7 @@ def _duplicates(cells: Chunk, ids: Words, time: NDArray[np.int64], known: Mask) 
     among = np.flatnonzero(known)
     ordered = np.sort(ids[among, 0])
     repeated = ordered[1:][ordered[1:] == ordered[:-1]]
-    among = among[np.isin(ids[among, 0], repeated)]
+    among = among[np.isin(ids[among, 0], repeated, kind="sort")]  # numpy 2.0 overflows by table
     keys: list[NDArray[Any]] = [codes[among] for codes in reversed(cells.segments)]
     if cells.challenger is not None:
         keys.append(_worst_first(cells.challenger[among]))
