@@ -78,7 +78,7 @@ class Challenger:
 Rule = Forecast | Floor | Drop | Challenger
 
 
-def named(rules: Sequence[Rule]) -> dict[str, Rule]:
+def by_name(rules: Sequence[Rule]) -> dict[str, Rule]:
     """The rules by name: the kind, numbered from the second of a kind on (``floor``, ``floor_2``)."""
     names: dict[str, Rule] = {}
     for rule in rules:

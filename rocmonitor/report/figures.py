@@ -22,6 +22,7 @@ from rocmonitor.policy.evaluation import Evaluation, Point, Status
 from rocmonitor.policy.measure import LEVEL
 from rocmonitor.policy.windows import Window
 from rocmonitor.report.canvas import BLUE, GREY, LIGHT, ORANGE, heading, panels, png, short
+from rocmonitor.wording.verdicts import verdict
 
 _MODELS = {"champion": (BLUE, "-", "o"), "challenger": (ORANGE, "--", "s")}
 _STATUSES = {
@@ -51,7 +52,7 @@ def roc(evaluation: Evaluation) -> bytes:
     axes.set(xlabel="false positive rate", ylabel="true positive rate")
     axes.grid(color=LIGHT, linewidth=0.6)
     axes.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle=":", label="chance")
-    zone = ZoneInfo(evaluation.provenance.get("timezone", "UTC"))
+    zone = evaluation.zone
     counts = evaluation.counts
     name = short(f"{evaluation.monitor}, {evaluation.segment or 'all rows'}", 64)
     heading(
@@ -67,7 +68,7 @@ def roc(evaluation: Evaluation) -> bytes:
         _threshold_labels(axes, evaluation)
         _roc_legend(axes, evaluation)
     else:
-        why = evaluation.verdicts[0].text if evaluation.verdicts else "too few rows"
+        why = verdict(evaluation.verdicts[0]) if evaluation.verdicts else "too few rows"
         told = textwrap.fill(short(f"no curve: {why}", 400), 64)
         axes.text(
             0.5, 0.52, told, ha="center", va="center", color=GREY, backgroundcolor="white", parse_math=False

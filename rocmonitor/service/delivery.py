@@ -121,7 +121,7 @@ def _publish(runtime: Runtime, evaluation: Evaluation) -> str:
     instance = store.instance_id(runtime.store)
     newest = store.newest_revision(runtime.store, evaluation) == evaluation.revision
     drawn = {"figures/roc.png": figures.roc(evaluation)}
-    if evaluation.explanation:
+    if evaluation.tables.get("shift"):
         drawn["figures/shift.png"] = shift(evaluation)
     link = runtime.tracking.publish_window(instance, evaluation, newest=newest, artifacts=drawn)
     points = store.series(runtime.store, evaluation.monitor, evaluation.segment)

@@ -14,6 +14,7 @@ from urllib.parse import quote
 from rocmonitor.policy.evaluation import Evaluation, Point
 from rocmonitor.policy.windows import Window
 from rocmonitor.tracking import note
+from rocmonitor.wording.verdicts import verdict
 
 if TYPE_CHECKING:
     from mlflow.entities import DatasetInput
@@ -74,7 +75,7 @@ def series_tags(monitor: str, segment: str, points: Sequence[Point]) -> dict[str
 
 def window_name(evaluation: Evaluation) -> str:
     """Name of a window run, as people read it."""
-    window = evaluation.window.in_zone(note.zone_of(evaluation))
+    window = evaluation.window.in_zone(evaluation.zone)
     return ", ".join(filter(None, [evaluation.segment, window, f"r{evaluation.revision}"]))
 
 
@@ -96,7 +97,7 @@ def params(evaluation: Evaluation) -> dict[str, str]:
         "evaluated_at": evaluation.evaluated_at.isoformat(),
         "reference_start": reference.get("start"),
         "reference_end": reference.get("end"),
-        **{f"rule/{verdict.rule}": verdict.text for verdict in evaluation.verdicts},
+        **{f"rule/{each.rule}": verdict(each) for each in evaluation.verdicts},
         **provenance,
     }
     return as_text(values)

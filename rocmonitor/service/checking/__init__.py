@@ -16,7 +16,7 @@ from rocmonitor.errors import ConfigError, DegenerateDataError, RocmonitorError
 from rocmonitor.policy.false_alarms import Outlook
 from rocmonitor.policy.judge import too_few
 from rocmonitor.policy.reference import Reference, freeze
-from rocmonitor.policy.rules import Floor, Rule, named
+from rocmonitor.policy.rules import Floor, Rule, by_name
 from rocmonitor.policy.windows import Window
 from rocmonitor.service.checking.forecast_alarms import expected, on_reference
 from rocmonitor.service.checking.reference_checks import costs, levels, set_aside, unfit, useless
@@ -25,6 +25,7 @@ from rocmonitor.sources.batch import LabelCounts, Rows
 from rocmonitor.sources.values import name_of
 from rocmonitor.stats import AucResult, AucSpread, Sample
 from rocmonitor.store import migrate
+from rocmonitor.wording.verdicts import verdict
 
 MOST_ROWS = 2_000_000
 """A larger window is counted, but not read."""
@@ -161,7 +162,10 @@ def _windows(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> li
     if small is not None:
         raise DegenerateDataError(
             "; ".join(
-                [f"the last window, {last.in_zone(zone)}, is insufficient: {small.text}", *rows.caveats]
+                [
+                    f"the last window, {last.in_zone(zone)}, is insufficient: {verdict(small)}",
+                    *map(str, rows.caveats),
+                ]
             )
         )
     seen.last = rows.champion
@@ -214,7 +218,7 @@ def _served(
     seen: _Seen,
 ) -> list[Line]:
     """How far the reference serves the rules; the outlook goes to `seen`."""
-    rules = named(monitor.rules)
+    rules = by_name(monitor.rules)
     scatter: AucSpread | None
     if rows is None:
         like_last = None if seen.last is None else _scatter([seen.last])
@@ -305,7 +309,7 @@ def _rules(monitor: Monitor, seen: _Seen) -> list[str]:
                 ),
             ]
         )
-        for name, rule in named(monitor.rules).items()
+        for name, rule in by_name(monitor.rules).items()
     ]
     if seen.outlook is None:
         lines.append(f"false alarms cannot be told: {seen.assumed or 'the reference cannot be read'}")

@@ -72,9 +72,7 @@ def _left_out(reference: Reference, rules: Mapping[str, Rule]) -> Iterator[tuple
                 "or more), or give a distance (method: fixed)",
             )
         elif reference.cells is not None and name not in reference.forecasts:
-            told = [
-                text.removeprefix(f"{name}: ") for text in reference.caveats if text.startswith(f"{name}: ")
-            ]
+            told = [str(each.bare()) for each in reference.caveats if each.about[:1] == (name,)]
             yield name, "; ".join(told) or "cannot be computed on this reference: choose a longer period"
 
 
