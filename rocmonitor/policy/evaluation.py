@@ -1,4 +1,4 @@
-"""What is known of one window: values that the store keeps, MLflow shows and `rocmonitor.wording` tells."""
+"""What is known of one window, as values; `rocmonitor.wording` puts them into words."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def judge(
     rules: Mapping[str, Rule],
     min_per_class: int,
     fprs: Sequence[float] = (),
-    thresholds: Sequence[float] = (),
+    thresholds: Mapping[float, float] | None = None,
 ) -> Finding:
     """Measure a window and apply the rules.
 
@@ -57,14 +57,17 @@ def judge(
         By name, as from `rocmonitor.policy.rules.by_name`.
     min_per_class : int
         With fewer usable rows of either class the window is ``insufficient``: nothing is measured.
-    fprs, thresholds : sequence of float
+    fprs : sequence of float
         Operating points to report.
+    thresholds : dict of float to float, optional
+        As for `rocmonitor.policy.measure.measure`.
     """
     metrics = data_metrics(counts)
     if (small := too_few(counts, min_per_class)) is not None:
         expected = rule_metrics((), reference, _expected(rules, reference))  # for charts without gaps
         return Finding(outcome=Status.INSUFFICIENT, verdicts=(small,), metrics=metrics | expected)
-    measured = measure(champion, pair, fprs=fprs, thresholds=thresholds, costs=reference.cost_thresholds)
+    costs = reference.cost_thresholds
+    measured = measure(champion, pair, fprs=fprs, thresholds=thresholds or {}, costs=costs)
     forecasts, doubts = _forecasts(rules, reference, champion)
     verdicts = tuple(_verdict(name, rule, measured, reference, forecasts) for name, rule in rules.items())
     known = {lack for verdict in verdicts for lack in verdict.lacks}

@@ -132,26 +132,12 @@ def freeze(
     except DegenerateDataError as error:
         return Reference(auc=None, windows=sizes, caveats=(_not_computed("reference", error),))
     forecasts, caveats = {}, list(caveats_of(overall))
-    expected = (
-        median_low(sample.n_pos for sample in samples if sample.n_pos),
-        median_low(sample.n_neg for sample in samples if sample.n_neg),
-    )
     for name, rule in rules.items():
-        if not isinstance(rule, Forecast):
-            continue
-        try:
-            forecasts[name] = forecast_interval(
-                whole,
-                windows=None if rule.method == "fixed" else samples,
-                distance=rule.distance,
-                method=rule.method,
-                confidence_level=rule.confidence_level,
-                batch=expected,
-                alternative=rule.alternative,
-                weights=None if rule.half_life is None else _weights(windows, rule.half_life),
-            )
-        except DegenerateDataError as error:
-            caveats.append(_not_computed(name, error))
+        if isinstance(rule, Forecast):
+            try:
+                forecasts[name] = _forecast(rule, windows, whole)
+            except DegenerateDataError as error:
+                caveats.append(_not_computed(name, error))
     cells = condensed(whole)
     at = cost_thresholds(whole, cost_w).threshold.tolist() if cost_w else []
     return Reference(
@@ -162,6 +148,24 @@ def freeze(
         cost_thresholds=dict(zip(cost_w, at, strict=True)),
         windows=sizes,
         caveats=tuple(dict.fromkeys(caveats)),
+    )
+
+
+def _forecast(rule: Forecast, windows: Sequence[tuple[Window, Sample]], whole: Sample) -> ForecastInterval:
+    """The interval of one rule, for a batch as large as the median window."""
+    samples = [sample for _, sample in windows]
+    return forecast_interval(
+        whole,
+        windows=None if rule.method == "fixed" else samples,
+        distance=rule.distance,
+        method=rule.method,
+        confidence_level=rule.confidence_level,
+        batch=(
+            median_low(sample.n_pos for sample in samples if sample.n_pos),
+            median_low(sample.n_neg for sample in samples if sample.n_neg),
+        ),
+        alternative=rule.alternative,
+        weights=None if rule.half_life is None else _weights(windows, rule.half_life),
     )
 
 

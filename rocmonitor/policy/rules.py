@@ -67,7 +67,7 @@ class Drop:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Challenger:
-    """The challenger's AUROC against the champion's on the same rows; told, but never an alarm by itself."""
+    """The challenger's AUROC against the champion's on the same rows; reported, never an alarm."""
 
     __pydantic_config__: ClassVar[dict[str, str | bool]] = _STRICT
 

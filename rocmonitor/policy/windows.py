@@ -86,6 +86,11 @@ class Calendar:
             number += 1
         return number
 
+    def following(self, instant: datetime) -> Window:
+        """The first window that does not start before `instant`."""
+        number = self.first_at_or_after(instant)
+        return Window(self.boundary(number), self.boundary(number + 1))
+
     def within(self, start: datetime, end: datetime) -> list[Window]:
         """The whole windows inside [start, end), in order."""
         windows = []

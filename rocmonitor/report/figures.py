@@ -69,9 +69,9 @@ def roc(evaluation: Evaluation) -> bytes:
         _roc_legend(axes, evaluation)
     else:
         why = verdict(evaluation.verdicts[0]) if evaluation.verdicts else "too few rows"
-        told = textwrap.fill(short(f"no curve: {why}", 400), 64)
+        text = textwrap.fill(short(f"no curve: {why}", 400), 64)
         axes.text(
-            0.5, 0.52, told, ha="center", va="center", color=GREY, backgroundcolor="white", parse_math=False
+            0.5, 0.52, text, ha="center", va="center", color=GREY, backgroundcolor="white", parse_math=False
         )
     return png(figure)
 
@@ -242,8 +242,8 @@ def _summary(points: Sequence[Point], outcomes: Mapping[Window, Status], zone: Z
         "with too little data": sum("champion/auc" not in point.metrics for point in points),
         "revised by late labels (r)": sum(point.revision > 0 for point in points),
     }
-    told = "; ".join(f"{number} {what}" for what, number in numbers.items() if number)
-    return f"{span}\n{told}" if told else span
+    text = "; ".join(f"{number} {what}" for what, number in numbers.items() if number)
+    return f"{span}\n{text}" if text else span
 
 
 def _expected(axes: Axes, points: Sequence[Point]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from importlib.metadata import version as installed
 from typing import Any
@@ -14,6 +14,7 @@ from rocmonitor.config import Monitor
 from rocmonitor.errors import RocmonitorError, StoreError, TrackingError
 from rocmonitor.policy.evaluation import Counts, Evaluation, Reason, Status, Transition
 from rocmonitor.policy.judge import Finding, judge
+from rocmonitor.policy.orientation import as_scored, negated
 from rocmonitor.policy.record import caveats_of
 from rocmonitor.policy.reference import Reference
 from rocmonitor.policy.rules import by_name
@@ -228,6 +229,8 @@ class TickRun:
     ) -> store.WindowRecord:
         rows = batch.segments.get(segment) or _no_rows(self.monitor)
         reference = (self.references or {}).get(segment, Reference(auc=None))
+        low_is_positive = self.monitor.positive.scores == "lower"
+        thresholds = self.monitor.operating_points.thresholds
         finding = judge(
             rows.champion,
             rows.pair,
@@ -236,8 +239,11 @@ class TickRun:
             rules=by_name(self.monitor.rules),
             min_per_class=self.monitor.min_per_class,
             fprs=self.monitor.operating_points.fpr,
-            thresholds=self.monitor.operating_points.thresholds,
+            thresholds={each: negated(each) if low_is_positive else each for each in thresholds},
         )
+        if low_is_positive:
+            tables, caveats = as_scored(finding.tables, finding.caveats)
+            finding = replace(finding, tables=tables, caveats=caveats)
         evaluation = self._evaluation(window, segment, batch, before, rows, finding, reference)
         status = self._status(segment)
         change, notify = self._change(
@@ -289,13 +295,7 @@ class TickRun:
             metrics=finding.metrics,
             tables=finding.tables,
             reference=references.summary(monitor, reference),
-            provenance={
-                **monitor.read_as,
-                "grouped": batch.grouped,
-                "data_digest": batch.digest,
-                "rocmonitor": __version__,
-                **{package: installed(package) for package in ("numpy", "scipy")},
-            },
+            provenance=_provenance(monitor, batch),
             caveats=(*doubts, *self._circular(window), *caveats_of(rows), *finding.caveats),
         )
 
@@ -381,6 +381,17 @@ class TickRun:
 
     def _beat(self) -> None:
         self.lease = renew_lease(self.runtime, self.lease)
+
+
+def _provenance(monitor: Monitor, batch: Batch) -> dict[str, Any]:
+    """Enough to repeat the evaluation."""
+    return {
+        **monitor.read_as,
+        "grouped": batch.grouped,
+        "data_digest": batch.digest,
+        "rocmonitor": __version__,
+        **{package: installed(package) for package in ("numpy", "scipy")},
+    }
 
 
 def _no_rows(monitor: Monitor) -> Rows:

@@ -65,11 +65,11 @@ def window_tags(evaluation: Evaluation) -> dict[str, str]:
 
 def series_tags(monitor: str, segment: str, points: Sequence[Point]) -> dict[str, str]:
     """What a series run is found by."""
-    told = note.of_series(monitor, segment, [point.window for point in points], points[-1].metrics)
+    description = note.of_series(monitor, segment, [point.window for point in points], points[-1].metrics)
     return origin("series") | {
         "rocmonitor.monitor": monitor,
         "rocmonitor.segment": segment,
-        "mlflow.note.content": told,
+        "mlflow.note.content": description,
     }
 
 
@@ -184,13 +184,13 @@ def digests(points: Sequence[Point]) -> list[str]:
     """Digests of the first 0, 1, …, n points, each over the one before and what is logged of the next."""
     chain = [hashlib.sha256().hexdigest()]
     for point in points:
-        told = [chain[-1], milliseconds(point.window.end), sorted(point.metrics.items())]
-        chain.append(hashlib.sha256(json.dumps(told).encode()).hexdigest())
+        logged = [chain[-1], milliseconds(point.window.end), sorted(point.metrics.items())]
+        chain.append(hashlib.sha256(json.dumps(logged).encode()).hexdigest())
     return chain
 
 
 def origin(kind: str) -> dict[str, str]:
-    """What tells runs of ours from others, and their kinds apart."""
+    """What marks a run as one of ours, and its kind."""
     return {KIND: kind, "mlflow.source.name": "rocmonitor", "mlflow.source.type": "JOB"}
 
 

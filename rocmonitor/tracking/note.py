@@ -48,8 +48,8 @@ def of_window(evaluation: Evaluation) -> str:
     # MLflow shows the first lines only until one asks for more: what decided comes first.
     verdicts = sorted(evaluation.verdicts, key=lambda each: each.outcome is not evaluation.outcome)
     if verdicts:
-        told = by_rule(verdicts)
-        parts.append("\n".join(f"- **{rule}: {outcome}.** {line(text)}" for rule, outcome, text in told))
+        found = by_rule(verdicts)
+        parts.append("\n".join(f"- **{rule}: {outcome}.** {line(text)}" for rule, outcome, text in found))
     if text := moved(evaluation):
         parts.append(f"**What moved.** {line(text)} See `figures/shift.png`.")
     if "champion/auc" in evaluation.metrics:

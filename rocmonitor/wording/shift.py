@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import Any
-
-import numpy as np
 
 SMALL_PART = 0.1
 """Share of a change below which a part of it is not explained further."""
@@ -41,17 +40,17 @@ def explanation(
     ordered = list(reversed(rows)) if low_is_positive else list(rows)
     change = auc - reference_auc
     verb = "rose" if change > 0 else "fell"
-    told = [f"The AUROC {verb} by {abs(change):.4f}, from {reference_auc:.4f} to {auc:.4f}."]
+    sentences = [f"The AUROC {verb} by {abs(change):.4f}, from {reference_auc:.4f} to {auc:.4f}."]
     if change == 0:
-        told = [f"The AUROC is {auc:.4f}, as in the reference."]
+        sentences = [f"The AUROC is {auc:.4f}, as in the reference."]
     parts = {"pos": from_positives, "neg": from_negatives}
     printed = _printed(parts, change)
     for key, part in sorted(parts.items(), key=lambda each: -abs(each[1])):
         gain = part if key == "pos" else -part
         clause = "" if abs(part) <= SMALL_PART * abs(change) else _moved(ordered, key, gain, side, end)
         name = "positives" if key == "pos" else "negatives"
-        told.append(f"The {name}' part is {printed[key]:+.4f}{clause}.")
-    return " ".join(told)
+        sentences.append(f"The {name}' part is {printed[key]:+.4f}{clause}.")
+    return " ".join(sentences)
 
 
 def _printed(parts: Mapping[str, float], change: float) -> dict[str, float]:
@@ -64,15 +63,17 @@ def _printed(parts: Mapping[str, float], change: float) -> dict[str, float]:
 
 def _moved(rows: Sequence[Mapping[str, Any]], key: str, direction: float, side: str, end: str) -> str:
     """The clause that says which share of a class is beyond which score, now and before."""
-    before, now = (
-        np.cumsum([row[f"{key}_{when}"] for row in reversed(rows)])[::-1][1:]
-        for when in ("reference", "window")
-    )
-    moved = (now - before) * np.sign(direction)
-    if not len(moved) or moved.max() <= 0:
+    before, now = (_shares_beyond(rows, f"{key}_{when}") for when in ("reference", "window"))
+    moved = [(new - old) * (1 if direction > 0 else -1) for old, new in zip(before, now, strict=True)]
+    if not moved or max(moved) <= 0:
         return ""
-    at = int(np.argmax(moved))
+    at = moved.index(max(moved))
     return (
         f": {100 * now[at]:.1f} % of them score {side} {rows[at][end]:.4g}, "
         f"{100 * before[at]:.1f} % in the reference"
     )
+
+
+def _shares_beyond(rows: Sequence[Mapping[str, Any]], column: str) -> list[float]:
+    """The share beyond the end of each bin but the last."""
+    return list(accumulate(row[column] for row in reversed(rows)))[::-1][1:]
