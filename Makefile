@@ -53,7 +53,8 @@ study: $(READY) ## Redo a table or figure of a paper; NAME=… for which, REPLIC
 	  $(if $(SEED),--seed $(SEED)) $(if $(OUTPUT),--output $(OUTPUT))
 
 test-lowest: $(LOWEST)/.ready ## Run the quick tests with the lowest versions that pyproject.toml allows
-	$(LOWEST)/bin/python -m pytest tests/stats tests/policy tests/sources tests/store
+	$(LOWEST)/bin/python -m pytest --numprocesses=2 --dist=loadgroup -m "not slow" \
+	  tests/stats tests/policy tests/sources tests/store
 
 lock: ## Write the newest versions of all packages to requirements/tested.txt; then run the tests
 	folder=$$(mktemp -d) && trap 'rm -r "$$folder"' EXIT && \
