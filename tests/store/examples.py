@@ -146,9 +146,9 @@ def first_open(url: str, owner: str) -> str:
         return instance_id(store)
 
 
-def upgrade(url: str, owner: str) -> bool:
+def upgrade(url: str, owner: str) -> None:
     migrate.upgrade(url)
-    return migrate.is_current(url)
+    migrate.check(url)
 
 
 def claim(url: str, owner: str) -> list[str]:
