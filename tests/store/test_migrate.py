@@ -66,6 +66,11 @@ def test_upgrading_an_empty_database_makes_the_tables_of_the_models(store_url: s
     migrate.check(store_url)
 
 
+def test_the_version_that_the_program_needs_is_that_of_the_last_migration() -> None:
+    files = sorted((ROOT / "migrations" / "versions").glob("[0-9]*.py"))
+    assert files[-1].name.startswith(f"{migrate.NEWEST}_")
+
+
 def test_upgrading_again_changes_nothing(store_url: str) -> None:
     migrate.upgrade(store_url)
     with open_store(store_url) as store:
