@@ -91,7 +91,7 @@ def _details(
     result: AucResult | AucDifference, rows: Sample | PairedSample, confidence_level: float
 ) -> dict[str, Any]:
     """How a number was computed, on how many rows, and its caveats."""
-    from rocmonitor.policy.measure import caveats_of
+    from rocmonitor.policy.record import caveats_of
 
     return {
         "positives": rows.n_pos,

@@ -67,7 +67,7 @@ def _interval(measured: dict[str, Any], digits: str) -> str:
 
 
 def print_outbox(waiting: OutboxSummary, *, busy: bool = False) -> None:
-    """What MLflow and the channels have not been told yet, and why."""
+    """What has not reached MLflow and the channels yet, and why."""
     for destination, error in waiting.errors.items():
         echo(f"{destination}: not delivered yet, kept in the outbox: {error}", err=True)
     if waiting.next_attempt_at is not None:

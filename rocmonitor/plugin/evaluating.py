@@ -27,7 +27,8 @@ from mlflow.protos.databricks_pb2 import INVALID_PARAMETER_VALUE
 from rocmonitor.errors import InputError
 from rocmonitor.plugin.settings import Settings
 from rocmonitor.policy.evaluation import Counts
-from rocmonitor.policy.measure import Measured, caveats_of, data_metrics, measure
+from rocmonitor.policy.measure import Measured, data_metrics, measure
+from rocmonitor.policy.record import caveats_of
 from rocmonitor.report.canvas import BLUE, GREY, LIGHT, ORANGE, heading, panels, png
 from rocmonitor.stats import PairedSample, Sample
 from rocmonitor.stats.caveat import Caveat
@@ -95,7 +96,7 @@ def find(
         champion,
         pair,
         fprs=settings.fpr,
-        thresholds=settings.thresholds,
+        thresholds={each: each for each in settings.thresholds},
         costs={},
         confidence_level=settings.confidence_level,
     )
@@ -151,7 +152,7 @@ def _forecast(
     caveats: list[Caveat] = []
     interval = settings.interval(sample, names)
     if interval is not None:
-        caveats = caveats_of(interval)
+        caveats = list(caveats_of(interval))
         low, high = interval.low, interval.high
     elif settings.forecast is not None:
         low, high = settings.forecast

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rocmonitor.policy.evaluation import Counts
-from rocmonitor.policy.record import Row, Tables
+from rocmonitor.policy.record import Row, Tables, caveats_of
 from rocmonitor.stats import (
     AucDifference,
     AucResult,
@@ -88,7 +88,7 @@ def measure(
     pair: PairedSample | None,
     *,
     fprs: Sequence[float],
-    thresholds: Sequence[float],
+    thresholds: Mapping[float, float],
     costs: Mapping[float, float],
     confidence_level: float = LEVEL,
 ) -> Measured:
@@ -102,8 +102,10 @@ def measure(
         Challenger first, champion second, on the rows that both scored. Left out, with a caveat, when it has
         fewer than two rows of a class. A model with one score for all rows has an AUROC, of 0.5, and no
         curve: a caveat stands in its place.
-    fprs, thresholds : sequence of float
+    fprs : sequence of float
         Operating points to report.
+    thresholds : dict of float to float
+        Thresholds to report, by the number that names them: the same number, unless scores were negated.
     costs : dict of float to float
         Operating conditions w at which the champion's cost is reported, and the threshold to use at each.
     confidence_level : float
@@ -114,7 +116,7 @@ def measure(
     Cost: O(k) for k distinct scores, and O(sqrt n) for each point of the curve.
     """
     result = auc(champion)
-    metrics, caveats = auc_metrics("champion", result, confidence_level), caveats_of(result)
+    metrics, caveats = auc_metrics("champion", result, confidence_level), list(caveats_of(result))
     samples, difference = {"champion": champion}, None
     if pair is not None and min(pair.n_pos, pair.n_neg) < 2:
         caveats.append(Caveat("challenger-scored-too-few", n_pos=pair.n_pos, n_neg=pair.n_neg))
@@ -129,8 +131,10 @@ def measure(
     tables: Tables = {"thresholds": [], "fprs": [], "roc": curves(points, confidence_level)}
     for model, sample in points:
         at_fprs = _at_fprs(model, sample, fprs, confidence_level)
-        at_thresholds = _at_thresholds(model, sample, thresholds, confidence_level)
-        metrics |= _point_metrics(fprs, at_fprs, at_thresholds)
+        at_thresholds = _at_thresholds(model, sample, list(thresholds.values()), confidence_level)
+        metrics |= _point_metrics("fpr", fprs, at_fprs) | _point_metrics(
+            "threshold", thresholds, at_thresholds
+        )
         caveats += _moved_fprs(sample, fprs, at_fprs)
         tables["fprs"] += at_fprs
         tables["thresholds"] += at_thresholds
@@ -140,7 +144,7 @@ def measure(
     if pair is not None and difference is not None and thresholds:
         # One score for all rows that both scored may be one of several for all that the champion scored.
         if min(len(pair.first.score), len(pair.second.score)) > 1:
-            tables["dominance"] = _dominance(pair, thresholds)
+            tables["dominance"] = _dominance(pair, list(thresholds.values()))
         else:
             caveats.append(Caveat("no-dominance"))
     return Measured(
@@ -218,11 +222,6 @@ def rows(columns: Mapping[str, Any], **first: Any) -> list[Row]:
     ]
 
 
-def caveats_of(result: Any) -> list[Caveat]:
-    """The caveats of a statistic."""
-    return [each if isinstance(each, Caveat) else Caveat.from_dict(each) for each in result.caveats]
-
-
 def _plain(value: Any) -> Any:
     plain = value.item() if isinstance(value, np.generic) else value
     return None if isinstance(plain, float) and math.isinf(plain) else plain
@@ -273,16 +272,12 @@ def _at_thresholds(
     return rows({"threshold": thresholds, **_columns(found, *names)}, model=model)
 
 
-def _point_metrics(
-    fprs: Sequence[float], at_fprs: Sequence[Row], at_thresholds: Sequence[Row]
-) -> dict[str, float]:
+def _point_metrics(kind: str, points: Iterable[float], table: Sequence[Row]) -> dict[str, float]:
     """The operating points of one model as metrics, named after the points that were asked for."""
     metrics: dict[str, float] = {}
-    for fpr, row in zip(fprs, at_fprs, strict=True):
-        metrics |= _bounded(row, "tpr", f"fpr_{fpr:g}")
-    for row in at_thresholds:
-        for rate in ("tpr", "fpr"):
-            metrics |= _bounded(row, rate, f"threshold_{row['threshold']:g}")
+    for point, row in zip(points, table, strict=bool(table)):
+        for rate in ("tpr",) if kind == "fpr" else ("tpr", "fpr"):
+            metrics |= _bounded(row, rate, f"{kind}_{point:g}")
     return metrics
 
 

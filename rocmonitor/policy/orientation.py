@@ -5,7 +5,6 @@ Everything in between may rely on higher scores being more positive.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -20,7 +19,6 @@ Score = TypeVar("Score", float, NDArray[np.float64])
 _COLUMNS = frozenset({"threshold", "champion_threshold", "challenger_threshold"})
 _VALUES = frozenset({"score", "scores", "threshold", "thresholds"})
 _SCORE_BINS = "shift"  # the table whose rows are bins from `low` to `high`
-_THRESHOLD_IN_NAME = re.compile(r"(?<=_at_threshold_)(-?)(?=[\d.])")
 
 
 def negated(score: Score) -> Score:
@@ -54,22 +52,6 @@ def as_scored(
     if _SCORE_BINS in shown:
         shown[_SCORE_BINS] = [_bin(row) for row in reversed(shown[_SCORE_BINS])]
     return shown, tuple(_caveat(caveat) for caveat in caveats)
-
-
-def names_as_scored(metrics: Mapping[str, float]) -> dict[str, float]:
-    """Metrics at negated thresholds, named after the thresholds that were configured.
-
-    Examples
-    --------
-    >>> names_as_scored({"champion/tpr_at_threshold_-0.2_low": 0.6, "champion/auc": 0.8})
-    {'champion/tpr_at_threshold_0.2_low': 0.6, 'champion/auc': 0.8}
-    """
-    return {_THRESHOLD_IN_NAME.sub(_other_sign, name): value for name, value in metrics.items()}
-
-
-def _other_sign(found: re.Match[str]) -> str:
-    is_zero = re.match(r"0(_|$)", found.string[found.end() :])
-    return "" if found[1] or is_zero else "-"
 
 
 def _row(row: Row) -> Row:

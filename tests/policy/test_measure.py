@@ -15,7 +15,7 @@ from rocmonitor.stats.caveat import Caveat
 RNG = np.random.default_rng(4)
 Y = np.repeat([1, 0], [30, 70])
 GOOD, FLAT = RNG.normal(size=100) + Y, np.full(100, 0.5)
-ASKED = {"fprs": [0.1], "thresholds": [0.5], "costs": {0.3: 0.4}}
+ASKED = {"fprs": [0.1], "thresholds": {0.5: 0.5}, "costs": {0.3: 0.4}}
 
 
 def measured(champion, challenger=None, **changes):
