@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -115,44 +116,32 @@ def measure(
     -----
     Cost: O(k) for k distinct scores, and O(sqrt n) for each point of the curve.
     """
-    result = auc(champion)
-    metrics, caveats = auc_metrics("champion", result, confidence_level), list(caveats_of(result))
-    samples, difference = {"champion": champion}, None
-    if pair is not None and min(pair.n_pos, pair.n_neg) < 2:
-        caveats.append(Caveat("challenger-scored-too-few", n_pos=pair.n_pos, n_neg=pair.n_neg))
-    elif pair is not None:
+    result, level = auc(champion), confidence_level
+    metrics, samples, difference = auc_metrics("champion", result, level), {"champion": champion}, None
+    if pair is not None and min(pair.n_pos, pair.n_neg) >= 2:
         samples["challenger"] = pair.first
         difference = compare_auc_paired(pair)
-        metrics |= auc_metrics("challenger", auc(pair.first), confidence_level)
-        metrics |= difference_metrics(difference, confidence_level)
-        caveats += _missing_scores(champion, pair, difference)
-    caveats += [_no_curve(model, sample) for model, sample in samples.items() if len(sample.score) == 1]
-    points = [(model, sample) for model, sample in samples.items() if len(sample.score) > 1]
-    tables: Tables = {"thresholds": [], "fprs": [], "roc": curves(points, confidence_level)}
-    for model, sample in points:
-        at_fprs = _at_fprs(model, sample, fprs, confidence_level)
-        at_thresholds = _at_thresholds(model, sample, list(thresholds.values()), confidence_level)
-        metrics |= _point_metrics("fpr", fprs, at_fprs) | _point_metrics(
-            "threshold", thresholds, at_thresholds
-        )
-        caveats += _moved_fprs(sample, fprs, at_fprs)
-        tables["fprs"] += at_fprs
-        tables["thresholds"] += at_thresholds
+        metrics |= auc_metrics("challenger", auc(pair.first), level) | difference_metrics(difference, level)
+    tables = _points(samples, fprs, list(thresholds.values()), level)
+    metrics |= _point_metrics(tables["fprs"], ("tpr",), "fpr", fprs)
+    metrics |= _point_metrics(tables["thresholds"], ("tpr", "fpr"), "threshold", thresholds)
     if costs:
-        tables["costs"] = _costs(champion, costs, confidence_level)
+        tables["costs"] = _costs(champion, costs, level)
         metrics |= _cost_metrics(tables["costs"])
+    caveats = [
+        *caveats_of(result),
+        *_pair_caveats(champion, pair, difference),
+        *_curve_caveats(samples, fprs, tables["fprs"]),
+    ]
     if pair is not None and difference is not None and thresholds:
         # One score for all rows that both scored may be one of several for all that the champion scored.
         if min(len(pair.first.score), len(pair.second.score)) > 1:
             tables["dominance"] = _dominance(pair, list(thresholds.values()))
         else:
             caveats.append(Caveat("no-dominance"))
+    caveats = list(dict.fromkeys(caveats))
     return Measured(
-        champion=result,
-        difference=difference,
-        metrics=metrics,
-        tables=tables,
-        caveats=tuple(dict.fromkeys(caveats)),
+        champion=result, difference=difference, metrics=metrics, tables=tables, caveats=tuple(caveats)
     )
 
 
@@ -231,19 +220,49 @@ def _columns(result: Any, *names: str) -> dict[str, Any]:
     return {name: getattr(result, name) for name in names}
 
 
-def _missing_scores(champion: Sample, pair: PairedSample, difference: AucDifference) -> list[Caveat]:
+def _pair_caveats(
+    champion: Sample, pair: PairedSample | None, difference: AucDifference | None
+) -> list[Caveat]:
     """On how many of the champion's rows the challenger is compared, when not on all."""
+    if pair is None:
+        return []
+    if difference is None:
+        return [Caveat("challenger-scored-too-few", n_pos=pair.n_pos, n_neg=pair.n_neg)]
     both = pair.n_pos + pair.n_neg
     missing = champion.n_pos + champion.n_neg - both
     if not missing:
         return []
-    return [
-        Caveat("challenger-scores-missing", rows=both, missing=missing, champion_auc=float(difference.auc_2))
+    area = float(difference.auc_2)
+    return [Caveat("challenger-scores-missing", rows=both, missing=missing, champion_auc=area)]
+
+
+def _curve_caveats(
+    samples: Mapping[str, Sample], fprs: Sequence[float], at_fprs: Sequence[Row]
+) -> list[Caveat]:
+    """The models without a curve, and the rates that are not near a multiple of 1 / n_neg."""
+    flat = [
+        Caveat("no-curve", model=model, rows=sample.n_pos + sample.n_neg, score=float(sample.score[0]))
+        for model, sample in samples.items()
+        if len(sample.score) == 1
     ]
+    moved = [
+        Caveat("nearest-rate", fpr=fpr, used_fpr=row["fpr"], n_neg=samples[row["model"]].n_neg)
+        for fpr, row in zip(cycle(fprs), at_fprs, strict=False)
+        if abs(row["fpr"] - fpr) > 0.1 * fpr
+    ]
+    return flat + moved
 
 
-def _no_curve(model: str, sample: Sample) -> Caveat:
-    return Caveat("no-curve", model=model, rows=sample.n_pos + sample.n_neg, score=float(sample.score[0]))
+def _points(
+    samples: Mapping[str, Sample], fprs: Sequence[float], thresholds: Sequence[float], confidence_level: float
+) -> Tables:
+    """The operating points and the curve of each model that has more than one score."""
+    curved = [(model, sample) for model, sample in samples.items() if len(sample.score) > 1]
+    tables: Tables = {"thresholds": [], "fprs": [], "roc": curves(curved, confidence_level)}
+    for model, sample in curved:
+        tables["fprs"] += _at_fprs(model, sample, fprs, confidence_level)
+        tables["thresholds"] += _at_thresholds(model, sample, thresholds, confidence_level)
+    return tables
 
 
 def _at_fprs(model: str, sample: Sample, fprs: Sequence[float], confidence_level: float) -> list[Row]:
@@ -251,15 +270,6 @@ def _at_fprs(model: str, sample: Sample, fprs: Sequence[float], confidence_level
         return []
     found = vertical_intervals(sample, fprs, confidence_level=confidence_level)
     return rows(_columns(found, "fpr", "tpr", "tpr_low", "tpr_high"), model=model)
-
-
-def _moved_fprs(sample: Sample, fprs: Sequence[float], table: Sequence[Row]) -> list[Caveat]:
-    """The rates that are not near a multiple of 1 / n_neg."""
-    return [
-        Caveat("nearest-rate", fpr=fpr, used_fpr=row["fpr"], n_neg=sample.n_neg)
-        for fpr, row in zip(fprs, table, strict=True)
-        if abs(row["fpr"] - fpr) > 0.1 * fpr
-    ]
 
 
 def _at_thresholds(
@@ -272,17 +282,16 @@ def _at_thresholds(
     return rows({"threshold": thresholds, **_columns(found, *names)}, model=model)
 
 
-def _point_metrics(kind: str, points: Iterable[float], table: Sequence[Row]) -> dict[str, float]:
-    """The operating points of one model as metrics, named after the points that were asked for."""
-    metrics: dict[str, float] = {}
-    for point, row in zip(points, table, strict=bool(table)):
-        for rate in ("tpr",) if kind == "fpr" else ("tpr", "fpr"):
-            metrics |= _bounded(row, rate, f"{kind}_{point:g}")
-    return metrics
-
-
-def _bounded(row: Row, rate: str, point: str) -> dict[str, float]:
-    return {f"{row['model']}/{rate}_at_{point}{end}": row[f"{rate}{end}"] for end in ("", "_low", "_high")}
+def _point_metrics(
+    table: Sequence[Row], rates: Sequence[str], kind: str, points: Iterable[float]
+) -> dict[str, float]:
+    """Operating points as metrics, named after the points that were asked for; each model has all of them."""
+    return {
+        f"{row['model']}/{rate}_at_{kind}_{point:g}{end}": row[f"{rate}{end}"]
+        for point, row in zip(cycle(points), table, strict=False)
+        for rate in rates
+        for end in ("", "_low", "_high")
+    }
 
 
 def _costs(sample: Sample, costs: Mapping[float, float], confidence_level: float) -> list[Row]:
