@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -116,33 +115,35 @@ def measure(
     -----
     Cost: O(k) for k distinct scores, and O(sqrt n) for each point of the curve.
     """
-    result, level = auc(champion), confidence_level
-    metrics, samples, difference = auc_metrics("champion", result, level), {"champion": champion}, None
-    if pair is not None and min(pair.n_pos, pair.n_neg) >= 2:
-        samples["challenger"] = pair.first
-        difference = compare_auc_paired(pair)
-        metrics |= auc_metrics("challenger", auc(pair.first), level) | difference_metrics(difference, level)
-    tables = _points(samples, fprs, list(thresholds.values()), level)
-    metrics |= _point_metrics(tables["fprs"], ("tpr",), "fpr", fprs)
-    metrics |= _point_metrics(tables["thresholds"], ("tpr", "fpr"), "threshold", thresholds)
+    result = auc(champion)
+    metrics, caveats = auc_metrics("champion", result, confidence_level), list(caveats_of(result))
+    samples, difference = {"champion": champion}, None
+    if pair is not None and min(pair.n_pos, pair.n_neg) < 2:
+        caveats.append(Caveat("challenger-scored-too-few", n_pos=pair.n_pos, n_neg=pair.n_neg))
+        pair = None
+    if pair is not None:
+        samples["challenger"], difference = pair.first, compare_auc_paired(pair)
+        metrics |= auc_metrics("challenger", auc(pair.first), confidence_level)
+        metrics |= difference_metrics(difference, confidence_level)
+        caveats += _missing_scores(champion, pair, difference)
+    points = [(model, sample) for model, sample in samples.items() if len(sample.score) > 1]
+    caveats += [_no_curve(model, sample) for model, sample in samples.items() if len(sample.score) == 1]
+    tables: Tables = {"thresholds": [], "fprs": [], "roc": curves(points, confidence_level)}
+    for model, sample in points:
+        found, named = _operating_points(model, sample, fprs, thresholds, confidence_level)
+        tables |= {name: [*tables[name], *lines] for name, lines in found.items()}
+        metrics |= named
+        caveats += _moved_fprs(sample, fprs, found["fprs"])
     if costs:
-        tables["costs"] = _costs(champion, costs, level)
+        tables["costs"] = _costs(champion, costs, confidence_level)
         metrics |= _cost_metrics(tables["costs"])
-    caveats = [
-        *caveats_of(result),
-        *_pair_caveats(champion, pair, difference),
-        *_curve_caveats(samples, fprs, tables["fprs"]),
-    ]
-    if pair is not None and difference is not None and thresholds:
-        # One score for all rows that both scored may be one of several for all that the champion scored.
-        if min(len(pair.first.score), len(pair.second.score)) > 1:
-            tables["dominance"] = _dominance(pair, list(thresholds.values()))
-        else:
-            caveats.append(Caveat("no-dominance"))
-    caveats = list(dict.fromkeys(caveats))
-    return Measured(
-        champion=result, difference=difference, metrics=metrics, tables=tables, caveats=tuple(caveats)
-    )
+    # One score for all rows that both scored may be one of several for all that the champion scored.
+    if pair is not None and thresholds and min(len(pair.first.score), len(pair.second.score)) > 1:
+        tables["dominance"] = _dominance(pair, list(thresholds.values()))
+    elif pair is not None and thresholds:
+        caveats.append(Caveat("no-dominance"))
+    once = tuple(dict.fromkeys(caveats))
+    return Measured(champion=result, difference=difference, metrics=metrics, tables=tables, caveats=once)
 
 
 def auc_values(result: AucResult, confidence_level: float = LEVEL) -> dict[str, float]:
@@ -220,49 +221,34 @@ def _columns(result: Any, *names: str) -> dict[str, Any]:
     return {name: getattr(result, name) for name in names}
 
 
-def _pair_caveats(
-    champion: Sample, pair: PairedSample | None, difference: AucDifference | None
-) -> list[Caveat]:
+def _missing_scores(champion: Sample, pair: PairedSample, difference: AucDifference) -> list[Caveat]:
     """On how many of the champion's rows the challenger is compared, when not on all."""
-    if pair is None:
-        return []
-    if difference is None:
-        return [Caveat("challenger-scored-too-few", n_pos=pair.n_pos, n_neg=pair.n_neg)]
     both = pair.n_pos + pair.n_neg
     missing = champion.n_pos + champion.n_neg - both
     if not missing:
         return []
-    area = float(difference.auc_2)
-    return [Caveat("challenger-scores-missing", rows=both, missing=missing, champion_auc=area)]
-
-
-def _curve_caveats(
-    samples: Mapping[str, Sample], fprs: Sequence[float], at_fprs: Sequence[Row]
-) -> list[Caveat]:
-    """The models without a curve, and the rates that are not near a multiple of 1 / n_neg."""
-    flat = [
-        Caveat("no-curve", model=model, rows=sample.n_pos + sample.n_neg, score=float(sample.score[0]))
-        for model, sample in samples.items()
-        if len(sample.score) == 1
+    return [
+        Caveat("challenger-scores-missing", rows=both, missing=missing, champion_auc=float(difference.auc_2))
     ]
-    moved = [
-        Caveat("nearest-rate", fpr=fpr, used_fpr=row["fpr"], n_neg=samples[row["model"]].n_neg)
-        for fpr, row in zip(cycle(fprs), at_fprs, strict=False)
-        if abs(row["fpr"] - fpr) > 0.1 * fpr
-    ]
-    return flat + moved
 
 
-def _points(
-    samples: Mapping[str, Sample], fprs: Sequence[float], thresholds: Sequence[float], confidence_level: float
-) -> Tables:
-    """The operating points and the curve of each model that has more than one score."""
-    curved = [(model, sample) for model, sample in samples.items() if len(sample.score) > 1]
-    tables: Tables = {"thresholds": [], "fprs": [], "roc": curves(curved, confidence_level)}
-    for model, sample in curved:
-        tables["fprs"] += _at_fprs(model, sample, fprs, confidence_level)
-        tables["thresholds"] += _at_thresholds(model, sample, thresholds, confidence_level)
-    return tables
+def _no_curve(model: str, sample: Sample) -> Caveat:
+    return Caveat("no-curve", model=model, rows=sample.n_pos + sample.n_neg, score=float(sample.score[0]))
+
+
+def _operating_points(
+    model: str, sample: Sample, fprs: Sequence[float], thresholds: Mapping[float, float], level: float
+) -> tuple[Tables, dict[str, float]]:
+    """The points of one model as tables and as metrics, these named after the points that were asked for."""
+    at_fprs = _at_fprs(model, sample, fprs, level)
+    at_thresholds = _at_thresholds(model, sample, list(thresholds.values()), level)
+    metrics: dict[str, float] = {}
+    for fpr, row in zip(fprs, at_fprs, strict=True):
+        metrics |= _bounded(row, "tpr", f"fpr_{fpr:g}")
+    for threshold, row in zip(thresholds, at_thresholds, strict=True):
+        for rate in ("tpr", "fpr"):
+            metrics |= _bounded(row, rate, f"threshold_{threshold:g}")
+    return {"fprs": at_fprs, "thresholds": at_thresholds}, metrics
 
 
 def _at_fprs(model: str, sample: Sample, fprs: Sequence[float], confidence_level: float) -> list[Row]:
@@ -270,6 +256,15 @@ def _at_fprs(model: str, sample: Sample, fprs: Sequence[float], confidence_level
         return []
     found = vertical_intervals(sample, fprs, confidence_level=confidence_level)
     return rows(_columns(found, "fpr", "tpr", "tpr_low", "tpr_high"), model=model)
+
+
+def _moved_fprs(sample: Sample, fprs: Sequence[float], table: Sequence[Row]) -> list[Caveat]:
+    """The rates that are not near a multiple of 1 / n_neg."""
+    return [
+        Caveat("nearest-rate", fpr=fpr, used_fpr=row["fpr"], n_neg=sample.n_neg)
+        for fpr, row in zip(fprs, table, strict=True)
+        if abs(row["fpr"] - fpr) > 0.1 * fpr
+    ]
 
 
 def _at_thresholds(
@@ -282,16 +277,8 @@ def _at_thresholds(
     return rows({"threshold": thresholds, **_columns(found, *names)}, model=model)
 
 
-def _point_metrics(
-    table: Sequence[Row], rates: Sequence[str], kind: str, points: Iterable[float]
-) -> dict[str, float]:
-    """Operating points as metrics, named after the points that were asked for; each model has all of them."""
-    return {
-        f"{row['model']}/{rate}_at_{kind}_{point:g}{end}": row[f"{rate}{end}"]
-        for point, row in zip(cycle(points), table, strict=False)
-        for rate in rates
-        for end in ("", "_low", "_high")
-    }
+def _bounded(row: Row, rate: str, point: str) -> dict[str, float]:
+    return {f"{row['model']}/{rate}_at_{point}{end}": row[f"{rate}{end}"] for end in ("", "_low", "_high")}
 
 
 def _costs(sample: Sample, costs: Mapping[float, float], confidence_level: float) -> list[Row]:
