@@ -77,7 +77,7 @@ def compose(
     Examples
     --------
     >>> from datetime import UTC, datetime
-    >>> from rocmonitor.stats.caveat import Caveat
+    >>> from rocmonitor.caveat import Caveat
     >>> change = Transition(
     ...     monitor="credit-default", before=Status.OK, after=Status.ERROR,
     ...     reasons=(Caveat("error", text="warehouse: no such table: scored"),),

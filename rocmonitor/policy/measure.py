@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Counts
 from rocmonitor.policy.record import Row, Tables, caveats_of
 from rocmonitor.stats import (
@@ -23,7 +24,6 @@ from rocmonitor.stats import (
     threshold_intervals,
     vertical_intervals,
 )
-from rocmonitor.stats.caveat import Caveat
 
 LEVEL = 0.95
 """Confidence level of the intervals that windows report; a rule has its own."""

@@ -13,6 +13,7 @@ from importlib.metadata import version as installed
 from typing import TYPE_CHECKING, Any
 
 from rocmonitor import __version__, store
+from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
 from rocmonitor.errors import RocmonitorError, StoreError, TrackingError
 from rocmonitor.policy.evaluation import Counts, Evaluation, Reason, Status
@@ -24,7 +25,6 @@ from rocmonitor.service.runtime import Progress, Runtime, hold_lease, renew_leas
 from rocmonitor.service.standing import Standings
 from rocmonitor.service.versions import Role, version
 from rocmonitor.sources import Batch, LabelCounts, Rows, SqlSource, open_source
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.sample import PairedSample, Sample
 
 if TYPE_CHECKING:

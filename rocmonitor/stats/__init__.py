@@ -5,6 +5,7 @@ Every function takes ``(y_true, y_score)`` or one `Sample`; those of two models 
 have ``to_frame()`` too. What serves studies of the methods only is in `rocmonitor.stats.research`.
 """
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.stats.area.auc import AucResult, BootstrapAucResult, Interval, auc
 from rocmonitor.stats.area.compare import AucDifference, compare_auc, compare_auc_paired
 from rocmonitor.stats.area.covariance import AucContrast, AucCovariance, auc_covariance
@@ -14,7 +15,6 @@ from rocmonitor.stats.area.spread import AucSpread, PairedSpread
 from rocmonitor.stats.band.band import RocBand, roc_band
 from rocmonitor.stats.band.difference import RocDifferenceBand, roc_difference_band
 from rocmonitor.stats.band.pointwise import RocPointwise, roc_pointwise
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.cost.conditions import OperatingCondition
 from rocmonitor.stats.cost.curve import CostCurve, CostDifference, cost_curve, cost_difference
 from rocmonitor.stats.cost.money import ExpectedCost, expected_cost

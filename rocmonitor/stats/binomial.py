@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -116,14 +116,14 @@ def log_binomial(n: ArrayLike, k: ArrayLike, p: Floats) -> Floats:
     law = -_deviance(hits, trials * p) - _deviance(misses, trials * (1 - p))
     law += _stirling_error(trials) - _stirling_error(hits) - _stirling_error(misses)
     law += np.log(np.maximum(trials, 1) / (2 * math.pi * inside)) / 2
-    ends = special.xlogy(hits, p) + special.xlog1py(misses, -p)  # right where one of the two is 0
+    ends = scipy.special.xlogy(hits, p) + scipy.special.xlog1py(misses, -p)  # right where one of the two is 0
     return np.asarray(np.where((hits == 0) | (misses == 0), ends, law))
 
 
 def _deviance(k: Floats, mean: Floats) -> Floats:
     """The deviance k log(k / mean) + mean - k, infinite where the mean is 0."""
     gap = (mean - k) / np.maximum(k, 1)
-    return np.asarray(k * gap - special.xlog1py(k, gap))
+    return np.asarray(k * gap - scipy.special.xlog1py(k, gap))
 
 
 _STIRLING_ERROR = np.array(

@@ -12,12 +12,12 @@ from numbers import Real
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats.binomial import law_quantile
-from rocmonitor.stats.caveat import Caveat
 
 Floats = NDArray[np.float64]
 
@@ -206,7 +206,7 @@ def plain_points(values: NDArray[Any]) -> list[Any]:
 
 def normal_quantile(tail: float) -> float:
     """The standard normal deviate that leaves `tail` above it."""
-    return -float(special.ndtri(tail))
+    return -float(scipy.special.ndtri(tail))
 
 
 def resample_size(m: int | None, n: int, name: str) -> int:
@@ -271,20 +271,20 @@ def _wilson(count: NDArray[Any], n: int, tail: float) -> tuple[Floats, Floats]:
 
 
 def _clopper_pearson(count: NDArray[Any], n: int, tail: float) -> tuple[Floats, Floats]:
-    low = special.betaincinv(np.maximum(count, 1), n - count + 1, tail)
-    high = special.betainccinv(count + 1, np.maximum(n - count, 1), tail)
+    low = scipy.special.betaincinv(np.maximum(count, 1), n - count + 1, tail)
+    high = scipy.special.betainccinv(count + 1, np.maximum(n - count, 1), tail)
     return np.where(count == 0, 0.0, low), np.where(count == n, 1.0, high)
 
 
 def _jeffreys(count: NDArray[Any], n: int, tail: float) -> tuple[Floats, Floats]:
-    low = special.betaincinv(count + 0.5, n - count + 0.5, tail)
-    high = special.betainccinv(count + 0.5, n - count + 0.5, tail)
+    low = scipy.special.betaincinv(count + 0.5, n - count + 0.5, tail)
+    high = scipy.special.betainccinv(count + 0.5, n - count + 0.5, tail)
     return np.where(count == 0, 0.0, low), np.where(count == n, 1.0, high)
 
 
 def _exact(count: NDArray[Any], n: int, m: int, tail: float) -> tuple[Floats, Floats]:
     def quantile(p: float, level: float) -> float:
-        return law_quantile(lambda seen: float(special.betaincc(seen + 1, m - seen, p)), m, level) / m
+        return law_quantile(lambda seen: float(scipy.special.betaincc(seen + 1, m - seen, p)), m, level) / m
 
     rates = (count / n).tolist()
     return (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from rocmonitor.stats.caveat import Caveat
+from rocmonitor.caveat import Caveat
 
 if TYPE_CHECKING:
     import pandas as pd

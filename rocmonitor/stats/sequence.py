@@ -31,11 +31,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import lambertw
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.proportion import is_number, require_level
 from rocmonitor.stats.result import Table
 from rocmonitor.stats.rows import Floats, window_numbers
@@ -315,7 +315,7 @@ def _between(d: Floats, w: Floats, mean: Floats, expected: Floats, scatters: NDA
 def _age(elapsed: Floats, level: float, tuned_for: float) -> Floats:
     """The product rho V: u, with u - log(1 + u) = -2 log(level), once `tuned_for` windows have passed."""
     # At 1 rounding would miss the branch point, where u is 0.
-    narrowest = -float(lambertw(-(min(level, 1 - 1e-9) ** 2) / math.e, -1).real) - 1
+    narrowest = -float(scipy.special.lambertw(-(min(level, 1 - 1e-9) ** 2) / math.e, -1).real) - 1
     return elapsed / tuned_for * narrowest
 
 

@@ -123,19 +123,6 @@ def is_made_by_opening(url: str) -> bool:
         return (file is not None and not file.exists()) or _is_empty(store)
 
 
-def is_current(url: str) -> bool:
-    """Whether the database is at the newest version; False where there is none.
-
-    Raises
-    ------
-    StoreError
-        The database is not reachable.
-    """
-    with connect(url) as store:
-        file = sqlite_file(store.engine.url)
-        return (file is None or file.exists()) and _versions(store) == _newest()
-
-
 def _upgrade(store: Store) -> None:
     config = Config()
     config.set_main_option("script_location", str(_folder()).replace("%", "%%"))

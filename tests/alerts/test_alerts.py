@@ -16,11 +16,11 @@ import pytest
 from sinks import HttpSink, SmtpSink
 
 from rocmonitor.alerts import LONGEST_TITLE, Message, check_url, compose, send, service, trial_message
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import AlertError
 from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition, Verdict
 from rocmonitor.policy.judge import too_few
 from rocmonitor.policy.windows import Window
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.wording.verdicts import verdict
 
 BERLIN = ZoneInfo("Europe/Berlin")

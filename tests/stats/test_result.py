@@ -2,8 +2,8 @@ import json
 
 import pytest
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.stats import AucResult, ForecastInterval, Sample, auc, forecast_interval
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.wording.caveats import area, band, forecast, sequence
 
 

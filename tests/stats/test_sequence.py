@@ -10,6 +10,7 @@ import pytest
 from caveats import codes
 from scipy import integrate, optimize, stats
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats import (
     PairedSample,
@@ -19,7 +20,6 @@ from rocmonitor.stats import (
     vertical_difference_law,
     windows_to_decide,
 )
-from rocmonitor.stats.caveat import Caveat
 
 LOOKS = 52
 

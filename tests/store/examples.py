@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 from multiprocessing import get_context
 from typing import Any
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition, Verdict
 from rocmonitor.policy.review.document import Decision, Review
 from rocmonitor.policy.windows import Window
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.store import (
     Lease,
     Outgoing,
@@ -146,9 +146,9 @@ def first_open(url: str, owner: str) -> str:
         return instance_id(store)
 
 
-def upgrade(url: str, owner: str) -> bool:
+def upgrade(url: str, owner: str) -> None:
     migrate.upgrade(url)
-    return migrate.is_current(url)
+    migrate.check(url)
 
 
 def claim(url: str, owner: str) -> list[str]:

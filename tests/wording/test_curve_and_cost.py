@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocmonitor.stats.caveat import Caveat
+from rocmonitor.caveat import Caveat
 
 CAVEATS = [
     (Caveat("clipped", rate="TPR", count=1, total=9, within="[0, 1]", at=[0.5]), "1 of 9 TPR intervals is"),

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Kind, Status, Verdict
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.wording.verdicts import by_rule, reasons, verdict, verdicts
 
 

@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from scipy.special import expit, logit, ndtri
+import scipy
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.cortes_mohri import cortes_mohri
 from rocmonitor.stats.area.drawn import drawn_areas
 from rocmonitor.stats.area.skewness import second_order_ends, studentised
 from rocmonitor.stats.area.variances import CLOSED_FORMS, Moments, Variance, moments
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.proportion import require_level, require_method, resample_size
 from rocmonitor.stats.resampling import Rng, generator, percentiles
 from rocmonitor.stats.result import Result
@@ -126,11 +126,13 @@ class AucResult(Result):
                     f"{self.method!r}, does not have it: use 'logit'"
                 )
             return Interval(*second_order_ends(self.auc, self.se, self.studentised, tail))
-        z = -float(ndtri(tail))
+        z = -float(scipy.special.ndtri(tail))
         if transform == "logit" and 0 < self.auc < 1:
             half = z * self.se / (self.auc * (1 - self.auc))
-            centre = float(logit(self.auc))
-            return Interval(float(expit(centre - half)), float(expit(centre + half)))
+            centre = float(scipy.special.logit(self.auc))
+            return Interval(
+                float(scipy.special.expit(centre - half)), float(scipy.special.expit(centre + half))
+            )
         return Interval(max(self.auc - z * self.se, 0.0), min(self.auc + z * self.se, 1.0))
 
     def __str__(self) -> str:

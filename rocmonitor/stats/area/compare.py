@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.auc import AucResult, Interval
 from rocmonitor.stats.area.placements import mean_over_pairs, placements
 from rocmonitor.stats.area.variances import delong_variance, exact_bootstrap_variance
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.proportion import require_level, require_method
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Floats, PairedSample, Sample, on_pair
@@ -84,7 +84,7 @@ class AucDifference(Result):
             smallest = min(self.n_pos_1, self.n_neg_1, self.n_pos_2, self.n_neg_2)
             half = 1 - tail ** (1 / smallest)
         else:
-            quantile = ndtri(tail) if self.df is None else stdtrit(self.df, tail)
+            quantile = scipy.special.ndtri(tail) if self.df is None else scipy.special.stdtrit(self.df, tail)
             half = -float(quantile) * self.se
         return Interval(max(self.difference - half, -1.0), min(self.difference + half, 1.0))
 
@@ -296,7 +296,7 @@ def require_alternative(alternative: str) -> None:
 
 def _pvalue(statistic: float, df: float | None, alternative: Alternative) -> float:
     def lower_tail(x: float) -> float:
-        return float(ndtr(x) if df is None else stdtr(df, x))
+        return float(scipy.special.ndtr(x) if df is None else scipy.special.stdtr(df, x))
 
     if alternative == "two-sided":
         return 2 * lower_tail(-abs(statistic))

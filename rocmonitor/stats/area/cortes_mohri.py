@@ -19,9 +19,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats.area.variances import Moments, Variance
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.proportion import is_number
 from rocmonitor.stats.sample import Floats, Sample
 

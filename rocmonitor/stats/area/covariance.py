@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import chdtrc, ndtri
 
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.placements import ROUNDING
@@ -52,7 +52,7 @@ class AucContrast(Result):
         Clipped to what areas within [0, 1] allow. Of length 0 where `se` is 0, which says no more than that
         every pair of these rows compares alike; `rocmonitor.stats.auc` has an exact bound there.
         """
-        half = -float(ndtri((1 - require_level(confidence_level)) / 2)) * self.se
+        half = -float(scipy.special.ndtri((1 - require_level(confidence_level)) / 2)) * self.se
         return np.maximum(self.estimate - half, self.least), np.minimum(self.estimate + half, self.largest)
 
 
@@ -129,7 +129,7 @@ class AucCovariance(Result):
             cov=cov,
             statistic=statistic,
             df=df,
-            pvalue=float(chdtrc(df, statistic)) if df else 1.0,
+            pvalue=float(scipy.special.chdtrc(df, statistic)) if df else 1.0,
             least=np.minimum(lines, 0).sum(axis=1),
             largest=np.maximum(lines, 0).sum(axis=1),
         )

@@ -12,10 +12,10 @@ from typing import Literal
 
 import numpy as np
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats.area.auc import AucResult, Interval
 from rocmonitor.stats.area.placements import ROUNDING, mean_and_variance
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.proportion import is_number, require_level
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Counts, Sample, on_sample

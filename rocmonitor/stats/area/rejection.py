@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
-from scipy.special import expit, logit, ndtr
+import scipy
 
 from rocmonitor.stats.area.spread import AucSpread, PairedSpread
 
@@ -37,7 +37,7 @@ class PairTest(NamedTuple):
         se = se_test = math.sqrt(zeta10 / n_pos + zeta01 / n_neg)
         if self.score:
             se_test = math.sqrt(self.spread.null_variance(n_pos, n_neg))
-        return float(ndtr((abs(drop) - self.z * se_test) / se))
+        return float(scipy.special.ndtr((abs(drop) - self.z * se_test) / se))
 
 
 class OneTest(NamedTuple):
@@ -68,7 +68,7 @@ class OneTest(NamedTuple):
             critical = self.against - self.z * math.sqrt(null)
         else:
             critical = self._critical(true, own / scatter, n_pos, n_neg)
-        return float(ndtr((critical - true) / math.sqrt(scatter)))
+        return float(scipy.special.ndtr((critical - true) / math.sqrt(scatter)))
 
     def _critical(self, true: float, share: float, n_pos: float, n_neg: float) -> float:
         """The largest estimate whose interval lies below `against`.
@@ -81,12 +81,14 @@ class OneTest(NamedTuple):
             area = true + share * (seen - true)
             se = math.sqrt(self.spread.at(area).variance(n_pos, n_neg) + self.reference)
             if self.logits:
-                return float(logit(seen) - logit(self.against)) + self.z * se / (seen * (1 - seen))
+                return float(scipy.special.logit(seen) - scipy.special.logit(self.against)) + self.z * se / (
+                    seen * (1 - seen)
+                )
             return seen - self.against + self.z * se
 
         high = last = self.against
         for step in range(1, 80):
-            low = float(expit(logit(high) - step / 4))
+            low = float(scipy.special.expit(scipy.special.logit(high) - step / 4))
             if beyond(low) < 0:
                 return root(beyond, low, last)
             last = low

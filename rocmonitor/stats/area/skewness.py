@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from rocmonitor.stats.area.placements import placements
 from rocmonitor.stats.area.variances import Moments
@@ -80,7 +80,7 @@ def second_order_ends(auc: float, se: float, shape: tuple[float, float], tail: f
     """
     mean, skewness = shape
     bend, shift = -skewness / 6, skewness / 6 - mean
-    z = float(ndtri(tail))
+    z = float(scipy.special.ndtri(tail))
     low, high = (auc - se * _untransformed(y - shift, bend) for y in (-z, z))
     return max(min(low, auc), 0.0), min(max(high, auc), 1.0)
 

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal, Self
 
-from scipy.special import ndtr, ndtri, owens_t
+import scipy
 
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.compare import difference_placements
@@ -106,7 +106,7 @@ class AucSpread(Result):
            uses, misuses, and possible solutions. Clinical Chemistry 50, 1118-1125.
         """
         _require_area(auc)
-        square = (float(ndtri(auc)) * _PRINTED_ROOT) ** 2
+        square = (float(scipy.special.ndtri(auc)) * _PRINTED_ROOT) ** 2
         factor = _PRINTED_FACTOR * math.exp(-square / 2)
         return cls(
             auc=auc, zeta10=factor * (5 * square + 8), zeta01=factor * (square + 8), model="obuchowski"
@@ -301,7 +301,11 @@ def _require_area(auc: float) -> None:
 
 def _normal_zeta(auc: float) -> float:
     rarer = min(auc, 1 - auc)  # the law is symmetric, and keeps its digits in this tail
-    return rarer - 2 * float(owens_t(float(ndtri(rarer)), math.sqrt(1 / 3))) - rarer**2
+    return (
+        rarer
+        - 2 * float(scipy.special.owens_t(float(scipy.special.ndtri(rarer)), math.sqrt(1 / 3)))
+        - rarer**2
+    )
 
 
 def _binormal_variance(a: float, b: float, by_a: float, by_b: float) -> tuple[float, float]:
@@ -311,8 +315,8 @@ def _binormal_variance(a: float, b: float, by_a: float, by_b: float) -> tuple[fl
 def _binormal_slopes(a: float, b: float, fpr: tuple[float, float]) -> tuple[float, float]:
     """Derivatives by a and by b of the binormal area over a range of false positive rates."""
     square = 1 + b * b
-    ends = [(float(ndtri(end)) + a * b / square) * math.sqrt(square) for end in fpr]
+    ends = [(float(scipy.special.ndtri(end)) + a * b / square) * math.sqrt(square) for end in fpr]
     height = math.exp(-a * a / (2 * square)) / math.sqrt(2 * math.pi * square)
-    mass = float(ndtr(ends[1]) - ndtr(ends[0]))
+    mass = float(scipy.special.ndtr(ends[1]) - scipy.special.ndtr(ends[0]))
     drop = (math.exp(-(ends[0] ** 2) / 2) - math.exp(-(ends[1] ** 2) / 2)) / math.sqrt(2 * math.pi * square)
     return height * mass, height * (drop - a * b / square * mass)

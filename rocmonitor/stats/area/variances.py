@@ -26,11 +26,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtr
+import scipy
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.stats.area.placements import mean_and_variance, mean_over_pairs, placements
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.sample import Counts, Floats, Sample
 
 _NEGLIGIBLE = 1e-12  # a standard error that no interval shows
@@ -142,7 +142,7 @@ def _binormal(sample: Sample, of: Moments, _m_pos: int, _m_neg: int) -> Variance
         )
     return Variance(
         se**2,
-        Caveat("error-of-normal-scores", area=float(ndtr(d))),
+        Caveat("error-of-normal-scores", area=float(scipy.special.ndtr(d))),
     )
 
 

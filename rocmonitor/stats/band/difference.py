@@ -16,10 +16,10 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats.band.drawing import Progress, require_curve, whole_resamples
 from rocmonitor.stats.band.pairing import drawn_differences, pairing
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.curve.points import nearest_ranks
 from rocmonitor.stats.proportion import normal_quantile, require_level, require_method
 from rocmonitor.stats.resampling import Rng, generator

@@ -13,9 +13,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats.band.smoothing import Curve
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.curve.points import require_rates
 from rocmonitor.stats.proportion import is_number
 from rocmonitor.stats.rows import Counts, Floats

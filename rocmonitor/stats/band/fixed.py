@@ -14,10 +14,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy import special
+import scipy
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.stats.band.smoothing import deviations
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.curve.kernel import class_scores
 from rocmonitor.stats.rows import Floats
 from rocmonitor.stats.sample import Sample
@@ -55,13 +55,13 @@ def working_hotelling(sample: Sample, t: Floats, alpha: float) -> LineBand:
     sd_pos, sd_neg = deviations(sample, "working-hotelling", "use 'kolmogorov-smirnov'")
     a = float(np.sum(pos.share * pos.score) - np.sum(neg.share * neg.score)) / sd_pos
     b = sd_neg / sd_pos
-    x = special.ndtri(t)
+    x = scipy.special.ndtri(t)
     # Variances of the log deviations are 1 / (2 n); of the means, in units of sd_pos, 1 / n_pos and b²/n_neg.
     of_a = 1 / pos.total + b * b / neg.total + a * a / (2 * pos.total)
     of_b = b * b * (0.5 / neg.total + 0.5 / pos.total)
     of_both = a * b / (2 * pos.total)
-    radius = math.sqrt(special.chdtri(2, alpha))
+    radius = math.sqrt(scipy.special.chdtri(2, alpha))
     half = radius * np.sqrt(of_a + 2 * of_both * x + of_b * x * x)
     line = a + b * x
     caveat = Caveat("normal-scores-assumed", a=a, b=b)
-    return LineBand(special.ndtr(line - half), special.ndtr(line + half), radius, caveat)
+    return LineBand(scipy.special.ndtr(line - half), scipy.special.ndtr(line + half), radius, caveat)

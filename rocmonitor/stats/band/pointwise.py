@@ -13,10 +13,10 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.stats.band.drawing import drawn_curves, require_curve, whole_resamples
 from rocmonitor.stats.band.smoothing import Rule, bandwidths, empirical_curve, smoothed_curve
 from rocmonitor.stats.band.studentizing import spread_at, studentized_draws, windows
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.curve.kernel import Bandwidth
 from rocmonitor.stats.curve.points import nearest_ranks
 from rocmonitor.stats.proportion import clipped_intervals, interval_caveats, require_level, require_method

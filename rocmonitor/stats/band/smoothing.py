@@ -12,7 +12,7 @@ import math
 from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy import special
+import scipy
 
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.curve.kernel import Bandwidth, ClassScores, class_scores, given_bandwidths
@@ -181,5 +181,5 @@ def _above(score: Floats, share: Floats, at: Floats, h: float) -> Floats:
     step = max(1, _AT_ONCE // len(score))
     for start in range(0, len(at), step):
         part = slice(start, start + step)
-        found[part] = special.ndtr((score - at[part, np.newaxis]) / h) @ share
+        found[part] = scipy.special.ndtr((score - at[part, np.newaxis]) / h) @ share
     return np.clip(np.maximum.accumulate(found), 0.0, 1.0)

@@ -12,9 +12,9 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats.binomial import Floats
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.cost.conditions import valid_conditions
 from rocmonitor.stats.cost.law import ENOUGH_ERRORS, CostDifferenceLaw, CostLaw, CostMethod, Errors
 from rocmonitor.stats.curve.counting import disagreements, flagged

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats.binomial import Floats
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.cost.conditions import OperatingCondition
 from rocmonitor.stats.cost.curve import CostCurve, CostDifference
 from rocmonitor.stats.proportion import is_number

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.stats.binomial import Counts, Floats
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.sample import PairedSample, Sample
 
 _PAIRS_AT_ONCE = 256

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from rocmonitor.stats.binomial import Counts, Floats, binomial_window
 from rocmonitor.stats.curve.counting import disagreements
@@ -207,9 +207,9 @@ def _sign(only_1: int, only_2: int, n: int, m: int) -> tuple[float, float, float
 def _walk(j: NDArray[np.int64], p: float) -> tuple[Floats, Floats]:
     """e_j and A_j of `_sign` at consecutive j, from their values at the first."""
     first = int(j[0])
-    above = float(special.betainc(first, first, p)) if first else 0.5
+    above = float(scipy.special.betainc(first, first, p)) if first else 0.5
     # P(X >= j) of 2j - 1 trials less P(X > j) of 2j trials is half of P(X = j of 2j).
-    at_zero = 2 * max(above - float(special.betainc(first + 1, first, p)), 0.0) if first else 1.0
+    at_zero = 2 * max(above - float(scipy.special.betainc(first + 1, first, p)), 0.0) if first else 1.0
     steps = 4 * p * (1 - p) * (2 * j[:-1] + 1) / (2 * j[:-1] + 2)
     zeros = at_zero * np.concatenate([[1.0], np.cumprod(steps)])
     return zeros, above + (p - 0.5) * np.concatenate([[0.0], np.cumsum(zeros[:-1])])

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 from rocmonitor.stats.binomial import Counts, Floats, bernstein, log_binomial
 from rocmonitor.stats.curve.counting import threshold_levels
@@ -138,7 +138,7 @@ def _edges(r: int, m: int, above: Counts, n: int, most: int) -> Counts:
     last. The first is -1 when nothing comes before the window.
     """
     tail = math.exp(-_LOG_NEGLIGIBLE)
-    ends = special.betaincinv(r, m - r + 1, tail), special.betainccinv(r, m - r + 1, tail)
+    ends = scipy.special.betaincinv(r, m - r + 1, tail), scipy.special.betainccinv(r, m - r + 1, tail)
     first, last = np.searchsorted(above, np.multiply(ends, n))
     if last - first < most:
         return np.arange(first - 1, last + 1)
@@ -149,7 +149,7 @@ def _edges(r: int, m: int, above: Counts, n: int, most: int) -> Counts:
 
 def _reach(r: int, m: int, above: Counts, n: int) -> Floats:
     """P(T_r is at or above a threshold), 0 at the first and 1 at the last."""
-    reach = special.betainc(r, m - r + 1, above / n)
+    reach = scipy.special.betainc(r, m - r + 1, above / n)
     reach[[0, -1]] = 0.0, 1.0
     return np.asarray(reach)
 
@@ -291,7 +291,7 @@ def _below(count: Counts, m: int, flagged: Counts, n: int) -> Floats:
     """P(Bin(m, flagged / n) <= count), each combination computed once."""
     keys, index = np.unique(count * (n + 1) + flagged, return_inverse=True)
     least, p = keys // (n + 1), keys % (n + 1) / n
-    return np.asarray(special.betaincc(least + 1, m - least, p)[index])
+    return np.asarray(scipy.special.betaincc(least + 1, m - least, p)[index])
 
 
 def _share(part: Counts, whole: Counts) -> Floats:

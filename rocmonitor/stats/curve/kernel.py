@@ -16,7 +16,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy import special
+import scipy
 
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.binomial import LOG_NEGLIGIBLE, Floats
@@ -91,7 +91,7 @@ def bandwidths(pos: ClassScores, neg: ClassScores, tail: float) -> Bandwidths:
         _derivative(rows, at, 1.06 * _spread(rows) * rows.total ** (-1 / 5), 0) for rows in (few_neg, few_pos)
     )
     r, p = (
-        special.ndtr((rows.score - at[:, np.newaxis]) / h) @ rows.share
+        scipy.special.ndtr((rows.score - at[:, np.newaxis]) / h) @ rows.share
         for rows, h in zip((few_pos, few_neg), of_curve, strict=True)
     )
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
@@ -149,7 +149,7 @@ def _share_above(rows: ClassScores, at: float, h: float) -> float:
     first, last = np.searchsorted(rows.score, (at - _REACH * h, at + _REACH * h))
     wholly = rows.above[last - 1] if last else 1.0
     near = slice(first, last)
-    return float(wholly + special.ndtr((rows.score[near] - at) / h) @ rows.share[near])
+    return float(wholly + scipy.special.ndtr((rows.score[near] - at) / h) @ rows.share[near])
 
 
 def _log_density(rows: ClassScores, at: float, h: float) -> float:

@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 from rocmonitor.stats.binomial import LOG_NEGLIGIBLE, Counts, Floats, log_binomial
 
@@ -64,7 +64,7 @@ def excess_on_grid(
     np.clip(rho, -half, half, out=rho)
     excess = np.zeros(rho.shape)
     for power in range(min(length, math.ceil(LOG_NEGLIGIBLE / math.log(room / half))), -1, -1):
-        weight = special.binom(degree, power) * np.power(middle, np.maximum(degree - power, 0))
+        weight = scipy.special.binom(degree, power) * np.power(middle, np.maximum(degree - power, 0))
         excess *= rho
         excess += (phi_1 * weight[:, np.newaxis]).T @ phi_2
     return excess

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.stats.binomial import Floats
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.proportion import (
     AGRESTI_COULL,
     NOT_SMOOTHED,

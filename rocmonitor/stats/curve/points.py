@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.binomial import Counts, Floats
-from rocmonitor.stats.caveat import Caveat
 
 
 def number_list(values: ArrayLike, name: str, unit: str = "number") -> Floats:

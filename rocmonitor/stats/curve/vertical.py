@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from rocmonitor.errors import InputError
 from rocmonitor.stats.binomial import NEGLIGIBLE, Counts, Floats, law_ends
@@ -302,14 +302,17 @@ def _mixture(r: int, m: int, share: Floats, flagged: Floats) -> _Flagged:
 
     P(T_r >= s_k) = P(Bin(m, share_k) >= r) is the distribution function of Beta(r, m - r + 1) at share_k.
     """
-    ends = special.betaincinv(r, m - r + 1, NEGLIGIBLE), special.betainccinv(r, m - r + 1, NEGLIGIBLE)
+    ends = (
+        scipy.special.betaincinv(r, m - r + 1, NEGLIGIBLE),
+        scipy.special.betainccinv(r, m - r + 1, NEGLIGIBLE),
+    )
     first, last = np.searchsorted(share, ends)
     window = slice(first, last + 1)
     edges = np.concatenate([share[first - 1 : first] if first else [0.0], share[window]])
     variance = r * (m - r) / m
     if variance >= _FINE**2 and np.diff(edges).max() * _FINE <= np.sqrt(variance) / m:
         return _Flagged(_beta_cells(r, m, edges), flagged[window])
-    reached = special.betainc(r, m - r + 1, edges)
+    reached = scipy.special.betainc(r, m - r + 1, edges)
     reached[[0, -1]] = 0.0, 1.0
     return _Flagged(np.diff(reached), flagged[window])
 

@@ -17,9 +17,9 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats.binomial import LOG_NEGLIGIBLE, Counts, Floats, bernstein
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.curve.counting import tie_caveats
 from rocmonitor.stats.curve.joint import Levels, thresholds_law
 from rocmonitor.stats.curve.laws import IntervalTable, interval_options, measured

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy.special import ndtr
+import scipy
 
 from rocmonitor.stats.area.variances import Moments, exact_bootstrap_variance
 from rocmonitor.stats.proportion import normal_quantile
@@ -163,6 +163,6 @@ def _outside(root: float, shifts: Floats, deviation: Floats, alternative: Altern
     noisy = deviation > 0
     scale = np.where(noisy, deviation, 1.0)
     if alternative == "less":
-        return np.asarray(np.where(noisy, ndtr((-shifts - root) / scale), -shifts > root))
-    beyond = ndtr((shifts - root) / scale) + ndtr((-shifts - root) / scale)
+        return np.asarray(np.where(noisy, scipy.special.ndtr((-shifts - root) / scale), -shifts > root))
+    beyond = scipy.special.ndtr((shifts - root) / scale) + scipy.special.ndtr((-shifts - root) / scale)
     return np.asarray(np.where(noisy, beyond, np.abs(shifts) > root))

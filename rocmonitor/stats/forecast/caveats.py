@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from rocmonitor.stats.caveat import Caveat
+from rocmonitor.caveat import Caveat
 from rocmonitor.stats.forecast.calibration import Noise, windows_needed
 
 ENOUGH_PARTS = 9

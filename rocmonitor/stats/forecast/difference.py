@@ -19,8 +19,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.forecast.calibration import conformal_root, own_distance
 from rocmonitor.stats.forecast.caveats import level_caveats
 from rocmonitor.stats.forecast.climbing import Extreme, optimum

@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.forecast.arguments import valid_batch
 from rocmonitor.stats.forecast.calibration import (
     LEVEL_ROUNDING,

@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.forecast.climbing import Extreme, closest, highest, optimum
 from rocmonitor.stats.forecast.tilting import Cells, OneOrder, cells
 from rocmonitor.stats.proportion import is_number

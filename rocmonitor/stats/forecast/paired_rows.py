@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.stats.area.placements import ROUNDING
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.forecast.climbing import Extreme, closest, highest
 from rocmonitor.stats.forecast.kld import area
 from rocmonitor.stats.forecast.two_orders import Ranks, TwoOrders

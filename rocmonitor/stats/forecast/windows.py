@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.stats.area.placements import placements
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.forecast.condensing import cell_starts, joined
 from rocmonitor.stats.forecast.distance import window_distances
 from rocmonitor.stats.forecast.kld import area, auc_distance

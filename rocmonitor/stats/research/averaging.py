@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rocmonitor.stats.caveat import Caveat
+from rocmonitor.caveat import Caveat
 from rocmonitor.stats.curve.threshold import threshold_intervals
 from rocmonitor.stats.curve.total_rate import total_rate_intervals
 from rocmonitor.stats.curve.vertical import vertical_intervals

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.stats.area.compare import Alternative, require_alternative
 from rocmonitor.stats.area.placements import ROUNDING
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.forecast.climbing import Extreme, closest, optimum, reference
 from rocmonitor.stats.forecast.kld import area
 from rocmonitor.stats.forecast.two_orders import TwoOrders

@@ -13,10 +13,10 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats.band.drawing import band_ranks, drawn_curves, require_curve, whole_resamples
 from rocmonitor.stats.band.smoothing import Curve, Rule, bandwidths, empirical_curve, smoothed_curve
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.curve.kernel import Bandwidth
 from rocmonitor.stats.proportion import clipped_intervals, interval_caveats, require_level, require_method
 from rocmonitor.stats.resampling import Rng, generator

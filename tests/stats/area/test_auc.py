@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import grouped_counts, increasing_maps, labels, samples
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.auc import AucResult, auc
 from rocmonitor.stats.area.compare import compare_auc
 from rocmonitor.stats.area.covariance import auc_covariance
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.sample import Sample
 
 METHODS = (

@@ -12,10 +12,10 @@ from caveats import codes
 from hypothesis import given
 from strategies import samples
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.auc import AucResult, auc
 from rocmonitor.stats.area.drawn import drawn_areas
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.sample import Sample
 
 DRAWS = 20_000

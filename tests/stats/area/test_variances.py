@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 from strategies import grouped_counts, samples
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.stats.area.auc import auc
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.sample import Sample
 
 SEVEN_DIGITS = 0.5001e-7

@@ -15,11 +15,11 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 from strategies import grouped_counts, samples
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.band.band import roc_band
 from rocmonitor.stats.band.drawing import drawn_curves
 from rocmonitor.stats.band.smoothing import bandwidths, empirical_curve, smoothed_curve
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.sample import Sample
 
 DRAWING = ("smoothed-db", "smoothed-sup", "naive-db", "naive-sup", "studentized-sup")

@@ -8,6 +8,7 @@ from scipy.stats import binom
 from stats import oracle_costs as oracle
 from strategies import grouped_counts, increasing_maps, paired_samples, samples
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats import (
     CostCurve,
@@ -19,7 +20,6 @@ from rocmonitor.stats import (
     threshold_difference,
     threshold_intervals,
 )
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.cost.law import CostDifferenceLaw, CostLaw, Errors
 from rocmonitor.stats.curve.laws import interval_options
 

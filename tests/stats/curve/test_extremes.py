@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.cost.curve import cost_curve
 from rocmonitor.stats.curve.difference import threshold_difference
 from rocmonitor.stats.curve.threshold import threshold_intervals, threshold_law

@@ -14,8 +14,8 @@ from oracle import expand
 from stats import oracle_curves as oracle
 from strategies import differing, grouped_counts, increasing_maps, paired_samples, samples
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.curve.dominance import threshold_dominance
 from rocmonitor.stats.curve.threshold import threshold_intervals, threshold_law
 from rocmonitor.stats.proportion import proportion_intervals
@@ -160,7 +160,7 @@ def test_dominance_of_grouped_counts_equals_rows():
     rng = np.random.default_rng(5)
     y, s1, s2 = rng.integers(0, 2, 400), rng.integers(0, 6, 400) / 8, rng.integers(0, 5, 400) / 8
     cells, index = np.unique(np.column_stack([s1, s2]), axis=0, return_inverse=True)
-    n_pos, n_neg = (np.bincount(index, weights=y == label).astype(int) for label in (1, 0))
+    n_pos, n_neg = (np.bincount(index.ravel(), weights=y == label).astype(int) for label in (1, 0))
     grouped = PairedSample.from_counts(cells[:, 0], cells[:, 1], n_pos, n_neg)
     pairs = [(0.25, 0.5), (0.125, 0.125), (9, -9)]
     assert threshold_dominance(grouped, pairs).to_dict() == threshold_dominance(y, s1, s2, pairs).to_dict()

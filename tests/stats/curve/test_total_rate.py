@@ -14,8 +14,8 @@ from scipy import stats as reference
 from stats import oracle_curves as oracle
 from strategies import differing, grouped_counts, increasing_maps, samples
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.curve.total_rate import total_rate_intervals, total_rate_law
 from rocmonitor.stats.sample import Sample
 

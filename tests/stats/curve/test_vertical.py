@@ -14,8 +14,8 @@ from scipy import stats as reference
 from stats import oracle_curves as oracle
 from strategies import differing, grouped_counts, increasing_maps, samples
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.curve.vertical import vertical_intervals, vertical_law
 from rocmonitor.stats.curve.vertical_difference import vertical_difference
 from rocmonitor.stats.sample import Sample

@@ -13,8 +13,8 @@ from scipy import stats as reference
 from stats import oracle_curves as oracle
 from strategies import differing, increasing_maps, paired_samples
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.curve.vertical import vertical_intervals
 from rocmonitor.stats.curve.vertical_difference import vertical_difference, vertical_difference_law
 from rocmonitor.stats.sample import PairedSample
@@ -153,7 +153,7 @@ def test_grouped_counts_equal_rows():
     rng = np.random.default_rng(5)
     y, s1, s2 = rng.integers(0, 2, 400), rng.integers(0, 6, 400) / 8, rng.integers(0, 5, 400) / 8
     cells, index = np.unique(np.column_stack([s1, s2]), axis=0, return_inverse=True)
-    n_pos, n_neg = (np.bincount(index, weights=y == label).astype(int) for label in (1, 0))
+    n_pos, n_neg = (np.bincount(index.ravel(), weights=y == label).astype(int) for label in (1, 0))
     grouped = PairedSample.from_counts(cells[:, 0], cells[:, 1], n_pos, n_neg)
     for method in ("agresti", "wald", "exact"):
         ours = vertical_difference(y, s1, s2, [0.1, 0.5], method=method)

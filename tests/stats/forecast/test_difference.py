@@ -14,8 +14,8 @@ from scipy.optimize import minimize
 from stats import oracle_kld
 from strategies import increasing_maps, paired_samples, samples
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.forecast import difference as module
 from rocmonitor.stats.forecast.climbing import climb, closest, reference
 from rocmonitor.stats.forecast.difference import forecast_difference

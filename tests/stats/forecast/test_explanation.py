@@ -11,8 +11,8 @@ from caveats import codes
 from hypothesis import given, settings
 from strategies import samples
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.forecast.condensing import condensed
 from rocmonitor.stats.forecast.explanation import explain_shift
 from rocmonitor.stats.forecast.kld import auc_bounds, auc_distance

@@ -12,9 +12,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats import ForecastInterval, auc, condensed
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.forecast.distance import binned_distance, resampled_distance
 from rocmonitor.stats.forecast.forecasting import forecast_interval
 from rocmonitor.stats.forecast.kld import area, auc_bounds, auc_distance

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from stats import oracle_kld
 from strategies import grouped_counts, increasing_maps, samples
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.forecast.kld import area, auc_bounds, auc_distance
 from rocmonitor.stats.sample import Sample
 
