@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Counts, Evaluation, Point, Status, Verdict
 from rocmonitor.policy.measure import data_metrics, measure
 from rocmonitor.policy.windows import Window
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.sample import PairedSample
 
 FIRST = datetime(2013, 9, 2, tzinfo=UTC)

@@ -12,7 +12,7 @@ from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition
 from rocmonitor.policy.measure import LEVEL
 from rocmonitor.policy.review.document import Review
 from rocmonitor.wording import status as words
-from rocmonitor.wording.counts import set_aside
+from rocmonitor.wording.counts import CUT, set_aside
 from rocmonitor.wording.format import forecast_span, instant, one_line, percent, span
 from rocmonitor.wording.verdicts import by_rule, reasons
 from rocmonitor.wording.window import moved
@@ -77,7 +77,7 @@ def compose(
     Examples
     --------
     >>> from datetime import UTC, datetime
-    >>> from rocmonitor.stats.caveat import Caveat
+    >>> from rocmonitor.caveat import Caveat
     >>> change = Transition(
     ...     monitor="credit-default", before=Status.OK, after=Status.ERROR,
     ...     reasons=(Caveat("error", text="warehouse: no such table: scored"),),
@@ -178,10 +178,10 @@ def _of_evaluation(transition: Transition, evaluation: Evaluation, zone: ZoneInf
     first.append(f"{counts.n_pos:,} positives, {counts.n_neg:,} negatives")
 
     revision = f", revision {evaluation.revision}" if evaluation.revision else ""
-    aside = set_aside(counts)
+    aside = f"; {found}" if (found := set_aside(counts)) else ""
     details = [
         f"Window {evaluation.window.in_zone(zone)} ({zone.key}){revision}",
-        f"Rows {counts.rows:,}{_labelled(counts)}{f'; {aside}' if aside else ''}",
+        f"Rows {counts.rows:,}{_labelled(counts)}{aside}{CUT if counts.truncated else ''}",
     ]
     if "reference/auc" in metrics:
         details.append(f"Reference: AUROC {_interval(metrics, 'reference')}")

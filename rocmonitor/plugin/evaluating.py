@@ -24,6 +24,7 @@ from mlflow.models.evaluation.artifacts import (
 )
 from mlflow.protos.databricks_pb2 import INVALID_PARAMETER_VALUE
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.plugin.settings import Settings
 from rocmonitor.policy.evaluation import Counts
@@ -31,7 +32,6 @@ from rocmonitor.policy.measure import Measured, data_metrics, measure
 from rocmonitor.policy.record import caveats_of
 from rocmonitor.report.canvas import BLUE, GREY, LIGHT, ORANGE, heading, panels, png
 from rocmonitor.stats import PairedSample, Sample
-from rocmonitor.stats.caveat import Caveat
 
 _FOLDER = "rocmonitor"
 _KINDS: dict[str, Any] = {

@@ -9,9 +9,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.policy.record import Record, plain
 from rocmonitor.policy.windows import Window
-from rocmonitor.stats.caveat import Caveat
 
 Kind = Literal["data", "forecast", "floor", "drop", "challenger"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.policy.evaluation import Counts, Status, Verdict
 from rocmonitor.policy.measure import Measured, data_metrics, measure
@@ -19,7 +20,6 @@ from rocmonitor.stats import (
     compare_auc,
     explain_shift,
 )
-from rocmonitor.stats.caveat import Caveat
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Counts
 from rocmonitor.policy.record import Row, Tables, caveats_of
 from rocmonitor.stats import (
@@ -23,7 +24,6 @@ from rocmonitor.stats import (
     threshold_intervals,
     vertical_intervals,
 )
-from rocmonitor.stats.caveat import Caveat
 
 LEVEL = 0.95
 """Confidence level of the intervals that windows report; a rule has its own."""
@@ -34,8 +34,8 @@ CURVE_POINTS = 99
 _DOMINANCE = {
     "champion_better": "second",
     "challenger_better": "first",
-    "both_higher": "both_higher",
-    "both_lower": "both_lower",
+    "both_higher": "both_lower",  # both rates of the champion are higher: both of the challenger are lower
+    "both_lower": "both_higher",
     "tie": "tie",
 }
 """Columns of the table, and the fields of the result for a pair with the challenger first."""
@@ -120,40 +120,30 @@ def measure(
     samples, difference = {"champion": champion}, None
     if pair is not None and min(pair.n_pos, pair.n_neg) < 2:
         caveats.append(Caveat("challenger-scored-too-few", n_pos=pair.n_pos, n_neg=pair.n_neg))
-    elif pair is not None:
-        samples["challenger"] = pair.first
-        difference = compare_auc_paired(pair)
+        pair = None
+    if pair is not None:
+        samples["challenger"], difference = pair.first, compare_auc_paired(pair)
         metrics |= auc_metrics("challenger", auc(pair.first), confidence_level)
         metrics |= difference_metrics(difference, confidence_level)
         caveats += _missing_scores(champion, pair, difference)
-    caveats += [_no_curve(model, sample) for model, sample in samples.items() if len(sample.score) == 1]
     points = [(model, sample) for model, sample in samples.items() if len(sample.score) > 1]
+    caveats += [_no_curve(model, sample) for model, sample in samples.items() if len(sample.score) == 1]
     tables: Tables = {"thresholds": [], "fprs": [], "roc": curves(points, confidence_level)}
     for model, sample in points:
-        at_fprs = _at_fprs(model, sample, fprs, confidence_level)
-        at_thresholds = _at_thresholds(model, sample, list(thresholds.values()), confidence_level)
-        metrics |= _point_metrics("fpr", fprs, at_fprs) | _point_metrics(
-            "threshold", thresholds, at_thresholds
-        )
-        caveats += _moved_fprs(sample, fprs, at_fprs)
-        tables["fprs"] += at_fprs
-        tables["thresholds"] += at_thresholds
+        found, named = _operating_points(model, sample, fprs, thresholds, confidence_level)
+        tables |= {name: [*tables[name], *lines] for name, lines in found.items()}
+        metrics |= named
+        caveats += _moved_fprs(sample, fprs, found["fprs"])
     if costs:
         tables["costs"] = _costs(champion, costs, confidence_level)
         metrics |= _cost_metrics(tables["costs"])
-    if pair is not None and difference is not None and thresholds:
-        # One score for all rows that both scored may be one of several for all that the champion scored.
-        if min(len(pair.first.score), len(pair.second.score)) > 1:
-            tables["dominance"] = _dominance(pair, list(thresholds.values()))
-        else:
-            caveats.append(Caveat("no-dominance"))
-    return Measured(
-        champion=result,
-        difference=difference,
-        metrics=metrics,
-        tables=tables,
-        caveats=tuple(dict.fromkeys(caveats)),
-    )
+    # One score for all rows that both scored may be one of several for all that the champion scored.
+    if pair is not None and thresholds and min(len(pair.first.score), len(pair.second.score)) > 1:
+        tables["dominance"] = _dominance(pair, list(thresholds.values()))
+    elif pair is not None and thresholds:
+        caveats.append(Caveat("no-dominance"))
+    once = tuple(dict.fromkeys(caveats))
+    return Measured(champion=result, difference=difference, metrics=metrics, tables=tables, caveats=once)
 
 
 def auc_values(result: AucResult, confidence_level: float = LEVEL) -> dict[str, float]:
@@ -246,6 +236,21 @@ def _no_curve(model: str, sample: Sample) -> Caveat:
     return Caveat("no-curve", model=model, rows=sample.n_pos + sample.n_neg, score=float(sample.score[0]))
 
 
+def _operating_points(
+    model: str, sample: Sample, fprs: Sequence[float], thresholds: Mapping[float, float], level: float
+) -> tuple[Tables, dict[str, float]]:
+    """The points of one model as tables and as metrics, these named after the points that were asked for."""
+    at_fprs = _at_fprs(model, sample, fprs, level)
+    at_thresholds = _at_thresholds(model, sample, list(thresholds.values()), level)
+    metrics: dict[str, float] = {}
+    for fpr, row in zip(fprs, at_fprs, strict=True):
+        metrics |= _bounded(row, "tpr", f"fpr_{fpr:g}")
+    for threshold, row in zip(thresholds, at_thresholds, strict=True):
+        for rate in ("tpr", "fpr"):
+            metrics |= _bounded(row, rate, f"threshold_{threshold:g}")
+    return {"fprs": at_fprs, "thresholds": at_thresholds}, metrics
+
+
 def _at_fprs(model: str, sample: Sample, fprs: Sequence[float], confidence_level: float) -> list[Row]:
     if not fprs:
         return []
@@ -270,15 +275,6 @@ def _at_thresholds(
     found = threshold_intervals(sample, thresholds, confidence_level=confidence_level)
     names = ("tpr", "tpr_low", "tpr_high", "fpr", "fpr_low", "fpr_high")
     return rows({"threshold": thresholds, **_columns(found, *names)}, model=model)
-
-
-def _point_metrics(kind: str, points: Iterable[float], table: Sequence[Row]) -> dict[str, float]:
-    """The operating points of one model as metrics, named after the points that were asked for."""
-    metrics: dict[str, float] = {}
-    for point, row in zip(points, table, strict=bool(table)):
-        for rate in ("tpr",) if kind == "fpr" else ("tpr", "fpr"):
-            metrics |= _bounded(row, rate, f"{kind}_{point:g}")
-    return metrics
 
 
 def _bounded(row: Row, rate: str, point: str) -> dict[str, float]:

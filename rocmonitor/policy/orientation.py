@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.policy.record import Row, Tables
-from rocmonitor.stats.caveat import Caveat
 
 Score = TypeVar("Score", float, NDArray[np.float64])
 

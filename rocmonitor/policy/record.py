@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Protocol, Self
 from zoneinfo import ZoneInfo
 
-from rocmonitor.stats.caveat import Caveat
+from rocmonitor.caveat import Caveat
 
 
 class HasCaveats(Protocol):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 from statistics import median_low
 from typing import Any
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.policy.measure import LEVEL
 from rocmonitor.policy.record import caveats_of
@@ -22,7 +23,6 @@ from rocmonitor.stats import (
     cost_thresholds,
     forecast_interval,
 )
-from rocmonitor.stats.caveat import Caveat
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Literal
 
 from rocmonitor import store
+from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
 from rocmonitor.errors import TrackingError
 from rocmonitor.service.runtime import Runtime
-from rocmonitor.stats.caveat import Caveat
 
 Role = Literal["champion", "challenger"]
 

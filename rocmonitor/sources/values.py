@@ -8,7 +8,6 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from rocmonitor.errors import ConfigError
@@ -137,7 +136,9 @@ def identities(values: Sequence[Any]) -> tuple[NDArray[np.bool_], NDArray[np.uin
 def hashed(texts: Sequence[str] | NDArray[np.object_]) -> NDArray[np.uint64]:
     """128 bits of each text: two of n different ones collide with a chance below n² / 2¹²⁹."""
     array = np.asarray(texts, dtype=object)
-    words = [pd.util.hash_array(array, hash_key=key, categorize=False) for key in _HASH_KEYS]
+    from pandas.util import hash_array  # slow to import, and needed for ids only
+
+    words = [hash_array(array, hash_key=key, categorize=False) for key in _HASH_KEYS]
     return np.column_stack(words)
 
 

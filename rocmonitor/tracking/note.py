@@ -9,7 +9,7 @@ from urllib.parse import quote
 from rocmonitor.policy.evaluation import Counts, Evaluation
 from rocmonitor.policy.measure import LEVEL
 from rocmonitor.policy.windows import Window
-from rocmonitor.wording.counts import set_aside
+from rocmonitor.wording.counts import CUT, set_aside
 from rocmonitor.wording.verdicts import by_rule
 from rocmonitor.wording.window import moved
 
@@ -117,10 +117,10 @@ def _cost(row: Mapping[str, Any]) -> str:
 
 def _rows(counts: Counts) -> str:
     aside = set_aside(counts)
-    cut = " **The row cap was reached: the window has more.**" if counts.truncated else ""
+    cut = CUT if counts.truncated else ""
     return (
         f"**Rows** {counts.rows:,}; used {counts.used:,}: {counts.n_pos:,} positive, "
-        f"{counts.n_neg:,} negative{f'; set aside: {aside}' if aside else ''}.{cut}"
+        f"{counts.n_neg:,} negative{f'; set aside: {aside}' if aside else ''}{cut}."
     )
 
 

@@ -16,6 +16,10 @@ SET_ASIDE = {
 """Words for the rows that are not used, by the name of their count in `Counts`."""
 
 
+CUT = "; the row cap was reached: the window has more"
+"""Said after the rows of a window that was not read as a whole."""
+
+
 def set_aside(counts: Counts | Mapping[str, int]) -> str:
     """How many rows are not used, and why; empty when all are.
 

@@ -16,8 +16,11 @@ def headline(change: Transition, evaluation: Evaluation | None) -> str:
     if change.after is Status.ERROR:
         return "Error: the evaluation failed."
     if evaluation is None or "champion/auc" not in evaluation.metrics:
-        plain = {Status.OK: "Recovered: the monitor works again.", Status.INSUFFICIENT: "Cannot be judged."}
-        return plain.get(change.after, f"{change.after.capitalize()}.")
+        if change.after is Status.OK:
+            return "Recovered: the monitor works again."
+        if change.after is Status.INSUFFICIENT and evaluation is not None:
+            return f"Cannot be judged: {lack(evaluation.counts)[0]}."
+        return f"{change.after.capitalize()}."
     metrics = evaluation.metrics
     value, low, high = (metrics[f"champion/auc{end}"] for end in ("", "_low", "_high"))
     if change.after is Status.OK:

@@ -16,11 +16,11 @@ import pytest
 from sinks import HttpSink, SmtpSink
 
 from rocmonitor.alerts import LONGEST_TITLE, Message, check_url, compose, send, service, trial_message
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import AlertError
 from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition, Verdict
 from rocmonitor.policy.judge import too_few
 from rocmonitor.policy.windows import Window
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.wording.verdicts import verdict
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -289,7 +289,7 @@ def test_rows_set_aside_are_told() -> None:
         "2 without a usable score",
         "3 with a label of neither class",
         "4 with a time outside the window",
-        "more than the row cap",
+        "the row cap was reached",
     ):
         assert words in message.body
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.policy.measure import auc_metrics, curves, difference_metrics, measure, rows
 from rocmonitor.stats import PairedSample, Sample, auc, compare_auc_paired
-from rocmonitor.stats.caveat import Caveat
 
 RNG = np.random.default_rng(4)
 Y = np.repeat([1, 0], [30, 70])

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.policy.measure import measure
 from rocmonitor.policy.orientation import as_scored, negated
 from rocmonitor.stats import PairedSample
-from rocmonitor.stats.caveat import Caveat
 
 RNG = np.random.default_rng(4)
 Y = np.repeat([1, 0], [30, 70])

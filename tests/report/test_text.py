@@ -5,9 +5,9 @@ from zoneinfo import ZoneInfo
 
 from factories import FIRST, evaluation, week
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Status, Transition
 from rocmonitor.report import text
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.wording.verdicts import verdict
 
 

@@ -10,7 +10,7 @@ from scored import LOOSE, MESSY, NOON, WEEK, fill, monitor, opened, pull
 
 from rocmonitor.errors import ConfigError, SourceError
 from rocmonitor.policy.windows import Window
-from rocmonitor.sources import Frame, read_frame
+from rocmonitor.sources.frame import Frame, read_frame
 from rocmonitor.stats import PairedSample, Sample
 
 

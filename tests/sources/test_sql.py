@@ -25,6 +25,7 @@ from scored import (
 )
 from sqlalchemy import BigInteger, Boolean, DateTime, Double, Integer, Numeric, String, make_url, text
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import ConfigError, SourceError
 from rocmonitor.policy.evaluation import Counts
 from rocmonitor.policy.windows import Window
@@ -34,7 +35,6 @@ from rocmonitor.sources.copying import can_copy, copied
 from rocmonitor.sources.query import prepared
 from rocmonitor.sources.sql import fetched
 from rocmonitor.sources.values import Encoder
-from rocmonitor.stats.caveat import Caveat
 
 
 def test_every_row_is_accounted_for(any_database_url: str) -> None:

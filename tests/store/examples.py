@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 from multiprocessing import get_context
 from typing import Any
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition, Verdict
 from rocmonitor.policy.review.document import Decision, Review
 from rocmonitor.policy.windows import Window
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.store import (
     Lease,
     Outgoing,

@@ -2,9 +2,9 @@ import pytest
 from sqlalchemy import func, select
 from store.examples import NOW, a_lease, a_result, a_transition, an_evaluation, race, save_all, window
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import StoreError
 from rocmonitor.policy.evaluation import Status
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.store import (
     Outgoing,
     Store,

@@ -20,9 +20,9 @@ from mlflow import MlflowClient
 from mlflow.entities import Run
 from servers import MlflowServer
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import TrackingError
 from rocmonitor.policy.evaluation import Evaluation, Status
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.tracking import Tracking, connect, note
 
 INSTANCE = "0b5fc1f6-2f1a-4f0e-9a52-3d1f3a7f6f10"

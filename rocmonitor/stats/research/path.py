@@ -1,4 +1,10 @@
-"""The smallest and the largest AUC as functions of the distance: figure 2 of Morin (2018), [M18]."""
+"""The smallest and the largest AUC as functions of the distance: figure 2 of [M18].
+
+References
+----------
+.. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying population.
+   Working paper, University of Central Florida.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +18,7 @@ from rocmonitor.stats.forecast.climbing import along, optimum
 from rocmonitor.stats.forecast.kld import area
 from rocmonitor.stats.forecast.tilting import OneOrder, cells
 from rocmonitor.stats.result import Table
-from rocmonitor.stats.sample import Floats, Sample, on_sample
+from rocmonitor.stats.sample import Floats, Sample, on_shares
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -51,7 +57,7 @@ class AucPath(Table):
         )
 
 
-@on_sample
+@on_shares
 def auc_path(sample: Sample, /, distances: ArrayLike) -> AucPath:
     """The smallest and the largest AUC of all reweightings within each of several distances.
 
@@ -81,6 +87,11 @@ def auc_path(sample: Sample, /, distances: ArrayLike) -> AucPath:
     [M18] eq. 2-9 and figure 2. The distances are taken in increasing order, each solution from the one
     before it. Cost: one sort, then about half of what separate calls of `auc_bounds` take (50 distances
     up to 0.1). Less is saved where multipliers exceed 4: other solutions are looked for at each distance.
+
+    References
+    ----------
+    .. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying
+       population. Working paper, University of Central Florida.
 
     Examples
     --------

@@ -9,15 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.stats.curve.threshold import threshold_intervals
 from rocmonitor.stats.curve.total_rate import total_rate_intervals
 from rocmonitor.stats.curve.vertical import vertical_intervals
 from rocmonitor.stats.result import Table
+from rocmonitor.stats.rows import Floats
 from rocmonitor.stats.sample import Sample, on_sample
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -40,7 +40,7 @@ class AveragingTable(Table):
         Of each interval by itself.
     n_pos, n_neg : int
         Class sizes.
-    caveats : tuple of str
+    caveats : tuple of Caveat
         Rates that had to move away from 0 or 1, and those of the three intervals.
     """
 
@@ -57,7 +57,7 @@ class AveragingTable(Table):
     confidence_level: float
     n_pos: int
     n_neg: int
-    caveats: tuple[str, ...]
+    caveats: tuple[Caveat, ...]
 
     def __str__(self) -> str:
         return (
@@ -145,18 +145,18 @@ def averaging_table(
         caveats=moved_fpr
         + moved_total
         + tuple(
-            f"by {held}: {caveat}"
+            caveat.concerning(f"by {held}")
             for held, result in (("threshold", by_threshold), ("FPR", by_fpr), ("total rate", by_total))
             for caveat in result.caveats
-            if " TPR " in caveat
+            if caveat.values.get("rate") == "TPR"
         ),
     )
 
 
-def _inside(rate: Floats, n: int, name: str) -> tuple[Floats, tuple[str, ...]]:
+def _inside(rate: Floats, n: int, name: str) -> tuple[Floats, tuple[Caveat, ...]]:
     """Rates moved off 0 and 1 to the nearest multiple of 1 / n, and a caveat about them."""
     held = np.clip(rate, 1 / max(n, 2), 1 - 1 / max(n, 2))
     moved = np.count_nonzero((rate <= 0) | (rate >= 1))
     if not moved:
         return held, ()
-    return held, (f"{moved} of {len(rate)} thresholds have a {name} of 0 or 1: the nearest within was held",)
+    return held, (Caveat("rate-cannot-be-held", count=moved, total=len(rate), rate=name),)

@@ -8,7 +8,7 @@ from scipy.special import ndtri
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.auc import auc
 from rocmonitor.stats.forecast.kld import auc_distance
-from rocmonitor.stats.forecast.null import auc_test
+from rocmonitor.stats.research.null import auc_test
 from rocmonitor.stats.sample import Sample
 
 LABELS = [0, 0, 0, 1, 0, 1, 1, 0, 1, 1]

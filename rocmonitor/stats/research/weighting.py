@@ -1,4 +1,4 @@
-"""Weighted rows: a sample whose shares are those of the weights."""
+"""Weighted rows: labelled scores whose shares of their class follow weights."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.sample import Counts, Floats, Sample, valid_labels, valid_scores
+from rocmonitor.stats.rows import Counts, Floats, valid_labels, valid_scores
+from rocmonitor.stats.sample import Sample, WeightedSample
 
 _UNIT = 2**52  # counts a class: each share is as exact as float64 holds it
 
 
-def weighted_sample(y_true: ArrayLike, y_score: ArrayLike, weights: ArrayLike) -> Sample:
-    """A sample in which every row has a share of its class that is proportional to its weight.
+def weighted_sample(y_true: ArrayLike, y_score: ArrayLike, weights: ArrayLike) -> WeightedSample:
+    """Labelled scores in which every row has a share of its class that is proportional to its weight.
 
-    For `auc_bounds`, `auc_path` and `auc_distance`, which depend on a sample through these shares only. Its
-    ``n_pos`` and ``n_neg`` are 2**52 or nearly so and no numbers of rows: standard errors of it mean nothing.
+    For `auc_bounds`, `auc_distance` and `auc_path`, which depend on a sample through these shares only.
+    Functions that state a sampling error, such as `auc`, need numbers of rows and refuse the result.
 
     Parameters
     ----------
@@ -24,12 +25,13 @@ def weighted_sample(y_true: ArrayLike, y_score: ArrayLike, weights: ArrayLike) -
     y_score : array_like, shape (n,)
         Finite scores; higher means more positive.
     weights : array_like, shape (n,)
-        Finite numbers >= 0, on any scale, for example ``0.5 ** (age / half_life)``. What is below 2**-53 of
-        its class counts as 0.
+        Finite numbers >= 0, on any scale, for example ``0.5 ** (age / half_life)``. A weight below 2**-53 of
+        the total of its class counts as 0.
 
     Returns
     -------
-    Sample
+    WeightedSample
+        ``.score .pos .neg``: the distinct scores and the shares of the two classes at each.
 
     Raises
     ------
@@ -40,10 +42,12 @@ def weighted_sample(y_true: ArrayLike, y_score: ArrayLike, weights: ArrayLike) -
 
     Examples
     --------
-    >>> from rocmonitor.stats.forecast.kld import auc_bounds
-    >>> weighted = auc_bounds(weighted_sample([0, 0, 1], [1, 2, 2], [1.5, 0.5, 3.0]), 0.1)
+    >>> from rocmonitor.stats import auc_bounds
+    >>> weighted = weighted_sample([0, 0, 1], [1, 2, 2], [1.5, 0.5, 3.0])
+    >>> weighted.neg.tolist()
+    [0.75, 0.25]
     >>> rows = auc_bounds([0, 0, 0, 0, 1], [1, 1, 1, 2, 2], 0.1)
-    >>> bool(abs(weighted.low - rows.low) < 1e-12)
+    >>> bool(abs(auc_bounds(weighted, 0.1).low - rows.low) < 1e-12)
     True
     """
     positive, score = valid_labels(y_true), valid_scores(y_score, "y_score")
@@ -55,7 +59,7 @@ def weighted_sample(y_true: ArrayLike, y_score: ArrayLike, weights: ArrayLike) -
         )
     if negative := np.count_nonzero(weight < 0):
         raise InputError(f"weights must be >= 0: {negative} of {len(weight)} are not")
-    return Sample.from_counts(score, _counts(weight, positive), _counts(weight, ~positive))
+    return WeightedSample(Sample.from_counts(score, _counts(weight, positive), _counts(weight, ~positive)))
 
 
 def _counts(weight: Floats, rows: NDArray[np.bool_]) -> Counts:

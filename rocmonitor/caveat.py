@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 
 class Caveat:
     """One thing that a reader of a result should know.
@@ -101,8 +99,6 @@ class Caveat:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray):
+    if hasattr(value, "tolist"):  # of numpy, which is not imported for this
         return value.tolist()
     return list(value) if isinstance(value, tuple) else value

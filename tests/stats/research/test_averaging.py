@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.curve.averaging import averaging_table
 from rocmonitor.stats.curve.threshold import threshold_intervals
 from rocmonitor.stats.curve.total_rate import total_rate_intervals
 from rocmonitor.stats.curve.vertical import vertical_intervals
+from rocmonitor.stats.research.averaging import averaging_table
 
 RNG = np.random.default_rng(8)
 Y = np.repeat([1, 0], [300, 500])
@@ -54,10 +54,12 @@ def test_where_positives_are_many_total_rates_narrow_and_false_positive_rates_wi
 
 def test_rates_of_zero_and_one_are_moved_and_reported():
     table = averaging_table(Y, S, [-np.inf, 4.0, np.inf])
-    assert "have a FPR of 0 or 1" in table.caveats[0]
-    assert table.caveats[1].startswith("2 of 3 thresholds have a total positive rate of 0 or 1")
+    assert [caveat.code for caveat in table.caveats[:2]] == ["rate-cannot-be-held"] * 2
+    assert [caveat.values["rate"] for caveat in table.caveats[:2]] == ["FPR", "total positive rate"]
+    assert table.caveats[1].values["count"] == 2
+    assert "have a FPR of 0 or 1" in str(table.caveats[0])
     np.testing.assert_array_equal(table.total_rate[[0, 2]], [1.0, 0.0])
-    assert any(caveat.startswith("by threshold: ") for caveat in table.caveats)
+    assert any(caveat.about == ("by threshold",) for caveat in table.caveats)
 
 
 def test_refuses():

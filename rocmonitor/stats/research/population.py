@@ -1,22 +1,26 @@
 """Resamples from a reweighted population: what a statistic does when its null hypothesis is true.
 
-The future work of Morin (2018), section 5: rows are drawn from the closest distributions that satisfy the
+The future work of [M18], section 5: rows are drawn from the closest distributions that satisfy the
 null hypothesis, each class from its own. A resample is the number of rows that each cell gets; the areas and
 their placement variances follow from cumulated counts.
+
+References
+----------
+.. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying population.
+   Working paper, University of Central Florida.
 """
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rocmonitor.errors import InputError
+from rocmonitor.stats.area.compare import Alternative
 from rocmonitor.stats.area.variances import delong_variance
 from rocmonitor.stats.sample import Counts, Floats
 
-Alternative = Literal["two-sided", "greater", "less"]
 METHODS = ("studentized", "plain")
 
 _AT_ONCE = 2**18  # cells of a class in memory together
@@ -141,12 +145,6 @@ def pvalue(statistic: float, drawn: Floats, alternative: Alternative, *, symmetr
         statistic, drawn = -statistic, -drawn
     least = statistic - _ROUNDING * max(1.0, abs(statistic)) if np.isfinite(statistic) else statistic
     return (1 + int(np.count_nonzero(drawn >= least))) / (1 + len(drawn))
-
-
-def require_alternative(alternative: str) -> None:
-    """Refuse an unknown alternative."""
-    if alternative not in get_args(Alternative):
-        raise InputError(f"alternative must be one of {get_args(Alternative)}, not {alternative!r}")
 
 
 def _sides(ordered: NDArray[np.intp], rank: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -7,25 +7,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
+from rocmonitor.stats.area.compare import Alternative, require_alternative
+from rocmonitor.stats.area.placements import ROUNDING
 from rocmonitor.stats.forecast.climbing import Extreme, closest, optimum, reference
 from rocmonitor.stats.forecast.kld import area
-from rocmonitor.stats.forecast.population import (
+from rocmonitor.stats.forecast.two_orders import TwoOrders
+from rocmonitor.stats.proportion import require_method
+from rocmonitor.stats.resampling import Rng, generator
+from rocmonitor.stats.research.population import (
     METHODS,
-    Alternative,
     pvalue,
-    require_alternative,
     resampled,
     reweighted,
     statistics,
 )
-from rocmonitor.stats.forecast.two_orders import TwoOrders
-from rocmonitor.stats.proportion import require_method
-from rocmonitor.stats.resampling import Rng, generator
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import PairedSample, on_pair
-
-_ROUNDING = 1e-13  # of a difference of two areas
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +51,7 @@ class AucEqualityTest(Result):
         Of the first-order conditions (see `AucBounds`).
     optimum : str
         "proven" if no population with equal areas is closer, "searched" if none closer was found.
-    caveats : tuple of str
+    caveats : tuple of Caveat
         What a reader of the numbers must know; empty when there is nothing.
     """
 
@@ -70,7 +69,7 @@ class AucEqualityTest(Result):
     method: str
     residual: float
     optimum: str
-    caveats: tuple[str, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
 
     def __str__(self) -> str:
         moved = "they are level"
@@ -127,7 +126,7 @@ def auc_equality_test(
 
     Notes
     -----
-    The future work of Morin (2018): impose equal performance, solve for the closest pair of distributions.
+    The future work of [M18]: impose equal performance, solve for the closest pair of distributions.
     Weights u on the negative rows and v on the positive rows are found with A1(u, v) = A2(u, v) and the
     smallest KL(u||f) + KL(v||g); whole rows are resampled from them by class. The p-value is
     (1 + #) / (n_resamples + 1) of resamples as far out as the sample, by absolute value if two-sided.
@@ -135,12 +134,15 @@ def auc_equality_test(
     `distance` does not shrink with the number of rows, as p-values do: beside the distances that past windows
     lay from a reference (`auc_distance`) it says whether an ordinary shift could level the two models.
 
-    Level, measured at 5 % two-sided on 1,500 samples of equally good normal models (199 resamples): 0.049 to
-    0.054, with 0.064 for errors correlated by 0.95 at 30 rows of each class (0.049 at 20 positives and 200
-    negatives). DeLong's test (`compare_auc_paired`) has 0.037 to 0.062 there, and much the same power: what
-    is added is the distance.
+    Level by simulation: docs/coverage.md. DeLong's test (`compare_auc_paired`) has much the same level and
+    power; what this test adds is the distance.
 
     Cost: the two sorts of the sample; O(c) a sweep for c cells, some 20 sweeps; O(c) a resample.
+
+    References
+    ----------
+    .. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying
+       population. Working paper, University of Central Florida.
 
     Examples
     --------
@@ -176,14 +178,14 @@ def auc_equality_test(
         method=method,
         residual=found.residual,
         optimum=optimum(kernel, found),
-        caveats=("both models rank the rows alike: no resample can tell them apart",) if alike else (),
+        caveats=(Caveat("same-ranking"),) if alike else (),
     )
 
 
 def _level(pair: PairedSample, difference: float) -> tuple[Extreme, TwoOrders]:
     """The closest population in which the models are level."""
     kernel = TwoOrders.of(pair)
-    if abs(difference) < _ROUNDING:
+    if abs(difference) < ROUNDING:
         return reference(kernel), kernel
     found = closest(kernel if difference < 0 else kernel.swapped(), 0.0)
     if found is None:

@@ -6,8 +6,18 @@ from hypothesis import given
 from strategies import samples
 
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.forecast.kld import area, auc_bounds, auc_distance
-from rocmonitor.stats.forecast.weighting import weighted_sample
+from rocmonitor.stats import (
+    auc,
+    auc_sample_size,
+    condensed,
+    forecast_interval,
+    partial_auc,
+    roc_band,
+    vertical_intervals,
+)
+from rocmonitor.stats.forecast.kld import auc_bounds, auc_distance
+from rocmonitor.stats.research import auc_path, auc_skewness
+from rocmonitor.stats.research.weighting import weighted_sample
 from rocmonitor.stats.sample import Sample
 
 
@@ -25,7 +35,9 @@ def test_whole_weights_are_repeated_rows(data):
     y, s = data
     number = 1 + np.arange(len(y)) % 4
     rows, weighted = Sample(np.repeat(y, number), np.repeat(s, number)), weighted_sample(y, s, number / 7)
-    assert area(weighted) == pytest.approx(area(rows), abs=1e-14)
+    assert auc_bounds(weighted, 0).auc == pytest.approx(auc_bounds(rows, 0).auc, abs=1e-14)
+    assert weighted.pos == pytest.approx(rows.pos / rows.n_pos, abs=1e-15)
+    assert weighted.neg == pytest.approx(rows.neg / rows.n_neg, abs=1e-15)
     of_rows, of_weights = auc_bounds(rows, 0.2), auc_bounds(weighted, 0.2)
     assert of_weights.low == pytest.approx(of_rows.low, abs=1e-11)
     assert of_weights.high_weights == pytest.approx(of_rows.high_weights, abs=1e-8)
@@ -56,3 +68,27 @@ def test_bad_weights():
     for weights in ([0, 1], [1, 0]):
         with pytest.raises(DegenerateDataError, match="a class has no row with a weight above 0"):
             weighted_sample([0, 1], [1, 2], weights)
+
+
+def test_weights_are_no_rows():
+    """What states a sampling error refuses them, and says what takes them."""
+    weighted = weighted_sample([0, 1, 0, 1], [1, 2, 3, 4], [1, 2, 3, 4])
+    for call in (auc, auc_skewness, lambda w: partial_auc(w, max_fpr=0.5), lambda w: roc_band(w, rng=1)):
+        with pytest.raises(InputError, match=r"needs numbers of rows.*auc_bounds"):
+            call(weighted)
+    with pytest.raises(InputError, match="vertical_intervals needs numbers of rows"):
+        vertical_intervals(weighted, [0.5])
+    for call in (
+        condensed,
+        lambda w: auc_sample_size(w, 0.1, ratio=1.0),
+        lambda w: forecast_interval(w, distance=0.1, method="fixed"),
+        lambda w: Sample.merge([w]),
+    ):
+        with pytest.raises(InputError, match="WeightedSample"):
+            call(weighted)
+    assert repr(weighted) == "WeightedSample(distinct=4)"
+
+
+def test_a_path_takes_weights():
+    weighted = weighted_sample([0, 0, 1, 1], [1, 2, 1, 2], [0.1, 0.3, 30.0, 10.0])
+    assert auc_path(weighted, [0.1]).low[0] == auc_bounds(weighted, 0.1).low
