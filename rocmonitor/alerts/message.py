@@ -12,6 +12,7 @@ from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition,
 from rocmonitor.policy.judge import forecast_span
 from rocmonitor.policy.measure import LEVEL
 from rocmonitor.policy.review.document import Review
+from rocmonitor.wording import review as review_wording
 
 Kind = Literal["alarm", "recovery", "notice", "test"]
 
@@ -132,16 +133,17 @@ def compose_review(review: Review, *, before: str, zone: ZoneInfo, link: str | N
     Message
         The same arguments always give the same message, with the same event id.
     """
+    difference, advice = review_wording.difference_line(review), review_wording.advice(review)
     versions = f"champion {review.champion_version}, challenger {review.challenger_version}"
     lines = [
         f"REVIEW: {review.decision}, was {before}. Nothing was promoted.",
         f"Monitor {review.monitor}",
         f"Model {review.model}, {versions}",
-        *_difference_of(review),
+        *([difference] if difference else []),
         f"Period {review.period.in_zone(zone)} ({zone.key})",
         "",
-        f"Why: {review.summary}",
-        *([f"Ahead: {review.advice}"] if review.advice else []),
+        f"Why: {review_wording.summary(review)}",
+        *([f"Next: {advice}"] if advice else []),
         f"Look: rocmonitor review {review.monitor} --output review.html",
         *([f"MLflow: {link}"] if link else []),
         "",
@@ -149,11 +151,8 @@ def compose_review(review: Review, *, before: str, zone: ZoneInfo, link: str | N
         f"Reviewed {_written(review.reviewed_at, zone)} ({zone.key})",
         f"Event {hashlib.sha256(review.key.encode()).hexdigest()[:12]} (the same id again is the same event)",
     ]
-    head, found = (
-        "REVIEW",
-        f"{review.decision} ({review.champion_version} against {review.challenger_version})",
-    )
-    found = _one_line(found, LONGEST_TITLE - len(head) - 25)
+    head = "REVIEW"
+    found = _one_line(review_wording.title(review), LONGEST_TITLE - len(head) - 25)
     whose = _one_line(review.monitor, LONGEST_TITLE - len(head) - len(found) - 3)
     return Message(f"{head} {whose}: {found}", "\n".join(lines), "notice")
 
@@ -204,20 +203,6 @@ def _of_evaluation(transition: Transition, evaluation: Evaluation, zone: ZoneInf
     ]
     details += [f"Caveat: {caveat}" for caveat in evaluation.caveats if caveat not in transition.reason]
     return _Known(tuple(first), tuple(details))
-
-
-def _difference_of(review: Review) -> list[str]:
-    """The AUROC difference, as the review's rule sees it: the mean of the windows'."""
-    metrics = review.metrics
-    names = ("so_far", "always_low", "always_high")
-    difference, low, high = (metrics.get(f"review/{name}") for name in names)
-    if difference is None or low is None or high is None:
-        return []
-    level = f"{100 * review.rule['confidence_level']:g} %"
-    return [
-        f"AUROC difference, mean of the windows {difference:+.4f} "
-        f"({level} over all looks and rates: {low:+.4f} to {high:+.4f})"
-    ]
 
 
 def _summary(transition: Transition, evaluation: Evaluation | None) -> str:

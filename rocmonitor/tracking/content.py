@@ -18,6 +18,8 @@ from rocmonitor.tracking import note
 if TYPE_CHECKING:
     from mlflow.entities import DatasetInput
 
+Tables = Mapping[str, Sequence[Mapping[str, Any]]]
+
 KEY, KIND, STATE, BY = (f"rocmonitor.{name}" for name in ("key", "kind", "state", "superseded_by"))
 POINTS, DIGEST = "rocmonitor.points", "rocmonitor.points_digest"
 
@@ -203,14 +205,17 @@ def as_text(values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def documents(
-    name: str, whole: Mapping[str, Any], tables: Mapping[str, Sequence[Mapping[str, Any]]]
+    name: str, whole: Mapping[str, Any], tables: Tables, *, words: Tables | None = None
 ) -> dict[str, str]:
-    """All of a result in one file, and each of its tables that has rows, by path in the run."""
+    """All of a result in one file, and each of its tables that has rows, by path in the run.
+
+    `words` are the tables for people, with words in place of codes; default `tables`.
+    """
     written = {name: json.dumps(whole, ensure_ascii=False, indent=1)}
     for table, rows in tables.items():
         if rows:
             written[f"tables/{table}.json"] = json.dumps(rows, ensure_ascii=False)
-            written[f"tables/{table}.csv"] = _csv(rows)
+            written[f"tables/{table}.csv"] = _csv((words or tables)[table])
     return written
 
 
