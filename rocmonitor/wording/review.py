@@ -232,8 +232,9 @@ def _regions(regions: Sequence[Row]) -> str:
     for better in ("challenger", "champion"):
         spans = [_span(row["from_fpr"], row["to_fpr"]) for row in regions if row["better"] == better]
         if spans:
-            parts.append(f"the {better} at FPR {' and '.join(spans)}")
-    return f"In the band over the whole period {', '.join(parts)} is better." if parts else ""
+            verb = "" if parts else " is better"
+            parts.append(f"the {better}{verb} at FPR {' and '.join(spans)}")
+    return f"In the band over the whole period {', '.join(parts)}." if parts else ""
 
 
 def _span(low: float, high: float) -> str:

@@ -105,8 +105,9 @@ def figures(review: Review) -> dict[str, tuple[str, str]]:
     champion, challenger = (number(metrics.get(f"{model}/auc")) for model in ("champion", "challenger"))
     return {
         "windows": (
-            f"Each point is the AUROC difference of one window with its own {own} interval. The grey band is "
-            "the interval of the running mean, valid under repeated checks; above 0 the challenger is better.",
+            f"Each point is the AUROC difference of one window with its own {own} interval. The grey "
+            "band is the interval of the running mean, valid under repeated checks; above 0 the "
+            "challenger is better.",
             f"AUROC difference by window, {count(metrics.get('review/checks'))} checks. After the last one "
             f"the mean difference lies within {span(low, high)}.",
         ),

@@ -90,8 +90,8 @@ def shown(review: Review, zone: ZoneInfo) -> dict[str, Shown]:
 def windows(rows: Sequence[Row], zone: ZoneInfo, rule: Mapping[str, Any]) -> Shown:
     """Each window: its own numbers, and the mean over all checks up to it."""
     return Shown(
-        caption="Windows. The running mean covers the checks up to there; its interval is valid under repeated "
-        "checks, that is at all of them together.",
+        caption="Windows. The running mean covers the checks up to there; its interval is valid under "
+        "repeated checks, that is at all of them together.",
         columns={
             "window": [_window(row, zone) for row in rows],
             "positives": [count(row["n_pos"]) for row in rows],
@@ -113,8 +113,8 @@ def windows(rows: Sequence[Row], zone: ZoneInfo, rule: Mapping[str, Any]) -> Sho
 def fprs(rows: Sequence[Row], rule: Mapping[str, Any]) -> Shown:
     """True positive rates at the same false positive rate."""
     return Shown(
-        caption="True positive rates at equal false positive rates, differences in percentage points. The running "
-        "mean is that of all checks; its interval is valid under repeated checks.",
+        caption="True positive rates at equal false positive rates, differences in percentage points. The "
+        "running mean is that of all checks; its interval is valid under repeated checks.",
         columns={
             "FPR": [percent(row["fpr"]) for row in rows],
             "champion TPR": [share(row["champion_tpr"]) for row in rows],
