@@ -283,7 +283,7 @@ def test_thresholds_are_chosen_on_rows_that_are_not_compared(here):
     assert found.period == Window(week(21), week(24))
     assert [each["start"] for each in found.provenance["setting_windows"]] == [week(20).isoformat()]
     [values] = caveats(found, "thresholds-from-first-windows")
-    assert values == {"min_per_class": 50, "until": "2026-06-01 00:00"}
+    assert values == {"min_per_class": 20, "until": "2026-06-01 00:00"}
     assert found.tables["costs"]
     again = reviewed(here, start=found.period.start, end=found.period.end)
     assert (again.metrics, again.tables) == (found.metrics, found.tables)

@@ -92,7 +92,18 @@ def a_review(number: int = 0, **changes: Any) -> Review:
         "withdrawn": Withdrawn(decision=Decision.TRADE_OFF, window=1, at=window(number).end),
         "rule": {"margin": 0.0, "confidence_level": 0.95, "fpr": [0.1], "digest": "rule"},
         "metrics": {"difference/auc": 0.1 + 0.2},
-        "tables": {"windows": [{"difference": 1 / 3, "why_not": "", "checked": True, "running_mean": None}]},
+        "tables": {
+            "windows": [
+                {
+                    "start": "2026-01-05T00:00:00+00:00",
+                    "end": "2026-01-12T00:00:00+00:00",
+                    "difference": 1 / 3,
+                    "why_not": "",
+                    "checked": True,
+                    "running_mean": None,
+                }
+            ]
+        },
         "provenance": {"data_digest": f"digest-{number}", "query": "SELECT 'ä' -- \u2028 😀"},
         "caveats": (Caveat("windows-waiting", count=2),),
     }
