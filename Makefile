@@ -18,12 +18,12 @@ demo: $(READY) ## Watch two models on a year of real flights, end to end, in ./d
 	@echo && cd demo && ../$(BIN)/rocmonitor history late-arrivals
 	@echo && cd demo && ../$(BIN)/rocmonitor review late-arrivals --output report.html
 	@printf '%s\n' '' 'Look further (cd demo first):' \
-	  '  cat alarms.log                                      what the channel was told' \
+	  '  cat alarms.log                                      the alerts that were sent' \
 	  '  report.html                                         champion against challenger: open it in a browser' \
 	  '  ../$(BIN)/mlflow ui --backend-store-uri sqlite:///mlflow.db' \
 	  '      then open http://127.0.0.1:5000 -> Experiments -> rocmonitor/late-arrivals' \
 	  '  ../$(BIN)/rocmonitor history late-arrivals --json   every number, with its provenance' \
-	  '  ../$(BIN)/rocmonitor run                            again: nothing is judged or told twice' \
+	  '  ../$(BIN)/rocmonitor run                            again: nothing is judged or sent twice' \
 	  '  ../$(BIN)/rocmonitor serve                          the same, on schedule'
 
 test: $(READY) ## Run all tests

@@ -64,8 +64,8 @@ def review(windows: int = 17, **changes: Any) -> Review:
         "counts": [
             {"kind": "read", "rows": 110234},
             {"kind": "compared", "rows": 105902},
-            {"kind": "champion-only", "rows": 1210},
-            {"kind": "challenger-only", "rows": 94},
+            {"kind": "champion_only", "rows": 1210},
+            {"kind": "challenger_only", "rows": 94},
             {"kind": "unlabelled", "rows": 3028},
         ],
     }

@@ -241,7 +241,7 @@ with mlflow.start_run():
         evaluators="rocmonitor", evaluator_config={"fpr": [0.1]},
     )
 source = get_dataset_source_from_json('{"query": "SELECT 1"}', "rocmonitor_window")
-print(found.metrics["roc/auc"], type(source).__module__, source.to_dict())
+print(found.metrics["champion/auc"], type(source).__module__, source.to_dict())
 """
 
 

@@ -1,49 +1,73 @@
-"""Scores whose low values are the positive ones: negated when they are read, and back when results leave.
+"""Scores of which low ones are positive: negated where they are read, and negated back where results go out.
 
-Inside, a high score always means positive. Sources negate such scores, thresholds are negated when they are
-read from the configuration, and `as_scored` negates what is shown.
+Everything in between may rely on higher scores being more positive.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from rocmonitor.policy.record import Row, Tables
 from rocmonitor.stats.caveat import Caveat
 
-Row = dict[str, Any]
+Score = TypeVar("Score", float, NDArray[np.float64])
 
-_NAMES = ("score", "scores", "threshold", "thresholds")
+_COLUMNS = frozenset({"threshold", "champion_threshold", "challenger_threshold"})
+_VALUES = frozenset({"score", "scores", "champion_scores", "challenger_scores", "threshold", "thresholds"})
+_SCORE_BINS = "shift"  # the table whose rows are bins from `low` to `high`
+
+
+def negated(score: Score) -> Score:
+    """A score, or an array of them, with the sign changed; 0 stays 0, and never becomes -0."""
+    return 0.0 - score
 
 
 def as_scored(
-    tables: Mapping[str, Sequence[Mapping[str, Any]]], caveats: Iterable[Caveat]
-) -> tuple[dict[str, list[Row]], tuple[Caveat, ...]]:
-    """Tables and caveats with scores and thresholds as the models give them, where low scores are positive.
+    tables: Mapping[str, Sequence[Row]], caveats: Iterable[Caveat]
+) -> tuple[Tables, tuple[Caveat, ...]]:
+    """Tables and caveats on negated scores, in the scores that the models gave.
 
-    Negated are columns and values that are called ``score(s)`` or ``threshold(s)``, or that end so, such as
-    ``champion_threshold``. Only numbers with a fraction are: a whole one counts thresholds. A list that is
-    called ``scores`` holds the ends of a range, which change places.
+    Parameters
+    ----------
+    tables : dict of str to list of dict
+        Columns of thresholds are negated back; None (nothing is flagged) stays None. In the table ``shift``
+        the score bins are, and the lowest comes first again: a bin then holds the scores from `low` up to
+        but not including `high`.
+    caveats : iterable of Caveat
+        Values called score, scores, threshold or thresholds are negated back.
+
+    Examples
+    --------
+    >>> tables, caveats = as_scored(
+    ...     {"thresholds": [{"threshold": -0.2, "tpr": 0.7}]}, [Caveat("one-score", rows=9, score=-0.5)]
+    ... )
+    >>> tables["thresholds"], caveats[0].values
+    ([{'threshold': 0.2, 'tpr': 0.7}], {'rows': 9, 'score': 0.5})
     """
-    shown = {
-        name: [{column: _as_scored(column, value) for column, value in row.items()} for row in rows]
-        for name, rows in tables.items()
-    }
-    return shown, tuple(
-        caveat.replacing(**{name: _as_scored(name, value) for name, value in caveat.values.items()})
-        for caveat in caveats
-    )
+    shown = {name: [_row(row) for row in rows] for name, rows in tables.items()}
+    if _SCORE_BINS in shown:
+        shown[_SCORE_BINS] = [_bin(row) for row in reversed(shown[_SCORE_BINS])]
+    return shown, tuple(_caveat(caveat) for caveat in caveats)
 
 
-def _as_scored(name: str, value: Any) -> Any:
-    kind = name.rpartition("_")[2]
-    if kind not in _NAMES:
-        return value
+def _row(row: Row) -> Row:
+    return {name: _back(value) if name in _COLUMNS else value for name, value in row.items()}
+
+
+def _bin(row: Row) -> Row:
+    return row | {"low": _back(row["high"]), "high": _back(row["low"])}
+
+
+def _caveat(caveat: Caveat) -> Caveat:
+    found = {name: _back(value) for name, value in caveat.values.items() if name in _VALUES}
+    return caveat.replacing(**found) if found else caveat
+
+
+def _back(value: Any) -> Any:
     if isinstance(value, list):
-        negated = [_negated(each) for each in value]
-        return negated[::-1] if kind == "scores" else negated
-    return _negated(value)
-
-
-def _negated(value: Any) -> Any:
-    return 0.0 - value if isinstance(value, float) else value
+        return [_back(each) for each in value]
+    return None if value is None else negated(value)

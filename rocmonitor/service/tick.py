@@ -1,28 +1,35 @@
-"""One tick of one monitor: every due window is judged, in order, and committed before the next."""
+"""One tick of one monitor: every due window is judged, in order, and committed before the next.
+
+The statistics are imported with the first window that is due: most ticks find none.
+"""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from importlib.metadata import version as installed
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rocmonitor import __version__, store
 from rocmonitor.config import Monitor
 from rocmonitor.errors import RocmonitorError, StoreError, TrackingError
-from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition
-from rocmonitor.policy.judge import Finding, judge
-from rocmonitor.policy.reference import Reference
-from rocmonitor.policy.rules import named
-from rocmonitor.policy.status import is_alarm, status_after, to_tell
+from rocmonitor.policy.evaluation import Counts, Evaluation, Reason, Status, Transition
+from rocmonitor.policy.orientation import as_scored, negated
+from rocmonitor.policy.record import caveats_of
+from rocmonitor.policy.rules import by_name
+from rocmonitor.policy.status import is_alarm, should_notify, status_after
 from rocmonitor.policy.windows import Window
-from rocmonitor.service import references
 from rocmonitor.service.runtime import Progress, Runtime, hold_lease, renew_lease
 from rocmonitor.service.versions import Role, version
 from rocmonitor.sources import Batch, LabelCounts, Rows, SqlSource, open_source
-from rocmonitor.stats import PairedSample, Sample
+from rocmonitor.stats.caveat import Caveat
+from rocmonitor.stats.sample import PairedSample, Sample
+
+if TYPE_CHECKING:
+    from rocmonitor.policy.judge import Finding
+    from rocmonitor.policy.reference import Reference
 
 log = logging.getLogger(__name__)
 
@@ -119,10 +126,10 @@ def run_monitor(
 
 @dataclass(frozen=True, slots=True)
 class _Standing:
-    """How a segment stands, and what was told of it."""
+    """How a segment stands, and of which status people were last notified."""
 
     status: Status
-    told: Status
+    notified: Status
     alarmed_at: datetime | None
 
 
@@ -142,7 +149,7 @@ class TickRun:
         self.runtime, self.monitor, self.lease, self.now = runtime, monitor, lease, now
         self.dry_run, self.progress, self.tick = dry_run, progress, tick
         self.references: dict[str, Reference] | None = None
-        self.versions: dict[Role, tuple[str | None, tuple[str, ...]]] = {}
+        self.versions: dict[Role, tuple[str | None, tuple[Caveat, ...]]] = {}
         self.histories: dict[str, dict[Window, Status]] = {}
         self.standings: dict[str, _Standing] = {}
         self.segments = {""}
@@ -171,11 +178,11 @@ class TickRun:
             self.standings.clear()
         if error is not None or self._standing("").status is Status.ERROR:
             status = Status.ERROR if error else self._status("")
-            reason = str(error) if error else "the monitor works again"
-            change, told = self._change("", status, at=self.now, since=self.now, reason=reason)
+            why = Caveat("error", text=str(error)) if error else Caveat("works-again")
+            change, notify = self._change("", status, at=self.now, since=self.now, reasons=(why,))
             if change is not None and not self.dry_run:
-                outbox = self._messages(change, told)
-                store.save_transition(self.runtime.store, change, told, outbox, lease=self.lease)
+                outbox = self._messages(change, notify)
+                store.save_transition(self.runtime.store, change, notify, outbox, lease=self.lease)
         self.tick.status = {segment: self._standing(segment).status for segment in sorted(self.segments)}
 
     def _look(
@@ -197,6 +204,8 @@ class TickRun:
     def _judge(
         self, source: SqlSource, window: Window, before: store.Evaluated | None, labels: LabelCounts
     ) -> None:
+        from rocmonitor.service import references
+
         monitor = self.monitor
         if self.references is None:
             self.references = references.load_or_build(
@@ -224,34 +233,41 @@ class TickRun:
     def _result(
         self, window: Window, segment: str, batch: Batch, before: store.Evaluated | None, labels: LabelCounts
     ) -> store.WindowRecord:
+        from rocmonitor.policy.judge import judge
+        from rocmonitor.policy.reference import Reference
+
         rows = batch.segments.get(segment) or _no_rows(self.monitor)
         reference = (self.references or {}).get(segment, Reference(auc=None))
+        low_is_positive = self.monitor.positive.scores == "lower"
+        thresholds = self.monitor.operating_points.thresholds
         finding = judge(
             rows.champion,
             rows.pair,
             rows.counts,
             reference=reference,
-            rules=named(self.monitor.rules),
+            rules=by_name(self.monitor.rules),
             min_per_class=self.monitor.min_per_class,
             fprs=self.monitor.operating_points.fpr,
-            thresholds=self.monitor.operating_points.thresholds,
-            turned=self.monitor.positive.scores == "lower",
+            thresholds={each: negated(each) if low_is_positive else each for each in thresholds},
         )
+        if low_is_positive:
+            tables, caveats = as_scored(finding.tables, finding.caveats)
+            finding = replace(finding, tables=tables, caveats=caveats)
         evaluation = self._evaluation(window, segment, batch, before, rows, finding, reference)
         status = self._status(segment)
-        change, told = self._change(
+        change, notify = self._change(
             segment,
             status,
             at=evaluation.at,
             since=self._since(segment, status, window),
-            reason=_reason(finding, status, rows),
+            reasons=_reasons(finding, status, rows),
         )
         return store.WindowRecord(
             evaluation=evaluation,
             label_counts=labels.by_label,
             transition=change,
-            told=told,
-            outbox=[store.Outgoing(destination="mlflow", payload={}), *self._messages(change, told)],
+            notified=notify,
+            outbox=[store.Outgoing(destination="mlflow", payload={}), *self._messages(change, notify)],
         )
 
     def _evaluation(
@@ -264,6 +280,8 @@ class TickRun:
         finding: Finding,
         reference: Reference,
     ) -> Evaluation:
+        from rocmonitor.service import references
+
         monitor = self.monitor
         if before is None:
             (champion, doubt), (challenger, other) = self._version("champion"), self._version("challenger")
@@ -287,24 +305,17 @@ class TickRun:
             counts=rows.counts,
             metrics=finding.metrics,
             tables=finding.tables,
-            explanation=finding.explanation,
             reference=references.summary(monitor, reference),
-            provenance={
-                **monitor.read_as,
-                "grouped": batch.grouped,
-                "data_digest": batch.digest,
-                "rocmonitor": __version__,
-                **{package: installed(package) for package in ("numpy", "scipy")},
-            },
-            caveats=(*doubts, *self._circular(window), *rows.caveats, *finding.caveats),
+            provenance=_provenance(monitor, batch),
+            caveats=(*doubts, *self._circular(window), *caveats_of(rows), *finding.caveats),
         )
 
-    def _circular(self, window: Window) -> tuple[str, ...]:
+    def _circular(self, window: Window) -> tuple[Caveat, ...]:
         period = self.monitor.reference_period
         inside = window.start < period.end and period.start < window.end
-        return ("this window is a part of the reference that it is compared with",) if inside else ()
+        return (Caveat("window-in-reference"),) if inside else ()
 
-    def _version(self, role: Role) -> tuple[str | None, tuple[str, ...]]:
+    def _version(self, role: Role) -> tuple[str | None, tuple[Caveat, ...]]:
         """The model version behind a role, looked up once a tick, and what is doubtful about it."""
         if role not in self.versions:
             try:
@@ -313,36 +324,37 @@ class TickRun:
                 if role == "champion":
                     raise
                 # The champion is watched whatever becomes of the challenger.
-                self.versions[role] = None, (f"the challenger's version is not known: {error}",)
+                self.versions[role] = None, (Caveat("version-unknown", why=str(error)),)
         return self.versions[role]
 
     def _change(
-        self, segment: str, status: Status, *, at: datetime, since: datetime, reason: str
+        self, segment: str, status: Status, *, at: datetime, since: datetime, reasons: tuple[Reason, ...]
     ) -> tuple[Transition | None, bool]:
-        """The change of status that follows, if any, and whether it is told."""
+        """The change of status that follows, if any, and whether somebody is notified of it."""
         before = self._standing(segment)
-        tell = to_tell(status, before.told, before.alarmed_at, at, self.monitor.alarm.cool_down)
-        if status is before.status and not tell:
+        cool_down = self.monitor.alarm.cool_down
+        notify = should_notify(status, before.notified, before.alarmed_at, at, cool_down)
+        if status is before.status and not notify:
             return None, False
         self.standings[segment] = _Standing(
             status=status,
-            told=status if tell else before.told,
-            alarmed_at=at if tell and is_alarm(status) else before.alarmed_at,
+            notified=status if notify else before.notified,
+            alarmed_at=at if notify and is_alarm(status) else before.alarmed_at,
         )
         transition = Transition(
             monitor=self.monitor.name,
             segment=segment,
             at=at,
-            # A recovery that waited for the end of a cool-down is told as the change that people know of.
-            before=before.told if status is before.status else before.status,
+            # A recovery that waited for the end of a cool-down is a change from what people know.
+            before=before.notified if status is before.status else before.status,
             after=status,
-            reason=reason,
+            reasons=reasons,
             since=since,
         )
-        return transition, tell
+        return transition, notify
 
-    def _messages(self, change: Transition | None, told: bool) -> list[store.Outgoing]:
-        if change is None or not told:
+    def _messages(self, change: Transition | None, notify: bool) -> list[store.Outgoing]:
+        if change is None or not notify:
             return []
         payload = {"transition": change.to_dict()}
         return [
@@ -353,9 +365,11 @@ class TickRun:
     def _standing(self, segment: str) -> _Standing:
         if segment not in self.standings:
             last = store.last_transition(self.runtime.store, self.monitor.name, segment)
-            told = store.told(self.runtime.store, self.monitor.name, segment)
+            notified = store.last_notified(self.runtime.store, self.monitor.name, segment)
             self.standings[segment] = _Standing(
-                status=last.after if last else Status.OK, told=told.status, alarmed_at=told.alarmed_at
+                status=last.after if last else Status.OK,
+                notified=notified.status,
+                alarmed_at=notified.alarmed_at,
             )
         return self.standings[segment]
 
@@ -380,15 +394,27 @@ class TickRun:
         self.lease = renew_lease(self.runtime, self.lease)
 
 
+def _provenance(monitor: Monitor, batch: Batch) -> dict[str, Any]:
+    """Enough to repeat the evaluation."""
+    return {
+        **monitor.read_as,
+        "grouped": batch.grouped,
+        "data_digest": batch.digest,
+        "rocmonitor": __version__,
+        **{package: installed(package) for package in ("numpy", "scipy")},
+    }
+
+
 def _no_rows(monitor: Monitor) -> Rows:
     pair = None if monitor.columns.challenger is None else PairedSample([], [], [])
     return Rows(champion=Sample([], []), pair=pair, counts=Counts(), caveats=())
 
 
-def _reason(finding: Finding, status: Status, rows: Rows) -> str:
+def _reasons(finding: Finding, status: Status, rows: Rows) -> tuple[Reason, ...]:
+    """The verdicts behind the outcome, after what is said first of broken scores; a recovery's, all."""
     if status is Status.OK:
-        return "no rule finds it degraded"
-    reasons = [verdict.text for verdict in finding.verdicts if verdict.outcome is finding.outcome]
-    if finding.outcome is Status.INSUFFICIENT:
-        reasons += rows.caveats
-    return "; ".join(reasons)
+        return tuple(verdict for verdict in finding.verdicts if verdict.margin is not None)
+    agreeing = [verdict for verdict in finding.verdicts if verdict.outcome is finding.outcome]
+    broken = [caveat for caveat in finding.caveats if caveat.code == "one-score"]
+    others = caveats_of(rows) if finding.outcome is Status.INSUFFICIENT else ()
+    return (*broken, *agreeing, *others)

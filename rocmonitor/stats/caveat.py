@@ -53,6 +53,10 @@ class Caveat:
         """The same caveat, as one of a larger result's part."""
         return self._copied(about=(part, *self.about))
 
+    def bare(self) -> Caveat:
+        """The same caveat, on its own: about no part of anything."""
+        return self._copied(about=())
+
     def replacing(self, **values: Any) -> Caveat:
         """The same caveat with some of its values replaced; names it does not have are passed over."""
         known = {name: value for name, value in values.items() if name in self.values}

@@ -10,19 +10,17 @@ from typing import Any
 from rocmonitor.policy.review.checks import NO_SCATTER, TOO_FEW
 from rocmonitor.policy.review.document import Comparison, Decision, Review
 from rocmonitor.policy.review.settings import LARGEST_ADVICE
+from rocmonitor.wording.counts import SET_ASIDE
+from rocmonitor.wording.format import count, listed, signed, span
 
 Row = Mapping[str, Any]
 
 KINDS = {
     "read": "read",
     "compared": "scored by both, labelled",
-    "champion-only": "scored by the champion only",
-    "challenger-only": "scored by the challenger only",
-    "bad-score": "without a usable score",
-    "unlabelled": "without a label",
-    "bad-label": "with a label of neither class",
-    "duplicate": "with a repeated id",
-    "outside": "with a time outside the window",
+    "champion_only": "scored by the champion only",
+    "challenger_only": "scored by the challenger only",
+    **SET_ASIDE,
 }
 """What became of the rows: the table ``counts``."""
 
@@ -77,11 +75,11 @@ def advice(review: Review) -> str:
             "The table of windows gives the reasons. If rows are too few, make the windows longer "
             "(window.every) or min_per_class smaller, and check that both models score the same rows."
         )
-    margin, seen = review.rule.get("margin") or 0, f"{area.estimate:+.4f}"
+    margin, seen = review.rule.get("margin") or 0, signed(area.estimate)
     if review.further_windows is not None:
         number = review.further_windows
         return (
-            f"About {_number(number, 'more window')}{_duration(review, number)} like these would decide, if "
+            f"About {count(number, 'more window')}{_duration(review, number)} like these would decide, if "
             f"the true difference is the observed one, {seen}. Chance may make it fewer or more."
         )
     if abs(area.estimate) <= margin:
@@ -181,7 +179,7 @@ def _reasons(review: Review) -> list[str]:
 
 def _mean(area: Comparison) -> str:
     mean = f"the windows' mean difference is {area.estimate:+.4f}"
-    checks = "" if area.checks is None else f" after {_number(area.checks, 'check')}"
+    checks = "" if area.checks is None else f" after {count(area.checks, 'check')}"
     if (area.low, area.high) == (-1, 1):
         return f"{mean}, and its interval{checks} is still unbounded"
     return f"{mean}, and its interval{checks} is {_interval(area)}"
@@ -228,12 +226,12 @@ def _better(comparisons: Sequence[Comparison]) -> str:
 
 
 def _regions(regions: Sequence[Row]) -> str:
-    parts = []
+    parts: list[str] = []
     for better in ("challenger", "champion"):
         spans = [_span(row["from_fpr"], row["to_fpr"]) for row in regions if row["better"] == better]
         if spans:
             verb = "" if parts else " is better"
-            parts.append(f"the {better}{verb} at FPR {' and '.join(spans)}")
+            parts.append(f"the {better}{verb} at FPR {listed(spans)}")
     return f"In the band over the whole period {', '.join(parts)}." if parts else ""
 
 
@@ -247,7 +245,9 @@ def _name(comparison: Comparison) -> str:
 
 
 def _interval(comparison: Comparison) -> str:
-    return f"{comparison.low:+.4f} to {comparison.high:+.4f}"
+    if comparison.low is None or comparison.high is None:
+        return ""
+    return span(comparison.low, comparison.high, sign=True)
 
 
 def _why_not(row: Row, code: str, needed: int | None) -> str:
@@ -259,10 +259,6 @@ def _why_not(row: Row, code: str, needed: int | None) -> str:
         NO_SCATTER: "every row shows the same difference, so there is no standard error",
     }
     return words.get(code, code)
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _duration(review: Review, windows: int) -> str:
@@ -279,5 +275,5 @@ def _duration(review: Review, windows: int) -> str:
     if length >= 2 * _WEEK:
         return f" ({length / _WEEK:.0f} weeks)"
     if length >= _DAY:
-        return f" ({_number(round(length / _DAY), 'day')})"
+        return f" ({count(round(length / _DAY), 'day')})"
     return f" ({length / timedelta(hours=1):.1f} hours)"

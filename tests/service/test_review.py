@@ -179,12 +179,12 @@ def test_every_row_is_counted_once(here):
     assert counts == {
         "read": 1675,
         "compared": 1600,
-        "champion-only": 30,
-        "challenger-only": 20,
-        "bad-score": 11,
+        "champion_only": 30,
+        "challenger_only": 20,
+        "bad_score": 11,
         "unlabelled": 9,
-        "bad-label": 5,
-        "duplicate": 0,
+        "bad_label": 5,
+        "duplicates": 0,
         "outside": 0,
     }
     assert set(counts) == set(KINDS)

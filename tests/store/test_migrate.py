@@ -1,7 +1,9 @@
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from alembic import command
@@ -10,8 +12,21 @@ from sqlalchemy import inspect, text
 from store.examples import NOW, a_lease, a_review, first_open, race, upgrade
 
 from rocmonitor.errors import StoreError
-from rocmonitor.store import Outgoing, instance_id, migrate, open_store, pending, save_review, tables
+from rocmonitor.policy.evaluation import Evaluation
+from rocmonitor.store import (
+    Outgoing,
+    evaluations,
+    instance_id,
+    migrate,
+    open_store,
+    pending,
+    save_review,
+    tables,
+    transitions,
+)
 from rocmonitor.store.connection import connect
+from rocmonitor.wording.verdicts import reasons, verdicts
+from rocmonitor.wording.window import moved
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -127,6 +142,40 @@ def test_what_the_first_version_kept_is_kept(store_url: str) -> None:
         assert [each.review_id is None for each in pending(store, NOW)] == [True, True, False]
     with pytest.raises(StoreError, match=r"(?i)foreign key"):
         execute(store_url, "UPDATE rocmonitor_outbox SET review_id = 99")
+
+
+def test_what_the_landed_version_said_is_shown(store_url: str) -> None:
+    """A window and two changes of status of the demo, as rocmonitor stored them at schema 0002."""
+    landed = json.loads((Path(__file__).parent / "landed_0002.json").read_text(encoding="utf-8"))
+    to_version(store_url, "0002")
+    insert(store_url, "rocmonitor_evaluation", landed["evaluation"])
+    for number, transition in enumerate(landed["transitions"], 1):
+        insert(store_url, "rocmonitor_transition", transition | {"id": number, "told": True})
+    migrate.upgrade(store_url)
+    migrate.check(store_url)
+    with open_store(store_url) as store:
+        [evaluation] = evaluations(store, "late-arrivals")
+        changes = transitions(store, "late-arrivals")
+    stored = landed["evaluation"]["result"]
+    assert verdicts(evaluation.verdicts) == [each["text"] for each in stored["verdicts"]]
+    assert [each.kind for each in evaluation.verdicts] == ["forecast", "floor", "drop", "challenger"]
+    assert moved(evaluation) == stored["explanation"]
+    assert [reasons(each.reasons) for each in changes] == [[each["reason"]] for each in landed["transitions"]]
+    assert [each.notified for each in changes] == [True, True]
+    again = Evaluation.from_dict(json.loads(json.dumps(evaluation.to_dict())))
+    assert again == evaluation
+
+
+def insert(url: str, table: str, row: dict[str, Any]) -> None:
+    """A row as it was, JSON as text."""
+    plain = {
+        name: json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else value
+        for name, value in row.items()
+    }
+    columns = ", ".join(f'"{name}"' for name in plain)
+    values = ", ".join(f":{name}" for name in plain)
+    with connect(url) as store, store.writing() as connection:
+        connection.execute(text(f"INSERT INTO {table} ({columns}) VALUES ({values})"), plain)
 
 
 def test_a_sqlite_file_is_made_when_it_is_opened_and_not_when_it_is_checked(

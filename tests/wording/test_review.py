@@ -139,7 +139,9 @@ def test_codes_of_tables_become_words() -> None:
     segment = shown.tables["segments"][2]
     assert segment["note"] == TOO_FEW
     assert in_words("segments", segment, shown)["note"].startswith("12 positives and 108 negatives")
-    assert in_words("counts", {"kind": "duplicate", "rows": 1}, shown)["kind"] == "with a repeated id"
+    assert (
+        in_words("counts", {"kind": "outside", "rows": 1}, shown)["kind"] == "with a time outside the window"
+    )
     forecast = shown.tables["forecast"][0]
     assert in_words("forecast", forecast, shown)["basis"] == "22 windows of the reference"
 

@@ -6,13 +6,13 @@ In every pair the challenger comes first, so that first minus second is challeng
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC
 from math import inf
-from typing import Any
 
 from rocmonitor.errors import DegenerateDataError
+from rocmonitor.policy.record import HasCaveats, Row, caveats_of
 from rocmonitor.policy.review.document import Comparison
 from rocmonitor.policy.review.settings import ReviewSettings
 from rocmonitor.policy.windows import Window
@@ -39,7 +39,6 @@ TOO_FEW = "too-few-rows"
 NO_SCATTER = "no-standard-error"
 """Why there is no comparison: every row shows the same difference."""
 
-Row = dict[str, Any]
 Progress = Callable[[str], None]
 
 
@@ -168,20 +167,16 @@ def checks_caveats(checks: Sequence[Check], tracks: Sequence[Track]) -> list[Cav
             caveats.append(Caveat("rate-not-checked", fpr=track.fpr, count=missed, total=checked, near=NEAR))
         if track.sequence is not None:
             name = "AUROC" if track.fpr is None else f"TPR at FPR {track.fpr:g}"
-            caveats += part_caveats(track.sequence.caveats, f"{name}, all checks")
+            caveats += part_caveats(track.sequence, f"{name}, all checks")
     return caveats
 
 
-def part_caveats(caveats: Iterable[Caveat | str], part: str) -> list[Caveat]:
-    """Caveats of a statistic, as those of a part of the review: the first model is the challenger."""
+def part_caveats(result: HasCaveats, part: str) -> list[Caveat]:
+    """The caveats of a statistic, as those of a part of the review: the first model is the challenger."""
     models = {"first": "challenger", "second": "champion"}
-    # Statistics that still return sentences: delete when all return codes.
-    coded = [Caveat.from_dict(each) if isinstance(each, str) else each for each in caveats]
     return [
-        each.replacing(model=models.get(each.values.get("model", ""), each.values.get("model"))).concerning(
-            part
-        )
-        for each in coded
+        each.replacing(model=models[each.values["model"]]) if each.values.get("model") in models else each
+        for each in caveats_of(result, part)
     ]
 
 

@@ -39,10 +39,10 @@ from itertools import pairwise
 
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.policy.measure import curves
+from rocmonitor.policy.record import Row
 from rocmonitor.policy.review.checks import (
     Check,
     Progress,
-    Row,
     Track,
     check_windows,
     checks_caveats,

@@ -35,11 +35,11 @@ _COLUMNS = {
 _KINDS = {
     "rows": "read",
     "scored by both, labelled": "compared",
-    "scored by the champion only": "champion-only",
-    "scored by the challenger only": "challenger-only",
-    "without a usable score": "bad-score",
-    "with a label of neither class": "bad-label",
-    "with an id seen before": "duplicate",
+    "scored by the champion only": "champion_only",
+    "scored by the challenger only": "challenger_only",
+    "without a usable score": "bad_score",
+    "with a label of neither class": "bad_label",
+    "with an id seen before": "duplicates",
     "with a time outside the window": "outside",
 }
 

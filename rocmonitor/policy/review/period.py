@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from rocmonitor.errors import DegenerateDataError
-from rocmonitor.policy.review.checks import THRESHOLDS, Progress, Row, part_caveats
+from rocmonitor.policy.measure import rows
+from rocmonitor.policy.record import Row
+from rocmonitor.policy.review.checks import THRESHOLDS, Progress, part_caveats
 from rocmonitor.policy.review.document import Comparison
 from rocmonitor.policy.review.settings import ReviewSettings
 from rocmonitor.stats import (
@@ -51,7 +52,7 @@ def areas(pair: PairedSample, confidence_level: float, caveats: list[Caveat]) ->
             caveats.append(left_out(part, error))
             continue
         rows.append({"method": method, **area_columns(found, confidence_level)})
-        caveats += part_caveats(found.caveats, part)
+        caveats += part_caveats(found, part)
     return rows
 
 
@@ -78,7 +79,7 @@ def rates(
         return []
     fprs = list(by_rate)
     found, intervals = _exactly(pair, fprs, confidence_level)
-    part = part_caveats(found.caveats, "rates")
+    part = part_caveats(found, "rates")
     caveats += [caveat for caveat in part if caveat.code not in _SHOWN_OTHERWISE]
     caveats += [
         Caveat("rate-moved", fpr=fpr, used=used, negatives=pair.n_neg).concerning("rates")
@@ -108,27 +109,13 @@ def band(
         rng=rng,
         progress=progress,
     )
-    caveats += part_caveats(found.caveats, "band")
+    caveats += part_caveats(found, "band")
     columns = {"fpr": found.fpr, "difference": found.difference, "low": found.low, "high": found.high}
     regions = [
         {"from_fpr": region.low_fpr, "to_fpr": region.high_fpr, "better": _BETTER[region.better]}
         for region in found.regions()
     ]
     return rows(columns), regions
-
-
-def rows(columns: Mapping[str, Any]) -> list[Row]:
-    """Arrays of one length as rows; None for infinity, which JSON does not have."""
-    plain = [column.tolist() for column in columns.values()]
-    return [
-        {name: finite(value) for name, value in zip(columns, values, strict=True)}
-        for values in zip(*plain, strict=True)
-    ]
-
-
-def finite(value: Any) -> Any:
-    """The value; None for a threshold that flags nothing."""
-    return None if isinstance(value, float) and math.isinf(value) else value
 
 
 def _over_checks(comparison: Comparison) -> Row:

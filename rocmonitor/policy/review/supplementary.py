@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rocmonitor.errors import DegenerateDataError
-from rocmonitor.policy.review.checks import NO_SCATTER, TOO_FEW, Row, part_caveats, too_few
+from rocmonitor.policy.record import Row
+from rocmonitor.policy.review.checks import NO_SCATTER, TOO_FEW, part_caveats, too_few
 from rocmonitor.policy.review.period import area_columns, left_out
 from rocmonitor.policy.review.settings import ReviewSettings
 from rocmonitor.stats import AucDifference, PairedSample, auc, compare_auc_paired, forecast_difference
@@ -62,7 +63,7 @@ def forecast(
     except DegenerateDataError as error:
         caveats.append(left_out(part, error))
         return []
-    caveats += part_caveats(found.caveats, part)
+    caveats += part_caveats(found, part)
     return [
         {
             "method": found.method,

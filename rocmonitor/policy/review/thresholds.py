@@ -11,8 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rocmonitor.policy.review.checks import Row, part_caveats
-from rocmonitor.policy.review.period import finite, rows
+from rocmonitor.policy.measure import rows
+from rocmonitor.policy.record import Row
+from rocmonitor.policy.review.checks import part_caveats
 from rocmonitor.policy.review.settings import Money, ReviewSettings
 from rocmonitor.stats import (
     PairedSample,
@@ -123,7 +124,7 @@ def _compared(
     pair: PairedSample, at: Floats, settings: ReviewSettings, pairing: str, caveats: list[Caveat]
 ) -> list[Row]:
     found = threshold_difference(pair, at, confidence_level=settings.rule.confidence_level)
-    caveats += part_caveats(found.caveats, f"thresholds ({pairing})")
+    caveats += part_caveats(found, f"thresholds ({pairing})")
     columns = {
         "champion_threshold": at[:, 1],
         "challenger_threshold": at[:, 0],
@@ -151,15 +152,15 @@ def _cost(
     at = [float(cost_thresholds(sample, w).threshold[0]) for sample in (setting.first, setting.second)]
     # The second's cost less the first's: the champion's less the challenger's.
     saved = cost_difference(pair, w, *at, method="mover", confidence_level=level)
-    caveats += part_caveats(saved.caveats, f"cost at w = {w:g}")
+    caveats += part_caveats(saved, f"cost at w = {w:g}")
     own = [
         float(cost_curve(sample, w, threshold, method="mover").cost[0])
         for sample, threshold in zip((pair.first, pair.second), at, strict=True)
     ]
     row: Row = {
         "w": w,
-        "champion_threshold": finite(at[1]),
-        "challenger_threshold": finite(at[0]),
+        "champion_threshold": _finite(at[1]),
+        "challenger_threshold": _finite(at[0]),
         "champion_cost": own[1],
         "challenger_cost": own[0],
         "saved": float(saved.cost[0]),
@@ -181,6 +182,11 @@ def _cost(
             "money_high": float(money_saved.high[0]),
         }
     return row
+
+
+def _finite(threshold: float) -> float | None:
+    """The threshold; None if it flags nothing."""
+    return None if np.isinf(threshold) else threshold
 
 
 def _quartiles(sample: Sample) -> tuple[float, float]:

@@ -17,7 +17,7 @@ from rocmonitor.policy.windows import Window
 from rocmonitor.service.review import rows
 from rocmonitor.service.review.period import ROLES, Period, Versions, choose_period, pin_versions
 from rocmonitor.service.runtime import Progress, Runtime, hold_lease, renew_lease
-from rocmonitor.service.versions import named
+from rocmonitor.service.versions import alias_or_version
 from rocmonitor.sources import Batch, SqlSource, open_source
 from rocmonitor.stats.caveat import Caveat
 
@@ -178,8 +178,8 @@ class _ReviewRun:
         counts = rows.counts(data.compared)
         more = {
             "review/windows_waiting": float(period.waiting),
-            "review/champion_only": float(counts["champion-only"]),
-            "review/challenger_only": float(counts["challenger-only"]),
+            "review/champion_only": float(counts["champion_only"]),
+            "review/challenger_only": float(counts["challenger_only"]),
         }
         return replace(
             draft,
@@ -229,7 +229,7 @@ class _ReviewRun:
     def _moved_aliases(self, versions: Versions) -> Iterator[Caveat]:
         """Caveats for aliases that no longer name the version they named when the review began."""
         for role, before in zip(ROLES, versions.both, strict=True):
-            alias, _ = named(self.monitor, role)
+            alias, _ = alias_or_version(self.monitor, role)
             if alias is None:
                 continue
             try:

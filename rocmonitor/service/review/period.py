@@ -10,7 +10,7 @@ from rocmonitor.config import Monitor
 from rocmonitor.errors import ConfigError, DegenerateDataError, InputError
 from rocmonitor.policy.windows import Window
 from rocmonitor.service.runtime import Runtime
-from rocmonitor.service.versions import Role, named, version
+from rocmonitor.service.versions import Role, alias_or_version, version
 from rocmonitor.stats.caveat import Caveat
 from rocmonitor.store import Evaluated
 
@@ -87,16 +87,13 @@ def pin_versions(runtime: Runtime, monitor: Monitor, *, keep: bool) -> Versions:
     assert champion is not None
     assert challenger is not None
     if champion == challenger:
-        alias, other = (named(monitor, role)[0] for role in ROLES)
+        alias, other = (alias_or_version(monitor, role)[0] for role in ROLES)
         raise InputError(
             f"{f'alias {alias}' if alias else 'version'} and "
             f"{f'alias {other}' if other else 'challenger_version'} of model {monitor.model.name} are both "
             f"version {champion}; a review compares two versions: give one of them another"
         )
-    # Doubts are sentences until `rocmonitor.service.versions` returns caveats.
-    return Versions(
-        champion=champion, challenger=challenger, doubts=tuple(map(Caveat.from_dict, (*doubts, *more)))
-    )
+    return Versions(champion=champion, challenger=challenger, doubts=(*doubts, *more))
 
 
 def choose_period(

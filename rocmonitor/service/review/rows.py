@@ -110,12 +110,12 @@ def counts(read: Read) -> dict[str, int]:
     return {
         "read": sum(each.rows for each in found),
         "compared": sum(each.used for each in found) - champion_only,
-        "champion-only": champion_only,
-        "challenger-only": challenger_only,
-        "bad-score": sum(each.bad_score for each in found) - challenger_only,
+        "champion_only": champion_only,
+        "challenger_only": challenger_only,
+        "bad_score": sum(each.bad_score for each in found) - challenger_only,
         "unlabelled": sum(each.unlabelled for each in found),
-        "bad-label": sum(each.bad_label for each in found),
-        "duplicate": sum(each.duplicates for each in found),
+        "bad_label": sum(each.bad_label for each in found),
+        "duplicates": sum(each.duplicates for each in found),
         "outside": sum(each.outside for each in found),
     }
 
@@ -146,8 +146,7 @@ def require_both(monitor: Monitor, read: Read) -> None:
 def pair(batch: Batch, segment: str = "") -> PairedSample:
     """The rows of a segment that both models scored, challenger first; none without such a segment."""
     rows = batch.segments.get(segment)
-    # `swapped` until sources put the challenger first.
-    return PairedSample([], [], []) if rows is None or rows.pair is None else rows.pair.swapped()
+    return PairedSample([], [], []) if rows is None or rows.pair is None else rows.pair
 
 
 def pooled(read: Read, segment: str = "") -> PairedSample:
@@ -164,14 +163,13 @@ def by_segment(read: Read) -> dict[str, PairedSample]:
 def caveats(monitor: Monitor, read: Read) -> Iterator[Caveat]:
     """Caveats about the compared rows."""
     found = counts(read)
-    only = {"champion": found["champion-only"], "challenger": found["challenger-only"]}
+    only = {"champion": found["champion_only"], "challenger": found["challenger_only"]}
     if any(only.values()):
         yield Caveat("one-model-only", **only, compared=found["compared"])
     noted = [(window, batch.segments[""].caveats) for window, batch in read if batch.segments[""].caveats]
     if noted:
         window, first = noted[0]
-        # Sentences until sources return caveats.
-        yield from (Caveat.from_dict(each).concerning(window.in_zone(monitor.timezone)) for each in first)
+        yield from (each.concerning(window.in_zone(monitor.timezone)) for each in first)
     if len(noted) > 1:
         yield Caveat("more-windows-alike", count=len(noted) - 1)
 

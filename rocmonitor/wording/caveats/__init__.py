@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rocmonitor.wording.caveats import area, band, cost, curve, forecast, review, sequence, window
+from rocmonitor.wording.caveats import area, band, cost, curve, forecast, review, rules, sequence, window
 
 SENTENCES: dict[str, str | Callable[..., str]] = {
     "recorded": "{text}",  # a sentence that an earlier version stored
@@ -16,6 +16,7 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     **forecast.SENTENCES,
     **sequence.SENTENCES,
     **window.SENTENCES,
+    **rules.SENTENCES,
     **review.SENTENCES,
 }
 

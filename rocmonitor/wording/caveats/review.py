@@ -13,7 +13,7 @@ def _windows(count: int) -> str:
 
 
 def _scales_differ(*, challenger_scores: Sequence[float], champion_scores: Sequence[float]) -> str:
-    (low_1, high_1), (low_2, high_2) = challenger_scores, champion_scores
+    (low_1, high_1), (low_2, high_2) = sorted(challenger_scores), sorted(champion_scores)
     return (
         "the two models' scores are on different scales: half of the challenger's lie between "
         f"{low_1:.4g} and {high_1:.4g}, half of the champion's between {low_2:.4g} and {high_2:.4g}; "
