@@ -168,12 +168,7 @@ def compare(
     _require_order([window for window, _ in windows])
     pairs = [pair for _, pair in windows]
     pair = PairedSample.merge(pairs) if pairs else PairedSample([], [], [])
-    if min(pair.n_pos, pair.n_neg) < 2:
-        raise DegenerateDataError(
-            f"nothing to compare: {len(windows)} windows hold {pair.n_pos:,} positives and {pair.n_neg:,} "
-            "negatives that both models scored, and at least 2 of each are needed; take a longer period, and "
-            "check that both models score the same rows and that the labels have arrived"
-        )
+    _require_rows(pair, len(windows))
     checks = check_windows(windows, settings, progress)
     tracks = track_comparisons(checks, settings)
     ruling = rule_on(tracks, settings.rule.margin, len(checks))
@@ -197,6 +192,15 @@ def compare(
         tables=tables,
         caveats=tuple(dict.fromkeys([*first, *caveats])),
     )
+
+
+def _require_rows(pair: PairedSample, windows: int) -> None:
+    if min(pair.n_pos, pair.n_neg) < 2:
+        raise DegenerateDataError(
+            f"nothing to compare: {windows} windows hold {pair.n_pos:,} positives and {pair.n_neg:,} "
+            "negatives that both models scored, and at least 2 of each are needed; take a longer period, and "
+            "check that both models score the same rows and that the labels have arrived"
+        )
 
 
 def _require_order(windows: Sequence[Window]) -> None:

@@ -16,6 +16,7 @@ from rocmonitor.policy.record import Row
 from rocmonitor.policy.review.checks import part_caveats
 from rocmonitor.policy.review.settings import Money, ReviewSettings
 from rocmonitor.stats import (
+    CostDifference,
     PairedSample,
     Sample,
     calibrated_pairs,
@@ -157,7 +158,7 @@ def _cost(
         float(cost_curve(sample, w, threshold, method="mover").cost[0])
         for sample, threshold in zip((pair.first, pair.second), at, strict=True)
     ]
-    row: Row = {
+    return {
         "w": w,
         "champion_threshold": _finite(at[1]),
         "challenger_threshold": _finite(at[0]),
@@ -166,22 +167,26 @@ def _cost(
         "saved": float(saved.cost[0]),
         "low": float(saved.low[0]),
         "high": float(saved.high[0]),
-        **dict.fromkeys(("unit", "false_positive", "false_negative", "prevalence", "decisions")),
-        **dict.fromkeys(("money_saved", "money_low", "money_high")),
+        **_money(saved, money),
     }
-    if money is not None:
-        money_saved = expected_cost(saved, money.condition(), decisions=money.decisions)
-        row |= {
-            "unit": money.unit,
-            "false_positive": money.false_positive,
-            "false_negative": money.false_negative,
-            "prevalence": money.prevalence,
-            "decisions": money.decisions,
-            "money_saved": float(money_saved.cost[0]),
-            "money_low": float(money_saved.low[0]),
-            "money_high": float(money_saved.high[0]),
-        }
-    return row
+
+
+def _money(saved: CostDifference, money: Money | None) -> Row:
+    """The saving in money, and the costs of errors that it is based on; None without them."""
+    if money is None:
+        names = ("unit", "false_positive", "false_negative", "prevalence", "decisions")
+        return dict.fromkeys((*names, "money_saved", "money_low", "money_high"))
+    expected = expected_cost(saved, money.condition(), decisions=money.decisions)
+    return {
+        "unit": money.unit,
+        "false_positive": money.false_positive,
+        "false_negative": money.false_negative,
+        "prevalence": money.prevalence,
+        "decisions": money.decisions,
+        "money_saved": float(expected.cost[0]),
+        "money_low": float(expected.low[0]),
+        "money_high": float(expected.high[0]),
+    }
 
 
 def _finite(threshold: float) -> float | None:

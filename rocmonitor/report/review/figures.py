@@ -184,18 +184,7 @@ def _band(review: Review) -> Figure:
     fpr, difference, low, high = [
         [row[name] for row in rows] for name in ("fpr", "difference", "low", "high")
     ]
-    for region in review.tables.get("regions", ()):
-        colour, *_ = _MODELS[region["better"]]
-        hatch = "////" if region["better"] == "champion" else ""
-        axes.axvspan(
-            region["from_fpr"],
-            region["to_fpr"],
-            facecolor=(colour, 0.16),
-            edgecolor=(colour, 0.35),
-            hatch=hatch,
-            linewidth=0,
-            label=f"{region['better']} better",
-        )
+    _shade(axes, review.tables.get("regions", ()))
     axes.fill_between(fpr, low, high, color=GREY, alpha=0.35, linewidth=0, label="simultaneous band")
     axes.plot(fpr, difference, color="black", linewidth=1.6, label="difference")
     axes.axhline(0, color="black", linewidth=1)
@@ -222,6 +211,22 @@ def _band(review: Review) -> Figure:
     _percent(axes.yaxis)
     _legend_below(figure, axes, columns=2)
     return figure
+
+
+def _shade(axes: Axes, regions: Sequence[Row]) -> None:
+    """The regions in which one model is better."""
+    for region in regions:
+        colour, *_ = _MODELS[region["better"]]
+        hatch = "////" if region["better"] == "champion" else ""
+        axes.axvspan(
+            region["from_fpr"],
+            region["to_fpr"],
+            facecolor=(colour, 0.16),
+            edgecolor=(colour, 0.35),
+            hatch=hatch,
+            linewidth=0,
+            label=f"{region['better']} better",
+        )
 
 
 def _room(low: Sequence[float], high: Sequence[float]) -> tuple[float, float]:

@@ -175,16 +175,19 @@ def key_numbers(review: Review) -> list[tuple[str, str, str]]:
             "about, if the true difference is the observed one",
         ),
     ]
-    cells += [
+    return [cell for cell in [*cells, *_money(review)] if cell[1] != NOTHING]
+
+
+def _money(review: Review) -> list[tuple[str, str, str]]:
+    return [
         (
             f"{row['unit'] or 'Money'} saved in {row['decisions']:,} decisions",
             amounts(row)[0],
-            f"{own} interval {amounts(row)[1]}, w = {row['w']:.4g}",
+            f"{level(review.rule)} interval {amounts(row)[1]}, w = {row['w']:.4g}",
         )
         for row in review.tables.get("costs", ())
         if row.get("money_saved") is not None
     ]
-    return [cell for cell in cells if cell[1] != NOTHING]
 
 
 def _mean(review: Review) -> str:

@@ -198,7 +198,7 @@ def _small_tables(review: Review, zone: ZoneInfo) -> Iterator[str]:
             last = replace(last, notes=(note, *last.notes))
         yield from _titled(title, last, omitted)
     if rows := review.tables.get("fprs", []):
-        title = "True positive rates, differences in percentage points"
+        title = "True positive rates, differences in percentage points; mean over all checks"
         yield from _titled(title, fprs(rows, rule), {"method"})
     if rows := review.tables.get("costs", []):
         omitted = {"champion threshold", "challenger threshold"}

@@ -114,14 +114,14 @@ def fprs(rows: Sequence[Row], rule: Mapping[str, Any]) -> Shown:
     """True positive rates at the same false positive rate."""
     return Shown(
         caption="True positive rates at equal false positive rates, differences in percentage points. The "
-        "running mean is that of all checks; its interval is valid under repeated checks.",
+        "mean is that of all checks; its interval is valid under repeated checks.",
         columns={
             "FPR": [percent(row["fpr"]) for row in rows],
             "champion TPR": [share(row["champion_tpr"]) for row in rows],
             "challenger TPR": [share(row["challenger_tpr"]) for row in rows],
             "difference": [points(row["difference"]) for row in rows],
             f"{level(rule)} interval": [point_span(row["low"], row["high"]) for row in rows],
-            "running mean": [points(row["running_mean"]) for row in rows],
+            "mean": [points(row["running_mean"]) for row in rows],
             "its interval": [point_span(row["anytime_low"], row["anytime_high"]) for row in rows],
             "better": [row["better"] or NOTHING for row in rows],
             "method": [_method(row) for row in rows],

@@ -119,7 +119,8 @@ def choose_period(
     stop = now if end is None else min(end, now)
     ended = monitor.windows(now, begin) if registered else monitor.calendar.within(begin, stop)
     due = [each for each in ended if each in judged or monitor.labels.age(each, now) != "waiting"]
-    others = {each for each in due if each in judged and versions.differs(judged[each])}
+    foreign = _of_others(versions, judged)
+    others = foreign.intersection(due)
     windows = [each for each in due if each not in others] if registered else due
     waiting = len(ended) - len(due)
     if not windows:
@@ -137,15 +138,16 @@ def choose_period(
         caveats.append(Caveat("windows-waiting", count=waiting))
     return Period(
         windows=windows,
-        before=[
-            each
-            for each in monitor.windows(now, usual)
-            if each.end <= begin and not (each in judged and versions.differs(judged[each]))
-        ],
+        before=[each for each in monitor.windows(now, usual) if each.end <= begin and each not in foreign],
         waiting=waiting,
         registered=registered,
         caveats=tuple(caveats),
     )
+
+
+def _of_others(versions: Versions, judged: Judged) -> set[Window]:
+    """The windows that were judged with other versions."""
+    return {window for window, found in judged.items() if versions.differs(found)}
 
 
 def _begin(monitor: Monitor, versions: Versions, judged: Judged) -> datetime:
@@ -157,5 +159,5 @@ def _begin(monitor: Monitor, versions: Versions, judged: Judged) -> datetime:
         for window, found in judged.items()
         if (found.champion_version, found.challenger_version) == versions.both
     ]
-    others = [window.end for window, found in judged.items() if versions.differs(found)]
+    others = [window.end for window in _of_others(versions, judged)]
     return min(same) if same else max([monitor.start, *others])

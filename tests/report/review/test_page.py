@@ -360,7 +360,7 @@ def test_what_is_compared_is_what_is_shown() -> None:
         assert [cell == "–" for cell in told] == [value is None for value in expected]
         numbers = [float(cell.replace("−", "-")) for cell in told if cell != "–"]
         assert numbers == pytest.approx([value for value in expected if value is not None], abs=5.1e-5)
-    told = [float(cell.replace("−", "-")) / 100 for cell in found.column("fprs", "running mean")]
+    told = [float(cell.replace("−", "-")) / 100 for cell in found.column("fprs", "mean")]
     assert told == pytest.approx([row["running_mean"] for row in shown.tables["fprs"]], abs=5.1e-5)
     assert len(text(shown, ZONE).splitlines()) > 20
 
