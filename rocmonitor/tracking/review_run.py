@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from datetime import datetime
@@ -24,7 +23,7 @@ CC = "rocmonitor.cc."
 
 _NOT_TAGGED = "rocmonitor.not_tagged"
 _VERDICT = f"{CC}verdict"
-_LONGEST_SOURCE = 60_000  # MLflow takes 65,535
+_LONGEST_SOURCE = 60_000  # characters; MLflow takes 65,535
 _NOT_THERE = ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE")
 
 
@@ -67,19 +66,14 @@ def description(
 def params(review: Review) -> dict[str, str]:
     """The parameters of the run: versions, period, rule, and where the rows came from."""
     values = {
-        "model": review.model,
-        "segment": review.segment or "all rows",
-        "champion_version": review.champion_version,
-        "challenger_version": review.challenger_version,
         "period_start": review.period.start.isoformat(),
         "period_end": review.period.end.isoformat(),
         "registered": _truth(review.registered),
         "reviewed_at": review.reviewed_at.isoformat(),
         "decided_at": None if review.decided_at is None else review.decided_at.isoformat(),
         **{f"rule/{name}": value for name, value in review.rule.items()},
-        **review.provenance,
     }
-    return content.as_text(values)
+    return content.params_of(review, values)
 
 
 def point(review: Review) -> Point:
@@ -95,24 +89,14 @@ def files(review: Review) -> dict[str, str]:
 
 def dataset(review: Review) -> DatasetInput:
     """Where the rows came from: enough to pull them again, with nothing secret."""
-    provenance = review.provenance
-    digest = provenance.get("data_digest")
-    source = content.source(review.monitor, review.period, provenance, segment=review.segment)
-    source |= {"paired": True}
-    if windows := provenance.get("windows"):
-        # Each window was read, and its repeated rows removed, on its own.
-        with_windows = source | {"windows": windows}
-        source = with_windows if len(json.dumps(with_windows)) < _LONGEST_SOURCE else source
-    names = {"rows": "rows", "n_pos": "positives", "n_neg": "negatives"}
-    numbers = {key: review.metrics.get(f"data/{name}") for key, name in names.items()}
-    profile = {key: int(value) for key, value in numbers.items() if value is not None}
-    return content.dataset_input(
-        name=" ".join(filter(None, [f"{review.monitor} review {review.period}", review.segment])),
-        digest=digest or hashlib.sha256(review.key.encode()).hexdigest(),
-        source=source,
-        columns=provenance.get("columns"),
-        profile={"num_rows": profile.get("rows", 0), **profile},
-    )
+    more: dict[str, Any] = {"paired": True}
+    # Each window was read, and its repeated rows removed, on its own.
+    windows = review.provenance.get("windows")
+    if windows and len(json.dumps([windows, review.provenance.get("query")])) < _LONGEST_SOURCE:
+        more["windows"] = windows
+    names = {"num_rows": "rows", "rows": "rows", "n_pos": "positives", "n_neg": "negatives"}
+    profile = {key: int(review.metrics.get(f"data/{name}", 0)) for key, name in names.items()}
+    return content.dataset_of(review, review.key, review.period, kind="review", profile=profile, more=more)
 
 
 def version_tags(client: MlflowClient, review: Review) -> Versions:

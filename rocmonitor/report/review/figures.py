@@ -111,7 +111,7 @@ def _anytime_band(axes: Axes, rows: Sequence[Row]) -> None:
         ends += [now] * 2
     if ends:
         mean, low, high = zip(*ends, strict=True)
-        axes.fill_between(x, low, high, color=LIGHT, linewidth=0, label="its interval, under repeated checks")
+        axes.fill_between(x, low, high, color=LIGHT, linewidth=0, label="interval of the running mean")
         axes.plot(x, mean, color=GREY, linewidth=1.4, linestyle="--", label="running mean")
 
 

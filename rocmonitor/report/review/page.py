@@ -190,7 +190,7 @@ def _small_tables(review: Review, zone: ZoneInfo) -> Iterator[str]:
     """The last windows, the rates, the costs, and the money."""
     rule = review.rule
     if rows := [wording.in_words("windows", row, review) for row in review.tables.get("windows", ())]:
-        title = "AUROC, challenger minus champion; the interval of the mean is valid under repeated checks"
+        title = "AUROC, challenger minus champion; running mean, its interval valid under repeated checks"
         omitted = {"champion AUROC", "challenger AUROC", "p"}
         last = windows(rows[-_LAST:], zone, rule)
         if earlier := len(rows[:-_LAST]):

@@ -90,8 +90,8 @@ def shown(review: Review, zone: ZoneInfo) -> dict[str, Shown]:
 def windows(rows: Sequence[Row], zone: ZoneInfo, rule: Mapping[str, Any]) -> Shown:
     """Each window: its own numbers, and the mean over all checks up to it."""
     return Shown(
-        caption="Windows. The running mean covers the checks up to there; its interval is valid under "
-        "repeated checks, that is at all of them together.",
+        caption="Windows. The mean covers the checks up to there; its interval is valid under repeated "
+        "checks, that is at all of them together.",
         columns={
             "window": [_window(row, zone) for row in rows],
             "positives": [count(row["n_pos"]) for row in rows],
@@ -100,7 +100,7 @@ def windows(rows: Sequence[Row], zone: ZoneInfo, rule: Mapping[str, Any]) -> Sho
             "challenger AUROC": [number(row["challenger_auc"]) for row in rows],
             "difference": [signed(row["difference"]) for row in rows],
             f"{level(rule)} interval": [span(row["low"], row["high"]) for row in rows],
-            "running mean": [signed(row["running_mean"]) for row in rows],
+            "mean": [signed(row["running_mean"]) for row in rows],
             "its interval": [span(row["anytime_low"], row["anytime_high"]) for row in rows],
             "p": [pvalue(row["pvalue"]) for row in rows],
         },
