@@ -212,18 +212,18 @@ class Tracking:
         with access.translate_errors(self.uri, f"publishing {review.key}"):
             experiment = self._experiment(review.monitor)
             key = content.quoted(f"{instance}|{review.key}")
-            versions = review_run.standing(self.client, review)
+            versions = review_run.version_tags(self.client, review)
             tags = review_run.tags(review) | {KEY: key}
             run = self._one(experiment, self._runs(experiment, key), review.reviewed_at, tags)
             page = f"#/experiments/{experiment}/runs/{run.info.run_id}/artifacts/report.html"
             report = page if "report.html" in (artifacts or {}) else None
-            tags |= review_run.told(review, versions, report, run.data.tags)
+            tags |= review_run.description(review, versions, report, run.data.tags)
             new = {k: v for k, v in review_run.params(review).items() if k not in run.data.params}
             metrics = [(review_run.point(review), 0)]
             self.client.log_batch(run.info.run_id, **content.batch(metrics=metrics, params=new, tags=tags))
             self.client.log_inputs(run.info.run_id, datasets=[review_run.dataset(review)])
             self._upload(run, {**review_run.files(review), **(artifacts or {})})
-            review_run.tell_versions(self.client, review, run.info.run_id, versions)
+            review_run.tag_versions(self.client, review, run.info.run_id, versions)
             self._finish(run, review_run.name(review), review.reviewed_at, {STATE: "final"})
             return self._link(run, review.monitor)
 
