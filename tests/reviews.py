@@ -11,13 +11,13 @@ from zoneinfo import ZoneInfo
 import numpy as np
 from scipy.stats import norm
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.policy.review.checks import TOO_FEW
 from rocmonitor.policy.review.comparison import compare
 from rocmonitor.policy.review.document import Comparison, Decision, Review
 from rocmonitor.policy.review.settings import Money, ReviewRule, ReviewSettings
 from rocmonitor.policy.windows import Calendar, Window
 from rocmonitor.stats import PairedSample
-from rocmonitor.stats.caveat import Caveat
 
 ZONE = ZoneInfo("America/New_York")
 RULE = ReviewRule(margin=0.002, fpr=(0.01, 0.05, 0.3))

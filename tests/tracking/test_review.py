@@ -17,12 +17,12 @@ from factories import WEEK, evaluation, week
 from mlflow import MlflowClient
 from mlflow.entities import Run
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import TrackingError
 from rocmonitor.policy.review.checks import TOO_FEW
 from rocmonitor.policy.review.document import Comparison, Decision, Review
 from rocmonitor.policy.review.settings import ReviewRule
 from rocmonitor.policy.windows import Window
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.tracking import Tracking, connect, review_note
 from rocmonitor.tracking.note import line
 from rocmonitor.wording.review import summary

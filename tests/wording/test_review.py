@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from reviews import RULE, review, window_rows
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.policy.review.checks import NO_SCATTER, TOO_FEW
 from rocmonitor.policy.review.document import Comparison, Decision, Review, Withdrawn
 from rocmonitor.policy.windows import Window
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.wording.caveats.review import SENTENCES
 from rocmonitor.wording.review import advice, chosen, difference_line, in_words, rule, summary, title
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC
 from math import inf
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.policy.record import HasCaveats, Row, caveats_of
 from rocmonitor.policy.review.document import Comparison
@@ -25,7 +26,6 @@ from rocmonitor.stats import (
     confidence_sequence,
     vertical_difference,
 )
-from rocmonitor.stats.caveat import Caveat
 
 THRESHOLDS = 200
 """Most thresholds per model used for a rate: the interval's ends move by less than 1 % of its length."""

@@ -37,6 +37,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.policy.measure import curves
 from rocmonitor.policy.record import Row
@@ -59,7 +60,6 @@ from rocmonitor.policy.review.supplementary import forecast, segments_table
 from rocmonitor.policy.review.thresholds import at_thresholds, costs, dominance, scale_caveats
 from rocmonitor.policy.windows import Window
 from rocmonitor.stats import PairedSample, auc, windows_to_decide
-from rocmonitor.stats.caveat import Caveat
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

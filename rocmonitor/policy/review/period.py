@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.policy.measure import rows
 from rocmonitor.policy.record import Row
@@ -22,7 +23,6 @@ from rocmonitor.stats import (
     vertical_difference,
     vertical_intervals,
 )
-from rocmonitor.stats.caveat import Caveat
 
 EXACT_NEGATIVES = 20_000
 """Up to this many, rates are compared with `MAX_THRESHOLDS` thresholds per model: seconds per rate."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.policy.record import Row
 from rocmonitor.policy.review.checks import NO_SCATTER, TOO_FEW, part_caveats, too_few
 from rocmonitor.policy.review.period import area_columns, left_out
 from rocmonitor.policy.review.settings import ReviewSettings
 from rocmonitor.stats import AucDifference, PairedSample, auc, compare_auc_paired, forecast_difference
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.forecast.calibration import windows_needed
 
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.policy.measure import rows
 from rocmonitor.policy.record import Row
 from rocmonitor.policy.review.checks import part_caveats
@@ -28,7 +29,6 @@ from rocmonitor.stats import (
     threshold_difference,
     threshold_dominance,
 )
-from rocmonitor.stats.caveat import Caveat
 
 Floats = NDArray[np.float64]
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from rocmonitor import store
+from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
 from rocmonitor.errors import RocmonitorError, StoreError, TrackingError
 from rocmonitor.policy.orientation import as_scored
@@ -19,7 +20,6 @@ from rocmonitor.service.review.period import ROLES, Period, Versions, choose_per
 from rocmonitor.service.runtime import Progress, Runtime, hold_lease, renew_lease
 from rocmonitor.service.versions import alias_or_version
 from rocmonitor.sources import Batch, SqlSource, open_source
-from rocmonitor.stats.caveat import Caveat
 
 __all__ = ["review_monitor"]
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
 from rocmonitor.errors import ConfigError, DegenerateDataError, InputError
 from rocmonitor.policy.windows import Window
 from rocmonitor.service.runtime import Runtime
 from rocmonitor.service.versions import Role, alias_or_version, version
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.store import Evaluated
 
 ROLES: tuple[Role, Role] = ("champion", "challenger")

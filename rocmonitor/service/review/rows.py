@@ -11,13 +11,13 @@ from importlib.metadata import version as installed
 from typing import Any
 
 from rocmonitor import __version__
+from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.policy.evaluation import Counts
 from rocmonitor.policy.windows import Window
 from rocmonitor.sources import Batch, Rows
 from rocmonitor.stats import PairedSample, Sample
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.wording.review import KINDS
 
 Read = Sequence[tuple[Window, Batch]]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from paired import pair, scores, week, weeks
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.policy.review.checks import (
     NO_SCATTER,
     TOO_FEW,
@@ -20,7 +21,6 @@ from rocmonitor.policy.review.checks import (
 )
 from rocmonitor.policy.review.settings import ReviewRule, ReviewSettings
 from rocmonitor.stats import PairedSample, compare_auc_paired, confidence_sequence, vertical_difference
-from rocmonitor.stats.caveat import Caveat
 
 SETTINGS = ReviewSettings(rule=ReviewRule(fpr=(0.1, 0.3)), min_per_class=50)
 

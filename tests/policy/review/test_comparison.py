@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from paired import pair, scores, week, weeks
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.policy.record import plain
 from rocmonitor.policy.review.checks import NO_SCATTER
@@ -25,7 +26,6 @@ from rocmonitor.stats import (
     vertical_intervals,
     windows_to_decide,
 )
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.stats.sequence import confidence_sequence
 
 MONEY = Money(false_positive=1, false_negative=9, prevalence=0.1, unit="EUR")

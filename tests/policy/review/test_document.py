@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from reviews import compared, review
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.policy.review.document import Decision, Review, Withdrawn
-from rocmonitor.stats.caveat import Caveat
 
 
 @pytest.fixture(scope="module")

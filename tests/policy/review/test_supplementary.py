@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 from paired import pair
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.policy.review.checks import NO_SCATTER, TOO_FEW
 from rocmonitor.policy.review.settings import ReviewRule, ReviewSettings
 from rocmonitor.policy.review.supplementary import forecast, segments_table
 from rocmonitor.stats import PairedSample, compare_auc_paired, forecast_difference
-from rocmonitor.stats.caveat import Caveat
 
 SETTINGS = ReviewSettings(rule=ReviewRule(confidence_level=0.9), min_per_class=30)
 

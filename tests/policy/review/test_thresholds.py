@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from paired import pair, scores
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.policy.review.settings import Money, ReviewSettings
 from rocmonitor.policy.review.thresholds import (
     at_thresholds,
@@ -17,7 +18,6 @@ from rocmonitor.policy.review.thresholds import (
     scale_caveats,
 )
 from rocmonitor.stats import PairedSample, Sample, threshold_dominance
-from rocmonitor.stats.caveat import Caveat
 
 SETTINGS = ReviewSettings(thresholds=(0.6, 1.5), w=(0.2, 0.7), flagged=9)
 

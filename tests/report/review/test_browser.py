@@ -11,9 +11,9 @@ import pytest
 from browser import Browser
 from reviews import ZONE, review
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.policy.review.document import Decision, Review
 from rocmonitor.report.review import page
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.wording.review import advice, summary
 
 SIZES = """[...document.images].map(image => ({

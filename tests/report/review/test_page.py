@@ -16,13 +16,13 @@ import pytest
 import yaml
 from reviews import QUERY, RULE, ZONE, compared, review, without
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.config.models import Model
 from rocmonitor.policy.review.document import Decision, Review
 from rocmonitor.policy.review.settings import ReviewRule
 from rocmonitor.policy.windows import Window
 from rocmonitor.report.review import page, text
 from rocmonitor.report.review.notes import LEFT_OUT
-from rocmonitor.stats.caveat import Caveat
 from rocmonitor.wording.review import advice, chosen, rule, summary
 
 UTC = ZoneInfo("UTC")
