@@ -83,6 +83,11 @@ def week(number: int) -> datetime:
     return FIRST + number * WEEK
 
 
+def until(end: str) -> str:
+    """The section `window` of a monitor whose last weekly window ends on a day."""
+    return f"{{every: 7d, label_delay: 2d, revise_for: 60d, end: {end}}}"
+
+
 @dataclass
 class Clock:
     """Stands still until it is moved."""
@@ -193,3 +198,12 @@ def here(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Wor
     url = f"sqlite:///{tmp_path}/source.db"
     monkeypatch.setenv("SCENARIO_SOURCE_URL", url)
     return World(folder=tmp_path, source_url=url)
+
+
+@pytest.fixture
+def two_weeks(here: World) -> World:
+    """A world in which weeks 20 and 21 can be judged, and none after them."""
+    for number in (20, 21):
+        here.score(number)
+    here.configure(window=until("2026-06-08"))
+    return here
