@@ -3,12 +3,13 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+PYTEST := $(BIN)/python -m pytest --numprocesses=2 --dist=loadgroup
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench study clean
+.PHONY: help demo test test-slow check bench study clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-6s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(READY) ## Watch two models on a year of real flights, end to end, in ./demo
 	@mkdir -p demo
@@ -26,8 +27,11 @@ demo: $(READY) ## Watch two models on a year of real flights, end to end, in ./d
 	  '  ../$(BIN)/rocmonitor run                            again: nothing is judged or told twice' \
 	  '  ../$(BIN)/rocmonitor serve                          the same, on schedule'
 
-test: $(READY) ## Run all tests
-	$(BIN)/python -m pytest --numprocesses=2 --dist=loadgroup --doctest-modules tests rocmonitor
+test: $(READY) ## Run the tests but for the slow ones: four minutes on two cores
+	$(PYTEST) -m 'not slow' --doctest-modules tests rocmonitor
+
+test-slow: $(READY) ## Run the slow tests, and those that draw examples with four times as many
+	HYPOTHESIS_PROFILE=full $(PYTEST) -m 'slow or hypothesis' tests
 
 check: $(READY) ## Check format, types, imports and migrations
 	$(BIN)/ruff format --check .

@@ -25,7 +25,7 @@ from sqlalchemy import (
     update,
 )
 
-from rocmonitor import config, store, tracking
+from rocmonitor import config, store
 from rocmonitor.service.runtime import Runtime
 
 FIRST = datetime(2026, 1, 5, tzinfo=UTC)  # a Monday
@@ -182,11 +182,11 @@ def world(folder: Path, source_url: str, weeks: int = REFERENCE_WEEKS) -> World:
 
 
 @pytest.fixture(scope="session")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def template(empty_mlflow: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the reference weeks and an empty MLflow, which take seconds to make and none to copy."""
     folder = tmp_path_factory.mktemp("template")
     world(folder, f"sqlite:///{folder}/source.db")
-    tracking.connect(f"sqlite:///{folder}/mlflow.db", folder)
+    shutil.copy(empty_mlflow, folder)
     return folder
 
 

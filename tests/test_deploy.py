@@ -245,6 +245,7 @@ print(found.metrics["roc/auc"], type(source).__module__, source.to_dict())
 """
 
 
+@pytest.mark.slow
 def test_mlflow_finds_the_entry_points_of_the_wheel(installed: Installed, tmp_path: Path) -> None:
     told = installed.run(
         ["python", "-c", LOADED],
@@ -416,6 +417,7 @@ def window_runs(stack: Stack) -> int:
     return len(found.get("runs", []))
 
 
+@pytest.mark.slow
 def test_the_compose_file_works_on_real_servers(stack: Stack) -> None:
     fill(stack.warehouse)
     with stack.installed.started(
@@ -476,6 +478,7 @@ def test_the_unit_is_valid(installed: Installed, tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 def test_the_unit_starts_and_stops_while_the_other_systems_are_away(
     installed: Installed, closed_port: int, tmp_path: Path
 ) -> None:

@@ -485,6 +485,7 @@ def test_an_alias_that_is_taken_away_meanwhile_is_noticed(here, registry):
     assert said(found, "whether challenger still is version 2 could not be asked at the end: ")
 
 
+@pytest.mark.slow
 def test_when_mlflow_is_down_the_last_known_versions_are_reviewed_and_it_is_told_later(
     here, mlflow_server: MlflowServer
 ):
