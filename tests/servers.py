@@ -10,6 +10,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.error import URLError
@@ -48,9 +49,10 @@ class MlflowServer:
             )
         deadline = time.monotonic() + _SECONDS_TO_START
         while not self._answers():
-            if self.process.poll() is not None or time.monotonic() > deadline:
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(0.1)
+            if self.process.returncode is not None or time.monotonic() > deadline:
                 pytest.fail(f"no MLflow server: {(self.folder / 'server.log').read_text()[-2000:]}")
-            time.sleep(0.1)
 
     def stop(self) -> None:
         """Stop the server and its workers, and wait until they are gone."""
