@@ -4,12 +4,15 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 PYTEST := $(BIN)/python -m pytest --numprocesses=2 --dist=loadgroup
+LOWEST := .venv-lowest
+EXTRAS := [postgres,mysql,demo,test]
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-slow check bench study clean
+.PHONY: format lock test-lowest
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(READY) ## Watch two models on a year of real flights, end to end, in ./demo
 	@mkdir -p demo
@@ -19,12 +22,12 @@ demo: $(READY) ## Watch two models on a year of real flights, end to end, in ./d
 	@echo && cd demo && ../$(BIN)/rocmonitor history late-arrivals
 	@echo && cd demo && ../$(BIN)/rocmonitor review late-arrivals --output report.html
 	@printf '%s\n' '' 'Look further (cd demo first):' \
-	  '  cat alarms.log                                      what the channel was told' \
+	  '  cat alarms.log                                      the alerts that were sent' \
 	  '  report.html                                         champion against challenger: open it in a browser' \
 	  '  ../$(BIN)/mlflow ui --backend-store-uri sqlite:///mlflow.db' \
 	  '      then open http://127.0.0.1:5000 -> Experiments -> rocmonitor/late-arrivals' \
 	  '  ../$(BIN)/rocmonitor history late-arrivals --json   every number, with its provenance' \
-	  '  ../$(BIN)/rocmonitor run                            again: nothing is judged or told twice' \
+	  '  ../$(BIN)/rocmonitor run                            again: nothing is judged or sent twice' \
 	  '  ../$(BIN)/rocmonitor serve                          the same, on schedule'
 
 test: $(READY) ## Run the tests but for the slow ones: four minutes on two cores
@@ -42,6 +45,10 @@ check: $(READY) ## Check format, types, imports and migrations
 	  export ROCMONITOR_STORE_URL="sqlite:///$$folder/rocmonitor.db" && \
 	  $(BIN)/alembic -c pyproject.toml upgrade head && $(BIN)/alembic -c pyproject.toml check
 
+format: $(READY) ## Format the code and mend what ruff can mend by itself
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
 bench: $(READY) ## Measure time and memory against peers; NAME=… for one of tests/benchmarks
 	$(BIN)/python tests/benchmarks $(NAME)
 
@@ -49,11 +56,27 @@ study: $(READY) ## Redo a table or figure of a paper; NAME=… for which, REPLIC
 	@$(BIN)/python tests/studies $(NAME) $(if $(REPLICATIONS),--replications $(REPLICATIONS)) \
 	  $(if $(SEED),--seed $(SEED)) $(if $(OUTPUT),--output $(OUTPUT))
 
-clean: ## Remove the environment, the demo and everything else that was made
-	rm -rf .venv demo build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+test-lowest: $(LOWEST)/.ready ## Run the quick tests with the lowest versions that pyproject.toml allows
+	$(LOWEST)/bin/python -m pytest --numprocesses=2 --dist=loadgroup -m "not slow" \
+	  tests/stats tests/policy tests/sources tests/store
+
+lock: ## Write the newest versions of all packages to requirements/tested.txt; then run the tests
+	folder=$$(mktemp -d) && trap 'rm -r "$$folder"' EXIT && \
+	  $(PYTHON) -m venv "$$folder" && "$$folder/bin/python" -m pip install '.$(EXTRAS)' && \
+	  { sed '/^#/!d' requirements/tested.txt && \
+	    "$$folder/bin/python" -m pip freeze --exclude rocmonitor; } >"$$folder/tested.txt" && \
+	  cp "$$folder/tested.txt" requirements/tested.txt
+
+clean: ## Remove the environments, the demo and everything else that was made
+	rm -rf .venv $(LOWEST) demo build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(READY): pyproject.toml
+$(READY): pyproject.toml requirements/tested.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --editable '.[postgres,mysql,demo,test]'
+	$(BIN)/python -m pip install --editable '.$(EXTRAS)' --constraint requirements/tested.txt
+	touch $@
+
+$(LOWEST)/.ready: pyproject.toml requirements/lowest.txt
+	$(PYTHON) -m venv --clear $(LOWEST)
+	$(LOWEST)/bin/python -m pip install --editable '.[postgres,mysql]' --requirement requirements/lowest.txt
 	touch $@

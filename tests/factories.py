@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Counts, Evaluation, Point, Status, Verdict
 from rocmonitor.policy.measure import data_metrics, measure
 from rocmonitor.policy.windows import Window
@@ -43,14 +44,23 @@ def evaluation(number: int = 0, **changes: Any) -> Evaluation:
         verdicts=(
             Verdict(
                 rule="forecast",
+                kind="forecast",
                 outcome=Status.DEGRADED,
-                text="AUROC 0.7012 is below its forecast interval 0.7150 to 0.7610 (calibrated, 95.5 %)",
+                estimate=0.7012,
+                confidence_level=0.955,
+                limit=(0.715, 0.761),
                 margin=-0.0138,
+                details={"method": "calibrated", "sampling_low": None, "sampling_high": None},
             ),
             Verdict(
                 rule="floor",
+                kind="floor",
                 outcome=Status.OK,
-                text="AUROC 0.7012, 99 % interval 0.6790 to 0.7225, is not shown to be below the floor 0.65",
+                estimate=0.7012,
+                low=0.679,
+                high=0.7225,
+                confidence_level=0.99,
+                limit=(0.65, None),
                 margin=0.0725,
             ),
         ),
@@ -81,7 +91,7 @@ def evaluation(number: int = 0, **changes: Any) -> Evaluation:
             "timezone": "America/New_York",
             "data_digest": f"{number:064x}",
         },
-        caveats=("88 rows have no label yet",),
+        caveats=(Caveat("recorded", text="88 rows have no label yet"),),
     )
     return replace(plain, **changes)
 
@@ -101,9 +111,13 @@ def measured_evaluation(
     latent = rng.normal(size=n_pos + n_neg)
     champion = 1 / (1 + np.exp(-(latent + shift * y - 1)))
     other = 1 / (1 + np.exp(-(latent + 0.5 * rng.normal(size=len(y)) + (challenger or 0) * y - 1)))
-    pair = PairedSample(y, champion, other)
+    pair = PairedSample(y, other, champion)
     found = measure(
-        pair.first, None if challenger is None else pair, fprs=(0.01, 0.05, 0.1), thresholds=(0.5,), costs={}
+        pair.second,
+        None if challenger is None else pair,
+        fprs=(0.01, 0.05, 0.1),
+        thresholds={0.5: 0.5},
+        costs={},
     )
     counts = Counts(rows=n_pos + n_neg + 120, n_pos=n_pos, n_neg=n_neg, unlabelled=120)
     metrics = data_metrics(counts) | found.metrics

@@ -108,10 +108,10 @@ def same(one: Batch, other: Batch) -> None:
 
 
 def cells(pair: Any) -> list[Row]:
-    """Distinct score pairs with their positives and negatives, by plain counting."""
+    """Distinct pairs (champion, challenger) with their positives and negatives, by plain counting."""
     found: dict[Row, list[int]] = {}
-    for first, second, pos, neg in zip(pair.index_1, pair.index_2, pair.pos, pair.neg, strict=True):
-        cell = found.setdefault((pair.first.score[first], pair.second.score[second]), [0, 0])
+    for challenger, champion, pos, neg in zip(pair.index_1, pair.index_2, pair.pos, pair.neg, strict=True):
+        cell = found.setdefault((pair.second.score[champion], pair.first.score[challenger]), [0, 0])
         cell[0] += pos
         cell[1] += neg
     return sorted((*scores, *counts) for scores, counts in found.items())

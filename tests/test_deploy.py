@@ -220,6 +220,7 @@ def test_the_wheel_holds_the_whole_package(installed: Installed, tmp_path: Path)
         files = [file for file in folder.rglob("*") if file.is_file() and "__pycache__" not in file.parts]
         assert {f"{inside}/{file.relative_to(folder).as_posix()}" for file in files} <= held
     assert any(re.fullmatch(r"rocmonitor-[^/]+/licenses/LICENSE", name) for name in held)
+    assert "rocmonitor/py.typed" in held  # else users' type checkers take everything for Any
 
 
 def test_the_wheel_alone_gives_a_working_command(installed: Installed, tmp_path: Path) -> None:
@@ -241,7 +242,7 @@ with mlflow.start_run():
         evaluators="rocmonitor", evaluator_config={"fpr": [0.1]},
     )
 source = get_dataset_source_from_json('{"query": "SELECT 1"}', "rocmonitor_window")
-print(found.metrics["roc/auc"], type(source).__module__, source.to_dict())
+print(found.metrics["champion/auc"], type(source).__module__, source.to_dict())
 """
 
 

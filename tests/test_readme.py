@@ -34,7 +34,7 @@ def test_its_python_runs(capsys, tmp_path, monkeypatch):
     found = known["found"]
     assert isinstance(found, EvaluationResult)
     expected = compare_auc_paired(known["y"], known["challenger"], known["champion"])
-    assert found.metrics["roc/difference"] == pytest.approx(expected.difference)
+    assert found.metrics["difference/auc"] == pytest.approx(expected.difference)
 
 
 def test_its_configuration_is_read(tmp_path):

@@ -179,7 +179,7 @@ def _file(url: str, folder: Path) -> Path | None:
 
 
 def _append(path: Path, message: Message) -> None:
-    """One write, on the disk before it counts as told."""
+    """One write, on the disk before it counts as sent."""
     text = f"{message.title}\n{message.body}\n\n".encode()
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)

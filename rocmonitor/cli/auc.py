@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rocmonitor.cli.exit_codes import OK
-from rocmonitor.cli.terminal import print_auc, print_json, set_aside
+from rocmonitor.cli.terminal import print_auc, print_json
 from rocmonitor.errors import DegenerateDataError
+
+if TYPE_CHECKING:
+    from rocmonitor.sources.files import ScoreFile
+    from rocmonitor.stats import AucDifference, AucResult, PairedSample, Sample
 
 
 @click.command()
@@ -23,42 +27,76 @@ from rocmonitor.errors import DegenerateDataError
     required=True,
     multiple=True,
     metavar="COLUMN",
-    help="Scores; twice to compare two models.",
+    help="Scores; give it twice to compare two models, the champion first and the challenger second.",
 )
 @click.option("--confidence-level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def auc(file: Path, label: str, scores: tuple[str, ...], confidence_level: float, as_json: bool) -> int:
-    """AUROC with its uncertainty from a file (csv, parquet), without a service."""
+    """AUROC with its uncertainty from a file (csv, parquet), without a service.
+
+    With two scores also their difference: the second minus the first (challenger minus champion).
+    """
     from rocmonitor.sources.files import read_scores
-    from rocmonitor.stats import Sample, auc, compare_auc_paired
 
     if len(set(scores)) < len(scores) or len(scores) > 2:
         raise click.UsageError("--score can be given once, or twice with two columns to compare")
     rows = read_scores(file, label, scores)
-    results = {}
-    for name in scores:
-        sample = Sample(rows.y_true, rows.scores[name])
-        if min(sample.n_pos, sample.n_neg) < 2:
-            raise DegenerateDataError(
-                f"{file}: {sample.n_pos} positives and {sample.n_neg} negatives are usable of "
-                f"{rows.counts['rows']:,} rows ({set_aside(rows.counts) or 'none set aside'}); "
-                "at least 2 of each class are needed, and labels must be 1 and 0"
-            )
-        delong, exact = auc(sample), auc(sample, method="exact-bootstrap")
-        low, high = delong.ci(confidence_level, transform="logit")
-        results[name] = delong.to_dict() | {
-            "se_exact_bootstrap": exact.se,
-            "low": low,
-            "high": high,
-            "confidence_level": confidence_level,
-        }
-    answer: dict[str, Any] = {"scores": results, "rows": rows.counts}
-    if len(scores) == 2:
-        difference = compare_auc_paired(rows.y_true, *(rows.scores[name] for name in scores))
-        low, high = difference.ci(confidence_level)
-        answer["difference"] = difference.to_dict() | {"low": low, "high": high}
+    _require_classes(file, rows)
+    answer = _measured(rows, confidence_level)
     if as_json:
         print_json(answer)
     else:
-        print_auc(answer, confidence_level)
+        print_auc(answer)
     return OK
+
+
+def _require_classes(file: Path, rows: ScoreFile) -> None:
+    from rocmonitor.wording.counts import set_aside
+
+    n_pos = int(rows.y_true.sum())
+    n_neg = len(rows.y_true) - n_pos
+    if min(n_pos, n_neg) < 2:
+        raise DegenerateDataError(
+            f"{file}: {n_pos:,} positives and {n_neg:,} negatives are usable of "
+            f"{rows.counts['rows']:,} rows (set aside: {set_aside(rows.counts) or 'none'}); "
+            "at least 2 of each class are needed, and labels must be 1 and 0"
+        )
+
+
+def _measured(rows: ScoreFile, confidence_level: float) -> dict[str, Any]:
+    """Each AUROC and, for two scores, their difference, named as the metrics of a window are."""
+    from rocmonitor.policy.measure import auc_values, difference_values
+    from rocmonitor.stats import PairedSample, Sample, auc, compare_auc_paired
+
+    areas = {}
+    for name, score in rows.scores.items():
+        sample = Sample(rows.y_true, score)
+        result = auc(sample)
+        areas[name] = {
+            **auc_values(result, confidence_level),
+            "auc_se_exact_bootstrap": auc(sample, method="exact-bootstrap").se,
+            **_details(result, sample, confidence_level),
+        }
+    answer: dict[str, Any] = {"scores": areas, "rows": rows.counts}
+    if len(rows.scores) == 2:
+        champion, challenger = rows.scores.values()
+        pair = PairedSample(rows.y_true, challenger, champion)
+        difference = compare_auc_paired(pair)
+        values = difference_values(difference, confidence_level)
+        answer["difference"] = values | _details(difference, pair, confidence_level)
+    return answer
+
+
+def _details(
+    result: AucResult | AucDifference, rows: Sample | PairedSample, confidence_level: float
+) -> dict[str, Any]:
+    """How a number was computed, on how many rows, and its caveats."""
+    from rocmonitor.policy.record import caveats_of
+
+    return {
+        "positives": rows.n_pos,
+        "negatives": rows.n_neg,
+        "method": result.method,
+        "confidence_level": confidence_level,
+        "caveats": [caveat.to_dict() | {"text": str(caveat)} for caveat in caveats_of(result)],
+    }

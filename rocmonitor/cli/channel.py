@@ -14,7 +14,7 @@ from rocmonitor.errors import ConfigError
 
 @click.group()
 def channel() -> None:
-    """Where alarms are told."""
+    """The channels that alerts go to."""
 
 
 @channel.command("test")

@@ -18,5 +18,5 @@ def check(path: Path) -> int:
     """Parse, connect, explain: windows, row counts, false alarms a year. Changes nothing."""
     from rocmonitor.service.checking import check as explain
 
-    problems = explain(load(path), now=datetime.now(UTC), tell=echo)
+    problems = explain(load(path), now=datetime.now(UTC), output=echo)
     return worst([code_of(problem) for problem in problems])

@@ -38,35 +38,36 @@ def progress(text: str | None) -> None:
         echo(text, err=True)
 
 
-def print_auc(answer: dict[str, Any], confidence_level: float) -> None:
-    """Print what `rocmonitor auc` found."""
-    percent = f"{100 * confidence_level:g} %"
-    for name, found in answer["scores"].items():
+def print_auc(answer: dict[str, Any]) -> None:
+    """Print what `rocmonitor auc` measured."""
+    from rocmonitor.wording.counts import set_aside
+
+    for name, area in answer["scores"].items():
         echo(
-            f"{name}: AUROC {found['auc']:.6f}, {percent} interval {found['low']:.6f} to {found['high']:.6f} "
-            f"(standard error {found['se']:.6f} DeLong, {found['se_exact_bootstrap']:.6f} exact bootstrap; "
-            f"{found['n_pos']:,} positives, {found['n_neg']:,} negatives)"
+            f"{name}: AUROC {area['auc']:.6f}, {_interval(area, '.6f')} "
+            f"(standard error {area['auc_se']:.6f} DeLong, {area['auc_se_exact_bootstrap']:.6f} exact "
+            f"bootstrap; {area['positives']:,} positives, {area['negatives']:,} negatives)"
         )
-        for caveat in found["caveats"]:
-            echo(f"  note: {caveat}")
+        for caveat in area["caveats"]:
+            echo(f"  note: {caveat['text']}")
     if "difference" in answer:
-        found = answer["difference"]
+        champion, challenger = answer["scores"]
+        difference = answer["difference"]
         echo(
-            f"difference (first minus second): {found['difference']:+.6f}, {percent} interval "
-            f"{found['low']:+.6f} to {found['high']:+.6f}, p = {found['pvalue']:.4g} (paired DeLong)"
+            f"difference (challenger {challenger} minus champion {champion}): {difference['auc']:+.6f}, "
+            f"{_interval(difference, '+.6f')}, p = {difference['pvalue']:.4g} (paired DeLong)"
         )
     if aside := set_aside(answer["rows"]):
         echo(f"set aside of {answer['rows']['rows']:,} rows: {aside}")
 
 
-def set_aside(counts: dict[str, int]) -> str:
-    """How many rows are not used, and why; empty when all are."""
-    found = {name: count for name, count in counts.items() if name not in ("rows", "used") and count}
-    return ", ".join(f"{count:,} {name}" for name, count in found.items())
+def _interval(measured: dict[str, Any], digits: str) -> str:
+    low, high = measured["auc_low"], measured["auc_high"]
+    return f"{100 * measured['confidence_level']:g} % interval {low:{digits}} to {high:{digits}}"
 
 
 def print_outbox(waiting: OutboxSummary, *, busy: bool = False) -> None:
-    """What MLflow and the channels have not been told yet, and why."""
+    """What has not reached MLflow and the channels yet, and why."""
     for destination, error in waiting.errors.items():
         echo(f"{destination}: not delivered yet, kept in the outbox: {error}", err=True)
     if waiting.next_attempt_at is not None:

@@ -1,4 +1,4 @@
-"""The configuration: rocmonitor.yaml as frozen models, with every problem told at once."""
+"""The configuration: rocmonitor.yaml as frozen models, with every problem reported at once."""
 
 from rocmonitor.config.loading import load
 from rocmonitor.config.models import (

@@ -56,7 +56,7 @@ def load(path: Path) -> Config:
 class _Loader(yaml.SafeLoader):
     """YAML lets the last of two equal keys win: a monitor would vanish silently.
 
-    Keys that cannot be one and days that are in no calendar are told with their line, too.
+    Keys that cannot be one and days that are in no calendar are reported with their line, too.
     """
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
@@ -143,6 +143,6 @@ def _told(problem: Any) -> str:
 
 
 def _shown(value: object, message: str) -> str:
-    """A plain value, unless the message tells it already."""
-    told = re.search(rf"(: |\bis ){re.escape(repr(value))}", message)
-    return f"; it is {value!r}" if isinstance(value, str | int | float | bool) and not told else ""
+    """A plain value, unless the message has it already."""
+    said = re.search(rf"(: |\bis ){re.escape(repr(value))}", message)
+    return f"; it is {value!r}" if isinstance(value, str | int | float | bool) and not said else ""

@@ -56,7 +56,7 @@ class Source(Secret):
 
 
 class Channel(Secret):
-    """Where alarms are told: an Apprise URL, most of which are secrets as a whole."""
+    """Where alerts go: an Apprise URL; most of these are secrets as a whole."""
 
     @field_validator("url")
     @classmethod

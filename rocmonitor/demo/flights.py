@@ -6,7 +6,7 @@ after it happened, and a flight's own events never count for itself.
 
 A cancelled or diverted flight has no arrival delay: it never gets a label. It stays among the scored flights
 as an unlabelled row, and until its scheduled departure plus two hours it is one of those that are waiting,
-because nobody can tell yet that it will not go.
+because nobody knows yet that it will not go.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def features(flights: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     flights : DataFrame
-        As from `with_moments`; all that there are, because a flight's features tell of the flights before it.
+        As from `with_moments`, all of them: a flight's features depend on the flights before it.
 
     Returns
     -------

@@ -7,7 +7,7 @@ import io
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -24,17 +24,14 @@ from mlflow.models.evaluation.artifacts import (
 )
 from mlflow.protos.databricks_pb2 import INVALID_PARAMETER_VALUE
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.plugin.settings import Settings
+from rocmonitor.policy.evaluation import Counts
+from rocmonitor.policy.measure import Measured, data_metrics, measure
+from rocmonitor.policy.record import caveats_of
 from rocmonitor.report.canvas import BLUE, GREY, LIGHT, ORANGE, heading, panels, png
-from rocmonitor.stats import (
-    PairedSample,
-    Sample,
-    auc,
-    compare_auc_paired,
-    threshold_intervals,
-    vertical_intervals,
-)
+from rocmonitor.stats import PairedSample, Sample
 
 _FOLDER = "rocmonitor"
 _KINDS: dict[str, Any] = {
@@ -42,25 +39,14 @@ _KINDS: dict[str, Any] = {
     "roc.csv": CsvEvaluationArtifact,
     "result.json": JsonEvaluationArtifact,
 }
-_CURVE_POINTS = 99
 _STYLES = {"champion": (BLUE, "-"), "challenger": (ORANGE, "--")}
-
-Rows = list[dict[str, Any]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """What was found: metrics by name, the curves, and what a reader should know."""
-
-    metrics: dict[str, float]
-    curves: Rows
-    caveats: tuple[str, ...]
+_DATA = ("data/rows", "data/positives", "data/negatives")
 
 
 def evaluate(
     dataset: Any, config: Mapping[str, Any], run_id: str, *, model: Any, logged_by_mlflow: bool
 ) -> Any:
-    """Evaluate the scores of a dataset and log all of it once.
+    """Evaluate the scores of a dataset, and log metrics and files once.
 
     MLflow logs the metrics itself where a model ID is given, and otherwise not at all.
     """
@@ -87,14 +73,16 @@ def evaluate(
     return result(metrics=found.metrics, artifacts=artifacts, run_id=run_id)
 
 
-def find(champion: Sample, pair: PairedSample | None, settings: Settings, names: Mapping[str, str]) -> Found:
-    """The statistics of the scores.
+def find(
+    champion: Sample, pair: PairedSample | None, settings: Settings, names: Mapping[str, str]
+) -> Measured:
+    """The statistics of the scores, and where they lie in the forecast.
 
     Parameters
     ----------
     champion : Sample
     pair : PairedSample or None
-        The same rows, champion first, challenger second.
+        The same rows, challenger first, champion second.
     settings : Settings
     names : dict of str to str
         Of the columns ``label`` and ``score``.
@@ -104,36 +92,22 @@ def find(champion: Sample, pair: PairedSample | None, settings: Settings, names:
     InputError
         Fewer than two rows of a class; an impossible level, rate or threshold; an unusable reference.
     """
-    level = settings.confidence_level
-    result = auc(champion)
-    low, high = result.ci(level, transform="logit")
-    metrics = {
-        "roc/auc": result.auc,
-        "roc/auc_se": result.se,
-        "roc/auc_low": low,
-        "roc/auc_high": high,
-        "roc/rows": float(champion.n_pos + champion.n_neg),
-        "roc/n_pos": float(champion.n_pos),
-        "roc/n_neg": float(champion.n_neg),
-    }
-    caveats = list(result.caveats)
-    samples = {"champion": champion} | ({} if pair is None else {"challenger": pair.second})
-    caveats += [
-        f"the {name} has neither curve nor operating points: all its scores are {sample.score[0]:g}"
-        for name, sample in samples.items()
-        if len(sample.score) == 1
-    ]
-    samples = {name: sample for name, sample in samples.items() if len(sample.score) > 1}
-    if "champion" in samples:
-        metrics |= _operating_points(champion, settings, caveats)
-    if pair is not None:
-        metrics |= _difference(pair, level)
-    metrics |= _forecast(champion, result.auc, settings, names, caveats)
-    curves = [row for name, sample in samples.items() for row in _curve(name, sample, level)]
-    return Found(
+    measured = measure(
+        champion,
+        pair,
+        fprs=settings.fpr,
+        thresholds={each: each for each in settings.thresholds},
+        costs={},
+        confidence_level=settings.confidence_level,
+    )
+    rows = champion.n_pos + champion.n_neg
+    data = data_metrics(Counts(rows=rows, n_pos=champion.n_pos, n_neg=champion.n_neg))
+    forecast, caveats = _forecast(champion, measured.champion.auc, settings, names)
+    metrics = {name: data[name] for name in _DATA} | measured.metrics | forecast
+    return replace(
+        measured,
         metrics={name: float(value) for name, value in metrics.items()},
-        curves=curves,
-        caveats=tuple(dict.fromkeys(caveats)),
+        caveats=tuple(dict.fromkeys([*measured.caveats, *caveats])),
     )
 
 
@@ -152,12 +126,15 @@ def _samples(
         if settings.challenger is None:
             return None, Sample(labels, scores)
         others = _column(dataset.features_data, settings.challenger)
-        pair = PairedSample(labels, scores, others)
+        pair = PairedSample(labels, others, scores)
     except InputError as error:
-        other = "" if settings.challenger is None else f", challenger {settings.challenger!r}"
-        columns = f"targets {names['label']!r} (y_true), predictions {names['score']!r}{other}"
+        columns = f"targets {names['label']!r} (y_true), predictions {names['score']!r}"
+        if settings.challenger is None:
+            columns += " (y_score)"
+        else:
+            columns += f" (score_2), challenger {settings.challenger!r} (score_1)"
         raise InputError(f"{columns}: {error}") from error
-    return pair, pair.first
+    return pair, pair.second
 
 
 def _column(features: Any, name: str) -> Any:
@@ -168,89 +145,42 @@ def _column(features: Any, name: str) -> Any:
     return features[name].to_numpy()
 
 
-def _operating_points(sample: Sample, settings: Settings, caveats: list[str]) -> dict[str, float]:
-    metrics: dict[str, float] = {}
-    if settings.fpr:
-        curve = vertical_intervals(sample, settings.fpr, confidence_level=settings.confidence_level)
-        for number, fpr in enumerate(settings.fpr):
-            metrics |= _bounded(curve, "tpr", number, f"roc/tpr_at_fpr_{fpr:g}")
-            if abs(curve.fpr[number] - fpr) > 0.1 * fpr:
-                caveats.append(
-                    f"the true positive rate at {fpr:g} is that at {curve.fpr[number]:g}, the nearest that "
-                    f"{sample.n_neg} negatives have"
-                )
-    if settings.thresholds:
-        points = threshold_intervals(sample, settings.thresholds, confidence_level=settings.confidence_level)
-        for number, threshold in enumerate(settings.thresholds):
-            for rate in ("tpr", "fpr"):
-                metrics |= _bounded(points, rate, number, f"roc/{rate}_at_threshold_{threshold:g}")
-    return metrics
-
-
-def _bounded(table: Any, rate: str, number: int, name: str) -> dict[str, float]:
-    return {f"{name}{end}": getattr(table, f"{rate}{end}")[number] for end in ("", "_low", "_high")}
-
-
-def _difference(pair: PairedSample, level: float) -> dict[str, float]:
-    difference = compare_auc_paired(pair.swapped())  # challenger minus champion
-    low, high = difference.ci(level)
-    return {
-        "roc/challenger_auc": difference.auc_1,
-        "roc/difference": difference.difference,
-        "roc/difference_se": difference.se,
-        "roc/difference_low": low,
-        "roc/difference_high": high,
-        "roc/difference_pvalue": difference.pvalue,
-    }
-
-
 def _forecast(
-    sample: Sample, found: float, settings: Settings, names: Mapping[str, str], caveats: list[str]
-) -> dict[str, float]:
+    sample: Sample, area: float, settings: Settings, names: Mapping[str, str]
+) -> tuple[dict[str, float], list[Caveat]]:
+    """The forecast interval and the signed distance to its nearer end, where there is a forecast."""
+    caveats: list[Caveat] = []
     interval = settings.interval(sample, names)
     if interval is not None:
-        caveats += interval.caveats
+        caveats = list(caveats_of(interval))
         low, high = interval.low, interval.high
     elif settings.forecast is not None:
         low, high = settings.forecast
     else:
-        return {}
-    return {
-        "roc/forecast_low": low,
-        "roc/forecast_high": high,
-        "roc/forecast_margin": min(found - low, high - found),
-    }
+        return {}, caveats
+    margin = min(area - low, high - area)
+    return {"forecast/low": low, "forecast/high": high, "forecast/margin": margin}, caveats
 
 
-def _curve(model: str, sample: Sample, level: float) -> Rows:
-    # Only multiples of 1 / n_neg exist as rates.
-    steps = np.unique(np.rint(np.linspace(0, sample.n_neg, _CURVE_POINTS + 2))[1:-1])
-    steps = steps[(steps > 0) & (steps < sample.n_neg)]
-    curve = vertical_intervals(sample, steps / sample.n_neg, confidence_level=level)
-    columns = ("fpr", "tpr", "tpr_low", "tpr_high")
-    values = zip(*(getattr(curve, name).tolist() for name in columns), strict=True)
-    return [{"model": model, **dict(zip(columns, row, strict=True))} for row in values]
-
-
-def _files(found: Found, settings: Settings, sample: Sample) -> dict[str, bytes]:
+def _files(found: Measured, settings: Settings, sample: Sample) -> dict[str, bytes]:
     table = io.StringIO()
     writer = csv.DictWriter(table, ["model", "fpr", "tpr", "tpr_low", "tpr_high"], lineterminator="\n")
     writer.writeheader()
-    writer.writerows(found.curves)
-    told = {
+    writer.writerows(found.tables["roc"])
+    result = {
         "metrics": found.metrics,
-        "caveats": found.caveats,
+        "caveats": [caveat.to_dict() | {"text": str(caveat)} for caveat in found.caveats],
         "confidence_level": settings.confidence_level,
         "challenger": settings.challenger,
     }
     return {
         "roc.png": _figure(found, settings, sample),
         "roc.csv": table.getvalue().encode(),
-        "result.json": json.dumps(told, indent=1, ensure_ascii=False).encode(),
+        "result.json": json.dumps(result, indent=1, ensure_ascii=False).encode(),
     }
 
 
-def _figure(found: Found, settings: Settings, sample: Sample) -> bytes:
+def _figure(found: Measured, settings: Settings, sample: Sample) -> bytes:
     figure, (axes,) = panels(8, 8.6)
     axes.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
     axes.set(xlabel="false positive rate", ylabel="true positive rate")
@@ -259,12 +189,13 @@ def _figure(found: Found, settings: Settings, sample: Sample) -> bytes:
     metrics = found.metrics
     heading(
         axes,
-        f"AUROC {metrics['roc/auc']:.4f} ({metrics['roc/auc_low']:.4f} to {metrics['roc/auc_high']:.4f})",
+        f"AUROC {metrics['champion/auc']:.4f} "
+        f"({metrics['champion/auc_low']:.4f} to {metrics['champion/auc_high']:.4f})",
         f"{sample.n_pos:,} positive and {sample.n_neg:,} negative rows, each interval at "
         f"{100 * settings.confidence_level:g} %\n{_headline(metrics)}",
     )
     for model, (color, line) in _STYLES.items():
-        rows = [row for row in found.curves if row["model"] == model]
+        rows = [row for row in found.tables["roc"] if row["model"] == model]
         if rows:
             fpr, tpr, low, high = (
                 [row[key] for row in rows] for key in ("fpr", "tpr", "tpr_low", "tpr_high")
@@ -276,15 +207,13 @@ def _figure(found: Found, settings: Settings, sample: Sample) -> bytes:
 
 
 def _headline(metrics: Mapping[str, float]) -> str:
-    told = []
-    if "roc/difference" in metrics:
-        told.append(
-            f"challenger minus champion {metrics['roc/difference']:+.4f} "
-            f"({metrics['roc/difference_low']:+.4f} to {metrics['roc/difference_high']:+.4f})"
+    parts = []
+    if "difference/auc" in metrics:
+        parts.append(
+            f"challenger minus champion {metrics['difference/auc']:+.4f} "
+            f"({metrics['difference/auc_low']:+.4f} to {metrics['difference/auc_high']:+.4f})"
         )
-    if "roc/forecast_margin" in metrics:
-        where = "inside" if metrics["roc/forecast_margin"] >= 0 else "outside"
-        told.append(
-            f"{where} forecast {metrics['roc/forecast_low']:.4f} to {metrics['roc/forecast_high']:.4f}"
-        )
-    return "; ".join(told) or "one model, no forecast"
+    if "forecast/margin" in metrics:
+        where = "inside" if metrics["forecast/margin"] >= 0 else "outside"
+        parts.append(f"{where} forecast {metrics['forecast/low']:.4f} to {metrics['forecast/high']:.4f}")
+    return "; ".join(parts) or "one model, no forecast"

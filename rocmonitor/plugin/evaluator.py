@@ -13,19 +13,20 @@ class RocEvaluator(ModelEvaluator):
     """AUROC, operating points, challenger and forecast of a column of scores, with intervals.
 
     It is opt-in: it evaluates ``model_type="rocmonitor"``, and ``"classifier"`` when its configuration has
-    one of its own keys. MLflow hands a flat configuration to every evaluator that is installed, so any
-    other sign would make it take part in evaluations that are none of its own. Without any configuration
-    the model type has to be ``"rocmonitor"``: a classifier "could not be evaluated", says MLflow.
+    one of its own keys. MLflow passes a flat configuration to every installed evaluator, so with any weaker
+    rule this one would take part in evaluations that did not ask for it. Without a configuration the model
+    type must be ``"rocmonitor"``; for a classifier MLflow reports that it "could not be evaluated".
 
-    Metrics: ``roc/auc``, ``roc/auc_se``, ``roc/auc_low``, ``roc/auc_high``, ``roc/rows``, ``roc/n_pos``,
-    ``roc/n_neg``; ``roc/tpr_at_fpr_X`` and, with thresholds, ``roc/tpr_at_threshold_X`` and
-    ``roc/fpr_at_threshold_X``, each with ``_low`` and ``_high``. With a challenger: ``roc/challenger_auc``
-    and ``roc/difference`` (challenger minus champion) with ``_se``, ``_low``, ``_high``, ``_pvalue``. With a
-    forecast: ``roc/forecast_low``, ``roc/forecast_high`` and ``roc/forecast_margin``, the distance of the
-    AUROC from the nearer end, negative outside.
+    Metrics are named as those of monitored windows, and each interval has the ends ``_low`` and ``_high``:
+    ``data/rows``, ``data/positives``, ``data/negatives``; ``champion/auc`` with ``_se``, ``_low``, ``_high``;
+    ``champion/tpr_at_fpr_X`` and, with thresholds, ``champion/tpr_at_threshold_X`` and
+    ``champion/fpr_at_threshold_X``. With a challenger: the same under ``challenger/``, and
+    ``difference/auc`` (challenger minus champion) with ``_se``, ``_low``, ``_high``, and
+    ``difference/pvalue``. With a forecast: ``forecast/low``, ``forecast/high`` and ``forecast/margin``, the
+    distance of the AUROC from the nearer end, negative outside.
 
-    Artifacts: ``rocmonitor/roc.png``, ``rocmonitor/roc.csv`` and ``rocmonitor/result.json``, none of which
-    has single rows.
+    Artifacts: ``rocmonitor/roc.png``, ``rocmonitor/roc.csv`` and ``rocmonitor/result.json``. None of them
+    contains single rows.
 
     Examples
     --------
@@ -37,7 +38,7 @@ class RocEvaluator(ModelEvaluator):
             evaluator_config={"challenger": "score_2", "forecast": [0.71, 0.76]},
         )
         inside = MetricThreshold(threshold=0, greater_is_better=True)
-        mlflow.validate_evaluation_results({"roc/forecast_margin": inside}, found)
+        mlflow.validate_evaluation_results({"forecast/margin": inside}, found)
     """
 
     @classmethod
@@ -57,13 +58,13 @@ class RocEvaluator(ModelEvaluator):
         model_id: str | None = None,
         **_: Any,
     ) -> Any:
-        """Log metrics and artifacts to the run, and give them back.
+        """Log metrics and artifacts to the run, and return them.
 
         Raises
         ------
         MlflowException
-            ``INVALID_PARAMETER_VALUE``: an unknown key, a column that is not there, a score that is no
-            finite number, labels that are not 0 and 1, fewer than two rows of a class.
+            ``INVALID_PARAMETER_VALUE``: an unknown key, a missing column, a score that is not a finite
+            number, labels other than 0 and 1, fewer than two rows of a class.
         """
         from rocmonitor.plugin.evaluating import evaluate
 

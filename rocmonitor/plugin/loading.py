@@ -16,7 +16,8 @@ from rocmonitor import config as configuration
 from rocmonitor.config import Config, Monitor
 from rocmonitor.errors import ConfigError, InputError
 from rocmonitor.policy.windows import Window
-from rocmonitor.sources import open_source, read_frame
+from rocmonitor.sources import open_source
+from rocmonitor.sources.frame import read_frame
 
 _NEEDED = ("source", "query", "columns", "start", "end")
 _NOT_NEEDED_HERE = {  # a monitor has these, and no row depends on them

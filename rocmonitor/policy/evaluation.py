@@ -1,13 +1,19 @@
-"""What is known of one window: values that the store keeps, MLflow shows and a message tells."""
+"""What is known of one window, as values; `rocmonitor.wording` puts them into words."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields
-from datetime import UTC, datetime
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
+from rocmonitor.caveat import Caveat
+from rocmonitor.policy.record import Record, plain
 from rocmonitor.policy.windows import Window
+
+Kind = Literal["data", "forecast", "floor", "drop", "challenger"]
 
 
 class Status(StrEnum):
@@ -74,39 +80,81 @@ class Counts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What one rule says of one window.
+    """What one rule finds on one window.
 
     Attributes
     ----------
     rule : str
         Name of the rule in its monitor: its kind, numbered when it comes twice (``forecast``, ``floor_2``).
+    kind : {"data", "forecast", "floor", "drop", "challenger"}
+        ``data`` is no rule: the window is too small to be measured.
     outcome : Status
-    text : str
-        The finding in one sentence for people.
+    estimate : float or None
+        The value tested: an AUROC, or (``drop``, ``challenger``) a difference of two.
+    low, high : float or None
+        The confidence interval of `estimate`, at `confidence_level`; a forecast has none.
+    confidence_level : float or None
+        Of that interval; of a forecast, the level that its reference windows give it.
+    limit : tuple of float or None
+        Below the first the rule finds the window degraded, above the second improved; None where there is
+        no such end.
     margin : float or None
-        Signed distance of the tested value from the rule's limit; negative is outside.
+        Signed distance of the tested end from the limit; negative is outside.
+    details : dict
+        Further values of the sentence, such as ``reference_auc`` or ``rows``.
+    lacks : tuple of Caveat
+        Why the rule could not be applied; empty when it was.
     """
 
     rule: str
+    kind: Kind
     outcome: Status
-    text: str
+    estimate: float | None = None
+    low: float | None = None
+    high: float | None = None
+    confidence_level: float | None = None
+    limit: tuple[float | None, float | None] = (None, None)
     margin: float | None = None
+    details: dict[str, Any] = field(default_factory=dict)
+    lacks: tuple[Caveat, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types; `from_dict` is the inverse."""
+        found: dict[str, Any] = plain(self)
+        return found
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Verdict:
+        """The inverse of `to_dict`; a sentence that an earlier version stored becomes a detail, ``text``."""
+        if "text" in stored:
+            return cls(
+                rule=stored["rule"],
+                kind=re.sub(r"_\d+$", "", stored["rule"]),  # type: ignore[arg-type]
+                outcome=Status(stored["outcome"]),
+                margin=stored["margin"],
+                details={"text": stored["text"]},
+            )
+        parsed = {
+            "outcome": Status(stored["outcome"]),
+            "limit": tuple(stored["limit"]),
+            "lacks": tuple(map(Caveat.from_dict, stored["lacks"])),
+        }
+        return cls(**{**stored, **parsed})
+
+
+Reason = Verdict | Caveat
+"""Why a status changed: a rule's finding, or something else that has happened."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evaluation:
+class Evaluation(Record):
     """One result: a monitor, a segment, a window, a revision.
 
     Attributes
     ----------
-    monitor, model : str
-    segment : str
-        Empty for all rows, else ``column=value``.
     window : Window
     revision : int
         0 the first time; late labels make 1, 2, …
-    champion_version, challenger_version : str or None
-        Pinned when the window was first judged. None where there is no challenger.
     at : datetime
         When the window fell due (for a revision: when it was found); decides cool-downs.
     evaluated_at : datetime
@@ -117,77 +165,45 @@ class Evaluation:
         Of the monitor and segment after this window, with k-of-n and recovery.
     verdicts : tuple of Verdict
     counts : Counts
-    metrics : dict of str to float
-        Named as in MLflow, ``--json`` and the pages. Always finite. Those of the rules are listed at
-        `rocmonitor.policy.judge.rule_metrics`. A degraded or improved window has ``shift/from_positives`` and
-        ``shift/from_negatives``, the two parts of its change against the reference, and ``shift/similarity``
-        to the least favourable change.
-    tables : dict of str to list of dict
-        ``roc`` (the curve with its intervals), ``thresholds``, ``fprs``, ``costs``, ``dominance``; ``shift``
-        (where the scores differ from the reference) of a degraded or improved window.
-    explanation : str
-        The table ``shift`` in words; empty when there is none.
     reference : dict
         What the window was compared with: period, sizes, AUC, forecast intervals, digest.
-    provenance : dict
-        Source, query, columns, zone, digest of the data, software versions: enough to repeat it.
-    caveats : tuple of str
+
+    Notes
+    -----
+    The metrics of the rules are listed at `rocmonitor.policy.judge.rule_metrics`. A degraded or improved
+    window has ``shift/from_positives`` and ``shift/from_negatives``, the two parts of its change against the
+    reference, and ``shift/similarity`` to the least favourable change.
+
+    Tables: ``roc`` (the curve with its intervals), ``thresholds``, ``fprs``, ``costs``, ``dominance``;
+    ``shift`` (where the scores differ from the reference) of a degraded or improved window.
     """
 
-    monitor: str
-    model: str
-    segment: str = ""
     window: Window
     revision: int = 0
-    champion_version: str
-    challenger_version: str | None = None
     at: datetime
     evaluated_at: datetime
     outcome: Status
     status: Status
     verdicts: tuple[Verdict, ...] = ()
     counts: Counts
-    metrics: dict[str, float] = field(default_factory=dict)
-    tables: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    explanation: str = ""
     reference: dict[str, Any] = field(default_factory=dict)
-    provenance: dict[str, Any] = field(default_factory=dict)
-    caveats: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
         """Names the window and revision, unique within one store."""
         return f"{self.monitor}|{self.segment}|{self.window}|r{self.revision}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types; instants as ISO 8601 in UTC."""
-        plain = asdict(self)
-        plain["window"] = {"start": _iso(self.window.start), "end": _iso(self.window.end)}
-        plain["at"], plain["evaluated_at"] = _iso(self.at), _iso(self.evaluated_at)
-        plain["verdicts"] = [asdict(verdict) for verdict in self.verdicts]
-        plain["caveats"] = list(self.caveats)
-        return plain
-
     @classmethod
-    def from_dict(cls, plain: dict[str, Any]) -> Evaluation:
-        """The inverse of `to_dict`."""
-        known = {name.name: plain[name.name] for name in fields(cls) if name.name in plain}
-        return cls(
-            **{
-                **known,
-                "window": Window(*(datetime.fromisoformat(plain["window"][end]) for end in ("start", "end"))),
-                "at": datetime.fromisoformat(plain["at"]),
-                "evaluated_at": datetime.fromisoformat(plain["evaluated_at"]),
-                "outcome": Status(plain["outcome"]),
-                "status": Status(plain["status"]),
-                "verdicts": tuple(
-                    Verdict(**{**verdict, "outcome": Status(verdict["outcome"])})
-                    for verdict in plain["verdicts"]
-                ),
-                "counts": Counts(**plain["counts"]),
-                "caveats": tuple(plain["caveats"]),
-            }
-        )
+    def _parsed(cls, stored: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            "window": Window.from_dict(stored["window"]),
+            "at": datetime.fromisoformat(stored["at"]),
+            "evaluated_at": datetime.fromisoformat(stored["evaluated_at"]),
+            "outcome": Status(stored["outcome"]),
+            "status": Status(stored["status"]),
+            "verdicts": tuple(map(Verdict.from_dict, stored["verdicts"])),
+            "counts": Counts(**stored["counts"]),
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,8 +226,8 @@ class Transition:
     at : datetime
         When it became so, as `Evaluation.at`.
     before, after : Status
-    reason : str
-        Why, in one sentence: the deciding verdict, or the error.
+    reasons : tuple of Verdict or Caveat
+        Why: the verdicts that agree with the new status, the error, or what else has happened.
     since : datetime
         From when the new status holds: start of the first window it was seen in.
     """
@@ -221,26 +237,36 @@ class Transition:
     at: datetime
     before: Status
     after: Status
-    reason: str
+    reasons: tuple[Reason, ...] = ()
     since: datetime
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types; instants as ISO 8601 in UTC."""
-        return asdict(self) | {"at": _iso(self.at), "since": _iso(self.since)}
+        found: dict[str, Any] = plain(self)
+        return found
 
     @classmethod
-    def from_dict(cls, plain: dict[str, Any]) -> Transition:
-        """The inverse of `to_dict`."""
+    def from_dict(cls, stored: Mapping[str, Any]) -> Transition:
+        """The inverse of `to_dict`; the one sentence that an earlier version queued becomes a reason."""
+        values = dict(stored)
+        reasons = values.pop("reasons", None) or [values.pop("reason", "")]
+        values.pop("reason", None)
         return cls(
             **{
-                **plain,
-                "at": datetime.fromisoformat(plain["at"]),
-                "since": datetime.fromisoformat(plain["since"]),
-                "before": Status(plain["before"]),
-                "after": Status(plain["after"]),
+                **values,
+                "at": datetime.fromisoformat(values["at"]),
+                "since": datetime.fromisoformat(values["since"]),
+                "before": Status(values["before"]),
+                "after": Status(values["after"]),
+                "reasons": read_reasons(reasons),
             }
         )
 
 
-def _iso(instant: datetime) -> str:
-    return instant.astimezone(UTC).isoformat()
+def read_reasons(stored: list[Any]) -> tuple[Reason, ...]:
+    """Reasons from plain JSON types; empty sentences of earlier versions are passed over."""
+    return tuple(
+        Verdict.from_dict(each) if isinstance(each, Mapping) and "rule" in each else Caveat.from_dict(each)
+        for each in stored
+        if each
+    )

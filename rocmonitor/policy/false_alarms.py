@@ -42,7 +42,7 @@ class Outlook:
     Attributes
     ----------
     rules : dict of str to Rule
-        By name, as from `rocmonitor.policy.rules.named`.
+        By name, as from `rocmonitor.policy.rules.by_name`.
     reference : Reference
         With an `auc`. Forecast intervals that it lacks are taken from the number of its windows.
     spread : AucSpread

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import asdict, dataclass, field, replace
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.policy.evaluation import Counts, Status, Verdict
 from rocmonitor.policy.measure import Measured, data_metrics, measure
+from rocmonitor.policy.record import Row, Tables, caveats_of
 from rocmonitor.policy.reference import Reference
 from rocmonitor.policy.rules import Challenger, Drop, Floor, Forecast, Rule
 from rocmonitor.stats import (
@@ -28,9 +29,8 @@ class Finding:
     outcome: Status
     verdicts: tuple[Verdict, ...]
     metrics: dict[str, float]
-    tables: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    explanation: str = ""
-    caveats: tuple[str, ...] = ()
+    tables: Tables = field(default_factory=dict)
+    caveats: tuple[Caveat, ...] = ()
 
 
 def judge(
@@ -42,8 +42,7 @@ def judge(
     rules: Mapping[str, Rule],
     min_per_class: int,
     fprs: Sequence[float] = (),
-    thresholds: Sequence[float] = (),
-    turned: bool = False,
+    thresholds: Mapping[float, float] | None = None,
 ) -> Finding:
     """Measure a window and apply the rules.
 
@@ -55,12 +54,12 @@ def judge(
     counts : Counts
     reference : Reference
     rules : dict of str to Rule
-        By name, as from `rocmonitor.policy.rules.named`.
+        By name, as from `rocmonitor.policy.rules.by_name`.
     min_per_class : int
         With fewer usable rows of either class the window is ``insufficient``: nothing is measured.
-    fprs, thresholds : sequence of float
+    fprs : sequence of float
         Operating points to report.
-    turned : bool
+    thresholds : dict of float to float, optional
         As for `rocmonitor.policy.measure.measure`.
     """
     metrics = data_metrics(counts)
@@ -68,18 +67,17 @@ def judge(
         expected = rule_metrics((), reference, _expected(rules, reference))  # for charts without gaps
         return Finding(outcome=Status.INSUFFICIENT, verdicts=(small,), metrics=metrics | expected)
     costs = reference.cost_thresholds
-    measured = measure(champion, pair, fprs=fprs, thresholds=thresholds, costs=costs, turned=turned)
+    measured = measure(champion, pair, fprs=fprs, thresholds=thresholds or {}, costs=costs)
     forecasts, doubts = _forecasts(rules, reference, champion)
-    verdicts = _verdicts(rules, measured, reference, forecasts)
-    untold = [caveat for caveat in reference.caveats if not _told(caveat, verdicts)]
-    broken = _one_score(champion, turned)
-    verdicts = _led_by(broken, verdicts)
+    verdicts = tuple(_verdict(name, rule, measured, reference, forecasts) for name, rule in rules.items())
+    known = {lack for verdict in verdicts for lack in verdict.lacks}
+    others = [each for each in reference.caveats if each not in known and each.bare() not in known]
     finding = Finding(
         outcome=outcome_of(verdicts),
         verdicts=verdicts,
         metrics=metrics | measured.metrics | rule_metrics(verdicts, reference, forecasts),
         tables=measured.tables,
-        caveats=tuple(dict.fromkeys([*broken, *measured.caveats, *untold, *doubts])),
+        caveats=tuple(dict.fromkeys([*_one_score(champion), *caveats_of(measured), *others, *doubts])),
     )
     if finding.outcome not in (Status.DEGRADED, Status.IMPROVED):
         return finding
@@ -90,22 +88,10 @@ def too_few(counts: Counts, min_per_class: int) -> Verdict | None:
     """The verdict on a window that is too small to be measured, or None when it is large enough."""
     if min(counts.n_pos, counts.n_neg) >= min_per_class:
         return None
-    aside = {
-        "without a usable score": counts.bad_score,
-        "without a label": counts.unlabelled,
-        "with another label": counts.bad_label,
-        "repeated": counts.duplicates,
-        "outside of the window": counts.outside,
-    }
-    if not counts.rows:
-        text = "no rows: nothing was scored in this window, or the query does not find it"
-    else:
-        told = ", ".join(f"{number:,} {what}" for what, number in aside.items() if number)
-        text = (
-            f"{counts.n_pos:,} positives and {counts.n_neg:,} negatives are usable of {counts.rows:,} rows"
-            f"{f' ({told})' if told else ''}; min_per_class is {min_per_class:,}"
-        )
-    return Verdict(rule="data", outcome=Status.INSUFFICIENT, text=text)
+    lack = Caveat("no-rows")
+    if counts.rows:
+        lack = Caveat("too-few-rows", min_per_class=min_per_class, **asdict(counts))
+    return Verdict(rule="data", kind="data", outcome=Status.INSUFFICIENT, lacks=(lack,))
 
 
 def outcome_of(verdicts: Iterable[Verdict]) -> Status:
@@ -145,11 +131,6 @@ def rule_metrics(
     return metrics
 
 
-def forecast_span(low: float, high: float) -> str:
-    """A forecast interval in words; one that reaches 1 has no upper end that can be left."""
-    return f"{low:.4f} or more" if low < 1 <= high else _span(low, high)
-
-
 def _expected(rules: Mapping[str, Rule], reference: Reference) -> dict[str, ForecastInterval]:
     """The intervals for a batch whose size is not known: as large as the median reference window."""
     return {name: interval for name, interval in reference.forecasts.items() if name in rules}
@@ -157,25 +138,22 @@ def _expected(rules: Mapping[str, Rule], reference: Reference) -> dict[str, Fore
 
 def _forecasts(
     rules: Mapping[str, Rule], reference: Reference, champion: Sample
-) -> tuple[dict[str, ForecastInterval], list[str]]:
+) -> tuple[dict[str, ForecastInterval], list[Caveat]]:
     """The intervals for a batch of this size, and what is doubtful about them."""
     forecasts = _expected(rules, reference)
     if forecasts and reference.cells is None:
-        return forecasts, [
-            "the reference was frozen by an earlier version: its forecast is for windows of its own size, "
-            "and a change is not explained"
-        ]
+        return forecasts, [Caveat("old-reference")]
     if reference.cells is not None:
         batch = (champion.n_pos, champion.n_neg)
         forecasts = {
             name: each if each.batch == batch else each.for_batch(reference.cells, batch)
             for name, each in forecasts.items()
         }
-    return forecasts, [f"{name}: {text}" for name, each in forecasts.items() for text in each.caveats]
+    return forecasts, [caveat for name, each in forecasts.items() for caveat in caveats_of(each, name)]
 
 
 def _explained(finding: Finding, reference: Reference, champion: Sample) -> Finding:
-    """The finding with a table and words that say which scores made the AUROC what it is."""
+    """The finding with a table that shows which scores made the AUROC what it is."""
     if reference.cells is None or reference.auc is None:
         return finding
     shift = explain_shift(reference.cells, champion, joined=reference.joined)
@@ -187,72 +165,35 @@ def _explained(finding: Finding, reference: Reference, champion: Sample) -> Find
         finding,
         metrics=finding.metrics | metrics,
         tables=finding.tables | {"shift": _lines(shift)},
-        explanation=shift.words(),
-        caveats=(*finding.caveats, *(f"explanation: {caveat}" for caveat in shift.caveats)),
+        caveats=(*finding.caveats, *caveats_of(shift, "explanation")),
     )
 
 
-def _lines(shift: ShiftExplanation) -> list[dict[str, Any]]:
+def _lines(shift: ShiftExplanation) -> list[Row]:
     columns = {name: value for name, value in shift.to_dict().items() if isinstance(value, list)}
     del columns["caveats"]
     return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 
-def _one_score(champion: Sample, turned: bool) -> list[str]:
-    """What is to be said before anything else of rows that all have the same score."""
+def _one_score(champion: Sample) -> list[Caveat]:
+    """What is said before anything else of rows that all have the same score."""
     if len(champion.score) != 1:
         return []
-    rows, score = champion.n_pos + champion.n_neg, float(champion.score[0])
-    return [f"all {rows:,} scores are {0.0 - score if turned else score:g}: is the scoring broken?"]
+    return [Caveat("one-score", rows=champion.n_pos + champion.n_neg, score=champion.score[0])]
 
 
-def _led_by(broken: Sequence[str], verdicts: tuple[Verdict, ...]) -> tuple[Verdict, ...]:
-    """The verdicts, the first that decides with these words in front."""
-    outcome = outcome_of(verdicts)
-    decisive = [verdict for verdict in verdicts if verdict.outcome is outcome]
-    if not broken or not decisive or outcome is Status.OK:
-        return verdicts
-    told = replace(decisive[0], text=" ".join([*broken, decisive[0].text]))
-    return tuple(told if verdict is decisive[0] else verdict for verdict in verdicts)
-
-
-def _verdicts(
-    rules: Mapping[str, Rule],
-    measured: Measured,
-    reference: Reference,
-    forecasts: Mapping[str, ForecastInterval],
-) -> tuple[Verdict, ...]:
-    """One for each rule; what several of them lack is told once, reason first."""
-    verdicts, first = [], dict[str, str]()
-    for name, rule in rules.items():
-        lack = _lack(name, rule, reference, forecasts)
-        if lack is None:
-            verdicts.append(_verdict(name, rule, measured, reference, forecasts))
-            continue
-        same = first.setdefault(lack, name)
-        text = f"{lack}; so {name} cannot be judged"
-        if same != name:
-            text = f"{name} cannot be judged for the same reason as {same}"
-        verdicts.append(Verdict(rule=name, outcome=Status.INSUFFICIENT, text=text))
-    return tuple(verdicts)
-
-
-def _lack(
+def _lacks(
     name: str, rule: Rule, reference: Reference, forecasts: Mapping[str, ForecastInterval]
-) -> str | None:
-    """Why the reference cannot serve a rule, or None when it can."""
+) -> tuple[Caveat, ...]:
+    """Why the reference cannot serve a rule; empty when it can."""
     if isinstance(rule, Forecast):
-        lacks = name not in forecasts
+        lacking = name not in forecasts
     else:
-        lacks = isinstance(rule, Drop) and reference.auc is None
-    if not lacks:
-        return None
-    own = [caveat.removeprefix(f"{name}: ") for caveat in reference.caveats if caveat.startswith(f"{name}: ")]
-    return "; ".join(own or reference.caveats) or "the reference has no rows of this segment"
-
-
-def _told(caveat: str, verdicts: Iterable[Verdict]) -> bool:
-    return any(caveat.removeprefix(f"{verdict.rule}: ") in verdict.text for verdict in verdicts)
+        lacking = isinstance(rule, Drop) and reference.auc is None
+    if not lacking:
+        return ()
+    own = tuple(each.bare() for each in reference.caveats if each.about[:1] == (name,))
+    return own or reference.caveats or (Caveat("segment-not-in-reference"),)
 
 
 def _verdict(
@@ -262,6 +203,8 @@ def _verdict(
     reference: Reference,
     forecasts: Mapping[str, ForecastInterval],
 ) -> Verdict:
+    if lacks := _lacks(name, rule, reference, forecasts):
+        return Verdict(rule=name, kind=rule.kind, outcome=Status.INSUFFICIENT, lacks=lacks)
     if isinstance(rule, Forecast):
         return _forecast(name, measured, forecasts[name])
     if isinstance(rule, Floor):
@@ -273,74 +216,76 @@ def _verdict(
 
 def _forecast(name: str, measured: Measured, interval: ForecastInterval) -> Verdict:
     auc = measured.champion.auc
-    place, outcome = "inside", Status.OK
-    if auc < interval.low:
-        place, outcome = "below", Status.DEGRADED
-    elif auc > interval.high:
-        place, outcome = "above", Status.IMPROVED
-    span = forecast_span(interval.low, interval.high)
-    what = "of" if span.endswith("more") else "interval"
-    text = f"AUROC {auc:.4f} is {place} its forecast {what} {span} ({_basis(interval)})"
-    return Verdict(rule=name, outcome=outcome, text=text, margin=interval.margin(auc))
-
-
-def _basis(interval: ForecastInterval) -> str:
-    """Method and level, and how wide sampling alone makes the interval."""
-    told = interval.method
-    if interval.achieved_level is not None:
-        told += f", {100 * interval.achieved_level:.3g} %"
-    if interval.sampling_low is not None and interval.sampling_high is not None:
-        told += f"; by sampling alone {forecast_span(interval.sampling_low, interval.sampling_high)}"
-    return told
+    return Verdict(
+        rule=name,
+        kind="forecast",
+        outcome=_beyond(auc < interval.low, auc > interval.high),
+        estimate=auc,
+        confidence_level=interval.achieved_level,
+        limit=(interval.low, interval.high),
+        margin=interval.margin(auc),
+        details={
+            "method": interval.method,
+            "sampling_low": interval.sampling_low,
+            "sampling_high": interval.sampling_high,
+        },
+    )
 
 
 def _floor(name: str, rule: Floor, measured: Measured) -> Verdict:
     low, high = measured.champion.ci(rule.confidence_level, transform="logit")
-    below = high < rule.value
-    text = (
-        f"AUROC {measured.champion.auc:.4f}, {100 * rule.confidence_level:g} % interval {_span(low, high)}, "
-        f"{'lies wholly below' if below else 'is not shown to be below'} the floor {rule.value:g}"
-    )
     return Verdict(
-        rule=name, outcome=Status.DEGRADED if below else Status.OK, text=text, margin=high - rule.value
+        rule=name,
+        kind="floor",
+        outcome=_beyond(high < rule.value, False),
+        estimate=measured.champion.auc,
+        low=low,
+        high=high,
+        confidence_level=rule.confidence_level,
+        limit=(rule.value, None),
+        margin=high - rule.value,
     )
 
 
 def _drop(name: str, rule: Drop, measured: Measured, reference: Reference) -> Verdict:
     assert reference.auc is not None  # else the rule lacks it
+    both = {"auc": measured.champion.auc, "reference_auc": reference.auc.auc}
     try:
         change = compare_auc(measured.champion, reference.auc)
     except DegenerateDataError:  # one score for all here, complete separation there
-        text = (
-            f"AUROC {measured.champion.auc:.4f} against {reference.auc.auc:.4f} in the reference, and "
-            f"neither shows any scatter to compare by; so {name} cannot be judged"
-        )
-        return Verdict(rule=name, outcome=Status.INSUFFICIENT, text=text)
+        lack = Caveat("no-scatter", **both)
+        return Verdict(rule=name, kind="drop", outcome=Status.INSUFFICIENT, lacks=(lack,))
     low, high = change.ci(rule.confidence_level)
-    lower, higher = high < -rule.value, low > rule.value
-    found = "a drop" if lower else "a rise" if higher else "no change"
-    text = (
-        f"AUROC {measured.champion.auc:.4f} against {reference.auc.auc:.4f} in the reference: "
-        f"{change.difference:+.4f}, {100 * rule.confidence_level:g} % interval "
-        f"{_span(low, high, sign=True)}: {found} of more than {rule.value:g} is shown"
+    return Verdict(
+        rule=name,
+        kind="drop",
+        outcome=_beyond(high < -rule.value, low > rule.value),
+        estimate=change.difference,
+        low=low,
+        high=high,
+        confidence_level=rule.confidence_level,
+        limit=(-rule.value, rule.value),
+        margin=high + rule.value,
+        details=both,
     )
-    outcome = Status.DEGRADED if lower else Status.IMPROVED if higher else Status.OK
-    return Verdict(rule=name, outcome=outcome, text=text, margin=high + rule.value)
 
 
 def _challenger(name: str, rule: Challenger, measured: Measured) -> Verdict:
+    """Never an alarm; where the challenger scored too few rows, there is no estimate."""
     if measured.difference is None:
-        text = "the challenger scored too few of these rows to be compared"
-        return Verdict(rule=name, outcome=Status.OK, text=text)
+        return Verdict(rule=name, kind="challenger", outcome=Status.OK)
     low, high = measured.difference.ci(rule.confidence_level)
-    found = "challenger ahead" if low > 0 else "champion ahead" if high < 0 else "no difference shown"
-    text = (
-        f"{found}: challenger minus champion {measured.difference.difference:+.4f}, "
-        f"{100 * rule.confidence_level:g} % interval {_span(low, high, sign=True)}, this window alone, "
-        f"on {measured.difference.n_pos_1 + measured.difference.n_neg_1:,} rows"
+    return Verdict(
+        rule=name,
+        kind="challenger",
+        outcome=Status.OK,
+        estimate=measured.difference.difference,
+        low=low,
+        high=high,
+        confidence_level=rule.confidence_level,
+        details={"rows": measured.difference.n_pos_1 + measured.difference.n_neg_1},
     )
-    return Verdict(rule=name, outcome=Status.OK, text=text)
 
 
-def _span(low: float, high: float, *, sign: bool = False) -> str:
-    return f"{low:+.4f} to {high:+.4f}" if sign else f"{low:.4f} to {high:.4f}"
+def _beyond(below: bool, above: bool) -> Status:
+    return Status.DEGRADED if below else Status.IMPROVED if above else Status.OK

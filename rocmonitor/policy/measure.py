@@ -1,4 +1,4 @@
-"""What a window shows: named metrics and tables from its samples."""
+"""Measuring scores: named metrics and tables, the same for windows, reviews, the evaluator and ``auc``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Counts
+from rocmonitor.policy.record import Row, Tables, caveats_of
 from rocmonitor.stats import (
     AucDifference,
     AucResult,
@@ -24,30 +26,42 @@ from rocmonitor.stats import (
 )
 
 LEVEL = 0.95
-"""Confidence level of every reported interval; a rule has its own."""
+"""Confidence level of the intervals that windows report; a rule has its own."""
 
 CURVE_POINTS = 99
 """Points at which the curve is kept with intervals: false positive rates 0.01 to 0.99, or fewer."""
 
+_DOMINANCE = {
+    "champion_better": "second",
+    "challenger_better": "first",
+    "both_higher": "both_lower",  # both rates of the champion are higher: both of the challenger are lower
+    "both_lower": "both_higher",
+    "tie": "tie",
+}
+"""Columns of the table, and the fields of the result for a pair with the challenger first."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """The statistics of one window.
+    """The statistics of some scores.
 
     Attributes
     ----------
     champion : AucResult
     difference : AucDifference or None
         Challenger minus champion, on the rows that both scored.
-    metrics, tables, caveats
-        As in `rocmonitor.policy.evaluation.Evaluation`.
+    metrics : dict of str to float
+        By name, such as ``champion/auc``, ``difference/auc_low``, ``champion/tpr_at_fpr_0.1_high``.
+    tables : dict of str to list of dict
+        ``roc``, ``fprs``, ``thresholds``; ``costs`` and ``dominance`` where they apply.
+    caveats : tuple of Caveat
     """
 
     champion: AucResult
     difference: AucDifference | None = None
     metrics: dict[str, float] = field(default_factory=dict)
-    tables: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    caveats: tuple[str, ...] = ()
+    tables: Tables = field(default_factory=dict)
+    caveats: tuple[Caveat, ...] = ()
 
 
 def data_metrics(counts: Counts) -> dict[str, float]:
@@ -74,174 +88,216 @@ def measure(
     pair: PairedSample | None,
     *,
     fprs: Sequence[float],
-    thresholds: Sequence[float],
+    thresholds: Mapping[float, float],
     costs: Mapping[float, float],
-    turned: bool = False,
+    confidence_level: float = LEVEL,
 ) -> Measured:
     """The AUROC, the curve and its operating points, of the champion and (paired) of the challenger.
 
     Parameters
     ----------
     champion : Sample
-        With at least two rows of each class.
+        With at least two rows of each class; higher scores are more positive.
     pair : PairedSample or None
-        Champion first, challenger second. Left out, with a caveat, when it has fewer than two of a class. A
-        model with one score for all rows has an AUROC, of 0.5, and no curve: a caveat stands in its place.
-    fprs, thresholds : sequence of float
+        Challenger first, champion second, on the rows that both scored. Left out, with a caveat, when it has
+        fewer than two rows of a class. A model with one score for all rows has an AUROC, of 0.5, and no
+        curve: a caveat stands in its place.
+    fprs : sequence of float
         Operating points to report.
+    thresholds : dict of float to float
+        Thresholds to report, by the number that names them: the same number, unless scores were negated.
     costs : dict of float to float
         Operating conditions w at which the champion's cost is reported, and the threshold to use at each.
-    turned : bool
-        The scores have had their sign turned, because low ones are positive. `thresholds` have not, and all
-        are told as the models score: flagged is who scores at or below.
+    confidence_level : float
+        Of every interval.
 
     Notes
     -----
     Cost: O(k) for k distinct scores, and O(sqrt n) for each point of the curve.
     """
     result = auc(champion)
-    caveats = list(result.caveats)
-    metrics = _auc_metrics("champion", result)
-    tables: dict[str, list[dict[str, Any]]] = {"thresholds": [], "fprs": []}
-    points = [("champion", champion)]
-    difference = None
+    metrics, caveats = auc_metrics("champion", result, confidence_level), list(caveats_of(result))
+    samples, difference = {"champion": champion}, None
     if pair is not None and min(pair.n_pos, pair.n_neg) < 2:
-        caveats.append(
-            f"challenger left out: it scored {pair.n_pos} positives and {pair.n_neg} negatives, "
-            "fewer than 2 of a class"
-        )
-    elif pair is not None:
-        challenger = auc(pair.second)
-        difference = compare_auc_paired(pair.swapped())  # challenger minus champion
-        low, high = difference.ci(LEVEL)
-        metrics |= _auc_metrics("challenger", challenger) | {
-            "difference/auc": difference.difference,
-            "difference/auc_se": difference.se,
-            "difference/auc_low": low,
-            "difference/auc_high": high,
-            "difference/pvalue": difference.pvalue,
-        }
-        points.append(("challenger", pair.second))
-        both = pair.n_pos + pair.n_neg
-        if missed := champion.n_pos + champion.n_neg - both:
-            caveats.append(
-                f"the challenger is compared on the {both:,} rows that both models scored, where the "
-                f"champion's AUROC is {difference.auc_2:.4f}; {missed:,} rows have no challenger's score"
-            )
-    at = {threshold: 0.0 - threshold if turned else threshold for threshold in thresholds}
-    caveats += [_no_curve(model, sample, turned) for model, sample in points if len(sample.score) == 1]
-    points = [(model, sample) for model, sample in points if len(sample.score) > 1]
+        caveats.append(Caveat("challenger-scored-too-few", n_pos=pair.n_pos, n_neg=pair.n_neg))
+        pair = None
+    if pair is not None:
+        samples["challenger"], difference = pair.first, compare_auc_paired(pair)
+        metrics |= auc_metrics("challenger", auc(pair.first), confidence_level)
+        metrics |= difference_metrics(difference, confidence_level)
+        caveats += _missing_scores(champion, pair, difference)
+    points = [(model, sample) for model, sample in samples.items() if len(sample.score) > 1]
+    caveats += [_no_curve(model, sample) for model, sample in samples.items() if len(sample.score) == 1]
+    tables: Tables = {"thresholds": [], "fprs": [], "roc": curves(points, confidence_level)}
     for model, sample in points:
-        for name, rows in _operating_points(model, sample, fprs, at, metrics, caveats).items():
-            tables[name] += rows
-    tables["roc"] = curves(points)
+        found, named = _operating_points(model, sample, fprs, thresholds, confidence_level)
+        tables |= {name: [*tables[name], *lines] for name, lines in found.items()}
+        metrics |= named
+        caveats += _moved_fprs(sample, fprs, found["fprs"])
     if costs:
-        tables["costs"] = _costs(champion, costs, metrics, turned)
-    if pair is not None and difference is not None and thresholds:
-        # One score for all rows that both scored may be one of several for all that the champion scored.
-        if min(len(pair.first.score), len(pair.second.score)) > 1:
-            tables["dominance"] = _dominance(pair, at)
-        else:
-            caveats.append("no dominance at thresholds: a model has one score for all rows that both scored")
-    return Measured(
-        champion=result,
-        difference=difference,
-        metrics=metrics,
-        tables=tables,
-        caveats=tuple(dict.fromkeys(caveats)),
-    )
+        tables["costs"] = _costs(champion, costs, confidence_level)
+        metrics |= _cost_metrics(tables["costs"])
+    # One score for all rows that both scored may be one of several for all that the champion scored.
+    if pair is not None and thresholds and min(len(pair.first.score), len(pair.second.score)) > 1:
+        tables["dominance"] = _dominance(pair, list(thresholds.values()))
+    elif pair is not None and thresholds:
+        caveats.append(Caveat("no-dominance"))
+    once = tuple(dict.fromkeys(caveats))
+    return Measured(champion=result, difference=difference, metrics=metrics, tables=tables, caveats=once)
 
 
-def _auc_metrics(model: str, result: AucResult) -> dict[str, float]:
-    low, high = result.ci(LEVEL, transform="logit")
+def auc_values(result: AucResult, confidence_level: float = LEVEL) -> dict[str, float]:
+    """An AUROC with its standard error and interval, under the names that metrics have for them."""
+    low, high = result.ci(confidence_level, transform="logit")
+    return {"auc": result.auc, "auc_se": result.se, "auc_low": low, "auc_high": high}
+
+
+def difference_values(difference: AucDifference, confidence_level: float = LEVEL) -> dict[str, float]:
+    """The same for a difference of AUROCs, with its p-value."""
+    low, high = difference.ci(confidence_level)
     return {
-        f"{model}/auc": result.auc,
-        f"{model}/auc_se": result.se,
-        f"{model}/auc_low": low,
-        f"{model}/auc_high": high,
+        "auc": difference.difference,
+        "auc_se": difference.se,
+        "auc_low": low,
+        "auc_high": high,
+        "pvalue": difference.pvalue,
     }
 
 
-def _operating_points(
-    model: str,
-    sample: Sample,
-    fprs: Sequence[float],
-    thresholds: Mapping[float, float],
-    metrics: dict[str, float],
-    caveats: list[str],
-) -> dict[str, list[dict[str, Any]]]:
-    tables = {}
-    if fprs:
-        vertical = vertical_intervals(sample, fprs, confidence_level=LEVEL)
-        tables["fprs"] = _rows(model, vertical, ("fpr", "tpr", "tpr_low", "tpr_high"))
-        for fpr, row in zip(fprs, tables["fprs"], strict=True):
-            metrics |= _bounded(row, "tpr", f"{model}/tpr_at_fpr_{fpr:g}")
-            if abs(row["fpr"] - fpr) > 0.1 * fpr:
-                near = f"{row['fpr']:g}, the nearest that {sample.n_neg} negatives have"
-                caveats.append(f"the true positive rate at {fpr:g} is that at {near}")
-    if thresholds:
-        points = threshold_intervals(sample, list(thresholds.values()), confidence_level=LEVEL)
-        names = ("threshold", "tpr", "tpr_low", "tpr_high", "fpr", "fpr_low", "fpr_high")
-        tables["thresholds"] = _rows(model, points, names)
-        for threshold, row in zip(thresholds, tables["thresholds"], strict=True):
-            row["threshold"] = threshold
-            for rate in ("tpr", "fpr"):
-                metrics |= _bounded(row, rate, f"{model}/{rate}_at_threshold_{threshold:g}")
-    return tables
+def auc_metrics(prefix: str, result: AucResult, confidence_level: float = LEVEL) -> dict[str, float]:
+    """`auc_values` as metrics: ``champion/auc`` for the prefix ``champion``."""
+    return {f"{prefix}/{name}": value for name, value in auc_values(result, confidence_level).items()}
 
 
-def _costs(
-    sample: Sample, costs: Mapping[float, float], metrics: dict[str, float], turned: bool
-) -> list[dict[str, Any]]:
-    """Normalised costs by the method that may be trusted at any operating condition."""
-    curve = cost_curve(sample, list(costs), list(costs.values()), method="mover", confidence_level=LEVEL)
-    rows = _rows("champion", curve, ("w", "threshold", "cost", "low", "high"))
-    for row in rows:
-        name = f"champion/cost_at_w_{row['w']:g}"
-        metrics |= {name: row["cost"], f"{name}_low": row["low"], f"{name}_high": row["high"]}
-        if math.isinf(row["threshold"]):
-            row["threshold"] = None  # JSON has no infinity; nothing is flagged
-        elif turned:
-            row["threshold"] = 0.0 - row["threshold"]
-    return rows
+def difference_metrics(difference: AucDifference, confidence_level: float = LEVEL) -> dict[str, float]:
+    """`difference_values` as metrics: ``difference/auc``, ``difference/pvalue``."""
+    return {
+        f"difference/{name}": value for name, value in difference_values(difference, confidence_level).items()
+    }
 
 
-def _no_curve(model: str, sample: Sample, turned: bool) -> str:
-    rows, score = sample.n_pos + sample.n_neg, float(sample.score[0])
-    told = f"{0.0 - score if turned else score:g}"
-    return f"the {model} has neither curve nor operating points: all its {rows:,} scores are {told}"
-
-
-def _bounded(row: dict[str, Any], rate: str, name: str) -> dict[str, float]:
-    return {name: row[rate], f"{name}_low": row[f"{rate}_low"], f"{name}_high": row[f"{rate}_high"]}
-
-
-def _rows(model: str, result: Any, names: Iterable[str]) -> list[dict[str, Any]]:
-    columns = {name: getattr(result, name).tolist() for name in names}
-    return [
-        {"model": model, **dict(zip(columns, values, strict=True))}
-        for values in zip(*columns.values(), strict=True)
-    ]
-
-
-def curves(points: Sequence[tuple[str, Sample]], confidence_level: float = LEVEL) -> list[dict[str, Any]]:
+def curves(points: Iterable[tuple[str, Sample]], confidence_level: float = LEVEL) -> list[Row]:
     """The ROC curves of some models, each point with an interval of its own."""
-    rows = []
+    table = []
     for model, sample in points:
         # Only multiples of 1 / n_neg exist as rates.
         steps = np.unique(np.rint(np.linspace(0, sample.n_neg, CURVE_POINTS + 2))[1:-1])
         steps = steps[(steps > 0) & (steps < sample.n_neg)]
         curve = vertical_intervals(sample, steps / sample.n_neg, confidence_level=confidence_level)
-        rows += _rows(model, curve, ("fpr", "tpr", "tpr_low", "tpr_high"))
-    return rows
+        table += rows(_columns(curve, "fpr", "tpr", "tpr_low", "tpr_high"), model=model)
+    return table
 
 
-def _dominance(pair: PairedSample, thresholds: Mapping[float, float]) -> list[dict[str, Any]]:
-    law = threshold_dominance(pair, [(at, at) for at in thresholds.values()])
-    shares = ("first", "second", "both_higher", "both_lower", "tie")
-    columns = [getattr(law, share).tolist() for share in shares]
-    names = ("champion_better", "challenger_better", "both_higher", "both_lower", "tie")
-    return [
-        {"threshold": threshold, **dict(zip(names, values, strict=True))}
-        for threshold, *values in zip(thresholds, *columns, strict=True)
+def rows(columns: Mapping[str, Any], **first: Any) -> list[Row]:
+    """Columns of equal length as rows of plain Python values, infinity as None.
+
+    Parameters
+    ----------
+    columns : dict of str to array or sequence
+        None stays None.
+    **first
+        Values that stand in front of every row.
+
+    Examples
+    --------
+    >>> rows({"threshold": np.array([0.5, np.inf]), "cost": [0.1, 0.2]}, w=0.3)
+    [{'w': 0.3, 'threshold': 0.5, 'cost': 0.1}, {'w': 0.3, 'threshold': None, 'cost': 0.2}]
+    """
+    plain = [
+        values.tolist() if isinstance(values, np.ndarray) else list(values) for values in columns.values()
     ]
+    return [
+        first | {name: _plain(value) for name, value in zip(columns, line, strict=True)}
+        for line in zip(*plain, strict=True)
+    ]
+
+
+def _plain(value: Any) -> Any:
+    plain = value.item() if isinstance(value, np.generic) else value
+    return None if isinstance(plain, float) and math.isinf(plain) else plain
+
+
+def _columns(result: Any, *names: str) -> dict[str, Any]:
+    return {name: getattr(result, name) for name in names}
+
+
+def _missing_scores(champion: Sample, pair: PairedSample, difference: AucDifference) -> list[Caveat]:
+    """On how many of the champion's rows the challenger is compared, when not on all."""
+    both = pair.n_pos + pair.n_neg
+    missing = champion.n_pos + champion.n_neg - both
+    if not missing:
+        return []
+    return [
+        Caveat("challenger-scores-missing", rows=both, missing=missing, champion_auc=float(difference.auc_2))
+    ]
+
+
+def _no_curve(model: str, sample: Sample) -> Caveat:
+    return Caveat("no-curve", model=model, rows=sample.n_pos + sample.n_neg, score=float(sample.score[0]))
+
+
+def _operating_points(
+    model: str, sample: Sample, fprs: Sequence[float], thresholds: Mapping[float, float], level: float
+) -> tuple[Tables, dict[str, float]]:
+    """The points of one model as tables and as metrics, these named after the points that were asked for."""
+    at_fprs = _at_fprs(model, sample, fprs, level)
+    at_thresholds = _at_thresholds(model, sample, list(thresholds.values()), level)
+    metrics: dict[str, float] = {}
+    for fpr, row in zip(fprs, at_fprs, strict=True):
+        metrics |= _bounded(row, "tpr", f"fpr_{fpr:g}")
+    for threshold, row in zip(thresholds, at_thresholds, strict=True):
+        for rate in ("tpr", "fpr"):
+            metrics |= _bounded(row, rate, f"threshold_{threshold:g}")
+    return {"fprs": at_fprs, "thresholds": at_thresholds}, metrics
+
+
+def _at_fprs(model: str, sample: Sample, fprs: Sequence[float], confidence_level: float) -> list[Row]:
+    if not fprs:
+        return []
+    found = vertical_intervals(sample, fprs, confidence_level=confidence_level)
+    return rows(_columns(found, "fpr", "tpr", "tpr_low", "tpr_high"), model=model)
+
+
+def _moved_fprs(sample: Sample, fprs: Sequence[float], table: Sequence[Row]) -> list[Caveat]:
+    """The rates that are not near a multiple of 1 / n_neg."""
+    return [
+        Caveat("nearest-rate", fpr=fpr, used_fpr=row["fpr"], n_neg=sample.n_neg)
+        for fpr, row in zip(fprs, table, strict=True)
+        if abs(row["fpr"] - fpr) > 0.1 * fpr
+    ]
+
+
+def _at_thresholds(
+    model: str, sample: Sample, thresholds: Sequence[float], confidence_level: float
+) -> list[Row]:
+    if not thresholds:
+        return []
+    found = threshold_intervals(sample, thresholds, confidence_level=confidence_level)
+    names = ("tpr", "tpr_low", "tpr_high", "fpr", "fpr_low", "fpr_high")
+    return rows({"threshold": thresholds, **_columns(found, *names)}, model=model)
+
+
+def _bounded(row: Row, rate: str, point: str) -> dict[str, float]:
+    return {f"{row['model']}/{rate}_at_{point}{end}": row[f"{rate}{end}"] for end in ("", "_low", "_high")}
+
+
+def _costs(sample: Sample, costs: Mapping[float, float], confidence_level: float) -> list[Row]:
+    """Normalised costs by the method that may be trusted at any operating condition."""
+    curve = cost_curve(
+        sample, list(costs), list(costs.values()), method="mover", confidence_level=confidence_level
+    )
+    return rows(_columns(curve, "w", "threshold", "cost", "low", "high"), model="champion")
+
+
+def _cost_metrics(table: Sequence[Row]) -> dict[str, float]:
+    metrics: dict[str, float] = {}
+    for row in table:
+        name = f"champion/cost_at_w_{row['w']:g}"
+        metrics |= {name: row["cost"], f"{name}_low": row["low"], f"{name}_high": row["high"]}
+    return metrics
+
+
+def _dominance(pair: PairedSample, thresholds: Sequence[float]) -> list[Row]:
+    law = threshold_dominance(pair, [(at, at) for at in thresholds])
+    shares = {column: getattr(law, share) for column, share in _DOMINANCE.items()}
+    return rows({"threshold": thresholds, **shares})

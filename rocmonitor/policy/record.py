@@ -6,10 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any, Self
+from functools import partial
+from typing import Any, Protocol, Self
 from zoneinfo import ZoneInfo
 
-from rocmonitor.stats.caveat import Caveat
+from rocmonitor.caveat import Caveat
+
+
+class HasCaveats(Protocol):
+    """A result of `rocmonitor.stats`."""
+
+    @property
+    def caveats(self) -> tuple[Any, ...]:
+        """What a reader must know."""
+
 
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]
@@ -88,3 +98,15 @@ def plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         return {name.name: plain(getattr(value, name.name)) for name in fields(value)}
     return value
+
+
+def caveats_of(result: HasCaveats, *about: str) -> tuple[Caveat, ...]:
+    """The caveats of a statistic, as those of one part of a larger result."""
+    found = map(_caveat, result.caveats)
+    for part in reversed(about):
+        found = map(partial(Caveat.concerning, part=part), found)
+    return tuple(found)
+
+
+def _caveat(given: Caveat | str) -> Caveat:
+    return given if isinstance(given, Caveat) else Caveat.from_dict(given)

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field, fields
 from statistics import median_low
 from typing import Any
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.policy.measure import LEVEL
+from rocmonitor.policy.record import caveats_of
 from rocmonitor.policy.rules import Forecast, Rule
 from rocmonitor.policy.windows import Window
 from rocmonitor.stats import (
@@ -43,7 +45,8 @@ class Reference:
         The threshold that costs least in the reference, by operating condition w.
     windows : list of dict
         ``start, end, n_pos, n_neg`` of each reference window.
-    caveats : tuple of str
+    caveats : tuple of Caveat
+        About one rule each, or about ``reference``.
     """
 
     auc: AucResult | None
@@ -52,7 +55,7 @@ class Reference:
     joined: bool = False
     cost_thresholds: dict[float, float] = field(default_factory=dict)
     windows: list[dict[str, Any]] = field(default_factory=list)
-    caveats: tuple[str, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
@@ -66,7 +69,7 @@ class Reference:
                 for w, at in self.cost_thresholds.items()
             ],
             "windows": self.windows,
-            "caveats": list(self.caveats),
+            "caveats": [caveat.to_dict() for caveat in self.caveats],
         }
         if self.cells is not None:
             columns = {name: getattr(self.cells, name).tolist() for name in ("score", "pos", "neg")}
@@ -93,7 +96,7 @@ class Reference:
                 for point in plain.get("cost_thresholds", ())
             },
             windows=list(plain["windows"]),
-            caveats=tuple(plain["caveats"]),
+            caveats=tuple(map(Caveat.from_dict, plain["caveats"])),
         )
 
 
@@ -114,7 +117,7 @@ def freeze(
     A rule whose interval cannot be computed on these windows is left out, with a caveat that says why.
     """
     samples = [sample for _, sample in windows]
-    told = [
+    sizes = [
         {
             "start": window.start.isoformat(),
             "end": window.end.isoformat(),
@@ -127,28 +130,14 @@ def freeze(
         whole = Sample.merge(samples)
         overall = auc(whole)
     except DegenerateDataError as error:
-        return Reference(auc=None, windows=told, caveats=(f"reference: {error}",))
-    forecasts, caveats = {}, list(overall.caveats)
-    expected = (
-        median_low(sample.n_pos for sample in samples if sample.n_pos),
-        median_low(sample.n_neg for sample in samples if sample.n_neg),
-    )
+        return Reference(auc=None, windows=sizes, caveats=(_not_computed("reference", error),))
+    forecasts, caveats = {}, list(caveats_of(overall))
     for name, rule in rules.items():
-        if not isinstance(rule, Forecast):
-            continue
-        try:
-            forecasts[name] = forecast_interval(
-                whole,
-                windows=None if rule.method == "fixed" else samples,
-                distance=rule.distance,
-                method=rule.method,
-                confidence_level=rule.confidence_level,
-                batch=expected,
-                alternative=rule.alternative,
-                weights=None if rule.half_life is None else _weights(windows, rule.half_life),
-            )
-        except DegenerateDataError as error:
-            caveats.append(f"{name}: {error}")
+        if isinstance(rule, Forecast):
+            try:
+                forecasts[name] = _forecast(rule, windows, whole)
+            except DegenerateDataError as error:
+                caveats.append(_not_computed(name, error))
     cells = condensed(whole)
     at = cost_thresholds(whole, cost_w).threshold.tolist() if cost_w else []
     return Reference(
@@ -157,9 +146,31 @@ def freeze(
         cells=cells,
         joined=len(cells.score) < len(whole.score),
         cost_thresholds=dict(zip(cost_w, at, strict=True)),
-        windows=told,
+        windows=sizes,
         caveats=tuple(dict.fromkeys(caveats)),
     )
+
+
+def _forecast(rule: Forecast, windows: Sequence[tuple[Window, Sample]], whole: Sample) -> ForecastInterval:
+    """The interval of one rule, for a batch as large as the median window."""
+    samples = [sample for _, sample in windows]
+    return forecast_interval(
+        whole,
+        windows=None if rule.method == "fixed" else samples,
+        distance=rule.distance,
+        method=rule.method,
+        confidence_level=rule.confidence_level,
+        batch=(
+            median_low(sample.n_pos for sample in samples if sample.n_pos),
+            median_low(sample.n_neg for sample in samples if sample.n_neg),
+        ),
+        alternative=rule.alternative,
+        weights=None if rule.half_life is None else _weights(windows, rule.half_life),
+    )
+
+
+def _not_computed(what: str, error: DegenerateDataError) -> Caveat:
+    return Caveat("not-computed", why=str(error)).concerning(what)
 
 
 def _weights(windows: Sequence[tuple[Window, Sample]], half_life: float) -> list[float]:

@@ -67,7 +67,7 @@ class Drop:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Challenger:
-    """The challenger's AUROC against the champion's on the same rows; told, but never an alarm by itself."""
+    """The challenger's AUROC against the champion's on the same rows; reported, never an alarm."""
 
     __pydantic_config__: ClassVar[dict[str, str | bool]] = _STRICT
 
@@ -78,7 +78,7 @@ class Challenger:
 Rule = Forecast | Floor | Drop | Challenger
 
 
-def named(rules: Sequence[Rule]) -> dict[str, Rule]:
+def by_name(rules: Sequence[Rule]) -> dict[str, Rule]:
     """The rules by name: the kind, numbered from the second of a kind on (``floor``, ``floor_2``)."""
     names: dict[str, Rule] = {}
     for rule in rules:

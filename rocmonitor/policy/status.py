@@ -1,4 +1,4 @@
-"""The status of a monitor: k-of-n, recovery, and when a change is told."""
+"""The status of a monitor: k-of-n, recovery, and when somebody is notified of a change."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Alarm:
     recover_after : int
         Ok again after this many sufficient windows in a row that were not.
     cool_down : timedelta
-        How long after an alarm a recovery is not told; one that still holds then is told at the next window.
+        For so long after an alarm no recovery is sent; one that still holds is sent with the next window.
     """
 
     after: int = 1
@@ -67,28 +67,28 @@ def is_alarm(status: Status) -> bool:
     return status not in _QUIET
 
 
-def to_tell(
-    status: Status, told: Status, alarmed_at: datetime | None, at: datetime, cool_down: timedelta
+def should_notify(
+    status: Status, notified: Status, alarmed_at: datetime | None, at: datetime, cool_down: timedelta
 ) -> bool:
-    """Whether somebody is told of `status` now.
+    """Whether somebody is notified of `status` now.
 
     Parameters
     ----------
     status : Status
         As it is after this window.
-    told : Status
-        What was told last (ok when nothing was).
+    notified : Status
+        The status of the last notification; ok when there was none.
     alarmed_at : datetime or None
-        When an alarm was told last.
+        When the last alarm was sent.
     at : datetime
         Now, on the same clock.
     cool_down : timedelta
 
     Notes
     -----
-    Another alarm than the one told last is always news. A recovery waits for the end of the cool-down,
-    so a monitor that flaps within it tells of one alarm, not of ten.
+    Another alarm than the last one is always news. A recovery waits for the end of the cool-down, so a
+    monitor that flaps within it sends one alarm, not ten.
     """
-    if status is told:
+    if status is notified:
         return False
     return is_alarm(status) or not cool_down or alarmed_at is None or at - alarmed_at >= cool_down

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from itertools import pairwise
@@ -30,6 +31,11 @@ class Window:
             raise InputError(f"a window must end after it starts: {self.start} to {self.end}")
         object.__setattr__(self, "start", self.start.astimezone(UTC))
         object.__setattr__(self, "end", self.end.astimezone(UTC))
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, str]) -> Window:
+        """The window whose ``start`` and ``end`` are written as ISO 8601."""
+        return cls(datetime.fromisoformat(stored["start"]), datetime.fromisoformat(stored["end"]))
 
     def __str__(self) -> str:
         return f"{self.start:%Y-%m-%dT%H:%MZ}/{self.end:%Y-%m-%dT%H:%MZ}"
@@ -79,6 +85,11 @@ class Calendar:
         while self.boundary(number) < instant:
             number += 1
         return number
+
+    def following(self, instant: datetime) -> Window:
+        """The first window that does not start before `instant`."""
+        number = self.first_at_or_after(instant)
+        return Window(self.boundary(number), self.boundary(number + 1))
 
     def within(self, start: datetime, end: datetime) -> list[Window]:
         """The whole windows inside [start, end), in order."""

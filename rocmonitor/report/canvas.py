@@ -24,11 +24,11 @@ def panels(
     return figure, tuple(column)
 
 
-def heading(axes: Axes, title: str, told: str) -> None:
-    """A bold line, and what is to be known below it."""
-    axes.set_title(title + "\n" * (1 + told.count("\n")), loc="left", fontweight="bold", parse_math=False)
+def heading(axes: Axes, title: str, below_it: str) -> None:
+    """A bold line, and the text below it."""
+    axes.set_title(title + "\n" * (1 + below_it.count("\n")), loc="left", fontweight="bold", parse_math=False)
     below = axes.annotate(
-        told,
+        below_it,
         (0, 1),
         xycoords="axes fraction",
         xytext=(0, 7),  # points: clear of a panel of any height

@@ -22,6 +22,7 @@ from rocmonitor.policy.evaluation import Evaluation, Point, Status
 from rocmonitor.policy.measure import LEVEL
 from rocmonitor.policy.windows import Window
 from rocmonitor.report.canvas import BLUE, GREY, LIGHT, ORANGE, heading, panels, png, short
+from rocmonitor.wording.verdicts import verdict
 
 _MODELS = {"champion": (BLUE, "-", "o"), "challenger": (ORANGE, "--", "s")}
 _STATUSES = {
@@ -51,7 +52,7 @@ def roc(evaluation: Evaluation) -> bytes:
     axes.set(xlabel="false positive rate", ylabel="true positive rate")
     axes.grid(color=LIGHT, linewidth=0.6)
     axes.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle=":", label="chance")
-    zone = ZoneInfo(evaluation.provenance.get("timezone", "UTC"))
+    zone = evaluation.zone
     counts = evaluation.counts
     name = short(f"{evaluation.monitor}, {evaluation.segment or 'all rows'}", 64)
     heading(
@@ -67,10 +68,10 @@ def roc(evaluation: Evaluation) -> bytes:
         _threshold_labels(axes, evaluation)
         _roc_legend(axes, evaluation)
     else:
-        why = evaluation.verdicts[0].text if evaluation.verdicts else "too few rows"
-        told = textwrap.fill(short(f"no curve: {why}", 400), 64)
+        why = verdict(evaluation.verdicts[0]) if evaluation.verdicts else "too few rows"
+        text = textwrap.fill(short(f"no curve: {why}", 400), 64)
         axes.text(
-            0.5, 0.52, told, ha="center", va="center", color=GREY, backgroundcolor="white", parse_math=False
+            0.5, 0.52, text, ha="center", va="center", color=GREY, backgroundcolor="white", parse_math=False
         )
     return png(figure)
 
@@ -241,8 +242,8 @@ def _summary(points: Sequence[Point], outcomes: Mapping[Window, Status], zone: Z
         "with too little data": sum("champion/auc" not in point.metrics for point in points),
         "revised by late labels (r)": sum(point.revision > 0 for point in points),
     }
-    told = "; ".join(f"{number} {what}" for what, number in numbers.items() if number)
-    return f"{span}\n{told}" if told else span
+    text = "; ".join(f"{number} {what}" for what, number in numbers.items() if number)
+    return f"{span}\n{text}" if text else span
 
 
 def _expected(axes: Axes, points: Sequence[Point]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -14,6 +13,7 @@ from rocmonitor.policy.evaluation import Evaluation
 from rocmonitor.policy.measure import LEVEL
 from rocmonitor.report.canvas import BLUE, GREY, LIGHT, ORANGE, heading, panels, png, short
 from rocmonitor.stats.proportion import proportion_intervals
+from rocmonitor.wording.window import moved
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -26,7 +26,7 @@ def shift(evaluation: Evaluation) -> bytes:
     Parameters
     ----------
     evaluation : Evaluation
-        With a table ``shift``; its explanation is the text below the title.
+        With a table ``shift``; the text below the title explains it.
 
     Returns
     -------
@@ -38,13 +38,13 @@ def shift(evaluation: Evaluation) -> bytes:
     """
     rows = evaluation.tables["shift"]
     figure, (above, middle, below) = panels(10, 10, (1, 1, 1.1))
-    zone = ZoneInfo(evaluation.provenance.get("timezone", "UTC"))
+    zone = evaluation.zone
     name = short(f"{evaluation.monitor}, {evaluation.segment or 'all rows'}", 64)
     window = f"{evaluation.window.in_zone(zone)} ({zone}), revision {evaluation.revision}"
     heading(
         above,
         f"{name}: {evaluation.outcome.upper()}, what moved",
-        "\n".join([window, *textwrap.wrap(evaluation.explanation, 128)]),
+        "\n".join([window, *textwrap.wrap(moved(evaluation), 128)]),
     )
     _shares(above, rows, "pos", evaluation.counts.n_pos)
     _shares(middle, rows, "neg", evaluation.counts.n_neg)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from datetime import datetime, time
 from zoneinfo import ZoneInfo
 
 from rocmonitor.policy.evaluation import Evaluation, Status, Transition
-from rocmonitor.policy.judge import forecast_span
+from rocmonitor.wording.format import forecast_span, instant
+from rocmonitor.wording.verdicts import reasons
+from rocmonitor.wording.window import moved, why
 
 _NUMBER = re.compile(r"[-+\d.,]+")
-_BETWEEN_REASONS = re.compile(r"; (?![^()]*\))")  # not within parentheses
 
 
 def windows(evaluations: Sequence[Evaluation], zone: ZoneInfo) -> str:
@@ -47,14 +47,9 @@ def findings(evaluations: Iterable[Evaluation], zone: ZoneInfo) -> str:
     for evaluation in evaluations:
         if evaluation.outcome is Status.OK:
             continue
-        reasons = [verdict.text for verdict in evaluation.verdicts if verdict.outcome is evaluation.outcome]
-        if evaluation.outcome is Status.INSUFFICIENT:
-            reasons += evaluation.caveats
         segment = f" {evaluation.segment}" if evaluation.segment else ""
         lines.append(f"\n{evaluation.outcome} {evaluation.window.in_zone(zone)}{segment}")
-        lines += [f"    {reason}" for reason in reasons]
-        if evaluation.explanation:
-            lines.append(f"    {evaluation.explanation}")
+        lines += [f"    {text}" for text in (*why(evaluation), moved(evaluation)) if text]
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -64,11 +59,11 @@ def transitions(changes: Iterable[Transition], zone: ZoneInfo) -> str:
     for change in changes:
         segment = f"{change.segment}: " if change.segment else ""
         # A change that rests on no window (an error) holds from when it was noticed.
-        window = f", from the window of {_day(change.since, zone)} on" if change.since < change.at else ""
+        window = f", from the window of {instant(change.since, zone)} on" if change.since < change.at else ""
         lines.append(
             f"{change.at.astimezone(zone):%Y-%m-%d %H:%M}  {segment}{change.before} -> {change.after}{window}"
         )
-        lines += [f"    {reason}" for reason in _BETWEEN_REASONS.split(change.reason)]
+        lines += [f"    {reason}" for reason in reasons(change.reasons)]
     return "\n".join(lines)
 
 
@@ -86,11 +81,6 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         return "  ".join(aligned).rstrip()
 
     return "\n".join(line(cells) for cells in (head, *rows))
-
-
-def _day(instant: datetime, zone: ZoneInfo) -> str:
-    local = instant.astimezone(zone)
-    return f"{local:%Y-%m-%d}" if local.time() == time() else f"{local:%Y-%m-%d %H:%M}"
 
 
 def _forecast(metrics: dict[str, float]) -> str:

@@ -1,4 +1,7 @@
-"""The outbox: what was decided is told to MLflow and to the channels, and marked once it has arrived."""
+"""Deliveries: outbox rows go to MLflow and to the channels, and are marked once they have arrived.
+
+Figures and channels take seconds to import: they are imported when there is something to deliver.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,11 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from zoneinfo import ZoneInfo
 
-from rocmonitor import alerts, store
+from rocmonitor import store
 from rocmonitor.errors import AlertError, ConfigError, ExternalError, RocmonitorError
 from rocmonitor.policy.evaluation import Evaluation, Point, Transition
 from rocmonitor.policy.review.document import Review
 from rocmonitor.policy.rules import Floor
-from rocmonitor.report import figures
-from rocmonitor.report import review as reviewed
-from rocmonitor.report.shift import shift
 from rocmonitor.service.runtime import Progress, Runtime, hold_lease, renew_lease
 
 log = logging.getLogger(__name__)
@@ -63,7 +63,7 @@ def drain(runtime: Runtime, *, progress: Progress = lambda _: None) -> Delivered
                 if runtime.stop.is_set():
                     return done
                 if row.destination not in done.failed:
-                    progress(f"telling {row.destination} of {row.monitor} ({number} of {len(rows)})")
+                    progress(f"delivering {row.monitor} to {row.destination} ({number} of {len(rows)})")
                     _attempt(runtime, row, done)
                     lease = renew_lease(runtime, lease)
                     attempted = True
@@ -75,7 +75,7 @@ def _attempt(runtime: Runtime, row: store.Delivery, done: Delivered) -> None:
         receipt = _deliver(runtime, row)
     except Exception as error:  # one undeliverable row never stops another
         if not isinstance(error, RocmonitorError):
-            log.exception("%s could not be told of %s", row.destination, row.monitor)
+            log.exception("delivering %s to %s failed unexpectedly", row.monitor, row.destination)
         # Refused for good, as far as the destination is concerned: but somebody may mend the configuration.
         refused = isinstance(error, ConfigError) or (isinstance(error, ExternalError) and not error.transient)
         (done.refused if refused else done.failed)[row.destination] = str(error)
@@ -98,6 +98,8 @@ def _deliver(runtime: Runtime, row: store.Delivery) -> str | None:
             return _publish_review(runtime, review, zone)
         assert evaluation is not None
         return _publish(runtime, evaluation)
+    from rocmonitor import alerts
+
     name = row.destination.removeprefix("channel:")
     channel = runtime.config.channels.get(name)
     if channel is None:
@@ -118,10 +120,13 @@ def _deliver(runtime: Runtime, row: store.Delivery) -> str | None:
 
 def _publish(runtime: Runtime, evaluation: Evaluation) -> str:
     """The window's run, and the series run of its monitor and segment."""
+    from rocmonitor.report import figures
+    from rocmonitor.report.shift import shift
+
     instance = store.instance_id(runtime.store)
     newest = store.newest_revision(runtime.store, evaluation) == evaluation.revision
     drawn = {"figures/roc.png": figures.roc(evaluation)}
-    if evaluation.explanation:
+    if evaluation.tables.get("shift"):
         drawn["figures/shift.png"] = shift(evaluation)
     link = runtime.tracking.publish_window(instance, evaluation, newest=newest, artifacts=drawn)
     points = store.series(runtime.store, evaluation.monitor, evaluation.segment)
@@ -137,6 +142,8 @@ def _publish(runtime: Runtime, evaluation: Evaluation) -> str:
 
 def _publish_review(runtime: Runtime, review: Review, zone: ZoneInfo) -> str:
     """The review's run, with the report and its figures, and the verdict on both versions."""
+    from rocmonitor.report import review as reviewed
+
     figures = reviewed.drawn(review, zone)
     report = {"report.html": reviewed.page(review, zone=zone, figures=figures)}
     drawn = {f"figures/{name}.png": figure for name, figure in figures.items()}
@@ -146,6 +153,8 @@ def _publish_review(runtime: Runtime, review: Review, zone: ZoneInfo) -> str:
 
 
 def _history(runtime: Runtime, evaluation: Evaluation, points: Sequence[Point]) -> bytes:
+    from rocmonitor.report import figures
+
     monitor = runtime.config.monitors.get(evaluation.monitor)
     floors = [rule.value for rule in monitor.rules if isinstance(rule, Floor)] if monitor else []
     return figures.history(

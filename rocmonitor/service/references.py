@@ -12,7 +12,7 @@ from typing import Any
 from rocmonitor import store
 from rocmonitor.config import Monitor
 from rocmonitor.policy.reference import Reference, freeze
-from rocmonitor.policy.rules import Forecast, named
+from rocmonitor.policy.rules import Forecast, by_name
 from rocmonitor.policy.windows import Window
 from rocmonitor.sources import SqlSource
 from rocmonitor.stats import Sample
@@ -28,7 +28,9 @@ def digest(monitor: Monitor) -> str:
         "positive": monitor.positive.model_dump(),
         "windows": [str(window) for window in monitor.reference_windows],
         "rules": {
-            name: _options(rule) for name, rule in named(monitor.rules).items() if isinstance(rule, Forecast)
+            name: _options(rule)
+            for name, rule in by_name(monitor.rules).items()
+            if isinstance(rule, Forecast)
         },
     }
     if monitor.cost_w:
@@ -69,7 +71,7 @@ def load_or_build(
         progress(f"{monitor.name} reference {window.in_zone(monitor.timezone)} ({number} of {len(windows)})")
         for segment, rows in source.pull(monitor, window, on_progress=on_rows).segments.items():
             samples.setdefault(segment, {})[window] = rows.champion
-    rules = named(monitor.rules)
+    rules = by_name(monitor.rules)
     computed = {
         segment: freeze(list(parts.items()), rules, monitor.cost_w) for segment, parts in samples.items()
     }

@@ -1,28 +1,35 @@
-"""One tick of one monitor: every due window is judged, in order, and committed before the next."""
+"""One tick of one monitor: every due window is judged, in order, and committed before the next.
+
+The statistics are imported with the first window that is due: most ticks find none.
+"""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from importlib.metadata import version as installed
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rocmonitor import __version__, store
+from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
 from rocmonitor.errors import RocmonitorError, StoreError, TrackingError
-from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition
-from rocmonitor.policy.judge import Finding, judge
-from rocmonitor.policy.reference import Reference
-from rocmonitor.policy.rules import named
-from rocmonitor.policy.status import is_alarm, status_after, to_tell
+from rocmonitor.policy.evaluation import Counts, Evaluation, Reason, Status
+from rocmonitor.policy.orientation import as_scored, negated
+from rocmonitor.policy.record import caveats_of
+from rocmonitor.policy.rules import by_name
 from rocmonitor.policy.windows import Window
-from rocmonitor.service import references
 from rocmonitor.service.runtime import Progress, Runtime, hold_lease, renew_lease
+from rocmonitor.service.standing import Standings
 from rocmonitor.service.versions import Role, version
 from rocmonitor.sources import Batch, LabelCounts, Rows, SqlSource, open_source
-from rocmonitor.stats import PairedSample, Sample
+from rocmonitor.stats.sample import PairedSample, Sample
+
+if TYPE_CHECKING:
+    from rocmonitor.policy.judge import Finding
+    from rocmonitor.policy.reference import Reference
 
 log = logging.getLogger(__name__)
 
@@ -87,7 +94,7 @@ def run_monitor(
     dry_run : bool
         Compute everything, keep nothing.
     progress : callable
-        Told in words how far the work is.
+        Called with a short text that says how far the work is.
 
     Returns
     -------
@@ -99,31 +106,22 @@ def run_monitor(
         if lease is None:
             tick.busy = True
             return tick
-        shift = TickRun(runtime, monitor, lease, now, dry_run, progress, tick)
+        run = TickRun(runtime, monitor, lease, now, dry_run, progress, tick)
         try:
             with open_source(
                 runtime.config.sources[monitor.source], runtime.config.folder, name=monitor.source
             ) as source:
-                shift.work(source, windows)
+                run.work(source, windows)
         except RocmonitorError as error:
             tick.error = error
         except Exception as error:  # one failing monitor never stops another
             log.exception("monitor %s failed in a way that is not foreseen", monitor.name)
             tick.error = RocmonitorError(f"unforeseen {type(error).__name__}: {error}")
         try:
-            shift.close()
+            run.close()
         except StoreError as error:
             tick.error = tick.error or error
     return tick
-
-
-@dataclass(frozen=True, slots=True)
-class _Standing:
-    """How a segment stands, and what was told of it."""
-
-    status: Status
-    told: Status
-    alarmed_at: datetime | None
 
 
 class TickRun:
@@ -142,9 +140,8 @@ class TickRun:
         self.runtime, self.monitor, self.lease, self.now = runtime, monitor, lease, now
         self.dry_run, self.progress, self.tick = dry_run, progress, tick
         self.references: dict[str, Reference] | None = None
-        self.versions: dict[Role, tuple[str | None, tuple[str, ...]]] = {}
-        self.histories: dict[str, dict[Window, Status]] = {}
-        self.standings: dict[str, _Standing] = {}
+        self.versions: dict[Role, tuple[str | None, tuple[Caveat, ...]]] = {}
+        self.standings = Standings(runtime.store, monitor)
         self.segments = {""}
 
     def work(self, source: SqlSource, windows: Sequence[Window] | None) -> None:
@@ -157,7 +154,7 @@ class TickRun:
             if self.runtime.stop.is_set():
                 return
             before = judged.get(("", window))
-            labels = self._look(source, window, before, again=windows is not None)
+            labels = self._label_counts_if_due(source, window, before, again=windows is not None)
             if labels is not None:
                 self.progress(
                     f"{monitor.name} {window.in_zone(monitor.timezone)} ({number} of {len(chosen)})"
@@ -168,17 +165,17 @@ class TickRun:
         """Record that the monitor fails, or works again; and how it stands."""
         error = self.tick.error
         if error is not None:  # what was not saved is not so
-            self.standings.clear()
-        if error is not None or self._standing("").status is Status.ERROR:
-            status = Status.ERROR if error else self._status("")
-            reason = str(error) if error else "the monitor works again"
-            change, told = self._change("", status, at=self.now, since=self.now, reason=reason)
+            self.standings.forget_changes()
+        if error is not None or self.standings.current("") is Status.ERROR:
+            status = Status.ERROR if error else self.standings.after("")
+            why = Caveat("error", text=str(error)) if error else Caveat("works-again")
+            change, notify = self.standings.change("", status, at=self.now, since=self.now, reasons=(why,))
             if change is not None and not self.dry_run:
-                outbox = self._messages(change, told)
-                store.save_transition(self.runtime.store, change, told, outbox, lease=self.lease)
-        self.tick.status = {segment: self._standing(segment).status for segment in sorted(self.segments)}
+                outbox = self.standings.messages(change, notify)
+                store.save_transition(self.runtime.store, change, notify, outbox, lease=self.lease)
+        self.tick.status = {segment: self.standings.current(segment) for segment in sorted(self.segments)}
 
-    def _look(
+    def _label_counts_if_due(
         self, source: SqlSource, window: Window, before: store.Evaluated | None, *, again: bool
     ) -> LabelCounts | None:
         """The window's label counts if it is to be judged now, else None."""
@@ -197,6 +194,8 @@ class TickRun:
     def _judge(
         self, source: SqlSource, window: Window, before: store.Evaluated | None, labels: LabelCounts
     ) -> None:
+        from rocmonitor.service import references
+
         monitor = self.monitor
         if self.references is None:
             self.references = references.load_or_build(
@@ -224,35 +223,51 @@ class TickRun:
     def _result(
         self, window: Window, segment: str, batch: Batch, before: store.Evaluated | None, labels: LabelCounts
     ) -> store.WindowRecord:
+        from rocmonitor.policy.reference import Reference
+
         rows = batch.segments.get(segment) or _no_rows(self.monitor)
         reference = (self.references or {}).get(segment, Reference(auc=None))
-        finding = judge(
-            rows.champion,
-            rows.pair,
-            rows.counts,
-            reference=reference,
-            rules=named(self.monitor.rules),
-            min_per_class=self.monitor.min_per_class,
-            fprs=self.monitor.operating_points.fpr,
-            thresholds=self.monitor.operating_points.thresholds,
-            turned=self.monitor.positive.scores == "lower",
-        )
+        finding = self._finding(rows, reference)
         evaluation = self._evaluation(window, segment, batch, before, rows, finding, reference)
-        status = self._status(segment)
-        change, told = self._change(
+        status = self.standings.after(segment)
+        change, notify = self.standings.change(
             segment,
             status,
             at=evaluation.at,
-            since=self._since(segment, status, window),
-            reason=_reason(finding, status, rows),
+            since=self.standings.since(segment, status, window),
+            reasons=_reasons(finding, status, rows),
         )
         return store.WindowRecord(
             evaluation=evaluation,
             label_counts=labels.by_label,
             transition=change,
-            told=told,
-            outbox=[store.Outgoing(destination="mlflow", payload={}), *self._messages(change, told)],
+            notified=notify,
+            outbox=[
+                store.Outgoing(destination="mlflow", payload={}),
+                *self.standings.messages(change, notify),
+            ],
         )
+
+    def _finding(self, rows: Rows, reference: Reference) -> Finding:
+        """What the rules say of the rows, with scores as the models gave them."""
+        from rocmonitor.policy.judge import judge
+
+        low_is_positive = self.monitor.positive.scores == "lower"
+        thresholds = self.monitor.operating_points.thresholds
+        finding = judge(
+            rows.champion,
+            rows.pair,
+            rows.counts,
+            reference=reference,
+            rules=by_name(self.monitor.rules),
+            min_per_class=self.monitor.min_per_class,
+            fprs=self.monitor.operating_points.fpr,
+            thresholds={each: negated(each) if low_is_positive else each for each in thresholds},
+        )
+        if low_is_positive:
+            tables, caveats = as_scored(finding.tables, finding.caveats)
+            return replace(finding, tables=tables, caveats=caveats)
+        return finding
 
     def _evaluation(
         self,
@@ -264,13 +279,15 @@ class TickRun:
         finding: Finding,
         reference: Reference,
     ) -> Evaluation:
+        from rocmonitor.service import references
+
         monitor = self.monitor
         if before is None:
             (champion, doubt), (challenger, other) = self._version("champion"), self._version("challenger")
             doubts = (*doubt, *other)
         else:  # its rows were scored by the versions of then
             champion, challenger, doubts = before.champion_version, before.challenger_version, ()
-        self._history(segment)[window] = finding.outcome
+        self.standings.add_outcome(segment, window, finding.outcome)
         return Evaluation(
             monitor=monitor.name,
             model=monitor.model.name,
@@ -282,29 +299,22 @@ class TickRun:
             at=min(self.now, monitor.labels.due_at(window)) if before is None else self.now,
             evaluated_at=self.runtime.clock(),
             outcome=finding.outcome,
-            status=self._status(segment, until=window),
+            status=self.standings.after(segment, until=window),
             verdicts=finding.verdicts,
             counts=rows.counts,
             metrics=finding.metrics,
             tables=finding.tables,
-            explanation=finding.explanation,
             reference=references.summary(monitor, reference),
-            provenance={
-                **monitor.read_as,
-                "grouped": batch.grouped,
-                "data_digest": batch.digest,
-                "rocmonitor": __version__,
-                **{package: installed(package) for package in ("numpy", "scipy")},
-            },
-            caveats=(*doubts, *self._circular(window), *rows.caveats, *finding.caveats),
+            provenance=_provenance(monitor, batch),
+            caveats=(*doubts, *self._circular(window), *caveats_of(rows), *finding.caveats),
         )
 
-    def _circular(self, window: Window) -> tuple[str, ...]:
+    def _circular(self, window: Window) -> tuple[Caveat, ...]:
         period = self.monitor.reference_period
         inside = window.start < period.end and period.start < window.end
-        return ("this window is a part of the reference that it is compared with",) if inside else ()
+        return (Caveat("window-in-reference"),) if inside else ()
 
-    def _version(self, role: Role) -> tuple[str | None, tuple[str, ...]]:
+    def _version(self, role: Role) -> tuple[str | None, tuple[Caveat, ...]]:
         """The model version behind a role, looked up once a tick, and what is doubtful about it."""
         if role not in self.versions:
             try:
@@ -313,71 +323,22 @@ class TickRun:
                 if role == "champion":
                     raise
                 # The champion is watched whatever becomes of the challenger.
-                self.versions[role] = None, (f"the challenger's version is not known: {error}",)
+                self.versions[role] = None, (Caveat("version-unknown", why=str(error)),)
         return self.versions[role]
-
-    def _change(
-        self, segment: str, status: Status, *, at: datetime, since: datetime, reason: str
-    ) -> tuple[Transition | None, bool]:
-        """The change of status that follows, if any, and whether it is told."""
-        before = self._standing(segment)
-        tell = to_tell(status, before.told, before.alarmed_at, at, self.monitor.alarm.cool_down)
-        if status is before.status and not tell:
-            return None, False
-        self.standings[segment] = _Standing(
-            status=status,
-            told=status if tell else before.told,
-            alarmed_at=at if tell and is_alarm(status) else before.alarmed_at,
-        )
-        transition = Transition(
-            monitor=self.monitor.name,
-            segment=segment,
-            at=at,
-            # A recovery that waited for the end of a cool-down is told as the change that people know of.
-            before=before.told if status is before.status else before.status,
-            after=status,
-            reason=reason,
-            since=since,
-        )
-        return transition, tell
-
-    def _messages(self, change: Transition | None, told: bool) -> list[store.Outgoing]:
-        if change is None or not told:
-            return []
-        payload = {"transition": change.to_dict()}
-        return [
-            store.Outgoing(destination=f"channel:{channel}", payload=payload)
-            for channel in self.monitor.notify
-        ]
-
-    def _standing(self, segment: str) -> _Standing:
-        if segment not in self.standings:
-            last = store.last_transition(self.runtime.store, self.monitor.name, segment)
-            told = store.told(self.runtime.store, self.monitor.name, segment)
-            self.standings[segment] = _Standing(
-                status=last.after if last else Status.OK, told=told.status, alarmed_at=told.alarmed_at
-            )
-        return self.standings[segment]
-
-    def _history(self, segment: str) -> dict[Window, Status]:
-        if segment not in self.histories:
-            self.histories[segment] = dict(store.outcomes(self.runtime.store, self.monitor.name, segment))
-        return self.histories[segment]
-
-    def _status(self, segment: str, *, until: Window | None = None) -> Status:
-        history = sorted(self._history(segment).items())
-        outcomes = (outcome for window, outcome in history if until is None or window <= until)
-        return status_after(outcomes, self.monitor.alarm.policy())
-
-    def _since(self, segment: str, status: Status, window: Window) -> datetime:
-        """Start of the first window that k-of-n counts for `status`; of `window` when none is."""
-        history = sorted(self._history(segment).items())
-        counted = [(other, outcome) for other, outcome in history if outcome is not Status.INSUFFICIENT]
-        recent = counted[-self.monitor.alarm.policy().of :]
-        return min([other.start for other, outcome in recent if outcome is status], default=window.start)
 
     def _beat(self) -> None:
         self.lease = renew_lease(self.runtime, self.lease)
+
+
+def _provenance(monitor: Monitor, batch: Batch) -> dict[str, Any]:
+    """Enough to repeat the evaluation."""
+    return {
+        **monitor.read_as,
+        "grouped": batch.grouped,
+        "data_digest": batch.digest,
+        "rocmonitor": __version__,
+        **{package: installed(package) for package in ("numpy", "scipy")},
+    }
 
 
 def _no_rows(monitor: Monitor) -> Rows:
@@ -385,10 +346,11 @@ def _no_rows(monitor: Monitor) -> Rows:
     return Rows(champion=Sample([], []), pair=pair, counts=Counts(), caveats=())
 
 
-def _reason(finding: Finding, status: Status, rows: Rows) -> str:
+def _reasons(finding: Finding, status: Status, rows: Rows) -> tuple[Reason, ...]:
+    """The verdicts behind the outcome, after what is said first of broken scores; a recovery's, all."""
     if status is Status.OK:
-        return "no rule finds it degraded"
-    reasons = [verdict.text for verdict in finding.verdicts if verdict.outcome is finding.outcome]
-    if finding.outcome is Status.INSUFFICIENT:
-        reasons += rows.caveats
-    return "; ".join(reasons)
+        return tuple(verdict for verdict in finding.verdicts if verdict.margin is not None)
+    agreeing = [verdict for verdict in finding.verdicts if verdict.outcome is finding.outcome]
+    broken = [caveat for caveat in finding.caveats if caveat.code == "one-score"]
+    others = caveats_of(rows) if finding.outcome is Status.INSUFFICIENT else ()
+    return (*broken, *agreeing, *others)

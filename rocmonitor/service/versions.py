@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from rocmonitor import store
+from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
 from rocmonitor.errors import TrackingError
 from rocmonitor.service.runtime import Runtime
@@ -14,7 +15,7 @@ Role = Literal["champion", "challenger"]
 
 def version(
     runtime: Runtime, monitor: Monitor, role: Role, *, keep: bool = True
-) -> tuple[str | None, tuple[str, ...]]:
+) -> tuple[str | None, tuple[Caveat, ...]]:
     """The version behind a role now, and what is doubtful about it.
 
     An alias that MLflow cannot be asked for is what it was when it was last seen. None where the
@@ -30,7 +31,7 @@ def version(
     TrackingError
         There is no such model or alias, or MLflow is down and the alias was never seen.
     """
-    alias, fixed = named(monitor, role)
+    alias, fixed = alias_or_version(monitor, role)
     if alias is None:
         return fixed, ()
     model = monitor.model.name
@@ -42,13 +43,14 @@ def version(
         if known is None:
             raise
         seen, at = known
-        return seen, (f"MLflow could not be asked: {alias} was version {seen} at {at:%Y-%m-%d %H:%MZ}",)
+        doubt = Caveat("version-remembered", alias=alias, version=seen, at=f"{at:%Y-%m-%d %H:%MZ}")
+        return seen, (doubt,)
     if keep:
         store.save_alias(runtime.store, model, alias, found, runtime.clock())
     return found, ()
 
 
-def named(monitor: Monitor, role: Role) -> tuple[str | None, str | None]:
+def alias_or_version(monitor: Monitor, role: Role) -> tuple[str | None, str | None]:
     """The alias and the fixed version that the configuration gives a role; at most one of them."""
     model = monitor.model
     alias = model.champion if role == "champion" else model.challenger

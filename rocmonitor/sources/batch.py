@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Counts
 from rocmonitor.sources.values import BAD, NEGATIVE, POSITIVE, UNLABELLED, Encoder
 from rocmonitor.stats.sample import PairedSample, Sample
@@ -43,11 +44,11 @@ class Rows:
     champion : Sample
         Rows with a finite champion score and a label.
     pair : PairedSample or None
-        Those of them whose challenger score is finite too, champion first.
+        Those of them whose challenger score is finite too, challenger first.
         None without ``columns.challenger``.
     counts : Counts
-    caveats : tuple of str
-        What a person should know of these rows and how to mend it.
+    caveats : tuple of Caveat
+        What is wrong with the rows; the sentences say how to mend it.
     challenger_only : int
         Labelled rows with a finite challenger score and no usable champion score: a part of
         ``counts.bad_score``.
@@ -56,13 +57,13 @@ class Rows:
     champion: Sample
     pair: PairedSample | None
     counts: Counts
-    caveats: tuple[str, ...]
+    caveats: tuple[Caveat, ...] = ()
     challenger_only: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """One window of one monitor. Scores are turned so that higher means more positive.
+    """One window of one monitor. Higher scores are more positive: where low ones are, scores are negated.
 
     Attributes
     ----------
@@ -223,7 +224,7 @@ def _duplicates(cells: Chunk, ids: Words, time: NDArray[np.int64], known: Mask) 
     among = np.flatnonzero(known)
     ordered = np.sort(ids[among, 0])
     repeated = ordered[1:][ordered[1:] == ordered[:-1]]
-    among = among[np.isin(ids[among, 0], repeated)]
+    among = among[np.isin(ids[among, 0], repeated, kind="sort")]  # numpy 2.0 overflows by table
     keys: list[NDArray[Any]] = [codes[among] for codes in reversed(cells.segments)]
     if cells.challenger is not None:
         keys.append(_worst_first(cells.challenger[among]))
@@ -258,7 +259,7 @@ def _rows(
             cells, scored & (category == _BAD_SCORE) & np.isin(cells.label, (NEGATIVE, POSITIVE))
         )
         both = used & scored
-        pair = _sampled(PairedSample, cells, category, both, cells.champion, cells.challenger)
+        pair = _sampled(PairedSample, cells, category, both, cells.challenger, cells.champion)
         no_challenger = tally[_POSITIVE] + tally[_NEGATIVE] - pair.n_pos - pair.n_neg
     counts = Counts(
         rows=sum(tally),
@@ -273,7 +274,7 @@ def _rows(
         truncated=truncated,
     )
     if pair is not None and not no_challenger:
-        champion = pair.first
+        champion = pair.second
     else:
         champion = _sampled(Sample, cells, category, used, cells.champion)
     return Rows(
@@ -303,31 +304,23 @@ def _sampled(
     return kind.from_counts(*columns)
 
 
-def _caveats(counts: Counts, encoder: Encoder, monitor: Monitor) -> Iterator[str]:
-    where = f"monitors.{monitor.name}"
+def _caveats(counts: Counts, encoder: Encoder, monitor: Monitor) -> Iterator[Caveat]:
+    where: dict[str, Any] = {"monitor": monitor.name, "rows": counts.rows}
     if counts.truncated:
-        yield (
-            f"The window has more rows than sources.{monitor.source}.max_rows lets in: this is a part of it, "
-            "and another reading may give another part; raise max_rows, or set "
-            f"{where}.grouped to database"
-        )
+        yield Caveat("rows-truncated", source=monitor.source, **where)
     if counts.outside:
-        yield (
-            f"{counts.outside} of {counts.rows} rows are set aside: their {monitor.columns.time} is not in "
-            f"the window (or missing, or not a time); {where}.query must hold to :start and :end"
-        )
+        yield Caveat("rows-outside", count=counts.outside, column=monitor.columns.time, **where)
     if counts.bad_label:
-        yield (
-            f"{counts.bad_label} of {counts.rows} rows are set aside: their label is neither "
-            f"{monitor.positive.label!r} nor {monitor.positive.negative!r} (seen: "
-            f"{', '.join(encoder.bad_labels)}); set {where}.positive.label and {where}.positive.negative"
+        yield Caveat(
+            "rows-with-bad-labels",
+            count=counts.bad_label,
+            positive=monitor.positive.label,
+            negative=monitor.positive.negative,
+            examples=encoder.bad_labels,
+            **where,
         )
     if counts.bad_score and encoder.text_scores:
-        yield (
-            f"{counts.bad_score} of {counts.rows} rows are set aside: their score is no finite number; some "
-            f"are text (such as {', '.join(encoder.text_scores)}): cast the column to a number in "
-            f"{where}.query"
-        )
+        yield Caveat("text-scores", count=counts.bad_score, examples=encoder.text_scores, **where)
 
 
 def _digest(segments: dict[str, Rows]) -> str:
@@ -342,13 +335,16 @@ def _digest(segments: dict[str, Rows]) -> str:
 
 
 def _distinct_cells(pair: PairedSample) -> Iterator[NDArray[Any]]:
-    """Distinct pairs of scores in order, with their counts: rows and groups of rows look the same so."""
-    key = pair.index_1 * len(pair.second.score)
-    key += pair.index_2
+    """Distinct pairs of scores in order, with their counts: rows and groups of rows look the same so.
+
+    The champion comes first here: so it was when the first digests were stored.
+    """
+    key = pair.index_2 * len(pair.first.score)
+    key += pair.index_1
     order = np.argsort(key)
     key = key[order]
     starts = np.flatnonzero(np.diff(key, prepend=-1))
-    yield from (pair.first.score, pair.second.score, key[starts])
+    yield from (pair.second.score, pair.first.score, key[starts])
     for counts in (pair.pos, pair.neg):
         before = np.concatenate([[0], np.cumsum(counts[order])])
         yield np.diff(before[np.append(starts, len(order))])

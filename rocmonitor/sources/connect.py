@@ -29,7 +29,6 @@ _DRIVERS = {
 _EXTRAS = {
     "psycopg": "rocmonitor[postgres]",
     "pymysql": "rocmonitor[mysql]",
-    "duckdb_engine": "duckdb-engine",
 }
 
 

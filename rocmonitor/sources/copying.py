@@ -132,7 +132,7 @@ def _chunk(table: pa.Table, query: Query, encoder: Encoder, raw: psycopg.Connect
         if name in columns
     }
     scores = {
-        name: encoder.turned(columns[name].to_numpy(zero_copy_only=False))
+        name: encoder.oriented(columns[name].to_numpy(zero_copy_only=False))
         for name in ("champion", "challenger")
         if name in columns
     }

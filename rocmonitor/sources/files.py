@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rocmonitor.errors import InputError
+from rocmonitor.wording.counts import set_aside
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,10 +74,7 @@ def read_scores(path: Path, label: str, scores: Sequence[str]) -> ScoreFile:
         "bad_label": int((good_score & ~unlabelled & ~good_label).sum()),
     }
     if not counts["used"]:
-        raise InputError(
-            f"{path}: none of {len(frame):,} rows is usable ({counts['bad_score']:,} without a finite score, "
-            f"{counts['unlabelled']:,} without a label, {counts['bad_label']:,} with another label)"
-        )
+        raise InputError(f"{path}: none of {len(frame):,} rows is usable ({set_aside(counts) or 'no rows'})")
     return ScoreFile(
         y_true=labels[used] == 1,
         scores={name: column[used] for name, column in values.items()},

@@ -87,7 +87,7 @@ def read_frame(
                 time_given = given.pop("time_given")
                 chunks.append(to_chunk(given, encoder))
                 wanted.append(_wanted(monitor, given, chunks[-1], segment, paired))
-                parts.append(_own_names(monitor, given, time_given, chunks[-1]))
+                parts.append(_own_names(monitor, encoder, given, time_given, chunks[-1]))
     if sum(map(len, chunks)) > spec.max_rows:
         raise SourceError(
             f"sources.{monitor.source}: {window} has more than max_rows ({spec.max_rows:,}) rows; raise "
@@ -106,17 +106,16 @@ def read_frame(
 
 
 def _own_names(
-    monitor: Monitor, given: Mapping[str, Sequence[Any]], time: Sequence[Any], chunk: Chunk
+    monitor: Monitor, encoder: Encoder, given: Mapping[str, Sequence[Any]], time: Sequence[Any], chunk: Chunk
 ) -> dict[str, Sequence[Any] | NDArray[Any]]:
     """The columns of a chunk under the query's names, in the order of the configuration."""
     columns = monitor.columns
-    turn = -1.0 if monitor.positive.scores == "lower" else 1.0
     named: dict[str, Sequence[Any] | NDArray[Any]] = {}
     if columns.id is not None:
         named[columns.id] = given["id"]
-    named |= {columns.time: time, columns.champion: chunk.champion * turn + 0.0}
+    named |= {columns.time: time, columns.champion: encoder.original(chunk.champion)}
     if columns.challenger is not None and chunk.challenger is not None:
-        named[columns.challenger] = chunk.challenger * turn + 0.0
+        named[columns.challenger] = encoder.original(chunk.challenger)
     named[columns.label] = given["label"]
     return named | {name: given[f"segment_{number}"] for number, name in enumerate(monitor.segments)}
 

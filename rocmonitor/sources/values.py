@@ -8,10 +8,10 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from rocmonitor.errors import ConfigError
+from rocmonitor.policy.orientation import negated
 
 if TYPE_CHECKING:
     from rocmonitor.config import Monitor
@@ -43,7 +43,7 @@ class Encoder:
         self.text_scores: tuple[str, ...] = ()
         self._monitor = monitor.name
         self._columns = monitor.segments
-        self._turn = -1.0 if monitor.positive.scores == "lower" else 1.0
+        self._low_is_positive = monitor.positive.scores == "lower"
         # 1, True, 1.0 and Decimal(1) are equal and hash alike; text equals text only.
         self._labels: dict[object, int] = {
             None: UNLABELLED,
@@ -84,7 +84,7 @@ class Encoder:
         return ranks
 
     def scores(self, values: Sequence[object]) -> NDArray[np.float64]:
-        """Float64, turned so that higher is more positive; NaN for whatever is no finite number."""
+        """Float64, higher more positive; NaN for whatever is not a finite number."""
         kinds = set(map(type, values))
         numbers = {kind for kind in kinds if issubclass(kind, int | float | Decimal | np.number)}
         if not kinds <= numbers | {type(None)}:
@@ -92,13 +92,20 @@ class Encoder:
                 text = {repr(value) for value in values if isinstance(value, str)}
                 self.text_scores = _first((*self.text_scores, *text))
             values = [value if type(value) in numbers else None for value in values]
-        return self.turned(np.array(values, dtype=np.float64))
+        return self.oriented(np.array(values, dtype=np.float64))
 
-    def turned(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The same for numbers."""
-        turned = scores * self._turn + 0.0  # -0.0 and 0.0 are one score
-        turned[~np.isfinite(turned)] = np.nan
-        return turned
+    def oriented(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The same for numbers: negated where low scores are the positive ones.
+
+        `original` is the inverse.
+        """
+        oriented = self.original(scores)
+        oriented[~np.isfinite(oriented)] = np.nan
+        return oriented
+
+    def original(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Oriented scores as the model gave them; -0.0 and 0.0 are one score."""
+        return negated(scores) if self._low_is_positive else scores + 0.0
 
 
 def encoded(values: Sequence[Any], code: Callable[[Any], int], dtype: type[np.integer[Any]]) -> NDArray[Any]:
@@ -129,7 +136,9 @@ def identities(values: Sequence[Any]) -> tuple[NDArray[np.bool_], NDArray[np.uin
 def hashed(texts: Sequence[str] | NDArray[np.object_]) -> NDArray[np.uint64]:
     """128 bits of each text: two of n different ones collide with a chance below n² / 2¹²⁹."""
     array = np.asarray(texts, dtype=object)
-    words = [pd.util.hash_array(array, hash_key=key, categorize=False) for key in _HASH_KEYS]
+    from pandas.util import hash_array  # slow to import, and needed for ids only
+
+    words = [hash_array(array, hash_key=key, categorize=False) for key in _HASH_KEYS]
     return np.column_stack(words)
 
 

@@ -2,27 +2,27 @@
 
 Every function takes ``(y_true, y_score)`` or one `Sample`; those of two models on the same rows take
 ``(y_true, score_1, score_2)`` or one `PairedSample`. Results are frozen, with ``to_dict()``; tabular ones
-have ``to_frame()`` too.
+have ``to_frame()`` too. What serves studies of the methods only is in `rocmonitor.stats.research`.
 """
 
-from rocmonitor.stats.area.auc import AucResult, BootstrapAucResult, auc
+from rocmonitor.caveat import Caveat
+from rocmonitor.stats.area.auc import AucResult, BootstrapAucResult, Interval, auc
 from rocmonitor.stats.area.compare import AucDifference, compare_auc, compare_auc_paired
 from rocmonitor.stats.area.covariance import AucContrast, AucCovariance, auc_covariance
 from rocmonitor.stats.area.partial import PartialAucResult, partial_auc
 from rocmonitor.stats.area.power import AucSampleSize, auc_power, auc_sample_size, detectable_drop
-from rocmonitor.stats.area.skewness import AucSkewness, auc_skewness
 from rocmonitor.stats.area.spread import AucSpread, PairedSpread
 from rocmonitor.stats.band.band import RocBand, roc_band
 from rocmonitor.stats.band.difference import RocDifferenceBand, roc_difference_band
-from rocmonitor.stats.band.functional import RocFunctional, roc_functional
 from rocmonitor.stats.band.pointwise import RocPointwise, roc_pointwise
-from rocmonitor.stats.cost.conditions import ExpectedCost, OperatingCondition, expected_cost
+from rocmonitor.stats.cost.conditions import OperatingCondition
 from rocmonitor.stats.cost.curve import CostCurve, CostDifference, cost_curve, cost_difference
+from rocmonitor.stats.cost.money import ExpectedCost, expected_cost
 from rocmonitor.stats.cost.thresholds import CostThresholds, cost_thresholds
-from rocmonitor.stats.curve.averaging import AveragingTable, averaging_table
 from rocmonitor.stats.curve.difference import ThresholdDifference, threshold_difference
 from rocmonitor.stats.curve.dominance import ThresholdDominance, threshold_dominance
 from rocmonitor.stats.curve.matching import calibrated_pairs, matched_pairs
+from rocmonitor.stats.curve.roc import RocCurve, roc_curve
 from rocmonitor.stats.curve.threshold import (
     ThresholdIntervals,
     ThresholdLaw,
@@ -44,13 +44,10 @@ from rocmonitor.stats.curve.vertical_difference import (
 from rocmonitor.stats.forecast.condensing import condensed
 from rocmonitor.stats.forecast.difference import ForecastDifference, forecast_difference
 from rocmonitor.stats.forecast.distance import binned_distance
-from rocmonitor.stats.forecast.equality import AucEqualityTest, auc_equality_test
 from rocmonitor.stats.forecast.explanation import ShiftExplanation, explain_shift
-from rocmonitor.stats.forecast.interval import ForecastInterval, forecast_interval
+from rocmonitor.stats.forecast.forecasting import forecast_interval
+from rocmonitor.stats.forecast.interval import ForecastInterval
 from rocmonitor.stats.forecast.kld import AucBounds, auc_bounds, auc_distance
-from rocmonitor.stats.forecast.null import AucTest, auc_test
-from rocmonitor.stats.forecast.path import AucPath, auc_path
-from rocmonitor.stats.forecast.weighting import weighted_sample
 from rocmonitor.stats.sample import PairedSample, Sample
 from rocmonitor.stats.sequence import ConfidenceSequence, confidence_sequence, windows_to_decide
 
@@ -59,15 +56,11 @@ __all__ = [
     "AucContrast",
     "AucCovariance",
     "AucDifference",
-    "AucEqualityTest",
-    "AucPath",
     "AucResult",
     "AucSampleSize",
-    "AucSkewness",
     "AucSpread",
-    "AucTest",
-    "AveragingTable",
     "BootstrapAucResult",
+    "Caveat",
     "ConfidenceSequence",
     "CostCurve",
     "CostDifference",
@@ -75,13 +68,14 @@ __all__ = [
     "ExpectedCost",
     "ForecastDifference",
     "ForecastInterval",
+    "Interval",
     "OperatingCondition",
     "PairedSample",
     "PairedSpread",
     "PartialAucResult",
     "RocBand",
+    "RocCurve",
     "RocDifferenceBand",
-    "RocFunctional",
     "RocPointwise",
     "Sample",
     "ShiftExplanation",
@@ -97,13 +91,8 @@ __all__ = [
     "auc_bounds",
     "auc_covariance",
     "auc_distance",
-    "auc_equality_test",
-    "auc_path",
     "auc_power",
     "auc_sample_size",
-    "auc_skewness",
-    "auc_test",
-    "averaging_table",
     "binned_distance",
     "calibrated_pairs",
     "compare_auc",
@@ -121,8 +110,8 @@ __all__ = [
     "matched_pairs",
     "partial_auc",
     "roc_band",
+    "roc_curve",
     "roc_difference_band",
-    "roc_functional",
     "roc_pointwise",
     "threshold_difference",
     "threshold_dominance",
@@ -134,6 +123,5 @@ __all__ = [
     "vertical_difference_law",
     "vertical_intervals",
     "vertical_law",
-    "weighted_sample",
     "windows_to_decide",
 ]

@@ -1,12 +1,15 @@
-"""What results have in common: read-only arrays, and one way out as plain data."""
+"""What results have in common: read-only arrays, and plain data to store and to read back."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+
+from rocmonitor.caveat import Caveat
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,8 +25,20 @@ class Result:
                 value.setflags(write=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain lists, numbers and strings; an infinite value becomes ``"inf"`` or ``"-inf"``."""
+        """Plain lists, numbers and strings; an infinite value becomes ``"inf"`` or ``"-inf"``.
+
+        A caveat becomes what `Caveat.to_dict` gives.
+        """
         return {name: _plain(value) for name, value in self._values().items()}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
+        """The result that was stored as `to_dict` gives it; other entries are passed over.
+
+        For results of numbers, strings and tuples. An entry that an earlier version did not store takes its
+        default, and caveats that it stored as sentences are read as such.
+        """
+        return cls(**{f.name: _read(plain[f.name], f.type) for f in fields(cls) if f.name in plain})
 
     def _values(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
@@ -46,6 +61,17 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return [_plain(item) for item in value.tolist()]
     if isinstance(value, tuple):
-        return list(value)
+        return [_plain(item) for item in value]
+    if isinstance(value, Caveat):
+        return value.to_dict()
     # JSON has no infinity, and databases refuse it.
     return str(value) if isinstance(value, float) and math.isinf(value) else value
+
+
+def _read(value: Any, annotation: object) -> Any:
+    """The inverse of `_plain` for a field whose annotation is text, as under ``from __future__``."""
+    if "Caveat" in str(annotation):
+        return tuple(Caveat.from_dict(item) for item in value)
+    if isinstance(value, list):
+        return tuple(value)
+    return float(value) if value in ("inf", "-inf") else value

@@ -17,13 +17,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.errors import DegenerateDataError, InputError
-
-Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
-
-S = TypeVar("S", "Sample", "PairedSample")
-
-_LARGEST_EXACT_INTEGER = 2**53
+from rocmonitor.stats.rows import Counts as Counts
+from rocmonitor.stats.rows import Floats as Floats
+from rocmonitor.stats.rows import (
+    add_up,
+    counted,
+    listed,
+    require_classes,
+    same_length,
+    valid_counts,
+    valid_labels,
+    valid_scores,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
@@ -72,11 +77,11 @@ class Sample:
     def __init__(self, y_true: ArrayLike, y_score: ArrayLike) -> None:
         positive = valid_labels(y_true)
         score = valid_scores(y_score, "y_score")
-        _same_length(y_true=positive, y_score=score)
+        same_length(y_true=positive, y_score=score)
         # Sorting plain values and merging two sorted runs is several times faster than one argsort.
         both = np.concatenate([np.sort(score[~positive]), np.sort(score[positive])])
         order = np.argsort(both, kind="stable")
-        self._set(*_counted(both[order], order >= len(score) - np.count_nonzero(positive)))
+        self._set(*counted(both[order], order >= len(score) - np.count_nonzero(positive)))
 
     @classmethod
     def from_counts(cls, score: ArrayLike, n_pos: ArrayLike, n_neg: ArrayLike) -> Sample:
@@ -90,15 +95,15 @@ class Sample:
             Whole, non-negative numbers of positives and negatives in each cell.
         """
         values = valid_scores(score, "score")
-        pos, neg = _counts(n_pos, "n_pos"), _counts(n_neg, "n_neg")
-        _same_length(score=values, n_pos=pos, n_neg=neg)
+        pos, neg = valid_counts(n_pos, "n_pos"), valid_counts(n_neg, "n_neg")
+        same_length(score=values, n_pos=pos, n_neg=neg)
         seen = (pos > 0) | (neg > 0)
         return indexed(values[seen], pos[seen], neg[seen])[0]
 
     @classmethod
     def merge(cls, samples: Iterable[Sample]) -> Sample:
         """All rows of disjoint samples in one sample, exactly."""
-        parts = _listed(samples, Sample)
+        parts = listed(samples, Sample)
         return cls.from_counts(
             np.concatenate([part.score for part in parts]),
             np.concatenate([part.pos for part in parts]),
@@ -177,7 +182,7 @@ class PairedSample:
     def __init__(self, y_true: ArrayLike, score_1: ArrayLike, score_2: ArrayLike) -> None:
         positive = valid_labels(y_true)
         s1, s2 = valid_scores(score_1, "score_1"), valid_scores(score_2, "score_2")
-        _same_length(y_true=positive, score_1=s1, score_2=s2)
+        same_length(y_true=positive, score_1=s1, score_2=s2)
         self._set(s1, s2, positive.astype(np.int64), (~positive).astype(np.int64))
 
     @classmethod
@@ -186,8 +191,8 @@ class PairedSample:
     ) -> PairedSample:
         """The paired sample of grouped counts: one cell for each (score_1, score_2)."""
         s1, s2 = valid_scores(score_1, "score_1"), valid_scores(score_2, "score_2")
-        pos, neg = _counts(n_pos, "n_pos"), _counts(n_neg, "n_neg")
-        _same_length(score_1=s1, score_2=s2, n_pos=pos, n_neg=neg)
+        pos, neg = valid_counts(n_pos, "n_pos"), valid_counts(n_neg, "n_neg")
+        same_length(score_1=s1, score_2=s2, n_pos=pos, n_neg=neg)
         seen = (pos > 0) | (neg > 0)
         pair = cls.__new__(cls)
         pair._set(s1[seen], s2[seen], pos[seen], neg[seen])
@@ -203,7 +208,7 @@ class PairedSample:
         >>> PairedSample.merge([first, second]).first
         Sample(n_pos=2, n_neg=1, distinct=2)
         """
-        parts = _listed(samples, PairedSample)
+        parts = listed(samples, PairedSample)
         return cls.from_counts(
             np.concatenate([part.first.score[part.index_1] for part in parts]),
             np.concatenate([part.second.score[part.index_2] for part in parts]),
@@ -221,7 +226,8 @@ class PairedSample:
         ([10.0, 20.0], [0.2, 0.7])
         """
         pair = PairedSample.__new__(PairedSample)
-        pair._keep(self.second, self.first, self.index_2, self.index_1, self.pos, self.neg)
+        models = {"first": self.second, "second": self.first}
+        pair._keep(**models, index_1=self.index_2, index_2=self.index_1, pos=self.pos, neg=self.neg)
         return pair
 
     def require_both_classes(self, *, at_least: int = 1) -> None:
@@ -241,39 +247,14 @@ class PairedSample:
         second, index_2 = indexed(s2, pos, neg)
         for array in (index_1, index_2, pos, neg):
             array.setflags(write=False)
-        self._keep(first, second, index_1, index_2, pos, neg)
+        self._keep(first=first, second=second, index_1=index_1, index_2=index_2, pos=pos, neg=neg)
 
-    def _keep(
-        self,
-        first: Sample,
-        second: Sample,
-        index_1: NDArray[np.intp],
-        index_2: NDArray[np.intp],
-        pos: Counts,
-        neg: Counts,
-    ) -> None:
-        object.__setattr__(self, "first", first)
-        object.__setattr__(self, "second", second)
-        object.__setattr__(self, "index_1", index_1)
-        object.__setattr__(self, "index_2", index_2)
-        object.__setattr__(self, "pos", pos)
-        object.__setattr__(self, "neg", neg)
-        object.__setattr__(self, "n_pos", first.n_pos)
-        object.__setattr__(self, "n_neg", first.n_neg)
-
-
-def _listed(samples: Iterable[S], kind: type[S]) -> list[S]:
-    """The samples to merge, at least one, each of the kind."""
-    name = kind.__name__
-    if not isinstance(samples, Iterable):
-        raise InputError(f"samples must be a list of {name}, not a {type(samples).__name__}")
-    parts = list(samples)
-    if not parts:
-        raise InputError(f"samples is empty; give at least one {name} to merge")
-    for place, part in enumerate(parts):
-        if not isinstance(part, kind):
-            raise InputError(f"samples must hold only {name}; samples[{place}] is a {type(part).__name__}")
-    return parts
+    def _keep(self, **arrays: Any) -> None:
+        """Set all fields; the samples of both models have the same class sizes."""
+        for name, value in arrays.items():
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "n_pos", self.first.n_pos)
+        object.__setattr__(self, "n_neg", self.first.n_neg)
 
 
 def indexed(score: Floats, pos: Counts, neg: Counts) -> tuple[Sample, NDArray[np.intp]]:
@@ -290,8 +271,38 @@ def indexed(score: Floats, pos: Counts, neg: Counts) -> tuple[Sample, NDArray[np
     if distinct == len(score):
         sample._set(ordered, pos[order], neg[order])
     else:
-        sample._set(ordered[first], _add_up(index, pos, distinct), _add_up(index, neg, distinct))
+        sample._set(ordered[first], add_up(index, pos, distinct), add_up(index, neg, distinct))
     return sample, index
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WeightedSample:
+    """Labelled scores of which each has a share of its class, by weights; from `research.weighted_sample`.
+
+    It has no numbers of rows. So it is accepted only by functions of the shares, `auc_bounds`, `auc_distance`
+    and `research.auc_path`; `auc` and all others that state a sampling error refuse it.
+    """
+
+    _proportional: Sample
+    """Counts in proportion to the shares, about 2**52 for each class."""
+
+    @property
+    def score(self) -> Floats:
+        """The distinct scores, increasing, shape (k,)."""
+        return self._proportional.score
+
+    @property
+    def pos(self) -> Floats:
+        """Share of the positives at each score, shape (k,)."""
+        return self._proportional.pos / self._proportional.n_pos
+
+    @property
+    def neg(self) -> Floats:
+        """Share of the negatives at each score, shape (k,)."""
+        return self._proportional.neg / self._proportional.n_neg
+
+    def __repr__(self) -> str:
+        return f"WeightedSample(distinct={len(self.score)})"
 
 
 P = ParamSpec("P")
@@ -304,6 +315,15 @@ class OnSample(Protocol[P, R_co]):
 
     @overload
     def __call__(self, sample: Sample, /, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+    @overload
+    def __call__(self, y_true: ArrayLike, y_score: ArrayLike, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+
+
+class OnShares(Protocol[P, R_co]):
+    """A statistic that takes ``(y_true, y_score)``, one `Sample` or one `WeightedSample`."""
+
+    @overload
+    def __call__(self, sample: Sample | WeightedSample, /, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
     @overload
     def __call__(self, y_true: ArrayLike, y_score: ArrayLike, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
 
@@ -329,6 +349,19 @@ def on_sample(function: Callable[Concatenate[Sample, P], R]) -> OnSample[P, R]:
     return _taking(Sample, ("y_true", "y_score"), function)
 
 
+def on_shares(function: Callable[Concatenate[Sample, P], R]) -> OnShares[P, R]:
+    """As `on_sample`, for a function of the shares of the rows, which takes a `WeightedSample` too."""
+    of_rows: Callable[..., R] = on_sample(function)
+
+    @wraps(of_rows)
+    def call(*args: Any, **kwargs: Any) -> R:
+        if args and isinstance(args[0], WeightedSample):
+            return function(args[0]._proportional, *args[1:], **kwargs)
+        return of_rows(*args, **kwargs)
+
+    return call
+
+
 def on_pair(function: Callable[Concatenate[PairedSample, P], R]) -> OnPair[P, R]:
     """Let a function of one `PairedSample` take ``(y_true, score_1, score_2)`` in its place."""
     return _taking(PairedSample, ("y_true", "score_1", "score_2"), function)
@@ -339,6 +372,11 @@ def _taking(
 ) -> Callable[..., R]:
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> R:
+        if args and isinstance(args[0], WeightedSample):
+            raise InputError(
+                f"{function.__name__} needs numbers of rows, which a WeightedSample does not have: give it a "
+                "Sample; weights are for auc_bounds, auc_distance and auc_path"
+            )
         if args and isinstance(args[0], Sample | PairedSample):
             if not isinstance(args[0], kind):
                 raise InputError(
@@ -360,110 +398,3 @@ def _taking(
     others = list(shown.parameters.values())[1:]
     call.__signature__ = shown.replace(parameters=arrays + others)  # type: ignore[attr-defined]
     return call
-
-
-def valid_labels(y_true: ArrayLike) -> NDArray[np.bool_]:
-    """Labels 0 and 1 as booleans, shape (n,)."""
-    labels = _one_dimensional(y_true, "y_true")
-    if labels.dtype == np.bool_:
-        return labels
-    try:
-        positive, negative = labels == 1, labels == 0
-        bad = len(labels) - np.count_nonzero(positive) - np.count_nonzero(negative)
-    except TypeError as error:
-        raise InputError(f"y_true must hold labels 0 and 1, not {labels.dtype}") from error
-    if bad:
-        example = labels[~np.asarray(positive | negative, dtype=np.bool_)][:1].tolist()[0]
-        raise InputError(
-            f"y_true must hold only 0 and 1: {bad} of {len(labels)} labels are neither, "
-            f"for example {example!r}; map the labels or set the rows aside"
-        )
-    return np.asarray(positive, dtype=np.bool_)
-
-
-def valid_scores(y_score: ArrayLike, name: str) -> Floats:
-    """Finite scores as float64, shape (n,); `name` is what messages call them."""
-    values = _one_dimensional(y_score, name)
-    if values.dtype.kind in "cMmSUV":
-        raise InputError(f"{name} must be numbers, not {values.dtype}; convert it first")
-    if values.dtype.kind in "iu" and values.size:
-        largest = max(abs(int(values.min())), abs(int(values.max())))
-        if largest > _LARGEST_EXACT_INTEGER:
-            raise InputError(
-                f"{name} holds integers beyond 2**53 ({largest}), which float64 would merge; "
-                "rescale or rank them first"
-            )
-    try:
-        with np.errstate(over="ignore"):  # what float64 cannot hold is infinite, and refused below
-            scores = values.astype(np.float64, copy=False)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{name} must be numbers: {error}") from error
-    bad = len(scores) - np.count_nonzero(np.isfinite(scores))
-    if bad:
-        raise InputError(
-            f"{name} must be finite: {bad} of {len(scores)} scores are NaN or infinite; "
-            "set those rows aside first"
-        )
-    return scores
-
-
-def _counts(values: ArrayLike, name: str) -> Counts:
-    counts = _one_dimensional(values, name)
-    try:
-        with np.errstate(invalid="ignore"):  # NaN and what int64 cannot hold come out unequal below
-            whole = counts.astype(np.int64)
-        wrong = np.count_nonzero((whole != counts) | (whole < 0))
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{name} must be whole numbers >= 0: {error}") from error
-    if wrong:
-        raise InputError(f"{name} must be whole numbers >= 0: {wrong} of {len(counts)} cells are not")
-    if whole.sum(dtype=np.float64) > _LARGEST_EXACT_INTEGER:
-        raise InputError(f"{name} adds up to more than 2**53 rows, where float64 loses single rows")
-    return whole
-
-
-def _one_dimensional(values: ArrayLike, name: str) -> NDArray[Any]:
-    if isinstance(values, np.ma.MaskedArray) and (masked := np.count_nonzero(np.ma.getmaskarray(values))):
-        raise InputError(
-            f"{name} has {masked} masked values; set the masked rows aside first, in every array"
-        )
-    try:
-        array = np.asarray(values)
-    except (ValueError, OverflowError) as error:
-        raise InputError(f"{name} must be a list of single numbers: {error}") from error
-    if array.ndim != 1:
-        raise InputError(f"{name} must be one-dimensional; its shape is {array.shape}")
-    return array
-
-
-def _same_length(**arrays: NDArray[Any]) -> None:
-    if len({len(array) for array in arrays.values()}) > 1:
-        sizes = ", ".join(f"{name} has {len(array)}" for name, array in arrays.items())
-        raise InputError(f"{' and '.join(arrays)} must have equal length: {sizes}")
-
-
-def require_classes(n_pos: int, n_neg: int, *, at_least: int) -> None:
-    """Raise DegenerateDataError unless there are `at_least` rows of each class."""
-    if min(n_pos, n_neg) < at_least:
-        raise DegenerateDataError(
-            f"needs at least {at_least} of each class; there are {n_pos} positives and {n_neg} negatives: "
-            "take a longer window or wait for more labels"
-        )
-
-
-def _counted(score: Floats, positive: NDArray[np.bool_]) -> tuple[Floats, Counts, Counts]:
-    """Counts at the distinct values of sorted scores."""
-    if not len(score):
-        return score, np.zeros(0, np.int64), np.zeros(0, np.int64)
-    first = np.flatnonzero(np.concatenate([[True], score[1:] != score[:-1]]))
-    if len(first) == len(score):
-        pos = positive.astype(np.int64)
-        return score, pos, 1 - pos
-    size = np.diff(first, append=len(score))
-    pos = np.add.reduceat(positive, first, dtype=np.int64)
-    return score[first], pos, size - pos
-
-
-def _add_up(index: NDArray[np.intp], counts: Counts, length: int) -> Counts:
-    # Weighted bincount adds in float64: exact below 2**53 rows.
-    return np.bincount(index, weights=counts, minlength=length).astype(np.int64)

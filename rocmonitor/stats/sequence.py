@@ -1,19 +1,28 @@
-"""Confidence sequences: the difference of two models, looked at after every window, for ever.
+"""Confidence sequences: the difference of two models, checked after every window, for as long as one likes.
 
-An interval made anew each week and read each week errs at last: after a year of 95 % intervals, in about
-three of ten comparisons of equal models. A confidence sequence holds the truth at all looks together. No
-horizon and no number of looks is planned, and one may stop, or go on, for any reason.
+A 95 % interval that is computed and read again each week fails sooner or later: after a year of weekly
+intervals, in about three of ten comparisons of equal models. A confidence sequence contains the true value
+at all checks together. No horizon and no number of checks has to be planned, and one may stop, or go on, for
+any reason.
 
-No two weeks are alike, so the true differences of the windows differ too. What is followed is their mean, and
-the question is whether a model is better in weeks like these: the scatter of the windows beyond their
-sampling error is estimated and counts.
+No two weeks are alike, so the true differences of the windows differ too. The sequence estimates their mean:
+is a model better in weeks like these? The scatter of the windows beyond their sampling error is estimated
+and included.
 
-Here: the mixture over normal means of Robbins (1970), "Statistical methods related to the law of the iterated
-logarithm", for a variance that is estimated as in Lai (1976), "On confidence sequences", and Wang & Ramdas
-(2023), "Anytime-valid t-tests and confidence sequences for Gaussian means with unknown variance"; and the
-variance between windows of DerSimonian & Kacker (2007), "Random-effects model for meta-analysis of clinical
-trials: an update". With Howard, Ramdas, McAuliffe & Sekhon (2021), "Time-uniform, nonparametric,
-nonasymptotic confidence sequences", they are [R70], [L76], [W23], [D07] and [H21] below.
+The method is the mixture over normal means of [R70], for a variance that is estimated as in [L76] and [W23],
+with the variance between windows of [D07].
+
+References
+----------
+.. [R70] H. Robbins (1970). Statistical methods related to the law of the iterated logarithm. Annals of
+   Mathematical Statistics 41, 1397-1409.
+.. [L76] T. L. Lai (1976). On confidence sequences. Annals of Statistics 4, 265-280.
+.. [W23] H. Wang and A. Ramdas (2023). Anytime-valid t-tests and confidence sequences for Gaussian means with
+   unknown variance. arXiv:2310.03722.
+.. [D07] R. DerSimonian and R. Kacker (2007). Random-effects model for meta-analysis of clinical trials: an
+   update. Contemporary Clinical Trials 28, 105-114.
+.. [H21] S. R. Howard, A. Ramdas, J. McAuliffe and J. Sekhon (2021). Time-uniform, nonparametric,
+   nonasymptotic confidence sequences. Annals of Statistics 49, 1055-1080.
 """
 
 from __future__ import annotations
@@ -22,18 +31,18 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import lambertw
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats.proportion import is_number, require_level
 from rocmonitor.stats.result import Table
-
-Floats = NDArray[np.float64]
+from rocmonitor.stats.rows import Floats, window_numbers
 
 TUNED_FOR = 12.0
 LARGEST = 520
-"""Windows, ten years of weeks: what is further off is no plan."""
+"""Windows, ten years of weeks: a plan beyond that is of no use."""
 
 _MOST = 1_000_000
 _DEGREES_AHEAD = 4
@@ -48,7 +57,7 @@ _ONE_IN_TWENTY = 1.645
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ConfidenceSequence(Table):
-    """The difference as it is known after each window (a look).
+    """The difference as it is known after each window.
 
     Attributes
     ----------
@@ -66,11 +75,11 @@ class ConfidenceSequence(Table):
     elapsed : ndarray, shape (k,)
         Sampling noise gathered so far, in windows like the first.
     pvalue : ndarray, shape (k,)
-        Of the hypothesis that the mean is 0, after this look, valid at whatever look one stops: it may rise
-        again. At most 1 - `confidence_level` exactly where 0 is outside of the interval.
+        Of the hypothesis that the mean is 0, after this window, valid whenever one stops: it may rise again.
+        At most 1 - `confidence_level` exactly where 0 is outside of the interval.
     confidence_level, tuned_for : float
         As asked for.
-    caveats : tuple of str
+    caveats : tuple of Caveat
     """
 
     estimate: Floats
@@ -82,13 +91,13 @@ class ConfidenceSequence(Table):
     pvalue: Floats
     confidence_level: float
     tuned_for: float
-    caveats: tuple[str, ...]
+    caveats: tuple[Caveat, ...]
 
     def __str__(self) -> str:
         return (
             f"Difference after {_counted(len(self.estimate))} {self.estimate[-1]:+.4f}, "
             f"from {self.low[-1]:+.4f} to {self.high[-1]:+.4f} "
-            f"({100 * self.confidence_level:g} % at all looks together, p = {self.pvalue[-1]:.3g})"
+            f"({100 * self.confidence_level:g} % for all checks together, p = {self.pvalue[-1]:.3g})"
         )
 
 
@@ -100,20 +109,20 @@ def confidence_sequence(
     tuned_for: float = TUNED_FOR,
     weights: ArrayLike | None = None,
 ) -> ConfidenceSequence:
-    """Intervals of a difference after each window that hold the truth at all looks together.
+    """Intervals of a difference after each window, which contain the true value at all checks together.
 
     Parameters
     ----------
     estimates : array_like, shape (k,)
-        Differences within [-1, 1] of AUCs or rates, one for each window, in the order of the looks. Windows
-        share no row.
+        Differences within [-1, 1] of AUCs or rates, one for each window, in the order of the windows.
+        Windows share no row.
     standard_errors : array_like, shape (k,)
-        Theirs. A window in which the models never differ may have 0.
+        Standard errors of `estimates`. A window in which the models never differ may have 0.
     confidence_level : float
-        Of all looks together, within (0, 1).
+        Of all checks together, within (0, 1).
     tuned_for : float
         The number of windows like the first after which the interval is narrowest for its information, at
-        least 1. To be fixed before the first look.
+        least 1. To be fixed before the first check.
     weights : array_like, shape (k,), optional
         What each window counts, above 0, known without its scores: all alike by default. For windows of
         several sizes n_pos n_neg / (n_pos + n_neg), to which the variance is about inverse.
@@ -134,8 +143,8 @@ def confidence_sequence(
 
         S / W ± sqrt((m - 1) V (C - 1) / (1 - C / (1 + a))) / W,  C = ((1 + a) / alpha²)^(1 / m),
 
-    m = k + 4, a = rho sum w_j² s_j², alpha = 1 - `confidence_level`; everything while C >= 1 + a. With more
-    and more windows it becomes S / W ± sqrt(V (1 + 1 / a) log((1 + a) / alpha²)) / W, of the mixture of
+    m = k + 4, a = rho sum w_j² s_j², alpha = 1 - `confidence_level`; all of [-1, 1] while C >= 1 + a. With
+    more and more windows it becomes S / W ± sqrt(V (1 + 1 / a) log((1 + a) / alpha²)) / W, of the mixture of
     exp(b (S - theta W) - b² V / 2) over normal b, which ever passes 1 / alpha with probability alpha at most
     ([R70]; [H21] eq. 14). The former is that of normal windows whose variance is unknown, gamma in its
     inverse with 4 degrees of freedom ([L76], [W23]). rho is such that the latter is narrowest after
@@ -149,33 +158,26 @@ def confidence_sequence(
     their order means nothing but for the unit, the first window's.
 
     Weights 1 / s² would be wrong: a window's difference and its standard error are dependent unless the
-    models can be exchanged. Two normal models of one AUC (0.95), one with a spread of the positives four
-    times the other's, are told apart in 82 of 100 years of 50 positives and 1,000 negatives a week so
-    weighted; in 1 with weights by the sizes.
+    models can be exchanged.
 
-    Years of 52 weekly looks at 5 % that decided falsely, when the true differences vary about 0 by so many
-    standard errors of a window (study review-level: 2,000 normal years, Monte Carlo error up to 0.5 %):
+    Weeks are taken as independent. Where neighbouring ones are alike, the level is not kept, and a caveat
+    says so.
 
-        between                         0    0.5     1      2      5
-        this sequence                 0.4    1.2   2.2    3.4    4.9 %
-        weekly 95 % intervals          31     47    70     97    100 %
-
-    Taking the sampling error for all there is would give 19 % at 1 and 69 % at 2. Weights whose logarithms
-    have a standard deviation of 1 raise the level to 6 %. From rows (300 years each, up to 0.6 %):
-    exchangeable models of 20 + 20 rows and more a week, and crossing curves of one area from 20 + 200 on, are
-    told apart in 1 % at most, by weekly intervals in 20 to 42 %.
-
-    The price: mean differences of 0.6, 1.2, 1.8 and 3 standard errors are found in half of the runs after 29,
-    10, 7 and 5 windows that do not differ, where 22, 7, 4 and 2 would do if that were known. With 8 degrees
-    of freedom ahead, not 4, these are 29, 10, 6 and 4, and the level is up to 12 %.
-
-    Weeks are taken as independent. Where the true differences of neighbouring weeks correlate by 0.3, 0.6 and
-    0.9, about a lasting mean of 0, years decided falsely are 6, 20 and 57 % with a `between` of 1, and 15, 42
-    and 86 % with 3 (2,000 years each). A caveat tells of it after 28, 61 and 74 %, and 58, 97 and 100 % of
-    the years, and of 5 % of independent ones. Widening by the correlation seen would at best halve this.
-    Skewed differences: exponential ones, `between` 2, 6 %; one week in 50 that is 15 errors off, 10 %.
+    Levels, speed and the effect of correlation by simulation: docs/coverage.md.
 
     Cost: O(k²), of windows, not rows.
+
+    References
+    ----------
+    .. [R70] H. Robbins (1970). Statistical methods related to the law of the iterated logarithm. Annals of
+       Mathematical Statistics 41, 1397-1409.
+    .. [L76] T. L. Lai (1976). On confidence sequences. Annals of Statistics 4, 265-280.
+    .. [W23] H. Wang and A. Ramdas (2023). Anytime-valid t-tests and confidence sequences for Gaussian means
+       with unknown variance. arXiv:2310.03722.
+    .. [D07] R. DerSimonian and R. Kacker (2007). Random-effects model for meta-analysis of clinical trials:
+       an update. Contemporary Clinical Trials 28, 105-114.
+    .. [H21] S. R. Howard, A. Ramdas, J. McAuliffe and J. Sekhon (2021). Time-uniform, nonparametric,
+       nonasymptotic confidence sequences. Annals of Statistics 49, 1055-1080.
 
     Examples
     --------
@@ -183,7 +185,7 @@ def confidence_sequence(
     >>> weeks.low.round(4).tolist(), weeks.high.round(4).tolist()
     ([-1.0, -1.0, -0.022, -0.001], [1.0, 1.0, 0.062, 0.041])
     >>> print(weeks)
-    Difference after 4 windows +0.0200, from -0.0010 to +0.0410 (95 % at all looks together, p = 0.0569)
+    Difference after 4 windows +0.0200, from -0.0010 to +0.0410 (95 % for all checks together, p = 0.0569)
     """
     level = 1 - require_level(confidence_level)
     _require_number(tuned_for, "tuned_for", "a number of windows, 1 to 1,000,000", 1, _MOST)
@@ -207,7 +209,7 @@ def confidence_sequence(
         confidence_level=float(confidence_level),
         tuned_for=float(tuned_for),
         caveats=_caveats(s, half[-1], between[-1], noise[-1] / (w @ w))
-        + _alike(np.sqrt(w) * (d - estimate[-1])),
+        + _correlated(np.sqrt(w) * (d - estimate[-1])),
     )
 
 
@@ -242,12 +244,9 @@ def windows_to_decide(
         Not a ConfidenceSequence, a margin outside [0, 1], a difference outside [-1, 1], `largest` not a
         whole number of 1 to 1,000,000.
 
-    Notes
-    -----
-    The interval's own formula, `between` as it is, with windows of the mean weight and noise of those so far,
-    each of which shows `difference` exactly. Real ones scatter: simulated, about half of the sequences are
-    decided at that look, and 52 to 64 of 100 by then (differences of a fifth to twice the standard error of a
-    window).
+    Notes ----- The interval's own formula, with the present `between` and with windows of the mean weight
+    and noise of those so far, each of which shows `difference` exactly. Real ones scatter: about half of the
+    sequences are decided at that check (docs/coverage.md).
 
     Cost: O(largest).
 
@@ -309,14 +308,14 @@ def _between(d: Floats, w: Floats, mean: Floats, expected: Floats, scatters: NDA
     excess = np.concatenate([[0.0], np.cumsum(apart)]) - expected
     others = total - squares / total
     # Where one window is nearly all of the weight, nothing is left to compare it with.
-    told = scatters & (others > _ROUNDING * total)
-    return np.maximum(np.divide(excess, others, out=np.zeros_like(total), where=told), 0.0)
+    known = scatters & (others > _ROUNDING * total)
+    return np.maximum(np.divide(excess, others, out=np.zeros_like(total), where=known), 0.0)
 
 
 def _age(elapsed: Floats, level: float, tuned_for: float) -> Floats:
     """The product rho V: u, with u - log(1 + u) = -2 log(level), once `tuned_for` windows have passed."""
     # At 1 rounding would miss the branch point, where u is 0.
-    narrowest = -float(lambertw(-(min(level, 1 - 1e-9) ** 2) / math.e, -1).real) - 1
+    narrowest = -float(scipy.special.lambertw(-(min(level, 1 - 1e-9) ** 2) / math.e, -1).real) - 1
     return elapsed / tuned_for * narrowest
 
 
@@ -341,8 +340,8 @@ def _pvalue(square: Floats, age: Floats, number: Floats) -> Floats:
 def _windows(
     estimates: ArrayLike, standard_errors: ArrayLike, weights: ArrayLike | None
 ) -> tuple[Floats, Floats, Floats]:
-    d, s = _numbers(estimates, "estimates"), _numbers(standard_errors, "standard_errors")
-    w = np.ones_like(d) if weights is None else _numbers(weights, "weights")
+    d, s = window_numbers(estimates, "estimates"), window_numbers(standard_errors, "standard_errors")
+    w = np.ones_like(d) if weights is None else window_numbers(weights, "weights")
     if not len(d):
         raise InputError("estimates is empty: a sequence begins with the first window")
     if not len(d) == len(s) == len(w):
@@ -361,63 +360,35 @@ def _windows(
     return d, np.where(s < _NO_SCATTER, 0.0, s), np.maximum(w / w.max(), _LEAST_WEIGHT)
 
 
-def _numbers(values: ArrayLike, name: str) -> Floats:
-    try:
-        given = np.asarray(values)
-        numbers = given.astype(np.float64, casting="unsafe" if given.dtype == object else "safe")
-    except (TypeError, ValueError) as exc:
-        raise InputError(f"{name} must be numbers, one for each window") from exc
-    if numbers.ndim != 1:
-        raise InputError(
-            f"{name} must be one-dimensional, one number for each window; it has {numbers.ndim} axes"
-        )
-    wrong = np.count_nonzero(~np.isfinite(numbers))
-    if wrong:
-        raise InputError(f"{name} must be finite: {wrong} of {len(numbers)} are not; leave those windows out")
-    return numbers
-
-
 def _require_number(value: object, name: str, what: str, least: float, most: float) -> None:
     if not is_number(value) or not least <= float(value) <= most:  # type: ignore[arg-type]
         raise InputError(f"{name} must be {what}, not {value!r}")
 
 
-def _caveats(se: Floats, half: float, between: float, own: float) -> tuple[str, ...]:
+def _caveats(se: Floats, half: float, between: float, own: float) -> tuple[Caveat, ...]:
     """`between` and `own` are variances, of the true differences and of a window's sampling error."""
-    still, number = np.count_nonzero(se == 0), len(se)
-    few = f"{_counted(number)} {'is' if number == 1 else 'are'}"
-    found = (
-        (still == number, "no window shows any scatter: nothing is known of the difference yet"),
-        (
-            0 < still < number,
-            f"{still} of {number} windows have a standard error of 0: the pooled one counts for them",
-        ),
-        (
-            still < number and half == math.inf,
-            f"{few} too few to tell how much windows differ: nothing is known of the difference yet",
-        ),
-        (
-            between > own,
-            "the windows differ by more than their sampling error: their true differences have a standard "
-            f"deviation of about {math.sqrt(between):.4f}, a window's standard error is "
-            f"{math.sqrt(own):.4f}; the interval is of their mean, and allows for it",
-        ),
-    )
-    return tuple(text for holds, text in found if holds)
+    zero, n_windows = int(np.count_nonzero(se == 0)), len(se)
+    found = []
+    if zero == n_windows:
+        found.append(Caveat("no-window-scatters"))
+    elif zero:
+        found.append(Caveat("zero-standard-errors", zero=zero, n_windows=n_windows))
+    if zero < n_windows and half == math.inf:
+        found.append(Caveat("too-few-windows-to-compare", n_windows=n_windows))
+    if between > own:
+        found.append(Caveat("windows-differ", between=math.sqrt(between), standard_error=math.sqrt(own)))
+    return tuple(found)
 
 
-def _alike(apart: Floats) -> tuple[str, ...]:
+def _correlated(apart: Floats) -> tuple[Caveat, ...]:
     """Whether neighbouring windows resemble each other more than independent ones would in 19 of 20 cases."""
     k, squares = len(apart), float(apart @ apart)
     if k < _LEAST_SERIES or squares < _NO_SCATTER:
         return ()
-    serial = float(apart[1:] @ apart[:-1]) / squares
-    if (serial + 1 / k) * k * math.sqrt(k - 1) / (k - 2) < _ONE_IN_TWENTY:
+    correlation = float(apart[1:] @ apart[:-1]) / squares
+    if (correlation + 1 / k) * k * math.sqrt(k - 1) / (k - 2) < _ONE_IN_TWENTY:
         return ()
-    return (
-        f"neighbouring windows are alike (serial correlation {serial:.2f}): the interval takes them as "
-        "independent, and is too narrow for a mean that lasts; longer windows, or more of them, tell more",
-    )
+    return (Caveat("windows-correlated", correlation=correlation),)
 
 
 def _counted(windows: int) -> str:

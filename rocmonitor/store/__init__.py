@@ -20,16 +20,16 @@ from rocmonitor.store.outbox import (
 )
 from rocmonitor.store.reading import (
     Evaluated,
+    Notified,
     SavedTransition,
-    Told,
     evaluated,
     evaluation,
     evaluations,
+    last_notified,
     last_transition,
     newest_revision,
     outcomes,
     series,
-    told,
     transitions,
 )
 from rocmonitor.store.reviews import last_reviewed, review, review_with_key, reviews, save_review
@@ -39,11 +39,11 @@ __all__ = [
     "Delivery",
     "Evaluated",
     "Lease",
+    "Notified",
     "OutboxSummary",
     "Outgoing",
     "SavedTransition",
     "Store",
-    "Told",
     "WindowRecord",
     "acquire",
     "alias",
@@ -51,6 +51,7 @@ __all__ = [
     "evaluation",
     "evaluations",
     "instance_id",
+    "last_notified",
     "last_reviewed",
     "last_transition",
     "mark_delivered",
@@ -73,6 +74,5 @@ __all__ = [
     "save_review",
     "save_transition",
     "series",
-    "told",
     "transitions",
 ]

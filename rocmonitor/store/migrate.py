@@ -2,7 +2,8 @@
 
 Forwards only: to go back, restore the backup. Alembic works without its ini file here; its scripts lie in
 ``migrations``, beside the package in a checkout and inside it once installed. The version is kept in a table
-of our own, for the database may be shared with MLflow, which uses Alembic too.
+of our own, for the database may be shared with MLflow, which uses Alembic too. Alembic is slow to import:
+opening a store reads the version without it.
 """
 
 from __future__ import annotations
@@ -10,17 +11,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from alembic import command
-from alembic.autogenerate import compare_metadata
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from alembic.util import CommandError
-from sqlalchemy import inspect
+from sqlalchemy import Column, MetaData, String, Table, inspect, select
 
 from rocmonitor.errors import StoreError
 from rocmonitor.store.connection import Store, connect, shown, sqlite_file
 from rocmonitor.store.tables import PREFIX, Instant, Plain, metadata
+
+NEWEST = "0003"
+"""The version that this program needs: the last file in ``migrations/versions``."""
 
 _UPGRADE_LOCK = 7_626_637  # any number that no other program takes
 
@@ -97,6 +95,9 @@ def check(url: str) -> None:
     ------
     StoreError
     """
+    from alembic.autogenerate import compare_metadata
+    from alembic.runtime.migration import MigrationContext
+
     with connect(url) as store:
         _require_there(store)
         _require_newest(store)
@@ -123,20 +124,11 @@ def is_made_by_opening(url: str) -> bool:
         return (file is not None and not file.exists()) or _is_empty(store)
 
 
-def is_current(url: str) -> bool:
-    """Whether the database is at the newest version; False where there is none.
-
-    Raises
-    ------
-    StoreError
-        The database is not reachable.
-    """
-    with connect(url) as store:
-        file = sqlite_file(store.engine.url)
-        return (file is None or file.exists()) and _versions(store) == _newest()
-
-
 def _upgrade(store: Store) -> None:
+    from alembic import command
+    from alembic.config import Config
+    from alembic.util import CommandError
+
     config = Config()
     config.set_main_option("script_location", str(_folder()).replace("%", "%%"))
     with store.writing() as connection:
@@ -167,30 +159,22 @@ def _require_there(store: Store) -> None:
 
 
 def _require_newest(store: Store) -> None:
-    found, newest = _versions(store), _newest()
-    if found == newest:
+    found = _versions(store)
+    if found == (NEWEST,):
         return
-    versions = f"its schema is {', '.join(found) or 'not there'}, this program needs {', '.join(newest)}"
-    known = {script.revision for script in _scripts().walk_revisions()}
-    way_out = (
-        "run `rocmonitor db upgrade`"
-        if known.issuperset(found)
-        else "a newer rocmonitor made it: install that one"
-    )
+    versions = f"its schema is {', '.join(found) or 'not there'}, this program needs {NEWEST}"
+    newer = any(version > NEWEST for version in found)  # they are numbered in order
+    way_out = "a newer rocmonitor made it: install that one" if newer else "run `rocmonitor db upgrade`"
     raise StoreError(f"store {shown(store.engine.url)}: {versions}; {way_out}", transient=False)
 
 
 def _versions(store: Store) -> tuple[str, ...]:
+    """The version of the schema; none where there are no tables yet."""
+    table = Table(OPTIONS["version_table"], MetaData(), Column("version_num", String))
     with store.reading() as connection:
-        return MigrationContext.configure(connection, opts=OPTIONS).get_current_heads()
-
-
-def _newest() -> tuple[str, ...]:
-    return tuple(_scripts().get_heads())
-
-
-def _scripts() -> ScriptDirectory:
-    return ScriptDirectory(str(_folder()))
+        if not inspect(connection).has_table(table.name):
+            return ()
+        return tuple(connection.scalars(select(table.c.version_num)))
 
 
 def _folder() -> Path:

@@ -1,4 +1,4 @@
-"""The outbox: what MLflow and the channels are still to be told. Nothing leaves it before it has arrived."""
+"""The outbox: what still has to reach MLflow and the channels. Nothing leaves it before it has arrived."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def put(
     evaluation_id: int | None = None,
     review_id: int | None = None,
 ) -> None:
-    """Add what is to be delivered, within the transaction that saves what it tells of."""
+    """Add what is to be delivered, within the transaction that saves what it is about."""
     for each in outgoing:
         connection.execute(
             outbox.insert().values(

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import RowMapping, Select, func, select
 
 from rocmonitor.errors import StoreError
-from rocmonitor.policy.evaluation import Evaluation, Point, Status, Transition
+from rocmonitor.policy.evaluation import Evaluation, Point, Status, Transition, read_reasons
 from rocmonitor.policy.status import is_alarm
 from rocmonitor.policy.windows import Window
 from rocmonitor.store.connection import Store, shown
@@ -44,21 +44,21 @@ class Evaluated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedTransition(Transition):
-    """A change of status, and whether somebody was told."""
+    """A change of status, and whether somebody was notified."""
 
-    told: bool
+    notified: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
-    """What people know.
+class Notified:
+    """What people were last notified of.
 
     Attributes
     ----------
     status : Status
-        The last that was told; ok when none was.
+        Ok when there was no notification.
     alarmed_at : datetime or None
-        When an alarm was told last.
+        When the last alarm was sent.
     """
 
     status: Status
@@ -215,18 +215,18 @@ def last_transition(store: Store, monitor: str, segment: str) -> SavedTransition
     return _transition(found[0]) if found else None
 
 
-def told(store: Store, monitor: str, segment: str) -> Told:
-    """What people were last told of this monitor and segment.
+def last_notified(store: Store, monitor: str, segment: str) -> Notified:
+    """What people were last notified of, for this monitor and segment.
 
     Raises
     ------
     StoreError
     """
-    heard = _newest_first(monitor, segment).where(transition_table.c.told)
+    heard = _newest_first(monitor, segment).where(transition_table.c.notified)
     alarming = [status for status in Status if is_alarm(status)]
     last = _rows(store, heard)
     alarm = _rows(store, heard.where(transition_table.c.after.in_(alarming)))
-    return Told(
+    return Notified(
         status=Status(last[0]["after"]) if last else Status.OK,
         alarmed_at=alarm[0]["at"] if alarm else None,
     )
@@ -275,4 +275,9 @@ def _evaluation(row: RowMapping) -> Evaluation:
 
 
 def _transition(row: RowMapping) -> SavedTransition:
-    return SavedTransition(**{**row, "before": Status(row["before"]), "after": Status(row["after"])})
+    parsed = {
+        "before": Status(row["before"]),
+        "after": Status(row["after"]),
+        "reasons": read_reasons(row["reasons"]),
+    }
+    return SavedTransition(**{**row, **parsed})

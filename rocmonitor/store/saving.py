@@ -1,9 +1,9 @@
-"""Saving what one tick found, in one transaction: evaluations, changes of status, things to be told."""
+"""Saving what one tick found, in one transaction: evaluations, changes of status, outbox rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
@@ -25,15 +25,15 @@ class WindowRecord:
         Rows by label when the window was read: when they have changed, late labels have come.
     transition : Transition or None
         The change of status, if there was one.
-    told : bool
-        Whether somebody is told of the transition.
+    notified : bool
+        Whether somebody is notified of the transition.
     outbox : sequence of Outgoing
     """
 
     evaluation: Evaluation
     label_counts: dict[str, int]
     transition: Transition | None = None
-    told: bool = False
+    notified: bool = False
     outbox: Sequence[Outgoing] = ()
 
 
@@ -55,7 +55,7 @@ def save(store: Store, results: Sequence[WindowRecord], *, lease: Lease) -> None
 
 
 def save_transition(
-    store: Store, transition: Transition, told: bool, outbox: Sequence[Outgoing], *, lease: Lease
+    store: Store, transition: Transition, notified: bool, outbox: Sequence[Outgoing], *, lease: Lease
 ) -> None:
     """Save a change of status that no evaluation made: a monitor that fails, or works again.
 
@@ -66,7 +66,7 @@ def save_transition(
     """
     with store.writing() as connection:
         require(connection, lease)
-        _save_transition(connection, transition, told, None)
+        _save_transition(connection, transition, notified, None)
         put(connection, transition.monitor, outbox, transition.at)
 
 
@@ -97,7 +97,7 @@ def _save_result(connection: Connection, result: WindowRecord) -> None:
     if evaluation_id is None:
         return
     if result.transition is not None:
-        _save_transition(connection, result.transition, result.told, evaluation_id)
+        _save_transition(connection, result.transition, result.notified, evaluation_id)
     put(
         connection,
         evaluation.monitor,
@@ -108,8 +108,18 @@ def _save_result(connection: Connection, result: WindowRecord) -> None:
 
 
 def _save_transition(
-    connection: Connection, transition: Transition, told: bool, evaluation_id: int | None
+    connection: Connection, transition: Transition, notified: bool, evaluation_id: int | None
 ) -> None:
     connection.execute(
-        tables.transition.insert().values(**asdict(transition), told=told, evaluation_id=evaluation_id)
+        tables.transition.insert().values(
+            monitor=transition.monitor,
+            segment=transition.segment,
+            at=transition.at,
+            before=transition.before,
+            after=transition.after,
+            reasons=transition.to_dict()["reasons"],
+            since=transition.since,
+            notified=notified,
+            evaluation_id=evaluation_id,
+        )
     )

@@ -109,9 +109,9 @@ transition = Table(
     Column("at", Instant, nullable=False),
     Column("before", String, nullable=False),
     Column("after", String, nullable=False),
-    Column("reason", String, nullable=False),
+    Column("reasons", Plain, nullable=False),
     Column("since", Instant, nullable=False),
-    Column("told", Boolean, nullable=False),
+    Column("notified", Boolean, nullable=False),
     Column("evaluation_id", ForeignKey(evaluation.c.id)),  # NULL: an error, not a window
     Index(None, "monitor", "segment", "id"),
 )

@@ -14,6 +14,7 @@ from urllib.parse import quote
 from rocmonitor.policy.evaluation import Evaluation, Point
 from rocmonitor.policy.windows import Window
 from rocmonitor.tracking import note
+from rocmonitor.wording.verdicts import verdict
 
 if TYPE_CHECKING:
     from mlflow.entities import DatasetInput
@@ -64,17 +65,17 @@ def window_tags(evaluation: Evaluation) -> dict[str, str]:
 
 def series_tags(monitor: str, segment: str, points: Sequence[Point]) -> dict[str, str]:
     """What a series run is found by."""
-    told = note.of_series(monitor, segment, [point.window for point in points], points[-1].metrics)
+    description = note.of_series(monitor, segment, [point.window for point in points], points[-1].metrics)
     return origin("series") | {
         "rocmonitor.monitor": monitor,
         "rocmonitor.segment": segment,
-        "mlflow.note.content": told,
+        "mlflow.note.content": description,
     }
 
 
 def window_name(evaluation: Evaluation) -> str:
     """Name of a window run, as people read it."""
-    window = evaluation.window.in_zone(note.zone_of(evaluation))
+    window = evaluation.window.in_zone(evaluation.zone)
     return ", ".join(filter(None, [evaluation.segment, window, f"r{evaluation.revision}"]))
 
 
@@ -96,7 +97,7 @@ def params(evaluation: Evaluation) -> dict[str, str]:
         "evaluated_at": evaluation.evaluated_at.isoformat(),
         "reference_start": reference.get("start"),
         "reference_end": reference.get("end"),
-        **{f"rule/{verdict.rule}": verdict.text for verdict in evaluation.verdicts},
+        **{f"rule/{each.rule}": verdict(each) for each in evaluation.verdicts},
         **provenance,
     }
     return as_text(values)
@@ -183,13 +184,13 @@ def digests(points: Sequence[Point]) -> list[str]:
     """Digests of the first 0, 1, …, n points, each over the one before and what is logged of the next."""
     chain = [hashlib.sha256().hexdigest()]
     for point in points:
-        told = [chain[-1], milliseconds(point.window.end), sorted(point.metrics.items())]
-        chain.append(hashlib.sha256(json.dumps(told).encode()).hexdigest())
+        logged = [chain[-1], milliseconds(point.window.end), sorted(point.metrics.items())]
+        chain.append(hashlib.sha256(json.dumps(logged).encode()).hexdigest())
     return chain
 
 
 def origin(kind: str) -> dict[str, str]:
-    """What tells runs of ours from others, and their kinds apart."""
+    """What marks a run as one of ours, and its kind."""
     return {KIND: kind, "mlflow.source.name": "rocmonitor", "mlflow.source.type": "JOB"}
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
-from zoneinfo import ZoneInfo
 
 from rocmonitor.policy.evaluation import Counts, Evaluation
 from rocmonitor.policy.measure import LEVEL
 from rocmonitor.policy.windows import Window
+from rocmonitor.wording.counts import CUT, set_aside
+from rocmonitor.wording.verdicts import by_rule
+from rocmonitor.wording.window import moved
 
 _CHARTS = "tags.`rocmonitor.kind` = 'series' and tags.`rocmonitor.state` = 'final'"
 _WINDOWS = "tags.`rocmonitor.kind` = 'window' and tags.`rocmonitor.state` = 'final'"
@@ -44,18 +46,21 @@ def of_window(evaluation: Evaluation) -> str:
     """The description of a window run: status, verdicts, what moved, AUROC, costs, rows, caveats."""
     parts = [_headline(evaluation)]
     # MLflow shows the first lines only until one asks for more: what decided comes first.
-    verdicts = sorted(evaluation.verdicts, key=lambda verdict: verdict.outcome is not evaluation.outcome)
+    verdicts = sorted(evaluation.verdicts, key=lambda each: each.outcome is not evaluation.outcome)
     if verdicts:
-        parts.append("\n".join(f"- **{each.rule}: {each.outcome}.** {line(each.text)}" for each in verdicts))
-    if evaluation.explanation:
-        parts.append(f"**What moved.** {line(evaluation.explanation)} See `figures/shift.png`.")
+        found = by_rule(verdicts)
+        parts.append("\n".join(f"- **{rule}: {outcome}.** {line(text)}" for rule, outcome, text in found))
+    if text := moved(evaluation):
+        parts.append(f"**What moved.** {line(text)} See `figures/shift.png`.")
     if "champion/auc" in evaluation.metrics:
         parts.append(_aurocs(evaluation))
     if costs := evaluation.tables.get("costs"):
         parts.append("\n".join(_cost(row) for row in costs))
     parts.append(_rows(evaluation.counts))
     if evaluation.caveats:
-        parts.append("**Bear in mind**\n\n" + "\n".join(f"- {line(caveat)}" for caveat in evaluation.caveats))
+        parts.append(
+            "**Bear in mind**\n\n" + "\n".join(f"- {line(str(caveat))}" for caveat in evaluation.caveats)
+        )
     tables = "`tables/`, " if any(evaluation.tables.values()) else ""
     parts.append(f"Artifacts: `figures/roc.png`, {tables}and all of it in `result.json`.")
     return "\n\n".join(parts)
@@ -75,13 +80,8 @@ def of_series(monitor: str, segment: str, windows: Sequence[Window], last: Mappi
     )
 
 
-def zone_of(evaluation: Evaluation) -> ZoneInfo:
-    """The zone in which the monitor's windows are cut."""
-    return ZoneInfo(evaluation.provenance.get("timezone", "UTC"))
-
-
 def _headline(evaluation: Evaluation) -> str:
-    zone = zone_of(evaluation)
+    zone = evaluation.zone
     revision = f", revision {evaluation.revision} (late labels)" if evaluation.revision else ""
     standing = ""
     if evaluation.status is not evaluation.outcome:
@@ -116,18 +116,11 @@ def _cost(row: Mapping[str, Any]) -> str:
 
 
 def _rows(counts: Counts) -> str:
-    aside = {
-        "without a label": counts.unlabelled,
-        "bad score": counts.bad_score,
-        "bad label": counts.bad_label,
-        "duplicate": counts.duplicates,
-        "outside the window": counts.outside,
-    }
-    told = ", ".join(f"{number:,} {why}" for why, number in aside.items() if number)
-    cut = " **The row cap was reached: the window has more.**" if counts.truncated else ""
+    aside = set_aside(counts)
+    cut = CUT if counts.truncated else ""
     return (
         f"**Rows** {counts.rows:,}; used {counts.used:,}: {counts.n_pos:,} positive, "
-        f"{counts.n_neg:,} negative{f'; set aside: {told}' if told else ''}.{cut}"
+        f"{counts.n_neg:,} negative{f'; set aside: {aside}' if aside else ''}{cut}."
     )
 
 

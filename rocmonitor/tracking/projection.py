@@ -155,7 +155,7 @@ class Tracking:
 
         Notes
         -----
-        A run tells in its tags which points it has *or is being given*, and its state is ``publishing``
+        The tags of a run say which points it has *or is being given*, and its state is ``publishing``
         meanwhile. So a run that was left half-way is completed if its points still hold, and replaced if not.
         """
         digests = content.digests(points)
@@ -245,8 +245,8 @@ class Tracking:
                 transient=False,
             )
         if "mlflow.note.content" not in found.tags:  # somebody else's words are left as they are
-            told = note.of_experiment(found.experiment_id)
-            self.client.set_experiment_tag(found.experiment_id, "mlflow.note.content", told)
+            description = note.of_experiment(found.experiment_id)
+            self.client.set_experiment_tag(found.experiment_id, "mlflow.note.content", description)
         return str(found.experiment_id)
 
     def _runs(self, experiment: str, key: str, *, longer: bool = False) -> list[Run]:

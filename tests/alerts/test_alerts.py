@@ -16,21 +16,37 @@ import pytest
 from sinks import HttpSink, SmtpSink
 
 from rocmonitor.alerts import LONGEST_TITLE, Message, check_url, compose, send, service, trial_message
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import AlertError
 from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition, Verdict
+from rocmonitor.policy.judge import too_few
 from rocmonitor.policy.windows import Window
+from rocmonitor.wording.verdicts import verdict
 
 BERLIN = ZoneInfo("Europe/Berlin")
 MONDAY = datetime(2026, 5, 4, tzinfo=BERLIN)
 FOUND = datetime(2026, 6, 10, 6, tzinfo=BERLIN)
 BELOW = Verdict(
     rule="forecast",
+    kind="forecast",
     outcome=Status.DEGRADED,
-    text="AUROC 0.7120 is below its forecast interval 0.7410 to 0.8010 (calibrated, 95 %)",
+    estimate=0.712,
+    confidence_level=0.95,
+    limit=(0.741, 0.801),
     margin=-0.029,
+    details={"method": "calibrated", "sampling_low": None, "sampling_high": None},
 )
+BELOW_TEXT = "AUROC 0.7120 is below its forecast interval 0.7410 to 0.8010 (calibrated, 95 %)"
 FLOOR_HOLDS = Verdict(
-    rule="floor", outcome=Status.OK, text="not shown to be below the floor 0.7", margin=0.03
+    rule="floor",
+    kind="floor",
+    outcome=Status.OK,
+    estimate=0.712,
+    low=0.69,
+    high=0.734,
+    confidence_level=0.95,
+    limit=(0.7, None),
+    margin=0.034,
 )
 MESSAGE = Message("DEGRADED credit-default: AUROC 0.71", "worse than forecast\nn⁺ 310 & <rising>", "alarm")
 
@@ -61,24 +77,24 @@ def evaluation(**changes: object) -> Evaluation:
             "reference/auc_low": 0.765,
             "reference/auc_high": 0.779,
         },
-        caveats=("the reference period has 2 windows with fewer than 50 positives",),
+        caveats=(Caveat("recorded", text="88 rows have no label yet"),),
     )
     return replace(plain, **changes)  # type: ignore[arg-type]
 
 
 def transition(after: Status, before: Status = Status.OK, **changes: object) -> Transition:
     plain = Transition(
-        monitor="credit-default", at=FOUND, before=before, after=after, reason=BELOW.text, since=MONDAY
+        monitor="credit-default", at=FOUND, before=before, after=after, reasons=(BELOW,), since=MONDAY
     )
     return replace(plain, **changes)  # type: ignore[arg-type]
 
 
-def insufficient(counts: Counts, reason: str = "too little") -> Message:
-    verdict = Verdict(rule="data", outcome=Status.INSUFFICIENT, text=reason)
+def insufficient(counts: Counts) -> Message:
+    verdict = too_few(counts, min_per_class=1000)
     found = evaluation(
         outcome=Status.INSUFFICIENT, verdicts=(verdict,), counts=counts, metrics={}, caveats=()
     )
-    return compose(transition(Status.INSUFFICIENT, reason=reason), found, zone=BERLIN)
+    return compose(transition(Status.INSUFFICIENT, reasons=(verdict,)), found, zone=BERLIN)
 
 
 # --- words -------------------------------------------------------------------------------------------------
@@ -91,8 +107,9 @@ def test_a_degraded_monitor_is_told_in_full() -> None:
     assert message.kind == "alarm"
     assert message.title == "DEGRADED credit-default: AUROC 0.71 below forecast 0.74"
     lines = message.body.splitlines()
-    assert lines[:7] == [
-        "DEGRADED, was ok: the model ranks worse than its rules allow.",
+    assert lines[:8] == [
+        "Degraded: AUROC 0.7120 (0.6900 to 0.7340), expected 0.7410 to 0.8010.",
+        "Status degraded, was ok",
         "Monitor credit-default",
         "Model credit-model, version 7",
         "AUROC 0.7120 (95 % interval 0.6900 to 0.7340)",
@@ -101,25 +118,32 @@ def test_a_degraded_monitor_is_told_in_full() -> None:
         "Since 2026-05-04 (Europe/Berlin)",
     ]
     for line in (
-        f"Why: {BELOW.text}",
+        f"Why: {BELOW_TEXT}",
         "Look: rocmonitor history credit-default",
         "MLflow: https://mlflow.example/runs/1",
         "Window 2026-05-04 to 2026-05-11 (Europe/Berlin)",
-        "Rows 4,610, labelled 98.0 %; 10 with an id seen before",
+        "Rows 4,610, labelled 98.0 %; 90 without a label, 10 with an id seen before",
         "Reference: AUROC 0.7720 (95 % interval 0.7650 to 0.7790)",
         "Challenger version 8: AUROC 0.7550 (95 % interval 0.7300 to 0.7800)",
-        "Rule floor, ok: not shown to be below the floor 0.7",
-        "Caveat: the reference period has 2 windows with fewer than 50 positives",
+        f"Rule floor, ok: {verdict(FLOOR_HOLDS)}",
+        "Caveat: 88 rows have no label yet",
         "Noticed 2026-06-10 06:00 (Europe/Berlin)",
     ):
         assert line in lines
-    assert message.body.count(BELOW.text) == 1
+    assert message.body.count(BELOW_TEXT) == 1
 
 
-def test_what_moved_is_told_below_the_reason() -> None:
-    moved = "The AUROC fell by 0.0600, from 0.7720 to 0.7120. The positives' part is -0.0590."
-    lines = compose(transition(Status.DEGRADED), evaluation(explanation=moved), zone=BERLIN).body.splitlines()
-    assert lines[lines.index(f"Why: {BELOW.text}") + 1] == f"What moved: {moved}"
+def test_what_moved_stands_below_the_reason() -> None:
+    shares = {f"{key}_{when}": 0.5 for key in ("pos", "neg") for when in ("reference", "window")}
+    rows = [shares | {"low": 0.0, "high": 0.4}, shares | {"low": 0.4, "high": 1.0}]
+    rows[1]["pos_window"] = 0.38
+    metrics = evaluation().metrics | {"shift/from_positives": -0.059, "shift/from_negatives": -0.001}
+    found = evaluation(tables={"shift": rows}, metrics=metrics)
+    lines = compose(transition(Status.DEGRADED), found, zone=BERLIN).body.splitlines()
+    assert lines[lines.index(f"Why: {BELOW_TEXT}") + 1] == (
+        "What moved: The AUROC fell by 0.0600, from 0.7720 to 0.7120. The positives' part is -0.0590: 38.0 % "
+        "of them score above 0.4, 50.0 % in the reference. The negatives' part is -0.0010."
+    )
     assert "What moved" not in compose(transition(Status.DEGRADED), evaluation(), zone=BERLIN).body
 
 
@@ -128,10 +152,10 @@ def test_what_moved_is_told_below_the_reason() -> None:
     [
         (Counts(rows=7, bad_score=7), "Rows 7; 7 without a usable score"),
         (Counts(), "Rows 0"),
-        (Counts(rows=7, unlabelled=7), "Rows 7, labelled 0.0 %"),
+        (Counts(rows=7, unlabelled=7), "Rows 7, labelled 0.0 %; 7 without a label"),
         (
             Counts(rows=4, unlabelled=3, bad_label=1),
-            "Rows 4, labelled 25.0 %; 1 with a label of neither class",
+            "Rows 4, labelled 25.0 %; 3 without a label, 1 with a label of neither class",
         ),
     ],
 )
@@ -163,10 +187,10 @@ def test_the_title_shows_enough_decimals_to_tell_the_values_apart() -> None:
 
 
 def test_the_second_forecast_rule_is_told_with_its_own_limit() -> None:
-    second = replace(BELOW, rule="forecast_2", text="the second one")
+    second = replace(BELOW, rule="forecast_2", limit=(0.72, 0.82))
     metrics = evaluation().metrics | {"forecast_2/low": 0.72, "forecast_2/high": 0.82}
     found = evaluation(verdicts=(replace(BELOW, outcome=Status.OK), second), metrics=metrics)
-    message = compose(transition(Status.DEGRADED, reason="the second one"), found, zone=BERLIN)
+    message = compose(transition(Status.DEGRADED, reasons=(second,)), found, zone=BERLIN)
     assert message.title.endswith("AUROC 0.71 below forecast 0.72")
     assert "Forecast 0.7200 to 0.8200" in message.body.splitlines()
 
@@ -176,15 +200,20 @@ def test_the_second_forecast_rule_is_told_with_its_own_limit() -> None:
     [("floor", "AUROC 0.71, rule floor"), ("drop_2", "AUROC 0.71 against 0.77 in the reference")],
 )
 def test_other_rules_have_their_own_title(rule: str, said: str) -> None:
-    verdict = Verdict(rule=rule, outcome=Status.DEGRADED, text="lower", margin=-0.01)
+    kind = rule.removesuffix("_2")
+    verdict = Verdict(rule=rule, kind=kind, outcome=Status.DEGRADED, details={"text": "lower"})  # type: ignore[arg-type]
     found = evaluation(verdicts=(replace(BELOW, outcome=Status.OK), verdict))
-    message = compose(transition(Status.DEGRADED, reason="lower"), found, zone=BERLIN)
+    message = compose(transition(Status.DEGRADED, reasons=(verdict,)), found, zone=BERLIN)
     assert message.title == f"DEGRADED credit-default: {said}"
 
 
 def test_an_alarm_told_late_does_not_blame_a_rule_that_holds() -> None:
     found = evaluation(outcome=Status.OK, verdicts=(replace(BELOW, outcome=Status.OK), FLOOR_HOLDS))
-    message = compose(transition(Status.DEGRADED, reason="2 of the last 3 windows"), found, zone=BERLIN)
+    message = compose(
+        transition(Status.DEGRADED, reasons=(Caveat("recorded", text="2 of the last 3 windows"),)),
+        found,
+        zone=BERLIN,
+    )
     assert message.title == "DEGRADED credit-default: AUROC 0.71"
     assert "Why: 2 of the last 3 windows" in message.body
 
@@ -196,18 +225,18 @@ def test_a_forecast_of_losses_only_has_no_upper_end() -> None:
 
 
 def test_a_caveat_that_is_the_reason_is_told_once() -> None:
-    said = "all 1,000 scores are 0.5: is the scoring broken?"
-    found = evaluation(caveats=(said, "another"))
-    message = compose(transition(Status.DEGRADED, reason=f"{said} {BELOW.text}"), found, zone=BERLIN)
-    assert message.body.count(said) == 1
+    broken, other = Caveat("one-score", rows=1000, score=0.5), Caveat("recorded", text="another")
+    found = evaluation(caveats=(broken, other))
+    message = compose(transition(Status.DEGRADED, reasons=(broken, BELOW)), found, zone=BERLIN)
+    assert message.body.count("all 1,000 scores are 0.5: is the scoring broken?") == 1
     assert "Caveat: another" in message.body
 
 
 def test_improved_is_news_and_not_an_alarm() -> None:
-    above = replace(BELOW, outcome=Status.IMPROVED, text="above", margin=-0.02)
+    above = replace(BELOW, outcome=Status.IMPROVED, margin=-0.02)
     metrics = evaluation().metrics | {"champion/auc": 0.83}
     found = evaluation(verdicts=(above,), metrics=metrics)
-    message = compose(transition(Status.IMPROVED, reason="above"), found, zone=BERLIN)
+    message = compose(transition(Status.IMPROVED, reasons=(above,)), found, zone=BERLIN)
     assert message.kind == "notice"
     assert message.title == "IMPROVED credit-default: AUROC 0.83 above forecast 0.80"
     assert "Check: " in message.body
@@ -215,10 +244,15 @@ def test_improved_is_news_and_not_an_alarm() -> None:
 
 def test_recovery_says_from_what() -> None:
     found = evaluation(outcome=Status.OK, verdicts=(FLOOR_HOLDS,))
-    message = compose(transition(Status.OK, Status.DEGRADED, reason="inside"), found, zone=BERLIN)
+    message = compose(transition(Status.OK, Status.DEGRADED, reasons=(FLOOR_HOLDS,)), found, zone=BERLIN)
     assert message.kind == "recovery"
     assert message.title == "OK credit-default: AUROC 0.71, was degraded"
-    assert message.body.startswith("OK, was degraded: no alarm stands any more.")
+    assert message.body.startswith("Recovered: AUROC 0.7120, all rules pass.\nStatus ok, was degraded\n")
+    inside = replace(BELOW, outcome=Status.OK)
+    message = compose(
+        transition(Status.OK, Status.DEGRADED, reasons=(inside,)), evaluation(verdicts=(inside,)), zone=BERLIN
+    )
+    assert message.body.startswith("Recovered: AUROC 0.7120 is back inside the forecast interval.")
 
 
 @pytest.mark.parametrize(
@@ -241,9 +275,10 @@ def test_insufficient_says_what_lacks_and_what_to_check(counts: Counts, said: st
 
 
 def test_insufficient_because_of_the_reference_does_not_blame_the_window() -> None:
-    verdict = Verdict(rule="forecast", outcome=Status.INSUFFICIENT, text="cannot be judged: no reference")
+    lack = Caveat("segment-not-in-reference")
+    verdict = Verdict(rule="forecast", kind="forecast", outcome=Status.INSUFFICIENT, lacks=(lack,))
     found = evaluation(outcome=Status.INSUFFICIENT, verdicts=(verdict,))
-    message = compose(transition(Status.INSUFFICIENT, reason=verdict.text), found, zone=BERLIN)
+    message = compose(transition(Status.INSUFFICIENT, reasons=(verdict,)), found, zone=BERLIN)
     assert message.title == "INSUFFICIENT credit-default: rule forecast cannot be applied"
     assert "Check: does the reference period" in message.body
 
@@ -254,24 +289,32 @@ def test_rows_set_aside_are_told() -> None:
         "2 without a usable score",
         "3 with a label of neither class",
         "4 with a time outside the window",
-        "more than the row cap",
+        "the row cap was reached",
     ):
         assert words in message.body
 
 
 def test_an_error_tells_its_text_and_that_nothing_is_lost() -> None:
     message = compose(
-        transition(Status.ERROR, reason="warehouse: cannot connect:\nconnection refused"), None, zone=BERLIN
+        transition(
+            Status.ERROR, reasons=(Caveat("error", text="warehouse: cannot connect:\nconnection refused"),)
+        ),
+        None,
+        zone=BERLIN,
     )
     assert message.kind == "alarm"
     assert message.title == "ERROR credit-default: warehouse: cannot connect: connection refused"
     assert "Why: warehouse: cannot connect:\nconnection refused" in message.body
-    assert "tried again at the next run" in message.body
+    assert "the next run tries again" in message.body
 
 
 @pytest.mark.parametrize("status", Status)
 def test_titles_are_short_single_lines_that_start_with_the_status(status: Status) -> None:
-    long = {"monitor": "m" * 100, "segment": f"region={'s' * 200}\nx", "reason": "why " * 300}
+    long = {
+        "monitor": "m" * 100,
+        "segment": f"region={'s' * 200}\nx",
+        "reasons": (Caveat("recorded", text="why " * 300),),
+    }
     found = None if status is Status.ERROR else evaluation()
     title = compose(transition(status, Status.DEGRADED, **long), found, zone=BERLIN).title
     assert title.startswith(f"{status.upper()} mmmmmmmm")

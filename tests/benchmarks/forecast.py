@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from timing import result, seconds, title
 
-from rocmonitor.stats import Sample, auc_bounds, auc_distance, auc_path, condensed, forecast_interval
+from rocmonitor.stats import Sample, auc_bounds, auc_distance, condensed, forecast_interval
+from rocmonitor.stats.research import auc_path
 
 ROWS = 1_000_000
 DISTANCES = (1e-4, 0.01, 0.1, 0.5)

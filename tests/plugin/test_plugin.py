@@ -99,32 +99,38 @@ def evaluate(data: pd.DataFrame, config: dict[str, Any] | None, **changes: Any) 
     return mlflow.models.evaluate(**plain | changes)
 
 
+def caveats(found: EvaluationResult, code: str) -> list[dict[str, Any]]:
+    """Those of a code among the logged ones."""
+    logged = found.artifacts["rocmonitor/result.json"].content["caveats"]
+    return [caveat for caveat in logged if caveat["code"] == code]
+
+
 class TestEvaluator:
     def test_it_finds_what_the_definitions_say(self, run_id: str) -> None:
         data = scored()
         found = evaluate(data, {"challenger": "score_2"}, model_type="classifier").metrics
         first, second = data["score"].to_numpy(), data["score_2"].to_numpy()
-        assert found["roc/auc"] == pytest.approx(oracle.auc(data["label"], first), abs=1e-12)
-        assert found["roc/challenger_auc"] == pytest.approx(oracle.auc(data["label"], second), abs=1e-12)
+        assert found["champion/auc"] == pytest.approx(oracle.auc(data["label"], first), abs=1e-12)
+        assert found["challenger/auc"] == pytest.approx(oracle.auc(data["label"], second), abs=1e-12)
         cov = oracle.delong_covariance(data["label"], [first, second])
-        assert found["roc/auc_se"] == pytest.approx(math.sqrt(cov[0, 0]), abs=1e-12)
+        assert found["champion/auc_se"] == pytest.approx(math.sqrt(cov[0, 0]), abs=1e-12)
         se = math.sqrt(cov[0, 0] + cov[1, 1] - 2 * cov[0, 1])
         difference = oracle.auc(data["label"], second) - oracle.auc(data["label"], first)
         assert difference > 0.05  # the challenger is better, and the sign says so
-        assert found["roc/difference"] == pytest.approx(difference, abs=1e-12)
-        assert found["roc/difference_se"] == pytest.approx(se, abs=1e-12)
-        assert found["roc/difference_low"] == pytest.approx(difference - 1.959963984540054 * se, abs=1e-9)
-        assert found["roc/difference_high"] == pytest.approx(difference + 1.959963984540054 * se, abs=1e-9)
-        assert found["roc/difference_pvalue"] < 1e-6
+        assert found["difference/auc"] == pytest.approx(difference, abs=1e-12)
+        assert found["difference/auc_se"] == pytest.approx(se, abs=1e-12)
+        assert found["difference/auc_low"] == pytest.approx(difference - 1.959963984540054 * se, abs=1e-9)
+        assert found["difference/auc_high"] == pytest.approx(difference + 1.959963984540054 * se, abs=1e-9)
+        assert found["difference/pvalue"] < 1e-6
         positives = int(data["label"].sum())
-        assert (found["roc/rows"], found["roc/n_pos"], found["roc/n_neg"]) == (
+        assert (found["data/rows"], found["data/positives"], found["data/negatives"]) == (
             300,
             positives,
             300 - positives,
         )
-        assert found["roc/auc_low"] < found["roc/auc"] < found["roc/auc_high"]
+        assert found["champion/auc_low"] < found["champion/auc"] < found["champion/auc_high"]
         for fpr in ("0.01", "0.05", "0.1"):
-            point = f"roc/tpr_at_fpr_{fpr}"
+            point = f"champion/tpr_at_fpr_{fpr}"
             assert 0 <= found[f"{point}_low"] < found[point] < found[f"{point}_high"] <= 1
 
     def test_thresholds_and_another_level(self, run_id: str) -> None:
@@ -132,16 +138,21 @@ class TestEvaluator:
         config = {"thresholds": [0.5, 1], "fpr": [0.2], "confidence_level": 0.8}
         found = evaluate(data, config).metrics
         flagged = data["score"] >= 0.5
-        assert found["roc/tpr_at_threshold_0.5"] == pytest.approx(flagged[data["label"] == 1].mean())
-        assert found["roc/fpr_at_threshold_0.5"] == pytest.approx(flagged[data["label"] == 0].mean())
-        assert "roc/fpr_at_threshold_1_high" in found
+        assert found["champion/tpr_at_threshold_0.5"] == pytest.approx(flagged[data["label"] == 1].mean())
+        assert found["champion/fpr_at_threshold_0.5"] == pytest.approx(flagged[data["label"] == 0].mean())
+        assert "champion/fpr_at_threshold_1_high" in found
         assert {key for key in found if "at_fpr" in key} == {
-            f"roc/tpr_at_fpr_0.2{end}" for end in ("", "_low", "_high")
+            f"champion/tpr_at_fpr_0.2{end}" for end in ("", "_low", "_high")
         }
         wide = evaluate(data, {"confidence_level": 0.99}).metrics
-        assert wide["roc/auc_low"] < found["roc/auc_low"] < found["roc/auc_high"] < wide["roc/auc_high"]
-        assert "roc/difference" not in found
-        assert "roc/forecast_margin" not in found
+        assert (
+            wide["champion/auc_low"]
+            < found["champion/auc_low"]
+            < found["champion/auc_high"]
+            < wide["champion/auc_high"]
+        )
+        assert "difference/auc" not in found
+        assert "forecast/margin" not in found
 
     def test_all_of_it_is_logged_once(self, client: MlflowClient, run_id: str) -> None:
         found = evaluate(scored(), {"challenger": "score_2"})
@@ -192,27 +203,34 @@ class TestEvaluator:
         self, client: MlflowClient, run_id: str
     ) -> None:
         found = evaluate(scored().assign(score=0.3), {"challenger": "score_2", "thresholds": [0.5]})
-        assert found.metrics["roc/auc"] == 0.5
-        assert not [name for name in found.metrics if "_at_" in name]
-        told = found.artifacts["rocmonitor/result.json"].content["caveats"]
-        assert any("neither curve nor operating points" in caveat for caveat in told)
+        assert found.metrics["champion/auc"] == 0.5
+        assert not [name for name in found.metrics if name.startswith("champion/") and "_at_" in name]
+        assert "challenger/tpr_at_threshold_0.5" in found.metrics
+        (caveat,) = caveats(found, "no-curve")
+        assert caveat["values"] == {"model": "champion", "rows": 300, "score": 0.3}
+        assert "all its 300 scores are 0.3" in caveat["text"]
 
     def test_few_negatives_are_said(self, run_id: str) -> None:
         found = evaluate(scored(30), {"fpr": [0.01]})
-        (caveat,) = [c for c in found.artifacts["rocmonitor/result.json"].content["caveats"] if "0.01" in c]
-        assert "the nearest that" in caveat
+        (caveat,) = caveats(found, "nearest-rate")
+        negatives = int(found.metrics["data/negatives"])
+        assert caveat["values"] == {
+            "fpr": 0.01,
+            "used_fpr": pytest.approx(1 / negatives),
+            "n_neg": negatives,
+        }
 
 
 class TestForecast:
     def test_a_known_interval_gives_a_signed_margin_that_mlflow_can_validate(self, run_id: str) -> None:
-        inside = {"roc/forecast_margin": MetricThreshold(threshold=0, greater_is_better=True)}
+        inside = {"forecast/margin": MetricThreshold(threshold=0, greater_is_better=True)}
         found = evaluate(scored(), {"forecast": [0.5, 0.9]})
-        value = found.metrics["roc/auc"]
-        assert found.metrics["roc/forecast_margin"] == pytest.approx(min(value - 0.5, 0.9 - value))
+        value = found.metrics["champion/auc"]
+        assert found.metrics["forecast/margin"] == pytest.approx(min(value - 0.5, 0.9 - value))
         mlflow.validate_evaluation_results(inside, found)
         for ends in ([value + 0.01, 0.99], [0.1, value - 0.01]):
             outside = evaluate(scored(), {"forecast": ends})
-            assert outside.metrics["roc/forecast_margin"] == pytest.approx(-0.01)
+            assert outside.metrics["forecast/margin"] == pytest.approx(-0.01)
             with pytest.raises(ModelValidationFailedException):
                 mlflow.validate_evaluation_results(inside, outside)
 
@@ -227,8 +245,8 @@ class TestForecast:
             windows=[Sample(each["label"], each["score"]) for each in windows],
             batch=(int(now["label"].sum()), int((1 - now["label"]).sum())),
         )
-        assert (found["roc/forecast_low"], found["roc/forecast_high"]) == (expected.low, expected.high)
-        assert found["roc/forecast_margin"] == expected.margin(auc(now["label"], now["score"]).auc)
+        assert (found["forecast/low"], found["forecast/high"]) == (expected.low, expected.high)
+        assert found["forecast/margin"] == expected.margin(auc(now["label"], now["score"]).auc)
 
         past.sample(frac=1, random_state=1).to_parquet(tmp_path / "past.parquet")
         past.rename(columns={"label": "y", "score": "p", "window": "w"}).to_csv(tmp_path / "past.csv")
@@ -237,7 +255,7 @@ class TestForecast:
             {"path": str(tmp_path / "past.csv"), "label": "y", "score": "p", "window": "w"},
         ):
             again = evaluate(now, {"reference": reference}).metrics
-            assert again["roc/forecast_margin"] == pytest.approx(found["roc/forecast_margin"], abs=1e-12)
+            assert again["forecast/margin"] == pytest.approx(found["forecast/margin"], abs=1e-12)
 
 
 class TestBadInput:
@@ -247,7 +265,7 @@ class TestBadInput:
             ({"challanger": "score_2", "fpr": [0.1]}, "unknown keys: challanger; known are challenger, conf"),
             ({"challenger": "score_3"}, "no column 'score_3' beside them; there are score_2, word"),
             ({"challenger": 2}, "must name a column; it is 2"),
-            ({"challenger": "word"}, "challenger 'word': score_2"),
+            ({"challenger": "word"}, "score_1 must be numbers"),
             ({"confidence_level": 95}, "confidence_level"),
             ({"confidence_level": "high"}, "finite numbers and nothing else"),
             ({"fpr": 0.1}, "fpr must hold finite numbers"),
@@ -358,7 +376,7 @@ class TestOptIn:
         config = {"rocmonitor": {"challenger": "score_2"}, "toy": {"anything": 1}}
         found = evaluate(scored(), config, model_type="classifier", evaluators=["rocmonitor", "toy"]).metrics
         assert found["toy"] == 1.0
-        assert found["roc/difference"] > 0
+        assert found["difference/auc"] > 0
 
     @pytest.mark.slow
     def test_what_mlflow_imports_is_thin(self) -> None:
@@ -518,10 +536,8 @@ class TestDataset:
             run = linked(runtime.tracking, runtime.tracking.publish_review("instance", told))
         source = source_of(run)
         rows = source.load(path)
-        assert len(rows) == int(told.metrics["review/rows"]) == 660  # without the 200 of the champion alone
-        assert auc(rows["label"], rows["q"]).auc == pytest.approx(
-            told.metrics["review/challenger_auc"], abs=1e-12
-        )
+        assert len(rows) == int(told.metrics["data/rows"]) == 660  # without the 200 of the champion alone
+        assert auc(rows["label"], rows["q"]).auc == pytest.approx(told.metrics["challenger/auc"], abs=1e-12)
         assert rows.attrs["rocmonitor"] == {"unchanged": True, "changed": []}
         judged.label_late(20)
         with pytest.warns(UserWarning, match="in 1 of 2 windows: 2026-05-25T"):

@@ -22,7 +22,7 @@ from rocmonitor.policy.false_alarms import (
 )
 from rocmonitor.policy.judge import judge
 from rocmonitor.policy.reference import Reference, freeze
-from rocmonitor.policy.rules import Challenger, Drop, Floor, Forecast, named
+from rocmonitor.policy.rules import Challenger, Drop, Floor, Forecast, by_name
 from rocmonitor.policy.status import Alarm, Health
 from rocmonitor.policy.windows import Window
 from rocmonitor.stats import AucResult, AucSpread, Sample, compare_auc, detectable_drop
@@ -32,7 +32,7 @@ ALARMS = [Alarm(), Alarm(after=2, of=3), Alarm(after=2, of=4, recover_after=3), 
 
 def outlook(*rules, auc=0.8, se=0.01, n_pos=300, n_neg=1200, windows=20, forecasts=None):
     return Outlook(
-        rules=named(rules),
+        rules=by_name(rules),
         reference=Reference(
             auc=AucResult(auc=auc, se=se, n_pos=5000, n_neg=20_000, method="delong"),
             forecasts=forecasts or {},
@@ -105,7 +105,7 @@ def test_a_forecast_without_a_level_counts_when_its_interval_is_known():
     assert window_rate(unknown) == 0
     rng = np.random.default_rng(2)
     sample = drawn(rng, 0.8, 300, 1200)
-    known = freeze([(WINDOW, sample)], named([fixed]))
+    known = freeze([(WINDOW, sample)], by_name([fixed]))
     low = known.forecasts["forecast"].low
     seen = replace(unknown, reference=replace(known, auc=replace(known.auc, auc=0.8, se=1e-9)))
     se = seen.window(low).se / (low * (1 - low))
@@ -117,7 +117,7 @@ def test_only_calibrated_forecasts_count_drift():
     fixed = Forecast(method="fixed", distance=0.01)
     rules = (Forecast(), Floor(value=0.7), Drop(), Challenger(), fixed)
     assert sampling_only(outlook(*rules)) == ["floor", "drop"]  # the fixed one is not counted at all
-    known = freeze([(WINDOW, drawn(np.random.default_rng(2), 0.8, 300, 1200))], named([fixed]))
+    known = freeze([(WINDOW, drawn(np.random.default_rng(2), 0.8, 300, 1200))], by_name([fixed]))
     assert sampling_only(replace(outlook(fixed), reference=known)) == ["forecast"]
 
 
@@ -128,7 +128,7 @@ def test_windows_weigh_the_same_whether_they_were_read_or_counted():
     samples[1] = Sample(np.zeros(70, int), rng.normal(size=70))
     week = timedelta(days=7)
     windows = [Window(WINDOW.start + age * week, WINDOW.end + age * week) for age in range(5)]
-    rules = named([Forecast(half_life=2), Forecast(), Drop()])
+    rules = by_name([Forecast(half_life=2), Forecast(), Drop()])
     read = freeze(list(zip(windows, samples, strict=True)), rules)
     counted = replace(read, forecasts={})
     by_definition = [0.5 ** (age / 2) for age in (4, 2, 1, 0)]
@@ -251,7 +251,7 @@ def test_the_judge_alarms_as_often_and_sees_as_much_as_told(monkeypatch):
     """Real references and windows, the real rules and status machine; the chances are of the order of 0.1."""
     monkeypatch.setattr(measure, "CURVE_POINTS", 1)
     area, n_pos, n_neg, references, windows = 0.8, 60, 240, 30, 20
-    rules = named(
+    rules = by_name(
         [
             Forecast(confidence_level=0.8),
             Drop(confidence_level=0.8),

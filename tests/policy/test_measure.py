@@ -1,26 +1,34 @@
-"""What a window shows where a model has one score for all rows: areas and costs, and words for the rest."""
+"""Metrics, tables and caveats of scores, with and without a challenger."""
 
 from __future__ import annotations
 
 import numpy as np
+import oracle
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from rocmonitor.policy.measure import measure
-from rocmonitor.stats import PairedSample, Sample
+from rocmonitor.caveat import Caveat
+from rocmonitor.policy.measure import auc_metrics, curves, difference_metrics, measure, rows
+from rocmonitor.stats import PairedSample, Sample, auc, compare_auc_paired
 
 RNG = np.random.default_rng(4)
 Y = np.repeat([1, 0], [30, 70])
 GOOD, FLAT = RNG.normal(size=100) + Y, np.full(100, 0.5)
-ASKED = {"fprs": [0.1], "thresholds": [0.5], "costs": {0.3: 0.4}}
+ASKED = {"fprs": [0.1], "thresholds": {0.5: 0.5}, "costs": {0.3: 0.4}}
 
 
-def measured(champion, challenger=None):
-    pair = None if challenger is None else PairedSample(Y, champion, challenger)
-    return measure(Sample(Y, champion), pair, **ASKED)
+def measured(champion, challenger=None, **changes):
+    pair = None if challenger is None else PairedSample(Y, challenger, champion)
+    return measure(Sample(Y, champion), pair, **ASKED | changes)
 
 
-def models(rows):
-    return sorted({row["model"] for row in rows})
+def models(table):
+    return sorted({row["model"] for row in table})
+
+
+def codes(found):
+    return [caveat.code for caveat in found.caveats]
 
 
 def test_both_models_have_curves_where_their_scores_differ():
@@ -29,7 +37,58 @@ def test_both_models_have_curves_where_their_scores_differ():
         assert models(found.tables[table]) == ["challenger", "champion"]
     assert len(found.tables["dominance"]) == 1
     assert "champion/tpr_at_fpr_0.1" in found.metrics
-    assert not any("neither curve" in caveat for caveat in found.caveats)
+    assert "no-curve" not in codes(found)
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_the_difference_is_challenger_minus_champion(seed):
+    rng = np.random.default_rng(seed)
+    champion, challenger = np.round(rng.normal(size=(2, 100)) + Y, 1)
+    found = measured(champion, challenger)
+    gap = oracle.auc(Y, challenger) - oracle.auc(Y, champion)
+    assert found.metrics["difference/auc"] == pytest.approx(gap, abs=1e-12)
+    assert found.metrics["champion/auc"] == pytest.approx(oracle.auc(Y, champion), abs=1e-12)
+    assert found.metrics["challenger/auc"] == pytest.approx(oracle.auc(Y, challenger), abs=1e-12)
+
+
+def test_dominance_names_the_better_model():
+    better = np.where(Y == 1, 1.0, 0.0)
+    [row] = measured(GOOD, better).tables["dominance"]
+    assert row["challenger_better"] > 0.99
+    [row] = measured(better, GOOD).tables["dominance"]
+    assert row["champion_better"] > 0.99
+
+
+def test_every_interval_has_the_level_that_is_asked_for():
+    narrow, wide = (measured(GOOD, GOOD[::-1], confidence_level=level) for level in (0.8, 0.99))
+    lows = [name for name in narrow.metrics if name.endswith("_low")]
+    assert len(lows) == 3 + 2 * 3 + 1  # areas and their difference; points of both models; a cost
+    for low in lows:
+        high = low.removesuffix("_low") + "_high"
+        assert wide.metrics[low] <= narrow.metrics[low] <= narrow.metrics[high] <= wide.metrics[high]
+        assert wide.metrics[low] < narrow.metrics[low] or wide.metrics[high] > narrow.metrics[high]
+    assert narrow.tables["roc"] == curves(
+        [("champion", Sample(Y, GOOD)), ("challenger", Sample(Y, GOOD[::-1]))], 0.8
+    )
+
+
+def test_the_names_of_areas_and_differences():
+    area, pair = auc(Y, GOOD), compare_auc_paired(Y, GOOD[::-1], GOOD)
+    low, high = area.ci(0.9, transform="logit")
+    assert auc_metrics("reference", area, 0.9) == {
+        "reference/auc": area.auc,
+        "reference/auc_se": area.se,
+        "reference/auc_low": low,
+        "reference/auc_high": high,
+    }
+    low, high = pair.ci(0.9)
+    assert difference_metrics(pair, 0.9) == {
+        "difference/auc": pair.difference,
+        "difference/auc_se": pair.se,
+        "difference/auc_low": low,
+        "difference/auc_high": high,
+        "difference/pvalue": pair.pvalue,
+    }
 
 
 @pytest.mark.parametrize("flat", ["champion", "challenger"])
@@ -39,10 +98,8 @@ def test_the_curve_of_a_model_with_one_score_is_left_out(flat):
     for table in ("roc", "fprs", "thresholds"):
         assert models(found.tables[table]) == [other]
     assert "dominance" not in found.tables
-    assert (
-        f"the {flat} has neither curve nor operating points: all its 100 scores are 0.5",
-        "no dominance at thresholds: a model has one score for all rows that both scored",
-    ) == found.caveats[-2:]
+    assert Caveat("no-curve", model=flat, rows=100, score=0.5) in found.caveats
+    assert Caveat("no-dominance") in found.caveats
     # The areas, their difference and the cost need no curve.
     assert found.metrics[f"{flat}/auc"] == 0.5
     assert found.difference is not None
@@ -50,26 +107,6 @@ def test_the_curve_of_a_model_with_one_score_is_left_out(flat):
     names = [name for name in found.metrics if "_at_fpr_" in name or "_at_threshold_" in name]
     assert names
     assert all(name.startswith(other) for name in names)
-
-
-def test_low_scores_that_are_positive_are_told_as_the_models_score():
-    # A credit score: low is bad, and who has 0.2 or less is flagged.
-    score, other = (np.round(-values, 2) for values in (GOOD, GOOD[::-1]))
-    pair = PairedSample(Y, -score, -other)
-    found = measure(pair.first, pair, fprs=[], thresholds=[0.2, -0.4], costs={0.3: 0.4}, turned=True)
-    for threshold, row in zip([0.2, -0.4], found.tables["thresholds"], strict=False):
-        assert row["threshold"] == threshold
-        assert row["tpr"] == np.mean(score[Y == 1] <= threshold)
-        assert found.metrics[f"champion/fpr_at_threshold_{threshold:g}"] == np.mean(
-            score[Y == 0] <= threshold
-        )
-    assert [row["threshold"] for row in found.tables["dominance"]] == [0.2, -0.4]
-    [cost] = found.tables["costs"]
-    missed, alarmed = np.mean(score[Y == 1] > -0.4), np.mean(score[Y == 0] <= -0.4)
-    assert (cost["threshold"], cost["cost"]) == (-0.4, pytest.approx(0.3 * missed + 0.7 * alarmed))
-    flat = PairedSample(Y, -FLAT, -score)
-    caveats = measure(flat.first, flat, **ASKED, turned=True).caveats
-    assert "the champion has neither curve nor operating points: all its 100 scores are 0.5" in caveats
 
 
 def test_alone_with_one_score():
@@ -82,8 +119,47 @@ def test_alone_with_one_score():
 def test_one_score_on_the_rows_that_both_scored():
     champion = np.where(np.arange(100) % 5 < 4, 0.5, GOOD)
     both = np.arange(100) % 5 < 4
-    pair = PairedSample(Y[both], champion[both], GOOD[both])
+    pair = PairedSample(Y[both], GOOD[both], champion[both])
     found = measure(Sample(Y, champion), pair, **ASKED)
     assert models(found.tables["roc"]) == ["challenger", "champion"]
     assert "dominance" not in found.tables
-    assert any(caveat.startswith("no dominance at thresholds") for caveat in found.caveats)
+    assert Caveat("no-dominance") in found.caveats
+    assert (
+        Caveat("challenger-scores-missing", rows=80, missing=20, champion_auc=auc(pair.second).auc)
+        in found.caveats
+    )
+
+
+def test_a_challenger_with_too_few_rows_is_left_out():
+    pair = PairedSample([1, 0, 0], [0.1, 0.2, 0.3], [0.3, 0.2, 0.1])
+    found = measure(Sample(Y, GOOD), pair, **ASKED)
+    assert found.difference is None
+    assert not [name for name in found.metrics if not name.startswith("champion/")]
+    assert Caveat("challenger-scored-too-few", n_pos=1, n_neg=2) in found.caveats
+
+
+def test_a_rate_that_the_negatives_do_not_have_is_given_at_the_nearest():
+    found = measured(GOOD, fprs=[0.01, 1 / 70])
+    assert found.caveats == (Caveat("nearest-rate", fpr=0.01, used_fpr=1 / 70, n_neg=70),)
+
+
+def test_rows_are_plain_and_infinity_is_none():
+    columns = {
+        "threshold": np.array([0.5, np.inf, -np.inf]),
+        "n": np.array([1, 2, 3]),
+        "low": [None, np.float64(0.25), 0.5],
+        "method": np.array(["a", "b", "c"], dtype=object),
+    }
+    table = rows(columns, model="champion")
+    assert table == [
+        {"model": "champion", "threshold": 0.5, "n": 1, "low": None, "method": "a"},
+        {"model": "champion", "threshold": None, "n": 2, "low": 0.25, "method": "b"},
+        {"model": "champion", "threshold": None, "n": 3, "low": 0.5, "method": "c"},
+    ]
+    assert {type(value) for row in table for value in row.values()} == {str, float, int, type(None)}
+    assert rows({}) == []
+
+
+def test_a_threshold_that_flags_nothing_is_none():
+    [cost] = measured(GOOD, costs={0.0: np.inf}).tables["costs"]
+    assert (cost["threshold"], cost["cost"]) == (None, 0.0)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocmonitor.policy.evaluation import Status
-from rocmonitor.policy.status import Alarm, is_alarm, status_after, to_tell
+from rocmonitor.policy.status import Alarm, is_alarm, should_notify, status_after
 
 LETTERS = {"o": Status.OK, "d": Status.DEGRADED, "i": Status.IMPROVED, "?": Status.INSUFFICIENT}
 NOW = datetime(2026, 1, 31, tzinfo=UTC)
@@ -72,18 +72,18 @@ def test_insufficient_is_never_ok():
 )
 def test_what_is_told(status, told, alarmed_days_ago, expected):
     alarmed_at = None if alarmed_days_ago is None else NOW - alarmed_days_ago * DAY
-    assert to_tell(status, told, alarmed_at, NOW, 7 * DAY) is expected
+    assert should_notify(status, told, alarmed_at, NOW, 7 * DAY) is expected
 
 
 def test_without_a_cool_down_everything_new_is_told_even_out_of_order():
-    assert to_tell(Status.OK, Status.ERROR, NOW, NOW - 30 * DAY, timedelta())
+    assert should_notify(Status.OK, Status.ERROR, NOW, NOW - 30 * DAY, timedelta())
 
 
 def test_a_flapping_monitor_tells_one_alarm_within_a_cool_down():
     told, alarmed_at, messages = Status.OK, None, []
     for day, status in enumerate([Status.DEGRADED, Status.OK] * 3 + [Status.OK] * 5):
         at = NOW + day * DAY
-        if to_tell(status, told, alarmed_at, at, 7 * DAY):
+        if should_notify(status, told, alarmed_at, at, 7 * DAY):
             messages.append((day, status))
             told, alarmed_at = status, at if is_alarm(status) else alarmed_at
     assert messages == [(0, Status.DEGRADED), (7, Status.OK)]

@@ -16,7 +16,8 @@ from matplotlib.figure import Figure
 from matplotlib.image import imread
 from numpy.typing import NDArray
 
-from rocmonitor.policy.evaluation import Status, Verdict
+from rocmonitor.policy.evaluation import Counts, Status
+from rocmonitor.policy.judge import too_few
 from rocmonitor.report import figures
 
 EXPECTED = {"forecast/low": 0.715, "forecast/high": 0.761, "reference/auc": 0.738}
@@ -108,9 +109,9 @@ class TestRoc:
         empty = figures.roc(nothing)
         assert count(empty, figures.BLUE) == 0
         assert pixels(empty).shape == (860, 800, 3)
-        why = Verdict(rule="data", outcome=Status.INSUFFICIENT, text="too few rows")
-        assert figures.roc(replace(nothing, verdicts=(why,))) == empty
-        longer = replace(why, text=r"$\frac{ 12 positives " * 40)
+        why = too_few(Counts(), 20)
+        assert figures.roc(replace(nothing, verdicts=(why,))) != empty
+        longer = replace(why, details={"text": r"$\frac{ 12 positives " * 40})
         told = figures.roc(replace(nothing, verdicts=(longer, why)))
         assert told != empty
         assert np.all(pixels(told)[:, -2:] == 1)

@@ -5,35 +5,34 @@ from zoneinfo import ZoneInfo
 
 from factories import FIRST, evaluation, week
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Status, Transition
 from rocmonitor.report import text
+from rocmonitor.wording.verdicts import verdict
 
 
 def test_findings_say_why_and_what_moved() -> None:
-    moved = evaluation(explanation="The AUROC fell by 0.0369, from 0.7381 to 0.7012.")
-    told = text.findings([moved, evaluation(1, outcome=Status.OK)], ZoneInfo("UTC")).splitlines()
-    assert told == [
-        "",
-        "degraded 2013-09-02 to 2013-09-09",
-        f"    {moved.verdicts[0].text}",
-        "    The AUROC fell by 0.0369, from 0.7381 to 0.7012.",
-    ]
+    degraded = evaluation()
+    told = text.findings([degraded, evaluation(1, outcome=Status.OK)], ZoneInfo("UTC")).splitlines()
+    assert told == ["", "degraded 2013-09-02 to 2013-09-09", f"    {verdict(degraded.verdicts[0])}"]
 
 
 def test_a_change_names_its_window_and_has_a_line_for_each_reason() -> None:
+    below = evaluation().verdicts[0]
     change = Transition(
         monitor="flights",
         at=week(1).end,
         before=Status.OK,
         after=Status.DEGRADED,
-        reason="below its interval (calibrated; by sampling alone 0.73 to 0.78); below the floor",
+        reasons=(below, Caveat("recorded", text="3 of 4; min_per_class is 20")),
         since=week(1).start,
     )
-    failed = replace(change, after=Status.ERROR, since=change.at, reason="no such table")
+    why = (Caveat("error", text="no such table"),)
+    failed = replace(change, after=Status.ERROR, since=change.at, reasons=why)
     assert text.transitions([change, failed], ZoneInfo("UTC")).splitlines() == [
         "2013-09-16 00:00  ok -> degraded, from the window of 2013-09-09 on",
-        "    below its interval (calibrated; by sampling alone 0.73 to 0.78)",
-        "    below the floor",
+        f"    {verdict(below)}",
+        "    3 of 4; min_per_class is 20",
         "2013-09-16 00:00  ok -> error",
         "    no such table",
     ]

@@ -137,3 +137,30 @@ def test_the_digest_sees_a_used_row(given: list[Row], data: st.DataObject) -> No
         )
     )
     assert batch([*given, row]).digest != batch([*given, changed]).digest
+
+
+def test_the_pair_has_the_challenger_first_and_the_digest_is_unchanged() -> None:
+    """The expected digests were computed when pairs had the champion first; stored digests rely on them."""
+    given: list[Row] = [
+        (
+            n,
+            n % 3,
+            True,
+            [0.25, -0.5, 0.5, 0.0][n % 4],
+            [0.5, 0.25, None][n % 3],
+            [1, 0, 0, None, 2][n % 5],
+            "n",
+        )
+        for n in range(40)
+    ]
+    found = batch(given)
+    rows = found.segments[""]
+    assert rows.pair is not None
+    assert set(rows.pair.first.score) == {0.25, 0.5}
+    assert set(rows.pair.second.score) == {0.25, -0.5, 0.5, 0.0}
+    assert found.digest == "a9c40c50021e37475ab72b67faf803bcfbf076a852686143ffcab218c5ec4d4a"
+    lower = monitor(positive={"label": 1, "scores": "lower"})
+    encoder = Encoder(lower)
+    negated = to_batch([chunk(encoder, given)], encoder, lower, grouped=False, truncated=False)
+    assert negated.digest == "c47e152709f559e0d4f547ad658549cea7013c7d7959b384655dba30084ba6e5"
+    np.testing.assert_array_equal(negated.segments[""].champion.score, -rows.champion.score[::-1] + 0.0)

@@ -10,7 +10,7 @@ from scored import LOOSE, MESSY, NOON, WEEK, fill, monitor, opened, pull
 
 from rocmonitor.errors import ConfigError, SourceError
 from rocmonitor.policy.windows import Window
-from rocmonitor.sources import Frame, read_frame
+from rocmonitor.sources.frame import Frame, read_frame
 from rocmonitor.stats import PairedSample, Sample
 
 
@@ -38,9 +38,9 @@ def test_the_rows_are_those_of_the_batch(messy: str) -> None:
             np.testing.assert_array_equal(getattr(found, column), getattr(rows.champion, column))
         both = frame(messy, segment=segment, paired=True, query=LOOSE).rows
         assert rows.pair is not None
-        pair = PairedSample(both["defaulted"].to_numpy(int), both["p1"], both["p2"])
+        pair = PairedSample(both["defaulted"].to_numpy(int), both["p2"], both["p1"])
         assert (pair.n_pos, pair.n_neg) == (rows.pair.n_pos, rows.pair.n_neg)
-        np.testing.assert_array_equal(pair.second.score, rows.pair.second.score)
+        np.testing.assert_array_equal(pair.first.score, rows.pair.first.score)
 
 
 def test_they_keep_the_names_and_values_of_the_query(messy: str) -> None:

@@ -25,6 +25,7 @@ from scored import (
 )
 from sqlalchemy import BigInteger, Boolean, DateTime, Double, Integer, Numeric, String, make_url, text
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import ConfigError, SourceError
 from rocmonitor.policy.evaluation import Counts
 from rocmonitor.policy.windows import Window
@@ -164,10 +165,11 @@ def test_labels_1_and_2_are_told(any_database_url: str) -> None:
     fill(any_database_url, [(n, NOON, 0.5, 0.5, label, "a") for n, label in enumerate([1, 2, 2, 1])])
     rows = both(any_database_url).segments[""]
     assert (rows.counts.n_pos, rows.counts.bad_label) == (2, 2)
-    assert rows.caveats == (
-        "2 of 4 rows are set aside: their label is neither 1 nor 0 (seen: 2); "
-        "set monitors.credit.positive.label and monitors.credit.positive.negative",
+    [caveat] = rows.caveats
+    assert caveat == Caveat(
+        "rows-with-bad-labels", count=2, positive=1, negative=0, examples=["2"], monitor="credit", rows=4
     )
+    assert "neither 1 nor 0 (found: 2); set monitors.credit.positive.label" in str(caveat)
     mended = both(any_database_url, positive={"label": 2, "negative": 1}).segments[""]
     assert (mended.counts.n_pos, mended.counts.n_neg, mended.caveats) == (2, 2, ())
 
@@ -177,14 +179,16 @@ def test_at_most_three_bad_labels_are_shown(any_database_url: str) -> None:
     fill(any_database_url, rows, defaulted=String(10))
     rows_ = both(any_database_url).segments[""]
     assert rows_.counts.bad_label == 5  # the text "1" is not the number
-    assert "(seen: '1', 'maybe', 'no')" in rows_.caveats[0]
+    assert rows_.caveats[0].values["examples"] == ["'1'", "'maybe'", "'no'"]
 
 
 def test_scores_as_text_are_told(any_database_url: str) -> None:
     fill(any_database_url, [(n, NOON, s, 0.5, 1, "a") for n, s in enumerate(["0.5", "high"])], p1=String(9))
     rows = both(any_database_url).segments[""]
     assert rows.counts.bad_score == 2
-    assert "some are text (such as '0.5', 'high'): cast the column" in rows.caveats[0]
+    [caveat] = rows.caveats
+    assert caveat == Caveat("text-scores", count=2, examples=["'0.5'", "'high'"], monitor="credit", rows=2)
+    assert "monitors.credit.query" in str(caveat)
 
 
 def test_decimal_scores(any_database_url: str) -> None:
@@ -256,8 +260,10 @@ def test_at_most_max_rows_are_read(any_database_url: str) -> None:
     part = pull(any_database_url, monitor(grouped="raw"), max_rows=9)
     for name in ("", "region=a"):
         assert (part.segments[name].counts.rows, part.segments[name].counts.truncated) == (9, True)
-    assert "this is a part of it" in part.segments[""].caveats[0]
-    assert "sources.warehouse.max_rows" in part.segments[""].caveats[0]
+    assert part.segments[""].caveats == (
+        Caveat("rows-truncated", source="warehouse", monitor="credit", rows=9),
+    )
+    assert "sources.warehouse.max_rows" in str(part.segments[""].caveats[0])
 
 
 def test_auto_groups_when_there_are_too_many_rows(any_database_url: str) -> None:
@@ -432,7 +438,9 @@ def test_a_stray_time_is_outside(sqlite_url: str) -> None:
     fill(sqlite_url, [*rows, (3, None, 0.5, 0.5, 1, "a")], scored_at=String)
     batch = both(sqlite_url, query=LOOSE)
     assert batch.segments[""].counts == Counts(rows=3, n_pos=1, outside=2)
-    assert "2 of 3 rows are set aside: their scored_at is not in the window" in batch.segments[""].caveats[0]
+    [caveat] = batch.segments[""].caveats
+    assert caveat == Caveat("rows-outside", count=2, column="scored_at", monitor="credit", rows=3)
+    assert "2 of 3 rows are set aside: their scored_at is outside the window" in str(caveat)
 
 
 def test_a_time_that_is_none(postgres_url: str, mariadb_url: str) -> None:

@@ -11,10 +11,9 @@ import pytest
 from scipy import stats
 
 from rocmonitor.errors import InputError
+from rocmonitor.stats.binomial import binomial_law, binomial_window
 from rocmonitor.stats.proportion import (
     ProportionMethod,
-    binomial_law,
-    binomial_window,
     proportion_intervals,
     require_level,
     resample_size,
@@ -148,7 +147,7 @@ def test_window_holds_the_mass(m, p):
         ({"method": "walt"}, "method must be one of agresti-coull.*'walt'"),
         ({"confidence_level": 95}, "confidence_level must lie within \\(0, 1\\).*95"),
         ({"confidence_level": float("nan")}, "confidence_level"),
-        ({"method": "wilson", "m": 9}, "class size, 10, not 9"),
+        ({"method": "wilson", "m": 9}, "resamples of 9 rows, only of the class size, 10"),
         ({"m": 0}, "m must be a whole number of at least 1"),
     ],
 )

@@ -7,8 +7,10 @@ import math
 
 import numpy as np
 import pytest
+from caveats import codes
 from scipy import integrate, optimize, stats
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats import (
     PairedSample,
@@ -148,9 +150,9 @@ def test_the_first_windows_cannot_bound_the_difference():
     assert ours.elapsed[0] == 1
     assert ours.between[0] == 0
     assert ours.information[0] == pytest.approx(1e6)
-    for k, said in ((1, "1 window is too few"), (2, "2 windows are too few")):
-        [caveat] = confidence_sequence([0.1] * k, [0.001] * k).caveats
-        assert caveat == f"{said} to tell how much windows differ: nothing is known of the difference yet"
+    for k in (1, 2):
+        few = confidence_sequence([0.1] * k, [0.001] * k)
+        assert few.caveats == (Caveat("too-few-windows-to-compare", n_windows=k),)
 
 
 def test_many_windows_have_the_boundary_that_is_published():
@@ -225,18 +227,18 @@ def test_their_scatter_is_found(tau):
 def test_windows_that_differ_by_more_than_their_error_are_said_to():
     ours = confidence_sequence([0.04, -0.03, 0.05, 0.01], [0.01] * 4)
     assert ours.between[-1] == pytest.approx(math.sqrt(np.var([0.04, -0.03, 0.05, 0.01], ddof=1) - 1e-4))
-    assert ours.caveats == (
-        "the windows differ by more than their sampling error: their true differences have a standard "
-        "deviation of about 0.0345, a window's standard error is 0.0100; the interval is of their mean, and "
-        "allows for it",
-    )
+    assert codes(ours) == ["windows-differ"]
+    assert ours.caveats[0].values == {
+        "between": float(ours.between[-1]),
+        "standard_error": pytest.approx(0.01),
+    }
     more, fewer = ([0.01 + apart * sign for sign in (1, -1, 1, -1)] for apart in (0.0125, 0.0120))
     assert len(confidence_sequence(more, [0.01] * 4).caveats) == 1  # 1.08 times the sampling variance
     assert confidence_sequence(fewer, [0.01] * 4).caveats == ()  # 0.92 times
     [caveat] = confidence_sequence(
         [0.06, -0.06, 0.05, -0.06], [0.02, 0.02, 0.01, 0.01], weights=[1, 1, 4, 4]
     ).caveats
-    assert f"a window's standard error is {0.02 * math.sqrt(10 / 34):.4f};" in caveat
+    assert caveat.values["standard_error"] == pytest.approx(0.02 * math.sqrt(10 / 34))
 
 
 def test_windows_that_resemble_their_neighbours_are_said_to():
@@ -247,12 +249,13 @@ def test_windows_that_resemble_their_neighbours_are_said_to():
     ours = confidence_sequence(drift, [0.005] * 16, weights=w)
     apart = np.sqrt(w) * (drift - np.average(drift, weights=w))
     serial = sum(a * b for a, b in zip(apart[1:], apart[:-1], strict=True)) / sum(a * a for a in apart)
-    assert ours.caveats[-1].startswith(f"neighbouring windows are alike (serial correlation {serial:.2f}): ")
-    assert not any("neighbouring" in caveat for caveat in confidence_sequence(drift[:7], [0.005] * 7).caveats)
+    assert ours.caveats[-1].code == "windows-correlated"
+    assert ours.caveats[-1].values["correlation"] == pytest.approx(serial)
+    assert "windows-correlated" not in codes(confidence_sequence(drift[:7], [0.005] * 7))
     mixed = drift[rng.permutation(16)]
-    assert not any("neighbouring" in caveat for caveat in confidence_sequence(mixed, [0.005] * 16).caveats)
+    assert "windows-correlated" not in codes(confidence_sequence(mixed, [0.005] * 16))
     told = [
-        any("neighbouring" in caveat for caveat in confidence_sequence(line, [0.02] * 20).caveats)
+        "windows-correlated" in codes(confidence_sequence(line, [0.02] * 20))
         for line in rng.normal(scale=0.02, size=(400, 20))
     ]
     assert 0.02 <= np.mean(told) <= 0.08
@@ -302,7 +305,7 @@ def test_without_any_scatter_nothing_is_known():
         assert (ours.low.tolist(), ours.high.tolist(), ours.pvalue.tolist()) == ([-1] * 3, [1] * 3, [1] * 3)
         assert ours.information.tolist() == ours.elapsed.tolist() == [0, 0, 0]
         assert ours.between.tolist() == [0, 0, 0]
-        assert ours.caveats == ("no window shows any scatter: nothing is known of the difference yet",)
+        assert codes(ours) == ["no-window-scatters"]
         assert windows_to_decide(ours) is None
 
 
@@ -312,7 +315,7 @@ def test_a_small_standard_error_does_not_decide_alone():
     assert ours.pvalue[0] == 1
     assert ours.pvalue[-1] > 0.3
     assert ours.information[-1] == pytest.approx(16 / variance(d, s, np.ones(4)), rel=1e-12)
-    assert ours.caveats == ("1 of 4 windows have a standard error of 0: the pooled one counts for them",)
+    assert ours.caveats == (Caveat("zero-standard-errors", zero=1, n_windows=4),)
     late = confidence_sequence(d[[1, 2, 3, 0]], s[[1, 2, 3, 0]])
     assert late.pvalue[-1] > 0.3
     tiny = confidence_sequence(d[[1, 2, 3, 0]], [0.02, 0.03, 0.02, 1e-9])

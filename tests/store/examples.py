@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from multiprocessing import get_context
 from typing import Any
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition, Verdict
 from rocmonitor.policy.review.document import Decision, Review
 from rocmonitor.policy.windows import Window
@@ -42,8 +43,18 @@ def an_evaluation(number: int = 0, **changes: Any) -> Evaluation:
         "outcome": Status.DEGRADED,
         "status": Status.OK,
         "verdicts": (
-            Verdict(rule="floor", outcome=Status.DEGRADED, text="AUROC 0.61 < 0.70", margin=-0.09),
-            Verdict(rule="forecast", outcome=Status.OK, text="inside"),
+            Verdict(
+                rule="floor",
+                kind="floor",
+                outcome=Status.DEGRADED,
+                estimate=0.61,
+                low=0.58,
+                high=0.64,
+                confidence_level=0.95,
+                limit=(0.7, None),
+                margin=-0.06,
+            ),
+            Verdict(rule="forecast", kind="forecast", outcome=Status.OK, lacks=(Caveat("no-rows"),)),
         ),
         "counts": Counts(rows=12, n_pos=4, n_neg=6, unlabelled=1, bad_score=1, truncated=True),
         # The last bit of a float, a huge one and a tiny one must come back as they were.
@@ -51,7 +62,7 @@ def an_evaluation(number: int = 0, **changes: Any) -> Evaluation:
         "tables": {"roc": [{"fpr": 0.0, "tpr": 1 / 3, "tpr_low": 0.1, "tpr_high": 0.5}]},
         "reference": {"auc": 0.71, "windows": [{"start": "2025-01-01", "auc": None}], "caveats": ["few"]},
         "provenance": {"data_digest": f"digest-{number}", "query": "SELECT 'ä' -- \u2028 😀"},
-        "caveats": ("labels came late",),
+        "caveats": (Caveat("recorded", text="labels came late"),),
     }
     return Evaluation(**{**values, **changes})
 
@@ -62,7 +73,7 @@ def a_transition(**changes: Any) -> Transition:
         "at": NOW,
         "before": Status.OK,
         "after": Status.DEGRADED,
-        "reason": "AUROC 0.61 < 0.70",
+        "reasons": (Caveat("recorded", text="AUROC 0.61 < 0.70"),),
         "since": window().start,
     }
     return Transition(**{**values, **changes})
@@ -91,7 +102,7 @@ def a_review(number: int = 0, **changes: Any) -> Review:
         "metrics": {"review/difference": 0.1 + 0.2},
         "tables": {"windows": [{"difference": 1 / 3, "why_not": "", "looked": True, "so_far": None}]},
         "provenance": {"data_digest": f"digest-{number}", "query": "SELECT 'ä' -- \u2028 😀"},
-        "caveats": ("labels came late",),
+        "caveats": (Caveat("recorded", text="labels came late"),),
     }
     return Review(**{**values, **changes})
 
@@ -135,9 +146,9 @@ def first_open(url: str, owner: str) -> str:
         return instance_id(store)
 
 
-def upgrade(url: str, owner: str) -> bool:
+def upgrade(url: str, owner: str) -> None:
     migrate.upgrade(url)
-    return migrate.is_current(url)
+    migrate.check(url)
 
 
 def claim(url: str, owner: str) -> list[str]:

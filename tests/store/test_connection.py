@@ -124,6 +124,6 @@ def test_a_number_that_json_does_not_have_is_refused(store: Store, value: float)
 
 
 def test_a_row_that_points_nowhere_is_refused(store: Store) -> None:
-    values = {"monitor": "m", "segment": "", "before": "ok", "after": "ok", "reason": "", "told": False}
+    values = {"monitor": "m", "segment": "", "before": "ok", "after": "ok", "reasons": [], "notified": False}
     with pytest.raises(StoreError, match=r"(?i)foreign key"), store.writing() as writer:
         writer.execute(tables.transition.insert().values(**values, at=NOW, since=NOW, evaluation_id=99))

@@ -1,6 +1,8 @@
+import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from alembic import command
@@ -9,8 +11,21 @@ from sqlalchemy import inspect, text
 from store.examples import NOW, a_lease, a_review, first_open, race, upgrade
 
 from rocmonitor.errors import StoreError
-from rocmonitor.store import Outgoing, instance_id, migrate, open_store, pending, save_review, tables
+from rocmonitor.policy.evaluation import Evaluation
+from rocmonitor.store import (
+    Outgoing,
+    evaluations,
+    instance_id,
+    migrate,
+    open_store,
+    pending,
+    save_review,
+    tables,
+    transitions,
+)
 from rocmonitor.store.connection import connect
+from rocmonitor.wording.verdicts import reasons, verdicts
+from rocmonitor.wording.window import moved
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -43,13 +58,16 @@ def names(url: str) -> set[str]:
 
 
 def test_upgrading_an_empty_database_makes_the_tables_of_the_models(store_url: str) -> None:
-    assert not migrate.is_current(store_url)
     with pytest.raises(StoreError, match="run `rocmonitor db upgrade`"):
         migrate.check(store_url)
     migrate.upgrade(store_url)
     assert names(store_url) == {*tables.metadata.tables, "rocmonitor_alembic_version"}
     migrate.check(store_url)
-    assert migrate.is_current(store_url)
+
+
+def test_the_version_that_the_program_needs_is_that_of_the_last_migration() -> None:
+    files = sorted((ROOT / "migrations" / "versions").glob("[0-9]*.py"))
+    assert files[-1].name.startswith(f"{migrate.NEWEST}_")
 
 
 def test_upgrading_again_changes_nothing(store_url: str) -> None:
@@ -128,12 +146,45 @@ def test_what_the_first_version_kept_is_kept(store_url: str) -> None:
         execute(store_url, "UPDATE rocmonitor_outbox SET review_id = 99")
 
 
+def test_what_the_landed_version_said_is_shown(store_url: str) -> None:
+    """A window and two changes of status of the demo, as rocmonitor stored them at schema 0002."""
+    landed = json.loads((Path(__file__).parent / "landed_0002.json").read_text(encoding="utf-8"))
+    to_version(store_url, "0002")
+    insert(store_url, "rocmonitor_evaluation", landed["evaluation"])
+    for number, transition in enumerate(landed["transitions"], 1):
+        insert(store_url, "rocmonitor_transition", transition | {"id": number, "told": True})
+    migrate.upgrade(store_url)
+    migrate.check(store_url)
+    with open_store(store_url) as store:
+        [evaluation] = evaluations(store, "late-arrivals")
+        changes = transitions(store, "late-arrivals")
+    stored = landed["evaluation"]["result"]
+    assert verdicts(evaluation.verdicts) == [each["text"] for each in stored["verdicts"]]
+    assert [each.kind for each in evaluation.verdicts] == ["forecast", "floor", "drop", "challenger"]
+    assert moved(evaluation) == stored["explanation"]
+    assert [reasons(each.reasons) for each in changes] == [[each["reason"]] for each in landed["transitions"]]
+    assert [each.notified for each in changes] == [True, True]
+    again = Evaluation.from_dict(json.loads(json.dumps(evaluation.to_dict())))
+    assert again == evaluation
+
+
+def insert(url: str, table: str, row: dict[str, Any]) -> None:
+    """A row as it was, JSON as text."""
+    plain = {
+        name: json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else value
+        for name, value in row.items()
+    }
+    columns = ", ".join(f'"{name}"' for name in plain)
+    values = ", ".join(f":{name}" for name in plain)
+    with connect(url) as store, store.writing() as connection:
+        connection.execute(text(f"INSERT INTO {table} ({columns}) VALUES ({values})"), plain)
+
+
 def test_a_sqlite_file_is_made_when_it_is_opened_and_not_when_it_is_checked(
     sqlite_url: str, tmp_path: Path
 ) -> None:
     with pytest.raises(StoreError, match="does not exist; run `rocmonitor db upgrade`"):
         migrate.check(sqlite_url)
-    assert not migrate.is_current(sqlite_url)
     assert list(tmp_path.iterdir()) == []
     with open_store(sqlite_url) as store:
         instance_id(store)
@@ -152,7 +203,7 @@ def test_processes_that_open_a_new_file_at_once_make_it_once(sqlite_url: str) ->
 
 
 def test_processes_that_upgrade_at_once_do_it_once(postgres_url: str) -> None:
-    assert race(upgrade, postgres_url, processes=3) == [True, True, True]
+    assert race(upgrade, postgres_url, processes=3) == [None, None, None]
 
 
 def test_the_folder_may_have_any_name(tmp_path: Path) -> None:

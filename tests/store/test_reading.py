@@ -9,12 +9,13 @@ from rocmonitor.errors import StoreError
 from rocmonitor.policy.evaluation import Evaluation, Point, Status, Transition
 from rocmonitor.store import (
     Evaluated,
+    Notified,
     Store,
-    Told,
     WindowRecord,
     evaluated,
     evaluation,
     evaluations,
+    last_notified,
     last_transition,
     newest_revision,
     outcomes,
@@ -22,7 +23,6 @@ from rocmonitor.store import (
     save_transition,
     series,
     tables,
-    told,
     transitions,
 )
 
@@ -129,9 +129,9 @@ def test_transitions_come_in_the_order_they_were_saved(store: Store) -> None:
     change(store, (worse, True), (better, False), (north, False), (a_transition(monitor="other"), True))
     found = transitions(store, "credit")
     assert [asdict(each) for each in found] == [
-        {**asdict(worse), "told": True},
-        {**asdict(better), "told": False},
-        {**asdict(north), "told": False},
+        {**asdict(worse), "notified": True},
+        {**asdict(better), "notified": False},
+        {**asdict(north), "notified": False},
     ]
     assert transitions(store, "credit", NORTH) == found[2:]
     assert last_transition(store, "credit", "") == found[1]
@@ -139,7 +139,7 @@ def test_transitions_come_in_the_order_they_were_saved(store: Store) -> None:
 
 
 def test_told_is_what_people_heard_last(store: Store) -> None:
-    assert told(store, "credit", "") == Told(status=Status.OK, alarmed_at=None)
+    assert last_notified(store, "credit", "") == Notified(status=Status.OK, alarmed_at=None)
     later = NOW + timedelta(days=1)
     change(
         store,
@@ -149,5 +149,5 @@ def test_told_is_what_people_heard_last(store: Store) -> None:
         (a_transition(after=Status.ERROR, segment=NORTH, at=later), True),
     )
     # Improved is no alarm, and of degraded nobody was told.
-    assert told(store, "credit", "") == Told(status=Status.IMPROVED, alarmed_at=NOW)
-    assert told(store, "credit", NORTH) == Told(status=Status.ERROR, alarmed_at=later)
+    assert last_notified(store, "credit", "") == Notified(status=Status.IMPROVED, alarmed_at=NOW)
+    assert last_notified(store, "credit", NORTH) == Notified(status=Status.ERROR, alarmed_at=later)

@@ -2,6 +2,7 @@ import pytest
 from sqlalchemy import func, select
 from store.examples import NOW, a_lease, a_result, a_transition, an_evaluation, race, save_all, window
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import StoreError
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.store import (
@@ -35,7 +36,7 @@ def result(number: int = 0, **changes: object) -> WindowRecord:
         evaluation=an_evaluation(number, **changes),
         label_counts={"1": 4},
         transition=a_transition(),
-        told=True,
+        notified=True,
         outbox=[TOLD],
     )
 
@@ -76,7 +77,7 @@ def test_a_failure_at_the_last_row_leaves_nothing(store: Store, payload: dict[st
 
 
 def test_an_error_is_a_transition_without_an_evaluation(store: Store) -> None:
-    failed = a_transition(after=Status.ERROR, reason="no such table: scored")
+    failed = a_transition(after=Status.ERROR, reasons=(Caveat("error", text="no such table: scored"),))
     save_transition(store, failed, True, [TOLD], lease=a_lease(store))
     assert evaluations(store, "credit") == []
     assert [change.after for change in transitions(store, "credit")] == [Status.ERROR]

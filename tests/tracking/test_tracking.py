@@ -21,6 +21,7 @@ from mlflow import MlflowClient
 from mlflow.entities import Run
 from servers import MlflowServer
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import TrackingError
 from rocmonitor.policy.evaluation import Evaluation, Status
 from rocmonitor.tracking import Tracking, connect, note
@@ -164,14 +165,17 @@ class TestWindowRun:
         assert "| champion, version 3 | 0.7012 | 0.6849 to 0.7169 |" in text
         assert "| challenger minus champion | +0.0192 | +0.0101 to +0.0283 |" in text
         assert "used 1,200: 250 positive, 950 negative" in text
-        assert "88 without a label, 12 duplicate" in text
+        assert "88 without a label, 12 with an id seen before" in text
         assert "What moved" not in text
 
     def test_the_description_says_what_moved(self) -> None:
-        told = note.of_window(evaluation(explanation="The AUROC fell by 0.1: 5 % of them score above a_b."))
+        shares = {f"{key}_{when}": 1.0 for key in ("pos", "neg") for when in ("reference", "window")}
+        metrics = evaluation().metrics | {"shift/from_positives": -0.0369, "shift/from_negatives": 0.0}
+        told = note.of_window(evaluation(tables={"shift": [shares | {"high": 1.0}]}, metrics=metrics))
         paragraphs = told.split("\n\n")
         assert paragraphs[2] == (
-            "**What moved.** The AUROC fell by 0.1: 5 % of them score above a\\_b. See `figures/shift.png`."
+            "**What moved.** The AUROC fell by 0.0369, from 0.7381 to 0.7012. The positives' part is "
+            "-0.0369. The negatives' part is +0.0000. See `figures/shift.png`."
         )
 
     def test_the_description_has_a_line_for_each_cost_and_names_what_there_is(self) -> None:
@@ -280,7 +284,9 @@ class TestWindowRun:
         told = evaluation(monitor=monitor)
         query = "SELECT " + "x, " * 5000 + "y FROM t WHERE t >= :start AND t < :end"
         told = replace(
-            told, provenance=told.provenance | {"query": query}, caveats=("word " * 3000, "last caveat")
+            told,
+            provenance=told.provenance | {"query": query},
+            caveats=(Caveat("recorded", text="word " * 3000),),
         )
         tracking.publish_window(INSTANCE, told, newest=True)
         (run,) = runs(tracking, monitor)
@@ -292,7 +298,7 @@ class TestWindowRun:
     def test_a_parameter_worded_anew_does_not_block_a_replay(self, tracking: Tracking, monitor: str) -> None:
         told = evaluation(monitor=monitor)
         tracking.publish_window(INSTANCE, told, newest=True)
-        reworded = replace(told, verdicts=(replace(told.verdicts[0], text="said otherwise"),))
+        reworded = replace(told, verdicts=(replace(told.verdicts[0], details={"text": "said otherwise"}),))
         tracking.publish_window(INSTANCE, reworded, newest=True)
         assert len(runs(tracking, monitor, state="final")) == 1
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from annotated_types import Ge, Interval
 
 from rocmonitor.policy.rules import Level
-from rocmonitor.stats import OperatingCondition
+
+if TYPE_CHECKING:
+    from rocmonitor.stats import OperatingCondition
 
 _STRICT: dict[str, str | bool] = {"extra": "forbid", "allow_inf_nan": False}  # for pydantic
 
@@ -32,6 +34,8 @@ class Money:
 
     def condition(self) -> OperatingCondition:
         """The same, as the statistics take it."""
+        from rocmonitor.stats import OperatingCondition  # slow to import, and costs are optional
+
         return OperatingCondition(
             false_positive=self.false_positive,
             false_negative=self.false_negative,

@@ -1,4 +1,4 @@
-"""``rocmonitor check``: what a configuration means, told before anything runs. Changes nothing."""
+"""``rocmonitor check``: explains what a configuration means before anything runs. Changes nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rocmonitor.errors import ConfigError, DegenerateDataError, RocmonitorError
 from rocmonitor.policy.false_alarms import Outlook
 from rocmonitor.policy.judge import too_few
 from rocmonitor.policy.reference import Reference, freeze
-from rocmonitor.policy.rules import Floor, Rule, named
+from rocmonitor.policy.rules import Floor, Rule, by_name
 from rocmonitor.policy.windows import Window
 from rocmonitor.service.checking.forecast_alarms import expected, on_reference
 from rocmonitor.service.checking.reference_checks import costs, levels, set_aside, unfit, useless
@@ -25,6 +25,8 @@ from rocmonitor.sources.batch import LabelCounts, Rows
 from rocmonitor.sources.values import name_of
 from rocmonitor.stats import AucResult, AucSpread, Sample
 from rocmonitor.store import migrate
+from rocmonitor.wording.format import instant
+from rocmonitor.wording.verdicts import verdict
 
 MOST_ROWS = 2_000_000
 """A larger window is counted, but not read."""
@@ -36,27 +38,27 @@ ASSUMED_AUC = 0.8
 """Where neither the reference nor a window was read."""
 
 MOST_SEGMENTS = 5
-"""Of the segment values that are too small, so many are named."""
+"""So many of the segment values that are too small are named."""
 
-Tell = Callable[[str], object]
+Print = Callable[[str], object]
 Line = str | RocmonitorError
-"""What a section tells: a line of the explanation, or something that is wrong."""
+"""What a section prints: a line of the explanation, or a problem."""
 
 
-def check(config: Config, *, now: datetime, tell: Tell) -> list[RocmonitorError]:
+def check(config: Config, *, now: datetime, output: Print) -> list[RocmonitorError]:
     """Connect to everything the configuration names, and explain what it will do.
 
     Parameters
     ----------
     config : Config
     now : datetime
-    tell : callable
+    output : callable
         Takes each line of the explanation.
 
     Returns
     -------
     list of RocmonitorError
-        What is wrong, told already; empty when every monitor can run.
+        The problems, printed already; empty when every monitor can run.
     """
     problems: list[RocmonitorError] = []
 
@@ -68,15 +70,15 @@ def check(config: Config, *, now: datetime, tell: Tell) -> list[RocmonitorError]
         for number, line in enumerate(lines):
             if isinstance(line, RocmonitorError):
                 problems.append(line)
-            told = f"PROBLEM: {line}" if isinstance(line, RocmonitorError) else line
-            tell(f"  {'' if number else topic:<10}{told}")
+            shown = f"PROBLEM: {line}" if isinstance(line, RocmonitorError) else line
+            output(f"  {'' if number else topic:<10}{shown}")
 
-    tell("everywhere")
+    output("everywhere")
     section("store", partial(_store, config))
     for name in config.channels:
         section("channel", partial(_channel, config, name))
     for monitor in config.monitors.values():
-        tell(f"{monitor.name}")
+        output(f"{monitor.name}")
         section("model", partial(_model, config, monitor))
         seen = _Seen()
         section("windows", partial(_windows, config, monitor, now, seen))
@@ -99,7 +101,7 @@ class _Seen:
 
 def _store(config: Config) -> list[str]:
     if migrate.is_made_by_opening(config.store_url):
-        return ["a SQLite file that the first run will make"]
+        return ["a SQLite file that the first run creates"]
     migrate.check(config.store_url)
     return ["reachable, at this version"]
 
@@ -123,7 +125,7 @@ def _model(config: Config, monitor: Monitor) -> list[str]:
                 f"{model.name}: {role} is version {registry.version(model.name, alias)} (alias {alias})"
             )
         elif fixed is not None:
-            lines.append(f"{model.name}: {role} is called version {fixed} (fixed; the registry is not asked)")
+            lines.append(f"{model.name}: {role} is version {fixed} (from the configuration)")
     return lines
 
 
@@ -140,33 +142,46 @@ def _windows(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> li
     ended = monitor.windows(now)
     due = [window for window in ended if monitor.labels.age(window, now) in ("due", "closed")]
     lines = [
-        f"every {_short(spec.every)}, labels awaited {_short(spec.label_delay)}, {zone}: "
+        f"every {_short(spec.every)}, judged {_short(spec.label_delay)} after their end, {zone}: "
         f"{len(ended):,} have ended since {monitor.start.astimezone(zone):%Y-%m-%d %H:%M}, "
         f"{len(due):,} of them are old enough to be judged"
     ]
     with _source(config, monitor) as source:
         source.explain(monitor)
         if not due:
-            return [*lines, "none can be judged yet"]
+            return [*lines, _first_due(monitor, ended)]
         last = due[-1]
         counted = source.label_counts(monitor, last)
         lines.append(
             f"the last of these, {last.in_zone(zone)}: {counted.rows:,} rows, {counted.labelled:,} labelled"
         )
         if counted.rows > MOST_ROWS:
-            return [*lines, f"not read, for it has more than {MOST_ROWS:,} rows"]
+            return [*lines, f"not read: it has more than {MOST_ROWS:,} rows"]
         segments = source.pull(monitor, last).segments
     rows = segments[""]
     small = too_few(rows.counts, monitor.min_per_class)
     if small is not None:
         raise DegenerateDataError(
             "; ".join(
-                [f"the last window, {last.in_zone(zone)}, is insufficient: {small.text}", *rows.caveats]
+                [
+                    f"the last window, {last.in_zone(zone)}, is insufficient: {verdict(small)}",
+                    *map(str, rows.caveats),
+                ]
             )
         )
     seen.last = rows.champion
     lines.append(f"usable: {rows.counts.n_pos:,} positives, {rows.counts.n_neg:,} negatives")
-    return [*lines, *rows.caveats, *_small_segments(segments, monitor.min_per_class)]
+    return [*lines, *map(str, rows.caveats), *_small_segments(segments, monitor.min_per_class)]
+
+
+def _first_due(monitor: Monitor, ended: Sequence[Window]) -> str:
+    """When the first window can be judged, for a monitor that has none yet."""
+    zone = monitor.timezone
+    first = ended[0] if ended else monitor.calendar.following(monitor.start)
+    return (
+        f"none can be judged yet: the first window ends {instant(first.end, zone)} and can be judged from "
+        f"{instant(monitor.labels.due_at(first), zone)}"
+    )
 
 
 def _small_segments(segments: Mapping[str, Rows], min_per_class: int) -> list[str]:
@@ -201,7 +216,7 @@ def _reference(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> 
         f"{min(labelled):,} in the smallest window"
     ]
     if now < monitor.labels.due_at(monitor.reference_period):
-        lines.append("its labels are not all due yet: until then it is computed anew at every run")
+        lines.append("its labels are not all due yet; until then every run computes it anew")
     paired = list(zip(windows, counts, strict=True))
     lines += set_aside([window.in_zone(zone) for window, counted in paired if len(counted.by_label) < 2])
     return [*lines, *_served(monitor, paired, rows, seen)]
@@ -214,7 +229,7 @@ def _served(
     seen: _Seen,
 ) -> list[Line]:
     """How far the reference serves the rules; the outlook goes to `seen`."""
-    rules = named(monitor.rules)
+    rules = by_name(monitor.rules)
     scatter: AucSpread | None
     if rows is None:
         like_last = None if seen.last is None else _scatter([seen.last])
@@ -234,7 +249,7 @@ def _served(
         seen.judged = on_reference(rows, known, serving, monitor.min_per_class)
     seen.outlook = _outlook(serving, known, scatter)
     if seen.outlook is None:
-        why = useless(known, turned=turned) or "no window of the reference has labels of both kinds"
+        why = useless(known, turned=turned) or "no window of the reference has labels of both classes"
         seen.assumed = "see the reference" if problems else why
     return [*problems, *levels(known, serving), *costs(known, monitor.cost_w, turned=turned)]
 
@@ -247,7 +262,7 @@ def _scatter(samples: Sequence[Sample]) -> AucSpread | None:
 
 
 def _outlook(rules: Mapping[str, Rule], reference: Reference, spread: AucSpread | None) -> Outlook | None:
-    """What is to be expected of a window; None when there is nothing to tell it from."""
+    """What to expect of a window; None when nothing is known to derive it from."""
     sizes = [(w["n_pos"], w["n_neg"]) for w in reference.windows if w["n_pos"] and w["n_neg"]]
     if not sizes or spread is None or reference.auc is None:
         return None
@@ -263,13 +278,12 @@ def _assumed(like_last: AucSpread | None) -> tuple[AucSpread, str]:
     else:
         like = f"to scatter as the last window does, about its AUROC of {spread.auc:.4f}"
     return spread, (
-        f"the reference has more than {MOST_REFERENCE_ROWS:,} rows, which are not read here: "
-        f"it is taken {like}"
+        f"the reference has more than {MOST_REFERENCE_ROWS:,} rows and is not read here; it is assumed {like}"
     )
 
 
 def _counted(monitor: Monitor, counts: Sequence[tuple[Window, LabelCounts]], spread: AucSpread) -> Reference:
-    """The reference as far as counts tell of it."""
+    """The reference as far as it is known from counts."""
     pos, neg = (
         [counted.by_label.get(name_of(label), 0) for _, counted in counts]
         for label in (monitor.positive.label, monitor.positive.negative)
@@ -305,10 +319,10 @@ def _rules(monitor: Monitor, seen: _Seen) -> list[str]:
                 ),
             ]
         )
-        for name, rule in named(monitor.rules).items()
+        for name, rule in by_name(monitor.rules).items()
     ]
     if seen.outlook is None:
-        lines.append(f"false alarms cannot be told: {seen.assumed or 'the reference cannot be read'}")
+        lines.append(f"false alarms cannot be predicted: {seen.assumed or 'the reference cannot be read'}")
     else:
         if seen.assumed:
             lines.append(seen.assumed)
@@ -329,14 +343,14 @@ def _review(monitor: Monitor) -> list[str]:
     since = (
         f"{start.astimezone(monitor.timezone):%Y-%m-%d %H:%M}"
         if start
-        else "the first judged with the present two versions"
+        else "the first window judged with the current two versions"
     )
     schedule = monitor.review.schedule if monitor.review else None
     return [
         f"champion against challenger by the difference of the AUROC{margin}{rates}, "
-        f"{100 * rule.confidence_level:g} % at all looks together; windows since {since}",
+        f"{100 * rule.confidence_level:g} % at all checks together; windows since {since}",
         f"by `rocmonitor review {monitor.name}`"
-        + (f", and by `serve` at {schedule}" if schedule else "; no review.schedule, so `serve` makes none"),
+        + (f", and by `serve` at {schedule}" if schedule else "; without review.schedule `serve` makes none"),
     ]
 
 

@@ -1,4 +1,4 @@
-"""What is to be expected of the rules, in words."""
+"""What to expect of the rules: false alarms a year, and the drop that one window shows; in words."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from rocmonitor.policy.status import Alarm
 from rocmonitor.sources.batch import Rows
 
 POWER = 0.8
-"""With which the drop is seen that is told."""
+"""Power used for the detectable drop."""
 
 MOST_JUDGED = 100
-"""So many windows of the reference, the latest, are judged to see what the rules say of them."""
+"""At most so many of the latest reference windows are judged by the rules."""
 
 
 def expected(outlook: Outlook, alarm: Alarm, every: timedelta, *, judged: str, segmented: bool) -> list[str]:
@@ -50,19 +50,19 @@ def expected(outlook: Outlook, alarm: Alarm, every: timedelta, *, judged: str, s
         for name, rule in outlook.rules.items()
         if not isinstance(rule, Challenger) and name not in missing
     }
-    lines = [f"not counted below, for it has no level: {', '.join(missing)}"] if missing else []
+    lines = [f"not counted below, because it has no level: {', '.join(missing)}"] if missing else []
     if not counted:
-        return [*lines, "no rule here can be counted on to alarm"]
+        return [*lines, "none of these rules can raise an alarm whose rate is known"]
     lines.append(
-        f"windows of {outlook.n_pos:,.0f} positives and {outlook.n_neg:,.0f} negatives are expected, with an "
-        f"AUROC of {outlook.auc.auc:.4f} as in the reference"
+        f"expected windows: {outlook.n_pos:,.0f} positives and {outlook.n_neg:,.0f} negatives, with an AUROC "
+        f"of {outlook.auc.auc:.4f} as in the reference"
     )
     alone = {name: replace(outlook, rules={name: rule}) for name, rule in counted.items()}
     lines += _false_alarms(outlook, alone, alarm, every)
     if judged:
         lines.append(judged)
     if segmented:
-        lines.append("each segment value is watched on its own, and adds about as many")
+        lines.append("each segment value is watched separately and adds about as many")
     if window_rate(outlook) > 0.5:
         lines.append(_guilty(alone))
     seen = first_window_drop(outlook, power=POWER)
@@ -82,19 +82,19 @@ def _false_alarms(
 ) -> list[str]:
     each = [f"{name} {_number(false_alarms_a_year(one, alarm, every))}" for name, one in alone.items()]
     yearly = _number(false_alarms_a_year(outlook, alarm, every))
-    told = f"when nothing is wrong: about {yearly} false alarms a year"
+    text = f"when nothing is wrong: about {yearly} false alarms a year"
     if len(each) > 1:
-        told += f" (each rule alone: {', '.join(each)})"
+        text += f" (each rule alone: {', '.join(each)})"
     improved = improved_a_year(outlook, alarm, every)
     if improved >= 0.01:
-        told += f", and about {_number(improved)} messages a year that it has improved, when it has not"
+        text += f", and about {_number(improved)} messages a year of an improvement that is none"
     if alarm.of > 1:
-        told += f"; degraded is told at {alarm.after} of {alarm.of} windows"
-    lines = [told]
+        text += f"; an alarm needs {alarm.after} of {alarm.of} windows degraded"
+    lines = [text]
     if sampling := sampling_only(outlook):
         lines.append(
-            f"for {' and '.join(sampling)} this counts sampling error only: windows that really differ alarm "
-            "more often"
+            f"for {' and '.join(sampling)} this counts sampling error only: where true windows differ, they "
+            "alarm more often"
         )
     return lines
 
@@ -140,8 +140,8 @@ def on_reference(
     large = "" if len(enough) == len(windows) else " that are large enough"
     return (
         f"judged by these rules, {bad or 'none'} of {of} reference windows{large} would be degraded"
-        f"{f' ({each})' if bad and len(by_rule) > 1 else ''}: they are part of the reference themselves, so "
-        "a little too few"
+        f"{f' ({each})' if bad and len(by_rule) > 1 else ''}: they belong to the reference, so this "
+        "is slightly too few"
     )
 
 

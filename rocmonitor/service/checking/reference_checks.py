@@ -20,7 +20,7 @@ def unfit(
     Parameters
     ----------
     reference : Reference
-        Frozen for `rules`, or without cells: as far as counts tell of it.
+        Frozen for `rules`, or without cells: as far as it is known from counts.
     rules : dict of str to Rule
     turned : bool
         Whether lower scores were configured to be more positive.
@@ -51,7 +51,7 @@ def useless(reference: Reference, *, turned: bool) -> str:
         doubt = "is the label among the scores" if reference.auc.auc else "is `positive.scores` turned around"
         return (
             f"the scores of the reference separate its classes completely (AUROC {reference.auc.auc:g}), so "
-            f"nothing tells how far windows scatter: {doubt}? Else {longer}"
+            f"nothing shows how far windows scatter: {doubt}? Else {longer}"
         )
     return ""
 
@@ -72,10 +72,8 @@ def _left_out(reference: Reference, rules: Mapping[str, Rule]) -> Iterator[tuple
                 "or more), or give a distance (method: fixed)",
             )
         elif reference.cells is not None and name not in reference.forecasts:
-            told = [
-                text.removeprefix(f"{name}: ") for text in reference.caveats if text.startswith(f"{name}: ")
-            ]
-            yield name, "; ".join(told) or "cannot be computed on this reference: choose a longer period"
+            parts = [str(each.bare()) for each in reference.caveats if each.about[:1] == (name,)]
+            yield name, "; ".join(parts) or "cannot be computed on this reference: choose a longer period"
 
 
 def levels(reference: Reference, rules: Mapping[str, Rule]) -> list[str]:
@@ -112,7 +110,7 @@ def costs(reference: Reference, cost_w: Sequence[float], *, turned: bool) -> lis
         return [f"costs at w = {names}: their thresholds come from the reference, which has not been read"]
     assert reference.cells is not None
     lowest = float(reference.cells.score[0])
-    told = []
+    parts = []
     for w, threshold in at.items():
         if math.isinf(threshold):
             how = "flags nothing"
@@ -120,8 +118,8 @@ def costs(reference: Reference, cost_w: Sequence[float], *, turned: bool) -> lis
             how = "flags everything"
         else:
             how = f"threshold {0.0 - threshold if turned else threshold:.4g} of the reference"
-        told.append(f"w = {w:g} ({how})")
-    return [f"costs at {', '.join(told)}"]
+        parts.append(f"w = {w:g} ({how})")
+    return [f"costs at {', '.join(parts)}"]
 
 
 def set_aside(names: Sequence[str]) -> list[str]:
@@ -130,5 +128,5 @@ def set_aside(names: Sequence[str]) -> list[str]:
         return []
     most = ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
     if len(names) == 1:
-        return [f"1 window has labels of one kind or none, and is set aside: {most}"]
-    return [f"{len(names)} windows have labels of one kind or none, and are set aside: {most}"]
+        return [f"1 window has one class only, or no labels, and is set aside: {most}"]
+    return [f"{len(names)} windows have one class only, or no labels, and are set aside: {most}"]

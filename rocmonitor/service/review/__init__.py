@@ -15,7 +15,7 @@ from rocmonitor.policy.windows import Window
 from rocmonitor.service.review import negated, rows
 from rocmonitor.service.review.period import ROLES, Chosen, Pinned, chosen, pinned
 from rocmonitor.service.runtime import Progress, Runtime, hold_lease, renew_lease
-from rocmonitor.service.versions import named
+from rocmonitor.service.versions import alias_or_version
 from rocmonitor.sources import Batch, SqlSource, open_source
 
 __all__ = ["review_monitor"]
@@ -204,7 +204,7 @@ class _Work:
     def _moved(self, versions: Pinned) -> Iterator[str]:
         """What is to be said of aliases that are no longer what they were when the review began."""
         for role, before in zip(ROLES, versions.versions, strict=True):
-            alias, _ = named(self.monitor, role)
+            alias, _ = alias_or_version(self.monitor, role)
             if alias is None:
                 continue
             try:

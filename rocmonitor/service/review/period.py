@@ -10,7 +10,7 @@ from rocmonitor.config import Monitor
 from rocmonitor.errors import ConfigError, DegenerateDataError, InputError
 from rocmonitor.policy.windows import Window
 from rocmonitor.service.runtime import Runtime
-from rocmonitor.service.versions import Role, named, version
+from rocmonitor.service.versions import Role, alias_or_version, version
 from rocmonitor.store import Evaluated
 
 ROLES: tuple[Role, Role] = ("champion", "challenger")
@@ -93,13 +93,13 @@ def pinned(runtime: Runtime, monitor: Monitor, *, keep: bool) -> Pinned:
     assert champion is not None
     assert challenger is not None
     if champion == challenger:
-        alias, other = (named(monitor, role)[0] for role in ROLES)
+        alias, other = (alias_or_version(monitor, role)[0] for role in ROLES)
         raise InputError(
             f"{f'alias {alias}' if alias else 'version'} and "
             f"{f'alias {other}' if other else 'challenger_version'} of model {monitor.model.name} are both "
             f"version {champion}; a review compares two versions: give one of them another"
         )
-    return Pinned(champion=champion, challenger=challenger, doubts=(*doubts, *more))
+    return Pinned(champion=champion, challenger=challenger, doubts=tuple(map(str, (*doubts, *more))))
 
 
 def chosen(

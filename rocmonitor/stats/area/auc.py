@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from scipy.special import expit, logit, ndtri
+import scipy
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.cortes_mohri import cortes_mohri
 from rocmonitor.stats.area.drawn import drawn_areas
@@ -23,8 +24,6 @@ from rocmonitor.stats.proportion import require_level, require_method, resample_
 from rocmonitor.stats.resampling import Rng, generator, percentiles
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Floats, Sample, on_sample
-
-SINGLE_ROW = "one class has a single row, whose own variation the standard error cannot contain"
 
 _METHODS = (*CLOSED_FORMS, "cortes-mohri", "bootstrap")
 _STUDENTISING = ("delong", "exact-bootstrap")  # by these errors the studentised AUC is understood
@@ -58,7 +57,7 @@ class AucResult(Result):
         Class sizes of the sample.
     method : str
         As given to `auc`.
-    caveats : tuple of str
+    caveats : tuple of Caveat
         What a reader of the numbers must know; empty when there is nothing.
     studentised : tuple of two floats, or None
         Mean and skewness of (auc - true area) / `se` to first order, for "second-order" intervals. None
@@ -70,7 +69,7 @@ class AucResult(Result):
     n_pos: int
     n_neg: int
     method: str
-    caveats: tuple[str, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
     studentised: tuple[float, float] | None = None
 
     def ci(
@@ -87,7 +86,7 @@ class AucResult(Result):
         transform : {"none", "logit", "second-order"}
             What is taken as normal: the AUC itself, clipped; its logit, which stays inside (0, 1) by itself
             and is the better of the two near 0 and 1; or the studentised AUC, its skewness removed
-            (Hall 1992).
+            ([H92b]).
 
         Raises
         ------
@@ -96,18 +95,22 @@ class AucResult(Result):
 
         Notes
         -----
-        "second-order" covers more than "logit" near 0 and 1 and with few rows of a class, and is wider.
-        Measured at 95 %, normal scores: at area 0.99 with 100 positives and 1,000 negatives it covers 94.3 %
-        ("logit" 91.3, "none" 87.0), with 20 and 2,000 it covers 89.9 % (79.0, 71.5), at 0.9 with 20 and 200
-        94.5 % (92.0, 89.0). With 50 of each class at 0.9 it covers 97.8 %, where "logit" has 95.1 %. Both
-        tails and the widths: `rocmonitor.stats.area.skewness.second_order_ends`.
+        "second-order" covers more than "logit" near 0 and 1 and with few rows of a class, and is wider: see
+        docs/coverage.md.
 
         When `se` is 0 (perfect separation, AUC 0 or 1, or one score for all, AUC 1/2) a normal interval
         would be a point, which claims what the data cannot know. The interval is then the exact bound
         that follows from all m = min(n_pos, n_neg) disjoint pairs having the same psi: that happens
-        with probability P(psi)**m, so P(psi) >= q = ((1 - confidence_level) / 2)**(1 / m) (Clopper &
-        Pearson 1934, m successes in m trials), and the AUC lies in [q psi, 1 - q (1 - psi)] whatever the
+        with probability P(psi)**m, so P(psi) >= q = ((1 - confidence_level) / 2)**(1 / m) ([CP34], m
+        successes in m trials), and the AUC lies in [q psi, 1 - q (1 - psi)] whatever the
         distributions. `caveats` says so.
+
+        References
+        ----------
+        .. [H92b] P. Hall (1992). On the removal of skewness by transformation. Journal of the Royal
+           Statistical Society B 54, 221-228.
+        .. [CP34] C. J. Clopper and E. S. Pearson (1934). The use of confidence or fiducial limits
+           illustrated in the case of the binomial. Biometrika 26, 404-413.
         """
         tail = (1 - require_level(confidence_level)) / 2
         if transform not in ("none", "logit", "second-order"):
@@ -123,11 +126,13 @@ class AucResult(Result):
                     f"{self.method!r}, does not have it: use 'logit'"
                 )
             return Interval(*second_order_ends(self.auc, self.se, self.studentised, tail))
-        z = -float(ndtri(tail))
+        z = -float(scipy.special.ndtri(tail))
         if transform == "logit" and 0 < self.auc < 1:
             half = z * self.se / (self.auc * (1 - self.auc))
-            centre = float(logit(self.auc))
-            return Interval(float(expit(centre - half)), float(expit(centre + half)))
+            centre = float(scipy.special.logit(self.auc))
+            return Interval(
+                float(scipy.special.expit(centre - half)), float(scipy.special.expit(centre + half))
+            )
         return Interval(max(self.auc - z * self.se, 0.0), min(self.auc + z * self.se, 1.0))
 
     def __str__(self) -> str:
@@ -210,22 +215,22 @@ def auc(
     method : str
         How the variance is estimated; the area itself is the empirical one for all of them.
 
-        - "delong": unbiased (n - 1 denominators), DeLong, DeLong & Clarke-Pearson 1988, eq. 4-6.
+        - "delong": unbiased (n - 1 denominators), [DDC88] eq. 4-6.
         - "exact-bootstrap": the variance over all stratified resamples, in closed form and for any
-          ties (Noether 1967; Bamber 1975): what a Monte Carlo bootstrap converges to.
+          ties ([N67], [B75]): what a Monte Carlo bootstrap converges to.
         - "bootstrap": the standard deviation over `n_resamples` stratified resamples that are drawn.
           Needs `rng`; the result is a `BootstrapAucResult`, whose ``.ci()`` is the percentile interval.
-        - "wmk16": Wu, Martin & Kacker 2016, eq. 13-15, which is what Hanley & McNeil 1982 compute when
-          they take Q1 and Q2 from the data. It treats rows of one score as spread out evenly, and so
-          is larger than "exact-bootstrap" on ties: by 7 to 15 % in the paper's three outliers.
-        - "hanley-mcneil": Hanley & McNeil 1982, eq. 1 and 2 with Q1 = A / (2 - A), Q2 = 2 A² / (1 + A), the
+        - "wmk16": [WMK16] eq. 13-15, which is what [HM82] compute when they take Q1 and Q2 from the data. It
+          treats rows of one score as spread out evenly, and so is larger than "exact-bootstrap" on ties: by
+          7 to 15 % in the paper's three outliers.
+        - "hanley-mcneil": [HM82] eq. 1 and 2 with Q1 = A / (2 - A), Q2 = 2 A² / (1 + A), the
           values of two exponential laws. It depends on the area and the class sizes only.
-        - "binormal": delta method for the area under two fitted normal laws of unequal variance
-          (Demidenko 2012). The only one that changes with an increasing map of the scores.
+        - "binormal": delta method for the area under two fitted normal distributions of unequal variance
+          ([D12]). The only one that changes with an increasing map of the scores.
         - "upper-bound": A (1 - A) / min(n_pos, n_neg), the largest variance that any two distributions
-          with this area have (van Dantzig; Birnbaum & Klose 1957; Morin 2018, eq. 20).
+          with this area have ([BK57]; [M18] eq. 20).
         - "cortes-mohri": variance over all rankings and thresholds with `n_errors` errors, all taken to be
-          equally likely (Cortes & Mohri 2004).
+          equally likely ([CM04]).
     m_pos, m_neg : int, optional
         Resample sizes of "exact-bootstrap", "bootstrap" and "wmk16"; the class sizes by default. Other
         sizes answer how much the AUC of a batch of m_pos positives and m_neg negatives would scatter.
@@ -240,7 +245,7 @@ def auc(
     Returns
     -------
     AucResult
-        ``.auc .se .n_pos .n_neg .method .caveats``, ``.ci()`` and ``.to_dict()``. `caveats` tells the area of
+        ``.auc .se .n_pos .n_neg .method .caveats``, ``.ci()`` and ``.to_dict()``. `caveats` gives the area of
         the model that "binormal" and "cortes-mohri" take the error from.
 
     Raises
@@ -257,6 +262,28 @@ def auc(
     Cost: the sort of the sample, then O(k) for k distinct scores; "bootstrap" O(k) or O(n) a resample, as
     `drawn_areas` says, with about one resample of rows in memory.
 
+    References
+    ----------
+    .. [DDC88] E. R. DeLong, D. M. DeLong and D. L. Clarke-Pearson (1988). Comparing the areas under two or
+       more correlated receiver operating characteristic curves: a nonparametric approach. Biometrics 44,
+       837-845.
+    .. [N67] G. E. Noether (1967). Elements of Nonparametric Statistics. Wiley.
+    .. [B75] D. Bamber (1975). The area above the ordinal dominance graph and the area below the receiver
+       operating characteristic graph. Journal of Mathematical Psychology 12, 387-415.
+    .. [WMK16] J. C. Wu, A. F. Martin and R. N. Kacker (2016). Validation of nonparametric two-sample
+       bootstrap in ROC analysis on large datasets. Communications in Statistics - Simulation and Computation
+       45, 1689-1703.
+    .. [HM82] J. A. Hanley and B. J. McNeil (1982). The meaning and use of the area under a receiver
+       operating characteristic (ROC) curve. Radiology 143, 29-36.
+    .. [D12] E. Demidenko (2012). Confidence intervals and bands for the binormal ROC curve revisited.
+       Journal of Applied Statistics 39, 67-79.
+    .. [BK57] Z. W. Birnbaum and O. M. Klose (1957). Bounds for the variance of the Mann-Whitney statistic.
+       Annals of Mathematical Statistics 28, 933-945.
+    .. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying
+       population. Working paper, University of Central Florida.
+    .. [CM04] C. Cortes and M. Mohri (2004). Confidence intervals for the area under the ROC curve. Advances
+       in Neural Information Processing Systems 17, 305-312.
+
     Examples
     --------
     >>> y, s = [0, 0, 1, 0, 1, 1], [0.1, 0.3, 0.3, 0.5, 0.7, 0.9]
@@ -266,8 +293,8 @@ def auc(
     >>> low, high = result.ci(transform="logit")
     >>> round(low, 3), round(high, 3)
     (0.249, 0.987)
-    >>> print(auc(y, s, method="cortes-mohri").caveats[0])
-    the standard error is the scatter of the AUC over all rankings with n_errors=1; their mean is 0.8333
+    >>> [caveat.code for caveat in auc(y, s, method="cortes-mohri").caveats]
+    ['error-of-rankings']
     """
     require_method(method, _METHODS)
     sample.require_both_classes(at_least=2 if method in _OF_TWO_ROWS else 1)
@@ -316,27 +343,19 @@ def _bootstrap(
             f"all {n_resamples} resamples have the same area, though not every pair compares alike: raise "
             "n_resamples, or use method 'exact-bootstrap', which draws nothing"
         )
-    note = ""
-    if agreeing >= 0.5:
-        note = (
-            f"{agreeing:.0%} of the resamples have the same area; a percentile interval that would be this "
-            "point is the normal interval instead"
-        )
-    return drawn, Variance(float(np.var(drawn, ddof=1)), note)
+    caveat = Caveat("resamples-agree", share=agreeing) if agreeing >= 0.5 else None
+    return drawn, Variance(float(np.var(drawn, ddof=1)), caveat)
 
 
-def _caveats(sample: Sample, method: str, sizes: tuple[int, int], variance: Variance) -> tuple[str, ...]:
+def _caveats(sample: Sample, method: str, sizes: tuple[int, int], variance: Variance) -> tuple[Caveat, ...]:
     caveats = []
     smaller = min(sample.n_pos, sample.n_neg)
     if sizes != (sample.n_pos, sample.n_neg):
-        caveats.append(f"the standard error is that of {sizes[0]} positives and {sizes[1]} negatives")
-    if variance.note:
-        caveats.append(variance.note)
+        caveats.append(Caveat("error-of-other-sizes", m_pos=sizes[0], m_neg=sizes[1]))
+    if variance.caveat is not None:
+        caveats.append(variance.caveat)
     if variance.value == 0:
-        caveats.append(
-            "every positive compares alike with every negative, so the standard error is 0; "
-            f"the interval is the exact bound from {smaller} disjoint pairs instead of a point"
-        )
+        caveats.append(Caveat("no-scatter", pairs=smaller))
     elif smaller == 1 and method in _OF_RESAMPLES:
-        caveats.append(SINGLE_ROW)
+        caveats.append(Caveat("single-row"))
     return tuple(caveats)

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.area.auc import SINGLE_ROW, AucResult, Interval
+from rocmonitor.stats.area.auc import AucResult, Interval
 from rocmonitor.stats.area.placements import mean_over_pairs, placements
 from rocmonitor.stats.area.variances import delong_variance, exact_bootstrap_variance
 from rocmonitor.stats.proportion import require_level, require_method
@@ -50,7 +51,7 @@ class AucDifference(Result):
     paired : bool
         Whether both models scored the same rows.
     method, alternative : str
-    caveats : tuple of str
+    caveats : tuple of Caveat
     """
 
     difference: float
@@ -67,7 +68,7 @@ class AucDifference(Result):
     paired: bool
     method: str
     alternative: str
-    caveats: tuple[str, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
 
     def ci(self, confidence_level: float = 0.95) -> Interval:
         """Two-sided confidence interval of the difference, within [-1, 1], whatever the alternative.
@@ -83,7 +84,7 @@ class AucDifference(Result):
             smallest = min(self.n_pos_1, self.n_neg_1, self.n_pos_2, self.n_neg_2)
             half = 1 - tail ** (1 / smallest)
         else:
-            quantile = ndtri(tail) if self.df is None else stdtrit(self.df, tail)
+            quantile = scipy.special.ndtri(tail) if self.df is None else scipy.special.stdtrit(self.df, tail)
             half = -float(quantile) * self.se
         return Interval(max(self.difference - half, -1.0), min(self.difference + half, 1.0))
 
@@ -120,8 +121,14 @@ def compare_auc(
     Notes
     -----
     Student's t with Satterthwaite's degrees of freedom, each variance taken to have as many as its
-    sample has rows less one. This is the unpaired test of pROC (Robin et al. 2011), slightly wider
+    sample has rows less one. This is the unpaired test of pROC ([R11]), slightly wider
     than the normal one and equal to it for large samples.
+
+    References
+    ----------
+    .. [R11] X. Robin, N. Turck, A. Hainard, N. Tiberti, F. Lisacek, J.-C. Sanchez and M. Müller (2011).
+       pROC: an open-source package for R and S+ to analyze and compare ROC curves. BMC Bioinformatics 12,
+       77.
 
     Examples
     --------
@@ -151,7 +158,10 @@ def compare_auc(
         paired=False,
         method=", ".join(methods),
         alternative=alternative,
-        caveats=(*(f"first: {c}" for c in result_1.caveats), *(f"second: {c}" for c in result_2.caveats)),
+        caveats=(
+            *(caveat.concerning("first") for caveat in result_1.caveats),
+            *(caveat.concerning("second") for caveat in result_2.caveats),
+        ),
     )
 
 
@@ -168,7 +178,7 @@ def compare_auc_paired(
     score_1, score_2 : array_like, shape (n,)
         Finite scores of the two models; the scales need not agree.
     method : {"delong", "exact-bootstrap"}
-        Variance of the difference: unbiased (DeLong, DeLong & Clarke-Pearson 1988), or the one over
+        Variance of the difference: unbiased ([DDC88]), or the one over
         all stratified resamples of rows, exactly and for any ties.
     alternative : {"two-sided", "greater", "less"}
         "greater": the first area is the larger one.
@@ -189,6 +199,12 @@ def compare_auc_paired(
     -----
     Cost: the two sorts of the sample, then O(c) for c cells with "delong"; "exact-bootstrap" counts
     the pairs that both models order alike, O(c log k) for k distinct scores.
+
+    References
+    ----------
+    .. [DDC88] E. R. DeLong, D. M. DeLong and D. L. Clarke-Pearson (1988). Comparing the areas under two or
+       more correlated receiver operating characteristic curves: a nonparametric approach. Biometrics 44,
+       837-845.
 
     Examples
     --------
@@ -217,7 +233,7 @@ def compare_auc_paired(
         paired=True,
         method=method,
         alternative=alternative,
-        caveats=(SINGLE_ROW,) if min(n_pos, n_neg) == 1 else (),
+        caveats=(Caveat("single-row"),) if min(n_pos, n_neg) == 1 else (),
     )
 
 
@@ -241,10 +257,9 @@ def _difference(
     paired: bool,
     method: str,
     alternative: Alternative,
-    caveats: tuple[str, ...],
+    caveats: tuple[Caveat, ...],
 ) -> AucDifference:
-    if alternative not in get_args(Alternative):
-        raise InputError(f"alternative must be one of {get_args(Alternative)}, not {alternative!r}")
+    require_alternative(alternative)
     se = math.sqrt(variance)
     if se == 0 and difference != 0:
         raise DegenerateDataError(
@@ -252,10 +267,7 @@ def _difference(
             "every row shows the same difference; more varied rows are needed"
         )
     if se == 0:
-        caveats += (
-            "no pair of rows shows a difference, so the standard error is 0; ci() is the exact bound "
-            f"from {min(sizes)} disjoint pairs instead of a point",
-        )
+        caveats += (Caveat("no-difference-in-any-pair", pairs=min(sizes)),)
     statistic = difference / se if se > 0 else 0.0
     return AucDifference(
         difference=difference,
@@ -276,9 +288,15 @@ def _difference(
     )
 
 
+def require_alternative(alternative: str) -> None:
+    """Refuse an unknown alternative."""
+    if alternative not in get_args(Alternative):
+        raise InputError(f"alternative must be one of {get_args(Alternative)}, not {alternative!r}")
+
+
 def _pvalue(statistic: float, df: float | None, alternative: Alternative) -> float:
     def lower_tail(x: float) -> float:
-        return float(ndtr(x) if df is None else stdtr(df, x))
+        return float(scipy.special.ndtr(x) if df is None else scipy.special.stdtr(df, x))
 
     if alternative == "two-sided":
         return 2 * lower_tail(-abs(statistic))

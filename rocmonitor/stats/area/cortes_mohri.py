@@ -1,19 +1,25 @@
-"""The scatter of the AUC over all rankings that make a given number of errors: Cortes & Mohri 2004.
+"""The variance of the AUC over all rankings that make a given number of errors [CM04].
 
 A classification is a ranking of the rows and a threshold. Over all of them that make k errors, each taken
 to be equally likely, the AUC has a mean and a variance that depend on n_pos, n_neg and k only.
 
-The paper (NIPS 17) prints both in sums of binomial coefficients. They are right for k up to the smaller
+The paper prints both in sums of binomial coefficients. They are right for k up to the smaller
 class, as enumeration shows, and wrong beyond it; in floating point their terms cancel. Here the same law is
 added up by the number x of positives among the errors. Given x, the rows above the threshold are in random
 order, and so are those below: two Mann-Whitney statistics with known mean and variance. All terms are
 positive, for any k.
+
+References
+----------
+.. [CM04] C. Cortes and M. Mohri (2004). Confidence intervals for the area under the ROC curve. Advances in
+   Neural Information Processing Systems 17, 305-312.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats.area.variances import Moments, Variance
 from rocmonitor.stats.proportion import is_number
@@ -50,11 +56,7 @@ def cortes_mohri(sample: Sample, of: Moments, n_errors: int | None = None) -> Va
             f"with n_errors={n_errors} every ranking is {'reversed' if errors else 'perfect'}, and the "
             f"sample's is not: its best threshold makes {fewest} errors, which is the default"
         )
-    return Variance(
-        variance,
-        f"the standard error is the scatter of the AUC over all rankings with n_errors={int(errors)}; "
-        f"their mean is {1 - lost:.4f}",
-    )
+    return Variance(variance, Caveat("error-of-rankings", n_errors=int(errors), mean=1 - lost))
 
 
 def fewest_errors(sample: Sample) -> int:

@@ -6,14 +6,14 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import chdtrc, ndtri
 
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.placements import ROUNDING
 from rocmonitor.stats.proportion import require_level
 from rocmonitor.stats.result import Result
-from rocmonitor.stats.sample import Floats, require_classes, valid_labels, valid_scores
+from rocmonitor.stats.rows import Floats, require_classes, valid_labels, valid_scores
 
 _BLOCK = 1 << 16  # rows at a time: what is in hand stays in the processor's cache
 _STEPS, _MOST_STEPS = 16, 1 << 21  # of the table of `_Sorted`: for each score, and in all
@@ -52,7 +52,7 @@ class AucContrast(Result):
         Clipped to what areas within [0, 1] allow. Of length 0 where `se` is 0, which says no more than that
         every pair of these rows compares alike; `rocmonitor.stats.auc` has an exact bound there.
         """
-        half = -float(ndtri((1 - require_level(confidence_level)) / 2)) * self.se
+        half = -float(scipy.special.ndtri((1 - require_level(confidence_level)) / 2)) * self.se
         return np.maximum(self.estimate - half, self.least), np.minimum(self.estimate + half, self.largest)
 
 
@@ -94,9 +94,15 @@ class AucCovariance(Result):
 
         Notes
         -----
-        DeLong, DeLong & Clarke-Pearson 1988, eq. 5: the Wald statistic, redundant lines left out of its
+        [DDC88] eq. 5: the Wald statistic, redundant lines left out of its
         degrees of freedom. Variances here are differences of covariances, good to about 1e-13 of
         them; `compare_auc_paired` has no such loss for two models that are nearly the same.
+
+        References
+        ----------
+        .. [DDC88] E. R. DeLong, D. M. DeLong and D. L. Clarke-Pearson (1988). Comparing the areas under two
+           or more correlated receiver operating characteristic curves: a nonparametric approach. Biometrics
+           44, 837-845.
         """
         lines = np.atleast_2d(np.asarray(L, dtype=np.float64))
         if lines.ndim != 2 or lines.shape[1] != len(self.auc) or not np.isfinite(lines).all():
@@ -123,7 +129,7 @@ class AucCovariance(Result):
             cov=cov,
             statistic=statistic,
             df=df,
-            pvalue=float(chdtrc(df, statistic)) if df else 1.0,
+            pvalue=float(scipy.special.chdtrc(df, statistic)) if df else 1.0,
             least=np.minimum(lines, 0).sum(axis=1),
             largest=np.maximum(lines, 0).sum(axis=1),
         )
@@ -153,8 +159,14 @@ def auc_covariance(y_true: ArrayLike, scores: ArrayLike) -> AucCovariance:
 
     Notes
     -----
-    DeLong, DeLong & Clarke-Pearson 1988, eq. 4-6. Cost: one sort of the smaller class and a lookup of each
+    [DDC88] eq. 4-6. Cost: one sort of the smaller class and a lookup of each
     row a model, then O(n k**2) in a matrix product; memory 8 n k bytes beside the scores.
+
+    References
+    ----------
+    .. [DDC88] E. R. DeLong, D. M. DeLong and D. L. Clarke-Pearson (1988). Comparing the areas under two or
+       more correlated receiver operating characteristic curves: a nonparametric approach. Biometrics 44,
+       837-845.
 
     Examples
     --------

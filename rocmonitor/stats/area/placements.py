@@ -10,7 +10,8 @@ import numpy as np
 
 from rocmonitor.stats.sample import Counts, Floats, Sample
 
-ROUNDING = 1e-13  # variances this far below the scale they were subtracted at are rounding
+ROUNDING = 1e-13
+"""Differences and variances this far below the scale of what was subtracted are rounding."""
 
 
 def placements(sample: Sample) -> tuple[Floats, Floats]:

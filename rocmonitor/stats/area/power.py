@@ -7,15 +7,14 @@ from the spread of the AUC (`AucSpread`, `PairedSpread`) at the sizes in questio
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple, TypedDict, Unpack
+from dataclasses import dataclass
+from typing import Literal, TypedDict, Unpack
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import expit, logit, ndtr
 
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.auc import AucResult
+from rocmonitor.stats.area.rejection import OneTest, PairTest, root
 from rocmonitor.stats.area.spread import AucSpread, PairedSpread
 from rocmonitor.stats.proportion import is_number, normal_quantile, require_level
 from rocmonitor.stats.result import Result
@@ -89,7 +88,7 @@ def auc_power(
         Whether the interval has two ends, or only the one that faces the drop.
     test : {"wald", "score"}
         Standard error of the test: "wald", as estimated from the rows that are judged, as in all tests here;
-        "score", that of an AUC equal to `against` (Obuchowski & McClish 1997; pROC's power.roc.test).
+        "score", that of an AUC equal to `against` ([OM97]; power.roc.test of pROC).
     transform : {"none", "logit"}
         Scale of the interval, as in ``auc(…).ci(transform=…)``; "logit" for a known value only.
 
@@ -108,15 +107,19 @@ def auc_power(
 
     Notes
     -----
-    Obuchowski & McClish 1997, eq. 1-3: Phi((drop - z se_0) / se_1), se_0 the standard error of the test
-    and se_1 that of the AUC after the drop, to which `AucSpread.at` takes the spread. They set se_0 at
-    `against` (test="score"). A test="wald" has the standard error of the estimate it sees, the larger the
-    lower that is: the largest estimate c that still rejects is a root, and the power Phi((c - auc) / se_1).
-    Simulated (normal scores, AUC 0.7 to 0.95, 60 to 300 positives, 3,000 runs, Monte Carlo error 0.007) a
-    promised 0.8 came out at 0.78 to 0.81 (with se_0 = se_1 at 0.75 to 0.87); by a pilot of skewed scores,
-    whose spread does not quite move as that of normal ones, at 0.76 to 0.78; of a pair at 0.81 and 0.82.
+    [OM97] eq. 1-3: Phi((drop - z se_0) / se_1), se_0 the standard error of the test and se_1 that of the AUC
+    after the drop, to which `AucSpread.at` takes the spread. They set se_0 at `against` (test="score"). With
+    test="wald" the standard error is that of the estimate it sees, and is larger for lower estimates: the
+    largest estimate c that still rejects is a root, and the power is Phi((c - auc) / se_1).
+
+    How well promised powers were kept in simulations: docs/coverage.md.
 
     Cost: O(1), after one pass over a pilot sample.
+
+    References
+    ----------
+    .. [OM97] N. A. Obuchowski and D. K. McClish (1997). Sample size determination for diagnostic accuracy
+       studies involving binormal ROC curve indices. Statistics in Medicine 16, 1529-1542.
 
     Examples
     --------
@@ -186,11 +189,10 @@ def auc_sample_size(
     low, high = 2 * max(1.0, 1 / ratio), most
     if plan.power(drop, low, ratio * low) < power:
         low = math.exp(
-            brentq(
+            root(
                 lambda log: plan.power(drop, math.exp(log), ratio * math.exp(log)) - power,
                 math.log(low),
                 math.log(high),
-                xtol=1e-13,
             )
         )
     n_pos = math.ceil(low * (1 - 1e-9))
@@ -244,11 +246,7 @@ def detectable_drop(
     before = 0.0
     for drop in np.linspace(0, plan.drops[1], _GRID + 2)[:-1].tolist():
         if plan.power(drop, n_pos, n_neg) >= power:
-            return (
-                float(brentq(lambda d: plan.power(d, n_pos, n_neg) - power, before, drop, xtol=1e-13))
-                if drop
-                else 0.0
-            )
+            return root(lambda d: plan.power(d, n_pos, n_neg) - power, before, drop) if drop else 0.0
         before = drop
     raise DegenerateDataError(
         f"no drop of the AUC is seen with power {power:g} by {n_pos:g} positives and {n_neg:g} negatives; "
@@ -265,7 +263,7 @@ def _plan(
     alternative: Literal["two-sided", "one-sided"] = "two-sided",
     test: Literal["wald", "score"] = "wald",
     transform: Literal["none", "logit"] = "none",
-) -> _PairTest | _OneTest:
+) -> PairTest | OneTest:
     _require_one_of("alternative", alternative, ("two-sided", "one-sided"))
     _require_one_of("test", test, ("wald", "score"))
     _require_one_of("transform", transform, ("none", "logit"))
@@ -279,7 +277,7 @@ def _plan(
                 "reference, against and transform are for one model; a pair compares its two: leave them out"
             )
         pair = PairedSpread.from_sample(pilot) if isinstance(pilot, PairedSample) else pilot
-        return _PairTest(pair, z, test == "score")
+        return PairTest(pair, z, test == "score")
     spread = AucSpread.from_sample(pilot) if isinstance(pilot, Sample) else pilot
     if not isinstance(spread, AucSpread):
         raise InputError(
@@ -292,80 +290,7 @@ def _plan(
     if transform == "logit" and (reference is not None or test == "score"):
         raise InputError("transform='logit' is for a known value and test='wald'; take transform='none'")
     known = _reference_variance(spread, reference)
-    return _OneTest(spread, z, value, known, test == "score", transform == "logit")
-
-
-class _PairTest(NamedTuple):
-    """A test of two models, but for the drop and the sizes."""
-
-    spread: PairedSpread
-    z: float
-    score: bool
-
-    @property
-    def drops(self) -> tuple[float, float]:
-        """Open range of the possible drops."""
-        first = self.spread.areas[0] if self.spread.areas else 1.0
-        return first - 1, first
-
-    def power(self, drop: float, n_pos: float, n_neg: float) -> float:
-        zeta10, zeta01 = self.spread.at(drop)
-        se = se_test = math.sqrt(zeta10 / n_pos + zeta01 / n_neg)
-        if self.score:
-            se_test = math.sqrt(self.spread.null_variance(n_pos, n_neg))
-        return float(ndtr((abs(drop) - self.z * se_test) / se))
-
-
-class _OneTest(NamedTuple):
-    """A test of one model against a value, itself known with the variance `reference`."""
-
-    spread: AucSpread
-    z: float
-    against: float
-    reference: float
-    score: bool
-    logits: bool
-
-    @property
-    def drops(self) -> tuple[float, float]:
-        """Open range of the possible drops."""
-        return self.spread.auc - 1, self.spread.auc
-
-    def power(self, drop: float, n_pos: float, n_neg: float) -> float:
-        if drop < 0:  # a rise is the drop of 1 - AUC
-            flipped = replace(self.spread, auc=1 - self.spread.auc)
-            return self._replace(spread=flipped, against=1 - self.against).power(-drop, n_pos, n_neg)
-        true = self.spread.auc - drop
-        own = self.spread.at(true).variance(n_pos, n_neg)
-        scatter = own + self.reference
-        if self.score:
-            null = self.spread.at(self.against).variance(n_pos, n_neg) + self.reference
-            critical = self.against - self.z * math.sqrt(null)
-        else:
-            critical = self._critical(true, own / scatter, n_pos, n_neg)
-        return float(ndtr((critical - true) / math.sqrt(scatter)))
-
-    def _critical(self, true: float, share: float, n_pos: float, n_neg: float) -> float:
-        """The largest estimate whose interval lies below `against`.
-
-        The standard error is that of the estimate, not of the truth: a low estimate comes with a large one.
-        `share` of an estimate's error is the window's, the rest its reference's.
-        """
-
-        def beyond(seen: float) -> float:
-            area = true + share * (seen - true)
-            se = math.sqrt(self.spread.at(area).variance(n_pos, n_neg) + self.reference)
-            if self.logits:
-                return float(logit(seen) - logit(self.against)) + self.z * se / (seen * (1 - seen))
-            return seen - self.against + self.z * se
-
-        high = last = self.against
-        for step in range(1, 80):
-            low = float(expit(logit(high) - step / 4))
-            if beyond(low) < 0:
-                return float(brentq(beyond, low, last, xtol=1e-13))
-            last = low
-        return -math.inf
+    return OneTest(spread, z, value, known, test == "score", transform == "logit")
 
 
 def _reference_variance(spread: AucSpread, reference: AucResult | tuple[float, float] | None) -> float:

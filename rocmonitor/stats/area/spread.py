@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal, Self
 
-from scipy.special import ndtr, ndtri, owens_t
+import scipy
 
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.compare import difference_placements
@@ -19,7 +19,7 @@ from rocmonitor.stats.proportion import is_number
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import PairedSample, Sample
 
-# As printed by Obuchowski 2004, eq. 3: 1 / (32 pi) and the square root of 2.
+# As printed in [OLW04] eq. 3: 1 / (32 pi) and the square root of 2.
 _PRINTED_FACTOR, _PRINTED_ROOT = 0.0099, 1.414
 
 
@@ -38,8 +38,13 @@ class AucSpread(Result):
 
     Notes
     -----
-    Left out is the term (kernel - zeta10 - zeta01) / (n_pos n_neg) of Hoeffding 1948, eq. 5.13:
-    of the variance it is 5 % at 20 rows of each class and 1 % at 100 (normal scores, AUC 0.9).
+    Left out is the term (kernel - zeta10 - zeta01) / (n_pos n_neg) of [H48] eq. 5.13, which is
+    small (docs/coverage.md).
+
+    References
+    ----------
+    .. [H48] W. Hoeffding (1948). A class of statistics with asymptotically normal distribution. Annals of
+       Mathematical Statistics 19, 293-325.
 
     Examples
     --------
@@ -77,7 +82,12 @@ class AucSpread(Result):
         """The spread under two normal score distributions of equal variance, exactly.
 
         Two positives and one negative are ordered right with probability Phi2(z, z; 1/2), z = Phi^-1(auc): an
-        orthant of the bivariate normal law, here by Owen's T (Owen 1956).
+        orthant of the bivariate normal law, here by Owen's T ([O56]).
+
+        References
+        ----------
+        .. [O56] D. B. Owen (1956). Tables for computing bivariate normal probabilities. Annals of
+           Mathematical Statistics 27, 1075-1090.
         """
         _require_area(auc)
         zeta = _normal_zeta(auc)
@@ -85,14 +95,18 @@ class AucSpread(Result):
 
     @classmethod
     def obuchowski(cls, auc: float) -> Self:
-        """The spread by Obuchowski 2004, eq. 3, with its printed constants: what pROC's power.roc.test takes.
+        """The spread by [OLW04] eq. 3, with its printed constants, as in power.roc.test of pROC.
 
         It stands for two fitted normal distributions, with the covariance of the fitted parameters left
-        out. Beside the variance of the empirical AUC ("normal") it is 5 % too small at 0.5 and too large
-        from 0.6 on: at 0.9 half again with equal classes, twice with ten negatives for each positive.
+        out, and is mostly larger than the variance of the empirical AUC ("normal"): see docs/coverage.md.
+
+        References
+        ----------
+        .. [OLW04] N. A. Obuchowski, M. L. Lieber and F. H. Wians (2004). ROC curves in clinical chemistry:
+           uses, misuses, and possible solutions. Clinical Chemistry 50, 1118-1125.
         """
         _require_area(auc)
-        square = (float(ndtri(auc)) * _PRINTED_ROOT) ** 2
+        square = (float(scipy.special.ndtri(auc)) * _PRINTED_ROOT) ** 2
         factor = _PRINTED_FACTOR * math.exp(-square / 2)
         return cls(
             auc=auc, zeta10=factor * (5 * square + 8), zeta01=factor * (square + 8), model="obuchowski"
@@ -206,9 +220,14 @@ class PairedSpread(Result):
 
         Notes
         -----
-        Obuchowski & McClish 1997, eq. 4 and 5, with the derivatives of the area by a and b. Their eq. 4
+        [OM97] eq. 4 and 5, with the derivatives of the area by a and b. Their eq. 4
         leaves out the covariance a b / 2 of the two estimates, which eq. 5 has: the variance comes out too
         large, and that of two equal curves on equal scores is not 0. Kept, so that published numbers are met.
+
+        References
+        ----------
+        .. [OM97] N. A. Obuchowski and D. K. McClish (1997). Sample size determination for diagnostic
+           accuracy studies involving binormal ROC curve indices. Statistics in Medicine 16, 1529-1542.
         """
         if min(b) <= 0 or max(abs(corr_pos), abs(corr_neg)) > 1 or not 0 <= fpr[0] < fpr[1] <= 1:
             raise InputError(
@@ -258,7 +277,12 @@ class PairedSpread(Result):
     def null_variance(self, n_pos: float, n_neg: float) -> float:
         """The variance were the second curve as the first, the covariance unchanged: what a score test takes.
 
-        Obuchowski & McClish 1997. Twice a variance less twice a covariance may come out below 0: then 0.
+        As in [OM97]. Twice a variance less twice a covariance may come out below 0: then 0.
+
+        References
+        ----------
+        .. [OM97] N. A. Obuchowski and D. K. McClish (1997). Sample size determination for diagnostic
+           accuracy studies involving binormal ROC curve indices. Statistics in Medicine 16, 1529-1542.
         """
         null10, null01 = self.zeta10 + self.own10 - self.other10, self.zeta01 + self.own01 - self.other01
         return max(null10 / n_pos + null01 / n_neg, 0.0)
@@ -277,7 +301,11 @@ def _require_area(auc: float) -> None:
 
 def _normal_zeta(auc: float) -> float:
     rarer = min(auc, 1 - auc)  # the law is symmetric, and keeps its digits in this tail
-    return rarer - 2 * float(owens_t(float(ndtri(rarer)), math.sqrt(1 / 3))) - rarer**2
+    return (
+        rarer
+        - 2 * float(scipy.special.owens_t(float(scipy.special.ndtri(rarer)), math.sqrt(1 / 3)))
+        - rarer**2
+    )
 
 
 def _binormal_variance(a: float, b: float, by_a: float, by_b: float) -> tuple[float, float]:
@@ -287,8 +315,8 @@ def _binormal_variance(a: float, b: float, by_a: float, by_b: float) -> tuple[fl
 def _binormal_slopes(a: float, b: float, fpr: tuple[float, float]) -> tuple[float, float]:
     """Derivatives by a and by b of the binormal area over a range of false positive rates."""
     square = 1 + b * b
-    ends = [(float(ndtri(end)) + a * b / square) * math.sqrt(square) for end in fpr]
+    ends = [(float(scipy.special.ndtri(end)) + a * b / square) * math.sqrt(square) for end in fpr]
     height = math.exp(-a * a / (2 * square)) / math.sqrt(2 * math.pi * square)
-    mass = float(ndtr(ends[1]) - ndtr(ends[0]))
+    mass = float(scipy.special.ndtr(ends[1]) - scipy.special.ndtr(ends[0]))
     drop = (math.exp(-(ends[0] ** 2) / 2) - math.exp(-(ends[1] ** 2) / 2)) / math.sqrt(2 * math.pi * square)
     return height * mass, height * (drop - a * b / square * mass)

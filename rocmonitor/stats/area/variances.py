@@ -3,6 +3,20 @@
 What all of them start from is computed once (`moments`): the area, the variances of the placement values
 and that of a single pair. Each variance is then a function of a few numbers, or one more pass over the
 distinct scores. None of them subtracts large numbers: near areas of 0 and 1 no digits are lost.
+
+References
+----------
+.. [H48] W. Hoeffding (1948). A class of statistics with asymptotically normal distribution. Annals of
+   Mathematical Statistics 19, 293-325.
+.. [WMK16] J. C. Wu, A. F. Martin and R. N. Kacker (2016). Validation of nonparametric two-sample bootstrap
+   in ROC analysis on large datasets. Communications in Statistics - Simulation and Computation 45,
+   1689-1703.
+.. [HM82] J. A. Hanley and B. J. McNeil (1982). The meaning and use of the area under a receiver operating
+   characteristic (ROC) curve. Radiology 143, 29-36.
+.. [BK57] Z. W. Birnbaum and O. M. Klose (1957). Bounds for the variance of the Mann-Whitney statistic.
+   Annals of Mathematical Statistics 28, 933-945.
+.. [D12] E. Demidenko (2012). Confidence intervals and bands for the binormal ROC curve revisited. Journal of
+   Applied Statistics 39, 67-79.
 """
 
 from __future__ import annotations
@@ -12,8 +26,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtr
+import scipy
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.stats.area.placements import mean_and_variance, mean_over_pairs, placements
 from rocmonitor.stats.sample import Counts, Floats, Sample
@@ -41,7 +56,7 @@ class Variance(NamedTuple):
     """The variance of an AUC, and what must be said about it."""
 
     value: float
-    note: str = ""
+    caveat: Caveat | None = None
 
 
 def moments(sample: Sample) -> Moments:
@@ -65,7 +80,7 @@ def exact_bootstrap_variance(zeta10: float, zeta01: float, kernel: float, m_pos:
     """Variance of a mean over pairs in resamples of m_pos positives and m_neg negatives.
 
     Two pairs of a resample share both rows, the positive, the negative or neither; with the variance
-    `kernel` of one pair, zeta10 and zeta01 of the placement values, that is Hoeffding 1948, eq. 5.13,
+    `kernel` of one pair, zeta10 and zeta01 of the placement values, that is [H48] eq. 5.13,
     for the empirical distribution.
     """
     return (kernel + (m_neg - 1) * zeta10 + (m_pos - 1) * zeta01) / (float(m_pos) * m_neg)
@@ -80,7 +95,7 @@ def _exact_bootstrap(_sample: Sample, of: Moments, m_pos: int, m_neg: int) -> Va
 
 
 def _wmk16(sample: Sample, of: Moments, m_pos: int, m_neg: int) -> Variance:
-    """Wu, Martin & Kacker 2016, eq. 13-15, rewritten so that nothing cancels.
+    """[WMK16] eq. 13-15, rewritten so that nothing cancels.
 
     In eq. 13, Q² + Q P + P²/3 = (Q + P/2)² + P²/12, and the mean of the first term less A² is zeta01;
     likewise eq. 14 and zeta10. So it is the exact bootstrap variance with three terms added for ties.
@@ -95,19 +110,19 @@ def _wmk16(sample: Sample, of: Moments, m_pos: int, m_neg: int) -> Variance:
 
 
 def _hanley_mcneil(sample: Sample, of: Moments, _m_pos: int, _m_neg: int) -> Variance:
-    """Hanley & McNeil 1982, eq. 1 and 2: Q1 = A/(2 - A), Q2 = 2 A²/(1 + A), each less A² without loss."""
+    """[HM82] eq. 1 and 2: Q1 = A/(2 - A), Q2 = 2 A²/(1 + A), each less A² without loss."""
     q1 = of.auc * of.lost**2 / (1 + of.lost)
     q2 = of.auc**2 * of.lost / (1 + of.auc)
     return Variance(exact_bootstrap_variance(q2, q1, of.auc * of.lost, sample.n_pos, sample.n_neg))
 
 
 def _upper_bound(sample: Sample, of: Moments, _m_pos: int, _m_neg: int) -> Variance:
-    """Birnbaum & Klose 1957: no two distributions with this area have a larger variance."""
+    """[BK57]: no two distributions with this area have a larger variance."""
     return Variance(of.auc * of.lost / min(sample.n_pos, sample.n_neg))
 
 
 def _binormal(sample: Sample, of: Moments, _m_pos: int, _m_neg: int) -> Variance:
-    """Demidenko 2012: delta method on Phi(d), d = (mean_pos - mean_neg) / sqrt(var_pos + var_neg)."""
+    """[D12]: delta method on Phi(d), d = (mean_pos - mean_neg) / sqrt(var_pos + var_neg)."""
     # A power of two loses no digit, and keeps the squares of scores like 1e300 finite.
     largest = max(-sample.score[0], sample.score[-1])
     score = np.ldexp(sample.score, -math.frexp(largest)[1])
@@ -127,8 +142,7 @@ def _binormal(sample: Sample, of: Moments, _m_pos: int, _m_neg: int) -> Variance
         )
     return Variance(
         se**2,
-        f"the standard error is that of the area under two fitted normal laws, {ndtr(d):.4f}; "
-        "auc is the empirical area",
+        Caveat("error-of-normal-scores", area=float(scipy.special.ndtr(d))),
     )
 
 

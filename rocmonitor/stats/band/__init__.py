@@ -1,1 +1,1 @@
-"""Bands for a whole ROC curve and intervals at points of it, Bertail, Clémençon and Vayatis (2008)."""
+"""Bands for a whole ROC curve and intervals at points of it."""

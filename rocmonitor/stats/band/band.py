@@ -1,91 +1,34 @@
 """A simultaneous confidence band for a whole ROC curve.
 
-Bertail, Clémençon and Vayatis (2008) is [BCV08] below. What is drawn is the fluctuation R* - R of a resampled
-curve about the curve R of the law it was drawn from; its quantile is laid about the empirical curve. Three
-things differ from the print. Its step 2 swaps n_pos / n and n_neg / n. It centres the fluctuations of the
-smoothed bootstrap on the empirical curve, which adds the smoothing's bias to them (its remark 3 calls the two
-equivalent). It draws the class sizes, too; here each class is resampled by itself.
+What is drawn is the fluctuation R* - R of a resampled curve around the curve R of the distribution it was
+drawn from; its quantile is laid around the empirical curve. Three things differ from [BCV08]. Its step 2
+swaps n_pos / n and n_neg / n. It centres the fluctuations of the smoothed bootstrap on the empirical curve,
+which adds the bias of the smoothing to them (its remark 3 calls the two equivalent). It draws the class
+sizes too; here each class is resampled on its own.
 
-d_B of curves f and g at t is the lesser of |f(t) - g(t)| and |g^-1(f(t)) - t|, g the curve drawn from. The
-curves f within a distance d_B of g then lie between g moved up or left by it and g moved down or right.
+d_B of curves f and g at t is the smaller of |f(t) - g(t)| and |g^-1(f(t)) - t|, where g is the curve drawn
+from. The curves f within a distance d_B of g then lie between g moved up or left by it and g moved down or
+right.
 
-A curve is monotone. So a band that covers it at the rates of the table covers it between them too, from the
-lower end on the left to the upper end on the right, and no rate is missed.
+A true curve is monotone. So a band that covers it at the rates of the table also covers it between them,
+from the lower end on the left to the upper end on the right, and no rate is missed.
 
-"studentized-sup" measures in standard deviations, which vary along the curve. What else it does was chosen by
-where bands missed:
+"studentized-sup" measures in standard deviations, which vary along the curve:
 
 - It takes the arcsine of the root of TPR, whose deviation hardly depends on TPR: near the corners
-  fluctuations are skew, and a band in deviations of TPR itself is too wide on one side. Half of a binomial
-  proportion's variance is added, so that no deviation is near 0.
+  fluctuations are skewed, and a band in deviations of TPR itself is too wide on one side. Half of the
+  variance of a binomial proportion is added, so that no deviation is near 0.
 - A replicate is measured in the deviations of the others, as the true curve is in those of the replicates.
-- The smoothed scores of a class keep its deviation. Noise alone widens the classes and lowers the curve: on
-  the same 400 samples 97.2 % against 95.8 (50 of each class, AUC 0.95), with 7 % more area.
-- Within log10(n_neg) negatives of either end it claims nothing but that the curve is monotone. Of what lies
-  beyond the largest negatives they tell nothing, and most misses near FPR 0 came from there: on the same 400
-  samples 93.5 % with the first negative, 95.5 from the fourth on (n = 100,000, half positive, AUC 0.95).
+- The smoothed scores of a class keep its deviation. Noise alone widens the classes and lowers the curve.
+- Within log10(n_neg) negatives of either end it claims only that the curve is monotone. The rows say nothing
+  about what lies beyond the largest negatives, and most misses near FPR 0 came from there.
 
-Its coverage of the whole true curve in per cent, with its Monte Carlo error, and mean area; 95 % bands,
-normal scores of equal deviation, 399 replicates, n rows of which a share is positive:
+Coverage by simulation: docs/coverage.md.
 
-=======  ====  ====  =====  ==========  =====
-n        pos.  AUC   runs   coverage    area
-=======  ====  ====  =====  ==========  =====
-100      20 %  0.7   3,040  95.2 ± 0.4  .491
-100      20 %  0.95  4,040  95.9 ± 0.3  .212
-100      50 %  0.7   3,040  95.7 ± 0.4  .418
-100      50 %  0.95  3,040  96.2 ± 0.3  .177
-1,000    5 %   0.7   4,500  94.3 ± 0.3  .319
-1,000    5 %   0.95  1,000  95.7 ± 0.6  .135
-1,000    50 %  0.7   1,000  95.3 ± 0.7  .148
-1,000    50 %  0.95  1,000  96.0 ± 0.6  .061
-10,000   5 %   0.7   1,000  94.5 ± 0.7  .112
-10,000   5 %   0.95  1,720  94.8 ± 0.5  .049
-10,000   50 %  0.7   920    95.5 ± 0.7  .049
-10,000   50 %  0.95  1,520  94.9 ± 0.6  .021
-100,000  5 %   0.7   3,575  94.5 ± 0.4  .036
-100,000  5 %   0.95  1,575  94.9 ± 0.6  .016
-100,000  50 %  0.7   1,575  95.6 ± 0.5  .016
-100,000  50 %  0.95  5,175  94.7 ± 0.3  .0072
-=======  ====  ====  =====  ==========  =====
-
-All are within 94 to 96 but one, 96.2 with 100 rows. A line holds all of its runs, judged at all rates or at
-100 to 200 of them, closer near both ends. In the last line all rates gave 95.9 in 1,000 runs, 165 of them
-95.2; 16 of the 41 misses at all rates begin within the first fifteen negatives, the others anywhere. In a
-sixth to a third of the runs with 100,000 rows scores were rounded to 1/2000, which does not matter: 397 of
-400 samples were judged alike without. Areas are of all rates, over 4 to 300 samples.
-
-Other scores, half positive: gamma 95.5, Student's t of 3 degrees 95.5, logistic 94.5, positives in two groups
-94.5 (n = 1,000, 200 runs, error 1.6); gamma 96.7, t 96.7, two groups 95.3 (100,000, 300 runs, error 1.1).
-
-The others, on samples of their own (standard error 1.0 with 500 runs, 1.5 with 200); "working-hotelling" is
-right on these scores, and what it differs from 95 by, the others may too:
-
-======  ====  ====  ====  ==========  ==========  ==========  ==========  ==========  ==========
-n       pos.  AUC   runs  sm. d_B     sm. sup     naive d_B   naive sup   K.-S.       W.-H.
-======  ====  ====  ====  ==========  ==========  ==========  ==========  ==========  ==========
-100     20 %  0.7   500   99.4 .550   96.8 .515   99.6 .581   99.8 .603   100.0 .688  97.0 .350
-100     20 %  0.95  500   99.0 .375   93.0 .421   93.0 .362   94.2 .461   100.0 .490  97.4 .161
-200     5 %   0.7   500   99.6 .661   97.2 .612   97.8 .663   99.0 .685   99.6 .737   95.6 .440
-200     5 %   0.95  500   99.6 .494   95.2 .479   80.8 .363   96.0 .548   100.0 .555  95.4 .229
-200     50 %  0.7   500   98.0 .348   95.6 .343   99.0 .379   99.8 .417   100.0 .473  95.2 .202
-200     50 %  0.95  500   97.8 .227   91.8 .337   99.0 .241   91.8 .356   100.0 .325  96.4 .082
-1,000   5 %   0.7   500   99.0 .363   94.2 .329   99.0 .375   98.2 .361   99.8 .417   95.4 .199
-1,000   5 %   0.95  500   99.2 .238   95.8 .269   97.8 .232   99.4 .330   100.0 .292  97.0 .077
-1,000   50 %  0.7   500   98.8 .173   95.6 .169   99.4 .188   99.6 .203   100.0 .237  96.6 .089
-1,000   50 %  0.95  500   97.6 .112   92.0 .238   98.6 .119   93.8 .286   100.0 .170  96.6 .033
-10,000  5 %   0.7   200   97.5 .131   94.0 .117   97.5 .136   95.5 .123   100.0 .150  94.0 .063
-10,000  5 %   0.95  200   97.0 .087   92.5 .122   96.5 .088   97.0 .147   100.0 .111  92.5 .023
-10,000  50 %  0.7   200   94.0 .059   91.0 .057   96.0 .062   98.0 .064   100.0 .081  93.5 .028
-10,000  50 %  0.95  200   97.5 .041   92.0 .129   98.5 .043   96.5 .158   100.0 .063  96.0 .010
-======  ====  ====  ====  ==========  ==========  ==========  ==========  ==========  ==========
-
-On the design of [BCV08], table 1 (`make study NAME=bcv08-table1`), 2,000 runs, errors 0.1 to 0.8, the print
-in brackets: naive-sup 97.8 (100), smoothed-sup 93.8 (100), naive-db 99.1 (90.3), smoothed-db 98.0 (93.1); at
-FPR 0.2 naive 91.3 (89.7), smoothed 95.8 (92.5). With fluctuations about the empirical curve, as printed,
-smoothed-sup covered 99.2, smoothed-db 99.5 and the interval at FPR 0.2 83.1. If curves are compared from
-FPR 0 on, where the first step begins, the sup norms cover 99.9 and 99.7, near the print, which leaves that
-open; its rows of d_B were not reproduced.
+References
+----------
+.. [BCV08] P. Bertail, S. Clémençon and N. Vayatis (2008). On bootstrapping the ROC curve. Advances in
+   Neural Information Processing Systems 21, 137-144.
 """
 
 from __future__ import annotations
@@ -95,20 +38,17 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rocmonitor.errors import DegenerateDataError
-from rocmonitor.stats.band.drawing import Progress, band_ranks, drawn_curves, whole_resamples
+from rocmonitor.caveat import Caveat
+from rocmonitor.stats.band.drawing import Progress, band_ranks, drawn_curves, require_curve, whole_resamples
 from rocmonitor.stats.band.fixed import kolmogorov_radii, working_hotelling
 from rocmonitor.stats.band.smoothing import Curve, Rule, bandwidths, empirical_curve, smoothed_curve
 from rocmonitor.stats.curve.kernel import Bandwidth
-from rocmonitor.stats.curve.points import require_rates
 from rocmonitor.stats.proportion import require_level, require_method
 from rocmonitor.stats.resampling import Rng, generator
 from rocmonitor.stats.result import Table
+from rocmonitor.stats.rows import Counts, Floats
 from rocmonitor.stats.sample import Sample, on_sample
-
-Floats = NDArray[np.float64]
 
 BandMethod = Literal[
     "smoothed-db",
@@ -120,7 +60,6 @@ BandMethod = Literal[
     "working-hotelling",
 ]
 
-Counts = NDArray[np.int64]
 
 _LEAST = 0.5  # of a binomial proportion's variance, added so that no deviation is near 0
 _SMOOTHING = ("smoothed-db", "smoothed-sup", "studentized-sup")
@@ -153,7 +92,7 @@ class RocBand(Table):
         Of the positives and the negatives, in the units of the scores; empty where nothing is smoothed.
     n_pos, n_neg : int
         Class sizes.
-    caveats : tuple of str
+    caveats : tuple of Caveat
         An adjusted number of resamples; ties; what a method assumes.
     """
 
@@ -169,7 +108,7 @@ class RocBand(Table):
     bandwidth: tuple[float, ...]
     n_pos: int
     n_neg: int
-    caveats: tuple[str, ...]
+    caveats: tuple[Caveat, ...]
 
     @property
     def area(self) -> float:
@@ -190,7 +129,7 @@ class _Ends(NamedTuple):
     fpr_radius: float = 0.0
     n_resamples: int = 0
     bandwidth: tuple[float, ...] = ()
-    caveats: tuple[str, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
 
 
 @on_sample
@@ -204,7 +143,9 @@ def roc_band(
     bandwidth: Bandwidth | Rule = "normal",
     progress: Progress | None = None,
 ) -> RocBand:
-    """Confidence band for the whole ROC curve ([BCV08], section 3.1).
+    """Confidence band for the whole ROC curve.
+
+    The methods with "db" or "sup" are those of [BCV08], section 3.1, corrected (see the module).
 
     Parameters
     ----------
@@ -216,9 +157,10 @@ def roc_band(
         - "naive-db", "naive-sup": the same, resamples of the scores as they are
         - "studentized-sup": recommended (Notes). Smoothed bootstrap of the classes' own deviations, sup norm
           of the arcsine of the root of TPR, in units of its standard deviation at each rate
-        - "kolmogorov-smirnov": fixed width (Campbell 1994), a Kolmogorov-Smirnov band for each class. Never
-          below its level, and wide
-        - "working-hotelling": about a straight line on normal paper, for normal scores in both classes
+        - "kolmogorov-smirnov": fixed width, a Kolmogorov-Smirnov band for each class ([C94]). Never below its
+          level, and wide
+        - "working-hotelling": around a straight line on normal paper, for normal scores in both classes
+          ([MH93])
     confidence_level : float
         Of the whole band, within (0, 1).
     n_resamples : int
@@ -230,7 +172,7 @@ def roc_band(
         or a rule, for each class by its own n and standard deviation: "normal" 1.06 sd n^(-1/5), "robust"
         0.9 min(sd, interquartile range / 1.349) n^(-1/5), "undersmoothed" 1.06 sd n^(-1/3).
     progress : callable, optional
-        Told a short text up to ten times, and silent without.
+        Called with a short text up to ten times.
 
     Returns
     -------
@@ -251,8 +193,7 @@ def roc_band(
     Recommended is "studentized-sup": in 900 to 5,200 simulations a design it covered 94.3 to 96.2 % at 95 %
     with 100 to 100,000 rows, with half to nine tenths of the area of "smoothed-db". "smoothed-db" is safe and
     wider, "smoothed-sup" fell to 91 %, "naive-db" to 81 % with 10 positives. "working-hotelling" is the
-    smallest where scores are normal, and wrong where not. The tables are in `rocmonitor.stats.band.band`;
-    `make study NAME=band-coverage` repeats them.
+    smallest where scores are normal, and wrong where not. The tables are in docs/coverage.md.
 
     Smoothing depends on the scale of the scores: the smoothed methods change a little under increasing maps,
     the naive ones and "kolmogorov-smirnov" do not. Scores that crowd in a corner (probabilities of a rare
@@ -262,6 +203,15 @@ def roc_band(
     n_neg of them up to 2,048, at most 8,192. Memory: 16 h bytes a replicate. With 999 replicates and half of
     the rows positive, 10,000 rows take half a second of a processor; 1,000,000 two seconds and 0.3 GB.
 
+    References
+    ----------
+    .. [BCV08] P. Bertail, S. Clémençon and N. Vayatis (2008). On bootstrapping the ROC curve. Advances in
+       Neural Information Processing Systems 21, 137-144.
+    .. [C94] G. Campbell (1994). Advances in statistical methodology for the evaluation of diagnostic and
+       laboratory tests. Statistics in Medicine 13, 499-508.
+    .. [MH93] G. Ma and W. J. Hall (1993). Confidence bands for receiver operating characteristic curves.
+       Medical Decision Making 13, 191-197.
+
     Examples
     --------
     >>> band = roc_band([0, 0, 0, 1, 1, 1], [1.0, 2.0, 4.0, 3.0, 5.0, 6.0], method="naive-sup", rng=1)
@@ -270,7 +220,7 @@ def roc_band(
     """
     require_method(method, get_args(BandMethod))
     alpha = 1 - require_level(confidence_level)
-    _require_curve(sample)
+    require_curve(sample)
     t = band_ranks(sample.n_neg) / sample.n_neg
     curve = empirical_curve(sample)
     if method == "kolmogorov-smirnov":
@@ -388,23 +338,10 @@ def _monotone(ends: _Ends) -> tuple[Floats, Floats]:
     return np.concatenate([[0.0], low, [1.0]]), np.concatenate([high[:1], high, [1.0]])
 
 
-def _require_curve(sample: Sample) -> None:
-    sample.require_both_classes()
-    require_rates(sample.n_neg)
-    if len(sample.score) == 1:
-        raise DegenerateDataError(
-            f"all {sample.n_pos + sample.n_neg} rows have one score: no point of the curve between its ends "
-            "is known; a band needs scores that differ"
-        )
-
-
-def _caveats(sample: Sample, tpr: Floats, low: Floats, high: Floats) -> tuple[str, ...]:
+def _caveats(sample: Sample, tpr: Floats, low: Floats, high: Floats) -> tuple[Caveat, ...]:
     found = []
     if tied := np.count_nonzero((sample.pos > 0) & (sample.neg > 0)):
-        found.append(
-            f"{tied} of {len(sample.score)} scores are shared by positives and negatives: the band is for "
-            "the curve with straight lines across ties"
-        )
+        found.append(Caveat("ties-between-classes", tied=tied, scores=len(sample.score), model=None))
     if outside := np.count_nonzero((tpr < low) | (tpr > high)):
-        found.append(f"the empirical curve leaves the band at {outside} of {len(tpr)} rates")
+        found.append(Caveat("curve-outside-band", outside=outside, rates=len(tpr)))
     return tuple(found)

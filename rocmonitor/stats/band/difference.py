@@ -5,48 +5,7 @@ are drawn with replacement in each class, both scores of a row together. The flu
 a resample about that in the sample, in standard deviations of the resamples at that rate, has a greatest
 value over the rates; its quantile is laid about the sample's difference at all rates at once.
 
-Coverage of the true difference at all rates of the table in per cent, and mean height of the band; 95 %,
-"studentized-sup", 399 replicates, n rows of which a share is positive. Normal scores, in both classes
-correlated between the models; AUC 0.90, 0.90 are crossing curves (deviations of the positives 0.6 and 1.6),
-0.80, 0.80 are equal ones. The last column is "naive-sup" at correlation 0.5:
-
-======  ====  ==========  ====  ==========  ==========  ==========  ==========
-n       pos.  AUC         runs  corr. 0     corr. 0.5   corr. 0.9   naive 0.5
-======  ====  ==========  ====  ==========  ==========  ==========  ==========
-200     10 %  0.70, 0.75  500   96.8 .807   98.8 .734   100.0 .626  99.2 .890
-200     10 %  0.90, 0.90  500   98.2 .626   97.6 .600   99.0 .560   98.0 .941
-200     10 %  0.80, 0.80  500   97.6 .743   98.6 .684   100.0 .590  99.8 .908
-200     50 %  0.70, 0.75  500   99.4 .491   99.6 .439   99.8 .349   99.6 .610
-200     50 %  0.90, 0.90  500   98.4 .325   99.2 .311   98.8 .284   98.6 .755
-200     50 %  0.80, 0.80  500   99.4 .427   99.0 .385   99.8 .306   99.8 .648
-1,000   5 %   0.70, 0.75  500   97.2 .461   98.4 .411   100.0 .329  98.2 .507
-1,000   5 %   0.90, 0.90  500   97.8 .338   97.6 .321   96.6 .292   98.4 .532
-1,000   5 %   0.80, 0.80  500   98.2 .421   98.4 .379   100.0 .305  99.0 .515
-1,000   50 %  0.70, 0.75  500   97.6 .208   98.0 .184   99.8 .139   99.0 .267
-1,000   50 %  0.90, 0.90  500   97.4 .142   97.0 .134   98.0 .118   98.6 .398
-1,000   50 %  0.80, 0.80  500   98.2 .183   98.4 .163   99.4 .122   98.4 .310
-10,000  5 %   0.70, 0.75  300   94.7 .135   96.7 .117   97.0 .088   96.7 .150
-10,000  5 %   0.90, 0.90  300   94.3 .091   95.0 .085   95.3 .075   96.7 .167
-10,000  5 %   0.80, 0.80  300   94.7 .120   97.7 .105   97.3 .077   97.0 .151
-10,000  50 %  0.70, 0.75  300   96.7 .062   95.7 .054   98.3 .040   97.0 .077
-10,000  50 %  0.90, 0.90  300   95.3 .046   93.0 .043   95.0 .037   97.0 .162
-10,000  50 %  0.80, 0.80  300   98.0 .056   94.7 .049   96.0 .035   97.3 .092
-======  ====  ==========  ====  ==========  ==========  ==========  ==========
-
-The standard error of a coverage of 95 is 1.0 with 500 runs and 1.3 with 300; the columns of a line with
-different correlations are of different samples. The 93.0 was 95.2 in 500 other runs of 599 replicates. In
-small samples, and where the models are alike, the band is wider than it need be: in a resample rows come
-twice, and the curve is rougher than the sample's. With no positives added the crossing curves fell to 92 (n =
-1,000) and 89 (n = 10,000) at 5 % positive: where a model misses a handful of its positives, a sample with too
-few of them has too small a deviation. Normal fluctuations by the curves' slopes (a multiplier bootstrap), and
-smoothed ranks, covered 80 to 97 with crossing curves (100 to 200 runs a design).
-
-Scores rounded to some ten levels (AUC 0.9 and 0.92, correlation 0.5; 50 positives of 1,000, 500 runs): 95.4.
-Models that differ in 2 % of the rows, 50 or 500 positives of 1,000: 100. 20 negatives of 400: 99 to 100.
-Heavy tails (Student's t with 3 degrees, correlation 0.7; 200 positives of 2,000, 300 runs): equal curves
-98.7, crossing ones 98.3; a region was given to the wrong model in 1.3 and 0.3 % of the runs.
-Between the rates of the table nothing is proved, as a difference need not be monotone; at 2,000 rates
-between, straight lines joining the ends covered whenever the table's rates did, but for 0.3 % of the samples.
+Coverage by simulation: docs/coverage.md.
 """
 
 from __future__ import annotations
@@ -55,19 +14,18 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.band.drawing import Progress, whole_resamples
+from rocmonitor.caveat import Caveat
+from rocmonitor.errors import InputError
+from rocmonitor.stats.band.drawing import Progress, require_curve, whole_resamples
 from rocmonitor.stats.band.pairing import drawn_differences, pairing
-from rocmonitor.stats.curve.points import nearest_ranks, require_rates
+from rocmonitor.stats.curve.points import nearest_ranks
 from rocmonitor.stats.proportion import normal_quantile, require_level, require_method
 from rocmonitor.stats.resampling import Rng, generator
 from rocmonitor.stats.result import Result, Table
+from rocmonitor.stats.rows import Counts, Floats
 from rocmonitor.stats.sample import PairedSample, on_pair
-
-Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
 
 DifferenceBandMethod = Literal["studentized-sup", "naive-sup"]
 
@@ -132,7 +90,7 @@ class RocDifferenceBand(Table):
         Resamples drawn.
     n_pos, n_neg : int
         Class sizes.
-    caveats : tuple of str
+    caveats : tuple of Caveat
         An adjusted number of resamples; rates that moved; ties; small classes; rates at which no resample
         differs from the sample.
     """
@@ -147,7 +105,7 @@ class RocDifferenceBand(Table):
     n_resamples: int
     n_pos: int
     n_neg: int
-    caveats: tuple[str, ...]
+    caveats: tuple[Caveat, ...]
 
     def regions(self) -> tuple[Region, ...]:
         """From which FPR to which one model is better, all of it at once with the confidence level.
@@ -211,7 +169,7 @@ def roc_difference_band(
         ``studentized-sup``: the largest fluctuation in standard deviations, narrow where the difference is
         known well; ``naive-sup``: in TPR, the same height at all rates, wider.
     progress : callable, optional
-        Told a short text up to ten times.
+        Called with a short text up to ten times.
 
     Returns
     -------
@@ -230,7 +188,7 @@ def roc_difference_band(
     -----
     Where both models flag the same positives no resample differs, and the truth still may. So the variance of
     the resamples has 4 / (n_pos + 2)² added at every rate, as if they disagreed on four more positives
-    (Agresti and Min add one at 1.96 deviations; a band is 3 wide, and where a model misses five of its
+    ([AM05] add one at 1.96 deviations; a band is 3 wide, and where a model misses five of its
     positives its deviation is known badly), and the radius is at least that of one rate. The band of a model
     against itself is 0 with ends of about ± 4 / n_pos.
 
@@ -239,6 +197,15 @@ def roc_difference_band(
 
     Cost: O(n log n), then O(n + h log n) a resample, unsorted: 999 resamples of 1,000,000 rows in 20 s on one
     core. With 8 rows a cell of equal rows, or more, O(cells + h log n). Memory O(n + B h).
+
+    Coverage by simulation: docs/coverage.md.
+
+    References
+    ----------
+    .. [BCV08] P. Bertail, S. Clémençon and N. Vayatis (2008). On bootstrapping the ROC curve. Advances in
+       Neural Information Processing Systems 21, 137-144.
+    .. [AM05] A. Agresti and Y. Min (2005). Simple improved confidence intervals for comparing matched
+       proportions. Statistics in Medicine 24, 729-740.
 
     Examples
     --------
@@ -251,7 +218,7 @@ def roc_difference_band(
     alpha = 1 - require_level(confidence_level)
     if progress is not None and not callable(progress):
         raise InputError(f"progress must be a function that takes a text, or None; it is {progress!r}")
-    _require_curves(pair)
+    require_curve(pair)
     ranks, moved = _ranks(fpr, pair.n_neg)
     source = generator(rng, n_resamples, method=method)
     resamples, place, adjusted = whole_resamples(n_resamples, alpha, method)
@@ -279,7 +246,7 @@ def roc_difference_band(
     )
 
 
-def _ranks(fpr: ArrayLike | None, n_neg: int) -> tuple[Counts, tuple[str, ...]]:
+def _ranks(fpr: ArrayLike | None, n_neg: int) -> tuple[Counts, tuple[Caveat, ...]]:
     """The ranks of the band's rates, increasing, and a caveat about rates that moved."""
     if fpr is None:
         return _table_ranks(n_neg), ()
@@ -293,33 +260,14 @@ def _table_ranks(n_neg: int) -> Counts:
     return np.unique(np.clip(np.rint(rates * n_neg), least, n_neg - least)).astype(np.int64)
 
 
-def _require_curves(pair: PairedSample) -> None:
-    pair.require_both_classes()
-    require_rates(pair.n_neg)
-    for name, sample in (("first", pair.first), ("second", pair.second)):
-        if len(sample.score) == 1:
-            raise DegenerateDataError(
-                f"all {pair.n_pos + pair.n_neg} rows have one score of the {name} model: no point of its "
-                "curve between its ends is known; a band needs scores that differ"
-            )
-
-
-def _caveats(pair: PairedSample, fluctuation: Floats) -> tuple[str, ...]:
+def _caveats(pair: PairedSample, fluctuation: Floats) -> tuple[Caveat, ...]:
     found = []
     for name, sample in (("first", pair.first), ("second", pair.second)):
         if tied := np.count_nonzero((sample.pos > 0) & (sample.neg > 0)):
-            found.append(
-                f"{name} model: {tied} of {len(sample.score)} scores are shared by positives and negatives: "
-                "the band is for the curve with straight lines across ties"
-            )
+            found.append(Caveat("ties-between-classes", tied=tied, scores=len(sample.score), model=name))
     if min(pair.n_pos, pair.n_neg) < _FEW:
-        found.append(
-            f"{pair.n_pos} positives and {pair.n_neg} negatives: the band's coverage is not known with fewer "
-            f"than {_FEW} of a class"
-        )
-    if certain := np.count_nonzero(fluctuation.max(axis=0) == 0):
-        found.append(
-            f"at {certain} of {fluctuation.shape[1]} rates no resample differs from the sample: the band's "
-            f"height there is that of {SMOOTHING:g} positives added on which the models disagree"
-        )
+        found.append(Caveat("few-rows-for-band", n_pos=pair.n_pos, n_neg=pair.n_neg, enough=_FEW))
+    if unchanged := np.count_nonzero(fluctuation.max(axis=0) == 0):
+        rates = fluctuation.shape[1]
+        found.append(Caveat("resamples-never-differ", unchanged=unchanged, rates=rates, added=SMOOTHING))
     return tuple(found)

@@ -12,14 +12,14 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats.band.smoothing import Curve
+from rocmonitor.stats.curve.points import require_rates
 from rocmonitor.stats.proportion import is_number
-
-Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
+from rocmonitor.stats.rows import Counts, Floats
+from rocmonitor.stats.sample import PairedSample, Sample
 
 Progress = Callable[[str], None]
 
@@ -27,7 +27,14 @@ _POINTS = 2048
 _MOST_POINTS = 8192
 _AT_ONCE = 2**18  # values held in memory beside the result
 _ROUNDING = 1e-6
-_TOLD = 10  # times that progress is told
+_REPORTS = 10  # of progress, at most
+
+
+def require_curve(rows: Sample | PairedSample) -> None:
+    """Refuse rows whose curve, or curves, have no point between the ends."""
+    rows.require_both_classes()
+    require_rates(rows.n_neg)
+    rows.require_distinct_scores()
 
 
 def band_ranks(n_neg: int) -> Counts:
@@ -60,7 +67,7 @@ def drawn_curves(
     gaps = np.diff(ranks, prepend=0, append=n_neg + 1).astype(np.float64)
     drawn = np.empty((n_resamples, len(ranks)))
     at_once = max(1, _AT_ONCE // len(gaps))
-    told = 0
+    reported = 0
     for start in range(0, n_resamples, at_once):
         part = drawn[start : start + at_once]
         reached = np.cumsum(rng.standard_gamma(gaps, (len(part), len(gaps))), axis=1)
@@ -68,18 +75,18 @@ def drawn_curves(
         cells = np.maximum(np.diff(chance, axis=1, prepend=0.0, append=1.0), 0.0)
         np.cumsum(rng.multinomial(n_pos, cells)[:, :-1], axis=1, out=part)
         done = start + len(part)
-        if progress is not None and done * _TOLD // n_resamples > told:
-            told = done * _TOLD // n_resamples
+        if progress is not None and done * _REPORTS // n_resamples > reported:
+            reported = done * _REPORTS // n_resamples
             progress(f"{done} of {n_resamples} resampled ROC curves")
     drawn /= n_pos
     return drawn
 
 
-def whole_resamples(n_resamples: int, tail: float, method: str) -> tuple[int, int, tuple[str, ...]]:
+def whole_resamples(n_resamples: int, tail: float, method: str) -> tuple[int, int, tuple[Caveat, ...]]:
     """Resamples B such that (1 + B) `tail` is whole, the place of that quantile, and what was adjusted.
 
-    The place counts from 0 in increasing order: (1 + B) `tail` of the 1 + B gaps lie above it ([BCV08],
-    remark 1, after Hall 1986).
+    The place counts from 0 in increasing order: (1 + B) `tail` of the 1 + B gaps lie above it (Bertail,
+    Clémençon and Vayatis 2008, remark 1, after Hall 1986).
     """
     if not is_number(n_resamples) or not 0 < n_resamples < np.inf or n_resamples != int(n_resamples):
         raise InputError(f"n_resamples must be a whole number of at least 1, not {n_resamples!r}")
@@ -93,4 +100,4 @@ def whole_resamples(n_resamples: int, tail: float, method: str) -> tuple[int, in
     used = max(round(above / tail) - 1, int(n_resamples))
     if used == n_resamples:
         return used, used - above, ()
-    return used, used - above, (f"n_resamples raised from {n_resamples} to {used}: the level needs it",)
+    return used, used - above, (Caveat("resamples-raised", asked=int(n_resamples), used=used),)

@@ -1,4 +1,12 @@
-"""Bands in closed form: rivals that cost nothing."""
+"""Bands in closed form.
+
+References
+----------
+.. [C94] G. Campbell (1994). Advances in statistical methodology for the evaluation of diagnostic and
+   laboratory tests. Statistics in Medicine 13, 499-508.
+.. [MH93] G. Ma and W. J. Hall (1993). Confidence bands for receiver operating characteristic curves. Medical
+   Decision Making 13, 191-197.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +14,23 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import special, stats
+import scipy
 
-from rocmonitor.errors import DegenerateDataError
-from rocmonitor.stats.band.smoothing import deviation
+from rocmonitor.caveat import Caveat
+from rocmonitor.stats.band.smoothing import deviations
 from rocmonitor.stats.curve.kernel import class_scores
+from rocmonitor.stats.rows import Floats
 from rocmonitor.stats.sample import Sample
-
-Floats = NDArray[np.float64]
 
 
 def kolmogorov_radii(sample: Sample, alpha: float) -> tuple[float, float]:
-    """Half widths in TPR and FPR (Campbell 1994): each class's distribution function with sqrt(1 - alpha).
+    """Half widths in TPR and FPR ([C94]): each class's distribution function with sqrt(1 - alpha).
 
     The quantiles are those of the exact law of the two-sided Kolmogorov-Smirnov distance; with ties the
     distance is less, so the band covers with at least its level whatever the scores are.
     """
+    from scipy import stats  # takes half a second to import
+
     level = math.sqrt(1 - alpha)
     return float(stats.kstwo.ppf(level, sample.n_pos)), float(stats.kstwo.ppf(level, sample.n_neg))
 
@@ -33,35 +41,27 @@ class LineBand(NamedTuple):
     low: Floats
     high: Floats
     radius: float
-    caveat: str
+    caveat: Caveat
 
 
 def working_hotelling(sample: Sample, t: Floats, alpha: float) -> LineBand:
     """The band at the rates `t` about TPR = Phi(a + b Phi^-1(FPR)), a and b from moments.
 
     Working and Hotelling's band for the line of all rates at once: radius² is the quantile of chi-square
-    with two degrees of freedom (Ma & Hall 1993). Variances of a and b by the delta method for normal scores.
+    with two degrees of freedom ([MH93]). Variances of a and b by the delta method for normal scores.
     """
     sample.require_both_classes(at_least=2)
     pos, neg, _ = class_scores(sample)
-    sd_pos, sd_neg = deviation(pos), deviation(neg)
-    if min(sd_pos, sd_neg) < 1e-12:
-        raise DegenerateDataError(
-            "method 'working-hotelling' needs scores that differ within each class; the "
-            f"{'positives' if sd_pos < sd_neg else 'negatives'} have one score: use 'kolmogorov-smirnov'"
-        )
+    sd_pos, sd_neg = deviations(sample, "working-hotelling", "use 'kolmogorov-smirnov'")
     a = float(np.sum(pos.share * pos.score) - np.sum(neg.share * neg.score)) / sd_pos
     b = sd_neg / sd_pos
-    x = special.ndtri(t)
+    x = scipy.special.ndtri(t)
     # Variances of the log deviations are 1 / (2 n); of the means, in units of sd_pos, 1 / n_pos and b²/n_neg.
     of_a = 1 / pos.total + b * b / neg.total + a * a / (2 * pos.total)
     of_b = b * b * (0.5 / neg.total + 0.5 / pos.total)
     of_both = a * b / (2 * pos.total)
-    radius = math.sqrt(special.chdtri(2, alpha))
+    radius = math.sqrt(scipy.special.chdtri(2, alpha))
     half = radius * np.sqrt(of_a + 2 * of_both * x + of_b * x * x)
     line = a + b * x
-    caveat = (
-        f"the band is about the curve of two normal laws, TPR = Phi({a:.4g} + {b:.4g} Phi^-1(FPR)), and "
-        "holds only if the scores of each class are normal; tpr is the empirical curve"
-    )
-    return LineBand(special.ndtr(line - half), special.ndtr(line + half), radius, caveat)
+    caveat = Caveat("normal-scores-assumed", a=a, b=b)
+    return LineBand(scipy.special.ndtr(line - half), scipy.special.ndtr(line + half), radius, caveat)

@@ -13,15 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rocmonitor.stats.band.drawing import Progress
+from rocmonitor.stats.rows import Counts, Floats
 from rocmonitor.stats.sample import PairedSample
-
-Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
 
 _AT_ONCE = 2**15  # rows resampled together: they stay in the processor's cache
 _FEW_CELLS = 8  # rows a cell from which drawing the cells' counts is faster than drawing rows
 _BYTE = 256
-_TOLD = 10  # times that progress is told
+_REPORTS = 10  # of progress, at most
 
 
 class Rows(NamedTuple):
@@ -117,14 +115,14 @@ def drawn_differences(
     """`Pairing.differences` of resamples of each class, shape (n_resamples, h): O(n) a resample."""
     drawn = np.empty((n_resamples, len(ranks)))
     at_once = max(1, _AT_ONCE // max(int(rows.pos.size.sum()), int(rows.neg.size.sum()), len(ranks)))
-    told = 0
+    reported = 0
     for start in range(0, n_resamples, at_once):
         part = drawn[start : start + at_once]
         times_pos, times_neg = rows.pos.drawn(len(part), rng), rows.neg.drawn(len(part), rng)
         part[:] = rows.differences(times_pos, times_neg, ranks)
         done = start + len(part)
-        if progress is not None and done * _TOLD // n_resamples > told:
-            told = done * _TOLD // n_resamples
+        if progress is not None and done * _REPORTS // n_resamples > reported:
+            reported = done * _REPORTS // n_resamples
             progress(f"{done} of {n_resamples} resamples of the difference of the ROC curves")
     return drawn
 

@@ -1,8 +1,9 @@
 """The curves that resamples are drawn from: the empirical ROC curve, and the smoothed one.
 
-Bertail, Clémençon and Vayatis (2008), [BCV08] below, draw rows and add Gaussian noise of a bandwidth to each
-class. That is drawing from the smoothed distribution functions, so all that a resample depends on is the
-smoothed curve R(u) = 1 - G(H^-1(1 - u)): it is tabulated once, and no replicate meets a score again.
+Bertail, Clémençon and Vayatis (2008), "On bootstrapping the ROC curve", draw rows and add Gaussian noise of
+a bandwidth to each class. That is drawing from the smoothed distribution functions, so all that a resample
+depends on is the smoothed curve R(u) = 1 - G(H^-1(1 - u)): it is tabulated once, and no replicate meets a
+score again.
 """
 
 from __future__ import annotations
@@ -11,20 +12,19 @@ import math
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import special
+import scipy
 
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.curve.kernel import Bandwidth, ClassScores, class_scores, given_bandwidths
+from rocmonitor.stats.rows import Floats
 from rocmonitor.stats.sample import Sample
-
-Floats = NDArray[np.float64]
 
 Rule = Literal["normal", "robust", "undersmoothed"]
 
 _CELL = 1 / 8  # of the narrower bandwidth: rows so near to each other are taken together
 _LEAST_CELL = 1 / 64  # of the wider bandwidth
-_FINEST = 1e-12  # of the largest score
+FINEST = 1e-12
+"""Of the largest score: a smaller deviation or bandwidth is taken as 0."""
 _REACH = 5.0  # bandwidths around the rows that the table resolves
 _TABLE = 2**24  # values of the normal law that a table may take: about a third of a second
 _AT_ONCE = 2**20
@@ -74,7 +74,7 @@ def smoothed_curve(sample: Sample, bandwidth: tuple[float, float], *, shrunk: bo
     over so many bandwidths that this is too few, the cells are wider.
     """
     pos, neg, unit = class_scores(sample)
-    h_pos, h_neg = (max(h / unit, _FINEST) for h in bandwidth)
+    h_pos, h_neg = (max(h / unit, FINEST) for h in bandwidth)
     if shrunk:
         (pos, h_pos), (neg, h_neg) = _shrunk(pos, h_pos), _shrunk(neg, h_neg)
     cell = max(_CELL * min(h_pos, h_neg), _LEAST_CELL * max(h_pos, h_neg))
@@ -123,7 +123,7 @@ def _ruled(rows: ClassScores, name: str, rule: str) -> float:
         lower, upper = rows.score[np.searchsorted(below, (0.25 - 1e-12, 0.75 - 1e-12))]
         if upper > lower:
             spread = min(spread, float(upper - lower) / 1.349)
-    if spread < _FINEST:
+    if spread < FINEST:
         raise DegenerateDataError(
             f"the bandwidth would be 0: all {rows.total} {name} have one score; give bandwidth in the units "
             "of the scores, or use a naive method, which smooths nothing"
@@ -138,14 +138,26 @@ def deviation(rows: ClassScores) -> float:
     return math.sqrt(float(square) * rows.total / max(rows.total - 1, 1))
 
 
+def deviations(sample: Sample, method: str, instead: str) -> tuple[float, float]:
+    """Standard deviations of positives and negatives, refused where one is 0; `instead` says what to do."""
+    pos, neg, _ = class_scores(sample)
+    sd_pos, sd_neg = deviation(pos), deviation(neg)
+    if min(sd_pos, sd_neg) < FINEST:
+        raise DegenerateDataError(
+            f"method {method!r} needs scores that differ within each class; the "
+            f"{'positives' if sd_pos < sd_neg else 'negatives'} have one score: {instead}"
+        )
+    return sd_pos, sd_neg
+
+
 def _shrunk(rows: ClassScores, h: float) -> tuple[ClassScores, float]:
     """Scores and bandwidth whose smoothed law has the class's own mean and deviation."""
     spread = deviation(rows)
-    if spread < _FINEST:
+    if spread < FINEST:
         return rows, h
     mean = np.sum(rows.share * rows.score)
     factor = spread / math.hypot(spread, h)
-    return rows._replace(score=mean + factor * (rows.score - mean)), max(factor * h, _FINEST)
+    return rows._replace(score=mean + factor * (rows.score - mean)), max(factor * h, FINEST)
 
 
 _RULES: dict[str, tuple[float, float, bool]] = {
@@ -169,5 +181,5 @@ def _above(score: Floats, share: Floats, at: Floats, h: float) -> Floats:
     step = max(1, _AT_ONCE // len(score))
     for start in range(0, len(at), step):
         part = slice(start, start + step)
-        found[part] = special.ndtr((score - at[part, np.newaxis]) / h) @ share
+        found[part] = scipy.special.ndtr((score - at[part, np.newaxis]) / h) @ share
     return np.clip(np.maximum.accumulate(found), 0.0, 1.0)

@@ -1,9 +1,10 @@
 """The standard deviation of the curve at one rate, of the sample and of each replicate.
 
-Bertail, Clémençon and Vayatis (2008), eq. 4: variance = R (1 - R) / n_pos + slope² t (1 - t) / n_neg, the
-slope being the ratio of the two densities at the threshold. A density is a count of rows near the threshold,
-so that a replicate needs no scores: given its r-th largest negative, the other negatives on either side are
-uniform there in the coordinate of `drawing`, and their number within the window is binomial.
+Bertail, Clémençon and Vayatis (2008), "On bootstrapping the ROC curve", eq. 4: variance = R (1 - R) / n_pos
++ slope² t (1 - t) / n_neg, the slope being the ratio of the two densities at the threshold. A density is a
+count of rows near the threshold, so that a replicate needs no scores: given its r-th largest negative, the
+other negatives on either side are uniform there in the coordinate of `drawing`, and their number within the
+window is binomial.
 """
 
 from __future__ import annotations
@@ -12,17 +13,12 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rocmonitor.errors import DegenerateDataError
-from rocmonitor.stats.band.smoothing import Smoothed, deviation
+from rocmonitor.stats.band.smoothing import Smoothed, deviations
 from rocmonitor.stats.curve.kernel import ClassScores, class_scores
+from rocmonitor.stats.rows import Counts, Floats
 from rocmonitor.stats.sample import Sample
 
-Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
-
-_FINEST = 1e-12  # of the largest score
 _FACTOR = 1.06 * math.sqrt(3)  # a uniform law's half width over its deviation is sqrt(3)
 
 
@@ -36,12 +32,7 @@ class Windows(NamedTuple):
 def windows(sample: Sample) -> Windows:
     """Of a uniform kernel with the deviation 1.06 sd n^(-1/3), the paper's order, for each class."""
     pos, neg, _ = class_scores(sample)
-    sd_pos, sd_neg = deviation(pos), deviation(neg)
-    if min(sd_pos, sd_neg) < _FINEST:
-        raise DegenerateDataError(
-            "method 'studentized' needs scores that differ within each class; the "
-            f"{'positives' if sd_pos < sd_neg else 'negatives'} have one score: use another method"
-        )
+    sd_pos, sd_neg = deviations(sample, "studentized", "use another method")
     return Windows(
         _FACTOR * sd_pos * float(pos.total) ** (-1 / 3), _FACTOR * sd_neg * float(neg.total) ** (-1 / 3)
     )

@@ -1,46 +1,20 @@
-"""Operating conditions: money and prevalence, and the one number w that they come to."""
+"""Operating conditions: money and prevalence, and the one number w that follows from them.
+
+Dugas and Gadoury (2008, see `rocmonitor.stats.cost.curve.cost_curve`) is [DG08] below.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rocmonitor.errors import InputError
+from rocmonitor.stats.binomial import Floats
+from rocmonitor.stats.curve.points import number_list
 from rocmonitor.stats.proportion import is_number
-from rocmonitor.stats.result import Result, Table
-
-if TYPE_CHECKING:
-    from rocmonitor.stats.cost.curve import CostCurve, CostDifference
-
-Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ExpectedCost(Table):
-    """Expected cost of a number of decisions, in the unit of the conditions' costs.
-
-    Attributes
-    ----------
-    w, cost, low, high : ndarray, shape (h,)
-        Operating conditions, expected costs and the ends of their intervals.
-    decisions : int
-        How many decisions they are of.
-    confidence_level : float
-    caveats : tuple of str
-        Those of the normalised costs.
-    """
-
-    w: Floats
-    cost: Floats
-    low: Floats
-    high: Floats
-    decisions: int
-    confidence_level: float
-    caveats: tuple[str, ...]
+from rocmonitor.stats.result import Result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -114,82 +88,13 @@ class OperatingCondition(Result):
         return self.prevalence * self.false_negative / self.largest
 
 
-def expected_cost(
-    costs: CostCurve | CostDifference,
-    conditions: OperatingCondition | list[OperatingCondition],
-    *,
-    decisions: int = 1000,
-) -> ExpectedCost:
-    """Normalised costs as money: the expected cost of so many decisions, with its interval.
-
-    Parameters
-    ----------
-    costs : CostCurve or CostDifference
-        Under stratified sampling: prevalence is then the one of `conditions`, and certain.
-    conditions : OperatingCondition, or a list of them, length h
-        One for each w of `costs`, in order.
-    decisions : int
-        At least 1.
-
-    Returns
-    -------
-    ExpectedCost
-
-    Raises
-    ------
-    InputError
-        As many conditions as w are needed, with these w; full sampling; fewer than 1 decision.
-
-    Examples
-    --------
-    >>> from rocmonitor.stats import cost_curve
-    >>> lending = OperatingCondition(false_positive=200, false_negative=5000, prevalence=0.02)
-    >>> curve = cost_curve([0, 0, 1, 1], [0.1, 0.6, 0.4, 0.9], lending.w, 0.5)
-    >>> expected_cost(curve, lending).cost.round(6).tolist()  # 20 x 1/2 x 5000 + 980 x 1/2 x 200
-    [148000.0]
-    """
-    listed = [conditions] if isinstance(conditions, OperatingCondition) else list(conditions)
-    if costs.sampling != "stratified":
-        raise InputError(
-            "costs must be of sampling='stratified': full sampling takes prevalence from the sample, and "
-            "conditions have their own"
-        )
-    if not is_number(decisions) or decisions < 1:
-        raise InputError(f"decisions must be at least 1; it is {decisions}")
-    w = np.array([condition.w for condition in listed])
-    if w.shape != costs.w.shape or not np.allclose(w, costs.w, rtol=0, atol=1e-9):
-        raise InputError(
-            f"conditions must be those of the costs, one for each w: their w are {_told(w)}, those of the "
-            f"costs {_told(costs.w)}"
-        )
-    money = decisions * np.array([condition.largest for condition in listed])
-    return ExpectedCost(
-        w=costs.w,
-        cost=money * costs.cost,
-        low=money * costs.low,
-        high=money * costs.high,
-        decisions=decisions,
-        confidence_level=costs.confidence_level,
-        caveats=costs.caveats,
-    )
-
-
 def valid_conditions(w: ArrayLike) -> Floats:
     """Operating conditions as an array of their own, shape (h,)."""
-    try:
-        conditions = np.array(w, dtype=np.float64, ndmin=1)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"w must be numbers within [0, 1]: {error}") from error
-    if conditions.ndim != 1 or not len(conditions):
-        raise InputError(f"w must be a list of at least one number; its shape is {conditions.shape}")
+    conditions = number_list(w, "w")
     wrong = conditions[~((conditions >= 0) & (conditions <= 1))]
     if len(wrong):
         raise InputError(
             f"w must lie within [0, 1]: {len(wrong)} of {len(conditions)} do not, the first is {wrong[0]:g}; "
-            "OperatingCondition makes it of costs and a prevalence"
+            "OperatingCondition computes it from costs and a prevalence"
         )
     return conditions
-
-
-def _told(w: Floats) -> str:
-    return ", ".join(f"{value:g}" for value in w[:5].tolist()) + (", …" if len(w) > 5 else "")

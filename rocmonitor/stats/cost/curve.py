@@ -1,7 +1,7 @@
 """Cost curves: what a model's decisions cost at each operating condition, and what another model would save.
 
-Dugas and Gadoury (2008) is [DG08] below; Drummond and Holte (2006) is [DH06]. The laws are in
-`rocmonitor.stats.cost.law`, the thresholds t(w) in `rocmonitor.stats.cost.thresholds`.
+The laws are in `rocmonitor.stats.cost.law`, the thresholds t(w) in `rocmonitor.stats.cost.thresholds`. Dugas
+and Gadoury (2008, see `cost_curve`) is [DG08] below.
 """
 
 from __future__ import annotations
@@ -10,37 +10,23 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
-from rocmonitor.stats.cost import law
+from rocmonitor.stats.binomial import Floats
 from rocmonitor.stats.cost.conditions import valid_conditions
-from rocmonitor.stats.cost.law import CostMethod, Costs, Errors
+from rocmonitor.stats.cost.law import ENOUGH_ERRORS, CostDifferenceLaw, CostLaw, CostMethod, Errors
 from rocmonitor.stats.curve.counting import disagreements, flagged
 from rocmonitor.stats.curve.full_sampling import Sampling, require_sampling
-from rocmonitor.stats.proportion import (
-    interval_caveats,
-    require_level,
-    require_method,
-    resample_caveats,
-    resample_size,
-)
-from rocmonitor.stats.result import Table
+from rocmonitor.stats.curve.laws import IntervalTable, interval_options, measured
+from rocmonitor.stats.curve.points import without_nan
+from rocmonitor.stats.proportion import NOT_SMOOTHED, resample_caveats, resample_sizes
 from rocmonitor.stats.sample import PairedSample, Sample, on_pair, on_sample
-
-Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
-
-_FEW = f"fewer than {law.ENOUGH_ERRORS} errors carry the variance"
-_UNTRUSTED = {
-    "wald": _FEW,
-    "exact": _FEW,
-    "agresti": "the added errors move the estimate by half of its margin",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class CostCurve(Table):
+class CostCurve(IntervalTable):
     """Normalised costs at operating conditions.
 
     Attributes
@@ -54,14 +40,9 @@ class CostCurve(Table):
         law), and the ends of its interval.
     variance : ndarray, shape (h,)
         Of the exact bootstrap law.
-    sampling, method : str
-    confidence_level : float
-        Of each interval.
-    n_pos, n_neg : int
-        Class sizes.
-    caveats : tuple of str
-        Operating conditions at which a normal law is not to be trusted; intervals that were clipped or have
-        zero length.
+    sampling : str
+    method, confidence_level, n_pos, n_neg, caveats
+        As in `IntervalTable`.
     """
 
     w: Floats
@@ -71,18 +52,14 @@ class CostCurve(Table):
     high: Floats
     variance: Floats
     sampling: str
-    method: str
-    confidence_level: float
-    n_pos: int
-    n_neg: int
-    caveats: tuple[str, ...]
 
     def __str__(self) -> str:
-        return f"Cost at {_told(self)}"
+        points = f"Cost at {len(self.w)} operating conditions"
+        return self._line(points, method=f"{self.method}, {self.sampling}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class CostDifference(Table):
+class CostDifference(IntervalTable):
     """Normalised cost of the second model minus that of the first: below 0 the second is the cheaper.
 
     Attributes
@@ -101,14 +78,10 @@ class CostDifference(Table):
     high: Floats
     variance: Floats
     sampling: str
-    method: str
-    confidence_level: float
-    n_pos: int
-    n_neg: int
-    caveats: tuple[str, ...]
 
     def __str__(self) -> str:
-        return f"Cost of the second model minus the first at {_told(self)}"
+        points = f"Cost of the second model minus the first at {len(self.w)} operating conditions"
+        return self._line(points, method=f"{self.method}, {self.sampling}")
 
 
 @on_sample
@@ -141,12 +114,12 @@ def cost_curve(
     method : str
         ``wald``: normal, with the moments of the exact law ([DG08]); ``agresti``: normal, after adding 2
         errors and 2 right decisions to each class; ``exact``: quantiles of the exact bootstrap law;
-        ``mover``: Clopper-Pearson limits of the error rates put together. The first and the third collapse
-        where no error was seen; ``mover`` is to be trusted at any w (Notes).
+        ``mover``: Clopper-Pearson limits of the error rates put together. ``wald`` and ``exact`` have zero
+        length where no error was seen; ``mover`` can be trusted at any w (Notes).
     confidence_level : float
         Within (0, 1).
     m_pos, m_neg : int, optional
-        Sizes of a resample, the class sizes by default; not for ``mover``, which resamples nothing.
+        Sizes of a resample, the class sizes by default; not for ``mover``.
 
     Returns
     -------
@@ -166,13 +139,19 @@ def cost_curve(
     The thresholds count as chosen beforehand. Chosen on these very rows, the cost is too low and its interval
     too narrow.
 
-    Measured on the designs of [DG08] (normal scores, 25 to 2,500 rows a class, nominal 90 %, w from 0.001 to
-    0.999): ``mover`` never covered less than 90 %; ``wald`` and ``exact`` fall to 0 near w = 0 and 1,
-    ``agresti`` to 84 % with 25 rows and, under full sampling, to 82 %. `caveats` names the w where that is
-    to be feared. ``mover`` is as wide as ``agresti`` (0.93 to 1.01 of it).
+    `caveats` names the w at which the other methods cannot be trusted. Measured coverage is in
+    docs/coverage.md.
 
     Cost: O(k + h log k) for k distinct scores after sorting; ``exact`` takes O(sqrt(m_pos m_neg)) more for
     each w.
+
+    References
+    ----------
+    .. [DG08] Dugas, Gadoury (2008). Pointwise exact bootstrap distributions of cost curves. ICML 2008.
+    .. [DH06] Drummond, Holte (2006). Cost curves: an improved method for visualizing classifier performance.
+       Machine Learning 65.
+    .. [ZD08] G. Y. Zou and A. Donner (2008). Construction of confidence limits about effect measures: a
+       general approach. Statistics in Medicine 27, 1693-1702. (``mover``)
 
     Examples
     --------
@@ -187,23 +166,15 @@ def cost_curve(
     at = _matched(thresholds, conditions, "thresholds")
     hit, alarm = flagged(sample, at)
     none = np.zeros_like(hit)
-    costs = _costs(
+    m_pos, m_neg = resample_sizes(m_pos, sample.n_pos, m_neg, sample.n_neg)
+    require_sampling(sampling)
+    law = CostLaw(
         conditions,
-        (sample.n_pos - hit, none, sample.n_pos, m_pos),
-        (alarm, none, sample.n_neg, m_neg),
+        Errors(sample.n_pos - hit, none, sample.n_pos, m_pos),
+        Errors(alarm, none, sample.n_neg, m_neg),
         sampling,
-        paired=False,
     )
-    return CostCurve(
-        w=conditions,
-        threshold=at,
-        **_measured(costs, method, confidence_level, least=0.0),
-        sampling=sampling,
-        method=method,
-        confidence_level=float(confidence_level),
-        n_pos=sample.n_pos,
-        n_neg=sample.n_neg,
-    )
+    return CostCurve(w=conditions, threshold=at, **_measured(law, method, confidence_level))
 
 
 @on_pair
@@ -251,11 +222,13 @@ def cost_difference(
     -----
     Rows on which the models agree cancel, whatever they cost.
 
-    Measured on the designs of [DG08] (correlation 0.3 and 0.9, 100 and 1,000 rows a class, nominal 90 %):
-    ``agresti`` never covered less than 89 %, ``mover`` than 90 %, at 1.1 to 1.5 times the width; ``wald``
-    falls to 0 where the models hardly ever disagree.
+    Measured coverage is in docs/coverage.md.
 
     Cost: O(c + h log c) for c cells; ``exact`` as `cost_curve`.
+
+    References
+    ----------
+    .. [DG08] Dugas, Gadoury (2008). Pointwise exact bootstrap distributions of cost curves. ICML 2008.
 
     Examples
     --------
@@ -268,23 +241,16 @@ def cost_difference(
     at_1 = _matched(thresholds_1, conditions, "thresholds_1")
     at_2 = _matched(thresholds_2, conditions, "thresholds_2")
     pos_1, pos_2, neg_1, neg_2 = disagreements(pair, np.column_stack([at_1, at_2]))
-    costs = _costs(
+    m_pos, m_neg = resample_sizes(m_pos, pair.n_pos, m_neg, pair.n_neg)
+    require_sampling(sampling)
+    law = CostDifferenceLaw(
         conditions,
-        (pos_1, pos_2, pair.n_pos, m_pos),  # flagged by the first only: missed by the second
-        (neg_2, neg_1, pair.n_neg, m_neg),
+        Errors(pos_1, pos_2, pair.n_pos, m_pos),  # flagged by the first only: missed by the second
+        Errors(neg_2, neg_1, pair.n_neg, m_neg),
         sampling,
-        paired=True,
     )
     return CostDifference(
-        w=conditions,
-        threshold_1=at_1,
-        threshold_2=at_2,
-        **_measured(costs, method, confidence_level, least=-1.0),
-        sampling=sampling,
-        method=method,
-        confidence_level=float(confidence_level),
-        n_pos=pair.n_pos,
-        n_neg=pair.n_neg,
+        w=conditions, threshold_1=at_1, threshold_2=at_2, **_measured(law, method, confidence_level)
     )
 
 
@@ -299,62 +265,32 @@ def _matched(thresholds: ArrayLike, conditions: Floats, name: str) -> Floats:
             f"{name} must be one number, or one for each w: there are {len(conditions)} w, "
             f"and {name} has shape {at.shape}"
         )
-    if missing := np.count_nonzero(np.isnan(at)):
-        raise InputError(f"{name} must not be NaN: {missing} of {at.size} are; inf flags nothing")
-    return np.broadcast_to(at, conditions.shape).copy()
+    return np.broadcast_to(without_nan(at, name, "inf flags nothing"), conditions.shape).copy()
 
 
-def _costs(
-    w: Floats,
-    pos: tuple[Counts, Counts, int, int | None],
-    neg: tuple[Counts, Counts, int, int | None],
-    sampling: Sampling,
-    *,
-    paired: bool,
-) -> Costs:
-    require_sampling(sampling)
-    in_pos, in_neg = (
-        Errors(more, less, n, resample_size(m, n, name), paired)
-        for (more, less, n, m), name in ((pos, "m_pos"), (neg, "m_neg"))
-    )
-    return Costs(w, in_pos, in_neg, sampling)
-
-
-def _measured(costs: Costs, method: CostMethod, confidence_level: float, least: float) -> dict[str, Any]:
-    """The columns and caveats that a curve and a difference have in common."""
-    require_method(method, get_args(CostMethod))
-    if method == "mover" and (costs.pos.m, costs.neg.m) != (costs.pos.n, costs.neg.n):
-        raise InputError("m_pos and m_neg are for wald, agresti and exact; method 'mover' resamples nothing")
-    cost = law.mean(costs)
-    tail = (1 - require_level(confidence_level)) / 2
-    found = law.intervals(costs, method, tail, least)
-    within = "[0, 1]" if least == 0 else "[-1, 1]"
-    caveats = interval_caveats("cost", cost, found, within=within)
-    weak = costs.w[law.untrusted(costs, method, tail)]
-    if len(weak):
-        caveats = (
-            f"{_UNTRUSTED[method]} at w = {_listed(weak)}: the interval is not to be trusted there, "
-            "that of method 'mover' is",
-            *caveats,
-        )
-    caveats = (*resample_caveats(costs.pos.m, costs.pos.n, costs.neg.m, costs.neg.n), *caveats)
-    return {
-        "cost": cost,
-        "low": found.low,
-        "high": found.high,
-        "variance": law.variance(costs),
-        "caveats": caveats,
+def _measured(law: CostLaw, method: str, confidence_level: float) -> dict[str, Any]:
+    """The fields that a curve and a difference have in common."""
+    options = interval_options(method, get_args(CostMethod), confidence_level)
+    pos, neg = law.pos, law.neg
+    if method == "mover" and (pos.m, neg.m) != (pos.n, neg.n):
+        raise InputError("m_pos and m_neg are for wald, agresti and exact; method 'mover' does not resample")
+    caveats = resample_caveats(pos.m, pos.n, neg.m, neg.n)
+    untrusted = law.w[law.untrusted(method, options.tail)]
+    if len(untrusted):
+        caveats += (_untrusted(method, untrusted),)
+    fields = measured({"cost": law}, options, law.w, caveats)
+    return fields | {
+        "low": fields.pop("cost_low"),
+        "high": fields.pop("cost_high"),
+        "variance": law.moments(NOT_SMOOTHED)[1],
+        "sampling": law.sampling,
+        "n_pos": pos.n,
+        "n_neg": neg.n,
     }
 
 
-def _listed(values: Floats) -> str:
-    """The first few and the last of many."""
-    told = [f"{value:g}" for value in np.unique(values)]
-    return ", ".join(told if len(told) <= 8 else [*told[:4], "…", *told[-3:]])
-
-
-def _told(result: CostCurve | CostDifference) -> str:
-    return (
-        f"{len(result.w)} operating conditions, {100 * result.confidence_level:g} % intervals "
-        f"({result.method}, {result.sampling}), {result.n_pos} positives, {result.n_neg} negatives"
-    )
+def _untrusted(method: str, w: Floats) -> Caveat:
+    """Why the intervals of a method cannot be trusted `at` some w: `few-errors`, or `moved-by-smoothing`."""
+    if method == "agresti":
+        return Caveat("moved-by-smoothing", at=np.unique(w), instead="mover")
+    return Caveat("few-errors", at=np.unique(w), errors=ENOUGH_ERRORS, instead="mover")

@@ -10,13 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from rocmonitor.stats.binomial import Floats
 from rocmonitor.stats.cost.conditions import valid_conditions
 from rocmonitor.stats.result import Table
 from rocmonitor.stats.sample import Sample, on_sample
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -74,6 +73,11 @@ def cost_thresholds(sample: Sample, w: ArrayLike) -> CostThresholds:
     The hull's corners are the blocks of an isotonic fit of the label on the score: within a block the ratio
     of the two classes does not rise, and a block is flagged where w (positives / n_pos) exceeds
     (1 - w) (negatives / n_neg). Cost: O(k + h log k) for k distinct scores after sorting.
+
+    References
+    ----------
+    .. [DH06] Drummond, Holte (2006). Cost curves: an improved method for visualizing classifier performance.
+       Machine Learning 65.
 
     Examples
     --------

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from rocmonitor.caveat import Caveat
+from rocmonitor.stats.binomial import Counts, Floats
 from rocmonitor.stats.sample import PairedSample, Sample
-
-Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
 
 _PAIRS_AT_ONCE = 256
 
@@ -40,20 +39,20 @@ def threshold_levels(sample: Sample) -> NDArray[np.intp]:
     return (np.cumsum(is_threshold) - is_threshold)[::-1]
 
 
-def tie_caveats(model: str, share: Floats, n_neg: int, fpr: Floats) -> tuple[str, ...]:
-    """Where ties of negatives make the threshold of a rate flag many more than that.
+def tie_caveats(sample: Sample, fpr: Floats, **model: str) -> tuple[Caveat, ...]:
+    """`tied-threshold`, where ties of negatives make the threshold of a rate flag many more than that.
 
-    Counted on the observed rows, whose `share` of negatives lies at or above each threshold: by more than a
-    tenth, and half a row.
+    Counted on the observed rows: by more than a tenth, and half a row. Values: `count` of `total` rates, `at`
+    (the rates), `realised`, and `model` if it is given.
     """
+    share, _ = negative_thresholds(sample)
     realised = share[np.minimum(np.searchsorted(share, fpr * (1 - 1e-12)), len(share) - 1)]
-    off = realised > 1.1 * fpr + 0.5 / n_neg
+    off = realised > 1.1 * fpr + 0.5 / sample.n_neg
     if not off.any():
         return ()
+    count = np.count_nonzero(off)
     return (
-        f"{model}at {np.count_nonzero(off)} of {len(fpr)} rates many negatives have the score of the "
-        f"threshold, and a tie is flagged whole: its realised false positive rate goes up to "
-        f"{realised[off].max():.3g} where {fpr[off][np.argmax(realised[off])]:.3g} was asked for",
+        Caveat("tied-threshold", count=count, total=len(fpr), at=fpr[off], realised=realised[off], **model),
     )
 
 

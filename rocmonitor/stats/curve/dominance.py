@@ -10,18 +10,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
+from rocmonitor.stats.binomial import Counts, Floats, binomial_window
 from rocmonitor.stats.curve.counting import disagreements
 from rocmonitor.stats.curve.full_sampling import Sampling, both_class_sizes, require_sampling
 from rocmonitor.stats.curve.points import threshold_pairs
-from rocmonitor.stats.proportion import binomial_window, resample_size
+from rocmonitor.stats.proportion import resample_sizes
 from rocmonitor.stats.result import Table
 from rocmonitor.stats.sample import PairedSample, on_pair
-
-Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -118,6 +116,10 @@ def threshold_dominance(
     ``full`` the classes are independent given their sizes, of which O(sqrt(m)) matter; each costs O(h) by a
     recursion in the size, so that the order stays the same.
 
+    References
+    ----------
+    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
+
     Examples
     --------
     >>> result = threshold_dominance([0, 1], [0.2, 0.9], [0.6, 0.4], [(0.5, 0.5)])
@@ -129,18 +131,15 @@ def threshold_dominance(
     at = threshold_pairs(pairs)
     require_sampling(sampling)
     pos_1, pos_2, neg_1, neg_2 = disagreements(pair, at)
-    size_pos = resample_size(m_pos, pair.n_pos, "m_pos")
-    size_neg = resample_size(m_neg, pair.n_neg, "m_neg")
+    m_pos, m_neg = resample_sizes(m_pos, pair.n_pos, m_neg, pair.n_neg)
     if sampling == "full":
-        of_pos, of_neg = both_class_sizes(size_pos, size_neg, pair.n_pos / (pair.n_pos + pair.n_neg))
+        of_pos, of_neg = both_class_sizes(m_pos, m_neg, pair.n_pos / (pair.n_pos + pair.n_neg))
         in_pos = _signs_by_size(pos_1, pos_2, pair.n_pos, of_pos.rows)
         in_neg = _signs_by_size(neg_1, neg_2, pair.n_neg, of_neg.rows[::-1])[:, ::-1]
         chances = np.einsum("w,iwh,jwh->ijh", of_pos.weight, in_pos, in_neg)
     else:
-        in_pos, in_neg = (
-            _signs(pos_1, pos_2, pair.n_pos, size_pos),
-            _signs(neg_1, neg_2, pair.n_neg, size_neg),
-        )
+        in_pos = _signs(pos_1, pos_2, pair.n_pos, m_pos)
+        in_neg = _signs(neg_1, neg_2, pair.n_neg, m_neg)
         chances = np.einsum("ih,jh->ijh", in_pos, in_neg)
     # Signs are in the order less, equal, more: chances[2, 0] is P(dTP > 0, dFP < 0).
     return ThresholdDominance(
@@ -208,9 +207,9 @@ def _sign(only_1: int, only_2: int, n: int, m: int) -> tuple[float, float, float
 def _walk(j: NDArray[np.int64], p: float) -> tuple[Floats, Floats]:
     """e_j and A_j of `_sign` at consecutive j, from their values at the first."""
     first = int(j[0])
-    above = float(special.betainc(first, first, p)) if first else 0.5
+    above = float(scipy.special.betainc(first, first, p)) if first else 0.5
     # P(X >= j) of 2j - 1 trials less P(X > j) of 2j trials is half of P(X = j of 2j).
-    at_zero = 2 * max(above - float(special.betainc(first + 1, first, p)), 0.0) if first else 1.0
+    at_zero = 2 * max(above - float(scipy.special.betainc(first + 1, first, p)), 0.0) if first else 1.0
     steps = 4 * p * (1 - p) * (2 * j[:-1] + 1) / (2 * j[:-1] + 2)
     zeros = at_zero * np.concatenate([[1.0], np.cumprod(steps)])
     return zeros, above + (p - 0.5) * np.concatenate([[0.0], np.cumsum(zeros[:-1])])

@@ -15,18 +15,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
+from rocmonitor.stats.binomial import Counts, Floats, bernstein, log_binomial
 from rocmonitor.stats.curve.counting import threshold_levels
 from rocmonitor.stats.curve.krawtchouk import excess_on_grid
-from rocmonitor.stats.proportion import log_binomial
 from rocmonitor.stats.sample import PairedSample
 
-Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
-
-_LOG_NEGLIGIBLE = 32.0  # exp(-32) = 1e-14: mass that a bound may leave out
+_LOG_NEGLIGIBLE = 32.0  # exp(-32) = 1e-14: what differences of four probabilities near 1 can resolve
 _ROUNDING = 2e-16  # of four probabilities near 1
 _FEW = 2000  # pairs up to which a series does not pay
 _PAIRS_AT_ONCE = 4096  # twenty arrays of these fit a core's cache
@@ -141,7 +138,7 @@ def _edges(r: int, m: int, above: Counts, n: int, most: int) -> Counts:
     last. The first is -1 when nothing comes before the window.
     """
     tail = math.exp(-_LOG_NEGLIGIBLE)
-    ends = special.betaincinv(r, m - r + 1, tail), special.betainccinv(r, m - r + 1, tail)
+    ends = scipy.special.betaincinv(r, m - r + 1, tail), scipy.special.betainccinv(r, m - r + 1, tail)
     first, last = np.searchsorted(above, np.multiply(ends, n))
     if last - first < most:
         return np.arange(first - 1, last + 1)
@@ -152,7 +149,7 @@ def _edges(r: int, m: int, above: Counts, n: int, most: int) -> Counts:
 
 def _reach(r: int, m: int, above: Counts, n: int) -> Floats:
     """P(T_r is at or above a threshold), 0 at the first and 1 at the last."""
-    reach = special.betainc(r, m - r + 1, above / n)
+    reach = scipy.special.betainc(r, m - r + 1, above / n)
     reach[[0, -1]] = 0.0, 1.0
     return np.asarray(reach)
 
@@ -174,8 +171,7 @@ def _active(
     spread = (r - 1) * high_in * (1 - low_in) + (m - r) * high_out * (1 - low_out)
     with np.errstate(divide="ignore"):
         log_mass = np.log(np.maximum(np.diff(reach_1), 0.0))
-    exponent = np.maximum(_LOG_NEGLIGIBLE + log_mass, 0.0)[:, np.newaxis]
-    wide = exponent / 3 + np.sqrt((exponent / 3) ** 2 + 2 * exponent * spread)
+    wide = bernstein(spread, np.maximum(_LOG_NEGLIGIBLE + log_mass, 0.0)[:, np.newaxis])
     # Not all of the cell's first edge reaches r, and not none of its second.
     return np.asarray((least[:, :-1] - wide[:, :-1] < r) & (largest[:, 1:] + 1 + wide[:, 1:] >= r))
 
@@ -213,31 +209,20 @@ def both_reach(r: int, m: int, n: int, both: Counts, only_1: Counts, only_2: Cou
     order = np.argsort(begin.min(axis=0), kind="stable")  # neighbours begin alike
     for k in range(0, len(order), _PAIRS_AT_ONCE):
         some = order[k : k + _PAIRS_AT_ONCE]
-        shares = (share[some] for share in (p11, q1, q2, b1, b2))
+        shares = [share[some] for share in (p11, q1, q2, b1, b2)]
         below = _below(r - begin[2, some], m, both[some], n)
-        reach[some] = 1 - _missed(r, m, begin[:, some], int(stop[some].max()), below, *shares)
+        reach[some] = 1 - _missed(r, m, begin[:, some], int(stop[some].max()), below, shares)
     return reach
 
 
-def _missed(
-    r: int,
-    m: int,
-    begin: Counts,
-    stop: int,
-    below: Floats,
-    p11: Floats,
-    q1: Floats,
-    q2: Floats,
-    b1: Floats,
-    b2: Floats,
-) -> Floats:
+def _missed(r: int, m: int, begin: Counts, stop: int, below: Floats, shares: list[Floats]) -> Floats:
     """Sum of D(x) P(A <= r - x) over x <= stop; see `both_reach`.
 
     Five laws run along: Bin(N + 1, b1) at x, Bin(N, b2) at x - 1, A at r - x, NB(N, q2) and NB(N, q1) at x.
     Each is 0 until its row of `begin`, where it gets its value. The first three eat up P(.. >= x),
     P(.. >= x - 1) and P(A <= r - x), which are 1, 1 and `below` at first.
     """
-    N, (x1, x2, xa, y2, y1) = m - r, begin
+    N, (x1, x2, xa, y2, y1), (p11, q1, q2, b1, b2) = m - r, begin, shares
     first = np.exp(
         [
             log_binomial(N + 1, x1, b1),
@@ -278,25 +263,21 @@ def _steps(
     1, or nothing else has begun); after `stop` one of P(B >= x), P(C >= x), P(A <= r - x) is negligible.
     """
     N, most = m - r, min(r, m - r + 1)
-    nb, stop = [], np.minimum(most, r - m * p11 + _bernstein(m * p11 * (1 - p11)))
+
+    def deviation(variance: Floats, step: Floats | float = 1.0) -> Floats:
+        return np.asarray(bernstein(variance, _LOG_NEGLIGIBLE, step))
+
+    nb, stop = [], np.minimum(most, r - m * p11 + deviation(m * p11 * (1 - p11)))
     for q in (q2, q1):
         # Fewer than x among N + x draws: centre N q / (1 - q) in x, deviations shrunk by 1 - q.
         miss = np.maximum(1 - q, 1e-300)
-        wide = _LOG_NEGLIGIBLE * (q + 1 / 3)
-        up = wide + np.sqrt(wide**2 + 2 * _LOG_NEGLIGIBLE * N * q)
-        nb.append(np.clip(np.floor((N * q - _bernstein(N * q)) / miss), 1, most))
-        stop = np.minimum(stop, (N * q + up) / miss)
-    bin_1 = np.clip(np.floor(N * b1 - _bernstein(N * b1 * (1 - b1))), 0, most)
-    bin_2 = np.clip(np.floor(N * b2 - _bernstein(N * b2 * (1 - b2))) + 1, 1, most)
-    last_certain = r - m * p11 - _bernstein(m * p11 * (1 - p11))
+        nb.append(np.clip(np.floor((N * q - deviation(N * q)) / miss), 1, most))
+        stop = np.minimum(stop, (N * q + deviation(N * q, 3 * q + 1)) / miss)
+    bin_1 = np.clip(np.floor(N * b1 - deviation(N * b1 * (1 - b1))), 0, most)
+    bin_2 = np.clip(np.floor(N * b2 - deviation(N * b2 * (1 - b2))) + 1, 1, most)
+    last_certain = r - m * p11 - deviation(m * p11 * (1 - p11))
     law_a = np.clip(np.floor(last_certain), np.minimum(*nb), most)
     return np.array([bin_1, bin_2, law_a, *nb]).astype(np.int64), np.ceil(stop).astype(np.int64)
-
-
-def _bernstein(variance: Floats) -> Floats:
-    """Deviation that a sum of 0-or-1 draws exceeds to one side with negligible probability."""
-    third = _LOG_NEGLIGIBLE / 3
-    return np.asarray(third + np.sqrt(third**2 + 2 * _LOG_NEGLIGIBLE * variance))
 
 
 def _by_step(begin: Counts) -> dict[int, NDArray[np.intp]]:
@@ -310,7 +291,7 @@ def _below(count: Counts, m: int, flagged: Counts, n: int) -> Floats:
     """P(Bin(m, flagged / n) <= count), each combination computed once."""
     keys, index = np.unique(count * (n + 1) + flagged, return_inverse=True)
     least, p = keys // (n + 1), keys % (n + 1) / n
-    return np.asarray(special.betaincc(least + 1, m - least, p)[index])
+    return np.asarray(scipy.special.betaincc(least + 1, m - least, p)[index])
 
 
 def _share(part: Counts, whole: Counts) -> Floats:

@@ -1,24 +1,13 @@
 """The kernel interval of the true positive rate at a fixed false positive rate: a rival of the exact laws.
 
-Hall, Hyndman and Fan (2004, Biometrika 91, 743) is [HHF] below. Both distribution functions are smoothed by a
+P. Hall, R. J. Hyndman and Y. Fan (2004), Nonparametric confidence intervals for receiver operating
+characteristic curves, Biometrika 91, 743-750, is [HHF] below. Both distribution functions are smoothed by a
 Gaussian kernel; the interval is the normal one about the smoothed curve R(p), with the asymptotic variance
 R (1 - R) / n_pos + (g / f)² p (1 - p) / n_neg, f and g the densities of negatives and positives at the
 threshold. The bandwidths are those of [HHF]'s published software, but for a pilot (see `bandwidths`).
 
-Dugas and Gadoury (2009) compare with it (section 5.3). No resampling stands behind it, and unlike the exact
-laws it changes when the scores are mapped. Coverage on their binormal scores (deviations 3.75 and 3, centres
-theta and -theta, n rows a class) at level 0.90, at the rates nearest to FPR 0.05, 0.2, 0.5 and 0.8:
-
-======  ====  ======  =======================  =======================  =======================
-theta   n     runs    kernel                   agresti                  exact
-======  ====  ======  =======================  =======================  =======================
-0.75    25    2,000   0.88, 0.90, 0.91, 0.92   0.86, 0.94, 0.92, 0.92   0.84, 0.93, 0.92, 0.93
-3       25    2,000   0.85, 0.91, 0.90, 0.86   0.86, 0.94, 0.93, 0.93   0.84, 0.93, 0.89, 0.51
-0.75    250   1,000   0.90, 0.91, 0.90, 0.91   0.93, 0.91, 0.91, 0.91   0.93, 0.92, 0.91, 0.91
-3       250   1,000   0.88, 0.91, 0.94, 0.89   0.92, 0.91, 0.94, 0.92   0.92, 0.90, 0.93, 0.90
-======  ====  ======  =======================  =======================  =======================
-
-The standard error of a coverage is 0.007 (n = 25) and 0.009. Normal scores suit its rule.
+Dugas and Gadoury (2009) compare with it (section 5.3). It is not based on resampling and, unlike the exact
+laws, changes when the scores are mapped. Measured coverage is in docs/coverage.md.
 """
 
 from __future__ import annotations
@@ -27,20 +16,17 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import special
+import scipy
 
 from rocmonitor.errors import DegenerateDataError, InputError
+from rocmonitor.stats.binomial import LOG_NEGLIGIBLE, Floats
 from rocmonitor.stats.proportion import normal_quantile
 from rocmonitor.stats.sample import Sample
-
-Floats = NDArray[np.float64]
 
 Bandwidth = float | tuple[float, float]
 """One bandwidth for both classes, or (positives, negatives), in the units of the scores."""
 
 _REACH = 9.0  # bandwidths from which a row counts as wholly above or below
-_LOG_NEGLIGIBLE = 37.0  # exp(-37) < 1e-16
 _PILOT_ROWS = 400  # a class's distribution is summed up by as many means for the pilots
 _STEPS = 80  # bisection alone would need 60
 _OVERLAP = 1 / math.sqrt(math.pi)  # 2 ∫ u K(u) L(u) du, L the integral of the Gaussian kernel K
@@ -83,7 +69,7 @@ def kernel_ends(
         tpr = _share_above(pos, at, h.pos)
         # By logarithms: the density of the negatives may be too small for a number.
         slope = 2 * (_log_density(pos, at, h.density_pos) - _log_density(neg, at, h.density_neg))
-        by_threshold = math.exp(min(slope, 2 * _LOG_NEGLIGIBLE)) * rate * (1 - rate) / neg.total
+        by_threshold = math.exp(min(slope, 2 * LOG_NEGLIGIBLE)) * rate * (1 - rate) / neg.total
         half = normal_quantile(tail) * math.sqrt(tpr * (1 - tpr) / pos.total + by_threshold)
         low[line], high[line] = tpr - half, tpr + half
     return low, high
@@ -105,7 +91,7 @@ def bandwidths(pos: ClassScores, neg: ClassScores, tail: float) -> Bandwidths:
         _derivative(rows, at, 1.06 * _spread(rows) * rows.total ** (-1 / 5), 0) for rows in (few_neg, few_pos)
     )
     r, p = (
-        special.ndtr((rows.score - at[:, np.newaxis]) / h) @ rows.share
+        scipy.special.ndtr((rows.score - at[:, np.newaxis]) / h) @ rows.share
         for rows, h in zip((few_pos, few_neg), of_curve, strict=True)
     )
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
@@ -163,14 +149,14 @@ def _share_above(rows: ClassScores, at: float, h: float) -> float:
     first, last = np.searchsorted(rows.score, (at - _REACH * h, at + _REACH * h))
     wholly = rows.above[last - 1] if last else 1.0
     near = slice(first, last)
-    return float(wholly + special.ndtr((rows.score[near] - at) / h) @ rows.share[near])
+    return float(wholly + scipy.special.ndtr((rows.score[near] - at) / h) @ rows.share[near])
 
 
 def _log_density(rows: ClassScores, at: float, h: float) -> float:
     """Logarithm of the kernel density at `at`, over all rows that matter beside the nearest."""
     place = int(np.searchsorted(rows.score, at))
     nearest = np.abs(rows.score[max(place - 1, 0) : place + 1] - at).min()
-    reach = math.hypot(nearest, h * math.sqrt(2 * _LOG_NEGLIGIBLE))
+    reach = math.hypot(nearest, h * math.sqrt(2 * LOG_NEGLIGIBLE))
     first, last = np.searchsorted(rows.score, (at - reach, at + reach))
     near = slice(min(first, max(place - 1, 0)), max(last, place + 1))
     away = ((rows.score[near] - at) / h) ** 2 / 2

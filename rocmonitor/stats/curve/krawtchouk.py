@@ -11,15 +11,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
-from rocmonitor.stats.proportion import log_binomial
+from rocmonitor.stats.binomial import LOG_NEGLIGIBLE, Counts, Floats, log_binomial
 
-Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
-
-_LOG_NEGLIGIBLE = 36.0
 _FASTEST_TAYLOR = 0.65  # ratio of successive terms in rho - rho_0 up to which there are few of them
 
 
@@ -59,7 +55,7 @@ def excess_on_grid(
     room = 1 - abs(middle)
     if half > _FASTEST_TAYLOR * room:
         return None
-    length = min(m, math.ceil(_LOG_NEGLIGIBLE / -math.log(abs(middle) + half)))
+    length = min(m, math.ceil(LOG_NEGLIGIBLE / -math.log(abs(middle) + half)))
     if length > min(_stable_length(r, m, p1), _stable_length(r, m, p2)):
         return None
     phi_1, phi_2 = _phi(r, m, p1, length), _phi(r, m, p2, length)
@@ -67,8 +63,8 @@ def excess_on_grid(
     rho -= middle
     np.clip(rho, -half, half, out=rho)
     excess = np.zeros(rho.shape)
-    for power in range(min(length, math.ceil(_LOG_NEGLIGIBLE / math.log(room / half))), -1, -1):
-        weight = special.binom(degree, power) * np.power(middle, np.maximum(degree - power, 0))
+    for power in range(min(length, math.ceil(LOG_NEGLIGIBLE / math.log(room / half))), -1, -1):
+        weight = scipy.special.binom(degree, power) * np.power(middle, np.maximum(degree - power, 0))
         excess *= rho
         excess += (phi_1 * weight[:, np.newaxis]).T @ phi_2
     return excess

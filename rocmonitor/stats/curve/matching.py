@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from rocmonitor.errors import DegenerateDataError, InputError
+from rocmonitor.errors import DegenerateDataError
+from rocmonitor.stats.binomial import Floats
+from rocmonitor.stats.curve.points import rates_within
 from rocmonitor.stats.proportion import require_method
 from rocmonitor.stats.sample import PairedSample, Sample, on_pair
-
-Floats = NDArray[np.float64]
 
 Calibration = Literal["isotonic", "platt"]
 
@@ -47,12 +47,16 @@ def matched_pairs(reference: PairedSample, flagged_shares: ArrayLike) -> Floats:
     -----
     Cost: O(n + h log n). Labels play no part: unlabelled rows of a reference may carry any label.
 
+    References
+    ----------
+    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
+
     Examples
     --------
     >>> matched_pairs([0, 0, 1, 1], [0.1, 0.4, 0.3, 0.9], [10, 20, 40, 30], [0.25, 0.5]).tolist()
     [[0.9, 40.0], [0.4, 30.0]]
     """
-    shares = _within_unit(flagged_shares, "flagged_shares")
+    shares = rates_within(flagged_shares, "flagged_shares", "number")
     if not len(reference.pos):
         raise DegenerateDataError("the reference is empty: no threshold can be matched on it")
     reference.require_distinct_scores()
@@ -93,12 +97,18 @@ def calibrated_pairs(
     -----
     Cost: O(n). Both fits keep the order of scores, so a pair of thresholds is all that calibration changes.
 
+    References
+    ----------
+    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
+    .. [P99] J. Platt (1999). Probabilistic outputs for support vector machines and comparisons to regularized
+       likelihood methods. Advances in Large Margin Classifiers, MIT Press, 61-74.
+
     Examples
     --------
     >>> calibrated_pairs([0, 0, 1, 1], [1, 3, 2, 4], [10, 20, 30, 40], [0.5, 0.9]).tolist()
     [[2.0, 30.0], [4.0, 30.0]]
     """
-    wanted = _within_unit(probabilities, "probabilities")
+    wanted = rates_within(probabilities, "probabilities", "number")
     require_method(method, get_args(Calibration))
     reference.require_both_classes()
     reference.require_distinct_scores()
@@ -147,16 +157,3 @@ def _platt(model: Sample, wanted: Floats) -> Floats:
             f"fitted slope is {slope:.3g} per standard deviation: use isotonic, or matched_pairs"
         )
     return np.asarray(centre + scale * (np.log(wanted / (1 - wanted)) - level) / slope)
-
-
-def _within_unit(values: ArrayLike, name: str) -> Floats:
-    try:
-        shares = np.array(values, dtype=np.float64, ndmin=1)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must be numbers: {error}") from error
-    if shares.ndim != 1 or not len(shares):
-        raise InputError(f"{name} must be a list of at least one number; its shape is {shares.shape}")
-    bad = len(shares) - np.count_nonzero((shares > 0) & (shares < 1))
-    if bad:
-        raise InputError(f"{name} must lie within (0, 1): {bad} of {len(shares)} do not")
-    return shares

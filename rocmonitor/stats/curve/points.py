@@ -1,26 +1,29 @@
-"""The points of the curve that are asked for: thresholds, pairs of them, and rates, valid and as arrays."""
+"""The points of the curve that are asked for: thresholds, pairs of thresholds, rates; valid, as arrays."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
+from rocmonitor.stats.binomial import Counts, Floats
 
-Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
+
+def number_list(values: ArrayLike, name: str, unit: str = "number") -> Floats:
+    """At least one number, as an array of its own, shape (h,)."""
+    try:
+        numbers = np.array(values, dtype=np.float64, ndmin=1)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be numbers: {error}") from error
+    if numbers.ndim != 1 or not len(numbers):
+        raise InputError(f"{name} must be a list of at least one {unit}; its shape is {numbers.shape}")
+    return numbers
 
 
 def valid_thresholds(values: ArrayLike) -> Floats:
-    """Thresholds as an array of its own, shape (h,); infinite ones are allowed."""
-    try:
-        at = np.array(values, dtype=np.float64, ndmin=1)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"thresholds must be numbers: {error}") from error
-    if at.ndim != 1 or not len(at):
-        raise InputError(f"thresholds must be a list of at least one number; its shape is {at.shape}")
-    _no_nan(at, "thresholds")
-    return at
+    """Thresholds, shape (h,); infinite ones are allowed."""
+    return without_nan(number_list(values, "thresholds"), "thresholds")
 
 
 def threshold_pairs(values: ArrayLike) -> Floats:
@@ -35,8 +38,18 @@ def threshold_pairs(values: ArrayLike) -> Floats:
         raise InputError(
             f"pairs must be at least one (t1, t2) pair of thresholds, shape (h, 2); its shape is {at.shape}"
         )
-    _no_nan(at, "pairs")
-    return at
+    return without_nan(at, "pairs")
+
+
+def rates_within(values: ArrayLike, name: str, unit: str = "rate") -> Floats:
+    """Rates within (0, 1), shape (h,)."""
+    rates = number_list(values, name, unit)
+    bad = len(rates) - np.count_nonzero((rates > 0) & (rates < 1))
+    if bad:
+        raise InputError(
+            f"{name} must lie within (0, 1): {bad} of {len(rates)} {unit}s do not; leave out NaN, 0 and 1"
+        )
+    return rates
 
 
 def require_rates(m_neg: int) -> None:
@@ -47,27 +60,36 @@ def require_rates(m_neg: int) -> None:
         )
 
 
-def nearest_ranks(fpr: ArrayLike, m: int, name: str = "fpr") -> tuple[Counts, tuple[str, ...]]:
-    """The nearest r of each rate, and a caveat about the rates that are no r / m."""
-    try:
-        rates = np.array(fpr, dtype=np.float64, ndmin=1)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must be numbers: {error}") from error
-    if rates.ndim != 1 or not len(rates):
-        raise InputError(f"{name} must be a list of at least one rate; its shape is {rates.shape}")
-    bad = len(rates) - np.count_nonzero((rates > 0) & (rates < 1))
-    if bad:
-        raise InputError(
-            f"{name} must lie within (0, 1): {bad} of {len(rates)} rates do not; leave out NaN, 0 and 1"
-        )
+def nearest_ranks(fpr: ArrayLike, m: int, name: str = "fpr") -> tuple[Counts, tuple[Caveat, ...]]:
+    """The r of the nearest r / m to each rate, and the caveat `moved-rate` where a rate is not r / m.
+
+    Values: `count` of `total` rates, `at` (as asked for), `used`, and `rows`, which is m.
+    """
+    rates = rates_within(fpr, name)
     r = np.clip(np.rint(rates * m), 1, m - 1).astype(np.int64)
-    moved = np.count_nonzero(~np.isclose(r, rates * m, rtol=1e-9, atol=1e-9))
-    if not moved:
+    moved = ~np.isclose(r, rates * m, rtol=1e-9, atol=1e-9)
+    if not moved.any():
         return r, ()
-    return r, (f"{moved} of {len(r)} rates are not multiples of 1/{m} within (0, 1): the nearest were used",)
+    count = np.count_nonzero(moved)
+    return r, (Caveat("moved-rate", count=count, total=len(r), at=rates[moved], used=r[moved] / m, rows=m),)
 
 
-def _no_nan(values: Floats, name: str) -> None:
+def only_rank(rate: ArrayLike, m: int, name: str = "fpr") -> Counts:
+    """The r of the nearest r / m to one rate, shape (1,)."""
+    r, _ = nearest_ranks(rate, m, name)
+    require_one(r, name)
+    return r
+
+
+def require_one(values: Floats | Counts, name: str) -> None:
+    """Refuse several points where one is needed."""
+    if len(values) != 1:
+        raise InputError(f"{name} must be one number; {len(values)} were given")
+
+
+def without_nan(values: Floats, name: str, hint: str = "leave them out") -> Floats:
+    """The values; refuses NaN."""
     bad = np.count_nonzero(np.isnan(values))
     if bad:
-        raise InputError(f"{name} must not be NaN: {bad} of {values.size} are; leave them out")
+        raise InputError(f"{name} must not be NaN: {bad} of {values.size} are; {hint}")
+    return values

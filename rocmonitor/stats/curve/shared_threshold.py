@@ -13,15 +13,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rocmonitor.stats.binomial import (
+    LOG_NEGLIGIBLE,
+    Counts,
+    Floats,
+    bernstein,
+    binomial_window,
+    log_binomial,
+    log_characteristic,
+)
 from rocmonitor.stats.curve.full_sampling import ClassSize
-from rocmonitor.stats.proportion import binomial_window, log_binomial, log_characteristic
 from rocmonitor.stats.sample import Sample
 
-Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
 Complex = NDArray[np.complex128]
 
-_LOG_NEGLIGIBLE = 37.0  # exp(-37) < 1e-16
 _NEAR = 0.1  # from the centre, relative: within it the series of a logarithm needs 16 terms at most
 MANY = 200  # rows of a class expected in a resample: none of them has probability exp(-200)
 
@@ -33,10 +38,6 @@ class Rows(NamedTuple):
     above: Counts
     total: int
     m: int
-
-    def resized(self, m: int) -> Rows:
-        """The same class with `m` rows in a resample."""
-        return self._replace(m=m)
 
 
 def class_rows(sample: Sample) -> tuple[Rows, Rows]:
@@ -81,8 +82,7 @@ def windows(r: Counts, own: Rows, other: Rows, *, full: bool = False) -> Counts:
 def _spread(m1: int, p: Floats, m2: int, q: Floats) -> tuple[Floats, Floats]:
     """Mean of Bin(m1, p) + Bin(m2, q), and the deviation it exceeds with probability below 1e-16."""
     variance = m1 * p * (1 - p) + m2 * q * (1 - q)
-    third = _LOG_NEGLIGIBLE / 3
-    return m1 * p + m2 * q, third + np.sqrt(third**2 + 2 * _LOG_NEGLIGIBLE * variance)
+    return m1 * p + m2 * q, bernstein(variance)
 
 
 def _inside(own: Rows, other: Rows, first: int, stop: int) -> _Window:
@@ -103,8 +103,8 @@ def moments(r: int, own: Rows, other: Rows, first: int, stop: int) -> tuple[floa
     seen = _inside(own, other, first, stop)
     m1, m2 = max(own.m - 2, 0), other.m
     mean, reach = _spread(m1, seen.own, m2, seen.other)
-    least = _least_variance(m1 * seen.own * (1 - seen.own) + m2 * seen.other * (1 - seen.other))
-    lattice = _lattice(r, mean, reach, m1 + m2, least)
+    variance = m1 * seen.own * (1 - seen.own) + m2 * seen.other * (1 - seen.other)
+    lattice = _lattice(r, mean, reach, m1 + m2, variance)
     log_phi = m1 * _log_near(lattice.angle, seen.own) + m2 * _log_near(lattice.angle, seen.other)
     fewer, few = lattice.below((r - 1, r), log_phi)
     above = seen.own if own.m > 1 else 0.0 * seen.own  # a single row has no other of its class
@@ -129,7 +129,7 @@ def full_moments(
     rho, inverse = own.total / n, size.mean_inverse(0.0)
     seen = _inside(own, other, first, stop)
     share = rho * seen.own + (1 - rho) * seen.other
-    lattice = _lattice(r, *_spread(n, share, 0, share), n, _least_variance(n * share * (1 - share)))
+    lattice = _lattice(r, *_spread(n, share, 0, share), n, n * share * (1 - share))
     log_one, log_all = _log_near(lattice.angle, seen.own), _log_near(lattice.angle, share)
     # Where a row's own function is small, the power of all is negligible.
     keep = log_one.real > math.log(0.5)
@@ -152,7 +152,7 @@ def _mixed_moments(r: int, own: Rows, other: Rows, size: ClassSize) -> tuple[flo
     n = own.total + other.total
     mean = square = 0.0
     for m, weight in zip(size.rows.tolist(), size.weight.tolist(), strict=True):
-        sized = own.resized(m), other.resized(n - m)
+        sized = own._replace(m=m), other._replace(m=n - m)
         one, two = moments(r, *sized, *windows(np.array([r]), *sized)[0].tolist())
         mean += weight * one
         square += weight * (one / m + (1 - 1 / m) * two)
@@ -192,17 +192,14 @@ class _Lattice(NamedTuple):
         return tails
 
 
-def _lattice(r: int, mean: Floats, reach: Floats, largest: int, least: float) -> _Lattice:
+def _lattice(r: int, mean: Floats, reach: Floats, largest: int, variance: Floats) -> _Lattice:
     """The angles that matter to tails at `r`: |phi(angle)| <= exp(-variance (1 - cos angle))."""
     low = max(int(np.floor((mean - reach).min(initial=r))), 0)
     high = min(int(np.ceil((mean + reach).max(initial=r))), largest)
     size = (high - low + 1) | 1
     angle = 2 * np.pi * np.arange(1, size // 2 + 1) / size
-    return _Lattice(low, size, angle[least * (1 - np.cos(angle)) <= _LOG_NEGLIGIBLE + 3])
-
-
-def _least_variance(variance: Floats) -> float:
-    return float(variance.min(initial=np.inf))
+    least = float(variance.min(initial=np.inf))
+    return _Lattice(low, size, angle[least * (1 - np.cos(angle)) <= LOG_NEGLIGIBLE + 3])
 
 
 def _log_near(angle: Floats, p: Floats) -> Complex:
@@ -214,7 +211,7 @@ def _log_near(angle: Floats, p: Floats) -> Complex:
     step = step / (1 + centre * step)
     ratio = float(np.abs(step).max() * np.abs(p - centre).max())
     # (ratio^j) / j is negligible from here on, times any number of rows.
-    order = np.arange(1, 2 + int((_LOG_NEGLIGIBLE + 10) / -math.log(min(max(ratio, 1e-12), _NEAR))))
+    order = np.arange(1, 2 + int((LOG_NEGLIGIBLE + 10) / -math.log(min(max(ratio, 1e-12), _NEAR))))
     if ratio >= _NEAR or len(p) < 4 * len(order):
         return log_characteristic(angle, p)
     terms = np.cumprod(np.repeat(-step[:, np.newaxis], len(order), axis=1), axis=1) / -order
@@ -260,8 +257,8 @@ def _pass(law: Floats, low: int, held: Floats, share: float) -> None:
     rest = n - np.arange(low, low + len(held))
     staying = share > 0.5
     p = 1 - share if staying else share
-    least, most, third = rest[-1] * p, rest[0] * p, _LOG_NEGLIGIBLE / 3
-    reach = third + math.sqrt(third**2 + 2 * _LOG_NEGLIGIBLE * most * (1 - p))
+    least, most = rest[-1] * p, rest[0] * p
+    reach = bernstein(most * (1 - p))
     start, last = max(int(least - reach), 0), min(math.ceil(most + reach), int(rest[0]))
     grown = held * np.exp(log_binomial(rest, np.minimum(start, rest), np.asarray(p)))
     for j in range(start, last + 1):

@@ -8,46 +8,43 @@ Dugas and Gadoury (2009), sections 3.1 and 3.2 and appendix A, is [DG09] below.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import Literal
+from functools import partial
+from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rocmonitor.errors import InputError
+from rocmonitor.stats.binomial import Counts, Floats, binomial_law, binomial_window, log_binomial
 from rocmonitor.stats.curve.counting import flagged
-from rocmonitor.stats.curve.full_sampling import (
-    Sampling,
-    drawn_sizes,
-    full_proportions,
-    require_sampling,
-    sampled_size,
+from rocmonitor.stats.curve.full_sampling import ClassSize, Sampling, require_sampling, sampled_sizes
+from rocmonitor.stats.curve.laws import (
+    BootstrapLaw,
+    IntervalOptions,
+    IntervalTable,
+    interval_options,
+    measured,
 )
-from rocmonitor.stats.curve.points import valid_thresholds
+from rocmonitor.stats.curve.points import require_one, valid_thresholds
 from rocmonitor.stats.proportion import (
     ProportionMethod,
-    binomial_law,
-    clipped_intervals,
-    interval_caveats,
-    log_binomial,
-    proportion_intervals,
-    require_level,
+    Smoothing,
+    proportion_ends,
     resample_caveats,
-    resample_size,
+    resample_sizes,
 )
-from rocmonitor.stats.resampling import Rng, drawn_proportions, generator, percentiles
-from rocmonitor.stats.result import Result, Table
+from rocmonitor.stats.resampling import Rng
+from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Sample, on_sample
-
-Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
 
 ThresholdMethod = ProportionMethod | Literal["empirical"]
 
+_OF_RESAMPLES = ("agresti-coull", "wald", "exact", "empirical")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ThresholdIntervals(Table):
+class ThresholdIntervals(IntervalTable):
     """ROC points at given thresholds, with an interval for each rate.
 
     Attributes
@@ -56,14 +53,10 @@ class ThresholdIntervals(Table):
         As given.
     tpr, tpr_low, tpr_high, fpr, fpr_low, fpr_high : ndarray, shape (h,)
         Observed rates (also the mean of their exact bootstrap law) and the ends of their intervals.
-    method : str
-    confidence_level : float
     joint : bool
-        Whether the level is that of the rectangle (both rates at once) or of each interval.
-    n_pos, n_neg : int
-        Class sizes.
-    caveats : tuple of str
-        Intervals that were clipped to [0, 1], have zero length, or lie off the observed rate.
+        Whether the level is that of the rectangle (both at once) or of each interval.
+    method, confidence_level, n_pos, n_neg, caveats
+        As in `IntervalTable`.
     """
 
     threshold: Floats
@@ -73,18 +66,11 @@ class ThresholdIntervals(Table):
     fpr: Floats
     fpr_low: Floats
     fpr_high: Floats
-    method: str
-    confidence_level: float
     joint: bool
-    n_pos: int
-    n_neg: int
-    caveats: tuple[str, ...]
 
     def __str__(self) -> str:
-        return (
-            f"{len(self.threshold)} ROC points by threshold, {100 * self.confidence_level:g} % "
-            f"{'joint regions' if self.joint else 'intervals'} ({self.method}), "
-            f"{self.n_pos} positives, {self.n_neg} negatives"
+        return self._line(
+            f"{len(self.threshold)} ROC points by threshold", "joint regions" if self.joint else "intervals"
         )
 
 
@@ -182,10 +168,8 @@ def threshold_intervals(
         classes together (`rocmonitor.stats.curve.full_sampling`), for ``agresti-coull``, ``wald``,
         ``exact`` and ``empirical``. The two rates are then uncorrelated, not independent, and `joint` is
         nearly right only.
-    n_resamples : int
-        Resamples drawn by ``empirical``.
-    rng : int, SeedSequence or Generator, optional
-        Randomness of ``empirical``, which needs it.
+    n_resamples, rng : int, and int, SeedSequence or Generator
+        Of ``empirical``: how many resamples are drawn, and their randomness, which must be given.
 
     Returns
     -------
@@ -204,6 +188,10 @@ def threshold_intervals(
     sampling O(h m log m): a mixture over class sizes, of which every rate is sorted. The thresholds
     count as chosen beforehand: picked on these very rows, the intervals are too narrow.
 
+    References
+    ----------
+    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
+
     Examples
     --------
     >>> points = threshold_intervals([0, 0, 1, 1], [0.1, 0.6, 0.4, 0.9], [0.5], joint=False)
@@ -215,51 +203,57 @@ def threshold_intervals(
     sample.require_both_classes()
     sample.require_distinct_scores()
     at = valid_thresholds(thresholds)
-    level = require_level(confidence_level)
-    level = math.sqrt(level) if joint else level
-    tp, fp = flagged(sample, at)
-    tpr, fpr = tp / sample.n_pos, fp / sample.n_neg
-    classes = (
-        (tp, sample.n_pos, resample_size(m_pos, sample.n_pos, "m_pos")),
-        (fp, sample.n_neg, resample_size(m_neg, sample.n_neg, "m_neg")),
+    offered = (*get_args(ProportionMethod), "empirical")
+    options = interval_options(
+        method, offered, confidence_level, joint=joint, n_resamples=n_resamples, rng=rng
     )
-    require_sampling(sampling)
-    total = sum(m for *_, m in classes)
-    sizes = [sampled_size(sampling, m, total, n / (sample.n_pos + sample.n_neg)) for _, n, m in classes]
-    if method == "empirical":
-        random = generator(rng, n_resamples)
-        drawn = [
-            drawn_proportions(seen, n, drawn_sizes(size, (n_resamples, len(at)), random), random)
-            for (seen, n, _), size in zip(classes, sizes, strict=True)
-        ]
-        in_pos, in_neg = (clipped_intervals(*percentiles(rates, (1 - level) / 2)) for rates in drawn)
-    elif sampling == "full":
-        in_pos, in_neg = (
-            full_proportions(seen, n, size, method, (1 - level) / 2)
-            for (seen, n, _), size in zip(classes, sizes, strict=True)
+    m_pos, m_neg = resample_sizes(m_pos, sample.n_pos, m_neg, sample.n_neg)
+    rows_pos, rows_neg = sampled_sizes(sampling, m_pos, m_neg, sample.n_pos, sample.n_neg)
+    if sampling == "full" and method not in _OF_RESAMPLES:
+        raise InputError(
+            f"method {method!r} does not support full sampling: use {', '.join(_OF_RESAMPLES)}, or "
+            "sampling='stratified'"
         )
-    else:
-        in_pos, in_neg = (
-            proportion_intervals(seen, n, method=method, confidence_level=level, m=m)
-            for seen, n, m in classes
-        )
+    tp, fp = flagged(sample, at)
+    laws = {"tpr": _Rate(tp, sample.n_pos, rows_pos), "fpr": _Rate(fp, sample.n_neg, rows_neg)}
     return ThresholdIntervals(
         threshold=at,
-        tpr=tpr,
-        tpr_low=in_pos.low,
-        tpr_high=in_pos.high,
-        fpr=fpr,
-        fpr_low=in_neg.low,
-        fpr_high=in_neg.high,
-        method=method,
-        confidence_level=float(confidence_level),
         joint=joint,
         n_pos=sample.n_pos,
         n_neg=sample.n_neg,
-        caveats=resample_caveats(classes[0][2], sample.n_pos, classes[1][2], sample.n_neg)
-        + interval_caveats("TPR", tpr, in_pos)
-        + interval_caveats("FPR", fpr, in_neg),
+        **measured(laws, options, at, resample_caveats(m_pos, sample.n_pos, m_neg, sample.n_neg)),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Rate(BootstrapLaw):
+    """Of the `n` rows of a class, `count` are flagged: Bin(M, count / n) / M for M rows in a resample."""
+
+    count: Counts
+    n: int
+    size: ClassSize
+
+    @property
+    def mean(self) -> Floats:
+        return np.asarray(self.count / self.n)
+
+    def moments(self, added: Smoothing) -> tuple[Floats, Floats]:
+        p = added.share(self.count, self.n)
+        return p, p * (1 - p) * self.size.mean_inverse(added.rows)
+
+    def quantiles(self, i: int, tail: float) -> tuple[float, float]:
+        return self.size.rate_quantiles(partial(binomial_window, p=float(self.mean[i])), tail)
+
+    def drawn(self, n_resamples: int, rng: np.random.Generator) -> Floats:
+        rows = self.size.drawn((n_resamples, len(self.count)), rng)
+        return np.asarray(rng.binomial(rows, self.count / self.n) / rows)
+
+    def ends(self, options: IntervalOptions) -> tuple[Floats, Floats]:
+        """With a fixed number of rows, those of a proportion ([DG09] alg. 1)."""
+        if options.rng is not None or len(self.size.rows) > 1:
+            return super().ends(options)
+        m = int(self.size.rows[0])
+        return proportion_ends(self.count.astype(np.float64), self.n, m, options.method, options.tail)
 
 
 @on_sample
@@ -303,6 +297,10 @@ def threshold_law(
     -----
     Cost: O(k + m) for k distinct scores.
 
+    References
+    ----------
+    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
+
     Examples
     --------
     >>> law = threshold_law([0, 0, 1, 1], [0.1, 0.6, 0.4, 0.9], 0.9)
@@ -313,11 +311,9 @@ def threshold_law(
     sample.require_distinct_scores()
     require_sampling(sampling)
     at = valid_thresholds(threshold)
-    if len(at) != 1:
-        raise InputError(f"threshold must be one number; {len(at)} were given")
+    require_one(at, "threshold")
     seen_pos, seen_neg = (int(seen[0]) for seen in flagged(sample, at))
-    m_pos = resample_size(m_pos, sample.n_pos, "m_pos")
-    m_neg = resample_size(m_neg, sample.n_neg, "m_neg")
+    m_pos, m_neg = resample_sizes(m_pos, sample.n_pos, m_neg, sample.n_neg)
     if sampling == "full":
         tp = _full_law(m_pos + m_neg, seen_pos, sample.n_pos, sample.n_neg)
         fp = _full_law(m_pos + m_neg, seen_neg, sample.n_neg, sample.n_pos)

@@ -13,45 +13,30 @@ from functools import partial
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from rocmonitor.errors import InputError
+from rocmonitor.stats.binomial import NEGLIGIBLE, Counts, Floats, law_ends
 from rocmonitor.stats.curve.full_sampling import (
     ClassSize,
     Sampling,
     both_class_sizes,
-    drawn_sizes,
-    rate_quantiles,
     require_sampling,
-    sampled_size,
+    sampled_sizes,
 )
-from rocmonitor.stats.curve.points import nearest_ranks
+from rocmonitor.stats.curve.laws import BootstrapLaw, IntervalTable, interval_options, measured
+from rocmonitor.stats.curve.points import nearest_ranks, only_rank
 from rocmonitor.stats.curve.shared_threshold import Rows, class_rows, full_moments, moments, windows
 from rocmonitor.stats.curve.shared_threshold import law as law_of_class
-from rocmonitor.stats.proportion import (
-    SMOOTHING,
-    Intervals,
-    clipped_intervals,
-    interval_caveats,
-    law_ends,
-    normal_quantile,
-    require_level,
-    require_method,
-)
-from rocmonitor.stats.resampling import Rng, generator, percentiles
-from rocmonitor.stats.result import Result, Table
+from rocmonitor.stats.proportion import Smoothing
+from rocmonitor.stats.resampling import Rng
+from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Sample, on_sample
-
-Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
 
 TotalRateMethod = Literal["agresti", "wald", "exact", "empirical"]
 
-_NEGLIGIBLE = 1e-17  # probability of a count in a resample of given class sizes
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class TotalRateIntervals(Table):
+class TotalRateIntervals(IntervalTable):
     """ROC points at given total positive rates, with an interval for each rate.
 
     Attributes
@@ -60,12 +45,8 @@ class TotalRateIntervals(Table):
         The total positive rates r / n that were used: the nearest to those asked for.
     tpr, tpr_low, tpr_high, fpr, fpr_low, fpr_high : ndarray, shape (h,)
         Means of the exact bootstrap laws, and the ends of the intervals, each with the level by itself.
-    method : str
-    confidence_level : float
-    n_pos, n_neg : int
-        Class sizes.
-    caveats : tuple of str
-        Rates that had to move to r / n; intervals that were clipped, have zero length, or lie off the mean.
+    method, confidence_level, n_pos, n_neg, caveats
+        As in `IntervalTable`.
     """
 
     rate: Floats
@@ -75,17 +56,9 @@ class TotalRateIntervals(Table):
     fpr: Floats
     fpr_low: Floats
     fpr_high: Floats
-    method: str
-    confidence_level: float
-    n_pos: int
-    n_neg: int
-    caveats: tuple[str, ...]
 
     def __str__(self) -> str:
-        return (
-            f"{len(self.rate)} ROC points by total positive rate, {100 * self.confidence_level:g} % "
-            f"intervals ({self.method}), {self.n_pos} positives, {self.n_neg} negatives"
-        )
+        return self._line(f"{len(self.rate)} ROC points by total positive rate")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -141,10 +114,8 @@ def total_rate_intervals(
     sampling : str
         ``stratified``: a resample keeps the class sizes; ``full``: its n rows are drawn from both classes
         together (`rocmonitor.stats.curve.full_sampling`).
-    n_resamples : int
-        Resamples drawn by ``empirical``.
-    rng : int, SeedSequence or Generator, optional
-        Randomness of ``empirical``, which needs it.
+    n_resamples, rng : int, and int, SeedSequence or Generator
+        Of ``empirical``: how many resamples are drawn, and their randomness, which must be given.
 
     Returns
     -------
@@ -171,6 +142,10 @@ def total_rate_intervals(
     (m pi + 2) / (m + 4) and gamma into gamma m² / (m + 4)²: [DG09] alg. 4 is the same in these terms. Under
     full sampling the means of 1/m and of 1/(m + 4) take their places.
 
+    References
+    ----------
+    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
+
     Examples
     --------
     >>> points = total_rate_intervals([0, 0, 1, 1], [0.1, 0.6, 0.4, 0.9], [0.5], method="wald")
@@ -179,28 +154,20 @@ def total_rate_intervals(
     """
     sample.require_both_classes()
     sample.require_distinct_scores()
-    require_method(method, get_args(TotalRateMethod))
-    require_sampling(sampling)
-    tail = (1 - require_level(confidence_level)) / 2
+    options = interval_options(
+        method, get_args(TotalRateMethod), confidence_level, n_resamples=n_resamples, rng=rng
+    )
+    sizes = sampled_sizes(sampling, sample.n_pos, sample.n_neg, sample.n_pos, sample.n_neg)
     n = sample.n_pos + sample.n_neg
     r, moved = nearest_ranks(rates, n, "rates")
     pos, neg = class_rows(sample)
-    random = generator(rng, n_resamples) if method == "empirical" else None
-    found = []
-    for own, other in ((pos, neg), (neg, pos)):
-        size = sampled_size(sampling, own.total, n, own.total / n)
-        of_rows = _moments(r, own, other, sampling, size)
-        if random is not None:
-            low, high = percentiles(
-                _drawn(r, own, other, drawn_sizes(size, n_resamples, random), random), tail
-            )
-        elif method == "exact":
-            low, high = _exact_ends(r, own, other, sampling, size, tail)
-        else:
-            added = SMOOTHING if method == "agresti" else 0.0
-            low, high = _normal_ends(of_rows, own.total, size, tail, added)
-        found.append((of_rows[:, 0], clipped_intervals(low, high)))
-    return _result(sample, r, found, method, float(confidence_level), moved)
+    laws = {
+        "tpr": _class_rate(r, pos, neg, sampling, sizes[0]),
+        "fpr": _class_rate(r, neg, pos, sampling, sizes[1]),
+    }
+    return TotalRateIntervals(
+        rate=r / n, n_pos=sample.n_pos, n_neg=sample.n_neg, **measured(laws, options, r / n, moved)
+    )
 
 
 @on_sample
@@ -232,6 +199,10 @@ def total_rate_law(sample: Sample, rate: float, *, sampling: Sampling = "stratif
     about 1e-12; see `rocmonitor.stats.curve.shared_threshold`. Under full sampling the mixture of these laws
     over the class sizes, O(n^1.5): 4 s for 200 rows, so for small samples only.
 
+    References
+    ----------
+    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
+
     Examples
     --------
     >>> law = total_rate_law([0, 0, 1, 1], [0.1, 0.6, 0.4, 0.9], 0.5)
@@ -242,10 +213,7 @@ def total_rate_law(sample: Sample, rate: float, *, sampling: Sampling = "stratif
     sample.require_distinct_scores()
     require_sampling(sampling)
     n = sample.n_pos + sample.n_neg
-    r, _ = nearest_ranks(rate, n, "rate")
-    if len(r) != 1:
-        raise InputError(f"rate must be one number; {len(r)} were given")
-    rank = int(r[0])
+    rank = int(only_rank(rate, n, "rate")[0])
     pos, neg = class_rows(sample)
     if sampling == "full":
         size_pos, size_neg = both_class_sizes(sample.n_pos, sample.n_neg, sample.n_pos / n)
@@ -257,63 +225,67 @@ def total_rate_law(sample: Sample, rate: float, *, sampling: Sampling = "stratif
     )
 
 
-def _result(
-    sample: Sample,
-    r: Counts,
-    found: list[tuple[Floats, Intervals]],
-    method: str,
-    confidence_level: float,
-    moved: tuple[str, ...],
-) -> TotalRateIntervals:
-    (tpr, in_pos), (fpr, in_neg) = found
-    return TotalRateIntervals(
-        rate=r / (sample.n_pos + sample.n_neg),
-        tpr=tpr,
-        tpr_low=in_pos.low,
-        tpr_high=in_pos.high,
-        fpr=fpr,
-        fpr_low=in_neg.low,
-        fpr_high=in_neg.high,
-        method=method,
-        confidence_level=confidence_level,
-        n_pos=sample.n_pos,
-        n_neg=sample.n_neg,
-        caveats=moved + interval_caveats("TPR", tpr, in_pos) + interval_caveats("FPR", fpr, in_neg),
-    )
+@dataclass(frozen=True, eq=False)
+class _ClassRate(BootstrapLaw):
+    """The flagged share of the class `own` when the threshold is the r-th largest score of all rows."""
+
+    r: Counts
+    own: Rows
+    other: Rows
+    sampling: Sampling
+    size: ClassSize
+    of_rows: Floats
+    """For each rank the chance pi of a row to be flagged, and the covariance gamma of two, shape (h, 2)."""
+
+    @property
+    def mean(self) -> Floats:
+        return self.of_rows[:, 0]
+
+    def moments(self, added: Smoothing) -> tuple[Floats, Floats]:
+        """Pi (1 - pi) / m + (1 - 1/m) gamma for the variance."""
+        pi, gamma = self.of_rows.T
+        n = self.own.total
+        shrunk, inverse = n / (n + added.rows), self.size.mean_inverse(added.rows)
+        pi = shrunk * pi + added.kind / (n + added.rows)
+        variance = pi * (1 - pi) * inverse + (1 - inverse) * shrunk**2 * gamma
+        return pi, np.maximum(variance, 0.0)
+
+    def quantiles(self, i: int, tail: float) -> tuple[float, float]:
+        rank, own, other = int(self.r[i]), self.own, self.other
+        if self.sampling == "full":
+            law = partial(_sized_law, rank, own, other, own.total + other.total)
+            return self.size.rate_quantiles(law, tail)
+        return law_ends(0, _stratified_law(rank, own, other), own.m, tail)
+
+    def drawn(self, n_resamples: int, rng: np.random.Generator) -> Floats:
+        """Each resample serves all ranks."""
+        own, other, n = self.own, self.other, self.own.m + self.other.m
+        sizes = self.size.drawn(n_resamples, rng)
+        drawn = np.empty((n_resamples, len(self.r)))
+        for line, m in enumerate(sizes.tolist()):
+            above, of_other = (
+                np.cumsum(rng.multinomial(count, rows.at / rows.total))
+                for rows, count in ((own, m), (other, n - m))
+            )
+            drawn[line] = above[np.searchsorted(above + of_other, self.r)] / m
+        return drawn
 
 
-def _moments(r: Counts, own: Rows, other: Rows, sampling: Sampling, size: ClassSize) -> Floats:
-    """Mean of the rate of a class and covariance of two of its rows for each rank, shape (h, 2)."""
+def _class_rate(r: Counts, own: Rows, other: Rows, sampling: Sampling, size: ClassSize) -> _ClassRate:
     full = sampling == "full"
     found = np.empty((len(r), 2))
     inverse = size.mean_inverse(0.0)
-    for line, (rank, window) in enumerate(
-        zip(r.tolist(), windows(r, own, other, full=full).tolist(), strict=True)
-    ):
+    places = windows(r, own, other, full=full).tolist()
+    for line, (rank, window) in enumerate(zip(r.tolist(), places, strict=True)):
         if full:
             pi, square = full_moments(rank, own, other, size, *window)
-            # What makes the variance pi (1 - pi) E[1/M] + (1 - E[1/M]) covariance.
-            covariance = (square - pi**2 - inverse * pi * (1 - pi)) / (1 - inverse)
+            # What makes the variance pi (1 - pi) E[1/M] + (1 - E[1/M]) gamma.
+            gamma = (square - pi**2 - inverse * pi * (1 - pi)) / (1 - inverse)
         else:
             pi, two = moments(rank, own, other, *window)
-            covariance = two - pi**2
-        found[line] = pi, covariance
-    return found
-
-
-def _exact_ends(
-    r: Counts, own: Rows, other: Rows, sampling: Sampling, size: ClassSize, tail: float
-) -> tuple[Floats, Floats]:
-    ends = []
-    for rank in r.tolist():
-        if sampling == "full":
-            n = own.total + other.total
-            ends.append(rate_quantiles(size, partial(_sized_law, rank, own, other, n), tail))
-        else:
-            law = _stratified_law(rank, own, other)
-            ends.append(law_ends(0, law, len(law) - 1, tail))
-    low, high = np.array(ends).T
-    return low, high
+            gamma = two - pi**2
+        found[line] = pi, gamma
+    return _ClassRate(r, own, other, sampling, size, found)
 
 
 def _stratified_law(r: int, own: Rows, other: Rows) -> Floats:
@@ -322,8 +294,8 @@ def _stratified_law(r: int, own: Rows, other: Rows) -> Floats:
 
 def _sized_law(r: int, own: Rows, other: Rows, n: int, m: int) -> tuple[int, Floats]:
     """First count and probabilities when `m` of the `n` rows of a resample are of the class."""
-    law = _stratified_law(r, own.resized(m), other.resized(n - m))
-    some = np.flatnonzero(law > _NEGLIGIBLE)
+    law = _stratified_law(r, own._replace(m=m), other._replace(m=n - m))
+    some = np.flatnonzero(law > NEGLIGIBLE)
     return int(some[0]), law[some[0] : some[-1] + 1]
 
 
@@ -332,29 +304,5 @@ def _mixed_law(r: int, own: Rows, other: Rows, size: ClassSize) -> Floats:
     n = own.total + other.total
     mixed = np.zeros(n + 1)
     for m, weight in zip(size.rows.tolist(), size.weight.tolist(), strict=True):
-        mixed[: m + 1] += weight * _stratified_law(r, own.resized(m), other.resized(n - m))
+        mixed[: m + 1] += weight * _stratified_law(r, own._replace(m=m), other._replace(m=n - m))
     return mixed
-
-
-def _normal_ends(
-    of_rows: Floats, n_own: int, size: ClassSize, tail: float, added: float
-) -> tuple[Floats, Floats]:
-    pi, covariance = of_rows.T
-    shrunk, inverse = n_own / (n_own + 2 * added), size.mean_inverse(2 * added)
-    pi = shrunk * pi + added / (n_own + 2 * added)
-    variance = pi * (1 - pi) * inverse + (1 - inverse) * shrunk**2 * covariance
-    half = normal_quantile(tail) * np.sqrt(np.maximum(variance, 0.0))
-    return pi - half, pi + half
-
-
-def _drawn(r: Counts, own: Rows, other: Rows, sizes: Counts, rng: np.random.Generator) -> Floats:
-    """Rate of a class in resamples with `sizes` of its rows, (n_resamples, h); each serves all ranks."""
-    drawn = np.empty((len(sizes), len(r)))
-    n = own.m + other.m
-    for line, m in enumerate(sizes.tolist()):
-        above, of_other = (
-            np.cumsum(rng.multinomial(count, rows.at / rows.total))
-            for rows, count in ((own, m), (other, n - m))
-        )
-        drawn[line] = above[np.searchsorted(above + of_other, r)] / m
-    return drawn

@@ -15,42 +15,28 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy import fft
+from numpy.typing import ArrayLike
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
-from rocmonitor.stats.curve.counting import negative_thresholds, tie_caveats
-from rocmonitor.stats.curve.difference import SMOOTHING
+from rocmonitor.stats.binomial import LOG_NEGLIGIBLE, Counts, Floats, bernstein
+from rocmonitor.stats.curve.counting import tie_caveats
 from rocmonitor.stats.curve.joint import Levels, thresholds_law
-from rocmonitor.stats.curve.points import nearest_ranks, require_rates
-from rocmonitor.stats.proportion import (
-    clipped_intervals,
-    interval_caveats,
-    is_number,
-    law_ends,
-    normal_quantile,
-    require_level,
-    require_method,
-    resample_caveats,
-    resample_size,
-)
-from rocmonitor.stats.resampling import Rng, drawn_at_ranks, generator, percentiles
-from rocmonitor.stats.result import Table
+from rocmonitor.stats.curve.laws import IntervalTable, interval_options, measured
+from rocmonitor.stats.curve.points import nearest_ranks, only_rank
+from rocmonitor.stats.curve.vertical import VerticalLaw, vertical_sizes
+from rocmonitor.stats.proportion import AGRESTI_MIN, NOT_SMOOTHED, Smoothing, is_number, resample_caveats
+from rocmonitor.stats.resampling import Rng
 from rocmonitor.stats.sample import PairedSample, on_pair
-
-Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
 
 VerticalDifferenceMethod = Literal["agresti", "wald", "exact", "empirical"]
 
 MAX_THRESHOLDS = 1000
 """Thresholds of a model that enter exactly: enough for 17,000 negatives at any rate, 80,000 at 5 %."""
 
-_LOG_NEGLIGIBLE = 37.0
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class VerticalDifference(Table):
+class VerticalDifference(IntervalTable):
     """Differences of two models' true positive rates (first minus second) at given false positive rates.
 
     Attributes
@@ -65,11 +51,8 @@ class VerticalDifference(Table):
         Standard deviations of the bootstrap laws; of ``agresti``, of the smoothed ones, so never 0.
     method : str
         As asked for; ``agresti-thinned`` and so on where thresholds were thinned (see `vertical_difference`).
-    confidence_level : float
-    n_pos, n_neg : int
-        Class sizes.
-    caveats : tuple of str
-        Rates that moved to r / m_neg, thinned laws; intervals clipped, of zero length, or off `dtpr`.
+    confidence_level, n_pos, n_neg, caveats
+        As in `IntervalTable`.
     """
 
     fpr: Floats
@@ -77,26 +60,9 @@ class VerticalDifference(Table):
     dtpr_low: Floats
     dtpr_high: Floats
     dtpr_se: Floats
-    method: str
-    confidence_level: float
-    n_pos: int
-    n_neg: int
-    caveats: tuple[str, ...]
 
     def __str__(self) -> str:
-        return (
-            f"Differences at {len(self.fpr)} false positive rates, {100 * self.confidence_level:g} % "
-            f"intervals ({self.method}), {self.n_pos} positives, {self.n_neg} negatives"
-        )
-
-
-class _Mixture(NamedTuple):
-    """Terms of a mixture of trinomial differences."""
-
-    weight: Floats
-    only_1: Counts  # positives that only model 1 flags
-    only_2: Counts
-    thinned: bool
+        return self._line(f"Differences at {len(self.fpr)} false positive rates")
 
 
 @on_pair
@@ -132,10 +98,8 @@ def vertical_difference(
         The law is exact at each rate where at most so many thresholds of either model carry mass: about
         15 sqrt(r (1 - r / m_neg)). Where more do, they are thinned to so many: the joint law at these
         stays exact, and a threshold between two of them counts as the middle one.
-    n_resamples : int
-        Resamples drawn by ``empirical``.
-    rng : int, SeedSequence or Generator, optional
-        Randomness of ``empirical``, which needs it.
+    n_resamples, rng : int, and int, SeedSequence or Generator
+        Of ``empirical``: how many resamples are drawn, and their randomness, which must be given.
 
     Returns
     -------
@@ -157,53 +121,39 @@ def vertical_difference(
     O(w² sqrt(m_pos)) more. Memory O(n + w²). Thinning misplaces positives by part of a run of thresholds:
     the ends move by less than 1 % of the interval's length at w = 80, 2 % at w = 40 (n = 2,000).
 
+    References
+    ----------
+    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
+    .. [AM05] Agresti, Min (2005). Simple improved confidence intervals for comparing matched proportions.
+       Statistics in Medicine 24.
+
     Examples
     --------
     >>> result = vertical_difference([0, 0, 1, 1], [1, 3, 2, 4], [2, 1, 3, 4], [0.5], method="wald")
     >>> result.fpr.tolist(), result.dtpr.tolist()
     ([0.5], [-0.375])
     """
-    size_pos, size_neg = _sizes(pair, m_pos, m_neg)
-    require_method(method, get_args(VerticalDifferenceMethod))
-    tail = (1 - require_level(confidence_level)) / 2
-    _require_thresholds(max_thresholds)
-    r, moved = nearest_ranks(fpr, size_neg)
-    levels = Levels.of(pair)
-    mixtures = [_mixture(pair, levels, int(rank), size_neg, max_thresholds) for rank in r]
-    dtpr = np.array([mix.weight @ (mix.only_1 - mix.only_2) for mix in mixtures]) / pair.n_pos
-    added = SMOOTHING if method == "agresti" else 0.0
-    moments = np.array([_moments(mix, pair.n_pos, size_pos, added) for mix in mixtures])
-    if method == "empirical":
-        cells, random = (levels.level_1, levels.level_2), generator(rng, n_resamples)
-        drawn = drawn_at_ranks(r, pair.neg, pair.pos, cells, (size_pos, size_neg), n_resamples, random)
-        ends = list(zip(*percentiles(drawn, tail), strict=True))
-    elif method == "exact":
-        ends = [law_ends(*_law(mix, pair.n_pos, size_pos), size_pos, tail) for mix in mixtures]
-    else:
-        half = normal_quantile(tail) * moments[:, 1]
-        ends = list(zip(moments[:, 0] - half, moments[:, 0] + half, strict=True))
-    intervals = clipped_intervals(*np.array(ends).T, least=-1.0)
-    thinned = sum(mix.thinned for mix in mixtures)
-    if thinned:
-        moved += (f"{thinned} of {len(r)} laws are approximate: thresholds thinned to {max_thresholds}",)
-    return VerticalDifference(
-        fpr=r / size_neg,
-        dtpr=dtpr,
-        dtpr_low=intervals.low,
-        dtpr_high=intervals.high,
-        dtpr_se=moments[:, 1],
-        method=f"{method}-thinned" if thinned else method,
-        confidence_level=float(confidence_level),
-        n_pos=pair.n_pos,
-        n_neg=pair.n_neg,
-        caveats=(
-            *moved,
-            *resample_caveats(size_pos, pair.n_pos, size_neg, pair.n_neg),
-            *tie_caveats("first model: ", negative_thresholds(pair.first)[0], pair.n_neg, r / size_neg),
-            *tie_caveats("second model: ", negative_thresholds(pair.second)[0], pair.n_neg, r / size_neg),
-            *interval_caveats("TPR difference", dtpr, intervals, within="[-1, 1]"),
-        ),
+    m_pos, m_neg = vertical_sizes(pair, m_pos, m_neg)
+    options = interval_options(
+        method, get_args(VerticalDifferenceMethod), confidence_level, n_resamples=n_resamples, rng=rng
     )
+    r, moved = nearest_ranks(fpr, m_neg)
+    law, at = _difference_law(pair, r, m_pos, m_neg, max_thresholds), r / m_neg
+    thinned = np.array([mix.thinned for mix in law.mixtures])
+    if thinned.any():
+        count = np.count_nonzero(thinned)
+        moved += (Caveat("thinned", count=count, total=len(r), at=at[thinned], thresholds=max_thresholds),)
+    caveats = (
+        *moved,
+        *resample_caveats(m_pos, pair.n_pos, m_neg, pair.n_neg),
+        *tie_caveats(pair.first, at, model="first"),
+        *tie_caveats(pair.second, at, model="second"),
+    )
+    fields = measured({"dtpr": law}, options, at, caveats)
+    if thinned.any():
+        fields["method"] = f"{method}-thinned"
+    _, variance = law.moments(AGRESTI_MIN if method == "agresti" else NOT_SMOOTHED)
+    return VerticalDifference(fpr=at, dtpr_se=np.sqrt(variance), n_pos=pair.n_pos, n_neg=pair.n_neg, **fields)
 
 
 @on_pair
@@ -242,24 +192,81 @@ def vertical_difference_law(
     -----
     Cost as for ``method="exact"`` there. Absolute error about 1e-13.
 
+    References
+    ----------
+    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
+
     Examples
     --------
     >>> vertical_difference_law([0, 0, 1, 1], [1, 3, 2, 4], [2, 1, 3, 4], 0.5).round(6).tolist()
     [0.1875, 0.375, 0.4375, 0.0, 0.0]
     """
-    size_pos, size_neg = _sizes(pair, m_pos, m_neg)
-    _require_thresholds(max_thresholds)
-    r, _ = nearest_ranks(fpr, size_neg)
-    if len(r) != 1:
-        raise InputError(f"fpr must be one number; {len(r)} were given")
-    mix = _mixture(pair, Levels.of(pair), int(r[0]), size_neg, max_thresholds)
-    low, mass = _law(mix, pair.n_pos, size_pos)
-    law = np.zeros(2 * size_pos + 1)
-    law[size_pos + low : size_pos + low + len(mass)] = mass
+    m_pos, m_neg = vertical_sizes(pair, m_pos, m_neg)
+    low, mass = _difference_law(pair, only_rank(fpr, m_neg), m_pos, m_neg, max_thresholds).exact(0)
+    law = np.zeros(2 * m_pos + 1)
+    law[m_pos + low : m_pos + low + len(mass)] = mass
     return law
 
 
-def _mixture(pair: PairedSample, levels: Levels, r: int, m: int, most: int) -> _Mixture:
+class _Differences(NamedTuple):
+    """Positives that only model 1 and only model 2 flags: `net` is their difference, `apart` their sum."""
+
+    weight: Floats
+    net: Counts
+    apart: Counts
+    thinned: bool
+
+
+class _DifferenceLaw(VerticalLaw):
+    """Of two models: [DG09] section 4.2."""
+
+    smoothing = AGRESTI_MIN
+    least = -1.0
+
+    def of_a_row(self, mixture: _Differences, added: Smoothing) -> tuple[Floats, Floats]:
+        total = self.rows.n_pos + added.rows
+        gap, apart = mixture.net / total, (mixture.apart + 2 * added.kind) / total
+        return gap, apart - gap**2
+
+    def exact(self, i: int) -> tuple[int, Floats]:
+        """[DG09] eq. 23: the first difference, and probabilities from there on.
+
+        One inverse FFT of sum of weight (1 + a (e^iθ - 1) + b (e^-iθ - 1))^m over the terms, whose shares are
+        a and b; each only for the O(sqrt(size)) smallest θ at which it is not negligible.
+        """
+        from scipy import fft
+
+        n, m, mix = self.rows.n_pos, self.m_pos, self.mixtures[i]
+        gap, apart = mix.net / n, mix.apart / n
+        variance = np.maximum(apart - gap**2, 0.0)
+        half = bernstein(m * variance, step=2.0)  # a step is at most 2 off
+        low = max(-m, int(np.floor((m * gap - half).min())))
+        high = min(m, int(np.ceil((m * gap + half).max())))
+        size = fft.next_fast_len(high - low + 1, real=True)
+        transform = np.zeros(size // 2 + 1, dtype=np.complex128)
+        for k in range(len(transform)):
+            angle = 2 * np.pi * k / size
+            bend, sine = 2 * np.sin(angle / 2) ** 2, np.sin(angle)
+            fading = bend * (bend * apart * (1 - apart) + (2 - bend) * variance)  # 1 - |…|²
+            seen = m * fading < 2 * LOG_NEGLIGIBLE
+            with np.errstate(divide="ignore"):
+                log_modulus = m / 2 * np.log1p(-np.minimum(fading[seen], 1.0))
+            phase = m * np.arctan2(gap[seen] * sine, 1 - apart[seen] * bend) - low * angle
+            modulus = mix.weight[seen] * np.exp(log_modulus)
+            transform[k] = modulus @ np.cos(phase) - 1j * (modulus @ np.sin(phase))
+        law = fft.irfft(transform, size)[: high - low + 1]
+        return low, np.maximum(law, 0.0)
+
+
+def _difference_law(pair: PairedSample, r: Counts, m_pos: int, m_neg: int, most: int) -> _DifferenceLaw:
+    if not is_number(most) or not 2 <= most < math.inf or most != int(most):
+        raise InputError(f"max_thresholds must be a whole number of at least 2, not {most}")
+    levels = Levels.of(pair)
+    mixtures = [_mixture(pair, levels, rank, m_neg, most) for rank in r.tolist()]
+    return _DifferenceLaw(pair, r, m_pos, m_neg, mixtures, (levels.level_1, levels.level_2))
+
+
+def _mixture(pair: PairedSample, levels: Levels, r: int, m: int, most: int) -> _Differences:
     """The joint law of the thresholds ([DG09] eq. 19), one term for each (only_1, only_2)."""
     joint = thresholds_law(pair, levels, r, m, most)
     both, flagged_1, flagged_2 = levels.flagged(pair.pos, joint.at_1, joint.at_2)
@@ -270,58 +277,5 @@ def _mixture(pair: PairedSample, levels: Levels, r: int, m: int, most: int) -> _
     width = int(only_2.max() - least_2) + 1
     weight = np.bincount((only_1 - least_1) * width + only_2 - least_2, weights=joint.weight[seen])
     kept = np.flatnonzero(weight)
-    return _Mixture(
-        weight[kept].astype(np.float64), kept // width + least_1, kept % width + least_2, joint.thinned
-    )
-
-
-def _moments(mix: _Mixture, n: int, m: int, added: float) -> tuple[float, float]:
-    """Mean and standard deviation, by [DG09] eq. 24 to 27."""
-    total = n + 4 * added
-    gap, apart = (mix.only_1 - mix.only_2) / total, (mix.only_1 + mix.only_2 + 2 * added) / total
-    mean = mix.weight @ gap
-    variance = mix.weight @ (apart - gap**2) / (m + 4 * added) + mix.weight @ (gap - mean) ** 2
-    return float(mean), math.sqrt(max(float(variance), 0.0))
-
-
-def _law(mix: _Mixture, n: int, m: int) -> tuple[int, Floats]:
-    """Law of the difference in `m` draws: its first value, and the probabilities from there on.
-
-    One inverse FFT of sum of weight (1 + a (e^iθ - 1) + b (e^-iθ - 1))^m over the terms, whose shares are a
-    and b; each only for the O(sqrt(size)) smallest θ at which it is not negligible.
-    """
-    gap, apart = (mix.only_1 - mix.only_2) / n, (mix.only_1 + mix.only_2) / n
-    variance = np.maximum(apart - gap**2, 0.0)
-    third = 2 * _LOG_NEGLIGIBLE / 3
-    half = third + np.sqrt(
-        third**2 + 2 * _LOG_NEGLIGIBLE * m * variance
-    )  # Bernstein; a step is at most 2 off
-    low = max(-m, int(np.floor((m * gap - half).min())))
-    high = min(m, int(np.ceil((m * gap + half).max())))
-    size = fft.next_fast_len(high - low + 1, real=True)
-    transform = np.zeros(size // 2 + 1, dtype=np.complex128)
-    for k in range(len(transform)):
-        angle = 2 * np.pi * k / size
-        bend, sine = 2 * np.sin(angle / 2) ** 2, np.sin(angle)
-        fading = bend * (bend * apart * (1 - apart) + (2 - bend) * variance)  # 1 - |…|²
-        seen = m * fading < 2 * _LOG_NEGLIGIBLE
-        with np.errstate(divide="ignore"):
-            log_modulus = m / 2 * np.log1p(-np.minimum(fading[seen], 1.0))
-        phase = m * np.arctan2(gap[seen] * sine, 1 - apart[seen] * bend) - low * angle
-        modulus = mix.weight[seen] * np.exp(log_modulus)
-        transform[k] = modulus @ np.cos(phase) - 1j * (modulus @ np.sin(phase))
-    law = fft.irfft(transform, size)[: high - low + 1]
-    return low, np.maximum(law, 0.0)
-
-
-def _sizes(pair: PairedSample, m_pos: int | None, m_neg: int | None) -> tuple[int, int]:
-    pair.require_both_classes()
-    pair.require_distinct_scores()
-    size_neg = resample_size(m_neg, pair.n_neg, "m_neg")
-    require_rates(size_neg)
-    return resample_size(m_pos, pair.n_pos, "m_pos"), size_neg
-
-
-def _require_thresholds(most: int) -> None:
-    if not is_number(most) or not 2 <= most < math.inf or most != int(most):
-        raise InputError(f"max_thresholds must be a whole number of at least 2, not {most}")
+    only_1, only_2 = kept // width + least_1, kept % width + least_2
+    return _Differences(weight[kept].astype(np.float64), only_1 - only_2, only_1 + only_2, joint.thinned)

@@ -1,1 +1,1 @@
-"""How far the AUC goes when the population moves, Morin (2018), and what may be forecast from it."""
+"""How far the AUC moves when the population changes, and the forecasts that follow from it."""

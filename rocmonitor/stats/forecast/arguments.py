@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Sequence
+from typing import get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rocmonitor.errors import InputError
+from rocmonitor.stats.forecast.calibration import Alternative
 from rocmonitor.stats.forecast.distance import require_sample
 from rocmonitor.stats.sample import Floats, Sample
 
@@ -58,6 +60,7 @@ def valid_weights(weights: ArrayLike, n: int, kept: Sequence[int]) -> Floats:
 
 def require_arguments(
     method: str,
+    alternative: str,
     windows: list[Sample],
     given: Sequence[Sample] | None,
     distance: float | None,
@@ -66,6 +69,8 @@ def require_arguments(
     batch: object,
 ) -> None:
     """Refuse an argument that a method does not use, and what it cannot do without."""
+    if alternative not in get_args(Alternative):
+        raise InputError(f"alternative must be 'two-sided' or 'less'; it is {alternative!r}")
     if symmetric and method not in ("binned", "bootstrap"):
         raise InputError(f"method {method!r} knows no symmetric distance; use 'binned' or 'bootstrap'")
     if weights is not None and method in ("bootstrap", "fixed"):

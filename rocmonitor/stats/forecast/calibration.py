@@ -9,11 +9,12 @@ out and near an AUC of 1, with a variance that the class sizes tell.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy.special import ndtr
+import scipy
 
 from rocmonitor.stats.area.variances import Moments, exact_bootstrap_variance
 from rocmonitor.stats.proportion import normal_quantile
@@ -23,7 +24,8 @@ Alternative = Literal["two-sided", "less"]
 
 _HALVINGS = 60  # of the bracket of a root: down to its last digits
 _FAR = 9.0  # standard deviations that no noise leaves
-_ROUNDING = 1e-9  # 20 * 0.95 may come out just above 19
+LEVEL_ROUNDING = 1e-9
+"""Of a level: 20 * 0.95 may come out just above 19."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,25 +78,28 @@ def conformal_root(
     Root
         The level is that of the weighted conformal quantile: at most W / (W + 1), W the sum of the weights.
 
-    Notes
-    -----
-    A window that gets the missing noise e_i ~ N(0, missing_i) added is exchangeable with the coming one, so
-    the conformal quantile of the x_i + e_i has the level whatever the drift is. Nothing is drawn: with
-    G_i(q) = P(|x_i + e_i| <= q) and their weighted mean G, the quantile of drawn noise lies on average
-    where G (W + rho) = confidence_level (W + 1), with rho = sum w G_i (1 - G_i) / (W G (1 - G)):
-    rho = 0 without noise (the ordinary conformal quantile, Vovk, Gammerman & Shafer 2005; with weights,
-    Barber, Candès, Ramdas & Tibshirani 2023), rho = 1 when all is noise (the quantile of a known law).
-    For equal G_i this mean is the exact one. In between it is an interpolation: within 0.005 of the level of
-    drawn noise at the largest rank (0.95 from 19 windows), on the safe side by less than 1 / n at lower ones.
-    The result is never less than the quantile without noise, whose rank is a whole number: a smaller batch
-    does not get a narrower interval.
+    Notes ----- A window that gets the missing noise e_i ~ N(0, missing_i) added is exchangeable with the
+    coming one, so the conformal quantile of the x_i + e_i has the level whatever the drift is. Nothing is
+    drawn: with G_i(q) = P(|x_i + e_i| <= q) and their weighted mean G, the quantile of drawn noise lies on
+    average where G (W + rho) = confidence_level (W + 1), with rho = sum w G_i (1 - G_i) / (W G (1 - G)): rho
+    = 0 without noise (the ordinary conformal quantile, [VGS05]; with weights, [BCRT23]), rho = 1 when all is
+    noise (the quantile of a known law). For equal G_i this mean is the exact one. In between it is an
+    interpolation: within 0.005 of the level of drawn noise at the largest rank (0.95 from 19 windows), on
+    the safe side by less than 1 / n at lower ones. The result is never less than the quantile without noise,
+    whose rank is a whole number: a smaller batch does not get a narrower interval.
 
     Cost: O(n log n) without noise, else 60 evaluations of n normal laws.
+
+    References
+    ----------
+    .. [VGS05] V. Vovk, A. Gammerman and G. Shafer (2005). Algorithmic Learning in a Random World. Springer.
+    .. [BCRT23] R. F. Barber, E. J. Candès, A. Ramdas and R. J. Tibshirani (2023). Conformal prediction
+       beyond exchangeability. Annals of Statistics 51, 816-845.
     """
     used = weights > 0
     shifts, missing, weights = shifts[used], missing[used], weights[used]
     total = float(weights.sum())
-    wanted = confidence_level * (total + 1) - _ROUNDING
+    wanted = confidence_level * (total + 1) - LEVEL_ROUNDING
     observed = _observed(np.abs(shifts) if alternative == "two-sided" else -shifts, weights, wanted)
     if not missing.any():
         return observed
@@ -115,6 +120,16 @@ def conformal_root(
         middle = (low + high) / 2
         low, high = (low, middle) if enough(middle) else (middle, high)
     return Root(high, level)
+
+
+def own_distance(distances: Sequence[float], root: float) -> float:
+    """The distance of a root: a window's own one to its last digit, where the root is that of a window.
+
+    So complete separation is reached at this distance, and not just below it.
+    """
+    distance = root * root / 2
+    nearest = min(distances, key=lambda other: abs(other - distance))
+    return nearest if math.isclose(nearest, distance, rel_tol=1e-14) else distance
 
 
 def sampling_root(variance: float, confidence_level: float, alternative: Alternative) -> float:
@@ -148,6 +163,6 @@ def _outside(root: float, shifts: Floats, deviation: Floats, alternative: Altern
     noisy = deviation > 0
     scale = np.where(noisy, deviation, 1.0)
     if alternative == "less":
-        return np.asarray(np.where(noisy, ndtr((-shifts - root) / scale), -shifts > root))
-    beyond = ndtr((shifts - root) / scale) + ndtr((-shifts - root) / scale)
+        return np.asarray(np.where(noisy, scipy.special.ndtr((-shifts - root) / scale), -shifts > root))
+    beyond = scipy.special.ndtr((shifts - root) / scale) + scipy.special.ndtr((-shifts - root) / scale)
     return np.asarray(np.where(noisy, beyond, np.abs(shifts) > root))

@@ -1,16 +1,13 @@
-"""What a reader of a forecast interval must know, in words."""
+"""What a reader of a forecast interval should know about its level."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.stats.forecast.calibration import Noise, windows_needed
-
-if TYPE_CHECKING:
-    from rocmonitor.stats.forecast.interval import ForecastInterval
 
 ENOUGH_PARTS = 9
 """Windows inside the reference from which on leaving one out costs less than 0.005 of the level."""
@@ -20,72 +17,64 @@ ENOUGH_ROWS = 10
 
 _SHORTFALL = 0.02  # of the misses that the level allows: 0.949 for 0.95 is as good
 
-_LOUDER = 1.2  # times the variance: what sizes vary by from week to week is not worth a caveat
+_NOISIER = 1.2  # times the variance: smaller differences are normal from week to week
 
 
-def level_caveats(interval: ForecastInterval, noise: Noise) -> Iterator[str]:
-    """On the level of an interval."""
-    if interval.achieved_level is None:
-        same = " and is the same for a batch of any size" if interval.batch else ""
-        yield f"a {interval.method} distance has no confidence level{same}"
+def level_caveats(
+    *,
+    n_windows: int,
+    confidence_level: float,
+    achieved_level: float,
+    inside: bool,
+    weights: Sequence[float] = (),
+    batch: bool = False,
+) -> Iterator[Caveat]:
+    """Caveats on the level of a calibrated interval.
+
+    Parameters
+    ----------
+    n_windows : int
+        Past windows that were used.
+    confidence_level, achieved_level : float
+        The level that was asked for and the one that the windows give.
+    inside : bool
+        Whether the windows are parts of the reference.
+    weights : sequence of float
+        Of the windows; empty when all count alike.
+    batch : bool
+        Whether the interval is for a batch of given sizes.
+    """
+    if confidence_level - achieved_level > _SHORTFALL * (1 - confidence_level):
+        yield Caveat(
+            "too-few-windows",
+            n_windows=n_windows,
+            weight=float(sum(weights)) if weights else None,
+            confidence_level=confidence_level,
+            achieved_level=achieved_level,
+            needed=windows_needed(confidence_level),
+            batch=batch,
+        )
+    if inside and n_windows < ENOUGH_PARTS:
+        yield Caveat("windows-inside-reference", n_windows=n_windows, enough=ENOUGH_PARTS)
+
+
+def size_caveats(
+    noise: Noise,
+    *,
+    reference: tuple[int, int],
+    windows: Sequence[tuple[int, int]],
+    inside: bool,
+    batch: tuple[int, int] | None,
+) -> Iterator[Caveat]:
+    """Caveats on the sizes (positives, negatives) of the reference, the past windows and the batch."""
+    past = [noise.variance(*sizes) for sizes in windows]
+    if not inside and noise.variance(*reference) > _NOISIER * np.median(past):
+        yield Caveat("reference-smaller-than-windows", n_pos=reference[0], n_neg=reference[1])
+    if batch is None:
         return
-    if interval.confidence_level - interval.achieved_level > _SHORTFALL * (1 - interval.confidence_level):
-        yield _too_few(interval)
-    if interval.inside and interval.n_windows < ENOUGH_PARTS:
-        yield (
-            f"the windows are parts of the reference: with fewer than {ENOUGH_PARTS} the true level is "
-            "lower than that"
-        )
-    past = [
-        noise.variance(*sizes) for sizes in zip(interval.window_n_pos, interval.window_n_neg, strict=True)
-    ]
-    if not interval.inside and noise.variance(interval.n_pos, interval.n_neg) > _LOUDER * np.median(past):
-        yield (
-            f"the reference ({interval.n_pos} positives, {interval.n_neg} negatives) is smaller than its "
-            "windows: its own error is in the distance of each of them and makes the interval wider"
-        )
-    if interval.batch is not None:
-        yield from _batch_caveats(interval, past, noise.variance(*interval.batch))
-
-
-def _too_few(interval: ForecastInterval) -> str:
-    assert interval.achieved_level is not None
-    n, needed = interval.n_windows, windows_needed(interval.confidence_level)
-    weight, weighing, most = str(n), "", f"{needed} windows are"
-    if interval.weights:
-        weight = f"{sum(interval.weights):.3g}"
-        weighing, most = f", which weigh {weight} together,", f"a weight of {needed} is"
-    used = "the widest observed distance"
-    if interval.batch is not None:
-        used += ", and no less than sampling alone takes,"
-    return (
-        f"{n} past windows{weighing} cannot give the level {interval.confidence_level:g}: {used} is used, "
-        f"whose level is {weight}/{_one_more(weight)} = "
-        f"{_told_apart(interval.achieved_level, interval.confidence_level)}; {most} needed"
-    )
-
-
-def _one_more(weight: str) -> str:
-    return str(int(weight) + 1) if weight.isdigit() else f"{float(weight) + 1:.3g}"
-
-
-def _told_apart(level: float, wanted: float) -> str:
-    """The level with as many decimals, at least three, as show that it is not the one that was wanted."""
-    digits = next((each for each in range(3, 9) if f"{level:.{each}f}" != f"{wanted:.{each}f}"), 9)
-    return f"{level:.{digits}f}"
-
-
-def _batch_caveats(interval: ForecastInterval, past: list[float], coming: float) -> Iterator[str]:
-    assert interval.batch is not None
-    louder = sum(variance > _LOUDER * coming for variance in past)
-    if 2 * louder > len(past):
-        yield (
-            f"{louder} of {len(past)} past windows are smaller than the batch: their sampling noise cannot "
-            "be told from drift, so the interval is wider than the batch needs; join neighbouring windows"
-        )
-    few = min(interval.batch)
-    if few < ENOUGH_ROWS:
-        yield (
-            f"the batch has {few} rows of a class: with fewer than {ENOUGH_ROWS} sampling noise is not "
-            "normal and the level is rough"
-        )
+    coming = noise.variance(*batch)
+    smaller = sum(variance > _NOISIER * coming for variance in past)
+    if 2 * smaller > len(past):
+        yield Caveat("windows-smaller-than-batch", smaller=smaller, n_windows=len(past))
+    if min(batch) < ENOUGH_ROWS:
+        yield Caveat("small-batch", rows=min(batch), enough=ENOUGH_ROWS)

@@ -2,7 +2,7 @@
 
 Shares f of the negatives and g of the positives are reweighted to u and v. The statistic is
 A(u, v) = sum_ij u_i v_j K_ij for a kernel K: an AUC, or the difference of two. It is maximised over
-KL(u||f) + KL(v||g) <= D, Morin (2018) [M18] eq. 2-9. The first-order conditions, with
+KL(u||f) + KL(v||g) <= D, [M18] eq. 2-9. The first-order conditions, with
 d(u ln u/f)/du = ln(u/f) + 1 (eq. 36 prints a wrong derivative), are exponential tilts of one multiplier:
 
     u_i = f_i exp(lambda P_i) / c,    P_i = sum_j v_j K_ij,
@@ -15,11 +15,15 @@ What the code rests on:
     for 0 <= lambda <= 4/s: a solution with lambda <= 4/s is *the* maximum, and A + s KL/4 is convex.
 2.  Beyond there can be several solutions. Each is followed from a start that the kernel names, and the best
     one counts.
-3.  The distance is kept exact while iterating, rather than lambda: on branches that bend, where D falls
-    with lambda, a fixed lambda is no maximum at all.
+3.  Iterations keep the distance, not lambda: where D falls with lambda, a fixed lambda is no maximum.
 
 Arrays have shape (2, k): negatives first, one column a cell. Sums are NumPy's own, not the BLAS: threads
 that wait for each other cost more than such sums.
+
+References
+----------
+.. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying population.
+   Working paper, University of Central Florida.
 """
 
 from __future__ import annotations
@@ -32,13 +36,13 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from rocmonitor.stats.forecast.mixing import Mixing
+from rocmonitor.stats.rows import Floats
 
 _TOLERANCE = 1e-10  # on the residual; the statistic's own error is of its square
 _ROUGH = 1e-4  # residual at which a further branch is compared with the others
 _SWEEPS = 1000
 _IDLE = 20  # sweeps without a larger value or a smaller residual
-_MEMORY = 3  # earlier sweeps that the acceleration mixes
 _LARGEST_SCALE = 1e12  # beyond, the rounding of a potential would tell equal cells apart
 _LARGEST_START = 1e6  # a multiplier to begin with
 _STUCK = 1e-6  # of the distance: what a solution in a corner leaves unused
@@ -289,7 +293,7 @@ def _affordable(distance: float) -> float:
 def _uphill(kernel: Kernel, distance: float, potential: Floats, scale: float, tolerance: float) -> Point:
     """From a start to a solution, or to a corner; the value never falls."""
     point = _at_distance(kernel, potential, scale, distance)
-    mixing, least, idle = _Mixing(), math.inf, 0
+    mixing, least, idle = Mixing(), math.inf, 0
     for _ in range(_SWEEPS):
         if point.residual <= tolerance * max(1.0, point.multiplier) or idle > _IDLE:
             break
@@ -306,7 +310,7 @@ def _uphill(kernel: Kernel, distance: float, potential: Floats, scale: float, to
     return point
 
 
-def _steps(point: Point, kernel: Kernel, mixing: _Mixing) -> Iterator[Floats]:
+def _steps(point: Point, kernel: Kernel, mixing: Mixing) -> Iterator[Floats]:
     """Potentials to try, from the fastest to the one that cannot fail.
 
     The last maximises the tangent of the convex A + s KL/4, less s KL/4: a lower bound of A that touches it.
@@ -315,39 +319,6 @@ def _steps(point: Point, kernel: Kernel, mixing: _Mixing) -> Iterator[Floats]:
     yield point.placement
     bend = 1 / kernel.unique
     yield (point.placement + bend * point.scale * point.potential) / (1 + bend * point.multiplier)
-
-
-class _Mixing:
-    """Anderson acceleration of ``potential -> placement``, weighted by the weights that it began with."""
-
-    def __init__(self) -> None:
-        self._images: list[Floats] = []
-        self._changes: list[Floats] = []
-        self._products: Floats = np.empty((0, 0))
-        self._weights: Floats = np.empty((2, 0))
-
-    def step(self, potential: Floats, image: Floats, weights: Floats) -> Floats:
-        """The mixture of the last images whose changes nearly cancel."""
-        change = image - potential
-        if not self._images:
-            self._weights = weights
-        self._images, self._changes = [*self._images[-_MEMORY:], image], [*self._changes[-_MEMORY:], change]
-        weighted = self._weights * change
-        row = np.array([float(_sums(weighted, earlier).sum()) for earlier in self._changes])
-        kept = self._products[-(len(row) - 1) :, -(len(row) - 1) :] if len(row) > 1 else self._products
-        self._products = np.block([[kept, row[:-1, np.newaxis]], [row]])
-        if len(row) == 1:
-            return image
-        # From products of changes to those of their differences to the latest.
-        gram = self._products[:-1, :-1] - row[:-1] - row[:-1, np.newaxis] + row[-1]
-        share = np.linalg.lstsq(gram, row[-1] - row[:-1], rcond=1e-14)[0]
-        mixed = (1 - float(share.sum())) * image
-        for part, earlier in zip(share, self._images[:-1], strict=True):
-            mixed += part * earlier
-        return mixed
-
-    def forget(self) -> None:
-        self._images, self._changes, self._products = [], [], np.empty((0, 0))
 
 
 def _at_distance(kernel: Kernel, potential: Floats, scale: float, distance: float) -> Point:

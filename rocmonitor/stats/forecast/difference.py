@@ -1,9 +1,14 @@
 """Forecast interval of the difference of two AUCs on the same rows: how far may drift move it?
 
 The interval holds every difference that some reweighting of the paired rows reaches within a distance, as
-`rocmonitor.stats.forecast.interval` does for one AUC (Morin 2018, section 3): weights u on the negatives and
+`rocmonitor.stats.forecast.interval` does for one AUC ([M18] section 3): weights u on the negatives and
 v on the positives, the same for both models. What is maximised is bilinear with the kernel psi_1 - psi_2 of
 `rocmonitor.stats.forecast.two_orders`; the other end is that of the models swapped.
+
+References
+----------
+.. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying population.
+   Working paper, University of Central Florida.
 """
 
 from __future__ import annotations
@@ -14,12 +19,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
-from rocmonitor.stats.forecast.calibration import conformal_root, windows_needed
-from rocmonitor.stats.forecast.caveats import ENOUGH_PARTS
+from rocmonitor.stats.forecast.calibration import conformal_root, own_distance
+from rocmonitor.stats.forecast.caveats import level_caveats
 from rocmonitor.stats.forecast.climbing import Extreme, optimum
 from rocmonitor.stats.forecast.kld import area
-from rocmonitor.stats.forecast.paired_rows import PairedRows, PastDifferences, furthest, past_differences
+from rocmonitor.stats.forecast.paired_rows import (
+    PairedRows,
+    PastDifferences,
+    Reach,
+    furthest,
+    past_differences,
+)
 from rocmonitor.stats.proportion import is_number, require_level
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import PairedSample, on_pair
@@ -62,7 +74,7 @@ class ForecastDifference(Result):
         Of the first-order conditions, the larger of the two ends (see `AucBounds`).
     optimum : str
         "proven" if no weights within the distance do better, "searched" if none better were found.
-    caveats : tuple of str
+    caveats : tuple of Caveat
         What a reader of the numbers must know; empty when there is nothing.
     """
 
@@ -85,7 +97,7 @@ class ForecastDifference(Result):
     n_neg: int
     residual: float
     optimum: str
-    caveats: tuple[str, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
 
     def contains(self, difference: float) -> bool:
         """Whether a difference lies within the interval."""
@@ -157,9 +169,13 @@ def forecast_difference(
 
     Cost: O(n log n) to sort the pairs of scores, then O(c) a sweep for c different ones. With more than
     20,000 of them (ends: 50,000) at most 128 by 128 joined cells take their place, and the result is moved
-    to the difference of all rows. That moved the ends by less than 5e-6 at D = 0.02 and 5e-5 at D = 0.3 for
-    normal scores correlated by 0.5 and 0.95 (30,000 and a million rows), by 3e-5 and 1e-4 for 0.99. A
-    million rows take 1 to 3 s for two ends, and 20 windows of 50,000 another 4 s.
+    to the difference of all rows; the error is below 1e-4 (docs/coverage.md). A million rows take 1 to 3 s
+    for two ends, and 20 windows of 50,000 another 4 s.
+
+    References
+    ----------
+    .. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying
+       population. Working paper, University of Central Florida.
 
     Examples
     --------
@@ -171,30 +187,21 @@ def forecast_difference(
     level = require_level(confidence_level)
     reference.require_both_classes()
     past = _past(reference, distance, windows)
-    achieved, method = None, "fixed"
-    if past is not None:
-        ones = np.ones(len(past.shifts))
-        root, achieved = conformal_root(np.array(past.shifts), 0 * ones, ones, level, "two-sided")
-        distance, method = _of_a_window(past, root * root / 2), "calibrated"
-    assert distance is not None  # else _past has refused
-    rows = PairedRows.of(reference)
-    kernel, moved = rows.kernel(EXACT_CELLS), 0.0
-    own = area(reference.first), area(reference.second)
-    difference = own[0] - own[1]
-    if kernel.shares.shape[1] < len(rows.first):
-        joined = kernel.areas(kernel.shares)
-        moved = difference - (joined[0] - joined[1])
+    distance, achieved = _chosen(past, distance, level)
+    auc_1, auc_2 = area(reference.first), area(reference.second)
+    difference = auc_1 - auc_2
+    kernel, moved = _kernel(PairedRows.of(reference), difference)
     high, low = furthest(kernel, distance), furthest(kernel.swapped(), distance)
     return ForecastDifference(
-        auc_1=own[0],
-        auc_2=own[1],
+        auc_1=auc_1,
+        auc_2=auc_2,
         difference=difference,
         low=min(max(moved - low.value, -1.0), difference),
         high=max(min(high.value + moved, 1.0), difference),
         low_aucs=kernel.areas(kernel.shares * low.tilt),
         high_aucs=kernel.areas(kernel.shares * high.tilt),
         distance=float(distance),
-        method=method,
+        method="fixed" if past is None else "calibrated",
         confidence_level=level,
         achieved_level=achieved,
         n_windows=0 if past is None else len(past.shifts),
@@ -234,10 +241,23 @@ def _past(
     return past_differences(reference, given_windows)
 
 
-def _of_a_window(past: PastDifferences, distance: float) -> float:
-    """A window's own distance to its last digit, which its root has lost."""
-    nearest = min(past.distances, key=lambda other: abs(other - distance))
-    return nearest if math.isclose(nearest, distance, rel_tol=1e-14) else distance
+def _chosen(past: PastDifferences | None, distance: float | None, level: float) -> tuple[float, float | None]:
+    """The distance and the level that it has: the conformal quantile of the windows, or the fixed one."""
+    if past is None:
+        assert distance is not None  # else _past has refused
+        return distance, None
+    ones = np.ones(len(past.shifts))
+    root, achieved = conformal_root(np.array(past.shifts), 0 * ones, ones, level, "two-sided")
+    return own_distance(past.distances, root), achieved
+
+
+def _kernel(rows: PairedRows, difference: float) -> tuple[Reach, float]:
+    """The statistic on all cells or on joined ones, and what joining took from the difference."""
+    kernel = rows.kernel(EXACT_CELLS)
+    if kernel.shares.shape[1] == len(rows.first):
+        return kernel, 0.0
+    joined = kernel.areas(kernel.shares)
+    return kernel, difference - (joined[0] - joined[1])
 
 
 def _caveats(
@@ -247,30 +267,25 @@ def _caveats(
     achieved: float | None,
     distance: float,
     ends: tuple[Extreme, Extreme],
-) -> tuple[str, ...]:
+) -> tuple[Caveat, ...]:
     found = []
     if past is None or achieved is None:
-        found.append("a fixed distance has no confidence level")
+        found.append(Caveat("no-confidence-level", method="fixed", batch=False))
     else:
         found += past.caveats
-        n = len(past.shifts)
-        if achieved < level - 1e-9:
-            found.append(
-                f"{n} past windows cannot give the level {level:g}: the widest observed distance is used, "
-                f"whose level is {n}/{n + 1}; {windows_needed(level)} windows are needed"
-            )
-        if past.inside and n < ENOUGH_PARTS:
-            found.append(
-                f"the windows are parts of the reference: with fewer than {ENOUGH_PARTS} the true level is "
-                "lower than that"
-            )
+        found += level_caveats(
+            n_windows=len(past.shifts),
+            confidence_level=level,
+            achieved_level=achieved,
+            inside=past.inside,
+        )
     if distance == 0:
-        found.append("the distance is 0, which leaves no room for any change")
+        found.append(Caveat("zero-distance"))
     if np.array_equal(reference.index_1, reference.index_2):
-        found.append("both models rank the rows alike: no reweighting tells them apart")
+        found.append(Caveat("same-ranking"))
     else:
         found += [
-            f"the {name} end is the limit of any weights: the distance affords it completely"
+            Caveat("end-at-limit", end=name)
             for name, end in zip(("low", "high"), ends, strict=True)
             if math.isinf(end.multiplier)
         ]

@@ -1,7 +1,12 @@
-"""How far windows lie from a sample, by the shares of quantile bins: the distances of Morin (2018), [M18].
+"""How far windows lie from a sample, by the shares of quantile bins, as in [M18].
 
 The bins of a class end at the scores at which its share in the sample first reaches 1/bins, 2/bins, …; the
 outermost ones are open. A tie is never split.
+
+References
+----------
+.. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying population.
+   Working paper, University of Central Florida.
 """
 
 from __future__ import annotations
@@ -74,6 +79,11 @@ def binned_distance(
     even when nothing has changed, and twice that if symmetric.
 
     Cost: O(k) for the sample and O(k log bins) a window, for k distinct scores.
+
+    References
+    ----------
+    .. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying
+       population. Working paper, University of Central Florida.
 
     Examples
     --------

@@ -2,7 +2,12 @@
 
 The AUC is bilinear in the shares of the two classes. So a change of it falls apart exactly: into a part of
 each class, and each part into contributions of score bins. Beside the shift that happened stands the least
-favourable one, Morin (2018), [M18] below: the closest reweighting of the reference with the window's AUC.
+favourable one of [M18]: the closest reweighting of the reference with the window's AUC.
+
+References
+----------
+.. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying population.
+   Working paper, University of Central Florida.
 """
 
 from __future__ import annotations
@@ -13,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.forecast.distance import bin_ends, require_sample
 from rocmonitor.stats.forecast.kld import area, auc_bounds, auc_distance
@@ -59,7 +65,7 @@ class ShiftExplanation(Table):
         Of the shift and the least favourable one, within [-1, 1] (see `explain_shift`).
     n_pos, n_neg : int
         Class sizes of the window.
-    caveats : tuple of str
+    caveats : tuple of Caveat
         What a reader of the numbers must know; empty when there is nothing.
     """
 
@@ -83,7 +89,7 @@ class ShiftExplanation(Table):
     similarity: float | None
     n_pos: int
     n_neg: int
-    caveats: tuple[str, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
 
     @property
     def change(self) -> float:
@@ -196,6 +202,11 @@ def explain_shift(
 
     Cost: O(k log k) for k distinct scores, one `auc_distance` and one `auc_bounds`.
 
+    References
+    ----------
+    .. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying
+       population. Working paper, University of Central Florida.
+
     Examples
     --------
     >>> reference = Sample([0, 0, 0, 1, 0, 1, 1, 1], [1, 2, 3, 4, 5, 6, 7, 8])
@@ -206,15 +217,7 @@ def explain_shift(
     >>> print(shift)  # doctest: +ELLIPSIS
     The AUROC fell by 0.1562, from 0.9375 to 0.7812. The positives' part is -0.1562: 50.0 % of them score...
     """
-    for name, sample in (("reference", reference), ("window", window)):
-        require_sample(sample, name)
-        if not min(sample.n_pos, sample.n_neg):
-            raise DegenerateDataError(
-                f"{name}: both classes are needed; there are {sample.n_pos} positives and {sample.n_neg} "
-                "negatives: take a longer window"
-            )
-    if bins < 2:
-        raise InputError(f"bins must be at least 2; it is {bins}")
+    _require_valid(reference, window, bins)
     scale = reference.score if joined else np.union1d(reference.score, window.score)
     ends = _ends(reference, bins)
     old, new = (_placed(sample, scale, ends) for sample in (reference, window))
@@ -248,6 +251,18 @@ def explain_shift(
         n_neg=window.n_neg,
         caveats=_caveats(window, len(ends) + 1, reached=cheapest is not None),
     )
+
+
+def _require_valid(reference: Sample, window: Sample, bins: int) -> None:
+    for name, sample in (("reference", reference), ("window", window)):
+        require_sample(sample, name)
+        if not min(sample.n_pos, sample.n_neg):
+            raise DegenerateDataError(
+                f"{name}: both classes are needed; there are {sample.n_pos} positives and {sample.n_neg} "
+                "negatives: take a longer window"
+            )
+    if bins < 2:
+        raise InputError(f"bins must be at least 2; it is {bins}")
 
 
 class _Placed(NamedTuple):
@@ -316,14 +331,12 @@ def _similarity(before: Floats, now: Floats, least: Floats) -> float:
     return min(1.0, max(-1.0, float(np.vdot(first, second)) / lengths)) if lengths > 0 else 0.0
 
 
-def _caveats(window: Sample, bins: int, *, reached: bool) -> tuple[str, ...]:
+def _caveats(window: Sample, bins: int, *, reached: bool) -> tuple[Caveat, ...]:
     caveats = [
-        f"{rows} {name} in {bins} bins: chance alone moves the share of a bin by half of it or more"
-        for name, rows in (("positives", window.n_pos), ("negatives", window.n_neg))
+        Caveat("few-rows-per-bin", rows=rows, kind=kind, bins=bins)
+        for kind, rows in (("positives", window.n_pos), ("negatives", window.n_neg))
         if rows < ENOUGH_A_BIN * bins
     ]
     if not reached:
-        caveats.append(
-            "no reweighting of the reference has the window's AUC, so there is no least favourable shift"
-        )
+        caveats.append(Caveat("no-least-favourable-shift"))
     return tuple(caveats)

@@ -1,39 +1,39 @@
 """Forecast intervals: how far the AUC of a coming window may lie from that of the reference.
 
-The interval holds every AUC that some reweighting of the reference reaches within a distance, Morin
-(2018), [M18] below. How the distance is chosen decides what the interval means: only the calibrated one
+The interval holds every AUC that some reweighting of the reference reaches within a distance [M18].
+How the distance is chosen decides what the interval means: only the calibrated one
 has a confidence level.
+
+References
+----------
+.. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying population.
+   Working paper, University of Central Florida.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
-from rocmonitor.stats.area.variances import moments
-from rocmonitor.stats.forecast.arguments import require_arguments, valid_batch, valid_weights, valid_windows
+from rocmonitor.stats.forecast.arguments import valid_batch
 from rocmonitor.stats.forecast.calibration import (
+    LEVEL_ROUNDING,
     Alternative,
     Noise,
     conformal_root,
+    own_distance,
     sampling_root,
 )
-from rocmonitor.stats.forecast.caveats import level_caveats
-from rocmonitor.stats.forecast.distance import require_sample, resampled_distance
-from rocmonitor.stats.forecast.kld import AucBounds, area, auc_bounds
-from rocmonitor.stats.forecast.windows import EXACT_BOUNDS, carried, grid, mean_sizes, used_windows
-from rocmonitor.stats.proportion import require_level, require_method
-from rocmonitor.stats.resampling import Rng
+from rocmonitor.stats.forecast.caveats import level_caveats, size_caveats
+from rocmonitor.stats.forecast.distance import require_sample
+from rocmonitor.stats.forecast.kld import AucBounds, auc_bounds
+from rocmonitor.stats.forecast.windows import EXACT_BOUNDS, carried, grid
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Sample
-
-ForecastMethod = Literal["calibrated", "binned", "dual", "bootstrap", "fixed"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -74,7 +74,7 @@ class ForecastInterval(Result):
         Their class sizes.
     weights : tuple of float
         Their weights; empty when all count alike.
-    set_aside : tuple of str
+    set_aside : tuple of Caveat
         Caveats on windows that were given and not used.
     inside : bool
         Whether they were parts of the reference.
@@ -82,7 +82,7 @@ class ForecastInterval(Result):
         Class sizes of the reference.
     pair_variances : tuple of float or None
         zeta10, zeta01 and the variance of psi over all pairs of the reference; sampling noise follows.
-    caveats : tuple of str
+    caveats : tuple of Caveat
         What a reader of the numbers must know; empty when there is nothing.
     """
 
@@ -105,12 +105,12 @@ class ForecastInterval(Result):
     window_n_pos: tuple[int, ...] = ()
     window_n_neg: tuple[int, ...] = ()
     weights: tuple[float, ...] = ()
-    set_aside: tuple[str, ...] = ()
+    set_aside: tuple[Caveat, ...] = ()
     inside: bool = False
     n_pos: int
     n_neg: int
     pair_variances: tuple[float, float, float] | None = None
-    caveats: tuple[str, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
 
     def contains(self, auc: float) -> bool:
         """Whether an AUC lies within the interval."""
@@ -146,6 +146,7 @@ class ForecastInterval(Result):
 
         Examples
         --------
+        >>> from rocmonitor.stats import forecast_interval
         >>> past = [Sample([0, 0, 1, 0, 1, 1], [k, 2, 3, 4, 5, 7 - k]) for k in (1, 2, 3, 4)]
         >>> reference = Sample.merge(past)
         >>> interval = forecast_interval(reference, windows=past, confidence_level=0.6)
@@ -167,7 +168,7 @@ class ForecastInterval(Result):
                 "this interval was stored without what another batch needs (window_shifts, pair_variances): "
                 "compute it anew with forecast_interval"
             )
-        return _finished(replace(self, batch=sizes), reference)
+        return finished(replace(self, batch=sizes), reference)
 
     def __str__(self) -> str:
         level = "no level" if self.achieved_level is None else f"level {self.achieved_level:.3f}"
@@ -186,157 +187,7 @@ class ForecastInterval(Result):
         return f"{low:.4f} or more" if self.alternative == "less" else f"{low:.4f} to {high:.4f}"
 
 
-def forecast_interval(
-    reference: Sample,
-    *,
-    windows: Sequence[Sample] | None = None,
-    distance: float | None = None,
-    method: ForecastMethod = "calibrated",
-    confidence_level: float = 0.95,
-    batch: tuple[int, int] | None = None,
-    alternative: Alternative = "two-sided",
-    weights: ArrayLike | None = None,
-    symmetric: bool = False,
-    n_resamples: int = 999,
-    rng: Rng | None = None,
-) -> ForecastInterval:
-    """The interval in which the AUC of a coming window is to be expected.
-
-    Parameters
-    ----------
-    reference : Sample
-        What the model is judged against.
-    windows : sequence of Sample
-        Past windows. Needed by "calibrated", "dual" and "binned"; "bootstrap" takes their mean sizes unless
-        it has a batch. When all of them together are contained in the reference (at every score, in both
-        classes) they are taken as its parts, otherwise as being outside of it.
-    distance : float
-        For "fixed" only: D >= 0, in nats.
-    method : {"calibrated", "binned", "dual", "bootstrap", "fixed"}
-        How the distance is chosen:
-
-        - "calibrated": the conformal quantile of the windows' dual distances (the smallest at which a
-          reweighting of the reference has the window's AUC; parts of the reference are taken out of it
-          first): of n, the ceil((n + 1) confidence_level)-th smallest. The only one with a level.
-        - "dual": the mean dual distance to the whole reference.
-        - "binned": `binned_distance`, as in the simulation of [M18].
-        - "bootstrap": the mean binned distance of resamples of the reference ([M18] section 3): as far as
-          sampling alone goes, without any drift.
-        - "fixed": as given.
-    confidence_level : float
-        Level of "calibrated", and of the part that sampling takes; the other methods have none.
-    batch : tuple of int
-        Positives and negatives of the coming window, expected or seen. "calibrated" then adds to every window
-        the sampling noise that the batch has more. Without it the coming window is taken to be as large as
-        the past ones.
-    alternative : {"two-sided", "less"}
-        "less" looks for losses only: the level is that of `low`, and `high` is 1.
-    weights : array_like, shape (number of windows,)
-        Within [0, 1], for "calibrated", "dual" and "binned": how much each window counts beside the coming
-        one, 0.5 ** (age / half_life) for instance.
-    symmetric : bool
-        For "binned" and "bootstrap": eq. 13 in place of eq. 12 (see `binned_distance`).
-    n_resamples, rng
-        For "bootstrap": number of resamples, and a seed or a numpy Generator.
-
-    Returns
-    -------
-    ForecastInterval
-        ``.low .high .auc .distance .method .confidence_level .achieved_level .sampling_distance
-        .drift_distance .sampling_low .sampling_high .caveats`` and more; ``.for_batch()``, ``.contains()``,
-        ``.margin()``, ``.to_dict()``.
-
-    Raises
-    ------
-    InputError
-        Unknown method or alternative, a level outside (0, 1), a distance that is negative or not finite,
-        impossible sizes or weights, something that is no `Sample`, an argument that is missing or given to
-        a method that does not use it.
-    DegenerateDataError
-        A reference of one class; no window with both classes; a window whose AUC no reweighting of
-        the reference reaches.
-
-    Notes
-    -----
-    The coming window's AUC lies in the calibrated interval exactly when its own dual distance is at most
-    the quantile. If the windows are outside the reference and exchangeable with the coming one, that
-    has probability >= `achieved_level`, whatever the distributions (Vovk, Gammerman & Shafer 2005; with
-    weights, Barber, Candès, Ramdas & Tibshirani 2023).
-    If they are parts of it, each is judged by a reference that is smaller by one window, and no theorem
-    holds: with normal AUCs the true level is 0.54 instead of 0.67 with 2 windows, 0.78 instead of 0.80
-    with 4, and within 0.005 of the nominal one from 9 on. Below 9 a caveat says so.
-
-    With fewer than ceil(1 / (1 - confidence_level)) - 1 windows the widest observed distance is used, with a
-    batch no less than sampling alone takes, `achieved_level` is n / (n + 1) and a caveat says so.
-
-    With a batch of other sizes, windows with the missing noise added are exchangeable with it as far as
-    sampling noise is normal: see `conformal_root`. Simulated at 0.95 without drift (19 and 40 windows, as
-    large as the batch or ten times larger, in the reference and outside; AUC 0.8 and 0.95; batches of 30, 300
-    and 3,000 positives with 70 % negatives), 3.5 to 6.0 % of the batches were outside, with a Monte Carlo
-    error of 0.2 to 0.9; with normal, two-sided, skew and heavy-tailed drift 3 to 5.6 %. Noise added in
-    quadrature instead had up to 20 % where drift comes in two regimes.
-    Windows that are smaller than the batch stay as they are: their noise cannot be told from drift, the
-    interval is conservative, and a caveat says so.
-
-    Cost: one `auc_distance` a window, one `auc_bounds` (two with a batch), and one look-up of the windows'
-    scores in the reference. Distances are found on 2,048 joined cells where the reference has more than
-    20,000 scores, bounds where it has more than a million: `condensed` tells the error, far below that of
-    sampling.
-
-    Examples
-    --------
-    >>> reference = Sample([0, 0, 0, 1, 0, 1, 1, 1], [1, 2, 3, 4, 5, 6, 7, 8])
-    >>> past = [Sample([0, 1, 0, 1], [2, 3, 4, 5]), Sample([0, 1, 1, 1], [1, 4, 6, 8])]
-    >>> interval = forecast_interval(reference, windows=past, confidence_level=0.6)
-    >>> print(interval)
-    AUC forecast 0.7500 to 1.0000 around 0.9375 (calibrated, level 0.667, distance 0.2877, 2 windows)
-    >>> interval.contains(0.7)
-    False
-    """
-    require_method(method, get_args(ForecastMethod))
-    require_level(confidence_level)
-    if alternative not in get_args(Alternative):
-        raise InputError(f"alternative must be 'two-sided' or 'less'; it is {alternative!r}")
-    require_sample(reference, "reference")
-    reference.require_both_classes()
-    given = valid_windows(windows)
-    require_arguments(method, given, windows, distance, weights, symmetric, batch)
-    sizes = None if batch is None else valid_batch(batch)
-    past = used_windows(reference, given, method, symmetric)
-    worth = None if weights is None else valid_weights(weights, len(given), past.kept)
-    if method == "bootstrap":
-        mean = sizes or mean_sizes([given[place] for place in past.kept])
-        distance = resampled_distance(reference, mean, symmetric=symmetric, n_resamples=n_resamples, rng=rng)
-    elif method in ("binned", "dual"):
-        distance = float(np.average(past.distances, weights=worth))
-    pairs = moments(reference)
-    own = area(reference)
-    draft = ForecastInterval(
-        auc=own,
-        low=own,
-        high=own,
-        distance=0.0 if distance is None else float(distance),
-        method=method,
-        confidence_level=float(confidence_level),
-        alternative=alternative,
-        achieved_level=None,
-        batch=sizes,
-        n_windows=len(past.kept),
-        window_distances=past.distances,
-        window_shifts=past.shifts,
-        window_n_pos=tuple(given[place].n_pos for place in past.kept),
-        window_n_neg=tuple(given[place].n_neg for place in past.kept),
-        weights=() if worth is None else tuple(worth.tolist()),
-        set_aside=past.caveats,
-        inside=past.inside,
-        n_pos=reference.n_pos,
-        n_neg=reference.n_neg,
-        pair_variances=(pairs.zeta10, pairs.zeta01, pairs.kernel),
-    )
-    return _finished(draft, reference)
-
-
-def _finished(draft: ForecastInterval, reference: Sample) -> ForecastInterval:
+def finished(draft: ForecastInterval, reference: Sample) -> ForecastInterval:
     """The draft with its distance, bounds, parts and caveats, for the batch that it names."""
     assert draft.pair_variances is not None
     noise = Noise(*draft.pair_variances)
@@ -363,10 +214,31 @@ def _finished(draft: ForecastInterval, reference: Sample) -> ForecastInterval:
             sampling_low=alone[0],
             sampling_high=alone[1],
         )
-    caveats = [*done.set_aside, *level_caveats(done, noise)]
+    caveats = [*done.set_aside, *_level_caveats(done, noise)]
     if distance == 0:
-        caveats.append("the distance is 0, which leaves no room for any change")
+        caveats.append(Caveat("zero-distance"))
     return replace(done, caveats=(*caveats, *bounds.caveats))
+
+
+def _level_caveats(done: ForecastInterval, noise: Noise) -> Iterator[Caveat]:
+    if done.achieved_level is None:
+        yield Caveat("no-confidence-level", method=done.method, batch=done.batch is not None)
+        return
+    yield from level_caveats(
+        n_windows=done.n_windows,
+        confidence_level=done.confidence_level,
+        achieved_level=done.achieved_level,
+        inside=done.inside,
+        weights=done.weights,
+        batch=done.batch is not None,
+    )
+    yield from size_caveats(
+        noise,
+        reference=(done.n_pos, done.n_neg),
+        windows=list(zip(done.window_n_pos, done.window_n_neg, strict=True)),
+        inside=done.inside,
+        batch=done.batch,
+    )
 
 
 def _carried_ends(bounds: AucBounds, draft: ForecastInterval) -> tuple[float, float]:
@@ -385,10 +257,8 @@ def _calibrated(draft: ForecastInterval, noise: Noise, sampling: float) -> tuple
         past = np.array([noise.variance(*rows) for rows in sizes])
         missing = np.maximum(noise.variance(*draft.batch) - past, 0.0)
     root, level = conformal_root(shifts, missing, weights, draft.confidence_level, draft.alternative)
-    if level < draft.confidence_level - 1e-9:  # too few windows to know: at least the noise, which is known
+    if (
+        level < draft.confidence_level - LEVEL_ROUNDING
+    ):  # too few windows to know: at least the noise, which is known
         root = max(root, sampling)
-    # A window's own distance to its last digit: complete separation is reached at it, not just below it.
-    distances = np.array(draft.window_distances)
-    nearest = float(distances[np.argmin(np.abs(distances - root * root / 2))])
-    same = math.isclose(nearest, root * root / 2, rel_tol=1e-14)
-    return (nearest if same else root * root / 2), level
+    return own_distance(draft.window_distances, root), level

@@ -1,7 +1,12 @@
 """The AUC within a Kullback-Leibler distance of a sample, and the distance that an AUC takes.
 
-Morin (2018) is [M18] below. The optimisation, its proofs and where it departs from the paper are in
+The optimisation, its proofs and where it departs from [M18] are in
 `rocmonitor.stats.forecast.climbing` and `tilting`; this module speaks of samples and scores.
+
+References
+----------
+.. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying population.
+   Working paper, University of Central Florida.
 """
 
 from __future__ import annotations
@@ -11,12 +16,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.forecast.climbing import Extreme, closest, highest, optimum
 from rocmonitor.stats.forecast.tilting import Cells, OneOrder, cells
 from rocmonitor.stats.proportion import is_number
 from rocmonitor.stats.result import Result
-from rocmonitor.stats.sample import Floats, Sample, on_sample
+from rocmonitor.stats.sample import Floats, Sample, on_shares
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -46,7 +52,7 @@ class AucBounds(Result):
     optimum : str
         "proven": no weights within the distance do better (multipliers up to 4, or the limit of any
         weights). "searched": the best of the solutions that were found.
-    caveats : tuple of str
+    caveats : tuple of Caveat
         What a reader of the numbers must know; empty when there is nothing.
     """
 
@@ -63,7 +69,7 @@ class AucBounds(Result):
     high_multiplier: float
     residual: float
     optimum: str
-    caveats: tuple[str, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
 
     def __str__(self) -> str:
         return (
@@ -71,7 +77,7 @@ class AucBounds(Result):
         )
 
 
-@on_sample
+@on_shares
 def auc_bounds(sample: Sample, /, distance: float) -> AucBounds:
     """The smallest and the largest AUC of all reweightings within a Kullback-Leibler distance.
 
@@ -108,6 +114,11 @@ def auc_bounds(sample: Sample, /, distance: float) -> AucBounds:
     Cost: O(k) a sweep for k distinct scores. An end takes 5 to 15 sweeps of all of them, after many of
     fewer cells.
 
+    References
+    ----------
+    .. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying
+       population. Working paper, University of Central Florida.
+
     Examples
     --------
     >>> bounds = auc_bounds([0, 0, 1, 1], [1, 2, 1, 2], 1.5 * math.log(3) - 2 * math.log(2))
@@ -142,7 +153,7 @@ def auc_bounds(sample: Sample, /, distance: float) -> AucBounds:
     )
 
 
-@on_sample
+@on_shares
 def auc_distance(sample: Sample, /, target: float) -> float:
     """The smallest Kullback-Leibler distance at which a reweighting has a given AUC.
 
@@ -171,6 +182,11 @@ def auc_distance(sample: Sample, /, target: float) -> float:
     Notes
     -----
     [M18] eq. 6-9: the inverse of `auc_bounds` on the target's side of the AUC. Cost: about three of its ends.
+
+    References
+    ----------
+    .. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying
+       population. Working paper, University of Central Florida.
 
     Examples
     --------
@@ -211,11 +227,8 @@ def _weights(sample: Sample, joined: Cells, tilt: Floats) -> Floats:
     return np.asarray(shares * tilt[:, joined.cell])
 
 
-def _caveats(low: Extreme, high: Extreme) -> tuple[str, ...]:
+def _caveats(low: Extreme, high: Extreme) -> tuple[Caveat, ...]:
     at_limit = [name for name, end in (("low", low), ("high", high)) if math.isinf(end.multiplier)]
     if len(at_limit) == 2 and low.value + high.value <= 1:
-        return ("no reweighting changes the AUC of these scores (one score for all, or perfect separation)",)
-    return tuple(
-        f"the {name} bound is the limit of any weights: the distance affords it completely"
-        for name in at_limit
-    )
+        return (Caveat("auc-cannot-move"),)
+    return tuple(Caveat("end-at-limit", end=name) for name in at_limit)

@@ -16,18 +16,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
-from rocmonitor.stats.forecast.climbing import Extreme, Floats, closest, highest
+from rocmonitor.stats.area.placements import ROUNDING
+from rocmonitor.stats.forecast.climbing import Extreme, closest, highest
 from rocmonitor.stats.forecast.kld import area
 from rocmonitor.stats.forecast.two_orders import Ranks, TwoOrders
 from rocmonitor.stats.forecast.windows import require_some, set_aside
+from rocmonitor.stats.rows import Floats, add_up
 from rocmonitor.stats.sample import Counts, PairedSample
 
 EXACT_DISTANCES = 20_000
 """Cells up to which the distances of windows are found on all of them, and ends without joined ones first."""
 
 _BINS = 128  # of each order, where cells are joined
-_ROUNDING = 1e-13  # of a difference of two areas
 _DESCENTS = 50
 
 
@@ -45,7 +47,7 @@ class Reach(TwoOrders):
         if self._better_pair() is None:
             found = self._on_pair(*self._level_pair())
             shares = self._at(np.ones_like(self.shares), 0.0)
-            return shares if shares.value >= found.value - _ROUNDING else found
+            return shares if shares.value >= found.value - ROUNDING else found
         # One model ties what the other orders: a cut within one score of the one that ties.
         ends = (
             _cut_within(self.second, self.first, *self.shares),
@@ -166,7 +168,7 @@ class Reach(TwoOrders):
 def furthest(kernel: TwoOrders, distance: float) -> Extreme:
     """The largest difference within `distance`; its ceiling may be nearer than the limit that was found."""
     found, ceiling = highest(kernel, distance), kernel.limit().value
-    if found.value < ceiling - _ROUNDING:
+    if found.value < ceiling - ROUNDING:
         return found
     return replace(found, value=ceiling, multiplier=math.inf)
 
@@ -186,7 +188,7 @@ class PairedRows(NamedTuple):
         """O(n log n)."""
         size = max(len(pair.second.score), 1)
         codes, place = np.unique(pair.index_1 * size + pair.index_2, return_inverse=True)
-        neg, pos = (_summed(place, counts, len(codes)) for counts in (pair.neg, pair.pos))
+        neg, pos = (add_up(place, counts, len(codes)) for counts in (pair.neg, pair.pos))
         return cls(codes // size, codes % size, neg, pos, codes)
 
     def kernel(self, exact: int) -> Reach:
@@ -219,7 +221,7 @@ class PastDifferences(NamedTuple):
     """Its root, sqrt(2 D), negative where the window's difference was the lower one."""
     inside: bool
     """Whether each was taken out of the reference."""
-    caveats: tuple[str, ...]
+    caveats: tuple[Caveat, ...]
     """How many were set aside, and why."""
 
 
@@ -229,7 +231,7 @@ def past_differences(pair: PairedSample, windows: Sequence[PairedSample]) -> Pas
     Windows that all together are contained in the reference are each compared with the rest of it.
     """
     kept = [place for place, window in enumerate(windows) if min(window.n_pos, window.n_neg)]
-    caveats = set_aside(kept, len(windows), "without rows of both classes")
+    caveats = set_aside(kept, len(windows), "one-class")
     require_some(kept, len(windows), caveats)
     rows = PairedRows.of(pair)
     parts = _parts(rows, pair, windows)
@@ -238,7 +240,7 @@ def past_differences(pair: PairedSample, windows: Sequence[PairedSample]) -> Pas
         left = [
             place for place in kept if pair.n_pos > windows[place].n_pos and pair.n_neg > windows[place].n_neg
         ]
-        caveats += set_aside(left, len(windows), "without which the reference lacks a class", among=kept)
+        caveats += set_aside(left, len(windows), "rest-has-one-class", among=kept)
         kept = left
         require_some(kept, len(windows), caveats)
     found = [past.root(windows[place], None if parts is None else parts[place], place + 1) for place in kept]
@@ -288,12 +290,12 @@ class _Reference(NamedTuple):
             # Pairs of the rest: all, less those with a row of the window; its own pairs were taken off twice.
             pairs -= float(np.sum(window.neg * self.gained[0][at]) + np.sum(window.pos * self.gained[1][at]))
             pairs += own * window.n_neg * window.n_pos
-            lost = [_summed(self.place[at], of, shares.shape[1]) for of in (window.neg, window.pos)]
+            lost = [add_up(self.place[at], of, shares.shape[1]) for of in (window.neg, window.pos)]
             left = np.rint(shares * [[n_neg], [n_pos]]) - np.stack(lost)
             shares = left / left.sum(axis=1, keepdims=True)
             n_neg, n_pos = n_neg - window.n_neg, n_pos - window.n_pos
         before = pairs / (n_neg * n_pos)
-        if abs(own - before) < _ROUNDING:
+        if abs(own - before) < ROUNDING:
             return 0.0, 0.0
         distance = _distance(replace(self.few, shares=shares), before, own, number)
         return distance, math.copysign(math.sqrt(2 * distance), own - before)
@@ -337,12 +339,8 @@ def _cut_within(
     up_to = up_to - (up_to[start] - below[order][start])[of]
     after = np.append(after[start[1:] - 1], after[-1])[of] - after
     with np.errstate(divide="ignore"):
-        some, others = (np.log(np.where(share > _ROUNDING, share, 0.0)) for share in (up_to, after))
+        some, others = (np.log(np.where(share > ROUNDING, share, 0.0)) for share in (up_to, after))
     cost = -some - others
     place = order[int(np.argmin(cost))]
     own = group == group[place]
     return float(cost.min()), own & (rank <= rank[place]), own & (rank > rank[place])
-
-
-def _summed(place: NDArray[np.intp], counts: Counts, size: int) -> Counts:
-    return np.bincount(place, weights=counts, minlength=size).astype(np.int64)

@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rocmonitor.stats.forecast.climbing import Extreme, Floats
+from rocmonitor.stats.forecast.climbing import Extreme
 from rocmonitor.stats.forecast.tilting import placement
+from rocmonitor.stats.rows import Floats
 from rocmonitor.stats.sample import PairedSample
 
 Ranks = NDArray[np.intp]

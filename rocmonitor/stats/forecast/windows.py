@@ -13,12 +13,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.stats.area.placements import placements
 from rocmonitor.stats.forecast.condensing import cell_starts, joined
 from rocmonitor.stats.forecast.distance import window_distances
 from rocmonitor.stats.forecast.kld import area, auc_distance
-from rocmonitor.stats.sample import Counts, Sample
+from rocmonitor.stats.rows import add_up
+from rocmonitor.stats.sample import Sample
 
 CELLS = 2048
 """Joined cells on which distances are found; `condensed` tells the error."""
@@ -51,7 +53,7 @@ class Past(NamedTuple):
     """Its root, sqrt(2 D), negative where the window's AUC is the lower one."""
     inside: bool
     """Whether each was taken out of the reference."""
-    caveats: tuple[str, ...]
+    caveats: tuple[Caveat, ...]
     """How many were set aside, and why."""
 
 
@@ -75,10 +77,10 @@ def mean_sizes(windows: Sequence[Sample]) -> tuple[int, int]:
     return max(1, round(float(n_pos))), max(1, round(float(n_neg)))
 
 
-def both_classes(windows: Sequence[Sample]) -> tuple[tuple[int, ...], tuple[str, ...]]:
+def both_classes(windows: Sequence[Sample]) -> tuple[tuple[int, ...], tuple[Caveat, ...]]:
     """Positions of the windows with rows of both classes, and a caveat that counts the others."""
     kept = tuple(place for place, window in enumerate(windows) if min(window.n_pos, window.n_neg))
-    caveats = set_aside(kept, len(windows), "without rows of both classes")
+    caveats = set_aside(kept, len(windows), "one-class")
     require_some(kept, len(windows), caveats)
     return kept, caveats
 
@@ -97,7 +99,7 @@ def past_windows(reference: Sample, windows: Sequence[Sample], *, take_out: bool
     else:
         pairs = [(place, rest) for place in kept if (rest := rests[place]) is not None]
         left = tuple(place for place, _ in pairs)
-        caveats += set_aside(left, len(windows), "without which the reference lacks a class", among=kept)
+        caveats += set_aside(left, len(windows), "rest-has-one-class", among=kept)
         kept = left
     require_some(kept, len(windows), caveats)
     areas = [area(windows[place]) for place in kept]
@@ -123,19 +125,20 @@ def carried(auc: float, own: float, to: float) -> float:
 
 
 def set_aside(
-    kept: Sequence[int], total: int, why: str, among: Sequence[int] | None = None
-) -> tuple[str, ...]:
+    kept: Sequence[int], total: int, reason: str, among: Sequence[int] | None = None
+) -> tuple[Caveat, ...]:
     """A caveat that names the windows that were not kept, or none."""
     lost = sorted(set(range(total) if among is None else among) - set(kept))
-    numbers = ", ".join(str(place + 1) for place in lost)
-    return (f"{len(lost)} of {total} windows set aside, {why}: number {numbers}",) if lost else ()
+    if not lost:
+        return ()
+    return (Caveat("windows-set-aside", reason=reason, numbers=[p + 1 for p in lost], n_windows=total),)
 
 
-def require_some(kept: Sequence[int], total: int, caveats: Sequence[str]) -> None:
+def require_some(kept: Sequence[int], total: int, caveats: Sequence[Caveat]) -> None:
     """Refuse to go on without a window."""
     if not kept:
         raise DegenerateDataError(
-            f"none of the {total} windows can be used ({'; '.join(caveats)}): give more or longer "
+            f"none of the {total} windows can be used ({'; '.join(map(str, caveats))}): give more or longer "
             "windows, or a fixed distance"
         )
 
@@ -190,15 +193,11 @@ class _Cut:
         if not (n_pos and n_neg):
             return None
         cell = np.searchsorted(self._starts, at, side="right") - 1
-        pos = self._sample.pos - _summed(cell, window.pos, len(self._starts))
-        neg = self._sample.neg - _summed(cell, window.neg, len(self._starts))
+        pos = self._sample.pos - add_up(cell, window.pos, len(self._starts))
+        neg = self._sample.neg - add_up(cell, window.neg, len(self._starts))
         rest = Sample.from_counts(self._sample.score, pos, neg)
         if self._exact:
             return Grid(rest, area(rest))
         lost = float(np.sum(window.pos * self._below[at]) + np.sum(window.neg * self._above[at]))
         within = area(window) * window.n_pos * window.n_neg if window.n_pos and window.n_neg else 0.0
         return Grid(rest, (self._pairs - lost + within) / (float(n_pos) * n_neg))
-
-
-def _summed(cell: Places, counts: Counts, size: int) -> Counts:
-    return np.bincount(cell, weights=counts, minlength=size).astype(np.int64)

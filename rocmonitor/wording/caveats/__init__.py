@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rocmonitor.wording.caveats import area, band, cost, curve, forecast, review, sequence, window
+from rocmonitor.wording.caveats import (
+    area,
+    band,
+    cost,
+    curve,
+    forecast,
+    research,
+    review,
+    rules,
+    sequence,
+    window,
+)
 
 SENTENCES: dict[str, str | Callable[..., str]] = {
     "recorded": "{text}",  # a sentence that an earlier version stored
@@ -15,7 +26,9 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     **cost.SENTENCES,
     **forecast.SENTENCES,
     **sequence.SENTENCES,
+    **research.SENTENCES,
     **window.SENTENCES,
+    **rules.SENTENCES,
     **review.SENTENCES,
 }
 

@@ -1,5 +1,81 @@
 """Caveats on forecast intervals, distances, explanations of a shift."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-SENTENCES: dict[str, str | Callable[..., str]] = {}
+_REASONS = {
+    "one-class": "without rows of both classes",
+    "rest-has-one-class": "without which the reference lacks a class",
+}
+
+
+def _no_level(*, method: str, batch: bool) -> str:
+    same = " and is the same for a batch of any size" if batch else ""
+    return f"a {method} distance has no confidence level{same}"
+
+
+def _too_few(
+    *,
+    n_windows: int,
+    weight: float | None,
+    confidence_level: float,
+    achieved_level: float,
+    needed: int,
+    batch: bool,
+) -> str:
+    share, weighing, most = f"{n_windows}/{n_windows + 1}", "", f"{needed} windows are"
+    if weight is not None:
+        share = f"{weight:.3g}/{weight + 1:.3g}"
+        weighing, most = f" with a total weight of {weight:.3g}", f"a weight of {needed} is"
+    used = "the widest observed distance is used"
+    if batch:
+        used += " (no less than sampling alone takes)"
+    return (
+        f"{n_windows} past windows{weighing} cannot give the level {confidence_level:g}: {used}, whose level "
+        f"is {share} = {_distinct(achieved_level, confidence_level)}; {most} needed"
+    )
+
+
+def _distinct(level: float, wanted: float) -> str:
+    """The level, with as many decimals (at least three) as show that it is not the wanted one."""
+    digits = next((each for each in range(3, 9) if f"{level:.{each}f}" != f"{wanted:.{each}f}"), 9)
+    return f"{level:.{digits}f}"
+
+
+def _set_aside(*, reason: str, numbers: Sequence[int], n_windows: int) -> str:
+    which = ", ".join(map(str, numbers))
+    return f"{len(numbers)} of {n_windows} windows set aside, {_REASONS[reason]}: number {which}"
+
+
+SENTENCES: dict[str, str | Callable[..., str]] = {
+    "no-confidence-level": _no_level,
+    "too-few-windows": _too_few,
+    "windows-set-aside": _set_aside,
+    "windows-inside-reference": (
+        "the windows are parts of the reference: with fewer than {enough} of them the true level is lower "
+        "than the stated one"
+    ),
+    "reference-smaller-than-windows": (
+        "the reference ({n_pos} positives, {n_neg} negatives) is smaller than its windows: its own error is "
+        "part of each window's distance and makes the interval wider"
+    ),
+    "windows-smaller-than-batch": (
+        "{smaller} of {n_windows} past windows are smaller than the batch: their sampling noise cannot be "
+        "separated from drift, so the interval is wider than the batch needs; join neighbouring windows"
+    ),
+    "small-batch": (
+        "the batch has {rows} rows of a class: with fewer than {enough} sampling noise is not normal and the "
+        "level is only approximate"
+    ),
+    "zero-distance": "the distance is 0, which leaves no room for any change",
+    "end-at-limit": "the {end} end is the most extreme value that any reweighting reaches",
+    "auc-cannot-move": (
+        "no reweighting changes the AUC of these scores (all scores equal, or perfect separation)"
+    ),
+    "same-ranking": "both models rank the rows alike, so nothing can tell them apart",
+    "few-rows-per-bin": (
+        "{rows} {kind} in {bins} bins: chance alone moves the share of a bin by half of it or more"
+    ),
+    "no-least-favourable-shift": (
+        "no reweighting of the reference has the window's AUC, so there is no least favourable shift"
+    ),
+}

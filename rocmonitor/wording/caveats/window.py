@@ -1,5 +1,53 @@
 """Caveats on a window's rows, its reference and its model versions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-SENTENCES: dict[str, str | Callable[..., str]] = {}
+
+def _rows_with_bad_labels(
+    *, monitor: str, count: int, rows: int, positive: object, negative: object, examples: Sequence[str]
+) -> str:
+    where = f"monitors.{monitor}.positive"
+    return (
+        f"{count:,} of {rows:,} rows are set aside: their label is neither {positive!r} nor {negative!r} "
+        f"(found: {', '.join(examples)}); set {where}.label and {where}.negative"
+    )
+
+
+def _text_scores(*, monitor: str, count: int, rows: int, examples: Sequence[str]) -> str:
+    return (
+        f"{count:,} of {rows:,} rows are set aside: their score is not a finite number, and some are text "
+        f"(such as {', '.join(examples)}); cast the column to a number in monitors.{monitor}.query"
+    )
+
+
+SENTENCES: dict[str, str | Callable[..., str]] = {
+    # Rows, from rocmonitor.sources
+    "rows-truncated": (
+        "the window has more rows than sources.{source}.max_rows: only part of it was read, and another run "
+        "may read another part; raise max_rows, or set monitors.{monitor}.grouped to database"
+    ),
+    "rows-outside": (
+        "{count:,} of {rows:,} rows are set aside: their {column} is outside the window, missing, or not a "
+        "time; use :start and :end in monitors.{monitor}.query"
+    ),
+    "rows-with-bad-labels": _rows_with_bad_labels,
+    "text-scores": _text_scores,
+    # Measurements, from rocmonitor.policy.measure
+    "challenger-scored-too-few": (
+        "the challenger is left out: it scored {n_pos:,} positives and {n_neg:,} negatives, and at least 2 "
+        "of each are needed"
+    ),
+    "challenger-scores-missing": (
+        "the challenger is compared on the {rows:,} rows that both models scored, where the champion's AUROC "
+        "is {champion_auc:.4f}; the challenger has no score for {missing:,} rows"
+    ),
+    "no-curve": "the {model} has no curve and no operating points: all its {rows:,} scores are {score:g}",
+    "nearest-rate": (
+        "the true positive rate at {fpr:g} is given at {used_fpr:g}, the nearest false positive rate that "
+        "{n_neg:,} negatives allow"
+    ),
+    "no-dominance": (
+        "the models are not compared row by row at thresholds: one of them gave the same score to all rows "
+        "that both scored"
+    ),
+}

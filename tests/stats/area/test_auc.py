@@ -6,12 +6,14 @@ import golden
 import numpy as np
 import oracle
 import pytest
+from caveats import codes
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import grouped_counts, increasing_maps, labels, samples
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.area.auc import SINGLE_ROW, AucResult, auc
+from rocmonitor.stats.area.auc import AucResult, auc
 from rocmonitor.stats.area.compare import compare_auc
 from rocmonitor.stats.area.covariance import auc_covariance
 from rocmonitor.stats.sample import Sample
@@ -290,7 +292,7 @@ def test_intervals_are_honest(data, level):
             assert low <= narrower.low <= narrower.high <= high
         low, high = result.ci(level)  # percentiles of the bootstrap may pass the area by at a low level
         assert 0 <= low < high <= 1
-        assert any("disjoint pairs" in caveat for caveat in result.caveats) == (result.se == 0)
+        assert ("no-scatter" in codes(result)) == (result.se == 0)
 
 
 def test_results_of_any_two_methods_compare():
@@ -300,7 +302,7 @@ def test_results_of_any_two_methods_compare():
         difference = compare_auc(first, second)
         assert difference.se == pytest.approx(math.hypot(first.se, second.se))
         assert difference.difference == first.auc - second.auc
-        assert {f"first: {caveat}" for caveat in first.caveats} <= set(difference.caveats)
+        assert {caveat.concerning("first") for caveat in first.caveats} <= set(difference.caveats)
 
 
 # The ends
@@ -328,7 +330,7 @@ def test_no_variance_gives_the_exact_bound(method, scores, value, ends, transfor
     assert result.se == 0
     # Two disjoint pairs, both alike: q**2 = 0.05.
     assert result.ci(0.9, transform) == pytest.approx(ends(math.sqrt(0.05)), abs=1e-12)
-    assert any("2 disjoint pairs" in caveat for caveat in result.caveats)
+    assert Caveat("no-scatter", pairs=2) in result.caveats
 
 
 def test_the_bound_covers_in_the_worst_case():
@@ -357,7 +359,7 @@ def test_single_row_of_a_class(method):
         return
     result = area(y, s, method=method)
     assert 0 < result.se < 1
-    assert (SINGLE_ROW in result.caveats) == (method in ("exact-bootstrap", "wmk16", "bootstrap"))
+    assert ("single-row" in codes(result)) == (method in ("exact-bootstrap", "wmk16", "bootstrap"))
     if method == "exact-bootstrap":
         assert result.se == pytest.approx(math.sqrt(0.25 / 2))
 
@@ -413,14 +415,14 @@ def test_wrong_arguments():
 @pytest.mark.parametrize("method", ["exact-bootstrap", "wmk16", "bootstrap"])
 def test_other_resample_sizes_are_said(method):
     result = area([0, 0, 1, 1], [1, 3, 2, 4], method=method, m_pos=20)
-    assert result.caveats == ("the standard error is that of 20 positives and 2 negatives",)
+    assert result.caveats == (Caveat("error-of-other-sizes", m_pos=20, m_neg=2),)
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_plain_data_is_read_back(method):
     result = area([0, 0, 1, 1, 1], [1, 3, 2, 4, 5], method=method)
     plain = json.loads(json.dumps(result.to_dict()))
-    read = AucResult(**plain | {"caveats": tuple(plain["caveats"])})
+    read = AucResult.from_dict(plain)
     assert read.to_dict() == result.to_dict()
     assert read.ci() == result.ci(transform="none")
 
@@ -430,5 +432,5 @@ def test_as_plain_data():
     plain = json.loads(json.dumps(result.to_dict()))
     assert set(plain) == {"auc", "se", "n_pos", "n_neg", "method", "caveats", "studentised"}
     assert plain["auc"] == 1.0
-    assert plain["caveats"] == list(result.caveats)
+    assert plain["caveats"] == [{"code": "no-scatter", "values": {"pairs": 2}, "about": []}]
     assert str(result) == "AUC 1.0000 (standard error 0.0000, delong; 2 positives, 2 negatives)"

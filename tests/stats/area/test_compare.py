@@ -6,6 +6,7 @@ import golden
 import numpy as np
 import oracle
 import pytest
+from caveats import codes
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import increasing_maps, paired_samples, samples
@@ -143,7 +144,7 @@ def test_a_model_against_itself(method, data, increasing):
     assert (result.difference, result.se, result.statistic, result.pvalue) == (0.0, 0.0, 0.0, 1.0)
     low, high = result.ci()
     assert low == -high < 0
-    assert "disjoint pairs" in result.caveats[0]
+    assert codes(result)[0] == "no-difference-in-any-pair"
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -245,7 +246,7 @@ def test_both_perfect():
     assert (result.difference, result.statistic, result.pvalue) == (0.0, 0.0, 1.0)
     half = 1 - math.sqrt(0.025)
     assert result.ci() == pytest.approx((-half, half))
-    assert [caveat.split(":")[0] for caveat in result.caveats[:2]] == ["first", "second"]
+    assert [caveat.about for caveat in result.caveats] == [("first",), ("second",), ()]
 
 
 def test_degrees_of_freedom_do_not_underflow():
@@ -281,7 +282,7 @@ def test_too_few_rows():
             compare_auc_paired([0, 0, 0], [1, 2, 3], [2, 1, 3], method=method)
     result = compare_auc_paired([0, 0, 1], [1, 4, 3], [2, 1, 3], method="exact-bootstrap")
     assert result.se == pytest.approx(math.sqrt(0.25 / 2))
-    assert "single row" in result.caveats[0]
+    assert codes(result)[0] == "single-row"
 
 
 def test_as_plain_data():

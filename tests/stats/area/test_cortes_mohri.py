@@ -115,7 +115,8 @@ def test_fewest_errors_over_all_thresholds(data):
     by_default = auc(y, s, method="cortes-mohri")
     if expected:
         assert by_default == auc(y, s, method="cortes-mohri", n_errors=expected)
-    assert any(f"n_errors={expected};" in caveat for caveat in by_default.caveats)
+    assert by_default.caveats[0].code == "error-of-rankings"
+    assert by_default.caveats[0].values["n_errors"] == expected
 
 
 def test_rows_of_one_score_are_flagged_together():

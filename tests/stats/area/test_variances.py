@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 from strategies import grouped_counts, samples
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.stats.area.auc import auc
 from rocmonitor.stats.sample import Sample
@@ -184,7 +185,7 @@ def test_binormal_far_apart():
     separated = auc(y, [0, 0.1, 0.2, 5, 5.1, 5.2], method="binormal")
     assert separated.se == 0
     assert separated.ci() == pytest.approx((0.025 ** (1 / 3), 1))
-    assert "3 disjoint pairs" in separated.caveats[0]
+    assert separated.caveats == (Caveat("no-scatter", pairs=3),)
     assert auc(y, [0, 1, 2, 3, 4, 5], method="binormal").se > 0
     counts = [0, 1, 1e-3, 1.001], [1, 10**6, 0, 0], [0, 0, 10**6, 0]
     with pytest.raises(DegenerateDataError, match="standard deviations apart"):
@@ -196,8 +197,7 @@ def test_binormal_tells_the_fitted_area():
     pos, neg = s[y == 1], s[y == 0]
     fitted = ndtr((pos.mean() - neg.mean()) / math.sqrt(pos.var(ddof=1) + neg.var(ddof=1)))
     result = auc(y, s, method="binormal")
-    assert result.caveats == (
-        f"the standard error is that of the area under two fitted normal laws, {fitted:.4f}; "
-        "auc is the empirical area",
-    )
+    [caveat] = result.caveats
+    assert caveat.code == "error-of-normal-scores"
+    assert caveat.values["area"] == pytest.approx(fitted)
     assert result.auc == oracle.auc(y, s)

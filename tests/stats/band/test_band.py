@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+from caveats import codes
 from hypothesis import given, settings
 from oracle import expand
 from scipy import stats as reference
@@ -14,6 +15,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 from strategies import grouped_counts, samples
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.band.band import roc_band
 from rocmonitor.stats.band.drawing import drawn_curves
@@ -166,7 +168,7 @@ def test_working_hotelling_is_the_line_on_normal_paper_and_its_delta_method():
     slopes = [(line(moments + step * unit) - line(moments - step * unit)) / (2 * step) for unit in np.eye(4)]
     half = np.sqrt(reference.chi2.ppf(0.9, 2)) * np.sqrt(variances @ np.square(slopes))
     np.testing.assert_allclose(band.low[1:-1], np.maximum.accumulate(ndtr(line(moments) - half)), atol=1e-8)
-    assert "holds only if the scores of each class are normal" in band.caveats[0]
+    assert codes(band)[0] == "normal-scores-assumed"
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -252,17 +254,16 @@ def test_caveats():
     y, s = _data()
     assert roc_band(y, s, rng=1).caveats == ()
     tied = roc_band(y, np.round(s), rng=1, n_resamples=1000)
-    assert tied.caveats[0] == "n_resamples raised from 1000 to 1019: the level needs it"
-    assert "scores are shared by positives and negatives" in tied.caveats[1]
-    assert any(
-        "leaves the band" in text
-        for text in roc_band(
-            np.repeat([1, 0], 50),
-            np.repeat(np.arange(4.0) ** 9, 25)[[*range(50, 100), *range(50)]],
-            method="working-hotelling",
-            confidence_level=0.01,
-        ).caveats
+    assert tied.caveats[0] == Caveat("resamples-raised", asked=1000, used=1019)
+    assert codes(tied)[1] == "ties-between-classes"
+    assert tied.caveats[1].values["model"] is None
+    narrow = roc_band(
+        np.repeat([1, 0], 50),
+        np.repeat(np.arange(4.0) ** 9, 25)[[*range(50, 100), *range(50)]],
+        method="working-hotelling",
+        confidence_level=0.01,
     )
+    assert "curve-outside-band" in codes(narrow)
 
 
 def test_refusals():
@@ -285,7 +286,7 @@ def test_refusals():
         roc_band([1, 1], [1, 2], rng=1)
     with pytest.raises(DegenerateDataError, match="at least 2 negatives"):
         roc_band([1, 0], [1, 2], rng=1)
-    with pytest.raises(DegenerateDataError, match="all 11 rows have one score"):
+    with pytest.raises(DegenerateDataError, match="all 11 scores are"):
         roc_band(y, np.zeros(11), method="naive-sup", rng=1)
     with pytest.raises(DegenerateDataError, match="bandwidth would be 0"):
         roc_band([1, 1, 0, 0], [3, 3, 1, 2], rng=1)

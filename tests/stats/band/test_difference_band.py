@@ -7,10 +7,12 @@ from itertools import product
 
 import numpy as np
 import pytest
+from caveats import codes
 from hypothesis import given, settings
 from scipy.special import ndtr, ndtri
 from strategies import increasing_maps, paired_samples
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.band.difference import SMOOTHING, RocDifferenceBand, roc_difference_band
 from rocmonitor.stats.band.pairing import drawn_differences, pairing
@@ -149,7 +151,7 @@ def test_laws_on_any_sample(method, drawn, increasing):
     y, s1, s2 = drawn
     options = {"method": method, "n_resamples": 39, "rng": 5, "confidence_level": 0.9}
     if min(len(set(s1)), len(set(s2))) == 1:
-        with pytest.raises(DegenerateDataError, match="have one score of the"):
+        with pytest.raises(DegenerateDataError, match=r"model: all .* scores are"):
             roc_difference_band(y, s1, s2, **options)
         return
     band = roc_difference_band(y, s1, s2, **options)
@@ -184,7 +186,8 @@ def test_a_model_against_itself_is_0_and_its_band_is_not(method):
     np.testing.assert_array_equal(band.low, -band.high)
     assert band.regions() == ()
     assert "no rate at which one model is shown to be better" in str(band)
-    assert f"at {len(band.fpr)} of {len(band.fpr)} rates no resample differs" in band.caveats[0]
+    assert band.caveats[0].code == "resamples-never-differ"
+    assert band.caveats[0].values["unchanged"] == band.caveats[0].values["rates"] == len(band.fpr)
 
 
 def test_coverage_of_the_true_difference_at_all_rates():
@@ -265,10 +268,10 @@ def test_rates_asked_for_are_sorted_and_each_used_once():
     y, s1, s2 = _data()
     band = roc_difference_band(y, s1, s2, fpr=[0.5, 0.1, 0.101, 0.9], n_resamples=99, rng=1)
     np.testing.assert_allclose(band.fpr, [0.1, 0.5, 0.9])
-    assert band.caveats[0].startswith("1 of 4 rates are not multiples of 1/60")
+    assert band.caveats[0].code == "moved-rate"
     few = roc_difference_band([0, 0, 1, 0, 1], [1, 2, 3, 4, 5], [2, 1, 5, 3, 4], n_resamples=99, rng=1)
     np.testing.assert_allclose(few.fpr, [1 / 3, 2 / 3])
-    assert any("the band's coverage is not known with fewer than 20 of a class" in c for c in few.caveats)
+    assert Caveat("few-rows-for-band", n_pos=2, n_neg=3, enough=20) in few.caveats
     fine = roc_difference_band(*_data(100, 20_000), n_resamples=19, rng=1)
     np.testing.assert_allclose(fine.fpr[[0, 1, 2, 3, -1]], [0.001, 0.002, 0.005, 0.01, 0.999])
     assert len(fine.fpr) == 105
@@ -288,10 +291,9 @@ def test_ties_and_resamples_are_told():
     assert roc_difference_band(y, s1, s2, n_resamples=99, rng=1).caveats == ()
     told = roc_difference_band(y, np.round(s1), s2, n_resamples=100, rng=1)
     assert told.n_resamples == 119
-    assert told.caveats[0] == "n_resamples raised from 100 to 119: the level needs it"
-    assert "first model: " in told.caveats[1]
-    assert "shared by positives and negatives" in told.caveats[1]
-    assert len(told.caveats) == 2
+    assert told.caveats[0] == Caveat("resamples-raised", asked=100, used=119)
+    assert codes(told)[1:] == ["ties-between-classes"]
+    assert told.caveats[1].values["model"] == "first"
 
 
 def test_refusals():
@@ -317,5 +319,5 @@ def test_refusals():
         roc_difference_band([1, 1], [1, 2], [2, 1], rng=1)
     with pytest.raises(DegenerateDataError, match="at least 2 negatives"):
         roc_difference_band([1, 0], [1, 2], [1, 2], rng=1)
-    with pytest.raises(DegenerateDataError, match="all 11 rows have one score of the second model"):
+    with pytest.raises(DegenerateDataError, match="second model: all 11 scores are"):
         roc_difference_band(y, s1, np.zeros(11), rng=1)

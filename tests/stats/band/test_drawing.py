@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from stats import oracle_curves as oracle
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats.band.drawing import band_ranks, drawn_curves, whole_resamples
 from rocmonitor.stats.band.smoothing import empirical_curve, smoothed_curve
@@ -104,7 +105,7 @@ def test_resamples_are_raised_until_the_quantile_is_one_of_them():
     assert whole_resamples(19, 1 - 0.95, "m")[:2] == (19, 18)
     used, place, caveats = whole_resamples(1000, 0.05, "m")
     assert (used, place) == (1019, 968)
-    assert caveats == ("n_resamples raised from 1000 to 1019: the level needs it",)
+    assert caveats == (Caveat("resamples-raised", asked=1000, used=1019),)
     for tail in (0.05, 0.025, 0.1, 1 / 3, 0.0123, 0.5):
         for wanted in (99, 100, 250, 999):
             used, place, _ = whole_resamples(wanted, tail, "m")

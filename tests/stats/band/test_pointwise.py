@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from oracle import expand
 from strategies import grouped_counts
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.band.drawing import drawn_curves
 from rocmonitor.stats.band.pointwise import roc_pointwise
@@ -114,8 +115,8 @@ def test_result_says_what_was_done():
     points = roc_pointwise(y, s, [0.33], rng=1, n_resamples=1000)
     assert points.fpr.tolist() == [13 / 40]
     assert points.n_resamples == 1039
-    assert "not multiples of 1/40" in points.caveats[0]
-    assert "raised from 1000 to 1039" in points.caveats[1]
+    assert points.caveats[0].code == "moved-rate"
+    assert points.caveats[1] == Caveat("resamples-raised", asked=1000, used=1039)
     assert list(points.to_frame()) == ["fpr", "tpr", "tpr_low", "tpr_high"]
     assert str(points) == (
         "1 ROC points by false positive rate, 95 % intervals (smoothed bootstrap), 30 positives, 40 negatives"

@@ -8,7 +8,6 @@ from rocmonitor.errors import DegenerateDataError
 from rocmonitor.stats import (
     Sample,
     auc,
-    averaging_table,
     calibrated_pairs,
     cost_curve,
     matched_pairs,
@@ -24,6 +23,7 @@ from rocmonitor.stats import (
     vertical_intervals,
     vertical_law,
 )
+from rocmonitor.stats.research import averaging_table
 
 Y = [1, 1, 0, 0, 0]
 FLAT, VARIED = [0.5] * 5, [1.0, 2.0, 3.0, 1.0, 2.0]

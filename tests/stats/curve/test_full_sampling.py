@@ -283,5 +283,5 @@ def test_refuses():
         threshold_dominance(Y, S1, S2, [(1, 1)], sampling="half")
     with pytest.raises(InputError, match="sampling must be one of"):
         threshold_law(Y, S1, 1.0, sampling="half")
-    with pytest.raises(InputError, match="'wilson' knows no resampling"):
+    with pytest.raises(InputError, match="'wilson' does not support"):
         threshold_intervals(Y, S1, CUTS, method="wilson", sampling="full")

@@ -81,7 +81,7 @@ def test_grouped_counts_equal_rows():
     y, s1, _ = _scores()
     s2 = np.round(s1 * 3 + y, 0)
     cells, index = np.unique(np.column_stack([s1, s2]), axis=0, return_inverse=True)
-    n_pos, n_neg = (np.bincount(index, weights=y == label).astype(int) for label in (1, 0))
+    n_pos, n_neg = (np.bincount(index.ravel(), weights=y == label).astype(int) for label in (1, 0))
     grouped = PairedSample.from_counts(cells[:, 0], cells[:, 1], n_pos, n_neg)
     np.testing.assert_array_equal(matched_pairs(grouped, [0.3]), matched_pairs(y, s1, s2, [0.3]))
     for method in ("isotonic", "platt"):

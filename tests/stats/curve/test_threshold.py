@@ -14,6 +14,7 @@ from oracle import expand
 from stats import oracle_curves as oracle
 from strategies import differing, grouped_counts, increasing_maps, paired_samples, samples
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.curve.dominance import threshold_dominance
 from rocmonitor.stats.curve.threshold import threshold_intervals, threshold_law
@@ -159,7 +160,7 @@ def test_dominance_of_grouped_counts_equals_rows():
     rng = np.random.default_rng(5)
     y, s1, s2 = rng.integers(0, 2, 400), rng.integers(0, 6, 400) / 8, rng.integers(0, 5, 400) / 8
     cells, index = np.unique(np.column_stack([s1, s2]), axis=0, return_inverse=True)
-    n_pos, n_neg = (np.bincount(index, weights=y == label).astype(int) for label in (1, 0))
+    n_pos, n_neg = (np.bincount(index.ravel(), weights=y == label).astype(int) for label in (1, 0))
     grouped = PairedSample.from_counts(cells[:, 0], cells[:, 1], n_pos, n_neg)
     pairs = [(0.25, 0.5), (0.125, 0.125), (9, -9)]
     assert threshold_dominance(grouped, pairs).to_dict() == threshold_dominance(y, s1, s2, pairs).to_dict()
@@ -214,11 +215,12 @@ def test_resample_sizes_reach_each_class():
 def test_caveats_say_what_happened_and_how_often():
     y, s, _ = TIED
     clipped = threshold_intervals(y, s, [9.0, 2.0])
-    assert "1 of 2 FPR intervals are clipped to [0, 1]" in clipped.caveats
+    said = Caveat("clipped", rate="FPR", count=1, total=2, within="[0, 1]", at=[9.0])
+    assert said in clipped.caveats
     flat = threshold_intervals(y, s, [9.0, 2.0], method="wald", confidence_level=0.5)
-    assert any(caveat.startswith("1 of 2 TPR intervals are of zero length") for caveat in flat.caveats)
+    assert Caveat("zero-length", rate="TPR", count=1, total=2, at=[9.0]) in flat.caveats
     moved = threshold_intervals(y, s, [9.0], confidence_level=0.5, joint=False)
-    assert any(caveat.startswith("1 of 1 TPR intervals are not around") for caveat in moved.caveats)
+    assert Caveat("off-estimate", rate="TPR", count=1, total=1, at=[9.0]) in moved.caveats
     y, s = np.repeat([0, 1], 500), np.tile(np.arange(500.0), 2)
     assert threshold_intervals(y, s, [250.0]).caveats == ()
 
@@ -229,7 +231,8 @@ def test_results_leave_as_plain_data():
     plain = json.loads(json.dumps(points.to_dict(), allow_nan=False))
     assert plain["threshold"] == ["inf", 2.0]
     assert plain["n_pos"] == 5
-    assert plain["caveats"] == list(points.caveats)
+    assert plain["caveats"] == [caveat.to_dict() for caveat in points.caveats]
+    assert plain["caveats"][0]["values"]["at"] == ["inf", 2.0]
     assert list(points.to_frame().columns) == [
         "threshold",
         "tpr",

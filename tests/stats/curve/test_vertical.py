@@ -14,6 +14,7 @@ from scipy import stats as reference
 from stats import oracle_curves as oracle
 from strategies import differing, grouped_counts, increasing_maps, samples
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.curve.vertical import vertical_intervals, vertical_law
 from rocmonitor.stats.curve.vertical_difference import vertical_difference
@@ -175,7 +176,8 @@ def test_laws_of_intervals(counts, increasing, method):
 def test_perfect_scores():
     perfect = vertical_intervals(*APART, [1 / 3, 2 / 3], method="wald")
     assert perfect.tpr.tolist() == perfect.tpr_low.tolist() == perfect.tpr_high.tolist() == [1, 1]
-    assert "2 of 2 TPR intervals are of zero length" in perfect.caveats[0]
+    assert perfect.caveats[0].code == "zero-length"
+    assert perfect.caveats[0].values["at"] == perfect.fpr.tolist()
 
 
 def test_a_tied_block_is_flagged_whole():
@@ -189,10 +191,12 @@ def test_rates_off_the_grid_move_to_the_nearest_and_say_so():
     y, s = TIED
     ours = vertical_intervals(y, s, [1e-6, 0.25, 0.3, 0.999])
     assert ours.fpr.tolist() == [0.25, 0.25, 0.25, 0.75]
-    assert "3 of 4 rates are not multiples of 1/4 within (0, 1): the nearest were used" in ours.caveats
+    assert ours.caveats[0] == Caveat(
+        "moved-rate", count=3, total=4, at=[1e-6, 0.3, 0.999], used=[0.25, 0.25, 0.75], rows=4
+    )
     assert ours.tpr_low[0] == ours.tpr_low[1] == ours.tpr_low[2]
     on_grid = vertical_intervals(y, s, [0.25, 0.5, 0.75])
-    assert not any("multiples" in caveat for caveat in on_grid.caveats)
+    assert "moved-rate" not in [caveat.code for caveat in on_grid.caveats]
     np.testing.assert_array_equal(vertical_law(y, s, 0.3), vertical_law(y, s, 0.25))
 
 
@@ -282,9 +286,8 @@ def test_rates_that_ties_exceed_are_told():
     # 970 of the 1,000 negatives have one score: from 3 % on, flagging any of them flags them all.
     sample = Sample.from_counts([0.0, 1.0], [40, 10], [970, 30])
     points = vertical_intervals(sample, [0.03, 0.2])
-    assert points.caveats[0] == (
-        "at 1 of 2 rates many negatives have the score of the threshold, and a tie is flagged whole: its "
-        "realised false positive rate goes up to 1 where 0.2 was asked for"
-    )
+    assert points.caveats[0] == Caveat("tied-threshold", count=1, total=2, at=[0.2], realised=[1.0])
     tied = vertical_difference([1, 1, 0, 0], [0.7, 0.5, 0.5, 0.5], [1, 2, 3, 4], [0.5])
-    assert tied.caveats[0].startswith("first model: at 1 of 1 rates")
+    assert tied.caveats[0] == Caveat(
+        "tied-threshold", count=1, total=1, at=[0.5], realised=[1.0], model="first"
+    )

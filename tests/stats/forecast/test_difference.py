@@ -7,12 +7,14 @@ import math
 
 import numpy as np
 import pytest
+from caveats import codes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from stats import oracle_kld
 from strategies import increasing_maps, paired_samples, samples
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.forecast import difference as module
 from rocmonitor.stats.forecast.climbing import climb, closest, reference
@@ -162,7 +164,7 @@ def test_all_is_affordable_from_the_cheapest_turn_on():
     assert found.high == 1
     assert found.high_aucs == (1, 0)
     assert forecast_difference(y, s1, s2, distance=math.log(2) - 1e-3).high < 1
-    assert any("high end is the limit" in caveat for caveat in found.caveats)
+    assert Caveat("end-at-limit", end="high") in found.caveats
 
 
 @settings(max_examples=8)
@@ -181,7 +183,7 @@ def test_laws(data, distance, increasing):
     assert (nowhere.low, nowhere.high) == pytest.approx((found.difference,) * 2, abs=1e-12)
     itself = forecast_difference(y, s1, increasing(s1), distance=distance)
     assert (itself.low, itself.difference, itself.high) == (0, 0, 0)
-    assert "both models rank the rows alike: no reweighting tells them apart" in itself.caveats
+    assert "same-ranking" in codes(itself)
 
 
 def test_grouped_counts_equal_the_rows():
@@ -238,7 +240,7 @@ def test_parts_of_the_reference_are_taken_out_of_it():
     assert inside.inside
     alone = [past_differences(rest, [part]) for rest, part in zip(rests, parts, strict=True)]
     assert inside.window_distances == pytest.approx([each.distances[0] for each in alone], rel=1e-7)
-    assert any("parts of the reference" in caveat for caveat in inside.caveats)
+    assert "windows-inside-reference" in codes(inside)
 
 
 def test_the_level_is_that_of_the_rank_of_a_window():
@@ -258,7 +260,7 @@ def test_the_level_is_that_of_the_rank_of_a_window():
     found = forecast_difference(sample, windows=windows, confidence_level=0.8)
     assert found.achieved_level == pytest.approx(0.8)
     assert found.distance == max(found.window_distances)
-    assert not any("level" in caveat for caveat in found.caveats)
+    assert "too-few-windows" not in codes(found)
     for window in windows:
         assert found.low - 1e-7 <= forecast_difference(window, distance=0).difference <= found.high + 1e-7
 
@@ -268,16 +270,21 @@ def test_too_few_windows_are_told():
     found = forecast_difference(drawn(200, rng), windows=[drawn(60, rng), drawn(60, rng)])
     assert found.achieved_level == pytest.approx(2 / 3)
     assert found.distance == max(found.window_distances)
-    assert found.caveats[0] == (
-        "2 past windows cannot give the level 0.95: the widest observed distance is used, "
-        "whose level is 2/3; 19 windows are needed"
-    )
+    assert found.caveats[0].code == "too-few-windows"
+    assert found.caveats[0].values == {
+        "n_windows": 2,
+        "weight": None,
+        "confidence_level": 0.95,
+        "achieved_level": pytest.approx(2 / 3),
+        "needed": 19,
+        "batch": False,
+    }
 
 
 def test_results_are_plain_data_and_words():
     found = forecast_difference(LABELS, FIRST, SECOND, distance=0.05)
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["optimum"] == "proven"
-    assert "a fixed distance has no confidence level" in found.caveats
+    assert Caveat("no-confidence-level", method="fixed", batch=False) in found.caveats
     assert found.contains(found.difference)
     assert not found.contains(0.5)
     assert found.high_aucs[0] - found.high_aucs[1] == pytest.approx(found.high, abs=1e-12)

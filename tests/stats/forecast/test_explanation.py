@@ -7,9 +7,11 @@ from dataclasses import replace
 import numpy as np
 import oracle
 import pytest
+from caveats import codes
 from hypothesis import given, settings
 from strategies import samples
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.forecast.condensing import condensed
 from rocmonitor.stats.forecast.explanation import explain_shift
@@ -234,7 +236,7 @@ def test_no_reweighting_reaches_the_auc_of_a_window_when_the_reference_separates
     perfect = Sample([0, 0, 1, 1], [1, 2, 3, 4])
     shift = explain_shift(perfect, Sample([0, 1, 0, 1], [1, 2, 3, 4]))
     assert (shift.distance, shift.similarity, shift.pos_least, shift.neg_least_contribution) == (None,) * 4
-    assert "there is no least favourable shift" in shift.caveats[-1]
+    assert codes(shift)[-1] == "no-least-favourable-shift"
     assert "imilarity" not in shift.words()
     assert "pos_least" not in shift.to_frame()
 
@@ -249,9 +251,7 @@ def test_nothing_changed():
 
 def test_few_rows_a_bin_are_told():
     shift = explain_shift(binormal(10, 500, 500), binormal(11, 199, 200))
-    assert shift.caveats == (
-        "199 positives in 10 bins: chance alone moves the share of a bin by half of it or more",
-    )
+    assert shift.caveats == (Caveat("few-rows-per-bin", rows=199, kind="positives", bins=10),)
 
 
 def test_words_say_who_moved_and_where():

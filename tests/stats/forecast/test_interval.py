@@ -6,15 +6,17 @@ import golden
 import numpy as np
 import oracle
 import pytest
+from caveats import codes
 from scipy.special import ndtr, ndtri
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats import ForecastInterval, auc, condensed
 from rocmonitor.stats.forecast.distance import binned_distance, resampled_distance
-from rocmonitor.stats.forecast.interval import forecast_interval
+from rocmonitor.stats.forecast.forecasting import forecast_interval
 from rocmonitor.stats.forecast.kld import area, auc_bounds, auc_distance
 from rocmonitor.stats.sample import Sample
 
@@ -57,7 +59,7 @@ def test_fixed_is_the_bounds_at_the_distance(rng):
     assert (interval.low, interval.auc, interval.high) == (bounds.low, bounds.auc, bounds.high)
     assert (interval.distance, interval.n_windows, interval.window_distances) == (0.05, 0, ())
     assert interval.achieved_level is None
-    assert interval.caveats == ("a fixed distance has no confidence level",)
+    assert interval.caveats == (Caveat("no-confidence-level", method="fixed", batch=False),)
 
 
 def test_dual_is_the_mean_distance_to_the_whole_reference(windows):
@@ -127,7 +129,7 @@ def test_a_perfect_window_allows_complete_separation(rng):
     assert interval.distance == auc_distance(reference, 1.0)
     assert interval.high == 1.0
     assert interval.contains(1.0)
-    assert any("the high bound is the limit" in caveat for caveat in interval.caveats)
+    assert Caveat("end-at-limit", end="high") in interval.caveats
 
 
 # Level
@@ -154,10 +156,10 @@ def test_too_few_windows_say_their_true_level(rng):
     assert interval.distance == max(interval.window_distances)
     assert interval.achieved_level == 18 / 19
     assert interval.confidence_level == 0.95
-    assert interval.caveats == (
-        "18 past windows cannot give the level 0.95: the widest observed distance is used, "
-        "whose level is 18/19 = 0.947; 19 windows are needed",
-    )
+    [caveat] = interval.caveats
+    assert caveat.code == "too-few-windows"
+    assert (caveat.values["n_windows"], caveat.values["needed"]) == (18, 19)
+    assert caveat.values["achieved_level"] == 18 / 19
 
 
 @pytest.mark.slow
@@ -180,7 +182,7 @@ def test_coverage_of_exchangeable_windows(rng):
 def test_few_parts_of_the_reference_say_that_the_level_is_lower(rng, n, told):
     parts = [binormal(rng, 15, 10) for _ in range(n)]
     inside = forecast_interval(Sample.merge(parts), windows=parts, confidence_level=0.5)
-    assert any("parts of the reference" in caveat for caveat in inside.caveats) == told
+    assert ("windows-inside-reference" in codes(inside)) == told
     outside = forecast_interval(binormal(rng, 60, 30), windows=parts, confidence_level=0.5)
     assert outside.caveats == ()
 
@@ -197,7 +199,8 @@ def test_windows_of_one_class_are_set_aside_and_counted(rng):
         alone = forecast_interval(reference, windows=good, method=method, confidence_level=0.5)
         assert interval.window_distances == alone.window_distances
         assert interval.n_windows == 3
-        assert interval.caveats[0] == "2 of 5 windows set aside, without rows of both classes: number 2, 4"
+        assert interval.caveats[0].code == "windows-set-aside"
+        assert interval.caveats[0].values == {"reason": "one-class", "numbers": [2, 4], "n_windows": 5}
 
 
 def test_one_class_parts_stay_in_the_reference():
@@ -217,17 +220,17 @@ def test_without_a_usable_window(rng, windows):
 
 def test_a_single_window_that_is_the_reference(rng):
     reference = binormal(rng, 9, 9)
-    with pytest.raises(DegenerateDataError, match="without which the reference lacks a class: number 1"):
+    with pytest.raises(DegenerateDataError, match="without which the reference lacks a class"):
         forecast_interval(reference, windows=[reference])
     same = forecast_interval(reference, windows=[reference], method="dual")
     assert (same.low, same.high, same.distance) == (same.auc, same.auc, 0.0)
-    assert "the distance is 0, which leaves no room for any change" in same.caveats
+    assert "zero-distance" in codes(same)
 
 
 def test_a_single_window_outside_the_reference(rng):
     interval = forecast_interval(binormal(rng, 50, 30), windows=[binormal(rng, 9, 9)])
     assert (interval.n_windows, interval.achieved_level) == (1, 0.5)
-    assert "1 past windows cannot give the level 0.95" in interval.caveats[0]
+    assert codes(interval)[0] == "too-few-windows"
 
 
 @pytest.mark.parametrize("reference", [ONE_CLASS, EMPTY])
@@ -244,7 +247,7 @@ def test_a_window_whose_auc_the_reference_cannot_reach():
     constant = Sample([0, 0, 1, 1], [1, 1, 1, 1])
     interval = forecast_interval(constant, windows=[constant, constant, constant], confidence_level=0.6)
     assert (interval.low, interval.auc, interval.high) == (0.5, 0.5, 0.5)
-    assert any("no reweighting changes the AUC" in caveat for caveat in interval.caveats)
+    assert "auc-cannot-move" in codes(interval)
 
 
 SOME = Sample([0, 1, 0, 1], [1, 2, 3, 4])
@@ -304,7 +307,7 @@ def test_a_batch_as_large_as_the_windows_changes_nothing(windows):
     assert (larger.low, larger.high, larger.distance) == (plain.low, plain.high, plain.distance)
     assert (plain.batch, plain.sampling_distance, plain.drift_distance) == (None, None, None)
     assert same.caveats == ()
-    assert "25 of 25 past windows are smaller than the batch" in larger.caveats[0]
+    assert larger.caveats[0] == Caveat("windows-smaller-than-batch", smaller=25, n_windows=25)
 
 
 def test_a_smaller_batch_has_a_wider_interval_and_more_of_it_is_sampling(rng):
@@ -357,10 +360,9 @@ def test_for_batch_is_the_interval_of_that_batch(rng):
     for options in ({}, {"alternative": "less"}, {"weights": np.linspace(0.4, 1, 23)}, {"method": "dual"}):
         kept = forecast_interval(reference, windows=past, **options)
         stored = json.loads(json.dumps(kept.to_dict(), allow_nan=False))
-        plain = {name: tuple(value) if isinstance(value, list) else value for name, value in stored.items()}
         for batch in ((12, 24), (100, 300)):
             direct = forecast_interval(reference, windows=past, batch=batch, **options)
-            rebuilt = ForecastInterval(**plain).for_batch(reference, batch)
+            rebuilt = ForecastInterval.from_dict(stored).for_batch(reference, batch)
             assert rebuilt.to_dict() == direct.to_dict()
             near = kept.for_batch(condensed(reference, cells=400), batch)
             assert (near.auc, near.distance, near.caveats) == (direct.auc, direct.distance, direct.caveats)
@@ -381,7 +383,7 @@ def test_for_batch_needs_its_own_reference_and_what_was_kept(windows):
     new |= {"sampling_low", "sampling_high"}
     old = {name: value for name, value in interval.to_dict().items() if name not in new}
     with pytest.raises(InputError, match="compute it anew"):
-        ForecastInterval(**old).for_batch(reference, (5, 5))
+        ForecastInterval.from_dict(old).for_batch(reference, (5, 5))
 
 
 def test_with_too_few_windows_the_interval_is_no_narrower_than_sampling_makes_it(rng):
@@ -393,22 +395,20 @@ def test_with_too_few_windows_the_interval_is_no_narrower_than_sampling_makes_it
     assert batch.high - batch.low > 0.9 * 2 * 1.96 * error
     assert batch.distance >= alone.distance
     assert (batch.achieved_level, batch.n_windows) == (0.75, 3)
-    assert "the widest observed distance, and no less than sampling alone takes, is used" in batch.caveats[0]
+    assert batch.caveats[0].code == "too-few-windows"
+    assert batch.caveats[0].values["batch"]
 
 
 def test_what_a_batch_is_told(rng):
     past = sized(rng, 20, 30, 60)
     interval = forecast_interval(Sample.merge(past), windows=past, batch=(8, 60))
-    assert interval.caveats == (
-        "the batch has 8 rows of a class: with fewer than 10 sampling noise is not normal "
-        "and the level is rough",
-    )
+    assert interval.caveats == (Caveat("small-batch", rows=8, enough=10),)
     assert str(interval).endswith(
         "for a batch of 8 positives and 60 negatives; "
         f"sampling alone: {interval.sampling_low:.4f} to {interval.sampling_high:.4f}"
     )
     small = binormal(rng, 40, 20)
-    assert "smaller than its windows" in forecast_interval(small, windows=past).caveats[0]
+    assert codes(forecast_interval(small, windows=past))[0] == "reference-smaller-than-windows"
 
 
 @pytest.mark.parametrize(
@@ -423,10 +423,7 @@ def test_other_methods_only_tell_the_sampling_part(windows, method, extra):
     assert batch.distance == plain.distance
     assert (batch.low, batch.high) == (plain.low, plain.high)
     assert 0 < batch.sampling_distance <= batch.distance
-    assert (
-        f"a {method} distance has no confidence level and is the same for a batch of any size"
-        in batch.caveats
-    )
+    assert Caveat("no-confidence-level", method=method, batch=True) in batch.caveats
 
 
 # Losses only, weights, resampling
@@ -463,8 +460,9 @@ def test_weights_bring_the_recent_windows_to_the_fore(rng):
     assert ones.distance == forecast_interval(reference, windows=calm).distance
     short = forecast_interval(reference, windows=wild + calm, weights=0.5 ** (np.arange(79, -1, -1) / 5))
     assert short.achieved_level < 0.95
-    assert "80 past windows, which weigh 7.72 together, cannot give the level 0.95" in short.caveats[0]
-    assert "a weight of 19 is needed" in short.caveats[0]
+    assert short.caveats[0].code == "too-few-windows"
+    assert short.caveats[0].values["weight"] == pytest.approx(7.72, abs=0.005)
+    assert short.caveats[0].values["needed"] == 19
     mean = forecast_interval(reference, windows=calm[:2], weights=[1, 0.5], method="dual")
     assert mean.distance == pytest.approx((2 * mean.window_distances[0] + mean.window_distances[1]) / 3)
 
@@ -476,15 +474,15 @@ def test_a_shortfall_that_does_not_show_is_not_told(rng):
         weights = np.full(30, weight / 30)
         found = forecast_interval(reference, windows=past, weights=weights, confidence_level=level)
         assert found.achieved_level == pytest.approx(weight / (weight + 1), rel=1e-12)
-        return found.caveats
+        return "; ".join(map(str, found.caveats))
 
-    assert told(18.98, 0.95) == ()
-    assert "which weigh 18 together" in told(18.0, 0.95)[0]
-    assert "= 0.947; a weight of 19 is needed" in told(18.0, 0.95)[0]
+    assert told(18.98, 0.95) == ""
+    assert "a total weight of 18 cannot" in told(18.0, 0.95)
+    assert "= 0.947; a weight of 19 is needed" in told(18.0, 0.95)
     # To three decimals this level is the one that was asked for.
-    assert "whose level is 8.7/9.7 = 0.897;" in told(8.7, 0.9)[0]
-    assert "whose level is 28.4/29.4 = 0.966; a weight of 33 is needed" in told(28.4, 0.97)[0]
-    assert "= 0.9667; a weight of 30 is needed" in told(29.0, 0.9674)[0]
+    assert "whose level is 8.7/9.7 = 0.897;" in told(8.7, 0.9)
+    assert "whose level is 28.4/29.4 = 0.966; a weight of 33 is needed" in told(28.4, 0.97)
+    assert "= 0.9667; a weight of 30 is needed" in told(29.0, 0.9674)
 
 
 def test_weights_follow_their_windows(rng):

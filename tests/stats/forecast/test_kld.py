@@ -4,11 +4,13 @@ import math
 import numpy as np
 import oracle
 import pytest
+from caveats import codes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from stats import oracle_kld
 from strategies import grouped_counts, increasing_maps, samples
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.forecast.kld import area, auc_bounds, auc_distance
 from rocmonitor.stats.sample import Sample
@@ -275,7 +277,7 @@ def test_complete_separation_is_affordable_from_its_own_distance_on(seed):
     beyond = auc_bounds(sample, needed * (1 + 1e-12))
     assert beyond.high == 1.0
     assert beyond.high_distance == pytest.approx(needed, abs=1e-14)
-    assert any("the high bound is the limit" in caveat for caveat in beyond.caveats)
+    assert Caveat("end-at-limit", end="high") in beyond.caveats
     u, v = beyond.high_weights
     assert np.flatnonzero(u).max() < np.flatnonzero(v).min()
     assert auc_bounds(sample, needed * (1 - 1e-6)).high < 1.0
@@ -299,9 +301,7 @@ def test_without_a_negative_below_a_positive_the_tie_is_the_limit():
 def test_scores_that_no_reweighting_changes_say_so(y, s, auc):
     bounds = auc_bounds(y, s, 0.3)
     assert (bounds.low, bounds.auc, bounds.high) == (auc, auc, auc)
-    assert bounds.caveats == (
-        "no reweighting changes the AUC of these scores (one score for all, or perfect separation)",
-    )
+    assert codes(bounds) == ["auc-cannot-move"]
     assert auc_distance(y, s, auc) == 0.0
     with pytest.raises(DegenerateDataError, match="no reweighting of the sample moves its AUC"):
         auc_distance(y, s, 0.7)

@@ -1,0 +1,104 @@
+"""Caveats: what a reader of a result should know, as a code with values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+class Caveat:
+    """One thing that a reader of a result should know.
+
+    Programs look at `code` and `values`; ``str()`` is the sentence for people, from `rocmonitor.wording`.
+
+    Parameters
+    ----------
+    code : str
+        Names the sentence, in lower case with hyphens, such as ``"single-row"``.
+    **values
+        Numbers, texts, or lists of them: what the sentence is about.
+
+    Attributes
+    ----------
+    code : str
+    values : dict
+        Plain Python values.
+    about : tuple of str
+        Which part of a larger result the caveat belongs to, from the outside in, such as ``("band",)``.
+
+    Examples
+    --------
+    >>> caveat = Caveat("single-row")
+    >>> caveat.code, caveat.concerning("band").about
+    ('single-row', ('band',))
+    """
+
+    __slots__ = ("about", "code", "values")
+
+    code: str
+    values: dict[str, Any]
+    about: tuple[str, ...]
+
+    def __init__(self, code: str, /, **values: Any) -> None:
+        object.__setattr__(self, "code", code)
+        object.__setattr__(self, "values", {name: _plain(value) for name, value in values.items()})
+        object.__setattr__(self, "about", ())
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"a caveat cannot be changed: {name}")
+
+    def concerning(self, part: str) -> Caveat:
+        """The same caveat, as one of a larger result's part."""
+        return self._copied(about=(part, *self.about))
+
+    def bare(self) -> Caveat:
+        """The same caveat, on its own: about no part of anything."""
+        return self._copied(about=())
+
+    def replacing(self, **values: Any) -> Caveat:
+        """The same caveat with some of its values replaced; names it does not have are passed over."""
+        known = {name: value for name, value in values.items() if name in self.values}
+        return self._copied(values=self.values | known)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types; `from_dict` is the inverse."""
+        return {"code": self.code, "values": dict(self.values), "about": list(self.about)}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any] | str) -> Caveat:
+        """The inverse of `to_dict`; a sentence that an earlier version stored stays that sentence."""
+        if isinstance(plain, str):
+            return cls("recorded", text=plain)
+        caveat = cls(plain["code"], **plain["values"])
+        return caveat._copied(about=tuple(plain.get("about", ())))
+
+    def __str__(self) -> str:
+        from rocmonitor.wording.caveats import sentence
+
+        return sentence(self.code, self.values, self.about)
+
+    def __repr__(self) -> str:
+        return f"Caveat({self.code!r}, {str(self)!r})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Caveat):
+            return NotImplemented
+        return (self.code, self.about, self.values) == (other.code, other.about, other.values)
+
+    def __hash__(self) -> int:
+        return hash((self.code, self.about, repr(sorted(self.values.items()))))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Caveat.from_dict, (self.to_dict(),)
+
+    def _copied(self, **changes: Any) -> Caveat:
+        copy = Caveat(self.code)
+        for name in ("values", "about"):
+            object.__setattr__(copy, name, changes.get(name, getattr(self, name)))
+        return copy
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "tolist"):  # of numpy, which is not imported for this
+        return value.tolist()
+    return list(value) if isinstance(value, tuple) else value

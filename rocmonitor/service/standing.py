@@ -1,0 +1,114 @@
+"""How the segments of a monitor stand, and the changes of status that follow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from rocmonitor import store
+from rocmonitor.config import Monitor
+from rocmonitor.policy.evaluation import Reason, Status, Transition
+from rocmonitor.policy.status import is_alarm, should_notify, status_after
+from rocmonitor.policy.windows import Window
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """How a segment stands, and of which status people were last notified."""
+
+    status: Status
+    notified: Status
+    alarmed_at: datetime | None
+
+
+class Standings:
+    """The segments of one monitor during one tick: what the store has of them, and what the tick changed.
+
+    Parameters
+    ----------
+    kept : Store
+        Only read, each segment once.
+    monitor : Monitor
+    """
+
+    def __init__(self, kept: store.Store, monitor: Monitor) -> None:
+        self._store, self._monitor = kept, monitor
+        self._segments: dict[str, _Standing] = {}
+        self._histories: dict[str, dict[Window, Status]] = {}
+
+    def current(self, segment: str) -> Status:
+        """The status after the last change."""
+        return self._standing(segment).status
+
+    def forget_changes(self) -> None:
+        """Read the store again: what the tick changed was not saved."""
+        self._segments.clear()
+
+    def add_outcome(self, segment: str, window: Window, outcome: Status) -> None:
+        """Count a window that was judged, or judged anew."""
+        self._history(segment)[window] = outcome
+
+    def after(self, segment: str, *, until: Window | None = None) -> Status:
+        """The status that the windows so far amount to, or those up to one of them."""
+        history = sorted(self._history(segment).items())
+        outcomes = (outcome for window, outcome in history if until is None or window <= until)
+        return status_after(outcomes, self._monitor.alarm.policy())
+
+    def since(self, segment: str, status: Status, window: Window) -> datetime:
+        """Start of the first window that k-of-n counts for `status`; of `window` when none is."""
+        history = sorted(self._history(segment).items())
+        counted = [(other, outcome) for other, outcome in history if outcome is not Status.INSUFFICIENT]
+        recent = counted[-self._monitor.alarm.policy().of :]
+        return min([other.start for other, outcome in recent if outcome is status], default=window.start)
+
+    def change(
+        self, segment: str, status: Status, *, at: datetime, since: datetime, reasons: tuple[Reason, ...]
+    ) -> tuple[Transition | None, bool]:
+        """The change of status that follows, if any, and whether somebody is notified of it."""
+        before = self._standing(segment)
+        cool_down = self._monitor.alarm.cool_down
+        notify = should_notify(status, before.notified, before.alarmed_at, at, cool_down)
+        if status is before.status and not notify:
+            return None, False
+        self._segments[segment] = _Standing(
+            status=status,
+            notified=status if notify else before.notified,
+            alarmed_at=at if notify and is_alarm(status) else before.alarmed_at,
+        )
+        transition = Transition(
+            monitor=self._monitor.name,
+            segment=segment,
+            at=at,
+            # A recovery that waited for the end of a cool-down is a change from what people know.
+            before=before.notified if status is before.status else before.status,
+            after=status,
+            reasons=reasons,
+            since=since,
+        )
+        return transition, notify
+
+    def messages(self, change: Transition | None, notify: bool) -> list[store.Outgoing]:
+        """The outbox rows of a change: one for each channel, if somebody is notified."""
+        if change is None or not notify:
+            return []
+        payload = {"transition": change.to_dict()}
+        return [
+            store.Outgoing(destination=f"channel:{channel}", payload=payload)
+            for channel in self._monitor.notify
+        ]
+
+    def _standing(self, segment: str) -> _Standing:
+        if segment not in self._segments:
+            last = store.last_transition(self._store, self._monitor.name, segment)
+            notified = store.last_notified(self._store, self._monitor.name, segment)
+            self._segments[segment] = _Standing(
+                status=last.after if last else Status.OK,
+                notified=notified.status,
+                alarmed_at=notified.alarmed_at,
+            )
+        return self._segments[segment]
+
+    def _history(self, segment: str) -> dict[Window, Status]:
+        if segment not in self._histories:
+            self._histories[segment] = dict(store.outcomes(self._store, self._monitor.name, segment))
+        return self._histories[segment]

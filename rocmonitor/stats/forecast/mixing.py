@@ -1,0 +1,43 @@
+"""Anderson acceleration of a fixed-point iteration."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rocmonitor.stats.rows import Floats
+
+_MEMORY = 3  # earlier sweeps that are mixed
+
+
+class Mixing:
+    """Anderson acceleration of ``potential -> placement``, weighted by the weights that it began with."""
+
+    def __init__(self) -> None:
+        self._images: list[Floats] = []
+        self._changes: list[Floats] = []
+        self._products: Floats = np.empty((0, 0))
+        self._weights: Floats = np.empty((2, 0))
+
+    def step(self, potential: Floats, image: Floats, weights: Floats) -> Floats:
+        """The mixture of the last images whose changes nearly cancel."""
+        change = image - potential
+        if not self._images:
+            self._weights = weights
+        self._images, self._changes = [*self._images[-_MEMORY:], image], [*self._changes[-_MEMORY:], change]
+        weighted = self._weights * change
+        row = np.array([float((weighted * earlier).sum(axis=1).sum()) for earlier in self._changes])
+        kept = self._products[-(len(row) - 1) :, -(len(row) - 1) :] if len(row) > 1 else self._products
+        self._products = np.block([[kept, row[:-1, np.newaxis]], [row]])
+        if len(row) == 1:
+            return image
+        # From products of changes to those of their differences to the latest.
+        gram = self._products[:-1, :-1] - row[:-1] - row[:-1, np.newaxis] + row[-1]
+        share = np.linalg.lstsq(gram, row[-1] - row[:-1], rcond=1e-14)[0]
+        mixed = (1 - float(share.sum())) * image
+        for part, earlier in zip(share, self._images[:-1], strict=True):
+            mixed += part * earlier
+        return mixed
+
+    def forget(self) -> None:
+        """Begin anew."""
+        self._images, self._changes, self._products = [], [], np.empty((0, 0))

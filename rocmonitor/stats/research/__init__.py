@@ -1,0 +1,28 @@
+"""Statistics for studies of the methods themselves; a monitor needs none of them.
+
+They take what those of `rocmonitor.stats` take. Importing `rocmonitor.stats` does not import them.
+"""
+
+from rocmonitor.stats.research.averaging import AveragingTable, averaging_table
+from rocmonitor.stats.research.equality import AucEqualityTest, auc_equality_test
+from rocmonitor.stats.research.functional import RocFunctional, roc_functional
+from rocmonitor.stats.research.null import AucTest, auc_test
+from rocmonitor.stats.research.path import AucPath, auc_path
+from rocmonitor.stats.research.skewness import AucSkewness, auc_skewness
+from rocmonitor.stats.research.weighting import weighted_sample
+
+__all__ = [
+    "AucEqualityTest",
+    "AucPath",
+    "AucSkewness",
+    "AucTest",
+    "AveragingTable",
+    "RocFunctional",
+    "auc_equality_test",
+    "auc_path",
+    "auc_skewness",
+    "auc_test",
+    "averaging_table",
+    "roc_functional",
+    "weighted_sample",
+]

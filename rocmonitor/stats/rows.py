@@ -1,0 +1,159 @@
+"""Arrays of rows as users give them: checked, converted, or refused with a count of what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rocmonitor.errors import DegenerateDataError, InputError
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+T = TypeVar("T")
+
+_LARGEST_EXACT_INTEGER = 2**53
+
+
+def valid_labels(y_true: ArrayLike) -> NDArray[np.bool_]:
+    """Labels 0 and 1 as booleans, shape (n,)."""
+    labels = _one_dimensional(y_true, "y_true")
+    if labels.dtype == np.bool_:
+        return labels
+    try:
+        positive, negative = labels == 1, labels == 0
+        bad = len(labels) - np.count_nonzero(positive) - np.count_nonzero(negative)
+    except TypeError as error:
+        raise InputError(f"y_true must hold labels 0 and 1, not {labels.dtype}") from error
+    if bad:
+        example = labels[~np.asarray(positive | negative, dtype=np.bool_)][:1].tolist()[0]
+        raise InputError(
+            f"y_true must hold only 0 and 1: {bad} of {len(labels)} labels are neither, "
+            f"for example {example!r}; map the labels or set the rows aside"
+        )
+    return np.asarray(positive, dtype=np.bool_)
+
+
+def valid_scores(y_score: ArrayLike, name: str) -> Floats:
+    """Finite scores as float64, shape (n,); `name` is what messages call them."""
+    values = _one_dimensional(y_score, name)
+    if values.dtype.kind in "cMmSUV":
+        raise InputError(f"{name} must be numbers, not {values.dtype}; convert it first")
+    if values.dtype.kind in "iu" and values.size:
+        largest = max(abs(int(values.min())), abs(int(values.max())))
+        if largest > _LARGEST_EXACT_INTEGER:
+            raise InputError(
+                f"{name} holds integers beyond 2**53 ({largest}), which float64 would merge; "
+                "rescale or rank them first"
+            )
+    try:
+        with np.errstate(over="ignore"):  # what float64 cannot hold is infinite, and refused below
+            scores = values.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{name} must be numbers: {error}") from error
+    bad = len(scores) - np.count_nonzero(np.isfinite(scores))
+    if bad:
+        raise InputError(
+            f"{name} must be finite: {bad} of {len(scores)} scores are NaN or infinite; "
+            "set those rows aside first"
+        )
+    return scores
+
+
+def valid_counts(values: ArrayLike, name: str) -> Counts:
+    """Whole numbers >= 0 as int64, shape (k,)."""
+    counts = _one_dimensional(values, name)
+    try:
+        with np.errstate(invalid="ignore"):  # NaN and what int64 cannot hold come out unequal below
+            whole = counts.astype(np.int64)
+        wrong = np.count_nonzero((whole != counts) | (whole < 0))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{name} must be whole numbers >= 0: {error}") from error
+    if wrong:
+        raise InputError(f"{name} must be whole numbers >= 0: {wrong} of {len(counts)} cells are not")
+    if whole.sum(dtype=np.float64) > _LARGEST_EXACT_INTEGER:
+        raise InputError(f"{name} adds up to more than 2**53 rows, where float64 loses single rows")
+    return whole
+
+
+def _one_dimensional(values: ArrayLike, name: str) -> NDArray[Any]:
+    if isinstance(values, np.ma.MaskedArray) and (masked := np.count_nonzero(np.ma.getmaskarray(values))):
+        raise InputError(
+            f"{name} has {masked} masked values; set the masked rows aside first, in every array"
+        )
+    try:
+        array = np.asarray(values)
+    except (ValueError, OverflowError) as error:
+        raise InputError(f"{name} must be a list of single numbers: {error}") from error
+    if array.ndim != 1:
+        raise InputError(f"{name} must be one-dimensional; its shape is {array.shape}")
+    return array
+
+
+def same_length(**arrays: NDArray[Any]) -> None:
+    """Refuse arrays, by the name of their argument, that differ in length."""
+    if len({len(array) for array in arrays.values()}) > 1:
+        sizes = ", ".join(f"{name} has {len(array)}" for name, array in arrays.items())
+        raise InputError(f"{' and '.join(arrays)} must have equal length: {sizes}")
+
+
+def require_classes(n_pos: int, n_neg: int, *, at_least: int) -> None:
+    """Raise DegenerateDataError unless there are `at_least` rows of each class."""
+    if min(n_pos, n_neg) < at_least:
+        raise DegenerateDataError(
+            f"needs at least {at_least} of each class; there are {n_pos} positives and {n_neg} negatives: "
+            "take a longer window or wait for more labels"
+        )
+
+
+def counted(score: Floats, positive: NDArray[np.bool_]) -> tuple[Floats, Counts, Counts]:
+    """Counts at the distinct values of sorted scores."""
+    if not len(score):
+        return score, np.zeros(0, np.int64), np.zeros(0, np.int64)
+    first = np.flatnonzero(np.concatenate([[True], score[1:] != score[:-1]]))
+    if len(first) == len(score):
+        pos = positive.astype(np.int64)
+        return score, pos, 1 - pos
+    size = np.diff(first, append=len(score))
+    pos = np.add.reduceat(positive, first, dtype=np.int64)
+    return score[first], pos, size - pos
+
+
+def add_up(index: NDArray[np.intp], counts: Counts, length: int) -> Counts:
+    """Sums of the counts at each index, shape (length,)."""
+    # Weighted bincount adds in float64: exact below 2**53 rows.
+    return np.bincount(index, weights=counts, minlength=length).astype(np.int64)
+
+
+def listed(samples: Iterable[T], kind: type[T]) -> list[T]:
+    """The samples to merge, at least one, each of the kind."""
+    name = kind.__name__
+    if not isinstance(samples, Iterable):
+        raise InputError(f"samples must be a list of {name}, not a {type(samples).__name__}")
+    parts = list(samples)
+    if not parts:
+        raise InputError(f"samples is empty; give at least one {name} to merge")
+    for place, part in enumerate(parts):
+        if not isinstance(part, kind):
+            raise InputError(f"samples must hold only {name}; samples[{place}] is a {type(part).__name__}")
+    return parts
+
+
+def window_numbers(values: ArrayLike, name: str) -> Floats:
+    """Finite numbers, one for each window, as float64, shape (k,)."""
+    try:
+        given = np.asarray(values)
+        numbers = given.astype(np.float64, casting="unsafe" if given.dtype == object else "safe")
+    except (TypeError, ValueError) as exc:
+        raise InputError(f"{name} must be numbers, one for each window") from exc
+    if numbers.ndim != 1:
+        raise InputError(
+            f"{name} must be one-dimensional, one number for each window; it has {numbers.ndim} axes"
+        )
+    wrong = np.count_nonzero(~np.isfinite(numbers))
+    if wrong:
+        raise InputError(f"{name} must be finite: {wrong} of {len(numbers)} are not; leave those windows out")
+    return numbers

@@ -1,0 +1,35 @@
+"""Caveats on the rules of a monitor, its reference and its model versions; why something cannot be judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from rocmonitor.wording.counts import set_aside
+
+
+def _too_few_rows(**counts: Any) -> str:
+    aside = set_aside(counts)
+    return (
+        f"{counts['n_pos']:,} positives and {counts['n_neg']:,} negatives are usable of "
+        f"{counts['rows']:,} rows{f' ({aside})' if aside else ''}; min_per_class is "
+        f"{counts['min_per_class']:,}"
+    )
+
+
+SENTENCES: dict[str, str | Callable[..., str]] = {
+    "error": "{text}",
+    "works-again": "the monitor works again",
+    "no-rows": "no rows: nothing was scored in this window, or the query does not find it",
+    "too-few-rows": _too_few_rows,
+    "one-score": "all {rows:,} scores are {score:g}: is the scoring broken?",
+    "no-scatter": "AUROC {auc:.4f} here and {reference_auc:.4f} in the reference, and neither shows any "
+    "scatter to compare by",
+    "not-computed": "{why}",
+    "segment-not-in-reference": "the reference has no rows of this segment",
+    "old-reference": "the reference was frozen by an earlier version: its forecast is for windows of its own "
+    "size, and a change is not explained",
+    "window-in-reference": "this window is a part of the reference that it is compared with",
+    "version-unknown": "the challenger's version is not known: {why}",
+    "version-remembered": "MLflow could not be asked: {alias} was version {version} at {at}",
+}

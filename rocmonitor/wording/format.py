@@ -1,0 +1,60 @@
+"""Numbers, intervals, instants and names as people read them; the same everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, time
+from zoneinfo import ZoneInfo
+
+
+def area(value: float) -> str:
+    """An AUROC."""
+    return f"{value:.4f}"
+
+
+def signed(value: float, digits: int = 4) -> str:
+    """A difference, with its sign."""
+    return f"{value:+.{digits}f}"
+
+
+def span(low: float, high: float, *, sign: bool = False) -> str:
+    """An interval."""
+    return f"{signed(low)} to {signed(high)}" if sign else f"{area(low)} to {area(high)}"
+
+
+def forecast_span(low: float, high: float) -> str:
+    """A forecast interval; one that reaches 1 has no upper end that can be left."""
+    return f"{area(low)} or more" if low < 1 <= high else span(low, high)
+
+
+def percent(share: float, digits: int = 3) -> str:
+    """A level or a share, with as many significant digits as it needs."""
+    return f"{100 * share:.{digits}g} %"
+
+
+def count(number: float, what: str, plural: str = "") -> str:
+    """So many of something: ``1 window``, ``2 windows``."""
+    return f"{number:,.0f} {what if number == 1 else plural or f'{what}s'}"
+
+
+def listed(parts: Sequence[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
+
+
+def instant(moment: datetime, zone: ZoneInfo) -> str:
+    """A time in a zone; midnight as a plain date."""
+    local = moment.astimezone(zone)
+    return f"{local:%Y-%m-%d}" if local.time() == time() else f"{local:%Y-%m-%d %H:%M}"
+
+
+def one_line(text: str, longest: int) -> str:
+    """On one line, shortened visibly."""
+    text = " ".join(text.split())
+    return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
+
+
+def apart(value: float, limit: float) -> tuple[str, str]:
+    """Both with as many decimals, at least two, as show that they differ."""
+    pairs = [(f"{value:.{digits}f}", f"{limit:.{digits}f}") for digits in range(2, 7)]
+    return next((pair for pair in pairs if pair[0] != pair[1]), pairs[-1])

@@ -1,0 +1,79 @@
+"""Which scores made an AUROC what it is, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from typing import Any
+
+SMALL_PART = 0.1
+"""Share of a change below which a part of it is not explained further."""
+
+
+def explanation(
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    reference_auc: float,
+    auc: float,
+    from_positives: float,
+    from_negatives: float,
+    low_is_positive: bool = False,
+) -> str:
+    """A few plain sentences with numbers, from the bins of a shift.
+
+    Of each class whose part matters they name the end of a bin at which the share of scores above has
+    changed most in the direction of the part. The larger part is given as the rest of the change, so that
+    the printed numbers add up.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        One for each score bin, lowest first, with ``high`` and, of each class (``pos``, ``neg``),
+        its share in the ``…_reference`` and in the ``…_window``.
+    reference_auc, auc : float
+    from_positives, from_negatives : float
+        The two parts of the change.
+    low_is_positive : bool
+        Whether low scores are the positive ones: then shares below a score are compared.
+    """
+    side, end = ("below", "low") if low_is_positive else ("above", "high")
+    ordered = list(reversed(rows)) if low_is_positive else list(rows)
+    change = auc - reference_auc
+    verb = "rose" if change > 0 else "fell"
+    sentences = [f"The AUROC {verb} by {abs(change):.4f}, from {reference_auc:.4f} to {auc:.4f}."]
+    if change == 0:
+        sentences = [f"The AUROC is {auc:.4f}, as in the reference."]
+    parts = {"pos": from_positives, "neg": from_negatives}
+    printed = _printed(parts, change)
+    for key, part in sorted(parts.items(), key=lambda each: -abs(each[1])):
+        gain = part if key == "pos" else -part
+        clause = "" if abs(part) <= SMALL_PART * abs(change) else _moved(ordered, key, gain, side, end)
+        name = "positives" if key == "pos" else "negatives"
+        sentences.append(f"The {name}' part is {printed[key]:+.4f}{clause}.")
+    return " ".join(sentences)
+
+
+def _printed(parts: Mapping[str, float], change: float) -> dict[str, float]:
+    """Both parts to four decimals, which add up to the change to four decimals."""
+    smaller, larger = sorted(parts, key=lambda key: abs(parts[key]))
+    rounded = round(parts[smaller], 4)
+    rest = round(round(change, 4) - rounded, 4)
+    return {smaller: rounded + 0.0, larger: rest + 0.0}  # no minus before a zero
+
+
+def _moved(rows: Sequence[Mapping[str, Any]], key: str, direction: float, side: str, end: str) -> str:
+    """The clause that says which share of a class is beyond which score, now and before."""
+    before, now = (_shares_beyond(rows, f"{key}_{when}") for when in ("reference", "window"))
+    moved = [(new - old) * (1 if direction > 0 else -1) for old, new in zip(before, now, strict=True)]
+    if not moved or max(moved) <= 0:
+        return ""
+    at = moved.index(max(moved))
+    return (
+        f": {100 * now[at]:.1f} % of them score {side} {rows[at][end]:.4g}, "
+        f"{100 * before[at]:.1f} % in the reference"
+    )
+
+
+def _shares_beyond(rows: Sequence[Mapping[str, Any]], column: str) -> list[float]:
+    """The share beyond the end of each bin but the last."""
+    return list(accumulate(row[column] for row in reversed(rows)))[::-1][1:]

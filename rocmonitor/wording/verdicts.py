@@ -1,0 +1,110 @@
+"""What the rules find on a window, and why a status changed, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rocmonitor.policy.evaluation import Reason, Status, Verdict
+from rocmonitor.wording.format import area, forecast_span, listed, percent, signed, span
+
+
+def verdict(found: Verdict) -> str:
+    """The finding of one rule, in one sentence."""
+    if "text" in found.details:  # as an earlier version stored it
+        return str(found.details["text"])
+    if found.lacks:
+        return _lacking([found])
+    return _SENTENCES[found.kind](found)
+
+
+def by_rule(found: Sequence[Verdict]) -> list[tuple[str, Status, str]]:
+    """Rule, outcome and sentence of each finding; rules that lack the same share one."""
+    lines = []
+    for each in found:
+        alike = [other for other in found if each.lacks and other.lacks == each.lacks]
+        if not alike:
+            lines.append((each.rule, each.outcome, verdict(each)))
+        elif each is alike[0]:
+            lines.append((", ".join(other.rule for other in alike), each.outcome, _lacking(alike)))
+    return lines
+
+
+def verdicts(found: Sequence[Verdict]) -> list[str]:
+    """The findings of several rules, a sentence each; what more than one of them lacks is said once."""
+    return [text for _, _, text in by_rule(found)]
+
+
+def reasons(given: Iterable[Reason]) -> list[str]:
+    """Why a status changed, a sentence each."""
+    given = list(given)
+    others = [str(each) for each in given if not isinstance(each, Verdict)]
+    return [*verdicts([each for each in given if isinstance(each, Verdict)]), *others]
+
+
+def _lacking(alike: Sequence[Verdict]) -> str:
+    why = "; ".join(map(str, alike[0].lacks))
+    if alike[0].kind == "data":
+        return why
+    return f"{why}, so {listed([each.rule for each in alike])} cannot be judged"
+
+
+def _forecast(found: Verdict) -> str:
+    assert found.estimate is not None
+    low, high = found.limit
+    assert low is not None
+    assert high is not None
+    place = {Status.DEGRADED: "below", Status.IMPROVED: "above"}.get(found.outcome, "inside")
+    what = "forecast of" if low < 1 <= high else "forecast interval"
+    basis = found.details["method"]
+    if found.confidence_level is not None:
+        basis += f", {percent(found.confidence_level)}"
+    ends = found.details["sampling_low"], found.details["sampling_high"]
+    if None not in ends:
+        basis += f"; from sampling alone {forecast_span(*ends)}"
+    return f"AUROC {area(found.estimate)} is {place} its {what} {forecast_span(low, high)} ({basis})"
+
+
+def _floor(found: Verdict) -> str:
+    assert found.estimate is not None
+    below = found.outcome is Status.DEGRADED
+    return (
+        f"AUROC {area(found.estimate)}, {_interval(found)}, "
+        f"{'is shown to be below' if below else 'is not shown to be below'} the floor {found.limit[0]:g}"
+    )
+
+
+def _drop(found: Verdict) -> str:
+    assert found.estimate is not None
+    what = {Status.DEGRADED: "a drop", Status.IMPROVED: "a rise"}.get(found.outcome, "no change")
+    beyond = found.limit[1]
+    more = f" of more than {beyond:g}" if beyond else ""
+    return (
+        f"AUROC {area(found.details['auc'])}, {area(found.details['reference_auc'])} in the reference: "
+        f"{signed(found.estimate)}, {_interval(found, sign=True)}: {what}{more} is shown"
+    )
+
+
+def _challenger(found: Verdict) -> str:
+    if found.estimate is None:
+        return "the challenger scored too few of these rows to be compared"
+    assert found.low is not None
+    assert found.high is not None
+    ahead = "no difference shown"
+    if found.low > 0:
+        ahead = "challenger ahead"
+    elif found.high < 0:
+        ahead = "champion ahead"
+    return (
+        f"{ahead}: challenger minus champion {signed(found.estimate)}, {_interval(found, sign=True)}, "
+        f"in this window alone, on {found.details['rows']:,} rows"
+    )
+
+
+def _interval(found: Verdict, *, sign: bool = False) -> str:
+    assert found.low is not None
+    assert found.high is not None
+    assert found.confidence_level is not None
+    return f"{percent(found.confidence_level, 6)} interval {span(found.low, found.high, sign=sign)}"
+
+
+_SENTENCES = {"forecast": _forecast, "floor": _floor, "drop": _drop, "challenger": _challenger}

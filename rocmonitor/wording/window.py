@@ -1,0 +1,32 @@
+"""What is said of one window beside its verdicts."""
+
+from __future__ import annotations
+
+from rocmonitor.policy.evaluation import Evaluation, Status
+from rocmonitor.wording.shift import explanation
+from rocmonitor.wording.verdicts import verdicts
+
+
+def moved(evaluation: Evaluation) -> str:
+    """Which scores made the AUROC what it is; empty for a window without a table of the shift."""
+    rows, metrics = evaluation.tables.get("shift"), evaluation.metrics
+    if not rows:
+        return ""
+    return explanation(
+        rows,
+        reference_auc=metrics["reference/auc"],
+        auc=metrics["champion/auc"],
+        from_positives=metrics["shift/from_positives"],
+        from_negatives=metrics["shift/from_negatives"],
+        low_is_positive=(evaluation.provenance.get("positive") or {}).get("scores") == "lower",
+    )
+
+
+def why(evaluation: Evaluation) -> list[str]:
+    """Why a window is not ok: what decided, and of an insufficient one what to know of its rows."""
+    if evaluation.outcome is Status.OK:
+        return []
+    lines = verdicts([each for each in evaluation.verdicts if each.outcome is evaluation.outcome])
+    if evaluation.outcome is Status.INSUFFICIENT:
+        lines += map(str, evaluation.caveats)
+    return lines

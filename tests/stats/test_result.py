@@ -1,0 +1,106 @@
+import json
+
+import pytest
+
+from rocmonitor.caveat import Caveat
+from rocmonitor.stats import AucResult, ForecastInterval, Sample, auc, forecast_interval
+from rocmonitor.wording.caveats import area, band, forecast, sequence
+
+
+def stored(result):
+    return json.loads(json.dumps(result.to_dict(), allow_nan=False))
+
+
+def test_a_stored_result_is_read_back_with_its_caveats():
+    perfect = auc([0, 0, 1, 1], [1, 2, 3, 4])
+    assert AucResult.from_dict(stored(perfect)).caveats == (Caveat("no-scatter", pairs=2),)
+    windows = [Sample([0, 1, 0, 1], [2, 3, 4, 5]), Sample([0], [1]), Sample([0, 1, 1, 1], [1, 4, 6, 8])]
+    interval = forecast_interval(Sample.merge([*windows, *windows]), windows=windows, batch=(3, 5))
+    read = ForecastInterval.from_dict(stored(interval))
+    assert read.to_dict() == interval.to_dict()
+    assert (read.caveats, read.set_aside) == (interval.caveats, interval.set_aside)
+    assert read.window_shifts == interval.window_shifts
+
+
+def test_what_an_earlier_version_stored_is_read():
+    old = stored(auc([0, 0, 1, 1], [1, 2, 3, 4])) | {"caveats": ["a sentence"], "ended": 3}
+    del old["studentised"]
+    read = AucResult.from_dict(old)
+    assert read.caveats == (Caveat("recorded", text="a sentence"),)
+    assert str(read.caveats[0]) == "a sentence"
+    assert read.studentised is None
+
+
+def test_an_infinite_value_is_read_back():
+    result = AucResult(auc=0.5, se=float("inf"), n_pos=1, n_neg=1, method="delong")
+    assert result.to_dict()["se"] == "inf"
+    assert AucResult.from_dict(stored(result)).se == float("inf")
+
+
+EXAMPLES = [
+    Caveat("no-scatter", pairs=3),
+    Caveat("error-of-other-sizes", m_pos=20, m_neg=2),
+    Caveat("resamples-agree", share=0.61),
+    Caveat("error-of-rankings", n_errors=1, mean=0.8333),
+    Caveat("error-of-normal-scores", area=0.9),
+    Caveat("no-difference-in-any-pair", pairs=3),
+    Caveat("few-rows-in-range", rows=2.0, kind="negatives"),
+    Caveat("ties-between-classes", tied=3, scores=9, model=None),
+    Caveat("ties-between-classes", tied=3, scores=9, model="challenger"),
+    Caveat("resamples-raised", asked=100, used=119),
+    Caveat("normal-scores-assumed", a=1.0, b=0.5),
+    Caveat("curve-outside-band", outside=1, rates=9),
+    Caveat("few-rows-for-band", n_pos=3, n_neg=40, enough=20),
+    Caveat("resamples-never-differ", unchanged=1, rates=9, added=4.0),
+    Caveat("no-confidence-level", method="fixed", batch=True),
+    Caveat("windows-set-aside", reason="one-class", numbers=[2, 4], n_windows=5),
+    Caveat("windows-inside-reference", n_windows=4, enough=9),
+    Caveat("reference-smaller-than-windows", n_pos=4, n_neg=5),
+    Caveat("windows-smaller-than-batch", smaller=3, n_windows=4),
+    Caveat("small-batch", rows=3, enough=10),
+    Caveat("end-at-limit", end="low"),
+    Caveat("few-rows-per-bin", rows=199, kind="positives", bins=10),
+    Caveat("zero-standard-errors", zero=1, n_windows=3),
+    Caveat("too-few-windows-to-compare", n_windows=1),
+    Caveat("windows-differ", between=0.03, standard_error=0.01),
+    Caveat("windows-correlated", correlation=0.4),
+    Caveat(
+        "too-few-windows",
+        n_windows=18,
+        weight=None,
+        confidence_level=0.95,
+        achieved_level=18 / 19,
+        needed=19,
+        batch=False,
+    ),
+]
+
+
+@pytest.mark.parametrize("caveat", EXAMPLES, ids=lambda caveat: caveat.code)
+def test_every_caveat_has_a_sentence(caveat):
+    text = str(caveat)
+    assert "{" not in text
+    assert text[-1] not in ".:; "
+
+
+def test_no_sentence_lacks_an_example():
+    plain = {code for family in (area, band, forecast, sequence) for code in family.SENTENCES}
+    without_values = {
+        "single-row", "no-scatter-in-range", "below-chance", "skewness-undefined", "zero-distance",
+        "auc-cannot-move", "same-ranking", "no-least-favourable-shift", "no-window-scatters",
+    }  # fmt: skip
+    assert {caveat.code for caveat in EXAMPLES} | without_values == plain
+    for code in without_values:
+        assert str(Caveat(code))
+
+
+def test_some_sentences():
+    assert str(EXAMPLES[-1]) == (
+        "18 past windows cannot give the level 0.95: the widest observed distance is used, "
+        "whose level is 18/19 = 0.947; 19 windows are needed"
+    )
+    assert str(Caveat("windows-set-aside", reason="one-class", numbers=[2, 4], n_windows=5)) == (
+        "2 of 5 windows set aside, without rows of both classes: number 2, 4"
+    )
+    model = Caveat("ties-between-classes", tied=1, scores=2, model="first").replacing(model="challenger")
+    assert str(model).startswith("challenger model: 1 of 2 scores are shared")

@@ -1,0 +1,222 @@
+"""The documentation is complete, and what it shows runs."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+import types
+from collections.abc import Iterator
+from dataclasses import MISSING, fields, is_dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+
+import click
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from rocmonitor import config
+from rocmonitor.cli import cli
+from rocmonitor.config.values import Section
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+CONFIGURATION = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+NOTEBOOKS = sorted((ROOT / "docs").rglob("*.ipynb"))
+
+Keys = dict[str, str]  # the default of each key, as the documentation writes it
+
+
+# Configuration: the models are the truth, docs/configuration.md has one line for each key.
+
+
+def in_the_program(kind: type, path: str = "") -> Iterator[tuple[str, Keys]]:
+    """The title of each section of the configuration, and its keys."""
+    keys: Keys = {}
+    inner: list[tuple[str, type]] = []
+    title = f"`{path}`" if path else "Top level"
+    for name, annotation, default in described(kind):
+        if name == "kind":
+            title += f", `kind: {default}`"
+        else:
+            keys[name] = written(default)
+            inner += nested(annotation, f"{path}.{name}".lstrip("."))
+    yield title, keys
+    for below, section in inner:
+        yield from in_the_program(section, below)
+
+
+def described(kind: type) -> Iterator[tuple[str, Any, Any]]:
+    """Name, type and default of each key that the file may have; MISSING when it must."""
+    if is_dataclass(kind):
+        hints = get_type_hints(kind)
+        yield from ((field.name, hints[field.name], field.default) for field in fields(kind))
+        return
+    assert issubclass(kind, Section)
+    for name, field in kind.model_fields.items():
+        if (kind, name) not in {(config.Config, "folder"), (config.Monitor, "name")}:  # filled in by `load`
+            default = MISSING if field.is_required() else field.default
+            yield field.alias or name, field.annotation, default
+
+
+def nested(annotation: Any, path: str) -> list[tuple[str, type]]:
+    """The sections within a type, each with its path."""
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if origin is dict:
+        return nested(inner[1], f"{path}.NAME")
+    if origin is tuple:
+        return nested(inner[0], f"{path}[]")
+    if origin is Annotated:
+        return nested(inner[0], path)
+    if origin in (Union, types.UnionType):
+        return [found for each in inner for found in nested(each, path)]
+    section = isinstance(annotation, type) and (issubclass(annotation, Section) or is_dataclass(annotation))
+    return [(path, annotation)] if section else []
+
+
+def written(default: Any) -> str:
+    if default is MISSING:
+        return "required"
+    if default is None or default == "":
+        return "none"
+    if isinstance(default, timedelta):
+        return f"{default.total_seconds():g}s"
+    if isinstance(default, datetime):
+        return default.date().isoformat()
+    if isinstance(default, Section):
+        default = default.model_dump(exclude_unset=True)
+    if isinstance(default, dict | tuple):
+        plain = list(default) if isinstance(default, tuple) else default
+        return yaml.safe_dump(plain, default_flow_style=True).strip()
+    return str(default)
+
+
+def in_the_documentation() -> dict[str, Keys]:
+    sections: dict[str, Keys] = {}
+    for part in CONFIGURATION.split("\n## ")[1:]:
+        title, _, text = part.partition("\n")
+        rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| `")]
+        assert all(len(row) == 4 and all(row) for row in rows), title
+        sections[title] = {name.strip("`"): default.strip("`") for name, _, default, _ in rows}
+    return sections
+
+
+def test_every_key_of_the_configuration_is_documented_with_its_default():
+    assert in_the_documentation() == dict(in_the_program(config.Config))
+
+
+def test_the_example_configuration_is_read():
+    monitors = config.load(ROOT / "docs" / "examples" / "rocmonitor.yaml").monitors
+    assert list(monitors) == ["credit-default"]
+
+
+# Commands: the table in the README has a row for each, with all its options.
+
+
+def commands(
+    command: click.Command, path: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    if isinstance(command, click.Group):
+        for name, inner in command.commands.items():
+            yield from commands(inner, (*path, name))
+    else:
+        yield path, command
+
+
+def options(command: click.Command) -> set[str]:
+    names = {name for option in command.params for name in (*option.opts, *option.secondary_opts)}
+    return {name for name in names if name.startswith("--")}
+
+
+@pytest.mark.parametrize("path", [path for path, _ in commands(cli, ())], ids="-".join)
+def test_every_command_has_a_row_with_its_options(path):
+    command = dict(commands(cli, ()))[path]
+    [row] = [line for line in README.splitlines() if re.match(rf"\| `rocmonitor {path[0]}\b", line)]
+    assert " ".join(path) in row
+    assert options(command) <= set(re.findall(r"--[a-z-]+", row))
+
+
+def test_the_options_of_all_commands_are_named():
+    section = README.partition("## Commands")[2].partition("\n## ")[0]
+    assert options(cli) <= set(re.findall(r"--[a-z-]+", section))
+
+
+# What the pages show
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_within_the_repository_lead_somewhere(page):
+    text = page.read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", text):
+        assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_files_that_are_named_exist(page):
+    text = page.read_text(encoding="utf-8")
+    for name in re.findall(r"`((?:rocmonitor|tests|migrations|docs|requirements)/[\w./-]+)`", text):
+        assert (ROOT / name).exists(), name
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda notebook: notebook.name)
+def test_a_notebook_runs(notebook, capsys):
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    known: dict[str, object] = {}
+    for number, cell in enumerate(cells, 1):
+        if cell["cell_type"] == "code":
+            assert cell["outputs"] == [], f"cell {number}: keep no outputs, they differ between machines"
+            assert cell["execution_count"] is None
+            exec(compile("".join(cell["source"]), f"{notebook.name}, cell {number}", "exec"), known)
+    assert capsys.readouterr().out
+
+
+# Literature
+
+
+def test_every_paper_that_the_program_cites_is_in_the_bibliography():
+    text = (ROOT / "docs" / "bibliography.md").read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    cited = set()
+    for folder in ("stats", "policy", "report", "wording"):
+        for file in (ROOT / "rocmonitor" / folder).rglob("*.py"):
+            program = file.read_text(encoding="utf-8")
+            cited |= set(re.findall(r"([A-Z][\w-]+)(?: et al\.)?,? \(?((?:19|20)\d\d)\b", program))
+    assert len(cited) > 30
+    missing = [each for each in cited if not any(all(part in line for part in each) for line in lines)]
+    assert missing == []
+
+
+# Versions
+
+
+def pinned(file: str) -> dict[str, Version]:
+    lines = (ROOT / "requirements" / file).read_text(encoding="utf-8").splitlines()
+    needs = [Requirement(line) for line in lines if line and not line.startswith("#")]
+    return {canonicalize_name(need.name): Version(str(need.specifier).removeprefix("==")) for need in needs}
+
+
+def needed(*extras: str) -> list[Requirement]:
+    optional = PROJECT["optional-dependencies"]
+    texts = [*PROJECT["dependencies"], *(text for extra in extras for text in optional[extra])]
+    needs = map(Requirement, texts)
+    return [need for need in needs if need.marker is None or need.marker.evaluate()]
+
+
+def test_the_lowest_versions_are_those_that_the_project_declares():
+    lowest = pinned("lowest.txt")
+    assert {canonicalize_name(need.name) for need in needed("postgres", "mysql")} <= set(lowest)
+    for need in needed("postgres", "mysql", "test"):
+        if (version := lowest.get(canonicalize_name(need.name))) is not None:
+            assert [Version(each.version) for each in need.specifier if each.operator == ">="] == [version]
+
+
+def test_the_tested_versions_cover_what_the_project_needs():
+    tested = pinned("tested.txt")
+    for need in needed("postgres", "mysql", "demo", "test"):
+        assert tested[canonicalize_name(need.name)] in need.specifier

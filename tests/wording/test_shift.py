@@ -1,0 +1,49 @@
+"""The explanation of a change, in words."""
+
+from rocmonitor.wording.shift import explanation
+
+
+def bins(*pos: tuple[float, float]) -> list[dict[str, float]]:
+    return [
+        {
+            "low": float(number),
+            "high": number + 1.0,
+            "pos_reference": old,
+            "pos_window": new,
+            "neg_reference": 0.5,
+            "neg_window": 0.5,
+        }
+        for number, (old, new) in enumerate(pos)
+    ]
+
+
+def test_the_printed_parts_add_up_and_name_a_score() -> None:
+    text = explanation(
+        bins((0.2, 0.6), (0.8, 0.4)),
+        reference_auc=0.75,
+        auc=0.65004,
+        from_positives=-0.09,
+        from_negatives=-0.00996,
+    )
+    assert text == (
+        "The AUROC fell by 0.1000, from 0.7500 to 0.6500. The positives' part is -0.0900: 40.0 % of them "
+        "score above 1, 80.0 % in the reference. The negatives' part is -0.0100."
+    )
+
+
+def test_where_low_scores_are_positive_shares_are_below_a_score() -> None:
+    """The same shift, told of scores whose low ones are positive: bins as the models score."""
+    text = explanation(
+        bins((0.8, 0.4), (0.2, 0.6)),
+        reference_auc=0.75,
+        auc=0.65,
+        from_positives=-0.1,
+        from_negatives=0.0,
+        low_is_positive=True,
+    )
+    assert "40.0 % of them score below 1, 80.0 % in the reference" in text
+
+
+def test_no_change_is_said_to_be_none() -> None:
+    text = explanation(bins((1.0, 1.0)), reference_auc=0.7, auc=0.7, from_positives=0.0, from_negatives=0.0)
+    assert text.startswith("The AUROC is 0.7000, as in the reference. ")

@@ -1,0 +1,109 @@
+"""Verdicts and reasons in words; what other tests assert as values is read here as a person reads it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rocmonitor.caveat import Caveat
+from rocmonitor.policy.evaluation import Kind, Status, Verdict
+from rocmonitor.wording.verdicts import by_rule, reasons, verdict, verdicts
+
+
+def found(kind: Kind, outcome: Status = Status.OK, **values: Any) -> Verdict:
+    return Verdict(rule=kind, kind=kind, outcome=outcome, **values)
+
+
+BASIS = {"method": "calibrated", "sampling_low": 0.73, "sampling_high": 0.78}
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (
+            found(
+                "forecast",
+                Status.DEGRADED,
+                estimate=0.6,
+                confidence_level=0.952,
+                limit=(0.7, 0.8),
+                details=BASIS,
+            ),
+            "AUROC 0.6000 is below its forecast interval 0.7000 to 0.8000 "
+            "(calibrated, 95.2 %; from sampling alone 0.7300 to 0.7800)",
+        ),
+        (
+            found(
+                "forecast",
+                estimate=0.9,
+                limit=(0.7, 1.0),
+                details={"method": "fixed", "sampling_low": None, "sampling_high": None},
+            ),
+            "AUROC 0.9000 is inside its forecast of 0.7000 or more (fixed)",
+        ),
+        (
+            found(
+                "floor",
+                Status.DEGRADED,
+                estimate=0.6,
+                low=0.58,
+                high=0.62,
+                confidence_level=0.99,
+                limit=(0.65, None),
+            ),
+            "AUROC 0.6000, 99 % interval 0.5800 to 0.6200, is shown to be below the floor 0.65",
+        ),
+        (
+            found(
+                "drop",
+                estimate=-0.01,
+                low=-0.03,
+                high=0.01,
+                confidence_level=0.95,
+                limit=(-0.02, 0.02),
+                details={"auc": 0.74, "reference_auc": 0.75},
+            ),
+            "AUROC 0.7400, 0.7500 in the reference: -0.0100, 95 % interval -0.0300 to +0.0100: "
+            "no change of more than 0.02 is shown",
+        ),
+        (
+            found(
+                "challenger",
+                estimate=0.02,
+                low=0.01,
+                high=0.03,
+                confidence_level=0.95,
+                details={"rows": 1200},
+            ),
+            "challenger ahead: challenger minus champion +0.0200, 95 % interval +0.0100 to +0.0300, "
+            "in this window alone, on 1,200 rows",
+        ),
+        (found("challenger"), "the challenger scored too few of these rows to be compared"),
+        (found("data", Status.INSUFFICIENT, lacks=(Caveat("no-rows"),)), str(Caveat("no-rows"))),
+        (found("floor", details={"text": "as an earlier version said it"}), "as an earlier version said it"),
+    ],
+)
+def test_each_kind_has_its_sentence(given: Verdict, words: str) -> None:
+    assert verdict(given) == words
+
+
+def test_what_several_rules_lack_is_said_once() -> None:
+    lacks = (Caveat("segment-not-in-reference"),)
+    both = [
+        Verdict(rule=rule, kind="forecast", outcome=Status.INSUFFICIENT, lacks=lacks)
+        for rule in ("forecast", "forecast_2")
+    ]
+    other = found("floor", details={"text": "fine"})
+    said = "the reference has no rows of this segment, so forecast and forecast_2 cannot be judged"
+    assert verdicts([both[0], other, both[1]]) == [said, "fine"]
+    assert by_rule(both) == [("forecast, forecast_2", Status.INSUFFICIENT, said)]
+
+
+def test_a_reason_stays_one_reason_whatever_signs_it_has() -> None:
+    short = Caveat("too-few-rows", n_pos=3, n_neg=40, rows=50, unlabelled=7, min_per_class=20)
+    why = found("data", Status.INSUFFICIENT, lacks=(short,))
+    assert reasons([why, Caveat("error", text="down; try again")]) == [
+        "3 positives and 40 negatives are usable of 50 rows (7 without a label); min_per_class is 20",
+        "down; try again",
+    ]
