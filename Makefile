@@ -3,11 +3,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+PYTEST := $(BIN)/python -m pytest --numprocesses=2 --dist=loadgroup
 LOWEST := .venv-lowest
 EXTRAS := [postgres,mysql,demo,test]
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench study clean
+.PHONY: help demo test test-slow check bench study clean
 .PHONY: format lock test-lowest
 
 help: ## Show this list
@@ -29,8 +30,11 @@ demo: $(READY) ## Watch two models on a year of real flights, end to end, in ./d
 	  '  ../$(BIN)/rocmonitor run                            again: nothing is judged or sent twice' \
 	  '  ../$(BIN)/rocmonitor serve                          the same, on schedule'
 
-test: $(READY) ## Run all tests
-	$(BIN)/python -m pytest --numprocesses=2 --dist=loadgroup --doctest-modules tests rocmonitor
+test: $(READY) ## Run the tests but for the slow ones: four minutes on two cores
+	$(PYTEST) -m 'not slow' --doctest-modules tests rocmonitor
+
+test-slow: $(READY) ## Run the slow tests, and those that draw examples with four times as many
+	HYPOTHESIS_PROFILE=full $(PYTEST) -m 'slow or hypothesis' tests
 
 check: $(READY) ## Check format, types, imports and migrations
 	$(BIN)/ruff format --check .

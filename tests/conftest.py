@@ -1,1 +1,1 @@
-pytest_plugins = ["browser", "databases", "scenario", "servers", "sinks"]
+pytest_plugins = ["environment", "browser", "commands", "databases", "scenario", "servers", "sinks"]

@@ -30,14 +30,14 @@ def sqlite_url(tmp_path: Path) -> str:
 @pytest.fixture
 def postgres_url() -> Iterator[str]:
     """A new PostgreSQL database."""
-    with _scratch(make_url(POSTGRES), drop="DROP DATABASE {} WITH (FORCE)") as url:
+    with scratch_postgres() as url:
         yield url
 
 
 @pytest.fixture
 def mariadb_url() -> Iterator[str]:
     """A new MariaDB database."""
-    with _scratch(make_url(MARIADB), drop="DROP DATABASE {}") as url:
+    with _scratch(make_url(MARIADB), create="CREATE DATABASE {}", drop="DROP DATABASE {}") as url:
         yield url
 
 
@@ -49,12 +49,20 @@ def any_database_url(request: pytest.FixtureRequest) -> str:
 
 
 @contextmanager
-def _scratch(server: URL, *, drop: str) -> Iterator[str]:
+def scratch_postgres(template: str = "template1") -> Iterator[str]:
+    """A new PostgreSQL database, copied from another one."""
+    create = f"CREATE DATABASE {{}} TEMPLATE {template}"
+    with _scratch(make_url(POSTGRES), create=create, drop="DROP DATABASE {} WITH (FORCE)") as url:
+        yield url
+
+
+@contextmanager
+def _scratch(server: URL, *, create: str, drop: str) -> Iterator[str]:
     name = f"rocmonitor_test_{uuid4().hex}"
     engine = create_engine(server, isolation_level="AUTOCOMMIT", poolclass=NullPool)
     try:
         with engine.connect() as connection:
-            connection.execute(text(f"CREATE DATABASE {name}"))
+            connection.execute(text(create.format(name)))
     except OperationalError as error:
         reason = f"no {server.get_backend_name()} at {server.host}:{server.port}: {error.orig}"
         (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)

@@ -1,6 +1,7 @@
 """Reference values from outside this project, with their sources, and the data they belong to.
 
-The data sets are not part of the project: they are read from the folder ``shared/data`` beside the
+Counts and data of a few dozen rows are written here, so that every clone is checked against outside values.
+The other data sets are not part of the project: they are read from the folder ``shared/data`` beside the
 checkout, and a test that needs one is skipped when it is absent.
 """
 
@@ -18,6 +19,8 @@ DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 def read(name: str) -> pd.DataFrame:
     """One of the data sets; skips the test when it is not there."""
+    if name == DELONG1988:
+        return _delong1988()
     path = DATA / name
     if not path.exists():
         pytest.skip(f"needs the data set {name} in {DATA}")
@@ -183,10 +186,21 @@ HM1982_BOOTSTRAP_ENDS = (0.8286, 0.94777)
 HM1983_NEG, HM1983_POS = (12, 28, 8, 6, 4, 0), (1, 3, 6, 13, 22, 9)
 HM1983 = {"auc": 0.882822, "wmk16": 0.032606, "bootstrap": 0.031943}
 
-# DeLong, DeLong & Clarke-Pearson 1988, the 43 complete patients of SAS/STAT PROC LOGISTIC, "Comparing
-# Receiver Operating Characteristic Curves", which prints four digits; the others were recomputed, the
-# intervals with a normal quantile of 1.959964 (good to 2e-9).
-DELONG1988 = "delong_1988_ovarian/delong1988.csv.gz"
+# DeLong, DeLong & Clarke-Pearson 1988, Biometrics 44:837-845: the 43 complete patients as printed by SAS/STAT
+# PROC LOGISTIC, "Comparing Receiver Operating Characteristic Curves". It prints results with four digits; the
+# others were recomputed, the intervals with a normal quantile of 1.959964 (good to 2e-9).
+DELONG1988 = "delong_1988_ovarian"
+# Albumin, total protein, K-G score, popind. The label is popind; a low K-G score speaks for 1.
+_DELONG1988 = """
+3.0 5.8 10 0; 3.2 6.3 5 1; 3.9 6.8 3 1; 2.8 4.8 6 0; 3.2 5.8 3 1; 0.9 4.0 5 0
+2.5 5.7 8 0; 1.6 5.6 5 1; 3.8 5.7 5 1; 3.7 6.7 6 1; 3.2 5.4 4 1; 3.8 6.6 6 1
+4.1 6.6 5 1; 3.6 5.7 5 1; 4.3 7.0 4 1; 3.6 6.7 4 0; 2.3 4.4 6 1; 4.2 7.6 4 0
+4.0 6.6 6 0; 3.5 5.8 6 1; 3.8 6.8 7 1; 3.0 4.7 8 0; 4.5 7.4 5 1; 3.7 7.4 5 1
+3.1 6.6 6 1; 4.1 8.2 6 1; 4.3 7.0 5 1; 4.3 6.5 4 1; 3.2 5.1 5 1; 2.6 4.7 6 1
+3.3 6.8 6 0; 1.7 4.0 7 0; 3.7 6.1 5 1; 3.3 6.3 7 1; 4.2 7.7 6 1; 3.5 6.2 5 1
+2.9 5.7 9 0; 2.1 4.8 7 1; 2.8 6.2 8 0; 4.0 7.0 7 1; 3.3 5.7 6 1; 3.7 6.9 5 1
+3.6 6.6 5 1
+"""
 DELONG1988_MODELS = ("albumin", "kg_score", "total_protein")
 DELONG1988_AUC = (0.7365591397849462, 0.7258064516129032, 0.6478494623655915)
 DELONG1988_SE = (0.0926943460524, 0.1028216089800, 0.1000473755837)
@@ -255,3 +269,10 @@ GAMES_BY_LEAGUE = {  # AUC, standard error, games that were not drawn
     "NHL": (0.665549843, 0.014462367, 1401),
     "WNBA": (0.708459335, 0.024181360, 450),
 }
+
+
+def _delong1988() -> pd.DataFrame:
+    """As a data set: every score is higher where the label is 1."""
+    printed = [line.split() for line in _DELONG1988.replace("\n", ";").strip(";").split(";")]
+    data = pd.DataFrame(printed, columns=["albumin", "total_protein", "kg", "y"]).astype(float)
+    return data.assign(kg_score=10 - data["kg"], y=data["y"].astype(int))

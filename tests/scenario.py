@@ -25,7 +25,7 @@ from sqlalchemy import (
     update,
 )
 
-from rocmonitor import config, store, tracking
+from rocmonitor import config, store
 from rocmonitor.service.runtime import Runtime
 
 FIRST = datetime(2026, 1, 5, tzinfo=UTC)  # a Monday
@@ -81,6 +81,11 @@ scored = Table(
 def week(number: int) -> datetime:
     """Start of a week; 0 to 19 are the reference, 20 is the first that is judged."""
     return FIRST + number * WEEK
+
+
+def until(end: str) -> str:
+    """The section `window` of a monitor whose last weekly window ends on a day."""
+    return f"{{every: 7d, label_delay: 2d, revise_for: 60d, end: {end}}}"
 
 
 @dataclass
@@ -177,11 +182,11 @@ def world(folder: Path, source_url: str, weeks: int = REFERENCE_WEEKS) -> World:
 
 
 @pytest.fixture(scope="session")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def template(empty_mlflow: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the reference weeks and an empty MLflow, which take seconds to make and none to copy."""
     folder = tmp_path_factory.mktemp("template")
     world(folder, f"sqlite:///{folder}/source.db")
-    tracking.connect(f"sqlite:///{folder}/mlflow.db", folder)
+    shutil.copy(empty_mlflow, folder)
     return folder
 
 
@@ -193,3 +198,12 @@ def here(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Wor
     url = f"sqlite:///{tmp_path}/source.db"
     monkeypatch.setenv("SCENARIO_SOURCE_URL", url)
     return World(folder=tmp_path, source_url=url)
+
+
+@pytest.fixture
+def two_weeks(here: World) -> World:
+    """A world in which weeks 20 and 21 can be judged, and none after them."""
+    for number in (20, 21):
+        here.score(number)
+    here.configure(window=until("2026-06-08"))
+    return here

@@ -1,14 +1,16 @@
-"""A real MLflow server for tests, on a free port of this machine."""
+"""MLflow for tests: a server on a free port of this machine, and an empty database to copy."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import subprocess
 import sys
 import time
 import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.error import URLError
@@ -16,7 +18,8 @@ from urllib.request import urlopen
 
 import pytest
 
-os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+from rocmonitor import tracking
+
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # MLflow's own, under a newer SQLAlchemy
 
@@ -46,9 +49,10 @@ class MlflowServer:
             )
         deadline = time.monotonic() + _SECONDS_TO_START
         while not self._answers():
-            if self.process.poll() is not None or time.monotonic() > deadline:
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(0.1)
+            if self.process.returncode is not None or time.monotonic() > deadline:
                 pytest.fail(f"no MLflow server: {(self.folder / 'server.log').read_text()[-2000:]}")
-            time.sleep(0.1)
 
     def stop(self) -> None:
         """Stop the server and its workers, and wait until they are gone."""
@@ -70,9 +74,18 @@ class MlflowServer:
 
 
 @pytest.fixture(scope="session")
-def running_mlflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MlflowServer]:
+def empty_mlflow(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A SQLite database of MLflow without runs, which takes seconds to make and none to copy."""
+    folder = tmp_path_factory.mktemp("empty")
+    tracking.connect(f"sqlite:///{folder}/mlflow.db", folder)
+    return folder / "mlflow.db"
+
+
+@pytest.fixture(scope="session")
+def running_mlflow(empty_mlflow: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MlflowServer]:
     """One server for the session; a test that stops it asks for `mlflow_server`."""
     server = MlflowServer(tmp_path_factory.mktemp("mlflow"), _free_port())
+    shutil.copy(empty_mlflow, server.folder)
     server.start()
     yield server
     server.stop()

@@ -7,13 +7,8 @@ increasing maps (3 s + 1, exp, cube) keep the order and the ties exactly.
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-
-# The same examples in every run, however slow the machine.
-settings.register_profile("repeatable", derandomize=True, deadline=None)
-settings.load_profile("repeatable")
 
 Labels = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -140,6 +140,7 @@ class TestFeatures:
             [(30 - 5 + 0) / 3, 15, 5, 0],  # the second is forgotten after two hours
         ]
 
+    @pytest.mark.slow
     def test_equal_their_definition(self, some):
         morning = some[some["scored_at"].between("2013-03-31 18:00", "2013-04-01 08:00")].reset_index(
             drop=True
@@ -177,6 +178,7 @@ class TestFeatures:
         for name in ("origin_delay", "carrier_delay", "dest_delay", "waiting"):
             assert (before[name] != after[name]).mean() > 0.5, name
 
+    @pytest.mark.slow
     def test_a_flight_does_not_know_its_own_fate(self, raw, some):
         before = features(some)
         for row in np.random.default_rng(0).choice(len(raw), 25, replace=False):

@@ -246,6 +246,7 @@ print(found.metrics["champion/auc"], type(source).__module__, source.to_dict())
 """
 
 
+@pytest.mark.slow
 def test_mlflow_finds_the_entry_points_of_the_wheel(installed: Installed, tmp_path: Path) -> None:
     told = installed.run(
         ["python", "-c", LOADED],
@@ -417,6 +418,7 @@ def window_runs(stack: Stack) -> int:
     return len(found.get("runs", []))
 
 
+@pytest.mark.slow
 def test_the_compose_file_works_on_real_servers(stack: Stack) -> None:
     fill(stack.warehouse)
     with stack.installed.started(
@@ -477,6 +479,7 @@ def test_the_unit_is_valid(installed: Installed, tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 def test_the_unit_starts_and_stops_while_the_other_systems_are_away(
     installed: Installed, closed_port: int, tmp_path: Path
 ) -> None:

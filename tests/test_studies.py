@@ -106,6 +106,7 @@ class TestTies:
         assert auc(sample, method="wmk16").se == pytest.approx(published.se, rel=0.003)
         assert auc(sample, method="exact-bootstrap").se == pytest.approx(published.bootstrap, rel=0.003)
 
+    @pytest.mark.slow
     def test_the_outliers_appear_with_the_peak_and_only_in_the_printed_formula(self) -> None:
         found = [
             wmk16_ties.errors(wmk16_ties.filtered(peak, 6000, 12_000), 100, np.random.SeedSequence(1))
@@ -168,6 +169,7 @@ class TestTable1:
         intervals = np.array([[0.6, 0.7], [0.7, 0.8], [0.5, 0.9]])
         assert m18_table1.covered(intervals, [0.7, 0.75]).tolist() == [0.5, 1.0, 1.0]
 
+    @pytest.mark.slow
     def test_a_short_run_finds_what_the_table_says(self, capsys: pytest.CaptureFixture[str]) -> None:
         design = (0.70, 0.70)
         rates = m18_table1.simulated(design, 12)
@@ -201,6 +203,7 @@ class TestFigure2:
         assert auc_bounds(sample, high).high == pytest.approx(ends.high, abs=1e-9)
         assert m18_figure2.held(max(low, high), {"DeLong": (low, high), "wider": (low, 1.0)}) == "DeLong"
 
+    @pytest.mark.slow
     def test_it_prints_and_draws(self, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         m18_figure2.main(["--output", str(tmp_path / "figure.png")])
         assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
@@ -227,6 +230,7 @@ class TestRecurrence:
         assert course.u == pytest.approx(np.array(u) / sum(u))
         assert course.v == pytest.approx(np.array(v) / sum(v))
 
+    @pytest.mark.slow
     def test_it_leads_away_and_turned_round_it_stops_before_half_of_the_way(self) -> None:
         sample = m18_table1.draw(0.7, np.random.default_rng(1))
         start, slope = auc(sample).auc, m18_recurrence.spread(sample)
@@ -258,6 +262,7 @@ class TestRecurrence:
         rows, grades = (recurrence(of, 0.6, 0.0).distance for of in (sample, m18_recurrence.graded(sample)))
         assert grades > 100 * rows
 
+    @pytest.mark.slow
     def test_it_prints(self, capsys: pytest.CaptureFixture[str]) -> None:
         m18_recurrence.main([])
         assert "not offered" in capsys.readouterr().out.splitlines()[-1]
@@ -269,6 +274,7 @@ class TestForecastLevel:
         assert above.sum() == pytest.approx(1)
         assert above @ (np.cumsum(below) - below / 2) == pytest.approx(0.75, abs=1e-4)
 
+    @pytest.mark.slow
     def test_level_and_power_of_a_short_run(self) -> None:
         design = forecast_level.Design(rows=2500, relative=1.0, past=40, inside=False)
         found = forecast_level.simulated(design, 12)
@@ -276,6 +282,7 @@ class TestForecastLevel:
         assert found.power > 0.8
         assert "2,500" in forecast_level.line(design, found)
 
+    @pytest.mark.slow
     def test_small_windows_are_never_the_cause_of_more_alarms(self) -> None:
         design = forecast_level.Design(rows=1000, relative=0.1, past=40, inside=True)
         found = forecast_level.simulated(design, 6)

@@ -246,6 +246,7 @@ def drawn(rng, area, n_pos, n_neg):
     return Sample(y, rng.standard_normal(n_pos + n_neg) + np.sqrt(2) * ndtri(area) * y)
 
 
+@pytest.mark.slow
 def test_the_judge_alarms_as_often_and_sees_as_much_as_told(monkeypatch):
     """Real references and windows, the real rules and status machine; the chances are of the order of 0.1."""
     monkeypatch.setattr(measure, "CURVE_POINTS", 1)

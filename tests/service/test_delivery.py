@@ -97,6 +97,7 @@ def test_an_alarm_is_explained_in_the_store_in_mlflow_and_in_the_message(here):
     }
 
 
+@pytest.mark.slow
 def test_mlflow_down_delays_neither_the_evaluation_nor_the_alarm(here, mlflow_server, http_sink):
     mlflow_server.stop()
     clock = Clock(NOW)

@@ -487,6 +487,7 @@ def test_an_alias_that_is_taken_away_meanwhile_is_noticed(here, registry):
     assert (values["alias"], values["version"]) == ("challenger", "2")
 
 
+@pytest.mark.slow
 def test_when_mlflow_is_down_the_last_known_versions_are_reviewed_and_it_is_delivered_later(
     here, mlflow_server: MlflowServer
 ):

@@ -93,6 +93,7 @@ def test_serve_catches_up_and_stops_cleanly_on_sigterm(here):
 
 
 @pytest.mark.parametrize("moment", [r"2026-06-08 to", r"telling mlflow", r"telling channel"])
+@pytest.mark.slow
 def test_a_killed_service_loses_and_doubles_nothing(here, moment):
     with serving(here) as process:
         wait_for(process, moment)
@@ -226,6 +227,7 @@ def kill(process: subprocess.Popen[str]) -> None:
     process.wait(timeout=60)
 
 
+@pytest.mark.slow
 def test_a_killed_review_is_begun_anew_and_kept_once(here):
     known = reviewing(here, window=TWO_WEEKS)  # each is told to MLflow too, which takes seconds
     with serving(here) as process:
@@ -256,6 +258,7 @@ def test_a_killed_review_is_begun_anew_and_kept_once(here):
     assert len(set(events)) == (found.decision is not Decision.UNDECIDED)
 
 
+@pytest.mark.slow
 def test_serve_reviews_by_itself(here):
     reviewing(here, window=TWO_WEEKS)
     with serving(here) as process:

@@ -130,6 +130,7 @@ def test_a_real_registry_is_heard(mlflow_server: MlflowServer, moved: Moved) -> 
         client.delete_webhook(hook.webhook_id)
 
 
+@pytest.mark.slow
 def test_the_service_reviews_what_changes_hands(
     here: World, mlflow_server: MlflowServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

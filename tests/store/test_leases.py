@@ -77,6 +77,6 @@ def test_a_lease_given_back_is_good_for_nothing(store: Store) -> None:
         save(store, [a_result()], lease=lease)
 
 
-def test_of_processes_that_race_for_a_lease_one_wins(store: Store, store_url: str) -> None:
-    won = race(claim, store_url)
+def test_of_processes_that_race_for_a_lease_one_wins(store: Store, migrated_url: str) -> None:
+    won = race(claim, migrated_url)
     assert sorted(won[0] + won[1]) == sorted(f"window {number}" for number in range(50))

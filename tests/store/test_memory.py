@@ -13,9 +13,9 @@ from rocmonitor.store import (
 )
 
 
-def test_a_store_keeps_its_id(store: Store, store_url: str) -> None:
+def test_a_store_keeps_its_id(store: Store, migrated_url: str) -> None:
     first = instance_id(store)
-    with open_store(store_url) as again:
+    with open_store(migrated_url) as again:
         assert instance_id(again) == first
 
 

@@ -126,8 +126,9 @@ def test_a_number_that_nothing_has_is_an_error(store: Store) -> None:
         review(store, 7)
 
 
-def test_processes_that_save_the_same_save_it_once(store: Store, store_url: str) -> None:
-    race(save_reviews, store_url)
+@pytest.mark.slow
+def test_processes_that_save_the_same_save_it_once(store: Store, migrated_url: str) -> None:
+    race(save_reviews, migrated_url)
     assert reviews(store, "credit") == [a_review(number) for number in range(30)]
     told = pending(store, NOW + 60 * WEEK)
     assert sorted(each.payload["number"] for each in told) == list(range(30))

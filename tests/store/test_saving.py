@@ -85,7 +85,7 @@ def test_an_error_is_a_transition_without_an_evaluation(store: Store) -> None:
     assert (due.monitor, due.evaluation_id, due.payload) == ("credit", None, TOLD.payload)
 
 
-def test_processes_that_save_the_same_save_it_once(store: Store, store_url: str) -> None:
-    race(save_all, store_url)
+def test_processes_that_save_the_same_save_it_once(store: Store, migrated_url: str) -> None:
+    race(save_all, migrated_url)
     assert rows(store) == {"evaluation": 30, "transition": 0, "outbox": 30}
     assert sorted(due.payload["number"] for due in pending(store, NOW)) == list(range(30))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shutil
 import time
 from dataclasses import replace
 from datetime import timedelta
@@ -33,8 +34,9 @@ PREFIX = "rocmonitor.cc."
 
 
 @pytest.fixture(scope="module")
-def sqlite_store(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+def sqlite_store(empty_mlflow: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
     folder = tmp_path_factory.mktemp("beside the configuration")
+    shutil.copy(empty_mlflow, folder)
     return f"sqlite:///{folder / 'mlflow.db'}", folder
 
 
@@ -52,7 +54,7 @@ on_both = pytest.mark.parametrize("tracking", ["sqlite", "server"], indirect=Tru
 @pytest.fixture
 def name(request: pytest.FixtureRequest, tracking: Tracking) -> str:
     """A monitor of the test's own, and a registered model of the same name with three versions."""
-    name = "".join(sign if sign.isalnum() else "-" for sign in request.node.name)
+    name = "".join(sign if sign.isalnum() else "-" for sign in request.node.nodeid)
     tracking.client.create_registered_model(name)
     for number in (1, 2, 3):
         tracking.client.create_model_version(name, source=f"s3://models/{number}")

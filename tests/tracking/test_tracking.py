@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -29,9 +30,10 @@ INSTANCE = "0b5fc1f6-2f1a-4f0e-9a52-3d1f3a7f6f10"
 
 
 @pytest.fixture(scope="module")
-def sqlite_store(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
-    """A SQLite store (its creation takes seconds) and a folder with a space in its name."""
+def sqlite_store(empty_mlflow: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """A SQLite store and a folder with a space in its name."""
     folder = tmp_path_factory.mktemp("beside the configuration")
+    shutil.copy(empty_mlflow, folder)
     return f"sqlite:///{folder / 'mlflow.db'}", folder
 
 
@@ -46,7 +48,7 @@ def tracking(request: pytest.FixtureRequest, tmp_path: Path) -> Tracking:
 @pytest.fixture
 def monitor(request: pytest.FixtureRequest) -> str:
     """A monitor of the test's own, so that tests share a store and not an experiment."""
-    return "".join(sign if sign.isalnum() else "-" for sign in request.node.name)
+    return "".join(sign if sign.isalnum() else "-" for sign in request.node.nodeid)
 
 
 def runs(tracking: Tracking, monitor: str, *, kind: str | None = None, state: str | None = None) -> list[Run]:
@@ -300,6 +302,7 @@ class TestWindowRun:
         tracking.publish_window(INSTANCE, reworded, newest=True)
         assert len(runs(tracking, monitor, state="final")) == 1
 
+    @pytest.mark.slow
     def test_killed_after_the_run_was_made(self, tracking: Tracking, monitor: str) -> None:
         """A process that dies at once after create_run; the next one completes that run."""
         script = (
@@ -314,8 +317,7 @@ class TestWindowRun:
         environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
         done = subprocess.run(
             [sys.executable, "-c", script, tracking.uri, folder, monitor],
-            cwd=Path(__file__).parent,
-            env=environment | {"PYTHONPATH": str(Path(__file__).parents[1])},
+            env=environment,
             check=False,
         )
         assert done.returncode == 9
@@ -461,6 +463,7 @@ class TestExperiment:
 
 
 class TestOutage:
+    @pytest.mark.slow
     def test_a_stopped_server_is_told_within_seconds_and_what_waited_arrives(
         self, mlflow_server: MlflowServer, monitor: str, tmp_path: Path
     ) -> None:
@@ -570,6 +573,7 @@ class TestConnect:
             connect(f"sqlite:///{tmp_path / 'file' / 'mlflow.db'}", tmp_path)
         assert not failed.value.transient
 
+    @pytest.mark.slow
     def test_importing_is_free_of_mlflow_and_connecting_is_silent(self, tmp_path: Path) -> None:
         script = (
             "import os, sys; from pathlib import Path; import rocmonitor.tracking as t;"
@@ -587,7 +591,7 @@ class TestConnect:
         }
         done = subprocess.run(
             [sys.executable, "-W", "error::ResourceWarning", "-c", script, str(tmp_path)],
-            env=environment | {"PYTHONPATH": str(Path(__file__).parents[1])},
+            env=environment,
             capture_output=True,
             text=True,
             check=False,

@@ -162,6 +162,7 @@ def test_too_few_windows_say_their_true_level(rng):
     assert caveat.values["achieved_level"] == 18 / 19
 
 
+@pytest.mark.slow
 def test_coverage_of_exchangeable_windows(rng):
     # Windows of ever other populations, from the same distribution of populations: the level is exactly
     # 0.7 but for ties. The bounds are more than 5 standard deviations away: any seed passes.
@@ -445,6 +446,7 @@ def test_losses_only(rng):
     assert interval.low >= both.low
 
 
+@pytest.mark.slow
 def test_weights_bring_the_recent_windows_to_the_fore(rng):
     calm, wild = sized(rng, 40, 20, 30), sized(rng, 40, 20, 30, spread=0.8)
     reference = binormal(rng, 150, 100)
@@ -614,6 +616,7 @@ def test_employment_years_are_no_alarm_but_two_odd_blocks_are():
     assert low == [(2017, 12), (2018, 0)]
 
 
+@pytest.mark.slow
 def test_electricity_alarms_after_the_market_change():
     # Trained on twelve weeks of 1996, weekly windows; on 5 May 1997 the market was joined to Victoria's. For
     # four weeks the model ranks better than before; then it is alarmed about, from week nine on and often.

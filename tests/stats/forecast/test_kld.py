@@ -115,6 +115,7 @@ def test_the_best_of_several_solutions_is_found(share):
 
 
 @pytest.mark.parametrize("seed", range(2))
+@pytest.mark.slow
 def test_beyond_the_thinned_cells_the_bound_still_reaches_the_best_cut(seed):
     # 3,000 scores, so that the branches are searched on thinned cells; within 1e-4 of separation the AUC
     # is 1 less about the distance missing over lambda, which only the cheapest cut offers.

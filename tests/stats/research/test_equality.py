@@ -94,6 +94,7 @@ def test_a_better_model_is_told_from_a_worse_one():
 
 
 @pytest.mark.parametrize("share", [0.5, 0.95])
+@pytest.mark.slow
 def test_the_level_is_the_nominal_one(share):
     # 200 samples of two equally good models: at 10 % within five standard errors.
     rng = np.random.default_rng(int(100 * share))

@@ -1,0 +1,35 @@
+"""What every test works in, and every process that a test starts.
+
+Hypothesis draws the same examples in every run, however slow the machine: few by default, four times as many
+where ``HYPOTHESIS_PROFILE`` is ``full``, as in ``make test-slow``. A test that says how many it needs draws
+those in both.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import suppress
+from pathlib import Path
+
+from hypothesis import settings
+from sqlalchemy import Engine, event
+
+_HERE = Path(__file__).parent
+
+settings.register_profile("quick", derandomize=True, deadline=None, max_examples=25)
+settings.register_profile("full", derandomize=True, deadline=None, max_examples=100)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+# Processes find this checkout, the modules of the tests, and what ours do to SQLite (below).
+_PATHS = [str(_HERE / "unsynced"), str(_HERE.parent), str(_HERE), os.environ.get("PYTHONPATH", "")]
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, _PATHS))
+os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+
+
+@event.listens_for(Engine, "connect")
+def _write_without_waiting(connection: object, _: object) -> None:
+    """SQLite need not wait for the disk, which takes most of the time: no test is about a power cut."""
+    if isinstance(connection, sqlite3.Connection):
+        with suppress(sqlite3.Error):  # a file that is no database: its user is told so
+            connection.execute("PRAGMA synchronous = OFF")

@@ -1,0 +1,221 @@
+"""What ``rocmonitor check`` finds out and explains."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+from scenario import World, until
+from sqlalchemy import text
+
+from rocmonitor import config, store
+from rocmonitor.errors import DegenerateDataError, RocmonitorError, StoreError
+from rocmonitor.policy.reference import Reference, freeze
+from rocmonitor.service import checking
+from rocmonitor.service.checking import forecast_alarms
+
+
+@pytest.fixture
+def here(two_weeks: World) -> World:
+    return two_weeks
+
+
+def checked(here: World) -> str:
+    lines: list[str] = []
+    checking.check(
+        config.load(here.folder / "rocmonitor.yaml"), now=datetime(2026, 7, 1, tzinfo=UTC), tell=lines.append
+    )
+    return "\n".join(lines)
+
+
+def test_check_tells_what_it_assumes_of_a_reference_that_is_too_large_to_read(here, monkeypatch):
+    here.configure(window=until("2026-06-08"), rules="[{kind: drop}, {kind: floor, value: 0.79}]")
+    read = checked(here)
+    assert "not read here" not in read
+    monkeypatch.setattr(checking, "MOST_REFERENCE_ROWS", 7_999)
+    told = checked(here)
+    assert (
+        "more than 7,999 rows, which are not read here: it is taken to scatter as the last window does"
+        in told
+    )
+    assert "(each rule alone: drop" in told
+    monkeypatch.setattr(checking, "MOST_ROWS", 399)
+    told = checked(here)
+    assert "it is taken to have an AUROC of 0.8" in told
+    assert "drop by" in told
+    assert "no floor is counted" in told
+    assert "alone: drop" not in told
+    # What a drop costs in false alarms hardly depends on the model.
+    alone = float(re.search(r"alone: drop (\d\.\d+)", read)[1])
+    assert float(re.search(r"wrong: about (\d\.\d+)", told)[1]) == pytest.approx(alone, rel=0.5)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (
+            {"rules": "[{kind: drop}, {kind: floor, value: 0.95}]"},
+            "most windows will be found degraded although nothing is wrong: see floor (floor 0.95 is above",
+        ),
+        (
+            {"rules": "[{kind: forecast, half_life: 0.3, alternative: less}, {kind: floor, value: 0.5}]"},
+            "with half_life 0.3 the 20 windows weigh 1.11 together: level 0.53; 0.95 needs a weight of 19",
+        ),
+        (
+            {"rules": "[{kind: drop, value: 0.02}, {kind: challenger}]"},
+            "for drop this counts sampling error only: windows that really differ alarm more often",
+        ),
+        ({"rules": "[{kind: forecast}]"}, "messages a year that it has improved, when it has not"),
+        ({"rules": "[{kind: challenger}]"}, "no rule here can be counted on to alarm"),
+        ({"rules": "[{kind: drop, value: 0.8}]"}, "no drop is found in a single window"),
+        ({"alarm": "{after: 2, of: 3}"}, "; degraded is told at 2 of 3 windows"),
+        ({"segments": "[region]"}, "each segment value is watched on its own"),
+    ],
+)
+def test_check_tells_what_the_rules_will_do(here, change, says):
+    here.configure(window=until("2026-06-08"), **change)
+    assert says in checked(here)
+
+
+def test_check_judges_the_reference_windows_by_the_rules(here):
+    """Six of them are much worse: each rule finds what it finds when it judges them one by one."""
+    with sqlite3.connect(here.folder / "source.db") as database:
+        database.execute("UPDATE scored SET p = -p WHERE id < 600000")
+    here.configure(window=until("2026-06-08"), rules="[{kind: drop, value: 0.1}, {kind: floor, value: 0.05}]")
+    told = checked(here)
+    assert "6 of the 20 reference windows would be degraded (drop 6, floor none): they are part of" in told
+    here.configure(window=until("2026-06-08"), rules="[{kind: floor, value: 0.05}, {kind: challenger}]")
+    assert "none of the 20 reference windows would be degraded: they are part of" in checked(here)
+
+
+def test_check_judges_the_latest_reference_windows_that_are_large_enough(here, monkeypatch):
+    monkeypatch.setattr(forecast_alarms, "MOST_JUDGED", 10)
+    here.configure(window=until("2026-06-08"), rules="[{kind: floor, value: 0.95}]")
+    assert "10 of the last 10 reference windows would be degraded: they are part of" in checked(here)
+    with sqlite3.connect(here.folder / "source.db") as database:
+        database.execute("UPDATE scored SET label = NULL WHERE id < 1800000 AND id % 100000 > 20")
+    assert "2 of the 2 reference windows that are large enough would be degraded" in checked(here)
+
+
+def problems_of(here: World, update: str = "", **changes: str) -> tuple[list[RocmonitorError], str]:
+    """What is wrong after the source has changed, and all that is told."""
+    here.configure(window=until("2026-06-08"), **changes)
+    if update:
+        with sqlite3.connect(here.folder / "source.db") as database:
+            database.execute(update)
+    lines: list[str] = []
+    problems = checking.check(
+        config.load(here.folder / "rocmonitor.yaml"), now=datetime(2026, 7, 1, tzinfo=UTC), tell=lines.append
+    )
+    return problems, "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("update", "says"),
+    [
+        ("p = label WHERE id < 2000000", "separate its classes completely (AUROC 1)"),
+        ("p = -label WHERE id < 2000000", "is `positive.scores` turned around?"),
+        ("p = 0.5 WHERE id < 2000000", "all 8,000 scores of the reference are 0.5: is the scoring broken?"),
+        ("label = 0 WHERE id < 2000000", "the reference has 0 positives and 8,000 negatives"),
+    ],
+)
+def test_a_reference_that_cannot_serve_the_rules_is_a_problem(here, update, says):
+    [problem], told = problems_of(here, f"UPDATE scored SET {update}")
+    assert isinstance(problem, DegenerateDataError)
+    assert str(problem).startswith("forecast and drop: ")
+    assert says in str(problem)
+    assert f"PROBLEM: {problem}" in told
+    assert "20 windows, 8,000 rows" in told
+    assert "false alarms cannot be told" in told
+    assert "AucSpread" not in told
+
+
+def test_a_reference_of_one_class_is_no_problem_for_rules_that_do_not_compare(here):
+    rules = "[{kind: floor, value: 0.5}, {kind: challenger}]"
+    problems, told = problems_of(here, "UPDATE scored SET label = 0 WHERE id < 2000000", rules=rules)
+    assert problems == []
+    assert "cannot be told: the reference has 0 positives and 8,000 negatives" in told
+
+
+def test_a_reference_of_one_class_is_a_problem_when_it_is_too_large_to_read(here, monkeypatch):
+    monkeypatch.setattr(checking, "MOST_REFERENCE_ROWS", 7_999)
+    [problem], _ = problems_of(here, "UPDATE scored SET label = 0 WHERE id < 2000000")
+    assert "0 positives and 8,000 negatives" in str(problem)
+
+
+@pytest.mark.parametrize("most", [200_000, 7_999])
+def test_one_window_is_too_few_for_a_calibrated_forecast(here, monkeypatch, most):
+    monkeypatch.setattr(checking, "MOST_REFERENCE_ROWS", most)
+    [problem], told = problems_of(here, "UPDATE scored SET label = 0 WHERE id < 1900000")
+    assert "forecast: method calibrated learns from past windows" in str(problem)
+    assert "one window with both classes" in str(problem)
+    assert "reference.windows: 19 or more" in str(problem)
+    assert "19 windows have labels of one kind or none, and are set aside" in told
+    assert "2026-01-19 to 2026-01-26 …" in told
+    assert "forecast " not in told[told.index("when nothing is wrong") :]
+
+
+def test_a_rule_that_the_reference_cannot_be_computed_for_is_a_problem(here, monkeypatch):
+    def lacking(*arguments: object) -> Reference:
+        whole = freeze(*arguments)
+        return replace(whole, forecasts={}, caveats=("forecast: no reweighting reaches window 3",))
+
+    monkeypatch.setattr(checking, "freeze", lacking)
+    [problem], _ = problems_of(here)
+    assert str(problem) == "forecast: no reweighting reaches window 3"
+
+
+def test_one_window_that_is_set_aside_is_told_in_the_singular(here):
+    problems, told = problems_of(here, "UPDATE scored SET label = 0 WHERE id < 100000")
+    assert "1 window has labels of one kind or none, and is set aside: 2026-01-05 to 2026-01-12\n" in told
+    assert problems == []
+
+
+def test_check_names_the_segment_values_that_are_too_small(here):
+    for region in ("tiny", "r1", "r2", "r3", "r4", "r5", "r6"):
+        here.score(21, n=10, region=region)
+    _, told = problems_of(here, segments="[region]", min_per_class="20")
+    assert re.search(r"region=r1: \d positives and \d negatives, min_per_class is 20: insufficient", told)
+    assert told.count("is 20: insufficient") == checking.MOST_SEGMENTS
+    assert "and 2 more that are insufficient" in told
+    assert "region=all" not in told
+
+
+def test_check_tells_where_costs_are_reported(here):
+    path = here.folder / "rocmonitor.yaml"
+    here.configure(window=until("2026-06-08"))
+    path.write_text(path.read_text().replace("cost: [{w: 0.2}]", "cost: [{w: 0.2}, {w: 0}, {w: 1}]"))
+    assert re.search(
+        r"costs at w = 0\.2 \(threshold [\d.]+ of the reference\), w = 0 \(flags noth", checked(here)
+    )
+
+
+def test_check_tells_how_a_review_decides(here):
+    told = checked(here)
+    assert (
+        "the difference of the AUROC and of the TPR at FPR 0.1, 95 % at all looks together; windows since the"
+        in told
+    )
+    assert "no review.schedule, so `serve` makes none" in told
+    path = here.folder / "rocmonitor.yaml"
+    path.write_text(
+        f"{path.read_text()}    review: {{margin: 0.01, fpr: [], start: 2026-06-01, schedule: '0 7 * * 1'}}\n"
+    )
+    told = checked(here)
+    assert "AUROC beyond 0.01, 95 % at all looks together; windows since 2026-06-01 00:00" in told
+    assert "and by `serve` at 0 7 * * mon" in told
+
+
+def test_check_says_of_the_store_what_a_run_will_do(here):
+    known = here.configure()
+    assert "a SQLite file that the first run will make\n" in checked(here)
+    with store.open_store(known.store_url) as kept:
+        assert "store     reachable, at this version" in checked(here)
+        with kept.writing() as connection:
+            connection.execute(text("UPDATE rocmonitor_alembic_version SET version_num = '0001'"))
+    with pytest.raises(StoreError, match=r"its schema is 0001, .*run `rocmonitor db upgrade`") as refused:
+        store.open_store(known.store_url)
+    assert f"store     PROBLEM: {refused.value}" in checked(here)
