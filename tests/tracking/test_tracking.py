@@ -25,6 +25,7 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.errors import TrackingError
 from rocmonitor.policy.evaluation import Evaluation, Status
 from rocmonitor.tracking import Tracking, connect, note
+from rocmonitor.wording.verdicts import verdict as verdict_words
 
 INSTANCE = "0b5fc1f6-2f1a-4f0e-9a52-3d1f3a7f6f10"
 
@@ -109,7 +110,7 @@ class TestWindowRun:
         assert history(tracking, run, "champion/auc") == [(0, run.info.end_time, 0.7012)]
         assert run.data.params["champion_version"] == "3"
         assert run.data.params["query"] == told.provenance["query"]
-        assert run.data.params["rule/forecast"] == told.verdicts[0].text
+        assert run.data.params["rule/forecast"] == verdict_words(told.verdicts[0])
         tags = run.data.tags
         assert tags["rocmonitor.key"] == f"{INSTANCE}|{told.key}"
         assert (tags["rocmonitor.kind"], tags["rocmonitor.state"]) == ("window", "final")
