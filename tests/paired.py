@@ -38,8 +38,9 @@ def scores(
 
 
 def pair(seed: int | list[int], *sizes: int, **models: float) -> PairedSample:
-    """The same, champion first."""
-    return PairedSample(*scores(seed, *sizes, **models))
+    """The same rows, challenger first."""
+    y, champion, challenger = scores(seed, *sizes, **models)
+    return PairedSample(y, challenger, champion)
 
 
 def weeks(number: int, seed: int, *sizes: int, **models: float) -> list[tuple[Window, PairedSample]]:

@@ -11,8 +11,10 @@ from zoneinfo import ZoneInfo
 import numpy as np
 from scipy.stats import norm
 
+from rocmonitor.caveat import Caveat
+from rocmonitor.policy.review.checks import TOO_FEW
 from rocmonitor.policy.review.comparison import compare
-from rocmonitor.policy.review.document import Decision, Review
+from rocmonitor.policy.review.document import Comparison, Decision, Review
 from rocmonitor.policy.review.settings import Money, ReviewRule, ReviewSettings
 from rocmonitor.policy.windows import Calendar, Window
 from rocmonitor.stats import PairedSample
@@ -50,6 +52,8 @@ def review(windows: int = 17, **changes: Any) -> Review:
         "forecast": [
             {
                 "method": "calibrated",
+                "windows": 22,
+                "basis": "reference",
                 "confidence_level": 0.95,
                 "distance": 0.0124,
                 "difference": 0.0097,
@@ -58,11 +62,11 @@ def review(windows: int = 17, **changes: Any) -> Review:
             }
         ],
         "counts": [
-            {"what": "rows read", "rows": 110234},
-            {"what": "scored by both, with a label", "rows": 105902},
-            {"what": "scored by the champion only", "rows": 1210},
-            {"what": "scored by the challenger only", "rows": 94},
-            {"what": "without a label", "rows": 3028},
+            {"kind": "read", "rows": 110234},
+            {"kind": "compared", "rows": 105902},
+            {"kind": "champion_only", "rows": 1210},
+            {"kind": "challenger_only", "rows": 94},
+            {"kind": "unlabelled", "rows": 3028},
         ],
     }
     plain = Review(
@@ -75,9 +79,20 @@ def review(windows: int = 17, **changes: Any) -> Review:
         reviewed_at=datetime(2013, 12, 31, 7, 30, tzinfo=UTC),
         decision=Decision.TRADE_OFF,
         decided_at=weeks[min(9, windows - 1)].end,
-        summary="The challenger has the larger AUROC (+0.0097, at all looks together +0.0043 to +0.0151), "
-        "but the champion finds more positives at a false positive rate of 1 % (-4.1 points, -6.2 to -2.0).",
-        advice="More windows would not change this: choose by the false positive rate at which it is used.",
+        comparisons=(
+            Comparison(fpr=None, estimate=0.0096, low=0.0043, high=0.0151, checks=16, better="challenger"),
+            *(
+                Comparison(
+                    fpr=row["fpr"],
+                    estimate=row["running_mean"],
+                    low=row["anytime_low"],
+                    high=row["anytime_high"],
+                    checks=16,
+                    better=row["better"],
+                )
+                for row in tables["fprs"]
+            ),
+        ),
         rule=RULE.to_dict() | {"digest": RULE.digest},
         metrics=_metrics(len(weeks), len(used)),
         tables=tables,
@@ -109,8 +124,8 @@ def review(windows: int = 17, **changes: Any) -> Review:
             ],
         },
         caveats=(
-            "3028 rows have no label yet",
-            "the two score scales differ: at 0.5 the champion flags 12 %, the challenger 21 %",
+            Caveat("windows-not-checked", count=1, total=17),
+            Caveat("flagged-shares-differ", threshold=0.5, champion=0.12, challenger=0.21),
         ),
     )
     return replace(plain, **changes)
@@ -126,7 +141,7 @@ def compared() -> Review:
         shared, own, others = rng.normal(size=(3, n_pos + n_neg))
         champion = shared + 0.6 * own + 1.1 * y
         challenger = shared * (1 - 0.3 * y) + 0.6 * others + 1.3 * y
-        return PairedSample(y, *(np.round(1 / (1 + np.exp(1.5 - x)), 2) for x in (champion, challenger)))
+        return PairedSample(y, *(np.round(1 / (1 + np.exp(1.5 - x)), 2) for x in (challenger, champion)))
 
     settings = ReviewSettings(
         rule=RULE,
@@ -152,8 +167,9 @@ def compared() -> Review:
         plain,
         decision=found.decision,
         decided_at=None if found.decided_in is None else found.decided_in.end,
-        summary=found.summary,
-        advice=found.advice,
+        withdrawn=found.withdrawn,
+        comparisons=found.comparisons,
+        further_windows=found.further_windows,
         metrics=found.metrics,
         tables=found.tables | {"counts": plain.tables["counts"]},
         caveats=found.caveats,
@@ -172,26 +188,27 @@ def _pulled(window: Window, number: int) -> dict[str, Any]:
 
 
 def window_rows(weeks: list[Window], difference: float = 0.0097, seed: int = 5) -> list[dict[str, Any]]:
-    """The table ``windows``; the fourth has too few positives to be a look."""
+    """The table ``windows``; the fourth has too few positives to be checked."""
     rng = np.random.default_rng(seed)
     rows: list[dict[str, Any]] = []
-    total = looks = 0.0
+    total = checks = 0.0
     low, high, pvalue = -1.0, 1.0, 1.0
     for number, week in enumerate(weeks):
         row: dict[str, Any] = {"start": week.start.isoformat(), "end": week.end.isoformat()}
         if number == 3:
-            row |= {"rows": 412, "n_pos": 31, "n_neg": 381, "looked": False}
+            row |= {"rows": 412, "n_pos": 31, "n_neg": 381, "checked": False}
             row |= dict.fromkeys(("champion_auc", "challenger_auc", "difference", "se", "low", "high"))
-            row |= dict.fromkeys(("so_far", "always_low", "always_high", "pvalue"))
-            rows.append(row | {"why_not": "31 positives, fewer than 50"})
+            row |= dict.fromkeys(("running_mean", "anytime_low", "anytime_high", "pvalue"))
+            rows.append(row | {"why_not": TOO_FEW})
             continue
         found = difference + 0.0052 * rng.standard_normal()
         champion = 0.742 + 0.02 * np.sin(number / 3)
-        total, looks = total + found, looks + 1
-        so_far, half = total / looks, 0.0052 * np.sqrt((12 + looks) * np.log(400 * (12 + looks) / 12)) / looks
-        low, high = max(low, so_far - half), min(high, so_far + half)
+        total, checks = total + found, checks + 1
+        mean = total / checks
+        half = 0.0052 * np.sqrt((12 + checks) * np.log(400 * (12 + checks) / 12)) / checks
+        low, high = max(low, mean - half), min(high, mean + half)
         pvalue = min(
-            pvalue, float(np.exp(-0.5 * looks * (so_far / 0.0052) ** 2 * looks / (12 + looks))) * 1.4
+            pvalue, float(np.exp(-0.5 * checks * (mean / 0.0052) ** 2 * checks / (12 + checks))) * 1.4
         )
         rows.append(
             row
@@ -199,7 +216,7 @@ def window_rows(weeks: list[Window], difference: float = 0.0097, seed: int = 5) 
                 "rows": 6230 + 17 * number,
                 "n_pos": 1010 + number,
                 "n_neg": 5220 + 16 * number,
-                "looked": True,
+                "checked": True,
             }
             | {
                 "champion_auc": champion,
@@ -207,8 +224,8 @@ def window_rows(weeks: list[Window], difference: float = 0.0097, seed: int = 5) 
                 "difference": found,
                 "se": 0.0052,
             }
-            | {"low": found - 0.0102, "high": found + 0.0102, "so_far": so_far, "always_low": low}
-            | {"always_high": high, "pvalue": pvalue, "why_not": ""}
+            | {"low": found - 0.0102, "high": found + 0.0102, "running_mean": mean, "anytime_low": low}
+            | {"anytime_high": high, "pvalue": pvalue, "why_not": ""}
         )
     return rows
 
@@ -267,7 +284,8 @@ def _fprs() -> list[dict[str, Any]]:
         rows.append(
             {"fpr": fpr, "champion_tpr": first, "challenger_tpr": second, "difference": difference}
             | {"low": difference - half * 0.6, "high": difference + half * 0.6, "method": "exact"}
-            | {"so_far": difference, "always_low": difference - half, "always_high": difference + half}
+            | {"running_mean": difference, "anytime_low": difference - half}
+            | {"anytime_high": difference + half}
             | {"better": "champion" if difference + half < 0 else ""}
         )
     return rows
@@ -371,21 +389,31 @@ def _segments() -> list[dict[str, Any]]:
             "n_pos": 12,
             "n_neg": 108,
             **level,
-            "note": "12 positives: too few",
+            "note": TOO_FEW,
         }
         | dict.fromkeys(("champion_auc", "challenger_auc", "difference", "low", "high", "pvalue"))
     ]
 
 
-def _metrics(windows: int, looks: int) -> dict[str, float]:
-    plain = {"rows": 105902.0, "n_pos": 17204.0, "n_neg": 88698.0, "windows": windows, "looks": looks}
-    plain |= {"champion_auc": 0.7423, "challenger_auc": 0.752, "difference": 0.0097, "difference_se": 0.00131}
-    plain |= {
-        "difference_low": 0.00713,
-        "difference_high": 0.01227,
-        "so_far": 0.0096,
-        "always_low": 0.0043,
-        "always_high": 0.0151,
+def _metrics(windows: int, checks: int) -> dict[str, float]:
+    plain = {
+        "data/rows": 105902,
+        "data/positives": 17204,
+        "data/negatives": 88698,
+        "review/windows": windows,
+        "review/checks": checks,
+        "review/windows_waiting": 2,
+        "champion/auc": 0.7423,
+        "challenger/auc": 0.752,
+        "difference/auc": 0.0097,
+        "difference/auc_se": 0.00131,
+        "difference/auc_low": 0.00713,
+        "difference/auc_high": 0.01227,
+        "difference/auc_mean": 0.0096,
+        "difference/auc_anytime_low": 0.0043,
+        "difference/auc_anytime_high": 0.0151,
+        "difference/auc_anytime_pvalue": 0.0000021,
+        "forecast/difference_low": -0.0061,
+        "forecast/difference_high": 0.0263,
     }
-    plain |= {"windows_waiting": 2, "pvalue": 0.0000021, "forecast_low": -0.0061, "forecast_high": 0.0263}
-    return {f"review/{name}": float(value) for name, value in plain.items()}
+    return {name: float(value) for name, value in plain.items()}

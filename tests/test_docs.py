@@ -19,9 +19,10 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from rocmonitor import config
+from rocmonitor import config, stats
 from rocmonitor.cli import cli
 from rocmonitor.config.values import Section
+from rocmonitor.stats import research
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -179,17 +180,28 @@ def test_a_notebook_runs(notebook, capsys):
 # Literature
 
 
+BIBLIOGRAPHY = [
+    line
+    for line in (ROOT / "docs" / "bibliography.md").read_text(encoding="utf-8").splitlines()
+    if line.startswith("|")
+]
+
+
 def test_every_paper_that_the_program_cites_is_in_the_bibliography():
-    text = (ROOT / "docs" / "bibliography.md").read_text(encoding="utf-8")
-    lines = [line for line in text.splitlines() if line.startswith("|")]
     cited = set()
     for folder in ("stats", "policy", "report", "wording"):
         for file in (ROOT / "rocmonitor" / folder).rglob("*.py"):
             program = file.read_text(encoding="utf-8")
             cited |= set(re.findall(r"([A-Z][\w-]+)(?: et al\.)?,? \(?((?:19|20)\d\d)\b", program))
     assert len(cited) > 30
-    missing = [each for each in cited if not any(all(part in line for part in each) for line in lines)]
+    missing = [each for each in cited if not any(all(part in line for part in each) for line in BIBLIOGRAPHY)]
     assert missing == []
+
+
+def test_every_function_that_the_bibliography_names_exists():
+    named = re.findall(r"`([A-Za-z_]+)[`(.]", "".join(BIBLIOGRAPHY))
+    assert len(named) > 30
+    assert [name for name in named if not (hasattr(stats, name) or hasattr(research, name))] == []
 
 
 # Versions

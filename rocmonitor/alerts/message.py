@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition
 from rocmonitor.policy.measure import LEVEL
 from rocmonitor.policy.review.document import Review
+from rocmonitor.wording import review as review_wording
 from rocmonitor.wording import status as words
 from rocmonitor.wording.counts import CUT, set_aside
 from rocmonitor.wording.format import forecast_span, instant, one_line, percent, span
@@ -127,16 +128,17 @@ def compose_review(review: Review, *, before: str, zone: ZoneInfo, link: str | N
     Message
         The same arguments always give the same message, with the same event id.
     """
+    difference, advice = review_wording.difference_line(review), review_wording.advice(review)
     versions = f"champion {review.champion_version}, challenger {review.challenger_version}"
     lines = [
         f"REVIEW: {review.decision}, was {before}. Nothing was promoted.",
         f"Monitor {review.monitor}",
         f"Model {review.model}, {versions}",
-        *_difference_of(review),
+        *([difference] if difference else []),
         f"Period {review.period.in_zone(zone)} ({zone.key})",
         "",
-        f"Why: {review.summary}",
-        *([f"Ahead: {review.advice}"] if review.advice else []),
+        f"Why: {review_wording.summary(review)}",
+        *([f"Next: {advice}"] if advice else []),
         f"Look: rocmonitor review {review.monitor} --output review.html",
         *([f"MLflow: {link}"] if link else []),
         "",
@@ -144,8 +146,7 @@ def compose_review(review: Review, *, before: str, zone: ZoneInfo, link: str | N
         f"Reviewed {instant(review.reviewed_at, zone)} ({zone.key})",
         f"Event {hashlib.sha256(review.key.encode()).hexdigest()[:12]} (the same id again is the same event)",
     ]
-    found = f"{review.decision} ({review.champion_version} against {review.challenger_version})"
-    return Message(_title("REVIEW", review.monitor, found), "\n".join(lines), "notice")
+    return Message(_title("REVIEW", review.monitor, review_wording.title(review)), "\n".join(lines), "notice")
 
 
 def trial_message(channel: str) -> Message:
@@ -192,20 +193,6 @@ def _of_evaluation(transition: Transition, evaluation: Evaluation, zone: ZoneInf
     details += [f"Rule {rule}, {outcome}: {text}" for rule, outcome, text in by_rule(others)]
     details += [f"Caveat: {caveat}" for caveat in evaluation.caveats if caveat not in transition.reasons]
     return _Known(tuple(first), tuple(details))
-
-
-def _difference_of(review: Review) -> list[str]:
-    """The AUROC difference, as the review's rule sees it: the mean of the windows'."""
-    metrics = review.metrics
-    names = ("so_far", "always_low", "always_high")
-    difference, low, high = (metrics.get(f"review/{name}") for name in names)
-    if difference is None or low is None or high is None:
-        return []
-    level = f"{100 * review.rule['confidence_level']:g} %"
-    return [
-        f"AUROC difference, mean of the windows {difference:+.4f} "
-        f"({level} over all looks and rates: {low:+.4f} to {high:+.4f})"
-    ]
 
 
 def _labelled(counts: Counts) -> str:

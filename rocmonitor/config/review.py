@@ -1,4 +1,4 @@
-"""The section of a monitor that says how its champion and challenger are compared."""
+"""The section of a monitor on the comparison of its champion and challenger."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FiniteFloat = Annotated[float, Field(allow_inf_nan=False)]
 
 
 class Reviewing(Section):
-    """The review's rule and period, fixed before the first look; see `ReviewRule` and `ReviewSettings`.
+    """The review's rule and period, fixed before the first check; see `ReviewRule` and `ReviewSettings`.
 
     Attributes
     ----------
@@ -22,9 +22,9 @@ class Reviewing(Section):
         None: those of operating_points.
     start : datetime or None
         Wall time at which the period begins. None: with the first window that was judged with the present
-        versions, where there is one.
+        versions, if there is one.
     schedule : str or None
-        When ``serve`` reviews by itself; None: never.
+        Times at which ``serve`` runs a review; None: never.
     """
 
     margin: Annotated[FiniteFloat, Ge(0)] = 0.0
@@ -47,7 +47,7 @@ class Reviewing(Section):
     def _a_name_each(cls, rates: tuple[float, ...] | None) -> tuple[float, ...] | None:
         named: dict[str, float] = {}
         for rate in rates or ():
-            name = f"{rate:g}"  # of the metrics
+            name = f"{rate:g}"  # as in the names of metrics
             if name in named:
                 raise ValueError(
                     f"{named[name]!r} and {rate!r} would both be reported as {name}; keep one of them"

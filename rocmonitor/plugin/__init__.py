@@ -1,8 +1,8 @@
-"""What MLflow loads of rocmonitor by entry points.
+"""The parts of rocmonitor that MLflow loads by entry points.
 
-MLflow imports these modules in every process of an environment where rocmonitor is installed, and most
-errors of an import would break the ``import mlflow`` of people who never asked for it: at their top they
-import MLflow's own base classes and nothing else. Who imports them himself imports mlflow first.
+MLflow imports these modules in every process where rocmonitor is installed, and an error in such an import
+would usually break ``import mlflow`` for people who do not use rocmonitor. So at the top they import nothing
+but MLflow's own base classes. Code that imports them directly must import mlflow first.
 """
 
 EVALUATOR_KEYS = frozenset({"challenger", "confidence_level", "forecast", "fpr", "reference", "thresholds"})

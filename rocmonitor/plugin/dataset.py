@@ -1,4 +1,4 @@
-"""The dataset source ``rocmonitor_window``: from a run in MLflow back to the rows it rests on."""
+"""The dataset source ``rocmonitor_window``: from a run in MLflow back to its rows."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 class RocmonitorWindowSource(DatasetSource):
     """Where the rows of a window, or of a review, came from.
 
-    MLflow makes it from the dataset that a window run or a review run has as its input; it holds the name of
-    the source in ``rocmonitor.yaml``, the query, the columns and the bounds, and no URL.
+    MLflow creates it from the input dataset of a window run or a review run. It contains the name of the
+    source in ``rocmonitor.yaml``, the query, the columns and the bounds, and no URL.
 
     Examples
     --------
@@ -36,15 +36,15 @@ class RocmonitorWindowSource(DatasetSource):
         Parameters
         ----------
         config : str or Path, optional
-            The configuration that has the source's URL; default ``$ROCMONITOR_CONFIG``, else
+            The configuration with the source's URL; default ``$ROCMONITOR_CONFIG``, else
             ``rocmonitor.yaml`` in the working folder.
 
         Returns
         -------
         DataFrame
-            As `rocmonitor.sources.read_frame`; of a review, the rows that both models scored, window after
-            window. ``.attrs["rocmonitor"]["unchanged"]`` says whether the windows have the digests that were
-            logged: True, False (which is warned of as well), or None where no digest was logged.
+            As `rocmonitor.sources.read_frame`; of a review, the rows that both models scored, window by
+            window. ``.attrs["rocmonitor"]["unchanged"]`` tells whether the windows still have the logged
+            digests: True, False (with a warning), or None where no digest was logged.
 
         Raises
         ------
@@ -53,13 +53,13 @@ class RocmonitorWindowSource(DatasetSource):
         SourceError
             The database cannot be read, or a window has more rows than ``max_rows``.
         InputError
-            What was logged is not of rocmonitor's making.
+            The dataset was not logged by rocmonitor.
 
         Notes
         -----
-        The query is the one that was logged, whatever the configuration says now. It is only ever one SELECT
-        in a read-only transaction, with the source's time limit; but whoever may write to MLflow may have
-        written it, so let the account of the source see no more than it has to.
+        The query is the logged one, even if the configuration has changed. It runs as one SELECT in a
+        read-only transaction, with the source's time limit. But anyone who can write to MLflow can have
+        written it, so give the account of the source access only to what it needs.
         """
         from rocmonitor.plugin.loading import load
 
@@ -80,7 +80,7 @@ class RocmonitorWindowSource(DatasetSource):
 
     @staticmethod
     def _can_resolve(raw_source: Any) -> bool:  # noqa: ARG004 MLflow's signature
-        return False  # other people's data are none of ours
+        return False  # only datasets that rocmonitor logged
 
     @classmethod
     def _resolve(cls, raw_source: Any) -> RocmonitorWindowSource:

@@ -1,4 +1,4 @@
-"""Reading the rows of a logged dataset again."""
+"""Reads the rows of a logged dataset again."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rocmonitor.sources import open_source
 from rocmonitor.sources.frame import read_frame
 
 _NEEDED = ("source", "query", "columns", "start", "end")
-_NOT_NEEDED_HERE = {  # a monitor has these, and no row depends on them
+_NOT_NEEDED_HERE = {  # required of a monitor, but rows do not depend on them
     "model": {"name": "as-logged", "version": "as-logged"},
     "window": {"every": "1d"},
     "reference": {"from": "1970-01-01", "to": "1970-01-02"},
@@ -79,7 +79,7 @@ def _config(path: str | Path | None) -> Config:
 
 
 def _monitor(logged: Mapping[str, Any], config: Config) -> Monitor:
-    """The monitor as it was when the rows were judged, as far as rows depend on it."""
+    """The parts of the monitor that rows depend on, as they were when the rows were judged."""
     name = logged.get("monitor") or "as-logged"
     now = config.monitors.get(name)
     plain: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""The configuration of the evaluator, read from what people write into ``evaluator_config``."""
+"""The configuration of the evaluator, read from ``evaluator_config``."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ _FILE = ("path", "label", "score", "window")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What is to be found out.
+    """What to compute.
 
     Attributes
     ----------
     challenger : str or None
-        Column of the challenger's scores, beside the champion's.
+        Column of the challenger's scores.
     confidence_level : float
     fpr, thresholds : tuple of float
         Operating points to report.
     forecast : tuple of float or None
-        An interval that is known: ``[low, high]``, such as that of a monitor's reference.
+        A known interval ``[low, high]``, such as that of a monitor's reference.
     reference : dict or None
         Rows of the past from which the calibrated forecast interval is computed: ``{"labels": [...],
         "scores": [...], "windows": [...]}``, equally long, where `windows` names the past window of each
@@ -51,12 +51,12 @@ class Settings:
 
     @classmethod
     def read(cls, config: Mapping[str, Any]) -> Settings:
-        """Check what was written.
+        """Check the given values.
 
         Raises
         ------
         InputError
-            An unknown key, or a value of another kind.
+            An unknown key, or a value of the wrong type.
         """
         _known("evaluator_config", config, sorted(EVALUATOR_KEYS), extra=_MLFLOWS_OWN)
         given: dict[str, Any] = {key: config[key] for key in EVALUATOR_KEYS if config.get(key) is not None}
@@ -76,7 +76,7 @@ class Settings:
         return cls(**given)
 
     def interval(self, sample: Sample, names: Mapping[str, str]) -> ForecastInterval | None:
-        """The forecast of the reference for a batch of the sample's sizes; None without a reference.
+        """The reference's forecast for a batch with the sample's class sizes; None without a reference.
 
         `names` are those of the columns ``label`` and ``score`` of the data.
         """
@@ -173,7 +173,7 @@ def _from_file(reference: Mapping[str, Any], names: Mapping[str, str]) -> dict[s
 
 
 def _groups(window: NDArray[Any]) -> list[NDArray[np.intp]]:
-    """The rows of each past window; in any order, which does not matter."""
+    """The rows of each past window, in any order."""
     codes, _ = pd.factorize(pd.Series(window))
     if (codes < 0).any():
         raise InputError(f"reference: {(codes < 0).sum()} rows have no window; leave them out, or name it")

@@ -253,7 +253,7 @@ def _drop(name: str, rule: Drop, measured: Measured, reference: Reference) -> Ve
     try:
         change = compare_auc(measured.champion, reference.auc)
     except DegenerateDataError:  # one score for all here, complete separation there
-        lack = Caveat("no-scatter", **both)
+        lack = Caveat("no-scatter-to-compare", **both)
         return Verdict(rule=name, kind="drop", outcome=Status.INSUFFICIENT, lacks=(lack,))
     low, high = change.ci(rule.confidence_level)
     return Verdict(

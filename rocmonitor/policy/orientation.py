@@ -17,7 +17,7 @@ from rocmonitor.policy.record import Row, Tables
 Score = TypeVar("Score", float, NDArray[np.float64])
 
 _COLUMNS = frozenset({"threshold", "champion_threshold", "challenger_threshold"})
-_VALUES = frozenset({"score", "scores", "threshold", "thresholds"})
+_VALUES = frozenset({"score", "scores", "champion_scores", "challenger_scores", "threshold", "thresholds"})
 _SCORE_BINS = "shift"  # the table whose rows are bins from `low` to `high`
 
 

@@ -1,7 +1,7 @@
 """Batches: what one window holds, by segment, with every row accounted for.
 
-Rows and groups of equal rows come in as the same thing, cells with a weight, and are classified here and
-nowhere else: that is why reading rows, grouping in the database, and every database give the same batch.
+Rows and groups of equal rows arrive in the same form, as cells with a weight, and are classified only here.
+So the batch is the same whether rows are read or grouped in the database, and whichever database it is.
 """
 
 from __future__ import annotations
@@ -82,12 +82,12 @@ class Batch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelCounts:
-    """How far the labels of a window have come.
+    """How many rows of a window are labelled, and how.
 
     Attributes
     ----------
     rows, labelled : int
-        Rows the query gives, and those of them whose label is not NULL.
+        Rows that the query returns, and those of them whose label is not NULL.
     by_label : dict of str to int
         Rows by label, without NULL.
     """
@@ -106,7 +106,7 @@ class Chunk:
     inside : ndarray of bool
         Whether the time lies in the window.
     champion, challenger : ndarray of float64
-        Scores; NaN is anything that is no finite number.
+        Scores; NaN stands for anything that is not a finite number.
     label : ndarray of int8
         Codes of `rocmonitor.sources.values`.
     segments : tuple of ndarray of uint8
@@ -162,7 +162,7 @@ def to_batch(
     """
     cells = _joined(chunks, encoder)
     category = _categories(cells)
-    cells.id = cells.has_id = cells.time = None  # have done their part; half of the memory
+    cells.id = cells.has_id = cells.time = None  # no longer needed; half of the memory
     segments = {"": _rows(cells, category, encoder, monitor, truncated)}
     for name, index in _segments(cells, encoder):
         segments[name] = _rows(cells.take(index), category[index], encoder, monitor, truncated)
@@ -335,9 +335,9 @@ def _digest(segments: dict[str, Rows]) -> str:
 
 
 def _distinct_cells(pair: PairedSample) -> Iterator[NDArray[Any]]:
-    """Distinct pairs of scores in order, with their counts: rows and groups of rows look the same so.
+    """Distinct pairs of scores in order, with their counts: the same for rows and for groups of rows.
 
-    The champion comes first here: so it was when the first digests were stored.
+    The champion comes first, as it did when the first digests were stored.
     """
     key = pair.index_2 * len(pair.first.score)
     key += pair.index_1

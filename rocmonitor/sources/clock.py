@@ -1,12 +1,12 @@
-"""Clocks: what the time column of a query holds, and what a window's ends are on it.
+"""Clocks: what the time column of a query contains, and where a window starts and ends on it.
 
-A column holds instants (they carry a zone) or wall times (they carry none; ``sources.NAME.timezone`` says
-whose). Wall times are compared as they stand, never converted, so every row lies in exactly one of two
-adjacent windows also where a clock change makes an hour twice or not at all:
+A column contains instants (with a zone) or wall times (without one, in the zone ``sources.NAME.timezone``).
+Wall times are compared as they are, never converted. So every row is in exactly one of two adjacent windows,
+even where a clock change repeats or skips an hour:
 
-- the hour that comes twice belongs to its first pass: a window that starts in the second pass starts on this
-  clock when the hour is over;
-- an hour that is skipped holds no true times; those found there count to the window before the change.
+- a repeated hour counts as its first occurrence: a window that starts in the second occurrence starts, on
+  this clock, when the hour is over;
+- a skipped hour contains no real times; any that are found there belong to the window before the change.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _TEXT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """What the time column holds.
+    """What the time column contains.
 
     Parameters
     ----------
     zone : ZoneInfo or None
-        Whose wall time it is; None for instants.
+        The zone of the wall times; None for instants.
     separator : str or None
         Between date and time, where times are text.
     """
@@ -61,7 +61,7 @@ class Clock:
         return since_epoch(start), since_epoch(end)
 
     def read(self, text: object) -> int | None:
-        """Microseconds of a time held as text; None for what is no time on this clock."""
+        """Microseconds of a time given as text; None for text that is not a time on this clock."""
         try:
             time = datetime.fromisoformat(text) if isinstance(text, str) else None
         except ValueError:
@@ -76,10 +76,10 @@ class Clock:
 def text_clock(text: str, zone: ZoneInfo | None, *, source: str, monitor: str, column: str) -> Clock:
     """The clock of a column of text, as SQLite keeps times, from one of its values.
 
-    Text is compared as text by the query, so it must be written from the year downwards, all alike, and in
-    one zone: ``YYYY-MM-DD``, with ``HH:MM[:SS[.ffffff]]`` after a space or a T, with nothing or UTC's ``Z``
-    or ``+00:00`` behind. That is what SQLAlchemy, pandas and SQLite's own functions write. Anything else
-    (another offset, seconds since 1970) is for the query to convert, in its SELECT and in its WHERE, with
+    The query compares text as text, so all times must have one format, from the year down, and one zone:
+    ``YYYY-MM-DD``, optionally with ``HH:MM[:SS[.ffffff]]`` after a space or a T, and optionally UTC's ``Z``
+    or ``+00:00`` at the end. SQLAlchemy, pandas and SQLite's own functions write this. The query must convert
+    anything else (another offset, seconds since 1970), in its SELECT and in its WHERE, with
     ``datetime(column)`` or ``datetime(column, 'unixepoch')`` and ``sources.NAME.timezone: UTC``.
     """
     found = _TEXT.fullmatch(text)
@@ -106,7 +106,7 @@ def declared(zone: ZoneInfo | None, *, source: str, monitor: str, column: str) -
 
 
 def wall_time(instant: datetime, zone: ZoneInfo) -> datetime:
-    """The first wall time that is not before `instant`, when an hour that comes twice is its first pass.
+    """The first wall time that is not before `instant`; a repeated hour counts as its first occurrence.
 
     Examples
     --------

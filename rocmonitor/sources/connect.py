@@ -38,10 +38,10 @@ def source_url(name: str, spec: Source, folder: Path) -> URL:
         url = make_url(spec.read(folder))
     except ConfigError as error:
         raise ConfigError(f"sources.{name}.{error}") from None
-    except (ArgumentError, ValueError):  # the latter for a port that is no number
+    except (ArgumentError, ValueError):  # the latter for a port that is not a number
         origin = Origin(name=name, spec=spec)
         raise SourceError(
-            f"{origin.url_key}: is no SQLAlchemy URL such as postgresql://user:password@host/database",
+            f"{origin.url_key}: is not an SQLAlchemy URL such as postgresql://user:password@host/database",
             transient=False,
         ) from None
     return url.set(drivername=_DRIVERS.get(url.drivername, url.drivername))
@@ -53,14 +53,14 @@ def new_engine(url: URL, origin: Origin) -> Engine:
     Raises
     ------
     SourceError
-        Unknown kind of database, a driver that is not installed, a SQLite file that is not there.
+        Unknown kind of database, a driver that is not installed, a missing SQLite file.
     """
     seconds = origin.spec.timeout.total_seconds()
     try:
         arguments = _arguments(url, origin, seconds)
         return create_engine(url, pool_pre_ping=True, hide_parameters=True, **arguments)
     except NoSuchModuleError:
-        problem = f"{url.drivername!r} is no database that SQLAlchemy knows here; install its dialect"
+        problem = f"{url.drivername!r} is not a database that SQLAlchemy knows here; install its dialect"
     except ModuleNotFoundError as error:
         package = _EXTRAS.get(error.name or "", error.name)
         problem = f"needs the Python package {error.name}: pip install '{package}'"
@@ -73,7 +73,7 @@ def _arguments(url: URL, origin: Origin, seconds: float) -> dict[str, Any]:
     patience = math.ceil(seconds) + _CONNECT_SECONDS
     match url.get_driver_name():
         case "psycopg":
-            # Prepared statements do not live through a PgBouncer that pools transactions.
+            # Prepared statements do not survive a PgBouncer that pools transactions.
             driver = {
                 "connect_timeout": _CONNECT_SECONDS,
                 "application_name": "rocmonitor",

@@ -1,7 +1,7 @@
 """Reading PostgreSQL by COPY: three times as fast as fetching rows, with the same values.
 
-The server writes CSV, Arrow parses it into columns. Labels and segments are read through psycopg's own
-loaders, once for each distinct value, so they are the objects that fetching would have given.
+The server writes CSV, and Arrow parses it into columns. Labels and segments are read through psycopg's own
+loaders, once for each distinct value, so they are the same objects as those of fetching.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _TEXTS = {25, 1042, 1043, 2950}  # text, char, varchar, uuid
 
 
 def can_copy(query: Query) -> bool:
-    """Whether the types are those that Arrow reads as psycopg does."""
+    """Whether Arrow reads all the types as psycopg does."""
     columns = query.monitor.columns
     scores = [columns.champion] + ([columns.challenger] if columns.challenger is not None else [])
     ids = [columns.id] if columns.id is not None else []
@@ -87,7 +87,7 @@ def _lines(
 
 
 def _finish(raw: psycopg.Connection[Any]) -> None:
-    """Take the outcome of the COPY: a failure comes here, after the rows before it."""
+    """Read the outcome of the COPY: a failure is reported here, after the rows before it."""
     outcomes = list(iter(raw.pgconn.get_result, None))
     for outcome in outcomes:
         if outcome.status != ExecStatus.COMMAND_OK:
@@ -162,7 +162,7 @@ def _chunk(table: pa.Table, query: Query, encoder: Encoder, raw: psycopg.Connect
 
 
 def _loaded(texts: Any, oid: int, raw: psycopg.Connection[Any]) -> list[Any]:
-    """The objects that psycopg makes of values of a type."""
+    """Values of a type as psycopg reads them."""
     loader = raw.adapters.get_loader(oid, Format.TEXT) or raw.adapters.get_loader(0, Format.TEXT)
     assert loader is not None
     load = loader(oid, raw).load

@@ -52,7 +52,7 @@ _SQLITE: dict[str, Kind] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """Whom a failure is told about."""
+    """The source, and the monitor if any, that error messages name."""
 
     name: str
     spec: Source
@@ -75,7 +75,7 @@ class Origin:
 
 
 @contextmanager
-def told(origin: Origin) -> Iterator[None]:
+def translate_errors(origin: Origin) -> Iterator[None]:
     """Turn a database error into a SourceError, or a ConfigError where the query is at fault."""
     try:
         yield

@@ -1,4 +1,4 @@
-"""Scores from a file: what ``rocmonitor auc`` reads."""
+"""Scores from a file, for ``rocmonitor auc``."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def read_scores(path: Path, label: str, scores: Sequence[str]) -> ScoreFile:
     Raises
     ------
     InputError
-        An unknown kind of file, an unreadable one, a column that is not there, or no usable row.
+        An unknown kind of file, an unreadable one, a missing column, or no usable row.
     """
     wanted = list(dict.fromkeys([label, *scores]))
     try:

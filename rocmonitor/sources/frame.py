@@ -1,4 +1,4 @@
-"""Frames: the rows of a window that was judged, for people who want to look at them."""
+"""Frames: the rows of a judged window, for people who want to look at them."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _CHUNK_ROWS = 50_000
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Frame:
-    """Rows, and what names them.
+    """Rows and their digest.
 
     Attributes
     ----------
     rows : DataFrame
-        Columns under the names that the query gives them.
+        Columns, named as in the query.
     digest : str
         `Batch.digest` of the whole window, whichever rows were asked for.
     """
@@ -41,13 +41,13 @@ class Frame:
 def read_frame(
     source: SqlSource, monitor: Monitor, window: Window, *, segment: str = "", paired: bool = False
 ) -> Frame:
-    """The rows of a window that its statistics rest on.
+    """The rows that the statistics of a window are based on.
 
     Parameters
     ----------
     source : SqlSource
     monitor : Monitor
-        Its ``query``, ``columns``, ``segments`` and ``positive`` are what counts.
+        Its ``query``, ``columns``, ``segments`` and ``positive`` are used.
     window : Window
     segment : str
         ``column=value`` for the rows of a segment, empty for all.
@@ -57,8 +57,8 @@ def read_frame(
     Returns
     -------
     Frame
-        All configured columns, values as the database gives them; scores as float64, in their own direction
-        (also where a lower one is the more positive), NaN for what is no finite number. Rows outside the
+        All configured columns, with the values of the database; scores as float64 and as the model gave them
+        (also where low scores are positive), NaN for anything that is not a finite number. Rows outside the
         window, repeats, bad scores, rows without a label and bad labels are left out, as in `Batch`.
 
     Raises
@@ -94,7 +94,7 @@ def read_frame(
             "it to read them one by one",
             transient=False,
         )
-    # Whatever classifies chunks empties them: it gets others of the same columns.
+    # Classifying chunks empties them, so it gets copies that share the columns.
     batch = to_batch(
         [chunk.take(slice(None)) for chunk in chunks], encoder, monitor, grouped=False, truncated=False
     )

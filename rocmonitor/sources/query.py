@@ -50,14 +50,14 @@ Bound = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """A monitor's query over one window, and what is known of its columns.
+    """A monitor's query over one window, and what is known about its columns.
 
     Attributes
     ----------
     backend : str
         ``postgresql``, ``mariadb``, ``mysql``, ``sqlite`` …
     types : dict of str to object
-        The driver's type code of every column the query gives, in order; None where it has none (SQLite).
+        The driver's type code of every column of the query, in order; None where it has none (SQLite).
     clock : Clock
     bound : dict
         Values of ``:start`` and ``:end``.
@@ -167,7 +167,7 @@ class Query:
 
 
 def prepared(connection: Connection, monitor: Monitor, spec: Source, window: Window) -> Query:
-    """Look at the query's columns, and at one of its times where the type does not say what they are.
+    """Inspect the query's columns, and one of its times where the type alone does not show what they are.
 
     Raises
     ------
@@ -184,7 +184,7 @@ def prepared(connection: Connection, monitor: Monitor, spec: Source, window: Win
 
 
 def type_name(backend: str, code: Any) -> str:
-    """What the driver calls a type; empty where it does not tell."""
+    """The driver's name of a type; empty where it has none."""
     if backend == "postgresql":
         from psycopg import adapters  # an extra
 
@@ -204,7 +204,7 @@ def _wrapped(monitor: Monitor) -> Any:
 
 
 def _near(backend: str, window: Window) -> Bound:
-    """Bounds to look with before the clock is known: any zone's wall time of the window lies between them."""
+    """Bounds to inspect with before the clock is known: they enclose the window's wall times in any zone."""
     start, end = window.start - 2 * DAY, window.end + 2 * DAY
     if backend == "sqlite":
         return {"start": f"{start:%Y-%m-%d}", "end": f"{end:%Y-%m-%d}"}

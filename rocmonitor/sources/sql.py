@@ -21,7 +21,7 @@ from rocmonitor.policy.windows import Window
 from rocmonitor.sources.batch import Batch, Chunk, LabelCounts, to_batch
 from rocmonitor.sources.clock import since_epoch
 from rocmonitor.sources.connect import new_engine, reading, source_url
-from rocmonitor.sources.failures import Origin, told
+from rocmonitor.sources.failures import Origin, translate_errors
 from rocmonitor.sources.query import Query, prepared, type_name
 from rocmonitor.sources.values import Encoder, encoded, identities, name_of
 
@@ -29,7 +29,7 @@ _CHUNK_ROWS = 50_000
 
 
 def open_source(spec: Source, folder: Path, *, name: str = "source") -> SqlSource:
-    """Connect to a source and see that it answers.
+    """Connect to a source and check that it answers.
 
     Parameters
     ----------
@@ -43,8 +43,8 @@ def open_source(spec: Source, folder: Path, *, name: str = "source") -> SqlSourc
     Raises
     ------
     SourceError
-        A URL that is none, a driver that is not installed, a SQLite file that is not there, a login that is
-        refused (not transient); a server that cannot be reached (transient). No message holds the password.
+        An invalid URL, a driver that is not installed, a missing SQLite file, a refused login (not
+        transient); a server that cannot be reached (transient). No message contains the password.
 
     Examples
     --------
@@ -77,12 +77,12 @@ class SqlSource:
         self._origin = origin
 
     def explain(self, monitor: Monitor) -> dict[str, str]:
-        """Columns that the monitor's query gives and their types, as far as the driver tells; reads no rows.
+        """Columns of the monitor's query and their types, as far as the driver reports them; reads no rows.
 
         Raises
         ------
         ConfigError
-            The query is not valid, gives no column that the configuration names, or its times need a zone.
+            The query is not valid, lacks a column that the configuration names, or its times need a zone.
         SourceError
         """
         with self._reading(monitor) as connection:
@@ -90,7 +90,7 @@ class SqlSource:
         return {name: type_name(query.backend, code) for name, code in query.types.items()}
 
     def label_counts(self, monitor: Monitor, window: Window) -> LabelCounts:
-        """How many rows the window has and how they are labelled; the database does the counting.
+        """How many rows the window has and how they are labelled, counted by the database.
 
         Raises
         ------
@@ -122,7 +122,7 @@ class SqlSource:
         monitor : Monitor
         window : Window
         on_progress : callable, optional
-            Told the rows read so far, after each chunk of 50,000.
+            Called with the number of rows read so far, after each chunk of 50,000.
 
         Raises
         ------
@@ -136,7 +136,7 @@ class SqlSource:
         Only the configured columns are read, streamed, and held as 18 bytes a row with a challenger, 17 more
         with ids of whole numbers (25 with others) and 1 for each segment column. PostgreSQL is read by
         ``COPY``. Scores are float64. At most ``max_rows`` rows (or groups) are read; if there are more, the
-        batch is marked truncated and says so.
+        batch is marked truncated and has a caveat.
 
         Rows outside the window, repeats of an id (`rocmonitor.sources.batch.to_batch` says which one is
         kept), bad scores, rows without a label and bad labels are set aside and counted, each once, in this
@@ -177,7 +177,10 @@ class SqlSource:
     @contextmanager
     def _reading(self, monitor: Monitor | None = None) -> Iterator[Connection]:
         origin = self._origin if monitor is None else replace(self._origin, monitor=monitor.name)
-        with told(origin), reading(self._engine, origin.spec.timeout.total_seconds()) as connection:
+        with (
+            translate_errors(origin),
+            reading(self._engine, origin.spec.timeout.total_seconds()) as connection,
+        ):
             yield connection
 
     def _read(
@@ -209,7 +212,7 @@ def _chunks(
 
 
 def _teach_time(connection: Connection, query: Query) -> None:
-    """SQLite keeps times as text: it asks the query's clock to read them."""
+    """SQLite keeps times as text: let it call the query's clock to read them."""
     if connection.dialect.name == "sqlite":
         raw = connection.connection.driver_connection
         assert isinstance(raw, sqlite3.Connection)

@@ -1,4 +1,4 @@
-"""Values: what a database hands over, read as scores, labels, segment names and identities."""
+"""Values from a database, read as scores, labels, segment names and identities."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Encoder:
     Parameters
     ----------
     monitor : Monitor
-        Its ``positive``, ``columns`` and ``segments`` say what the values mean.
+        Its ``positive``, ``columns`` and ``segments`` define what the values mean.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ def encoded(values: Sequence[Any], code: Callable[[Any], int], dtype: type[np.in
 
 
 def identities(values: Sequence[Any]) -> tuple[NDArray[np.bool_], NDArray[np.uint64]]:
-    """Which values are not NULL, and words of shape (n, 1) or (n, 2) that are equal where the values are.
+    """Which values are not NULL, and words of shape (n, 1) or (n, 2) that are equal if the values are.
 
     A whole number is its own first word, in every chunk; anything else is hashed.
     """
@@ -143,7 +143,7 @@ def hashed(texts: Sequence[str] | NDArray[np.object_]) -> NDArray[np.uint64]:
 
 
 def name_of(value: object) -> str:
-    """How a value is written in segment names and label counts: alike for every database."""
+    """How a value is written in segment names and label counts, the same for every database."""
     if value is None:
         return "(none)"
     if isinstance(value, float) and value.is_integer():

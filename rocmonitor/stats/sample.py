@@ -58,7 +58,7 @@ class Sample:
 
     Notes
     -----
-    A sample may be empty or hold one class only (windows do); a statistic that needs both says so
+    A sample may be empty or hold one class only (windows do); a statistic that needs both refuses it
     when it is asked. Cost: O(n log n), one sort per class and one merge.
 
     Examples

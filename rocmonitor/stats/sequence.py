@@ -65,7 +65,7 @@ class ConfidenceSequence(Table):
         Weighted mean of the windows so far.
     low, high : ndarray, shape (k,)
         Ends, within [-1, 1], for the mean of the windows' true differences. -1 and 1 after the first windows,
-        which cannot tell how much windows differ. They may widen again.
+        from which the differences between windows cannot be estimated. They may widen again.
     between : ndarray, shape (k,)
         Estimated standard deviation of the true differences among the windows so far; 0 if sampling error
         accounts for what they show.

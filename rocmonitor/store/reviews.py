@@ -1,4 +1,4 @@
-"""Reviews: saved once each, with what is to be told of them, and read back."""
+"""Reviews: each saved once, with its notifications, and read back."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from rocmonitor.store.tables import review as table
 
 
 def save_review(store: Store, review: Review, outbox: Sequence[Outgoing], *, lease: Lease) -> Review:
-    """Save a review and what is to be told of it, both or neither.
+    """Save a review and its notifications, both or neither.
 
     Returns
     -------
     Review
-        The one that the store keeps: where there is one with this key already, that one, and nothing changes.
+        The one in the store: if there is one with this key already, that one, and nothing changes.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def reviews(store: Store, monitor: str, versions: tuple[str, str] | None = None)
 
 
 def last_reviewed(store: Store, monitor: str) -> datetime | None:
-    """When a review was saved last whose period nobody chose by hand; None if never.
+    """The time of the last review whose period the configuration gave; None if there is none.
 
     Raises
     ------
@@ -92,12 +92,12 @@ def last_reviewed(store: Store, monitor: str) -> datetime | None:
 
 
 def review(store: Store, id: int) -> Review:
-    """One review, by the number that a delivery names.
+    """One review, by its number in a delivery.
 
     Raises
     ------
     StoreError
-        Also when there is none.
+        Also if there is none.
     """
     rows = _rows(store, select(table).where(table.c.id == id))
     if not rows:

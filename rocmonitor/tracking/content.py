@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from rocmonitor.policy.evaluation import Evaluation, Point
+from rocmonitor.policy.record import Record
 from rocmonitor.policy.windows import Window
 from rocmonitor.tracking import note
 from rocmonitor.wording.verdicts import verdict
 
 if TYPE_CHECKING:
     from mlflow.entities import DatasetInput
+
+Tables = Mapping[str, Sequence[Mapping[str, Any]]]
 
 KEY, KIND, STATE, BY = (f"rocmonitor.{name}" for name in ("key", "kind", "state", "superseded_by"))
 POINTS, DIGEST = "rocmonitor.points", "rocmonitor.points_digest"
@@ -86,21 +89,33 @@ def series_name(segment: str) -> str:
 
 def params(evaluation: Evaluation) -> dict[str, str]:
     """The parameters of a window run: what was judged, with what, against what."""
-    provenance, reference = evaluation.provenance, evaluation.reference
+    reference = evaluation.reference
     values = {
-        "model": evaluation.model,
-        "champion_version": evaluation.champion_version,
-        "challenger_version": evaluation.challenger_version,
-        "segment": evaluation.segment or "all rows",
         "window_start": evaluation.window.start.isoformat(),
         "window_end": evaluation.window.end.isoformat(),
         "evaluated_at": evaluation.evaluated_at.isoformat(),
         "reference_start": reference.get("start"),
         "reference_end": reference.get("end"),
         **{f"rule/{each.rule}": verdict(each) for each in evaluation.verdicts},
-        **provenance,
     }
-    return as_text(values)
+    return params_of(evaluation, values)
+
+
+def params_of(record: Record, values: Mapping[str, Any]) -> dict[str, str]:
+    """Versions, segment, some values and the provenance as parameters: JSON unless text, None left out."""
+    whole = {
+        "model": record.model,
+        "champion_version": record.champion_version,
+        "challenger_version": record.challenger_version,
+        "segment": record.segment or "all rows",
+        **values,
+        **record.provenance,
+    }
+    return {
+        name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        for name, value in whole.items()
+        if value is not None
+    }
 
 
 def files(evaluation: Evaluation) -> dict[str, str]:
@@ -110,49 +125,57 @@ def files(evaluation: Evaluation) -> dict[str, str]:
 
 def dataset(evaluation: Evaluation) -> DatasetInput:
     """Where the rows came from: enough to pull them again, with nothing secret."""
-    provenance = evaluation.provenance
-    # MLflow takes one name and digest for one dataset: equal rows of two windows (such as none) are two.
-    name = " ".join(filter(None, [evaluation.monitor, str(evaluation.window), evaluation.segment]))
-    return dataset_input(
-        name=name,
-        digest=provenance.get("data_digest") or hashlib.sha256(evaluation.key.encode()).hexdigest(),
-        source=source(evaluation.monitor, evaluation.window, provenance, segment=evaluation.segment),
-        columns=provenance.get("columns"),
-        profile={"num_rows": evaluation.counts.used, **evaluation.to_dict()["counts"]},
+    counts = evaluation.to_dict()["counts"]
+    return dataset_of(
+        evaluation, evaluation.key, evaluation.window, profile={"num_rows": evaluation.counts.used, **counts}
     )
 
 
-def source(
-    monitor: str, window: Window, provenance: Mapping[str, Any], *, segment: str = ""
-) -> dict[str, Any]:
-    """What `rocmonitor.plugin.dataset` pulls the rows again by."""
-    return {
-        "monitor": monitor,
-        "source": provenance.get("source"),
-        "query": provenance.get("query"),
-        "start": window.start.isoformat(),
-        "end": window.end.isoformat(),
-        "columns": provenance.get("columns"),
-        "segment": segment,
-        "segments": provenance.get("segments"),
-        "positive": provenance.get("positive"),
-        "digest": provenance.get("data_digest"),
-    }
-
-
-def dataset_input(
-    *, name: str, digest: str, source: Mapping[str, Any], columns: object, profile: Mapping[str, Any]
+def dataset_of(
+    record: Record,
+    key: str,
+    window: Window,
+    *,
+    kind: str = "",
+    profile: Mapping[str, Any],
+    more: Mapping[str, Any] | None = None,
 ) -> DatasetInput:
-    """A dataset as MLflow logs it, of our own source type."""
+    """The rows of a window or a review as MLflow logs a dataset, of our own source type.
+
+    Parameters
+    ----------
+    record : Record
+    key : str
+        Stands for the digest of the data where there is none.
+    window : Window
+    kind : str
+        Part of the name, which has to differ where digests are equal, as those of two empty windows.
+    profile : dict
+        Numbers of rows.
+    more : dict, optional
+        Further parts of the source, by which `rocmonitor.plugin.dataset` reads the rows again.
+    """
     from mlflow.entities import Dataset, DatasetInput, InputTag
 
+    provenance = record.provenance
+    name = " ".join(filter(None, [record.monitor, kind, str(window), record.segment]))
+    digest = provenance.get("data_digest") or hashlib.sha256(key.encode()).hexdigest()
+    source = {
+        "monitor": record.monitor,
+        "start": window.start.isoformat(),
+        "end": window.end.isoformat(),
+        "segment": record.segment,
+        **{part: provenance.get(part) for part in ("source", "query", "columns", "segments", "positive")},
+        "digest": provenance.get("data_digest"),
+        **(more or {}),
+    }
     return DatasetInput(
         Dataset(
             name=name[:_LONGEST_NAME],
             digest=digest[:_LONGEST_DIGEST],
             source_type="rocmonitor_window",
             source=json.dumps(source, ensure_ascii=False),
-            schema=json.dumps({"columns": columns}, ensure_ascii=False),
+            schema=json.dumps({"columns": provenance.get("columns")}, ensure_ascii=False),
             profile=json.dumps(profile),
         ),
         tags=[InputTag("mlflow.data.context", "evaluation")],
@@ -194,24 +217,18 @@ def origin(kind: str) -> dict[str, str]:
     return {KIND: kind, "mlflow.source.name": "rocmonitor", "mlflow.source.type": "JOB"}
 
 
-def as_text(values: Mapping[str, Any]) -> dict[str, str]:
-    """Values as parameters: what is no text as JSON, what is None left out."""
-    return {
-        name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        for name, value in values.items()
-        if value is not None
-    }
-
-
 def documents(
-    name: str, whole: Mapping[str, Any], tables: Mapping[str, Sequence[Mapping[str, Any]]]
+    name: str, whole: Mapping[str, Any], tables: Tables, *, words: Tables | None = None
 ) -> dict[str, str]:
-    """All of a result in one file, and each of its tables that has rows, by path in the run."""
+    """All of a result in one file, and each of its tables that has rows, by path in the run.
+
+    `words` are the tables for people, with words in place of codes; default `tables`.
+    """
     written = {name: json.dumps(whole, ensure_ascii=False, indent=1)}
     for table, rows in tables.items():
         if rows:
             written[f"tables/{table}.json"] = json.dumps(rows, ensure_ascii=False)
-            written[f"tables/{table}.csv"] = _csv(rows)
+            written[f"tables/{table}.csv"] = _csv((words or tables)[table])
     return written
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -57,10 +57,7 @@ def of_window(evaluation: Evaluation) -> str:
     if costs := evaluation.tables.get("costs"):
         parts.append("\n".join(_cost(row) for row in costs))
     parts.append(_rows(evaluation.counts))
-    if evaluation.caveats:
-        parts.append(
-            "**Bear in mind**\n\n" + "\n".join(f"- {line(str(caveat))}" for caveat in evaluation.caveats)
-        )
+    parts += caveats(evaluation.caveats)
     tables = "`tables/`, " if any(evaluation.tables.values()) else ""
     parts.append(f"Artifacts: `figures/roc.png`, {tables}and all of it in `result.json`.")
     return "\n\n".join(parts)
@@ -103,10 +100,10 @@ def _aurocs(evaluation: Evaluation) -> str:
         metrics = evaluation.metrics
         if f"{prefix}/auc" in metrics:
             form = "+.4f" if prefix == "difference" else ".4f"
-            low, high = (metrics.get(f"{prefix}/auc_{end}") for end in ("low", "high"))
-            interval = "" if low is None or high is None else f"{low:{form}} to {high:{form}}"
             name = f"{words}{version.get(prefix, '')}"
-            lines.append(f"| {name} | {metrics[f'{prefix}/auc']:{form}} | {interval} |")
+            lines.append(
+                f"| {name} | {metrics[f'{prefix}/auc']:{form}} | {interval(metrics, f'{prefix}/auc', form)} |"
+            )
     return "\n".join(lines)
 
 
@@ -125,9 +122,20 @@ def _rows(counts: Counts) -> str:
 
 
 def _value(metrics: Mapping[str, float], prefix: str) -> str:
-    low, high = metrics.get(f"{prefix}/auc_low"), metrics.get(f"{prefix}/auc_high")
-    interval = "" if low is None or high is None else f" ({100 * LEVEL:g} % interval {low:.4f} to {high:.4f})"
-    return f"{metrics[f'{prefix}/auc']:.4f}{interval}"
+    ends = interval(metrics, f"{prefix}/auc")
+    return f"{metrics[f'{prefix}/auc']:.4f}{f' ({100 * LEVEL:g} % interval {ends})' if ends else ''}"
+
+
+def interval(metrics: Mapping[str, float], name: str, form: str = ".4f") -> str:
+    """The ends of an interval; empty without them."""
+    low, high = (metrics.get(f"{name}_{end}") for end in ("low", "high"))
+    return "" if low is None or high is None else f"{low:{form}} to {high:{form}}"
+
+
+def caveats(found: Iterable[object]) -> list[str]:
+    """The block of caveats; none without any."""
+    lines = [f"- {line(str(caveat))}" for caveat in found]
+    return ["**Bear in mind**\n\n" + "\n".join(lines)] if lines else []
 
 
 def line(text: str) -> str:

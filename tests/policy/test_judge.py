@@ -182,7 +182,7 @@ def test_a_drop_without_any_scatter_is_no_error():
     assert found.outcome is Status.INSUFFICIENT
     [verdict] = found.verdicts
     assert [(lack.code, lack.values) for lack in verdict.lacks] == [
-        ("no-scatter", {"auc": 0.5, "reference_auc": 1.0})
+        ("no-scatter-to-compare", {"auc": 0.5, "reference_auc": 1.0})
     ]
     assert found.caveats[0].code == "one-score"
 

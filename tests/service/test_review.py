@@ -37,6 +37,7 @@ from rocmonitor.service.review import review_monitor
 from rocmonitor.service.runtime import LEASE, Runtime, hold_lease
 from rocmonitor.service.tick import run_monitor
 from rocmonitor.store import migrate
+from rocmonitor.wording.review import KINDS, difference_line, summary, title
 
 DAY = timedelta(days=1)
 NOW = week(24) + 3 * DAY
@@ -112,18 +113,19 @@ def starts(review: Review) -> list[datetime]:
     return [datetime.fromisoformat(row["start"]) for row in review.tables["windows"]]
 
 
-def said(review: Review, words: str) -> bool:
-    return any(words in caveat for caveat in review.caveats)
+def caveats(review: Review, code: str) -> list[dict[str, Any]]:
+    """The values of the caveats with this code."""
+    return [caveat.values for caveat in review.caveats if caveat.code == code]
 
 
-def test_a_review_is_saved_with_what_is_to_be_told(here):
+def test_a_review_is_saved_with_its_notifications(here):
     found = reviewed(here)
     assert found.decision is Decision.CHALLENGER
     assert (found.champion_version, found.challenger_version) == ("7", "8")
     assert found.period == Window(week(20), week(24))
     assert found.registered
     assert found.decided_at in {week(number) for number in range(21, 25)}
-    assert found.metrics["review/rows"] == 1600
+    assert found.metrics["data/rows"] == 1600
     assert starts(found) == [week(number) for number in range(20, 24)]
     assert saved(here) == [found]
     assert Review.from_dict(json.loads(json.dumps(found.to_dict()))) == found
@@ -173,22 +175,24 @@ def test_every_row_is_counted_once(here):
     here.score(22, n=5, region="e", label=3)
     here.score(22, n=4, region="f", p=None, label=None)
     found = reviewed(here)
-    counts = {row["what"]: row["rows"] for row in found.tables["counts"]}
+    counts = {row["kind"]: row["rows"] for row in found.tables["counts"]}
     assert counts == {
-        "rows": 1675,
-        "scored by both, labelled": 1600,
-        "scored by the champion only": 30,
-        "scored by the challenger only": 20,
-        "without a usable score": 11,
+        "read": 1675,
+        "compared": 1600,
+        "champion_only": 30,
+        "challenger_only": 20,
+        "bad_score": 11,
         "unlabelled": 9,
-        "with a label of neither class": 5,
-        "with an id seen before": 0,
-        "with a time outside the window": 0,
+        "bad_label": 5,
+        "duplicates": 0,
+        "outside": 0,
     }
+    assert set(counts) == set(KINDS)
     assert found.metrics["review/champion_only"] == 30
     assert found.metrics["review/challenger_only"] == 20
-    assert said(found, "30 rows scored by the champion only and 20 rows scored by the challenger only")
-    assert said(found, "2026-06-08 to 2026-06-15: 5 of 418 rows are set aside: their label is neither")
+    [values] = caveats(found, "one-model-only")
+    assert values == {"champion": 30, "challenger": 20, "compared": 1600}
+    assert any(each.about == ("2026-06-08 to 2026-06-15",) for each in found.caveats)  # its bad labels
 
 
 def test_segments_are_pooled_over_the_period(here):
@@ -205,14 +209,14 @@ def test_a_segment_is_reviewed_alone_and_chosen_by_hand(here):
     whole = reviewed(here, segments="[region]")
     found = reviewed(here, segments="[region]", segment="region=north")
     assert (found.segment, found.subject) == ("region=north", "credit, region=north")
-    assert found.metrics["review/rows"] == 400
-    assert found.tables["counts"][0] == {"what": "rows", "rows": 400}
+    assert found.metrics["data/rows"] == 400
+    assert found.tables["counts"][0] == {"kind": "read", "rows": 400}
     assert [row["rows"] for row in found.tables["windows"]] == [200, 0, 200, 0]
     assert found.tables["segments"] == []
     [row] = [row for row in whole.tables["segments"] if row["segment"] == "region=north"]
-    assert found.metrics["review/difference"] == pytest.approx(row["difference"])
+    assert found.metrics["difference/auc"] == pytest.approx(row["difference"])
     assert not found.registered
-    assert said(found, "this is region=north alone, chosen by hand")
+    assert caveats(found, "segment-by-hand") == [{"segment": "region=north"}]
     assert [each.key for each in saved(here)] == [whole.key, found.key]
     with pytest.raises(
         InputError, match=r"--segment must be one of.*'region=nowhere'.*region=all, region=north"
@@ -225,7 +229,7 @@ def test_a_segment_is_reviewed_alone_and_chosen_by_hand(here):
 def test_windows_whose_labels_are_awaited_are_left_out_and_counted(here):
     found = reviewed(here, week(24) + 1 * DAY)
     assert found.period == Window(week(20), week(23))
-    assert said(found, "1 window is left out, for labels are still awaited")
+    assert caveats(found, "windows-waiting") == [{"count": 1}]
     assert found.metrics["review/windows_waiting"] == 1
     later = reviewed(here, week(24) + 2 * DAY)
     assert later.period == Window(week(20), week(24))
@@ -244,7 +248,7 @@ def test_nothing_due_is_said_with_the_way_out(here):
     [
         ({"q": None}, "0 labelled positives and 0 negatives.*400 scored by the champion only"),
         ({"p": None}, "0 labelled positives and 0 negatives.*400 scored by the challenger only"),
-        ({"label": None}, "400 unlabelled"),
+        ({"label": None}, "400 without a label"),
         ({"label": 1}, "400 labelled positives and 0 negatives; at least 2 of each"),
     ],
 )
@@ -260,7 +264,7 @@ def test_a_period_chosen_by_hand_is_marked_and_alarms_nobody(here):
     found = reviewed(here, start=week(21), end=week(23))
     assert found.period == Window(week(21), week(23))
     assert not found.registered
-    assert said(found, "chosen by hand")
+    assert caveats(found, "period-by-hand") == [{}]
     assert [each.destination for each in waiting(here)] == ["mlflow"]
     same = reviewed(here, start=week(20), end=week(24))
     assert not same.registered
@@ -278,7 +282,8 @@ def test_thresholds_are_chosen_on_rows_that_are_not_compared(here):
     found = reviewed(here)
     assert found.period == Window(week(21), week(24))
     assert [each["start"] for each in found.provenance["setting_windows"]] == [week(20).isoformat()]
-    assert said(found, "thresholds are chosen on the rows before 2026-06-01 00:00, which are not compared")
+    [values] = caveats(found, "thresholds-from-first-windows")
+    assert values == {"min_per_class": 20, "until": "2026-06-01 00:00"}
     assert found.tables["costs"]
     again = reviewed(here, start=found.period.start, end=found.period.end)
     assert (again.metrics, again.tables) == (found.metrics, found.tables)
@@ -301,8 +306,7 @@ def test_low_scores_that_are_positive_have_the_thresholds_they_are_given(here, t
         assert all(one == pytest.approx(1 - other, abs=1e-9) for one, other in pairs)
     given, as_given = (each.tables["thresholds"][0] for each in (found, known))
     assert (given["pairing"], given["champion_flagged"]) == ("given", as_given["champion_flagged"])
-    assert said(found, "a threshold flags the rows at or below it")
-    assert not said(known, "low scores")
+    assert [len(caveats(each, "low-scores-positive")) for each in (found, known)] == [1, 0]
 
 
 def some(review: Review, table: str) -> list[dict[str, Any]]:
@@ -325,13 +329,13 @@ def test_the_period_begins_with_the_first_window_of_the_present_versions(here):
     judged(here, NOW, model=model.format(8))
     found = reviewed(here)
     assert found.period == Window(week(22), week(24))
-    assert not said(found, "judged with other versions")
+    assert caveats(found, "windows-of-other-versions") == []
     early = reviewed(here, review="start: 2026-05-25, margin: 0.001")
     assert starts(early) == [week(22), week(23)]
-    assert said(early, "2 windows are known to be judged with other versions, and left out")
+    assert caveats(early, "windows-of-other-versions") == [{"count": 2, "compared": False}]
     by_hand = reviewed(here, start=week(20))
     assert starts(by_hand) == [week(number) for number in range(20, 24)]
-    assert said(by_hand, "2 windows are known to be judged with other versions, and compared all the same")
+    assert caveats(by_hand, "windows-of-other-versions") == [{"count": 2, "compared": True}]
 
 
 def test_versions_that_nothing_was_judged_with_yet_begin_after_the_others(here):
@@ -359,26 +363,25 @@ def test_windows_that_were_judged_early_need_not_wait(here):
 def test_another_rule_is_noticed_and_each_change_makes_another_review(here):
     first = reviewed(here, week(22) + 3 * DAY)
     second = reviewed(here)
-    assert not said(second, "the rule was another")
+    assert caveats(second, "rule-changed") == []
     changed = reviewed(here, review="margin: 0.01")
-    assert said(
-        changed, "the rule was another at 2 earlier reviews of these versions, the last of them on 2026-"
-    )
+    assert caveats(changed, "rule-changed") == [{"count": 2, "last": "2026-06-25"}]
     shown = reviewed(here, review="thresholds: [0.25]")
     assert shown != second
     assert [row["champion_threshold"] for row in shown.tables["thresholds"] if row["pairing"] == "given"] == [
         0.25
     ]
     moved = reviewed(here, review="start: 2026-06-01")
-    assert said(moved, "the period began at 2026-05-25 00:00Z in the review of 2026-06-25")
+    [values] = caveats(moved, "start-changed")
+    assert (values["before"], values["reviewed"]) == ("2026-05-25 00:00Z", "2026-06-25")
     assert len({first.key, second.key, changed.key, shown.key, moved.key}) == 5
 
 
-def test_rows_that_changed_since_an_earlier_look_are_noticed(here):
+def test_rows_that_changed_since_an_earlier_review_are_noticed(here):
     reviewed(here, week(22) + 3 * DAY)
     here.score(20, n=50, region="late", shift=0.3)
     found = reviewed(here)
-    assert said(found, "1 of the windows has other rows or labels than at the review of 2026-06-11")
+    assert caveats(found, "rows-changed") == [{"count": 1, "reviewed": "2026-06-11"}]
 
 
 def test_a_channel_hears_of_a_decision_once(here):
@@ -389,13 +392,11 @@ def test_a_channel_hears_of_a_decision_once(here):
     assert told.count("channel:log") == 1
     with here.runtime(NOW) as runtime:
         drain(runtime)
-    assert here.alarms.startswith("REVIEW credit: challenger better (7 against 8)\n")
+    last = next(each for each in saved(here) if each.decision is Decision.CHALLENGER)
+    assert here.alarms.startswith(f"REVIEW credit: {title(last)}\n")
     assert here.alarms.count("REVIEW credit:") == 1
     assert "REVIEW: challenger better, was no decision yet. Nothing was promoted." in here.alarms
-    told = next(each.metrics for each in saved(here) if each.decision is Decision.CHALLENGER)
-    so_far, low, high = (told[f"review/{name}"] for name in ("so_far", "always_low", "always_high"))
-    over_all = f"(95 % over all looks and rates: {low:+.4f} to {high:+.4f})"
-    assert f"AUROC difference, mean of the windows {so_far:+.4f} {over_all}" in here.alarms
+    assert f"\n{difference_line(last)}\n" in here.alarms
     assert "MLflow: experiment rocmonitor/credit, run " in here.alarms
 
 
@@ -405,7 +406,7 @@ def test_no_decision_is_no_news(here):
     assert [each.destination for each in waiting(here)] == ["mlflow"]
 
 
-def test_a_dry_run_keeps_nothing(here, registry):
+def test_a_dry_run_saves_nothing(here, registry):
     found = reviewed(here, dry_run=True, model=BY_ALIAS)
     assert found.decision is Decision.CHALLENGER
     assert saved(here) == []
@@ -463,8 +464,8 @@ def test_an_alias_that_moves_meanwhile_is_noticed(here, registry):
 
     found = reviewed(here, model=BY_ALIAS, progress=move)
     assert (found.champion_version, found.challenger_version) == ("1", "2")
-    assert said(found, "champion moved from version 1 to 3 while this was computed; the review is of 1 and 2")
-    assert not said(found, "challenger moved")
+    [values] = caveats(found, "alias-moved")
+    assert (values["alias"], values["before"], values["after"]) == ("champion", "1", "3")
 
 
 def test_what_the_page_says_repeats_it_although_an_alias_has_moved(here, registry):
@@ -482,11 +483,12 @@ def test_an_alias_that_is_taken_away_meanwhile_is_noticed(here, registry):
             registry.delete_registered_model_alias("credit", "challenger")
 
     found = reviewed(here, model=BY_ALIAS, progress=take_away)
-    assert said(found, "whether challenger still is version 2 could not be asked at the end: ")
+    [values] = caveats(found, "alias-not-confirmed")
+    assert (values["alias"], values["version"]) == ("challenger", "2")
 
 
 @pytest.mark.slow
-def test_when_mlflow_is_down_the_last_known_versions_are_reviewed_and_it_is_told_later(
+def test_when_mlflow_is_down_the_last_known_versions_are_reviewed_and_it_is_delivered_later(
     here, mlflow_server: MlflowServer
 ):
     name = f"credit-{here.folder.name}"
@@ -498,9 +500,8 @@ def test_when_mlflow_is_down_the_last_known_versions_are_reviewed_and_it_is_told
     mlflow_server.stop()
     with here.runtime(clock, **parts) as runtime:
         found = review_monitor(runtime, runtime.config.monitors["credit"], now=NOW)
-        assert said(found, "MLflow could not be asked: champion was version 1")
-        assert said(found, "MLflow could not be asked: challenger was version 2")
-        assert not said(found, "at the end")
+        assert ["MLflow" in str(caveat) for caveat in found.caveats[:2]] == [True, True]
+        assert caveats(found, "alias-not-confirmed") == []
         done = drain(runtime)
         assert list(done.failed) == ["mlflow"]
         assert here.alarms.count("REVIEW credit: ") == 1  # the channel does not wait for MLflow
@@ -513,7 +514,7 @@ def test_when_mlflow_is_down_the_last_known_versions_are_reviewed_and_it_is_told
     files = {file.path for file in client.list_artifacts(run.info.run_id)}
     assert {"report.html", "figures", "review.json"} <= files
     report = Path(client.download_artifacts(run.info.run_id, "report.html", str(here.folder))).read_text()
-    assert found.summary[:40] in unescape(report)
+    assert summary(found)[:40] in unescape(report)
     for version in ("1", "2"):
         tags = client.get_model_version(name, version).tags
         assert tags["rocmonitor.cc.verdict"] == "challenger better"
@@ -537,9 +538,7 @@ def test_an_mlflow_that_was_never_reached_has_no_versions(here, closed_port):
 def test_two_processes_do_not_review_at_once(here):
     with here.runtime(NOW) as runtime, hold_lease(runtime, "review:credit") as lease:
         assert lease is not None
-        with pytest.raises(
-            StoreError, match="another rocmonitor process reviews credit; try again"
-        ) as caught:
+        with pytest.raises(StoreError, match="another rocmonitor process is reviewing credit") as caught:
             reviewed(here)
         assert caught.value.transient
         judged(here, NOW)  # which is another work
@@ -560,20 +559,20 @@ def test_who_was_too_slow_saves_nothing(here):
     assert saved(here) == []
 
 
-def test_a_stop_is_heeded_and_keeps_nothing(here):
+def test_a_stop_ends_it_and_saves_nothing(here):
     with here.runtime(NOW) as runtime:
 
         def stop(text: str) -> None:
             if "2 of 4" in text:
                 runtime.stop.set()
 
-        with pytest.raises(RocmonitorError, match="was stopped: nothing of it is kept"):
+        with pytest.raises(RocmonitorError, match="was stopped: nothing was saved"):
             review_monitor(runtime, runtime.config.monitors["credit"], now=NOW, progress=stop)
     assert saved(here) == []
     assert reviewed(here).registered  # nobody holds it any more
 
 
-def test_a_source_that_fails_keeps_nothing(here, tmp_path):
+def test_a_source_that_fails_saves_nothing(here, tmp_path):
     (tmp_path / "source.db").unlink()
     with pytest.raises(SourceError):
         reviewed(here)
@@ -588,7 +587,7 @@ def test_the_message_has_a_short_title_and_always_the_same_event():
     assert "challenger better" in message.title
     assert message.kind == "notice"
     assert "Period 2026-01-05 01:00 to 2026-01-12 01:00 (Europe/Berlin)" in message.body
-    assert "Caveat: labels came late" in message.body
+    assert f"Caveat: {long.caveats[0]}" in message.body
     again, other = (
         alerts.compose_review(each, before="trade-off", zone=ZoneInfo("UTC"), link="http://mlflow/run")
         for each in (long, a_review(1))

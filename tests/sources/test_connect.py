@@ -188,11 +188,11 @@ def test_an_unknown_database_or_role(postgres_url: str) -> None:
 @pytest.mark.parametrize(
     ("url", "problem"),
     [
-        (f"not a url {SECRET}", "is no SQLAlchemy URL"),
-        (f"postgresql://me:{SECRET}@host:abc/db", "is no SQLAlchemy URL"),
-        (f"postgresql://me@host:{SECRET}/db", "is no SQLAlchemy URL"),
-        (f"nosuch://me:{SECRET}@host/db", "'nosuch' is no database that SQLAlchemy knows"),
-        (f"mysql+MySQLdb://me:{SECRET}@host/db", "is no database|needs the Python package"),
+        (f"not a url {SECRET}", "is not an SQLAlchemy URL"),
+        (f"postgresql://me:{SECRET}@host:abc/db", "is not an SQLAlchemy URL"),
+        (f"postgresql://me@host:{SECRET}/db", "is not an SQLAlchemy URL"),
+        (f"nosuch://me:{SECRET}@host/db", "'nosuch' is not a database that SQLAlchemy knows"),
+        (f"mysql+MySQLdb://me:{SECRET}@host/db", "is not a database|needs the Python package"),
         (f"postgresql+psycopg2://me:{SECRET}@host/db", "needs the Python package psycopg2: pip install"),
     ],
 )

@@ -515,7 +515,7 @@ def test_leaves_as_plain_data():
         "pvalue",
     ]
     assert str(ours).startswith("Difference after 2 windows +0.0150, from -1.0000 to +1.0000 ")
-    assert "(95 % at all looks together, p = " in str(ours)
+    assert "(95 % for all checks together, p = " in str(ours)
     with pytest.raises(ValueError, match="read-only"):
         ours.low[0] = 0.0
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition, Verdict
-from rocmonitor.policy.review.document import Decision, Review
+from rocmonitor.policy.review.document import Comparison, Decision, Review, Withdrawn
 from rocmonitor.policy.windows import Window
 from rocmonitor.store import (
     Lease,
@@ -96,13 +96,26 @@ def a_review(number: int = 0, **changes: Any) -> Review:
         "reviewed_at": NOW + number * WEEK,
         "decision": Decision.CHALLENGER,
         "decided_at": window(number).end,
-        "summary": "the challenger ranks better",
-        "advice": "",
+        "comparisons": (
+            Comparison(fpr=None, estimate=0.1 + 0.2, low=0.1, high=1 / 3, checks=7, better="challenger"),
+        ),
+        "withdrawn": Withdrawn(decision=Decision.TRADE_OFF, window=1, at=window(number).end),
         "rule": {"margin": 0.0, "confidence_level": 0.95, "fpr": [0.1], "digest": "rule"},
-        "metrics": {"review/difference": 0.1 + 0.2},
-        "tables": {"windows": [{"difference": 1 / 3, "why_not": "", "looked": True, "so_far": None}]},
+        "metrics": {"difference/auc": 0.1 + 0.2},
+        "tables": {
+            "windows": [
+                {
+                    "start": "2026-01-05T00:00:00+00:00",
+                    "end": "2026-01-12T00:00:00+00:00",
+                    "difference": 1 / 3,
+                    "why_not": "",
+                    "checked": True,
+                    "running_mean": None,
+                }
+            ]
+        },
         "provenance": {"data_digest": f"digest-{number}", "query": "SELECT 'ä' -- \u2028 😀"},
-        "caveats": (Caveat("recorded", text="labels came late"),),
+        "caveats": (Caveat("windows-waiting", count=2),),
     }
     return Review(**{**values, **changes})
 

@@ -1,14 +1,14 @@
-"""Champion against challenger, looked at weekly: how often equal models are told apart, and how soon others.
+"""Champion against challenger, checked weekly: how often equal models are told apart, and how soon others.
 
 Rows are drawn from normal laws, scored by two models whose scores correlate within each class, and every
-number comes from the functions that a review uses. A year is 52 weekly looks; false is a year in which any
-look finds a difference. Shown are
+number comes from the functions that a review uses. A year is 52 weekly checks; false is a year in which any
+check finds a difference. Shown are
 
 - the AUC alone, also of two models whose curves cross and have the same area, with weights by the sizes of
   the classes, with weights 1 / s², and for weekly 95 % intervals of all rows so far, read one after another;
 - the whole rule of the review: the AUC at half of the level, the TPR at three FPRs at a sixth each;
 - weeks whose true differences vary about 0, by so many standard errors of a week;
-- how many weeks it takes to find a mean difference, beside one look that is planned for it.
+- how many weeks it takes to find a mean difference, beside one check that is planned for it.
 
 The last two draw the weeks' differences from normal laws, without rows. Half an hour of two processors; the
 whole rule takes nearly all of it.
@@ -37,7 +37,7 @@ from rocmonitor.stats import (
 
 Floats = NDArray[np.float64]
 
-LOOKS = 52
+CHECKS = 52
 LEVEL = 0.05
 FPR = (0.01, 0.05, 0.1)
 CROSSING = (2.0, 0.5)
@@ -128,12 +128,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     say(f"{sizes}; weeks by which a difference is found in half of the runs, in 80 %; wrongly\n")
     methods = ("sequence", "weekly intervals")
     names = [f"{method}, {what}" for method in methods for what in ("half", "80 %", "wrong")]
-    table(["between", "difference", *names, "as advised", "one planned look, 80 %"], rows)
+    table(["between", "difference", *names, "as advised", "one planned check, 80 %"], rows)
 
 
 def auc_year(design: Design, rng: np.random.Generator) -> list[bool]:
     """Whether a year finds a difference: weights by size, by precision, and weekly intervals."""
-    d, s, size = np.array([auc_window(week(design, rng)) for _ in range(LOOKS)]).T
+    d, s, size = np.array([auc_window(week(design, rng)) for _ in range(CHECKS)]).T
     with np.errstate(divide="ignore"):
         precision = np.where(s > 0, 1 / s**2, 0.0)
     seen = precision > 0
@@ -146,7 +146,7 @@ def auc_year(design: Design, rng: np.random.Generator) -> list[bool]:
 
 def rule_year(design: Design, rng: np.random.Generator) -> list[bool]:
     """Whether a year finds a difference of the AUC, of the TPR at each rate, any of these, or weekly."""
-    weeks = [week(design, rng) for _ in range(LOOKS)]
+    weeks = [week(design, rng) for _ in range(CHECKS)]
     d, s, size = np.array([auc_window(pair) for pair in weeks]).T
     shares = [found(confidence_sequence(d, s, weights=size, confidence_level=1 - LEVEL / 2))]
     rates = [vertical_difference(pair, FPR) for pair in weeks]
@@ -181,14 +181,14 @@ def auc_window(pair: PairedSample) -> tuple[float, float, float]:
 
 def varied_year(between: float, rng: np.random.Generator) -> list[bool]:
     """Whether a year whose true differences vary about 0 finds one, at each of the levels, and weekly."""
-    se = np.full(LOOKS, 0.01)
-    d = rng.normal(0.0, 0.01 * np.hypot(1, between), LOOKS)
+    se = np.full(CHECKS, 0.01)
+    d = rng.normal(0.0, 0.01 * np.hypot(1, between), CHECKS)
     sequences = [confidence_sequence(d, se, confidence_level=1 - level) for level in VARIED_LEVELS]
-    return [*(found(sequence) for sequence in sequences), weekly(d, se, np.ones(LOOKS))]
+    return [*(found(sequence) for sequence in sequences), weekly(d, se, np.ones(CHECKS))]
 
 
 def found(sequence: ConfidenceSequence) -> bool:
-    """Whether any look finds a difference."""
+    """Whether any check finds a difference."""
     return bool(np.any((sequence.low > 0) | (sequence.high < 0)))
 
 

@@ -18,11 +18,15 @@ from factories import WEEK, evaluation, week
 from mlflow import MlflowClient
 from mlflow.entities import Run
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import TrackingError
-from rocmonitor.policy.review.document import Decision, Review
+from rocmonitor.policy.review.checks import TOO_FEW
+from rocmonitor.policy.review.document import Comparison, Decision, Review
 from rocmonitor.policy.review.settings import ReviewRule
 from rocmonitor.policy.windows import Window
 from rocmonitor.tracking import Tracking, connect, review_note
+from rocmonitor.tracking.note import line
+from rocmonitor.wording.review import summary
 
 INSTANCE = "0b5fc1f6-2f1a-4f0e-9a52-3d1f3a7f6f10"
 PERIOD = Window(week(0).start, week(3).end)
@@ -71,28 +75,30 @@ def review(name: str, **changes: Any) -> Review:
         reviewed_at=PERIOD.end + timedelta(days=2, minutes=5),
         decision=Decision.CHALLENGER,
         decided_at=week(2).end,
-        summary="The challenger's AUROC is higher by 0.0192 (at all looks: 0.0061 to 0.0323).",
-        advice="Decided; more windows make it narrower.",
+        comparisons=(
+            Comparison(fpr=None, estimate=0.0201, low=0.0061, high=0.0323, checks=4, better="challenger"),
+            Comparison(fpr=0.05, estimate=-0.003, low=-0.03, high=0.022, checks=4, better=""),
+        ),
         rule=rule.to_dict() | {"digest": rule.digest},
         metrics={
-            "review/rows": 4800.0,
-            "review/n_pos": 1000.0,
-            "review/n_neg": 3800.0,
+            "data/rows": 4800.0,
+            "data/positives": 1000.0,
+            "data/negatives": 3800.0,
             "review/windows": 4.0,
-            "review/looks": 4.0,
-            "review/champion_auc": 0.7012,
-            "review/challenger_auc": 0.7204,
-            "review/difference": 0.0192,
-            "review/difference_low": 0.0101,
-            "review/difference_high": 0.0283,
-            "review/so_far": 0.0201,
-            "review/always_low": 0.0061,
-            "review/always_high": 0.0323,
-            "review/difference_at_fpr_0.05": -0.004,
-            "review/difference_at_fpr_0.05_low": -0.02,
-            "review/difference_at_fpr_0.05_high": 0.012,
-            "review/difference_at_fpr_0.05_always_low": -0.03,
-            "review/difference_at_fpr_0.05_always_high": 0.022,
+            "review/checks": 4.0,
+            "champion/auc": 0.7012,
+            "challenger/auc": 0.7204,
+            "difference/auc": 0.0192,
+            "difference/auc_low": 0.0101,
+            "difference/auc_high": 0.0283,
+            "difference/auc_mean": 0.0201,
+            "difference/auc_anytime_low": 0.0061,
+            "difference/auc_anytime_high": 0.0323,
+            "difference/tpr_at_fpr_0.05": -0.004,
+            "difference/tpr_at_fpr_0.05_low": -0.02,
+            "difference/tpr_at_fpr_0.05_high": 0.012,
+            "difference/tpr_at_fpr_0.05_anytime_low": -0.03,
+            "difference/tpr_at_fpr_0.05_anytime_high": 0.022,
         },
         tables={
             "windows": [
@@ -100,7 +106,9 @@ def review(name: str, **changes: Any) -> Review:
                     "start": week(n).start.isoformat(),
                     "end": week(n).end.isoformat(),
                     "rows": 1200,
-                    "why_not": "",
+                    "n_pos": 200,
+                    "n_neg": 1000,
+                    "why_not": "" if n else TOO_FEW,
                 }
                 for n in range(4)
             ],
@@ -114,7 +122,7 @@ def review(name: str, **changes: Any) -> Review:
             "data_digest": "d" * 64,
             "seed": 42,
         },
-        caveats=("12 rows were scored by the champion alone",),
+        caveats=(Caveat("one-model-only", champion=12, challenger=0, compared=4800),),
     )
     return replace(plain, **changes)
 
@@ -192,7 +200,7 @@ class TestRun:
         assert run.info.run_name == "review: 1 against 2, 2013-09-01 20:00 to 2013-09-29 20:00"
         assert run.info.start_time == told.reviewed_at.timestamp() * 1000
         assert run.data.metrics == told.metrics
-        (only,) = tracking.client.get_metric_history(run.info.run_id, "review/difference")
+        (only,) = tracking.client.get_metric_history(run.info.run_id, "difference/auc")
         assert (only.step, only.timestamp) == (0, PERIOD.end.timestamp() * 1000)
         tags, params = run.data.tags, run.data.params
         assert tags["rocmonitor.key"] == f"{INSTANCE}|{told.key}"
@@ -206,7 +214,9 @@ class TestRun:
         assert artifact(tracking, run, "report.html", tmp_path).decode() == page
         assert json.loads(artifact(tracking, run, "tables/windows.json", tmp_path)) == told.tables["windows"]
         lines = artifact(tracking, run, "tables/windows.csv", tmp_path).decode().splitlines()
-        assert [row["rows"] for row in csv.DictReader(lines)] == ["1200"] * 4
+        rows = list(csv.DictReader(lines))
+        assert [row["rows"] for row in rows] == ["1200"] * 4
+        assert rows[0]["why_not"] == "too few rows of a class"  # words for people, codes in JSON
         kept = {path.path for path in tracking.client.list_artifacts(run.info.run_id, "tables")}
         assert kept == {"tables/windows.csv", "tables/windows.json"}
 
@@ -242,17 +252,17 @@ class TestRun:
         first, second, *_ = text.split("\n\n")
         assert first.startswith("**CHALLENGER BETTER.** ")
         assert "version 2 (challenger) against version 1 (champion), 2013-09-01 20:00 to" in first
-        assert second.startswith("The challenger's AUROC is higher by 0.0192")
+        assert second.startswith(line(summary(review(name))))
         assert "| AUROC | +0.0192 | +0.0101 to +0.0283 | +0.0201, +0.0061 to +0.0323 |" in text
         assert "| TPR at FPR 0.05 | -0.0040 | -0.0200 to +0.0120 | -0.0300 to +0.0220 |" in text
         assert text.count("\n| TPR") == 1
         assert "4,800 scored by both: 1,000 positive, 3,800 negative, in 4 windows" in text
-        assert "- 12 rows were scored by the champion alone" in text
+        assert "- 12 rows scored by the champion only are not compared" in text
         where = f"#/experiments/{run.info.experiment_id}/runs/{run.info.run_id}/artifacts/report.html"
         assert first.endswith(f" [Open the report]({where}).")
 
     def test_a_bare_review_has_a_description(self) -> None:
-        bare = review("m", metrics={}, tables={}, advice="", rule={}, caveats=(), registered=False)
+        bare = review("m", metrics={}, tables={}, comparisons=(), rule={}, caveats=(), registered=False)
         text = review_note.of_review(bare, [], None)
         assert "chosen by hand" in text
         assert text.endswith("Artifacts: all of it in `review.json`.")
@@ -298,7 +308,7 @@ class TestRun:
 
 class TestVersions:
     @on_both
-    def test_both_are_told_and_no_alias_moves(self, tracking: Tracking, name: str) -> None:
+    def test_both_are_tagged_and_no_alias_moves(self, tracking: Tracking, name: str) -> None:
         before = tracking.client.get_registered_model(name).aliases
         tracking.publish_review(INSTANCE, review(name))
         (run,) = reviews(tracking, name)
@@ -321,7 +331,7 @@ class TestVersions:
         )
         assert {str(each.version) for each in found} == {"1", "2"}
 
-    def test_the_latest_review_is_told_and_a_replay_of_an_older_one_leaves_it(
+    def test_the_latest_review_is_written_and_a_replay_of_an_older_one_leaves_it(
         self, tracking: Tracking, name: str
     ) -> None:
         old, new = review(name), later(review(name), decision=Decision.TRADE_OFF)
@@ -332,7 +342,7 @@ class TestVersions:
         tracking.publish_review(INSTANCE, old)
         assert everything(tracking, name) == before
 
-    def test_of_one_period_the_later_review_is_told(self, tracking: Tracking, name: str) -> None:
+    def test_of_one_period_the_later_review_is_written(self, tracking: Tracking, name: str) -> None:
         first = review(name)
         second = replace(
             first,
@@ -378,7 +388,9 @@ class TestVersions:
         self, tracking: Tracking, name: str
     ) -> None:
         tracking.publish_review(INSTANCE, review(name))
-        tracking.publish_review(INSTANCE, later(review(name), metrics={}, decision=Decision.UNDECIDED))
+        tracking.publish_review(
+            INSTANCE, later(review(name), metrics={}, comparisons=(), decision=Decision.UNDECIDED)
+        )
         assert not {"delta_auroc", "ci_lo", "ci_hi"} & set(verdict(tracking, name, "1"))
 
     def test_a_segment_is_no_verdict_on_a_version(self, tracking: Tracking, name: str) -> None:
@@ -420,7 +432,7 @@ class TestVersions:
             None if missing == "no model" else "challenger better"
         )
 
-    def test_a_version_that_is_registered_later_is_told_by_a_replay(
+    def test_a_version_that_is_registered_later_is_tagged_by_a_replay(
         self, tracking: Tracking, name: str
     ) -> None:
         told = review(name, challenger_version="4")
@@ -446,7 +458,7 @@ class TestInterrupted:
         assert verdict(tracking, name, "2")["run_id"] == run.info.run_id
 
     @pytest.mark.parametrize("after", [0, 2, 3, 6])
-    def test_killed_while_the_versions_are_told_none_has_a_verdict_with_numbers_of_another(
+    def test_killed_while_the_versions_are_tagged_none_has_a_verdict_with_numbers_of_another(
         self, tracking: Tracking, name: str, after: int
     ) -> None:
         old, new = review(name), later(review(name), decision=Decision.UNDECIDED)

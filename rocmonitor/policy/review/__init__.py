@@ -1,1 +1,1 @@
-"""Champion against challenger: what is compared, by which rule it is decided, and what a review is."""
+"""Champion against challenger: the comparisons, the rule that decides, and the review as a value."""

@@ -1,93 +1,100 @@
-"""A review's numbers: champion against challenger over windows, segments and the period in one.
+"""A review's numbers: champion against challenger in windows, in segments and in the whole period.
 
-The tables of `Compared`, every value a finite number, a text, True or False, or None where there is none:
+The tables of `Compared`; each value is a finite number, a text, True, False or None:
 
 ==========  ================================================================================================
 windows     start, end (ISO, UTC), rows, n_pos, n_neg, champion_auc, challenger_auc, difference, se, low, high
-            of the window by itself; so_far, always_low, always_high, pvalue over all looks up to it; looked,
-            why_not
-auc         method, champion, challenger, difference, se, low, high, pvalue: of the period in one
-fprs        fpr, champion_tpr, challenger_tpr, difference, low, high, method: of the period; so_far,
-            always_low, always_high, better ("challenger", "champion" or ""): over all looks
+            of the window by itself; running_mean, anytime_low, anytime_high, pvalue over all checks up to it;
+            checked, why_not (a code of `rocmonitor.policy.review.checks`, or empty)
+auc         method, champion, challenger, difference, se, low, high, pvalue: of the whole period
+fprs        fpr, champion_tpr, challenger_tpr, difference, low, high, method: of the whole period;
+            running_mean, anytime_low, anytime_high, better ("challenger", "champion" or ""): over all checks
 thresholds  pairing ("given", "flagged share", "calibrated"), champion_threshold, challenger_threshold (None
             flags nothing), champion_flagged, challenger_flagged (shares of the rows), dtpr, dtpr_low,
             dtpr_high, dfpr, dfpr_low, dfpr_high, and the probabilities champion_better, challenger_better,
             both_higher (the challenger flags more of both classes), both_lower, tie
 dominance   share (flagged), the two thresholds and the same probabilities
 roc         model, fpr, tpr, tpr_low, tpr_high
-band        fpr, difference, low, high: simultaneous, of this look alone
+band        fpr, difference, low, high: simultaneous, of the whole period
 regions     from_fpr, to_fpr, better: by that band
 costs       w, champion_threshold, challenger_threshold, champion_cost, challenger_cost, saved, low, high;
             with costs in money unit, false_positive, false_negative, prevalence, decisions, money_saved,
             money_low, money_high
 segments    segment, rows, n_pos, n_neg, champion_auc, challenger_auc, difference, low, high, level,
-            pvalue, note
-forecast    method, confidence_level, distance, difference, low, high
+            pvalue, note (a code as why_not)
+forecast    method, windows, basis ("reference" or "review": whose windows), confidence_level, distance,
+            difference, low, high
 ==========  ================================================================================================
 
 Every difference is challenger minus champion, and `saved` the champion's cost minus the challenger's: above 0
-the challenger is better. Every interval has the rule's confidence level, those of `segments` together, and
-those called always together and at all looks.
+the challenger is better. Every interval has the rule's confidence level, those of `segments` together. The
+``anytime`` intervals of all comparisons hold together at all checks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.policy.measure import curves
+from rocmonitor.policy.record import Row
 from rocmonitor.policy.review.checks import (
+    Check,
     Progress,
-    Row,
     Track,
-    follow,
-    looks_caveats,
-    one_score,
-    take_looks,
+    check_windows,
+    checks_caveats,
+    has_constant_scores,
+    too_few,
+    track_comparisons,
     windows_table,
 )
-from rocmonitor.policy.review.document import Decision
-from rocmonitor.policy.review.period import areas, band, rates
+from rocmonitor.policy.review.document import Comparison, Decision, Withdrawn
+from rocmonitor.policy.review.period import areas, band, left_out, rates
 from rocmonitor.policy.review.ruling import Ruling, rule_on
-from rocmonitor.policy.review.settings import ReviewSettings
+from rocmonitor.policy.review.settings import LARGEST_ADVICE, ReviewSettings
 from rocmonitor.policy.review.supplementary import forecast, segments_table
-from rocmonitor.policy.review.thresholds import at_thresholds, costs, dominance
-from rocmonitor.policy.review.wording import LARGEST, advice, scale_caveats, summary
+from rocmonitor.policy.review.thresholds import at_thresholds, costs, dominance, scale_caveats
 from rocmonitor.policy.windows import Window
 from rocmonitor.stats import PairedSample, auc, windows_to_decide
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """What a review finds on its rows; the fields are those of `Review`.
+    """The values that a review finds on its rows; as the fields of `Review`.
 
     Attributes
     ----------
     decision : Decision
     decided_in : Window or None
-        The window since which it has been so at every look.
-    summary, advice : str
+        The window since whose check the decision has stood.
+    withdrawn : Withdrawn or None
+    comparisons : tuple of Comparison
+    further_windows : int or None
     metrics : dict of str to float
-        ``review/rows``, ``n_pos``, ``n_neg``, ``windows``, ``looks``, ``champion_auc``, ``challenger_auc``;
-        ``difference`` (DeLong, over the period) with ``_se``, ``_low``, ``_high``; ``so_far``,
-        ``always_low``, ``always_high`` and ``pvalue`` of the AUROC over all looks, which decide;
-        ``difference_at_fpr_F`` and ``saved_at_w_W`` with ``_low`` and ``_high`` (and ``_always_low``,
-        ``_always_high``); ``forecast_low``, ``forecast_high``; ``windows_to_decide``. All under ``review/``,
-        and left out where there is none.
+        ``data/rows``, ``data/positives``, ``data/negatives``, scored by both; ``champion/auc``,
+        ``challenger/auc`` and ``difference/auc`` (with ``_se``, ``_low``, ``_high``, DeLong) of the whole
+        period; ``difference/auc_mean``, ``difference/auc_anytime_low``, ``_anytime_high`` and
+        ``_anytime_pvalue`` over all checks, which decide; ``difference/tpr_at_fpr_F`` with ``_low``,
+        ``_high``, ``_anytime_low``, ``_anytime_high``; ``difference/saved_at_w_W`` with ``_low``, ``_high``;
+        ``forecast/difference_low``, ``forecast/difference_high``; ``review/windows``, ``review/checks``,
+        ``review/windows_to_decide``. One that has no value is left out.
     tables : dict of str to list of dict
-        See `rocmonitor.policy.review.comparison`. Each is there, if empty.
-    caveats : tuple of str
+        See `rocmonitor.policy.review.comparison`. Each is present, even if empty.
+    caveats : tuple of Caveat
     """
 
     decision: Decision
-    decided_in: Window | None
-    summary: str
-    advice: str
+    decided_in: Window | None = None
+    withdrawn: Withdrawn | None = None
+    comparisons: tuple[Comparison, ...] = ()
+    further_windows: int | None = None
     metrics: dict[str, float] = field(default_factory=dict)
     tables: dict[str, list[Row]] = field(default_factory=dict)
-    caveats: tuple[str, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
 
 
 def _silent(_: str) -> None:
@@ -109,19 +116,19 @@ def compare(
     Parameters
     ----------
     windows : sequence of (Window, PairedSample)
-        In order of time, disjoint; the champion first in each pair. Each is a look.
+        In order of time, disjoint; the challenger first in each pair. Each is one check.
     segments : dict of str to PairedSample
         The same rows, by segment, over the whole period.
     settings : ReviewSettings
     setting : PairedSample or None
-        Rows on which thresholds are matched, calibrated and chosen for costs: never those compared. None, or
-        too few: the tables that need them are left out, with a caveat.
+        Rows on which thresholds are matched, calibrated and chosen for costs: never those compared. If None,
+        or too few, the tables that need them are left out, with a caveat.
     past : sequence of PairedSample
         Windows of the reference, for the forecast of the difference.
     rng : int
         Seed of the band.
     progress : callable
-        Told a short text at each step.
+        Called with a short text at each step.
 
     Returns
     -------
@@ -136,9 +143,10 @@ def compare(
 
     Notes
     -----
-    The error of the decision over all looks is at most 1 - `confidence_level` where windows are independent
-    of each other, as far as simulated (see `ReviewRule` and
-    `rocmonitor.stats.confidence_sequence`), the band and the intervals of the period are those of one look.
+    Over all checks together the decision errs with probability at most 1 - `confidence_level` if windows are
+    independent of each other, as far as simulated (see `ReviewRule` and
+    `rocmonitor.stats.confidence_sequence`). The band and the intervals of the whole period are valid for a
+    single check.
 
     Cost: O(n log n) for n rows, and the band's resamples, which take most of it.
 
@@ -152,46 +160,47 @@ def compare(
     ...     y = np.repeat([0, 1], [300, 100])
     ...     champion, challenger = y + random.normal(size=400), 2 * y + random.normal(size=400)
     ...     week = Window(start, start + timedelta(days=7))
-    ...     weeks.append((week, PairedSample(y, champion, challenger)))
+    ...     weeks.append((week, PairedSample(y, challenger, champion)))
     >>> found = compare(weeks, {}, settings=ReviewSettings(n_resamples=99), setting=None, rng=1)
     >>> str(found.decision), found.decided_in == weeks[3][0]
     ('challenger better', True)
     """
     _require_order([window for window, _ in windows])
-    turned = [(window, pair.swapped()) for window, pair in windows]
-    pair = PairedSample.merge([pair for _, pair in turned]) if turned else PairedSample([], [], [])
-    if min(pair.n_pos, pair.n_neg) < 2:
-        raise DegenerateDataError(
-            f"nothing to compare: {len(windows)} windows hold {pair.n_pos:,} positives and {pair.n_neg:,} "
-            "negatives that both models scored, and at least 2 of each are needed; take a longer period, and "
-            "see whether both models score the same rows and their labels have come"
-        )
-    looks = take_looks(turned, settings, progress)
-    tracks = follow(looks, settings)
-    ruling = rule_on(tracks, settings.rule.margin, len(looks))
-    caveats: list[str] = []
-    tables = {"windows": windows_table(looks, tracks[0], settings.rule.confidence_level)}
-    tables |= _period(pair, tracks, settings, caveats, rng, progress)
+    pairs = [pair for _, pair in windows]
+    pair = PairedSample.merge(pairs) if pairs else PairedSample([], [], [])
+    _require_rows(pair, len(windows))
+    checks = check_windows(windows, settings, progress)
+    tracks = track_comparisons(checks, settings)
+    ruling = rule_on(tracks, settings.rule.margin, len(checks))
+    comparisons = tuple(track.result for track in tracks)
+    caveats: list[Caveat] = []
+    tables = {"windows": windows_table(checks, tracks[0], settings.rule.confidence_level)}
+    tables |= _period(pair, comparisons, settings, caveats, rng, progress)
     tables |= _in_use(pair, setting, settings, caveats, progress)
     progress("segments and forecast")
-    tables["segments"] = segments_table({name: part.swapped() for name, part in segments.items()}, settings)
-    tables["forecast"] = _attempted(
-        "forecast of the difference",
-        lambda: forecast([part.swapped() for part in past], [part for _, part in turned], settings, caveats),
-        caveats,
-    )
+    tables["segments"] = segments_table(segments, settings)
+    tables["forecast"] = forecast(past, pairs, settings, caveats)
     further = _further(ruling, tracks[0], settings)
-    first = [*looks_caveats(looks, tracks), *_at_odds(ruling, tracks[0], tables["auc"])]
-    both = auc(pair.first).auc, auc(pair.second).auc
+    first = [*checks_caveats(checks, tracks), *_beyond_rule(ruling, comparisons[0], tables["auc"])]
     return Compared(
         decision=ruling.decision,
-        decided_in=None if ruling.number is None else looks[ruling.number].window,
-        summary=summary(ruling, tracks, looks, both, tables["regions"], settings),
-        advice=advice(ruling, tracks[0], looks, further, settings),
-        metrics=_metrics(pair, both, tracks[0], tables, further),
+        decided_in=None if ruling.number is None else checks[ruling.number].window,
+        withdrawn=_withdrawn(ruling, checks),
+        comparisons=comparisons,
+        further_windows=further,
+        metrics=_metrics(pair, tracks[0], tables, further),
         tables=tables,
         caveats=tuple(dict.fromkeys([*first, *caveats])),
     )
+
+
+def _require_rows(pair: PairedSample, windows: int) -> None:
+    if min(pair.n_pos, pair.n_neg) < 2:
+        raise DegenerateDataError(
+            f"nothing to compare: {windows} windows hold {pair.n_pos:,} positives and {pair.n_neg:,} "
+            "negatives that both models scored, and at least 2 of each are needed; take a longer period, and "
+            "check that both models score the same rows and that the labels have arrived"
+        )
 
 
 def _require_order(windows: Sequence[Window]) -> None:
@@ -204,34 +213,33 @@ def _require_order(windows: Sequence[Window]) -> None:
 
 def _period(
     pair: PairedSample,
-    tracks: Sequence[Track],
+    comparisons: Sequence[Comparison],
     settings: ReviewSettings,
-    caveats: list[str],
+    caveats: list[Caveat],
     rng: int,
     progress: Progress,
 ) -> dict[str, list[Row]]:
-    """The tables of the period in one; those of the curves are empty when a model has one score only."""
+    """The tables of the whole period; those of the curves are empty if a model gives all rows one score."""
     level = settings.rule.confidence_level
     progress("AUROC over the period")
     tables: dict[str, list[Row]] = {"auc": areas(pair, level, caveats)}
-    if one_score(pair):
-        for model, sample in (("champion", pair.second), ("challenger", pair.first)):
-            if len(sample.score) == 1:
-                caveats.append(
-                    f"the {model} gives all {pair.n_pos + pair.n_neg:,} rows the score {sample.score[0]:g}: "
-                    "it has no curve, and nothing is compared at rates or thresholds; see whether its "
-                    "scoring is broken"
-                )
+    if has_constant_scores(pair):
+        n_rows = pair.n_pos + pair.n_neg
+        caveats += [
+            Caveat("constant-scores", model=model, rows=n_rows, score=sample.score[0])
+            for model, sample in (("champion", pair.second), ("challenger", pair.first))
+            if len(sample.score) == 1
+        ]
         return tables | {name: [] for name in ("fprs", "roc", "band", "regions")}
     progress("TPR at the rule's rates")
-    tables["fprs"] = rates(pair, tracks, level, caveats)
+    tables["fprs"] = rates(pair, comparisons, level, caveats)
     progress("curves")
     tables["roc"] = curves([("champion", pair.second), ("challenger", pair.first)], level)
     progress("band of the difference")
     try:
         tables["band"], tables["regions"] = band(pair, settings, rng, caveats, progress)
     except InputError as error:  # too few rows, or resamples for the level
-        caveats.append(f"band of the difference left out: {error}")
+        caveats.append(left_out("band of the difference", error))
         tables |= {"band": [], "regions": []}
     return tables
 
@@ -240,104 +248,97 @@ def _in_use(
     pair: PairedSample,
     setting: PairedSample | None,
     settings: ReviewSettings,
-    caveats: list[str],
+    caveats: list[Caveat],
     progress: Progress,
 ) -> dict[str, list[Row]]:
     """The tables of thresholds and costs."""
     progress("thresholds and costs")
     chosen = _usable(setting, settings, caveats)
     tables: dict[str, list[Row]] = {"thresholds": [], "dominance": [], "costs": []}
-    if not one_score(pair):
+    if not has_constant_scores(pair):
         caveats += scale_caveats(pair, settings.thresholds)
         tables["thresholds"] = at_thresholds(pair, chosen, settings, caveats)
     if chosen is not None:
-        if not one_score(pair):
+        if not has_constant_scores(pair):
             tables["dominance"] = dominance(pair, chosen, settings)
         tables["costs"] = costs(pair, chosen, settings, caveats)
     return tables
 
 
 def _usable(
-    setting: PairedSample | None, settings: ReviewSettings, caveats: list[str]
+    setting: PairedSample | None, settings: ReviewSettings, caveats: list[Caveat]
 ) -> PairedSample | None:
-    """The rows on which thresholds are chosen, challenger first; None, with a caveat, if they do not do."""
-    left_out = "matched and calibrated thresholds, dominance and costs are left out:"
+    """The rows on which thresholds are chosen; None, with a caveat, if they cannot be used."""
     if setting is None:
-        caveats.append(f"{left_out} there are no rows before the period on which to choose thresholds")
-    elif min(setting.n_pos, setting.n_neg) < max(settings.min_per_class, 2):
-        caveats.append(
-            f"{left_out} the rows on which to choose thresholds are {setting.n_pos:,} positives and "
-            f"{setting.n_neg:,} negatives, fewer than {max(settings.min_per_class, 2):,} of a class"
-        )
-    elif one_score(setting):
-        caveats.append(f"{left_out} a model gave one score to all rows on which to choose thresholds")
+        caveats.append(Caveat("no-rows-for-thresholds"))
+    elif too_few(setting, settings.min_per_class):
+        sizes = {"n_pos": setting.n_pos, "n_neg": setting.n_neg, "needed": max(settings.min_per_class, 2)}
+        caveats.append(Caveat("few-rows-for-thresholds", **sizes))
+    elif has_constant_scores(setting):
+        caveats.append(Caveat("constant-scores-for-thresholds"))
     else:
-        return setting.swapped()
+        return setting
     return None
 
 
-def _attempted(what: str, table: Callable[[], list[Row]], caveats: list[str]) -> list[Row]:
-    try:
-        return table()
-    except DegenerateDataError as error:
-        caveats.append(f"{what} left out: {error}")
-        return []
+def _withdrawn(ruling: Ruling, checks: Sequence[Check]) -> Withdrawn | None:
+    if ruling.withdrawn is None:
+        return None
+    decision, last = ruling.withdrawn
+    return Withdrawn(decision=decision, window=last + 1, at=checks[last].window.end)
 
 
-def _at_odds(ruling: Ruling, area: Track, areas: Sequence[Row]) -> list[str]:
-    """Says why the period in one may show a difference that the rule does not."""
-    if ruling.decision is not Decision.UNDECIDED or area.sequence is None or area.better:
+def _beyond_rule(ruling: Ruling, area: Comparison, areas: Sequence[Row]) -> list[Caveat]:
+    """A caveat if the whole period shows a difference that the rule does not."""
+    if ruling.decision is not Decision.UNDECIDED or area.estimate is None or area.better:
         return []
     return [
-        f"over the period in one the AUROC differs by {row['difference']:+.4f} ({row['low']:+.4f} to "
-        f"{row['high']:+.4f}), which the rule does not show: that interval is of one look at these rows "
-        "alone, and sets positives of one window against negatives of another; the rule goes by the mean "
-        "within windows, by how much windows differ, and by all looks"
+        Caveat("period-differs-more", difference=row["difference"], low=row["low"], high=row["high"])
         for row in areas
         if row["method"] == "delong" and (row["low"] > 0 or row["high"] < 0)
     ]
 
 
 def _further(ruling: Ruling, area: Track, settings: ReviewSettings) -> int | None:
-    """Windows that would decide; None when that is too many, not to be told, or not needed."""
+    """Windows that would decide; None if not needed, or more than `LARGEST_ADVICE`."""
     if ruling.decision is not Decision.UNDECIDED or area.sequence is None:
         return None
-    return windows_to_decide(area.sequence, margin=settings.rule.margin, largest=LARGEST)
+    return windows_to_decide(area.sequence, margin=settings.rule.margin, largest=LARGEST_ADVICE)
 
 
 def _metrics(
-    pair: PairedSample,
-    both: tuple[float, float],
-    area: Track,
-    tables: Mapping[str, list[Row]],
-    further: int | None,
+    pair: PairedSample, area: Track, tables: Mapping[str, list[Row]], further: int | None
 ) -> dict[str, float]:
     metrics: dict[str, float | None] = {
-        "rows": pair.n_pos + pair.n_neg,
-        "n_pos": pair.n_pos,
-        "n_neg": pair.n_neg,
-        "windows": len(tables["windows"]),
-        "looks": len(area.numbers),
-        "challenger_auc": both[0],
-        "champion_auc": both[1],
-        "windows_to_decide": further,
+        "data/rows": pair.n_pos + pair.n_neg,
+        "data/positives": pair.n_pos,
+        "data/negatives": pair.n_neg,
+        "champion/auc": auc(pair.second).auc,
+        "challenger/auc": auc(pair.first).auc,
+        "review/windows": len(tables["windows"]),
+        "review/checks": len(area.numbers),
+        "review/windows_to_decide": further,
     }
     for row in tables["auc"]:
         if row["method"] == "delong":
-            metrics |= _with_ends("difference", row) | {"difference_se": row["se"]}
+            metrics |= _with_ends("difference/auc", row) | {"difference/auc_se": row["se"]}
     if area.sequence is not None:
         low, high = area.bounds()
-        metrics |= {"so_far": float(area.sequence.estimate[-1]), "always_low": low, "always_high": high}
-        metrics["pvalue"] = float(area.sequence.pvalue[-1])
+        metrics |= {
+            "difference/auc_mean": float(area.sequence.estimate[-1]),
+            "difference/auc_anytime_low": low,
+            "difference/auc_anytime_high": high,
+            "difference/auc_anytime_pvalue": float(area.sequence.pvalue[-1]),
+        }
     for row in tables["fprs"]:
-        name = f"difference_at_fpr_{row['fpr']:g}"
+        name = f"difference/tpr_at_fpr_{row['fpr']:g}"
         metrics |= _with_ends(name, row)
-        metrics |= {f"{name}_{end}": row[end] for end in ("always_low", "always_high")}
+        metrics |= {f"{name}_{end}": row[end] for end in ("anytime_low", "anytime_high")}
     for row in tables["costs"]:
-        metrics |= _with_ends(f"saved_at_w_{row['w']:g}", row, "saved")
+        metrics |= _with_ends(f"difference/saved_at_w_{row['w']:g}", row, "saved")
     for row in tables["forecast"]:
-        metrics |= {"forecast_low": row["low"], "forecast_high": row["high"]}
-    return {f"review/{name}": float(value) for name, value in metrics.items() if value is not None}
+        metrics |= {f"forecast/difference_{end}": row[end] for end in ("low", "high")}
+    return {name: float(value) for name, value in metrics.items() if value is not None}
 
 
 def _with_ends(name: str, row: Row, column: str = "difference") -> dict[str, float | None]:

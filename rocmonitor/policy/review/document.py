@@ -1,12 +1,15 @@
-"""A review: a value that the store keeps, MLflow and the report show, and ``--json`` prints."""
+"""A review as a value: what the store keeps, MLflow and the report show, and ``--json`` prints."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields
-from datetime import UTC, datetime
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from rocmonitor.policy.record import Record
+from rocmonitor.policy.review import earlier
 from rocmonitor.policy.windows import Window
 
 BY_HAND = "|by hand"
@@ -23,65 +26,91 @@ class Decision(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Review:
+class Comparison:
+    """One comparison of the rule after all checks: challenger minus champion.
+
+    Attributes
+    ----------
+    fpr : float or None
+        The rate at which the TPR is compared; None: the AUROC is.
+    estimate, low, high : float or None
+        The windows' mean difference and its interval, which is valid at any time, that is under repeated
+        checks. None without a check.
+    checks : int or None
+        Windows in which this was compared. None where an earlier version did not store it.
+    better : str
+        Which model is shown to be better: ``challenger``, ``champion`` or, for neither, empty.
+    """
+
+    fpr: float | None
+    estimate: float | None
+    low: float | None
+    high: float | None
+    checks: int | None
+    better: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Withdrawn:
+    """A decision that later windows took back.
+
+    Attributes
+    ----------
+    decision : Decision
+    window : int
+        Number of the last window after which it stood, counted from 1.
+    at : datetime
+        End of that window.
+    """
+
+    decision: Decision
+    window: int
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review(Record):
     """Champion against challenger on the same rows. Every difference is challenger minus champion.
 
     Attributes
     ----------
-    monitor, model : str
-    segment : str
-        Empty for all rows, else ``column=value``: the rows of one segment, chosen by hand.
-    champion_version, challenger_version : str
-        Pinned when the review began.
     period : Window
         From the start of the first window to the end of the last.
     registered : bool
-        Whether period and rows are those that the configuration gives: no end and no segment chosen by hand.
+        Whether the configuration gives period and rows: neither an end nor a segment was chosen by hand.
     reviewed_at : datetime
     decision : Decision
     decided_at : datetime or None
-        End of the window since whose look the decision has stood; None while there is none.
-    summary : str
-        Why it is decided so, with its numbers; read below the decision.
-    advice : str
-        What is to be expected of more windows.
+        End of the window since whose check the decision has stood; None without a decision.
+    withdrawn : Withdrawn or None
+        The last decision before this, where there is none now.
+    comparisons : tuple of Comparison
+        The AUROC first, then each rate of the rule.
+    further_windows : int or None
+        How many windows more would decide; None where there is a decision, or too many would be needed.
     rule : dict
         `ReviewRule.to_dict`, and its digest as ``digest``.
-    metrics : dict of str to float
-        Named as in MLflow and ``--json``; always finite.
-    tables : dict of str to list of dict
+    recorded : dict of str to str
+        ``summary`` and ``advice`` as an earlier version stored them; empty since.
+    tables
         See `rocmonitor.policy.review.comparison`.
-    provenance : dict
-        Source, query, columns, zone, seed, digests of the data, software versions: enough to repeat it.
-    caveats : tuple of str
     """
 
-    monitor: str
-    model: str
-    segment: str = ""
-    champion_version: str
-    challenger_version: str
+    challenger_version: str  # a review has one always
     period: Window
     registered: bool
     reviewed_at: datetime
     decision: Decision
     decided_at: datetime | None = None
-    summary: str
-    advice: str
+    withdrawn: Withdrawn | None = None
+    comparisons: tuple[Comparison, ...] = ()
+    further_windows: int | None = None
     rule: dict[str, Any] = field(default_factory=dict)
-    metrics: dict[str, float] = field(default_factory=dict)
-    tables: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    provenance: dict[str, Any] = field(default_factory=dict)
-    caveats: tuple[str, ...] = ()
-
-    @property
-    def subject(self) -> str:
-        """Monitor and segment, as people read them."""
-        return ", ".join(filter(None, [self.monitor, self.segment]))
+    recorded: dict[str, str] = field(default_factory=dict)
 
     @property
     def key(self) -> str:
-        """Names the comparison, its rows, its rule and what is shown beside it; unique within one store."""
+        """Names the comparison, its rows, its rule and its settings; unique within one store."""
         versions = f"{self.champion_version}-{self.challenger_version}"
         digests = (
             self.rule.get("digest", ""),
@@ -93,32 +122,35 @@ class Review:
         rows = f"|{self.segment}" if self.segment else ""
         return f"{self.monitor}|review|{versions}|{self.period}|{content}{rows}{by_hand}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types; instants as ISO 8601 in UTC."""
-        plain = asdict(self)
-        plain["period"] = {"start": _iso(self.period.start), "end": _iso(self.period.end)}
-        plain["reviewed_at"] = _iso(self.reviewed_at)
-        plain["decided_at"] = None if self.decided_at is None else _iso(self.decided_at)
-        plain["decision"] = str(self.decision)
-        plain["caveats"] = list(self.caveats)
-        return plain
+    @property
+    def min_per_class(self) -> int | None:
+        """Rows of each class that a window needed to be checked; None where it is not known."""
+        found: int | None = self.provenance.get("settings", {}).get("min_per_class")
+        return None if found is None else max(found, 2)
 
     @classmethod
-    def from_dict(cls, plain: dict[str, Any]) -> Review:
-        """The inverse of `to_dict`."""
-        known = {name.name: plain[name.name] for name in fields(cls) if name.name in plain}
-        decided = plain["decided_at"]
-        return cls(
-            **{
-                **known,
-                "period": Window(*(datetime.fromisoformat(plain["period"][end]) for end in ("start", "end"))),
-                "reviewed_at": datetime.fromisoformat(plain["reviewed_at"]),
-                "decided_at": None if decided is None else datetime.fromisoformat(decided),
-                "decision": Decision(plain["decision"]),
-                "caveats": tuple(plain["caveats"]),
-            }
+    def from_dict(cls, stored: Mapping[str, Any]) -> Review:
+        """The inverse of `to_dict`; also reads what versions stored that kept sentences."""
+        return super(Review, cls).from_dict(
+            earlier.translated(stored) if earlier.is_earlier(stored) else stored
         )
 
-
-def _iso(instant: datetime) -> str:
-    return instant.astimezone(UTC).isoformat()
+    @classmethod
+    def _parsed(cls, stored: Mapping[str, Any]) -> dict[str, Any]:
+        withdrawn = stored["withdrawn"]
+        return {
+            "period": Window(*(datetime.fromisoformat(stored["period"][end]) for end in ("start", "end"))),
+            "reviewed_at": datetime.fromisoformat(stored["reviewed_at"]),
+            "decision": Decision(stored["decision"]),
+            "decided_at": None
+            if stored["decided_at"] is None
+            else datetime.fromisoformat(stored["decided_at"]),
+            "withdrawn": None
+            if withdrawn is None
+            else Withdrawn(
+                decision=Decision(withdrawn["decision"]),
+                window=withdrawn["window"],
+                at=datetime.fromisoformat(withdrawn["at"]),
+            ),
+            "comparisons": tuple(Comparison(**each) for each in stored["comparisons"]),
+        }

@@ -1,4 +1,4 @@
-"""The period in one: areas, rates, curves, and the band of their difference. Challenger first in the pair."""
+"""The whole period at once: areas, rates, curves, and the band of their difference. Challenger first."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
-from rocmonitor.policy.review.checks import THRESHOLDS, Progress, Row, Track, so_far
+from rocmonitor.policy.measure import rows
+from rocmonitor.policy.record import Row
+from rocmonitor.policy.review.checks import THRESHOLDS, Progress, part_caveats
+from rocmonitor.policy.review.document import Comparison
 from rocmonitor.policy.review.settings import ReviewSettings
 from rocmonitor.stats import (
     AucDifference,
@@ -21,37 +25,39 @@ from rocmonitor.stats import (
 )
 
 EXACT_NEGATIVES = 20_000
-"""Up to so many, rates are compared by a law of `MAX_THRESHOLDS` thresholds a model: seconds a rate."""
+"""Up to this many, rates are compared with `MAX_THRESHOLDS` thresholds per model: seconds per rate."""
 
 MAX_THRESHOLDS = 1000
 
 MOVED = 0.01
-"""Share of a rate by which the one that is shown may differ without a word."""
+"""Share of a rate by which the rate that is used may differ without a caveat."""
 
 _BETTER = {"first": "challenger", "second": "champion"}
+_SHOWN_OTHERWISE = ("zero-length", "moved-rate")  # smoothed intervals, and a caveat of our own
 
 
-def named(caveat: str) -> str:
-    """A caveat of a paired statistic, with the models called what they are."""
-    return caveat.replace("first model", "challenger").replace("second model", "champion")
+def left_out(part: str, error: Exception) -> Caveat:
+    """A part of the review that could not be computed, and why."""
+    return Caveat("part-left-out", part=part, reason=str(error))
 
 
-def areas(pair: PairedSample, confidence_level: float, caveats: list[str]) -> list[Row]:
+def areas(pair: PairedSample, confidence_level: float, caveats: list[Caveat]) -> list[Row]:
     """The AUROC difference with DeLong's standard error, and with that over all resamples."""
     rows = []
     for method in ("delong", "exact-bootstrap"):
+        part = f"AUROC difference ({method})"
         try:
             found = compare_auc_paired(pair, method=method)
         except DegenerateDataError as error:
-            caveats.append(f"AUROC difference ({method}) left out: {error}")
+            caveats.append(left_out(part, error))
             continue
         rows.append({"method": method, **area_columns(found, confidence_level)})
-        caveats += [f"AUROC difference ({method}): {caveat}" for caveat in found.caveats]
+        caveats += part_caveats(found, part)
     return rows
 
 
 def area_columns(found: AucDifference, confidence_level: float) -> Row:
-    """What a table says of one AUROC difference."""
+    """The columns of one AUROC difference."""
     low, high = found.ci(confidence_level)
     return {
         "champion": found.auc_2,
@@ -65,20 +71,18 @@ def area_columns(found: AucDifference, confidence_level: float) -> Row:
 
 
 def rates(
-    pair: PairedSample, tracks: Sequence[Track], confidence_level: float, caveats: list[str]
+    pair: PairedSample, comparisons: Sequence[Comparison], confidence_level: float, caveats: list[Caveat]
 ) -> list[Row]:
-    """TPR differences at the rule's rates: of the period in one, and over all looks."""
-    by_rate = {track.fpr: track for track in tracks if track.fpr is not None}
+    """TPR differences at the rule's rates: of the whole period, and over all checks."""
+    by_rate = {each.fpr: each for each in comparisons if each.fpr is not None}
     if not by_rate:
         return []
     fprs = list(by_rate)
     found, intervals = _exactly(pair, fprs, confidence_level)
-    told_here = ("zero length", "not multiples")
+    part = part_caveats(found, "rates")
+    caveats += [caveat for caveat in part if caveat.code not in _SHOWN_OTHERWISE]
     caveats += [
-        f"rates: {named(caveat)}" for caveat in found.caveats if not any(said in caveat for said in told_here)
-    ]
-    caveats += [
-        f"rates: {fpr:g} is shown at {used:.4g}, the nearest rate that {pair.n_neg:,} negatives have"
+        Caveat("rate-moved", fpr=fpr, used=used, negatives=pair.n_neg).concerning("rates")
         for fpr, used in zip(fprs, found.fpr.tolist(), strict=True)
         if abs(used - fpr) > MOVED * fpr
     ]
@@ -89,15 +93,15 @@ def rates(
         **intervals,
     }
     return [
-        {"fpr": fpr, **row, **so_far(track)}
-        for (fpr, track), row in zip(by_rate.items(), lines(columns), strict=True)
+        {"fpr": fpr, **row, **_over_checks(comparison)}
+        for (fpr, comparison), row in zip(by_rate.items(), rows(columns), strict=True)
     ]
 
 
 def band(
-    pair: PairedSample, settings: ReviewSettings, rng: int, caveats: list[str], progress: Progress
+    pair: PairedSample, settings: ReviewSettings, rng: int, caveats: list[Caveat], progress: Progress
 ) -> tuple[list[Row], list[Row]]:
-    """The simultaneous band of the difference of the curves, and whose which region is; this look alone."""
+    """The simultaneous band of the difference of the curves, and the regions in which one model is better."""
     found = roc_difference_band(
         pair,
         confidence_level=settings.rule.confidence_level,
@@ -105,13 +109,22 @@ def band(
         rng=rng,
         progress=progress,
     )
-    caveats += [f"band: {named(caveat)}" for caveat in found.caveats]
+    caveats += part_caveats(found, "band")
     columns = {"fpr": found.fpr, "difference": found.difference, "low": found.low, "high": found.high}
     regions = [
         {"from_fpr": region.low_fpr, "to_fpr": region.high_fpr, "better": _BETTER[region.better]}
         for region in found.regions()
     ]
-    return lines(columns), regions
+    return rows(columns), regions
+
+
+def _over_checks(comparison: Comparison) -> Row:
+    return {
+        "running_mean": comparison.estimate,
+        "anytime_low": comparison.low,
+        "anytime_high": comparison.high,
+        "better": comparison.better,
+    }
 
 
 def _exactly(
@@ -127,9 +140,3 @@ def _exactly(
         low, high = np.where(point, smoothed.dtpr_low, low), np.where(point, smoothed.dtpr_high, high)
         methods[point] = smoothed.method
     return found, {"low": low, "high": high, "method": methods}
-
-
-def lines(columns: dict[str, Any]) -> list[Row]:
-    """Arrays of one length as rows."""
-    plain = [column.tolist() for column in columns.values()]
-    return [dict(zip(columns, values, strict=True)) for values in zip(*plain, strict=True)]

@@ -1,4 +1,4 @@
-"""The written rule, applied to what the confidence sequences show after each look."""
+"""The written rule, applied to what the confidence sequences show after each check."""
 
 from __future__ import annotations
 
@@ -11,44 +11,40 @@ from rocmonitor.policy.review.document import Decision
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ruling:
-    """What the rule says.
+    """The decision by the rule.
 
     Attributes
     ----------
     decision : Decision
         After the last window.
     number : int or None
-        The window since which it has been so at every look, counted from 0; None while there is no decision.
+        The window since which it has stood, counted from 0; None without a decision.
     withdrawn : (Decision, int) or None
-        Where there is no decision: the last there was, and the window up to which it stood.
-    challenger, champion : tuple of Track
-        The comparisons by which each is shown to be better.
+        Where there is no decision: the last there was, and the last window after which it stood.
     """
 
     decision: Decision
     number: int | None
     withdrawn: tuple[Decision, int] | None
-    challenger: tuple[Track, ...]
-    champion: tuple[Track, ...]
 
 
 def rule_on(tracks: Sequence[Track], margin: float, windows: int) -> Ruling:
-    """The decision after the last of so many windows, and since when it has stood.
+    """The decision after the last window, and since which window it has stood.
 
     Parameters
     ----------
     tracks : sequence of Track
-        That of the AUROC first, as from `rocmonitor.policy.review.checks.follow`.
+        That of the AUROC first, as from `rocmonitor.policy.review.checks.track_comparisons`.
     margin : float
-        Smallest AUROC difference that is worth a decision. A trade-off asks for none: any difference that is
-        shown contradicts one to the other side.
+        Smallest AUROC difference that is worth a decision. A trade-off needs none: any difference that is
+        shown contradicts one in favour of the other model.
     windows : int
 
     Notes
     -----
-    All sequences hold the truth at all looks together, with the rule's confidence level, so nothing is paid
-    for ruling again after each. An interval may widen again, when later windows differ from the earlier ones:
-    a decision stands while the windows so far bear it out.
+    With the rule's confidence level all sequences contain the truth at all checks together, so that ruling
+    again after each costs nothing. An interval may widen again if later windows differ from earlier ones:
+    a decision stands as long as the windows support it.
     """
     decisions = [_decision(tracks, margin, number) for number in range(windows)]
     final = decisions[-1]
@@ -59,8 +55,6 @@ def rule_on(tracks: Sequence[Track], margin: float, windows: int) -> Ruling:
         decision=final,
         number=None if undecided else 0 if other is None else other + 1,
         withdrawn=(decisions[other], other) if undecided and other is not None else None,
-        challenger=tuple(track for track in tracks if track.better == "challenger"),
-        champion=tuple(track for track in tracks if track.better == "champion"),
     )
 
 

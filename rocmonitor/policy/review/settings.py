@@ -1,4 +1,4 @@
-"""How a review decides, as configured before the first look at the rows."""
+"""How a review decides, as configured before the first check."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ from rocmonitor.policy.rules import Level
 if TYPE_CHECKING:
     from rocmonitor.stats import OperatingCondition
 
+LARGEST_ADVICE = 520
+"""Further windows up to which the advice gives their number; beyond it says that they are too many."""
+
 _STRICT: dict[str, str | bool] = {"extra": "forbid", "allow_inf_nan": False}  # for pydantic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Money:
-    """What errors cost where the model is used, in one unit: the expected saving is told in it."""
+    """Cost of an error of each kind where the model is used, in one unit; savings are given in it."""
 
     __pydantic_config__: ClassVar[dict[str, str | bool]] = _STRICT
 
@@ -30,7 +33,7 @@ class Money:
     decisions: Annotated[int, Ge(1)] = 1000
 
     def __post_init__(self) -> None:
-        self.condition()  # refuses what no error costs
+        self.condition()  # refuses costs that are all 0
 
     def condition(self) -> OperatingCondition:
         """The same, as the statistics take it."""
@@ -45,27 +48,27 @@ class Money:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewRule:
-    """The written rule of the verdict.
+    """The written rule of the decision.
 
-    Every window is a look. The AUROC difference (challenger minus champion) has a confidence sequence at half
-    of 1 - `confidence_level`, and the TPR difference at each of `fpr` has one at an equal share of the other
-    half: with probability `confidence_level` all of them hold the windows' mean differences at all looks
-    together, if windows are independent. With no `fpr` the AUROC has all of it.
+    Each window is one check. The AUROC difference (challenger minus champion) has a confidence sequence at
+    half of 1 - `confidence_level`, and the TPR difference at each of `fpr` has one at an equal share of the
+    other half. With probability `confidence_level` all of them contain the windows' mean differences at all
+    checks together, if windows are independent. Without `fpr` the AUROC has all of 1 - `confidence_level`.
 
-    - trade-off: one model is shown to be better by one of these, the other by another;
+    - trade-off: one model is shown to be better by one comparison, the other model by another;
     - challenger better, champion better: the AUROC differs by more than `margin`, and nothing contradicts;
-    - no decision yet: neither.
+    - no decision yet: none of the above.
 
     Attributes
     ----------
     margin : float
         The smallest AUROC difference that is worth a decision.
     confidence_level : float
-        Of all looks and all comparisons together.
+        Of all checks and all comparisons together.
     fpr : tuple of float
-        False positive rates at which a trade-off is looked for.
+        False positive rates at which a trade-off may show.
     tuned_for : int
-        Number of windows at which the sequences are narrowest; fixed before the first look.
+        Number of windows at which the sequences are narrowest; fixed before the first check.
     """
 
     margin: float = 0.0
@@ -85,15 +88,15 @@ class ReviewRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewSettings:
-    """All that a review shows: the rule, and what is reported beside it.
+    """The rule of a review, and the settings of everything else that it reports.
 
     Attributes
     ----------
     rule : ReviewRule
     min_per_class : int
-        A window with fewer rows of a class, scored by both, is counted and is no look.
+        A window with fewer rows of a class, scored by both, is listed but not checked.
     thresholds : tuple of float
-        Compared as they stand: the same number for both models.
+        Compared as given: the same number for both models.
     w : tuple of float
         Operating conditions of the cost difference.
     money : tuple of Money

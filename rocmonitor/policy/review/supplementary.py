@@ -1,31 +1,33 @@
-"""What is shown beside the verdict: segments, and how far the difference may drift. Challenger first."""
+"""Shown besides the decision: segments, and a forecast of the difference. Challenger first."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
-from rocmonitor.policy.review.checks import Row
-from rocmonitor.policy.review.period import area_columns
+from rocmonitor.policy.record import Row
+from rocmonitor.policy.review.checks import NO_SCATTER, TOO_FEW, part_caveats, too_few
+from rocmonitor.policy.review.period import area_columns, left_out
 from rocmonitor.policy.review.settings import ReviewSettings
 from rocmonitor.stats import AucDifference, PairedSample, auc, compare_auc_paired, forecast_difference
 from rocmonitor.stats.forecast.calibration import windows_needed
 
 
 def segments_table(parts: Mapping[str, PairedSample], settings: ReviewSettings) -> list[Row]:
-    """The AUROC difference in each segment; all intervals hold together with the rule's confidence level.
+    """The AUROC difference in each segment; the intervals hold together with the rule's confidence level.
 
     Of k segments that can be compared, each has the level 1 - (1 - confidence_level) / k (Bonferroni), also
-    where segments overlap. The p-values are each by itself.
+    where segments overlap. Each p-value is for its segment alone.
     """
-    notes = {name: _too_small(pair, settings.min_per_class) for name, pair in parts.items()}
+    notes = {name: TOO_FEW if too_few(pair, settings.min_per_class) else "" for name, pair in parts.items()}
     found: dict[str, AucDifference] = {}
     for name, pair in parts.items():
         if not notes[name]:
             try:
                 found[name] = compare_auc_paired(pair)
-            except DegenerateDataError as error:  # the same difference in every row
-                notes[name] = str(error)
+            except DegenerateDataError:  # the same difference in every row
+                notes[name] = NO_SCATTER
     level = 1 - (1 - settings.rule.confidence_level) / max(len(found), 1)
     return [
         {"segment": name, **_segment(pair, found.get(name), level), "note": notes[name]}
@@ -37,31 +39,36 @@ def forecast(
     past: Sequence[PairedSample],
     windows: Sequence[PairedSample],
     settings: ReviewSettings,
-    caveats: list[str],
+    caveats: list[Caveat],
 ) -> list[Row]:
-    """How far the AUROC difference of a coming window may be, if windows keep drifting as they have.
+    """The AUROC difference that a coming window may have, if windows keep drifting as they have.
 
-    From the windows of the reference, or the review's own where only these are enough.
+    From the windows of the reference, or from the review's own if only these are enough.
     """
-    level = settings.rule.confidence_level
-    least = windows_needed(level)
-    large = [
-        [pair for pair in some if not _too_small(pair, settings.min_per_class)] for some in (past, windows)
-    ]
-    known = next((some for some in large if len(some) >= least), None)
-    if known is None:
-        caveats.append(
-            f"no forecast of the difference: at {level:.4g} it needs {least} windows with "
-            f"{settings.min_per_class:,} rows of each class; the reference has {len(large[0])}, the review "
-            f"{len(large[1])}"
-        )
+    level, part = settings.rule.confidence_level, "forecast of the difference"
+    needed = windows_needed(level)
+    usable = {
+        name: [pair for pair in pairs if not too_few(pair, settings.min_per_class)]
+        for name, pairs in (("reference", past), ("review", windows))
+    }
+    basis = next((name for name, pairs in usable.items() if len(pairs) >= needed), None)
+    if basis is None:
+        counts = {name: len(pairs) for name, pairs in usable.items()}
+        asked = {"confidence_level": level, "needed": needed, "min_per_class": settings.min_per_class}
+        caveats.append(Caveat("too-few-windows-for-forecast", **asked, **counts))
         return []
-    found = forecast_difference(PairedSample.merge(known), windows=known, confidence_level=level)
-    caveats += [f"forecast of the difference: {caveat}" for caveat in found.caveats]
-    whose = "reference" if known is large[0] else "review"
+    known = usable[basis]
+    try:
+        found = forecast_difference(PairedSample.merge(known), windows=known, confidence_level=level)
+    except DegenerateDataError as error:
+        caveats.append(left_out(part, error))
+        return []
+    caveats += part_caveats(found, part)
     return [
         {
-            "method": f"{found.method}, {len(known)} windows of the {whose}",
+            "method": found.method,
+            "windows": len(known),
+            "basis": basis,
             "confidence_level": level,
             "distance": found.distance,
             "difference": found.difference,
@@ -86,10 +93,3 @@ def _segment(pair: PairedSample, found: AucDifference | None, level: float) -> R
     elif min(pair.n_pos, pair.n_neg) > 1:
         row |= {"champion_auc": auc(pair.second).auc, "challenger_auc": auc(pair.first).auc}
     return row
-
-
-def _too_small(pair: PairedSample, min_per_class: int) -> str:
-    least = max(min_per_class, 2)
-    if min(pair.n_pos, pair.n_neg) >= least:
-        return ""
-    return f"{pair.n_pos:,} positives and {pair.n_neg:,} negatives: fewer than {least:,} of a class"

@@ -1,4 +1,4 @@
-"""Both models in use: thresholds that belong together, and what their decisions cost.
+"""Both models in use: corresponding thresholds, and the cost of the decisions.
 
 Thresholds that are matched, calibrated or chosen for a cost are chosen on the rows of `setting`, which are
 never among those compared. Challenger first in every pair of samples and of thresholds.
@@ -6,16 +6,18 @@ never among those compared. Challenger first in every pair of samples and of thr
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rocmonitor.policy.review.checks import Row
-from rocmonitor.policy.review.period import lines, named
+from rocmonitor.caveat import Caveat
+from rocmonitor.policy.measure import rows
+from rocmonitor.policy.record import Row
+from rocmonitor.policy.review.checks import part_caveats
 from rocmonitor.policy.review.settings import Money, ReviewSettings
 from rocmonitor.stats import (
+    CostDifference,
     PairedSample,
     Sample,
     calibrated_pairs,
@@ -34,7 +36,7 @@ _SHARES = ("champion_better", "challenger_better", "both_higher", "both_lower", 
 
 
 def at_thresholds(
-    pair: PairedSample, setting: PairedSample | None, settings: ReviewSettings, caveats: list[str]
+    pair: PairedSample, setting: PairedSample | None, settings: ReviewSettings, caveats: list[Caveat]
 ) -> list[Row]:
     """Differences of TPR and FPR, and who dominates, at the champion's given thresholds.
 
@@ -48,11 +50,12 @@ def at_thresholds(
     if setting is not None:
         pairings["flagged share"] = _same_share(setting, given, caveats)
         pairings["calibrated"] = _calibrated(setting, given, caveats)
-    rows = []
-    for pairing, at in pairings.items():
-        if len(at):
-            rows += [{"pairing": pairing, **row} for row in _compared(pair, at, settings, pairing, caveats)]
-    return rows
+    return [
+        {"pairing": pairing, **row}
+        for pairing, at in pairings.items()
+        if len(at)
+        for row in _compared(pair, at, settings, pairing, caveats)
+    ]
 
 
 def dominance(pair: PairedSample, setting: PairedSample, settings: ReviewSettings) -> list[Row]:
@@ -60,18 +63,37 @@ def dominance(pair: PairedSample, setting: PairedSample, settings: ReviewSetting
     shares = np.arange(1, settings.flagged + 1) / (settings.flagged + 1)
     at = matched_pairs(setting, shares)
     columns = {"share": shares, "champion_threshold": at[:, 1], "challenger_threshold": at[:, 0]}
-    return lines(columns | _dominance(pair, at))
+    return rows(columns | _dominance(pair, at))
 
 
 def costs(
-    pair: PairedSample, setting: PairedSample, settings: ReviewSettings, caveats: list[str]
+    pair: PairedSample, setting: PairedSample, settings: ReviewSettings, caveats: list[Caveat]
 ) -> list[Row]:
-    """What the challenger would save at each operating condition, in money where costs are given."""
+    """The challenger's saving at each operating condition, in money where costs are given."""
     priced = {money.condition().w for money in settings.money}
     plain = [(w, None) for w in settings.w if w not in priced]
     level = settings.rule.confidence_level
     conditions = [*plain, *((money.condition().w, money) for money in settings.money)]
     return [_cost(pair, setting, w, money, level, caveats) for w, money in conditions]
+
+
+def scale_caveats(pair: PairedSample, thresholds: Sequence[float]) -> list[Caveat]:
+    """Where the models' scores, or the shares that a given threshold flags, plainly differ."""
+    (low_1, high_1), (low_2, high_2) = _quartiles(pair.first), _quartiles(pair.second)
+    if low_1 > high_2 or low_2 > high_1:
+        scores = {"challenger_scores": [low_1, high_1], "champion_scores": [low_2, high_2]}
+        return [Caveat("scales-differ", **scores)]
+    shares = zip(
+        thresholds,
+        flagged_shares(pair.first, thresholds).tolist(),
+        flagged_shares(pair.second, thresholds).tolist(),
+        strict=True,
+    )
+    return [
+        Caveat("flagged-shares-differ", threshold=threshold, challenger=first, champion=second)
+        for threshold, first, second in shares
+        if max(first, second) > 2 * min(first, second) and abs(first - second) > 0.01
+    ]
 
 
 def flagged_shares(sample: Sample, thresholds: Sequence[float] | Floats) -> Floats:
@@ -80,36 +102,30 @@ def flagged_shares(sample: Sample, thresholds: Sequence[float] | Floats) -> Floa
     return np.asarray((below[-1] - below[np.searchsorted(sample.score, thresholds)]) / below[-1])
 
 
-def _same_share(setting: PairedSample, given: Floats, caveats: list[str]) -> Floats:
+def _same_share(setting: PairedSample, given: Floats, caveats: list[Caveat]) -> Floats:
     """The champion's thresholds as given, and the challenger's that flag as many rows of `setting`."""
     shares = flagged_shares(setting.second, given)
     some = (shares > 0) & (shares < 1)
     if not some.all():
-        caveats.append(
-            f"thresholds of equal flagged share: {np.count_nonzero(~some)} of {len(given)} given thresholds "
-            "flag no row, or all, of those on which thresholds are matched"
-        )
+        caveats.append(Caveat("thresholds-not-matched", count=np.count_nonzero(~some), total=len(given)))
     if not some.any():
         return np.empty((0, 2))
     return np.column_stack([matched_pairs(setting, shares[some])[:, 0], given[some]])
 
 
-def _calibrated(setting: PairedSample, given: Floats, caveats: list[str]) -> Floats:
+def _calibrated(setting: PairedSample, given: Floats, caveats: list[Caveat]) -> Floats:
     """Thresholds of both models that mean the given ones as probabilities, after isotonic calibration."""
     some = (given > 0) & (given < 1)
     if not some.all():
-        caveats.append(
-            f"calibrated thresholds: {np.count_nonzero(~some)} of {len(given)} given thresholds are no "
-            "probabilities within (0, 1)"
-        )
+        caveats.append(Caveat("thresholds-not-calibrated", count=np.count_nonzero(~some), total=len(given)))
     return calibrated_pairs(setting, given[some]) if some.any() else np.empty((0, 2))
 
 
 def _compared(
-    pair: PairedSample, at: Floats, settings: ReviewSettings, pairing: str, caveats: list[str]
+    pair: PairedSample, at: Floats, settings: ReviewSettings, pairing: str, caveats: list[Caveat]
 ) -> list[Row]:
     found = threshold_difference(pair, at, confidence_level=settings.rule.confidence_level)
-    caveats += [f"thresholds ({pairing}): {named(caveat)}" for caveat in found.caveats]
+    caveats += part_caveats(found, f"thresholds ({pairing})")
     columns = {
         "champion_threshold": at[:, 1],
         "challenger_threshold": at[:, 0],
@@ -118,7 +134,7 @@ def _compared(
     }
     names = ("dtpr", "dtpr_low", "dtpr_high", "dfpr", "dfpr_low", "dfpr_high")
     columns |= {name: getattr(found, name) for name in names} | _dominance(pair, at)
-    return [_finite(row) for row in lines(columns)]
+    return rows(columns)
 
 
 def _dominance(pair: PairedSample, at: Floats) -> dict[str, Floats]:
@@ -127,45 +143,59 @@ def _dominance(pair: PairedSample, at: Floats) -> dict[str, Floats]:
 
 
 def _cost(
-    pair: PairedSample, setting: PairedSample, w: float, money: Money | None, level: float, caveats: list[str]
+    pair: PairedSample,
+    setting: PairedSample,
+    w: float,
+    money: Money | None,
+    level: float,
+    caveats: list[Caveat],
 ) -> Row:
     at = [float(cost_thresholds(sample, w).threshold[0]) for sample in (setting.first, setting.second)]
     # The second's cost less the first's: the champion's less the challenger's.
     saved = cost_difference(pair, w, *at, method="mover", confidence_level=level)
-    caveats += [f"cost at w = {w:g}: {caveat}" for caveat in saved.caveats]
+    caveats += part_caveats(saved, f"cost at w = {w:g}")
     own = [
         float(cost_curve(sample, w, threshold, method="mover").cost[0])
         for sample, threshold in zip((pair.first, pair.second), at, strict=True)
     ]
-    row: Row = {
+    return {
         "w": w,
-        "champion_threshold": at[1],
-        "challenger_threshold": at[0],
+        "champion_threshold": _finite(at[1]),
+        "challenger_threshold": _finite(at[0]),
         "champion_cost": own[1],
         "challenger_cost": own[0],
         "saved": float(saved.cost[0]),
         "low": float(saved.low[0]),
         "high": float(saved.high[0]),
-        **dict.fromkeys(("unit", "false_positive", "false_negative", "prevalence", "decisions")),
-        **dict.fromkeys(("money_saved", "money_low", "money_high")),
+        **_money(saved, money),
     }
-    if money is not None:
-        told = expected_cost(saved, money.condition(), decisions=money.decisions)
-        row |= {
-            "unit": money.unit,
-            "false_positive": money.false_positive,
-            "false_negative": money.false_negative,
-            "prevalence": money.prevalence,
-            "decisions": money.decisions,
-            "money_saved": float(told.cost[0]),
-            "money_low": float(told.low[0]),
-            "money_high": float(told.high[0]),
-        }
-    return _finite(row)
 
 
-def _finite(row: Row) -> Row:
-    """The row with None for thresholds that flag nothing: JSON has no infinity."""
+def _money(saved: CostDifference, money: Money | None) -> Row:
+    """The saving in money, and the costs of errors that it is based on; None without them."""
+    if money is None:
+        names = ("unit", "false_positive", "false_negative", "prevalence", "decisions")
+        return dict.fromkeys((*names, "money_saved", "money_low", "money_high"))
+    expected = expected_cost(saved, money.condition(), decisions=money.decisions)
     return {
-        name: None if isinstance(value, float) and math.isinf(value) else value for name, value in row.items()
+        "unit": money.unit,
+        "false_positive": money.false_positive,
+        "false_negative": money.false_negative,
+        "prevalence": money.prevalence,
+        "decisions": money.decisions,
+        "money_saved": float(expected.cost[0]),
+        "money_low": float(expected.low[0]),
+        "money_high": float(expected.high[0]),
     }
+
+
+def _finite(threshold: float) -> float | None:
+    """The threshold; None if it flags nothing."""
+    return None if np.isinf(threshold) else threshold
+
+
+def _quartiles(sample: Sample) -> tuple[float, float]:
+    """First and third quartile of the scores of all rows."""
+    below: NDArray[np.int64] = np.cumsum(sample.pos + sample.neg)
+    first, third = np.searchsorted(below, [0.25 * below[-1], 0.75 * below[-1]])
+    return float(sample.score[first]), float(sample.score[third])

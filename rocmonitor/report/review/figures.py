@@ -1,7 +1,7 @@
 """The figures of a review, as PNG: equal reviews give equal bytes.
 
-They are 5.4 inches wide, to be read on a telephone, two beside each other on a screen, and in print. Who is
-meant is told by colour, line, marker and hatching, and in words.
+They are 5.4 inches wide: readable on a telephone, side by side on a screen, and in print. Colour, line,
+marker, hatching and words tell the models apart.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Row = Mapping[str, Any]
 _WIDTH = 5.4
 _SHARP = 200  # dots an inch: still clear on paper
 _MODELS = {"champion": (BLUE, "-", "o"), "challenger": (ORANGE, "--", "s")}
-# Told apart in grey print by how dark they are and by their hatching.
+# Darkness and hatching tell them apart in grey print.
 _OUTCOMES = {
     "challenger_better": ("challenger better: more positives, fewer negatives flagged", ORANGE, ""),
     "both_higher": ("challenger flags more of both classes", "#F6D5BF", ""),
@@ -64,25 +64,26 @@ def drawn(review: Review, zone: ZoneInfo) -> dict[str, bytes]:
 
 
 def has(review: Review, name: str) -> bool:
-    """Whether there is anything to draw: a table of windows without one difference is no figure."""
+    """Whether there is something to draw: the table of windows needs a difference."""
     rows = review.tables.get(name, ())
     return any(row["difference"] is not None for row in rows) if name == "windows" else bool(rows)
 
 
 def _windows(review: Review, zone: ZoneInfo) -> Figure:
-    """The AUROC difference of each window with its interval, and the always-valid band over all looks."""
+    """The AUROC difference of each window with its interval, and the band that is valid at any time."""
     rows = review.tables["windows"]
     figure, axes = _sheet(4.4, "AUROC: challenger minus champion", _pair(review))
-    looked = [row for row in rows if row["looked"]]
-    others = [row for row in rows if not row["looked"]]
-    _always_valid(axes, rows)
+    checked = [row for row in rows if row["checked"]]
+    others = [row for row in rows if not row["checked"]]
+    _anytime_band(axes, rows)
     axes.axhline(0, color="black", linewidth=1)
     margin = review.rule.get("margin") or 0
     if margin:
         for side in (-margin, margin):
             axes.axhline(side, color="black", linewidth=0.8, linestyle=":", label=f"margin ±{margin:g}")
-    _weekly(axes, looked, "window, interval of its own", face=BLUE)
-    _weekly(axes, [row for row in others if row["difference"] is not None], "window, no look", face="white")
+    _points(axes, checked, "window, with its interval", face=BLUE)
+    shown = [row for row in others if row["difference"] is not None]
+    _points(axes, shown, "window, not checked", face="white")
     missing = [_middle(row) for row in others if row["difference"] is None]
     if missing:
         foot = axes.get_xaxis_transform()
@@ -95,13 +96,13 @@ def _windows(review: Review, zone: ZoneInfo) -> Figure:
     return figure
 
 
-def _always_valid(axes: Axes, rows: Sequence[Row]) -> None:
-    """The band and its centre over each window; a window that is no look changes nothing."""
+def _anytime_band(axes: Axes, rows: Sequence[Row]) -> None:
+    """The running mean and its band over each window; a window that is not checked changes nothing."""
     x: list[float] = []
     ends: list[tuple[float, float, float]] = []
     for row in rows:
-        if row["so_far"] is not None and known(row["always_low"], row["always_high"]):
-            now = (row["so_far"], row["always_low"], row["always_high"])
+        if row["running_mean"] is not None and known(row["anytime_low"], row["anytime_high"]):
+            now = (row["running_mean"], row["anytime_low"], row["anytime_high"])
         elif ends:
             now = ends[-1]
         else:
@@ -109,12 +110,12 @@ def _always_valid(axes: Axes, rows: Sequence[Row]) -> None:
         x += [_days(row["start"]), _days(row["end"])]
         ends += [now] * 2
     if ends:
-        so_far, low, high = zip(*ends, strict=True)
-        axes.fill_between(x, low, high, color=LIGHT, linewidth=0, label="holds at all looks together")
-        axes.plot(x, so_far, color=GREY, linewidth=1.4, linestyle="--", label="so far")
+        mean, low, high = zip(*ends, strict=True)
+        axes.fill_between(x, low, high, color=LIGHT, linewidth=0, label="interval of the running mean")
+        axes.plot(x, mean, color=GREY, linewidth=1.4, linestyle="--", label="running mean")
 
 
-def _weekly(axes: Axes, rows: Sequence[Row], label: str, *, face: str) -> None:
+def _points(axes: Axes, rows: Sequence[Row], label: str, *, face: str) -> None:
     if not rows:
         return
     many = len(rows) > 60
@@ -133,13 +134,13 @@ def _weekly(axes: Axes, rows: Sequence[Row], label: str, *, face: str) -> None:
 
 
 def _heights(rows: Sequence[Row], margin: float) -> tuple[float, float]:
-    """Room for the looks and the last of the band: its first, or a window that is no look, may be wider."""
+    """Room for the checked windows and the end of the band: its beginning, or other windows, may be wider."""
     seen = [row for row in rows if row["difference"] is not None]
-    looks = [row for row in seen if row["looked"]] or seen
-    ends = [row[name] for row in looks for name in ("low", "high")] + [row["difference"] for row in seen]
-    bands = [row for row in rows if known(row["always_low"], row["always_high"])]
+    checked = [row for row in seen if row["checked"]] or seen
+    ends = [row[name] for row in checked for name in ("low", "high")] + [row["difference"] for row in seen]
+    bands = [row for row in rows if known(row["anytime_low"], row["anytime_high"])]
     if bands:
-        ends += [bands[-1]["always_low"], bands[-1]["always_high"]]
+        ends += [bands[-1]["anytime_low"], bands[-1]["anytime_high"]]
     low, high = min(*ends, -margin, 0), max(*ends, margin, 0)
     room = 0.12 * (high - low) or 0.01
     return low - room, high + room
@@ -160,7 +161,7 @@ def _roc(review: Review) -> Figure:
         rows = [row for row in review.tables["roc"] if row["model"] == model]
         if not rows:
             continue
-        version, auc = getattr(review, f"{model}_version"), review.metrics.get(f"review/{model}_auc")
+        version, auc = getattr(review, f"{model}_version"), review.metrics.get(f"{model}/auc")
         label = f"{model} {short(version, 12)}" + ("" if auc is None else f": AUROC {auc:.4f}")
         fpr, tpr = [[0, *(row[rate] for row in rows), 1] for rate in ("fpr", "tpr")]
         axes.plot(fpr, tpr, color=colour, linestyle=line, linewidth=1.8, label=label)
@@ -177,40 +178,30 @@ def _roc(review: Review) -> Figure:
 
 
 def _band(review: Review) -> Figure:
-    """The difference of the curves with its simultaneous band, shaded where the band leaves 0 out."""
+    """The difference of the curves with its simultaneous band, shaded where the band excludes 0."""
     rows = review.tables["band"]
     figure, axes = _sheet(4.6, "TPR difference at equal FPR", _pair(review))
     fpr, difference, low, high = [
         [row[name] for row in rows] for name in ("fpr", "difference", "low", "high")
     ]
-    for region in review.tables.get("regions", ()):
-        colour, *_ = _MODELS[region["better"]]
-        hatch = "////" if region["better"] == "champion" else ""
-        axes.axvspan(
-            region["from_fpr"],
-            region["to_fpr"],
-            facecolor=(colour, 0.16),
-            edgecolor=(colour, 0.35),
-            hatch=hatch,
-            linewidth=0,
-            label=f"{region['better']} better",
-        )
+    _shade(axes, review.tables.get("regions", ()))
     axes.fill_between(fpr, low, high, color=GREY, alpha=0.35, linewidth=0, label="simultaneous band")
     axes.plot(fpr, difference, color="black", linewidth=1.6, label="difference")
     axes.axhline(0, color="black", linewidth=1)
-    points = [row for row in review.tables.get("fprs", ()) if known(row["always_low"], row["always_high"])]
-    axes.set_ylim(*_room(low + [row["so_far"] for row in points], high + [row["so_far"] for row in points]))
+    points = [row for row in review.tables.get("fprs", ()) if known(row["anytime_low"], row["anytime_high"])]
+    means = [row["running_mean"] for row in points]
+    axes.set_ylim(*_room(low + means, high + means))
     if points:
         axes.errorbar(
             [row["fpr"] for row in points],
-            [row["so_far"] for row in points],
-            yerr=_around(points, "so_far", "always_low", "always_high"),
+            means,
+            yerr=_around(points, "running_mean", "anytime_low", "anytime_high"),
             fmt="D",
             color="black",
             markerfacecolor="white",
             markersize=4.5,
             capsize=3,
-            label="at the rule's rates, all looks",
+            label="mean at the rule's rates",
         )
     axes.set(
         xlim=(0, 1),
@@ -222,15 +213,31 @@ def _band(review: Review) -> Figure:
     return figure
 
 
+def _shade(axes: Axes, regions: Sequence[Row]) -> None:
+    """The regions in which one model is better."""
+    for region in regions:
+        colour, *_ = _MODELS[region["better"]]
+        hatch = "////" if region["better"] == "champion" else ""
+        axes.axvspan(
+            region["from_fpr"],
+            region["to_fpr"],
+            facecolor=(colour, 0.16),
+            edgecolor=(colour, 0.35),
+            hatch=hatch,
+            linewidth=0,
+            label=f"{region['better']} better",
+        )
+
+
 def _room(low: Sequence[float], high: Sequence[float]) -> tuple[float, float]:
-    """Half as much again on both sides: what is known at all looks may be far wider than the band."""
+    """Half as much again on both sides: the intervals valid at any time may be far wider than the band."""
     bottom, top = min(*low, 0), max(*high, 0)
     more = 0.25 * (top - bottom) or 0.01
     return bottom - more, top + more
 
 
 def _dominance(review: Review) -> Figure:
-    """How probable each of five outcomes is, stacked, over the share that both models flag."""
+    """The probabilities of five outcomes, stacked, over the share that both models flag."""
     rows = review.tables["dominance"]
     figure, axes = _sheet(5.2, "Who is better when both flag equally many", _pair(review))
     share = [row["share"] for row in rows]
@@ -252,7 +259,7 @@ def _dominance(review: Review) -> Figure:
 
 
 def _costs(review: Review) -> Figure:
-    """What the challenger saves at each operating condition, and in money: one panel for each unit."""
+    """The challenger's saving at each operating condition, and in money: one panel for each unit."""
     rows = review.tables["costs"]
     money = [row for row in rows if row.get("money_saved") is not None]
     units = list(dict.fromkeys(row["unit"] for row in money))
@@ -263,7 +270,7 @@ def _costs(review: Review) -> Figure:
         groups.append((same, ("money_saved", "money_low", "money_high"), label, _at_money))
     heights = [0.6 + 0.4 * len(group[0]) for group in groups]
     figure, column = panels(_WIDTH, 1 + sum(heights), heights, dpi=_SHARP, sharex=False)
-    heading(column[0], "What the challenger saves", f"{_pair(review)}\nmore than 0: it is cheaper")
+    heading(column[0], "What the challenger saves", f"{_pair(review)}\nabove 0 it is cheaper")
     for axes, (shown, names, label, words) in zip(column, groups, strict=True):
         axes.spines["left"].set_visible(False)
         axes.axvline(0, color="black", linewidth=1)
@@ -295,14 +302,14 @@ def _at_money(row: Row) -> str:
     return f"w = {row['w']:.3g}\n{row['decisions']:,} decisions"
 
 
-def _sheet(height: float, title: str, told: str) -> tuple[Figure, Axes]:
+def _sheet(height: float, title: str, subtitle: str) -> tuple[Figure, Axes]:
     figure, (axes,) = panels(_WIDTH, height, dpi=_SHARP)
-    heading(axes, title, told)
+    heading(axes, title, subtitle)
     return figure, axes
 
 
 def _pair(review: Review) -> str:
-    """Whom the figure is about, for when it is looked at alone."""
+    """Monitor and versions, for a figure that is seen alone."""
     champion, challenger = (short(v, 12) for v in (review.champion_version, review.challenger_version))
     versions = f"champion {champion}, challenger {challenger}"
     apart = ": " if len(review.subject) + len(versions) < 44 else "\n"
@@ -310,7 +317,7 @@ def _pair(review: Review) -> str:
 
 
 def _around(rows: Sequence[Row], middle: str, low: str, high: str) -> Any:
-    """Lengths of error bars, shape (2, rows); an interval need not hold what was observed."""
+    """Lengths of error bars, shape (2, rows); an interval need not contain the observed value."""
     below = [max(row[middle] - row[low], 0) for row in rows]
     above = [max(row[high] - row[middle], 0) for row in rows]
     return [below, above]

@@ -8,7 +8,7 @@ import shlex
 import textwrap
 from base64 import b64encode
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, time
 from functools import cache
 from typing import Any
@@ -19,19 +19,20 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from rocmonitor.policy.review.document import Review
 from rocmonitor.report.review import notes
 from rocmonitor.report.review.figures import drawn
-from rocmonitor.report.review.tables import PULLED, Shown, costs, count, fprs, level, money, shown, windows
+from rocmonitor.report.review.tables import PULLED, Shown, costs, count, fprs, money, shown, windows
 from rocmonitor.report.text import table
+from rocmonitor.wording import review as wording
 
 _WIDTH = 110
 _LAST = 10
 _LONG_WORD = 36
-_NUMERIC = re.compile(r"–|flags nothing|not known yet|(< |[-+])?[\d.,]+( %)?( (to |\().*)?")
+_NUMERIC = re.compile(r"–|flags nothing|not bounded yet|(< |[-+])?[\d.,]+( %)?( (to |\().*)?")
 _MINUS = re.compile(r"(?<![\w-])-(?=\d)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Section:
-    """A question, and the figures and tables that answer it."""
+    """A question of the reader, with the figures and tables that answer it."""
 
     anchor: str
     title: str
@@ -78,8 +79,8 @@ def page(review: Review, *, zone: ZoneInfo, figures: Mapping[str, bytes] | None 
 
     Notes
     -----
-    All text of the review is escaped. A table that is missing or empty is replaced by a sentence that says
-    why. About half a megabyte and a few seconds, almost all for the figures.
+    All text of the review is escaped. A sentence gives the reason where a table is missing or empty. Half a
+    megabyte, and a few seconds, almost all of them for the figures.
     """
     figures = drawn(review, zone) if figures is None else figures
     images = {name: b64encode(image).decode("ascii") for name, image in figures.items()}
@@ -94,8 +95,10 @@ def page(review: Review, *, zone: ZoneInfo, figures: Mapping[str, bytes] | None 
             decided=None if review.decided_at is None else _instant(review.decided_at, zone),
             reviewed=_instant(review.reviewed_at, zone),
             kind=review.decision.name.lower(),
-            rule=notes.rule(review),
-            registered=notes.registered(review),
+            summary=wording.summary(review),
+            advice=wording.advice(review),
+            rule=wording.rule(review),
+            chosen=wording.chosen(review),
             numbers=notes.key_numbers(review),
             sections=_SECTIONS,
             images=images,
@@ -103,7 +106,7 @@ def page(review: Review, *, zone: ZoneInfo, figures: Mapping[str, bytes] | None 
             figures=notes.figures(review),
             left_out=notes.LEFT_OUT,
             methods=notes.methods(review),
-            level=level(review.rule),
+            level=wording.level(review.rule),
             model=_model(review),
             command=_command(review, zone),
             facts=list(_facts(review.provenance, zone)),
@@ -113,7 +116,7 @@ def page(review: Review, *, zone: ZoneInfo, figures: Mapping[str, bytes] | None 
 
 
 def text(review: Review, zone: ZoneInfo) -> str:
-    """The review in some 30 lines of at most 110 characters, but for what cannot be broken.
+    """The review in some 30 lines of at most 110 characters, where they can be broken.
 
     Parameters
     ----------
@@ -124,7 +127,7 @@ def text(review: Review, zone: ZoneInfo) -> str:
     Returns
     -------
     str
-        Decision, summary and advice; the last windows, the rates and the costs, and what to bear in mind.
+        Decision, summary and advice; the last windows, the rates and the costs; caveats.
 
     Examples
     --------
@@ -140,63 +143,66 @@ def text(review: Review, zone: ZoneInfo) -> str:
     ...     period=Window(start, end),
     ...     registered=True,
     ...     reviewed_at=end,
-    ...     decision=Decision.UNDECIDED,
-    ...     summary="The AUROC does not show which model is better.",
-    ...     advice="Another 6 windows like these would decide.",
-    ...     metrics={"review/rows": 12345, "review/windows": 12, "review/looks": 12},
+    ...     decision=Decision.TRADE_OFF,
+    ...     metrics={"data/rows": 12345, "review/windows": 12, "review/checks": 12},
     ... )
     >>> print(text(review, utc))
     credit-default: champion 3 against challenger 5
     2026-01-05 to 2026-03-30 (UTC)
-    12,345 rows scored by both, 12 windows, 12 looks
+    12,345 rows scored by both, 12 windows, 12 of them checked
     <BLANKLINE>
-    NO DECISION YET
-        The AUROC does not show which model is better.
-        Another 6 windows like these would decide.
+    TRADE-OFF
+        No window could be compared.
+        Choose by the false positive rate at which the model is used; see the table of rates. More windows
+        make the regions sharper but seldom remove a trade-off.
     """
     metrics = review.metrics
     since = "" if review.decided_at is None else f", since {_instant(review.decided_at, zone)}"
-    chosen = "" if review.registered else ", chosen by hand"
-    versions = f"champion {review.champion_version} against challenger {review.challenger_version}"
-    rows, weeks, looks = (count(metrics.get(f"review/{name}")) for name in ("rows", "windows", "looks"))
+    by_hand = "" if review.registered else ", chosen by hand"
+    rows, windows, checks = (
+        count(metrics.get(name)) for name in ("data/rows", "review/windows", "review/checks")
+    )
     lines = [
-        f"{review.subject}: {versions}",
-        f"{review.period.in_zone(zone)} ({zone}){chosen}",
-        f"{rows} rows scored by both, {weeks} windows, {looks} looks",
+        f"{review.subject}: {wording.versions(review)}",
+        f"{review.period.in_zone(zone)} ({zone}){by_hand}",
+        f"{rows} rows scored by both, {windows} windows, {checks} of them checked",
         *_not_compared(review),
         "",
         f"{review.decision.upper()}{since}",
-        *_wrapped(review.summary),
-        *_wrapped(review.advice),
+        *_wrapped(wording.summary(review)),
+        *_wrapped(wording.advice(review)),
     ]
     lines += _small_tables(review, zone)
     if review.caveats:
         lines += ["", "Bear in mind:"]
-        lines += [line for caveat in review.caveats for line in _wrapped(caveat, "  - ")]
+        lines += [line for caveat in review.caveats for line in _wrapped(str(caveat), "  - ")]
     return "\n".join(lines)
 
 
 def _not_compared(review: Review) -> list[str]:
-    """What became of the other rows; no line where there are none."""
-    total, _, *places = review.tables.get("counts") or [{}, {}]
-    found = ", ".join(f"{count(place['rows'])} {place['what']}" for place in places if place["rows"])
-    return _wrapped(f"not compared, of {count(total['rows'])} rows: {found}", "") if found else []
+    """What became of the other rows; no line if there are none."""
+    rows = [wording.in_words("counts", row, review) for row in review.tables.get("counts", ())]
+    found = ", ".join(f"{count(row['rows'])} {row['kind']}" for row in rows[2:] if row["rows"])
+    return _wrapped(f"not compared, of {count(rows[0]['rows'])} rows: {found}", "") if found else []
 
 
 def _small_tables(review: Review, zone: ZoneInfo) -> Iterator[str]:
-    """The last windows, the rates, the costs, and the money; those that there are."""
+    """The last windows, the rates, the costs, and the money."""
     rule = review.rule
-    if rows := review.tables.get("windows", []):
-        earlier = f"; {len(rows) - _LAST} earlier windows" if len(rows) > _LAST else ""
-        title = f"AUROC, challenger minus champion{earlier}"
-        aside = {"champion AUROC", "challenger AUROC", "p"}
-        yield from _titled(title, windows(rows[-_LAST:], zone, rule), aside)
+    if rows := [wording.in_words("windows", row, review) for row in review.tables.get("windows", ())]:
+        title = "AUROC, challenger minus champion; running mean, its interval valid under repeated checks"
+        omitted = {"champion AUROC", "challenger AUROC", "p"}
+        last = windows(rows[-_LAST:], zone, rule)
+        if earlier := len(rows[:-_LAST]):
+            note = f"Not shown: {earlier} earlier window{'' if earlier == 1 else 's'}."
+            last = replace(last, notes=(note, *last.notes))
+        yield from _titled(title, last, omitted)
     if rows := review.tables.get("fprs", []):
-        title = "True positive rates, differences in percentage points"
+        title = "True positive rates, differences in percentage points; mean over all checks"
         yield from _titled(title, fprs(rows, rule), {"method"})
     if rows := review.tables.get("costs", []):
-        aside = {"champion threshold", "challenger threshold"}
-        yield from _titled("Normalised costs, saved by the challenger", costs(rows, rule), aside)
+        omitted = {"champion threshold", "challenger threshold"}
+        yield from _titled("Normalised costs, saved by the challenger", costs(rows, rule), omitted)
     if rows := [row for row in rows if row.get("money_saved") is not None]:
         yield from _titled("Money saved by the challenger", money(rows, rule), {"w", "prevalence"})
 
@@ -217,7 +223,7 @@ def _environment() -> Environment:
 
 
 def _kind(cells: Sequence[str]) -> str:
-    """How a column is set: numbers to the right, short texts on one line, a long word broken anywhere."""
+    """The layout of a column: numbers to the right, short texts on one line, long words broken anywhere."""
     if all(_NUMERIC.fullmatch(cell) for cell in cells):
         return "number"
     if max(len(word) for cell in cells for word in cell.split() or [""]) > _LONG_WORD:
@@ -226,7 +232,7 @@ def _kind(cells: Sequence[str]) -> str:
 
 
 def _typeset(words: str) -> str:
-    """Our own words and cells: true minus signs, and no line that starts with “%” or “to”."""
+    """Our own words and cells, with true minus signs and no line that starts with “%” or “to”."""
     return (
         _MINUS.sub("−", words)
         .replace(" %", "\u00a0%")
@@ -237,17 +243,17 @@ def _typeset(words: str) -> str:
 
 
 def _model(review: Review) -> str:
-    """The line of the configuration that asks no alias; JSON is YAML."""
+    """The line of the configuration that names versions instead of aliases; JSON is YAML."""
     versions = {"version": review.champion_version, "challenger_version": review.challenger_version}
     return f"model: {json.dumps({'name': review.model, **versions}, ensure_ascii=False)}"
 
 
 def _command(review: Review, zone: ZoneInfo) -> str:
-    """What repeats the review, to be pasted into a shell."""
+    """The shell command that repeats the review."""
     ends = []
     for instant in (review.period.start, review.period.end):
         local = instant.astimezone(zone)
-        # A plain date is midnight in the monitor's zone; any other time says its offset.
+        # A plain date is midnight in the monitor's zone; any other time has its offset.
         ends.append(f"{local:%Y-%m-%d}" if local.time() == time() else local.isoformat())
     parts = ["rocmonitor", "review", review.monitor, "--from", ends[0], "--to", ends[1]]
     parts += ["--segment", review.segment] if review.segment else []
@@ -255,7 +261,7 @@ def _command(review: Review, zone: ZoneInfo) -> str:
 
 
 def _facts(provenance: Mapping[str, Any], zone: ZoneInfo) -> Iterator[tuple[str, str]]:
-    """What the review was made from, a line each; the query and the windows have places of their own."""
+    """The provenance by name, without the query and the windows, which are shown elsewhere."""
     for name, value in provenance.items():
         if name not in ("query", *PULLED) and value not in (None, "", [], {}):
             yield name.replace("_", " "), _words(value, zone)
@@ -291,9 +297,9 @@ def _wrapped(words: str, mark: str = "    ") -> list[str]:
     )
 
 
-def _titled(title: str, shown: Shown, aside: Container[str]) -> list[str]:
-    """A small table under its title, without these columns."""
-    columns = {head: cells for head, cells in shown.columns.items() if head not in aside}
-    told = table(list(columns), list(zip(*columns.values(), strict=True)))
+def _titled(title: str, shown: Shown, omitted: Container[str]) -> list[str]:
+    """A small table under its title, without some of its columns."""
+    columns = {head: cells for head, cells in shown.columns.items() if head not in omitted}
+    lines = table(list(columns), list(zip(*columns.values(), strict=True)))
     notes = [line for note in shown.notes for line in _wrapped(note, "  ")]
-    return ["", title, *(f"  {line}" for line in told.splitlines()), *notes]
+    return ["", title, *(f"  {line}" for line in lines.splitlines()), *notes]

@@ -1,6 +1,6 @@
-"""The tables of a review, as cells of text that the page and the terminal share.
+"""The tables of a review as cells of text, for the page and the terminal.
 
-A hyphen before a digit is a minus sign, an en dash alone is a cell with nothing to say.
+A hyphen before a digit is a minus sign; an en dash alone marks an empty cell.
 """
 
 from __future__ import annotations
@@ -13,20 +13,28 @@ from zoneinfo import ZoneInfo
 
 from rocmonitor.policy.review.document import Review
 from rocmonitor.policy.windows import Window
+from rocmonitor.wording.review import in_words, level
 
 Row = Mapping[str, Any]
 
-NOTHING, UNKNOWN = "–", "not known yet"
+NOTHING, UNKNOWN = "–", "not bounded yet"
 
 PULLED = {"windows": "compared", "setting_windows": "thresholds chosen"}
-"""Where the provenance says which rows were read, and what for."""
+"""Lists of windows in the provenance, and what their rows were used for."""
 
-_METHODS = {"delong": "DeLong", "exact-bootstrap": "exact bootstrap"}
+_METHODS = {
+    "delong": "DeLong",
+    "exact-bootstrap": "exact bootstrap",
+    "exact": "exact bootstrap",
+    "exact-thinned": "exact bootstrap, approximated with fewer thresholds",
+    "agresti": "smoothed",
+    "agresti-thinned": "smoothed, approximated with fewer thresholds",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """A table: what it says, its columns by their heads, and what stands below it."""
+    """A table: its caption, its columns by head, and the notes below it."""
 
     caption: str
     columns: Mapping[str, Sequence[str]]
@@ -39,7 +47,7 @@ class Shown:
 
 
 def shown(review: Review, zone: ZoneInfo) -> dict[str, Shown]:
-    """The tables that are short enough to read, by their name in the review; an empty one is left out.
+    """The tables that are short enough to read, by their name in the review, without empty ones.
 
     Parameters
     ----------
@@ -52,7 +60,7 @@ def shown(review: Review, zone: ZoneInfo) -> dict[str, Shown]:
     dict of str to Shown
         ``windows``, ``auc``, ``fprs``, ``regions``, ``thresholds``, ``outcomes`` (of the same pairs),
         ``costs``, ``money`` (of the rows of ``costs`` that have it), ``segments``, ``forecast``, ``counts``,
-        ``pulled`` (the windows of the provenance). A column that says nothing in any row is left out.
+        ``pulled`` (the windows of the provenance). A column without any value is left out.
     """
     makers: dict[str, Callable[[Sequence[Row]], Shown]] = {
         "windows": lambda rows: windows(rows, zone, review.rule),
@@ -68,7 +76,9 @@ def shown(review: Review, zone: ZoneInfo) -> dict[str, Shown]:
         "counts": _counts,
         "pulled": lambda rows: _pulled(rows, zone),
     }
-    rows = dict(review.tables)
+    rows: dict[str, Sequence[Row]] = {
+        name: [in_words(name, row, review) for row in table] for name, table in review.tables.items()
+    }
     rows["pulled"] = [
         row | {"use": use} for name, use in PULLED.items() for row in review.provenance.get(name, ())
     ]
@@ -78,9 +88,10 @@ def shown(review: Review, zone: ZoneInfo) -> dict[str, Shown]:
 
 
 def windows(rows: Sequence[Row], zone: ZoneInfo, rule: Mapping[str, Any]) -> Shown:
-    """Every window: its own numbers, and what is known after its look."""
+    """Each window: its own numbers, and the mean over all checks up to it."""
     return Shown(
-        caption="Windows. “So far” pools the looks up to there; “all looks” holds at all of them together.",
+        caption="Windows. The mean covers the checks up to there; its interval is valid under repeated "
+        "checks, that is at all of them together.",
         columns={
             "window": [_window(row, zone) for row in rows],
             "positives": [count(row["n_pos"]) for row in rows],
@@ -89,36 +100,39 @@ def windows(rows: Sequence[Row], zone: ZoneInfo, rule: Mapping[str, Any]) -> Sho
             "challenger AUROC": [number(row["challenger_auc"]) for row in rows],
             "difference": [signed(row["difference"]) for row in rows],
             f"{level(rule)} interval": [span(row["low"], row["high"]) for row in rows],
-            "so far": [signed(row["so_far"]) for row in rows],
-            "all looks": [span(row["always_low"], row["always_high"]) for row in rows],
+            "mean": [signed(row["running_mean"]) for row in rows],
+            "its interval": [span(row["anytime_low"], row["anytime_high"]) for row in rows],
             "p": [pvalue(row["pvalue"]) for row in rows],
         },
-        notes=tuple(f"No look: {_window(row, zone)}, {row['why_not']}." for row in rows if row["why_not"]),
+        notes=tuple(
+            f"Not compared: {_window(row, zone)}, {row['why_not']}." for row in rows if row["why_not"]
+        ),
     )
 
 
 def fprs(rows: Sequence[Row], rule: Mapping[str, Any]) -> Shown:
     """True positive rates at the same false positive rate."""
     return Shown(
-        caption="True positive rates at equal false positive rates, differences in percentage points.",
+        caption="True positive rates at equal false positive rates, differences in percentage points. The "
+        "mean is that of all checks; its interval is valid under repeated checks.",
         columns={
             "FPR": [percent(row["fpr"]) for row in rows],
             "champion TPR": [share(row["champion_tpr"]) for row in rows],
             "challenger TPR": [share(row["challenger_tpr"]) for row in rows],
             "difference": [points(row["difference"]) for row in rows],
             f"{level(rule)} interval": [point_span(row["low"], row["high"]) for row in rows],
-            "so far": [points(row["so_far"]) for row in rows],
-            "all looks": [point_span(row["always_low"], row["always_high"]) for row in rows],
-            "shown to be better": [row["better"] or NOTHING for row in rows],
-            "method": [row["method"] or NOTHING for row in rows],
+            "mean": [points(row["running_mean"]) for row in rows],
+            "its interval": [point_span(row["anytime_low"], row["anytime_high"]) for row in rows],
+            "better": [row["better"] or NOTHING for row in rows],
+            "method": [_method(row) for row in rows],
         },
     )
 
 
 def costs(rows: Sequence[Row], rule: Mapping[str, Any]) -> Shown:
-    """Normalised costs; saved is the champion's minus the challenger's."""
+    """Normalised costs; the saving is the champion's cost minus the challenger's."""
     return Shown(
-        caption="Normalised costs at each operating condition w; above 0 the challenger saves.",
+        caption="Normalised costs at each operating condition w; above 0 the challenger is cheaper.",
         columns={
             "w": [f"{row['w']:.4g}" for row in rows],
             "champion threshold": [_threshold(row["champion_threshold"]) for row in rows],
@@ -132,9 +146,9 @@ def costs(rows: Sequence[Row], rule: Mapping[str, Any]) -> Shown:
 
 
 def money(rows: Sequence[Row], rule: Mapping[str, Any]) -> Shown:
-    """The same in money, where the configuration says what errors cost."""
+    """The saving in money, where the configuration gives the cost of errors."""
     return Shown(
-        caption="Money that the challenger saves where errors cost so much and positives are so frequent.",
+        caption="Money that the challenger saves, at the given costs of errors and prevalence.",
         columns={
             "unit": [row["unit"] or NOTHING for row in rows],
             "false positive": [f"{row['false_positive']:,g}" for row in rows],
@@ -150,9 +164,9 @@ def money(rows: Sequence[Row], rule: Mapping[str, Any]) -> Shown:
 
 def _auc(rows: Sequence[Row], rule: Mapping[str, Any]) -> Shown:
     return Shown(
-        caption="AUROC of all rows of the period in one, as if looked at once.",
+        caption="AUROC over all rows of the period; the intervals are valid for a single check.",
         columns={
-            "method": [_METHODS.get(row["method"]) or str(row["method"]) for row in rows],
+            "method": [_method(row) for row in rows],
             "champion": [number(row["champion"]) for row in rows],
             "challenger": [number(row["challenger"]) for row in rows],
             "difference": [signed(row["difference"]) for row in rows],
@@ -165,7 +179,7 @@ def _auc(rows: Sequence[Row], rule: Mapping[str, Any]) -> Shown:
 
 def _regions(rows: Sequence[Row]) -> Shown:
     return Shown(
-        caption="Where the simultaneous band leaves 0 out, and whom this part of the curve belongs to.",
+        caption="Where the simultaneous band excludes 0, and which model is better there.",
         columns={
             "from FPR": [f"{100 * row['from_fpr']:.3g} %" for row in rows],
             "to FPR": [f"{100 * row['to_fpr']:.3g} %" for row in rows],
@@ -194,7 +208,7 @@ def _thresholds(rows: Sequence[Row], rule: Mapping[str, Any]) -> Shown:
 
 def _outcomes(rows: Sequence[Row]) -> Shown:
     return Shown(
-        caption="How probable each outcome is at these pairs; the five add up to 100 %.",
+        caption="Probability of each outcome at these pairs; the five add up to 100 %.",
         columns={
             "paired by": [row["pairing"] for row in rows],
             "champion threshold": [_threshold(row["champion_threshold"]) for row in rows],
@@ -228,9 +242,10 @@ def _segments(rows: Sequence[Row]) -> Shown:
 
 def _forecast(rows: Sequence[Row]) -> Shown:
     return Shown(
-        caption="What the AUROC difference may become in another window when the rows drift.",
+        caption="Range of the AUROC difference in a coming window, if the rows drift as they have.",
         columns={
             "method": [row["method"] for row in rows],
+            "based on": [row.get("basis") or NOTHING for row in rows],
             "level": [percent(row["confidence_level"]) for row in rows],
             "distance": [number(row["distance"], 5) for row in rows],
             "difference there": [signed(row["difference"]) for row in rows],
@@ -243,7 +258,7 @@ def _counts(rows: Sequence[Row]) -> Shown:
     return Shown(
         caption="What became of the rows.",
         columns={
-            "rows": [str(row["what"]) for row in rows],
+            "rows": [str(row["kind"]) for row in rows],
             "number": [count(row["rows"]) for row in rows],
         },
     )
@@ -251,7 +266,7 @@ def _counts(rows: Sequence[Row]) -> Shown:
 
 def _pulled(rows: Sequence[Row], zone: ZoneInfo) -> Shown:
     return Shown(
-        caption="Windows as they were read. With other rows the digest is another.",
+        caption="Windows as they were read. The digest changes if the rows do.",
         columns={
             "window": [_window(row, zone) for row in rows],
             "use": [row["use"] for row in rows],
@@ -279,12 +294,12 @@ def span(low: float | None, high: float | None) -> str:
 
 
 def percent(value: float | None) -> str:
-    """A rate that somebody chose, as short as it is."""
+    """A chosen rate, without trailing zeros."""
     return NOTHING if value is None else f"{100 * value:.4g} %"
 
 
 def share(value: float | None) -> str:
-    """A measured rate or probability, as long as its neighbours."""
+    """A measured rate or probability, with two decimals."""
     return NOTHING if value is None else f"{100 * value:.2f} %"
 
 
@@ -301,12 +316,12 @@ def point_span(low: float | None, high: float | None) -> str:
 
 
 def known(low: float | None, high: float | None) -> bool:
-    """Whether the interval says anything: differences of areas and of rates lie within [-1, 1] anyway."""
+    """Whether the interval is bounded: every difference of areas or rates lies within [-1, 1]."""
     return low is not None and high is not None and (low > -1 or high < 1)
 
 
 def amounts(row: Row) -> tuple[str, str]:
-    """Money saved and its interval; whole when it runs into thousands."""
+    """Money saved and its interval; without decimals from 1,000 on."""
     values = [row[f"money_{end}"] for end in ("saved", "low", "high")]
     digits = 0 if max(map(abs, values)) >= 1000 else 2
     saved, low, high = (_signed(value, digits) for value in values)
@@ -314,7 +329,7 @@ def amounts(row: Row) -> tuple[str, str]:
 
 
 def pvalue(value: float | None) -> str:
-    """A p-value; a small one by its bound."""
+    """A p-value, or a bound of a small one."""
     if value is None:
         return NOTHING
     return "< 0.0001" if value < 0.0001 else f"{value:.4f}"
@@ -325,9 +340,9 @@ def count(value: float | None) -> str:
     return NOTHING if value is None else f"{value:,.0f}"
 
 
-def level(rule: Mapping[str, Any]) -> str:
-    """Of one interval by itself."""
-    return f"{100 * rule.get('confidence_level', 0.95):.4g} %"
+def _method(row: Row) -> str:
+    method = str(row["method"] or NOTHING)
+    return _METHODS.get(method, method)
 
 
 def _threshold(value: float | None) -> str:
@@ -339,7 +354,7 @@ def _window(row: Row, zone: ZoneInfo) -> str:
 
 
 def _signed(value: float, digits: int) -> str:
-    """With more digits where fewer would leave nothing of it: an end just off 0 is not 0."""
+    """With more digits if it would round to 0: an end close to 0 is not 0."""
     shown = next((more for more in range(digits, digits + 4) if round(value, more)), None)
     return f"{0:.{digits}f}" if shown is None else f"{value:+,.{shown}f}"
 

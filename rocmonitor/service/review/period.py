@@ -1,4 +1,4 @@
-"""What a review is of: the two versions, pinned, and the windows that are compared."""
+"""The two versions of a review, pinned, and the windows that are compared."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
 from rocmonitor.errors import ConfigError, DegenerateDataError, InputError
 from rocmonitor.policy.windows import Window
@@ -15,70 +16,63 @@ from rocmonitor.store import Evaluated
 
 ROLES: tuple[Role, Role] = ("champion", "challenger")
 
-BY_HAND = (
-    "the period was chosen by hand and is not the one that the configuration gives: the confidence level "
-    "holds only if nobody looked at the difference before choosing it"
-)
-
 Judged = Mapping[Window, Evaluated]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pinned:
-    """The two versions, and what is doubtful about them."""
+class Versions:
+    """The two versions, and caveats about how they were found."""
 
     champion: str
     challenger: str
-    doubts: tuple[str, ...]
+    doubts: tuple[Caveat, ...]
 
     @property
-    def versions(self) -> tuple[str, str]:
+    def both(self) -> tuple[str, str]:
         """Champion first."""
         return self.champion, self.challenger
 
     def differs(self, found: Evaluated) -> bool:
         """Whether a window is known to have been judged with other versions."""
-        return found.champion_version not in (
-            self.champion,
-            "unknown",
-        ) or found.challenger_version not in (self.challenger, None)
+        champions, challengers = (self.champion, "unknown"), (self.challenger, None)
+        return found.champion_version not in champions or found.challenger_version not in challengers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
-    """The windows to compare, and what is to be said of the choice.
+class Period:
+    """The windows to compare.
 
     Attributes
     ----------
     windows : sequence of Window
         At least one, in order.
     before : sequence of Window
-        Of a period chosen by hand: the windows before it that would be compared without a choice.
+        Only if the period was chosen by hand: the windows before it that would otherwise be compared.
     waiting : int
-        Windows that have ended and are left out because their labels are awaited.
+        Windows that have ended and are left out because labels are still missing.
     registered : bool
-        Whether the configuration chose them, not a person.
-    caveats : tuple of str
+        Whether the configuration gives the period, not a person.
+    caveats : tuple of Caveat
     """
 
     windows: Sequence[Window]
     before: Sequence[Window] = ()
     waiting: int
     registered: bool
-    caveats: tuple[str, ...]
+    caveats: tuple[Caveat, ...]
 
 
-def pinned(runtime: Runtime, monitor: Monitor, *, keep: bool) -> Pinned:
-    """The versions behind both roles; `keep` remembers what the aliases stand for.
+def pin_versions(runtime: Runtime, monitor: Monitor, *, keep: bool) -> Versions:
+    """The versions of both roles; with `keep` the store remembers the versions of aliases.
 
     Raises
     ------
     ConfigError
-        The configuration names no challenger, or not where its scores are.
+        The configuration names no challenger, or no column with its scores.
     InputError
         Both roles have the same version.
     TrackingError
-        An alias is not there, or MLflow is down and the alias was never seen.
+        An alias does not exist, or MLflow is down and the alias was never seen.
     """
     where = f"monitors.{monitor.name}"
     if monitor.columns.challenger is None:
@@ -99,25 +93,25 @@ def pinned(runtime: Runtime, monitor: Monitor, *, keep: bool) -> Pinned:
             f"{f'alias {other}' if other else 'challenger_version'} of model {monitor.model.name} are both "
             f"version {champion}; a review compares two versions: give one of them another"
         )
-    return Pinned(champion=champion, challenger=challenger, doubts=tuple(map(str, (*doubts, *more))))
+    return Versions(champion=champion, challenger=challenger, doubts=(*doubts, *more))
 
 
-def chosen(
+def choose_period(
     monitor: Monitor,
-    versions: Pinned,
+    versions: Versions,
     judged: Judged,
     now: datetime,
     start: datetime | None,
     end: datetime | None,
-) -> Chosen:
+) -> Period:
     """The windows of the period whose labels are due, without those judged with other versions.
 
-    A period that a person chose keeps those, for the scores may have been made anew; the caveats say so.
+    A period chosen by hand keeps those, because the scores may have been recomputed; a caveat says so.
 
     Raises
     ------
     DegenerateDataError
-        There is none.
+        There is no such window.
     """
     registered = start is None and end is None
     usual = _begin(monitor, versions, judged)
@@ -125,7 +119,8 @@ def chosen(
     stop = now if end is None else min(end, now)
     ended = monitor.windows(now, begin) if registered else monitor.calendar.within(begin, stop)
     due = [each for each in ended if each in judged or monitor.labels.age(each, now) != "waiting"]
-    others = {each for each in due if each in judged and versions.differs(judged[each])}
+    foreign = _of_others(versions, judged)
+    others = foreign.intersection(due)
     windows = [each for each in due if each not in others] if registered else due
     waiting = len(ended) - len(due)
     if not windows:
@@ -134,39 +129,35 @@ def chosen(
             f"{monitor.name}: no window from {begin.astimezone(zone):%Y-%m-%d %H:%M} to "
             f"{stop.astimezone(zone):%Y-%m-%d %H:%M} ({zone}) can be compared ({waiting} waiting for labels, "
             f"{len(others)} judged with other versions than {versions.champion} and {versions.challenger}); "
-            "wait for the next, or choose another period with --from and --to"
+            "wait for the next one, or choose another period with --from and --to"
         )
-    caveats = [] if registered else [BY_HAND]
+    caveats = [] if registered else [Caveat("period-by-hand")]
     if others:
-        scores = "left out" if registered else "compared all the same; the scores may be of those"
-        caveats.append(f"{_are(len(others))} known to be judged with other versions, and {scores}")
+        caveats.append(Caveat("windows-of-other-versions", count=len(others), compared=not registered))
     if waiting:
-        caveats.append(f"{_are(waiting)} left out, for labels are still awaited")
-    return Chosen(
+        caveats.append(Caveat("windows-waiting", count=waiting))
+    return Period(
         windows=windows,
-        before=[
-            each
-            for each in monitor.windows(now, usual)
-            if each.end <= begin and not (each in judged and versions.differs(judged[each]))
-        ],
+        before=[each for each in monitor.windows(now, usual) if each.end <= begin and each not in foreign],
         waiting=waiting,
         registered=registered,
         caveats=tuple(caveats),
     )
 
 
-def _begin(monitor: Monitor, versions: Pinned, judged: Judged) -> datetime:
+def _of_others(versions: Versions, judged: Judged) -> set[Window]:
+    """The windows that were judged with other versions."""
+    return {window for window, found in judged.items() if versions.differs(found)}
+
+
+def _begin(monitor: Monitor, versions: Versions, judged: Judged) -> datetime:
     """Where the period begins when nobody chooses it by hand."""
     if monitor.review_start is not None:
         return monitor.review_start
     same = [
         window.start
         for window, found in judged.items()
-        if (found.champion_version, found.challenger_version) == versions.versions
+        if (found.champion_version, found.challenger_version) == versions.both
     ]
-    others = [window.end for window, found in judged.items() if versions.differs(found)]
+    others = [window.end for window in _of_others(versions, judged)]
     return min(same) if same else max([monitor.start, *others])
-
-
-def _are(windows: int) -> str:
-    return f"{windows} window{' is' if windows == 1 else 's are'}"

@@ -1,4 +1,4 @@
-"""The rows of a review: those that are compared, and those that its thresholds are chosen on."""
+"""The rows of a review: those that are compared, and those on which thresholds are chosen."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from importlib.metadata import version as installed
 from typing import Any
 
 from rocmonitor import __version__
+from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.policy.evaluation import Counts
 from rocmonitor.policy.windows import Window
 from rocmonitor.sources import Batch, Rows
 from rocmonitor.stats import PairedSample, Sample
+from rocmonitor.wording.review import KINDS
 
 Read = Sequence[tuple[Window, Batch]]
-"""Windows, in order, with what was read of them."""
-
-_BOTH = "scored by both, labelled"
+"""Windows in order, each with its rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Data:
-    """What was read, divided.
+    """The rows that were read, divided by use.
 
     Attributes
     ----------
@@ -36,17 +36,17 @@ class Data:
         Windows before or outside the compared ones, on which thresholds are chosen; may be empty.
     past : sequence of PairedSample
         The reference's windows.
-    caveats : tuple of str
+    caveats : tuple of Caveat
     """
 
     compared: Read
     setting: Read
     past: Sequence[PairedSample]
-    caveats: tuple[str, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
 
     @property
     def digest(self) -> str:
-        """Names all rows that the review rests on, and how they are divided."""
+        """Identifies all rows of the review, and how they are divided."""
         return digest_of(
             [[_named(window, batch) for window, batch in part] for part in (self.compared, self.setting)]
         )
@@ -55,7 +55,7 @@ class Data:
 def divided(monitor: Monitor, read: Read, reference: Read, before: Read) -> Data:
     """Thresholds are chosen on the reference, else on the first windows, which are then not compared.
 
-    Those `before` a period chosen by hand come first, so the period of an earlier review gives it again.
+    Those `before` a period chosen by hand come first, so that the period of an earlier review repeats it.
     """
     past = [pair(batch) for _, batch in reference]
     if enough(monitor, reference):
@@ -63,14 +63,12 @@ def divided(monitor: Monitor, read: Read, reference: Read, before: Read) -> Data
     first = [*before, *read]
     number = next((n for n in range(1, len(first)) if enough(monitor, first[:n])), len(first))
     compared = first[max(number, len(before)) :]
-    if number > len(before) and not enough(monitor, compared):  # what is left would be no comparison
+    if number > len(before) and not enough(monitor, compared):  # too few rows would be left to compare
         return Data(compared=read, setting=(), past=past)
     until = first[number - 1][0].end.astimezone(monitor.timezone)
-    why = (
-        f"the reference has fewer than {monitor.min_per_class} rows of a class that both models scored: "
-        f"thresholds are chosen on the rows before {until:%Y-%m-%d %H:%M}, which are not compared"
-    )
-    return Data(compared=compared, setting=first[:number], past=past, caveats=(why,))
+    asked = {"min_per_class": monitor.min_per_class, "until": f"{until:%Y-%m-%d %H:%M}"}
+    caveat = Caveat("thresholds-from-first-windows", **asked)
+    return Data(compared=compared, setting=first[:number], past=past, caveats=(caveat,))
 
 
 def enough(monitor: Monitor, read: Read) -> bool:
@@ -81,7 +79,7 @@ def enough(monitor: Monitor, read: Read) -> bool:
 
 
 def require_segment(monitor: Monitor, read: Read, segment: str) -> None:
-    """See that some of the rows are in a segment.
+    """Require that some of the rows are in a segment.
 
     Raises
     ------
@@ -96,35 +94,34 @@ def require_segment(monitor: Monitor, read: Read, segment: str) -> None:
 
 
 def of_segment(read: Read, segment: str) -> Read:
-    """The rows of one segment in the place of all rows; of a window without it, none."""
+    """The rows of one segment in place of all rows; none for a window without it."""
     none = Rows(champion=Sample([], []), pair=PairedSample([], [], []), counts=Counts(), caveats=())
     return [
         (window, replace(batch, segments={"": batch.segments.get(segment, none)})) for window, batch in read
     ]
 
 
-def counts(read: Read) -> list[dict[str, Any]]:
-    """Where the rows went: first all of them, then each in one place."""
+def counts(read: Read) -> dict[str, int]:
+    """The number of rows read, then what became of them: each row is in one of the other places."""
     rows = [batch.segments[""] for _, batch in read]
     found = [each.counts for each in rows]
-    no_challenger = sum(each.no_challenger for each in found)
+    champion_only = sum(each.no_challenger for each in found)
     challenger_only = sum(each.challenger_only for each in rows)
-    places = {
-        "rows": sum(each.rows for each in found),
-        _BOTH: sum(each.used for each in found) - no_challenger,
-        "scored by the champion only": no_challenger,
-        "scored by the challenger only": challenger_only,
-        "without a usable score": sum(each.bad_score for each in found) - challenger_only,
+    return {
+        "read": sum(each.rows for each in found),
+        "compared": sum(each.used for each in found) - champion_only,
+        "champion_only": champion_only,
+        "challenger_only": challenger_only,
+        "bad_score": sum(each.bad_score for each in found) - challenger_only,
         "unlabelled": sum(each.unlabelled for each in found),
-        "with a label of neither class": sum(each.bad_label for each in found),
-        "with an id seen before": sum(each.duplicates for each in found),
-        "with a time outside the window": sum(each.outside for each in found),
+        "bad_label": sum(each.bad_label for each in found),
+        "duplicates": sum(each.duplicates for each in found),
+        "outside": sum(each.outside for each in found),
     }
-    return [{"what": what, "rows": count} for what, count in places.items()]
 
 
 def require_both(monitor: Monitor, read: Read) -> None:
-    """See that there is something to compare.
+    """Require that there are rows to compare.
 
     Raises
     ------
@@ -135,18 +132,19 @@ def require_both(monitor: Monitor, read: Read) -> None:
     if min(together.n_pos, together.n_neg) >= 2:
         return
     period = Window(read[0][0].start, read[-1][0].end).in_zone(monitor.timezone)
-    total, *places = counts(read)
-    found = ", ".join(f"{place['rows']:,} {place['what']}" for place in places if place["rows"])
+    places = counts(read)
+    total = places.pop("read")
+    found = ", ".join(f"{number:,} {KINDS[kind]}" for kind, number in places.items() if number)
     raise DegenerateDataError(
         f"{monitor.name}, {period}: both models scored {together.n_pos:,} labelled positives and "
-        f"{together.n_neg:,} negatives; at least 2 of each are needed. Of {total['rows']:,} rows: "
+        f"{together.n_neg:,} negatives; at least 2 of each are needed. Of {total:,} rows: "
         f"{found or 'none'}. Check the query and columns.challenger, or choose another period with --from "
         "and --to"
     )
 
 
 def pair(batch: Batch, segment: str = "") -> PairedSample:
-    """The rows of a segment that both models scored; none where the window has no such segment."""
+    """The rows of a segment that both models scored, challenger first; none without such a segment."""
     rows = batch.segments.get(segment)
     return PairedSample([], [], []) if rows is None or rows.pair is None else rows.pair
 
@@ -162,23 +160,22 @@ def by_segment(read: Read) -> dict[str, PairedSample]:
     return {name: pooled(read, name) for name in sorted(names)}
 
 
-def caveats(monitor: Monitor, read: Read) -> Iterator[str]:
-    """What a person should know of the compared rows."""
-    found = {place["what"]: place["rows"] for place in counts(read)}
-    one_only = [what for what in found if what.endswith(" only") and found[what]]
-    if one_only:
-        each = " and ".join(f"{found[what]:,} rows {what}" for what in one_only)
-        yield f"{each} are not compared: the {found[_BOTH]:,} compared ones may not be like them"
+def caveats(monitor: Monitor, read: Read) -> Iterator[Caveat]:
+    """Caveats about the compared rows."""
+    found = counts(read)
+    only = {"champion": found["champion_only"], "challenger": found["challenger_only"]}
+    if any(only.values()):
+        yield Caveat("one-model-only", **only, compared=found["compared"])
     noted = [(window, batch.segments[""].caveats) for window, batch in read if batch.segments[""].caveats]
     if noted:
-        window, told = noted[0]
-        yield from (f"{window.in_zone(monitor.timezone)}: {caveat}" for caveat in told)
+        window, first = noted[0]
+        yield from (each.concerning(window.in_zone(monitor.timezone)) for each in first)
     if len(noted) > 1:
-        yield f"the like holds in {len(noted) - 1} more of the windows"
+        yield Caveat("more-windows-alike", count=len(noted) - 1)
 
 
 def provenance(monitor: Monitor, data: Data) -> dict[str, Any]:
-    """Enough to repeat the review: what was read, how, and by which software."""
+    """Enough to repeat the review: the rows, how they were read, settings and software."""
     reference = monitor.reference_period
     settings = json.loads(json.dumps(asdict(monitor.review_settings)))
     return {

@@ -26,13 +26,10 @@ from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Floats, Sample, on_sample
 
 _METHODS = (*CLOSED_FORMS, "cortes-mohri", "bootstrap")
-_STUDENTISING = ("delong", "exact-bootstrap")  # by these errors the studentised AUC is understood
+_STUDENTISING = ("delong", "exact-bootstrap")  # by these the skewness of the studentised AUC is known
 _OF_TWO_ROWS = ("delong", "binormal")  # these estimate a variance within each class
-_OF_RESAMPLES = (
-    "exact-bootstrap",
-    "wmk16",
-    "bootstrap",
-)  # these know other sizes, and no variance of a single row
+# These describe resamples of other sizes, and include no variance of a single row.
+_OF_RESAMPLES = ("exact-bootstrap", "wmk16", "bootstrap")
 
 
 class Interval(NamedTuple):
@@ -58,7 +55,7 @@ class AucResult(Result):
     method : str
         As given to `auc`.
     caveats : tuple of Caveat
-        What a reader of the numbers must know; empty when there is nothing.
+        What a reader of the numbers should know.
     studentised : tuple of two floats, or None
         Mean and skewness of (auc - true area) / `se` to first order, for "second-order" intervals. None
         unless `method` is "delong" or "exact-bootstrap" at the sample's own sizes, and when `se` is 0.
@@ -98,8 +95,8 @@ class AucResult(Result):
         "second-order" covers more than "logit" near 0 and 1 and with few rows of a class, and is wider: see
         docs/coverage.md.
 
-        When `se` is 0 (perfect separation, AUC 0 or 1, or one score for all, AUC 1/2) a normal interval
-        would be a point, which claims what the data cannot know. The interval is then the exact bound
+        When `se` is 0 (perfect separation, AUC 0 or 1, or all scores equal, AUC 1/2) a normal interval
+        would be a single point, which the data cannot justify. The interval is then the exact bound
         that follows from all m = min(n_pos, n_neg) disjoint pairs having the same psi: that happens
         with probability P(psi)**m, so P(psi) >= q = ((1 - confidence_level) / 2)**(1 / m) ([CP34], m
         successes in m trials), and the AUC lies in [q psi, 1 - q (1 - psi)] whatever the
@@ -152,7 +149,7 @@ class BootstrapAucResult(AucResult):
         As in `AucResult`; `se` is the standard deviation of the replicates.
     replicates : ndarray, shape (n_resamples,)
         Area of each resample, in the order drawn. Not part of `to_dict`: an `AucResult` read back from
-        plain data knows the normal intervals only.
+        plain data has only the normal intervals.
     """
 
     replicates: Floats = field(repr=False, compare=False)
@@ -174,8 +171,8 @@ class BootstrapAucResult(AucResult):
 
         Notes
         -----
-        Percentiles fall together where most resamples between them have the same area, as near AUC 0 and 1
-        at low levels. The interval is then that of "none". `caveats` says so when half of all agree.
+        The percentiles coincide where most resamples between them have the same area, as near AUC 0 and 1 at
+        low levels. The interval is then that of "none". A caveat reports it when half of all agree.
         """
         if transform != "percentile":
             return AucResult.ci(self, confidence_level, transform)
@@ -226,16 +223,16 @@ def auc(
         - "hanley-mcneil": [HM82] eq. 1 and 2 with Q1 = A / (2 - A), Q2 = 2 A² / (1 + A), the
           values of two exponential laws. It depends on the area and the class sizes only.
         - "binormal": delta method for the area under two fitted normal distributions of unequal variance
-          ([D12]). The only one that changes with an increasing map of the scores.
+          ([D12]). The only one that changes under increasing transformations of the scores.
         - "upper-bound": A (1 - A) / min(n_pos, n_neg), the largest variance that any two distributions
           with this area have ([BK57]; [M18] eq. 20).
         - "cortes-mohri": variance over all rankings and thresholds with `n_errors` errors, all taken to be
           equally likely ([CM04]).
     m_pos, m_neg : int, optional
-        Resample sizes of "exact-bootstrap", "bootstrap" and "wmk16"; the class sizes by default. Other
-        sizes answer how much the AUC of a batch of m_pos positives and m_neg negatives would scatter.
+        Resample sizes of "exact-bootstrap", "bootstrap" and "wmk16"; the class sizes by default. With other
+        sizes, the result describes the scatter of the AUC of a batch of m_pos positives and m_neg negatives.
     n_errors : int, optional
-        Errors that "cortes-mohri" supposes, within [0, n]. By default the fewest that a threshold makes on
+        Errors that "cortes-mohri" assumes, within [0, n]. By default the fewest that a threshold makes on
         the sample; rows of one score fall on the same side of it.
     n_resamples : int
         Resamples of "bootstrap", at least 2.
@@ -300,7 +297,7 @@ def auc(
     sample.require_both_classes(at_least=2 if method in _OF_TWO_ROWS else 1)
     sizes = _resample_sizes(sample, method, m_pos, m_neg)
     if n_errors is not None and method != "cortes-mohri":
-        raise InputError(f"n_errors is for method='cortes-mohri'; {method!r} supposes no number of errors")
+        raise InputError(f"n_errors is for method='cortes-mohri'; {method!r} assumes no number of errors")
     of = moments(sample)
     drawn = None
     if method == "bootstrap":

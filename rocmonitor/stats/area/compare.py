@@ -75,9 +75,9 @@ class AucDifference(Result):
 
         Notes
         -----
-        When `se` is 0 (then the difference is 0 too) the interval is the exact bound from the m
-        disjoint pairs of the smallest class, none of which showed a difference:
-        1 - ((1 - confidence_level) / 2)**(1 / m) to each side. `caveats` says so.
+        When `se` is 0 (then the difference is 0 too) the interval is the exact bound from the m disjoint
+        pairs of the smallest class, none of which showed a difference: 1 - ((1 - confidence_level) / 2)**(1 /
+        m) to each side, with a caveat.
         """
         tail = (1 - require_level(confidence_level)) / 2
         if self.se == 0:

@@ -222,7 +222,7 @@ def _count_below(first: Floats, second: Floats, *, out: tuple[Floats, Floats]) -
 class _Sorted:
     """Sorted scores, shape (n,), with a table of equal steps that leads into the distinct ones.
 
-    The step of a score tells how many distinct ones lie in the steps before; the few in its own are then
+    The step of a score gives the number of distinct ones in the steps before; the few in its own are then
     passed one by one. Scores that crowd into few steps cost a binary search each, no more.
     """
 

@@ -70,8 +70,8 @@ class PartialAucResult(Result):
 
         Notes
         -----
-        When `se` is 0 a normal interval would be a point, which claims what the data cannot know: the
-        interval is then all of [least, most]. `caveats` says so.
+        When `se` is 0 a normal interval would be a single point, which the data cannot justify: the interval
+        is then all of [least, most], with a caveat.
         """
         require_level(confidence_level)
         width = self.most - self.least

@@ -116,7 +116,7 @@ class AucSpread(Result):
         """The spread of the same scores were their area `auc`.
 
         The models are taken there. Placement variances are scaled by the ratio of the variances of the
-        "normal" model: what is special about the pilot's scores stays, as a factor.
+        "normal" model: a pilot that differs from normal scores keeps its ratio to them.
         """
         _require_area(auc)
         if self.model == "normal":

@@ -298,7 +298,7 @@ def _studentized(sample: Sample, curve: Curve, law: Curve, ranks: Counts, drawn:
     """The band of "studentized-sup": ends as many deviations away as the replicate in this place.
 
     A replicate is measured in the deviations of the others, as the true curve is in those of all replicates:
-    what is far away would else widen the measure that it is put to.
+    otherwise a replicate far away would widen its own measure.
     """
     t, n_pos = ranks / sample.n_neg, sample.n_pos
     # The r-th negative from an end scatters by 1 / sqrt(r) of its rate: no law of it is known well.

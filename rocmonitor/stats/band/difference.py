@@ -2,8 +2,8 @@
 
 D(t) = R_1(t) - R_2(t) is the difference of the true positive rates at the same false positive rate t. Rows
 are drawn with replacement in each class, both scores of a row together. The fluctuation of the difference in
-a resample about that in the sample, in standard deviations of the resamples at that rate, has a greatest
-value over the rates; its quantile is laid about the sample's difference at all rates at once.
+a resample around that in the sample, in standard deviations of the resamples at that rate, has a maximum over
+the rates; the quantile of this maximum is laid around the sample's difference at all rates at once.
 
 Coverage by simulation: docs/coverage.md.
 """
@@ -32,7 +32,7 @@ DifferenceBandMethod = Literal["studentized-sup", "naive-sup"]
 Better = Literal["first", "second"]
 
 SMOOTHING = 4.0
-"""Positives on which the models are taken to disagree beside those seen: see `roc_difference_band`, Notes."""
+"""Positives added on which the models are assumed to disagree: see the notes of `roc_difference_band`."""
 
 _ENDS = (0.001, 0.002, 0.005)  # rates beside 0.01, 0.02, …, 0.99, at both ends
 _LEAST_RANK = 5  # negatives above the first threshold, and below the last

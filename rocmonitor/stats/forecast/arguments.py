@@ -1,4 +1,4 @@
-"""What may be asked of a forecast interval."""
+"""The arguments of a forecast interval, checked."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def require_arguments(
     if alternative not in get_args(Alternative):
         raise InputError(f"alternative must be 'two-sided' or 'less'; it is {alternative!r}")
     if symmetric and method not in ("binned", "bootstrap"):
-        raise InputError(f"method {method!r} knows no symmetric distance; use 'binned' or 'bootstrap'")
+        raise InputError(f"method {method!r} does not support symmetric; use 'binned' or 'bootstrap'")
     if weights is not None and method in ("bootstrap", "fixed"):
         raise InputError(f"method {method!r} does not weigh windows; leave weights out")
     if method == "fixed":
@@ -82,7 +82,9 @@ def require_arguments(
             raise InputError("method 'fixed' does not use windows; leave them out, or choose another method")
         return
     if distance is not None:
-        raise InputError(f"method {method!r} finds the distance itself; leave it out, or use method='fixed'")
+        raise InputError(
+            f"method {method!r} computes the distance itself; leave it out, or use method='fixed'"
+        )
     if not windows and not (method == "bootstrap" and batch is not None):
         or_batch = ", or a batch" if method == "bootstrap" else ""
         raise InputError(f"method {method!r} needs windows: past windows as a sequence of Sample{or_batch}")

@@ -42,7 +42,7 @@ class Noise:
         return cls(pairs.zeta10, pairs.zeta01, pairs.kernel)
 
     def variance(self, n_pos: int, n_neg: int) -> float:
-        """Variance of x for class sizes; 0 for a reference that knows no noise (separated, one score)."""
+        """Variance of x for class sizes; 0 for a reference without noise (separated, one score)."""
         scale = self.zeta10 + self.zeta01
         if scale <= 0:
             return 0.0

@@ -43,7 +43,7 @@ _TOLERANCE = 1e-10  # on the residual; the statistic's own error is of its squar
 _ROUGH = 1e-4  # residual at which a further branch is compared with the others
 _SWEEPS = 1000
 _IDLE = 20  # sweeps without a larger value or a smaller residual
-_LARGEST_SCALE = 1e12  # beyond, the rounding of a potential would tell equal cells apart
+_LARGEST_SCALE = 1e12  # beyond, the rounding of a potential would separate equal cells
 _LARGEST_START = 1e6  # a multiplier to begin with
 _STUCK = 1e-6  # of the distance: what a solution in a corner leaves unused
 _ROUNDING = 1e-12  # of a statistic added up over 1e6 cells
@@ -264,7 +264,7 @@ def climb(kernel: Kernel, distance: float, potential: Floats, scale: float, tole
 
     A potential that is followed to its end before `distance` leaves weight on its highest cells only, where
     the conditions hold whatever the others would add: no step gives them weight again. On smaller distances
-    they keep theirs, and the potential turns: they are taken first.
+    they keep theirs, and the potential changes direction: so smaller distances are solved first.
     """
     point = _uphill(kernel, distance, potential, scale, tolerance)
     if not _short(point.distance, distance):

@@ -1,4 +1,4 @@
-"""Forecast interval of the difference of two AUCs on the same rows: how far may drift move it?
+"""Forecast interval of the difference of two AUCs on the same rows: how far can drift move it?
 
 The interval holds every difference that some reweighting of the paired rows reaches within a distance, as
 `rocmonitor.stats.forecast.interval` does for one AUC ([M18] section 3): weights u on the negatives and
@@ -42,7 +42,7 @@ EXACT_CELLS = 50_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForecastDifference(Result):
-    """The differences of two AUCs to be expected of a coming window.
+    """The differences of two AUCs that are expected of a coming window.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class ForecastDifference(Result):
     optimum : str
         "proven" if no weights within the distance do better, "searched" if none better were found.
     caveats : tuple of Caveat
-        What a reader of the numbers must know; empty when there is nothing.
+        What a reader of the numbers should know.
     """
 
     auc_1: float
@@ -121,7 +121,7 @@ def forecast_difference(
     windows: Sequence[PairedSample] | None = None,
     confidence_level: float = 0.95,
 ) -> ForecastDifference:
-    """The interval in which the difference of two AUCs is to be expected in a coming window.
+    """The interval in which the difference of two AUCs is expected in a coming window.
 
     Parameters
     ----------

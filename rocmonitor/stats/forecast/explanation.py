@@ -1,7 +1,7 @@
 """Where along the score a window differs from its reference, and what that does to the AUC.
 
-The AUC is bilinear in the shares of the two classes. So a change of it falls apart exactly: into a part of
-each class, and each part into contributions of score bins. Beside the shift that happened stands the least
+The AUC is bilinear in the shares of the two classes. So a change of it splits exactly into a part of
+each class, and each part into contributions of score bins. The shift that happened is compared with the least
 favourable one of [M18]: the closest reweighting of the reference with the window's AUC.
 
 References
@@ -42,7 +42,7 @@ class ShiftExplanation(Table):
     ----------
     low, high : ndarray
         The bin holds the scores above `low` up to and including `high`. The outermost bins are open; their
-        outer ends tell the smallest and the largest score of both samples, ends included.
+        outer ends are the smallest and the largest score of both samples.
     neg_reference, pos_reference : ndarray
         Share of the reference's negatives and positives in the bin.
     neg_window, pos_window : ndarray
@@ -66,7 +66,7 @@ class ShiftExplanation(Table):
     n_pos, n_neg : int
         Class sizes of the window.
     caveats : tuple of Caveat
-        What a reader of the numbers must know; empty when there is nothing.
+        What a reader of the numbers should know.
     """
 
     low: Floats
@@ -100,15 +100,15 @@ class ShiftExplanation(Table):
         """The explanation in a few plain sentences with numbers.
 
         Of each class whose part matters they name the end of a bin at which the share of scores above has
-        changed most in the direction of the part. The larger part is told as the rest of the change, so that
+        changed most in the direction of the part. The larger part is given as the rest of the change, so that
         the printed numbers add up: it may differ from the field by a digit in the fourth place, and by as
         much as `auc - reference_auc` does from the two fields when the reference is condensed.
         """
         if self.change == 0:
-            told = [f"The AUROC is {self.auc:.4f}, as in the reference."]
+            text = [f"The AUROC is {self.auc:.4f}, as in the reference."]
         else:
             verb = "rose" if self.change > 0 else "fell"
-            told = [
+            text = [
                 f"The AUROC {verb} by {abs(self.change):.4f}, "
                 f"from {self.reference_auc:.4f} to {self.auc:.4f}."
             ]
@@ -120,8 +120,8 @@ class ShiftExplanation(Table):
         for name, part, old, new, gain in sorted(parts, key=lambda each: -abs(each[1])):
             small = abs(part) <= _SMALL_PART * abs(self.change)
             clause = "" if small else self._moved(old, new, gain * part)
-            told.append(f"The {name}' part is {printed[name]:+.4f}{clause}.")
-        return " ".join(told)
+            text.append(f"The {name}' part is {printed[name]:+.4f}{clause}.")
+        return " ".join(text)
 
     def _printed_parts(self) -> dict[str, float]:
         """Both parts to four decimals, which add up to the change to four decimals."""
@@ -197,7 +197,7 @@ def explain_shift(
     means that the shift is the cheapest one to this AUC. For small shifts its square is the distance of the
     least favourable shift over that of the one that happened. The least favourable shift takes about half of
     the change from each class, so one that moves a single class reaches about 0.7. It is 0 when one of the
-    two does not move. Sampling noise moves bins too and lowers it: a caveat tells of a class with fewer than
+    two does not move. Sampling noise moves bins too and lowers it: a caveat reports a class with fewer than
     20 rows a bin.
 
     Cost: O(k log k) for k distinct scores, one `auc_distance` and one `auc_bounds`.

@@ -36,7 +36,7 @@ def forecast_interval(
     n_resamples: int = 999,
     rng: Rng | None = None,
 ) -> ForecastInterval:
-    """The interval in which the AUC of a coming window is to be expected.
+    """The interval in which the AUC of a coming window is expected.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def forecast_interval(
 
         - "calibrated": the conformal quantile of the windows' dual distances (the smallest at which a
           reweighting of the reference has the window's AUC; parts of the reference are taken out of it
-          first): of n, the ceil((n + 1) confidence_level)-th smallest. The only one with a level.
+          first): of n, the ceil((n + 1) confidence_level)-th smallest. The only method with a level.
         - "dual": the mean dual distance to the whole reference.
         - "binned": `binned_distance`, as in the simulation of [M18].
         - "bootstrap": the mean binned distance of resamples of the reference ([M18] section 3): as far as
@@ -66,10 +66,10 @@ def forecast_interval(
         the sampling noise that the batch has more. Without it the coming window is taken to be as large as
         the past ones.
     alternative : {"two-sided", "less"}
-        "less" looks for losses only: the level is that of `low`, and `high` is 1.
+        "less" considers losses only: the level is that of `low`, and `high` is 1.
     weights : array_like, shape (number of windows,)
-        Within [0, 1], for "calibrated", "dual" and "binned": how much each window counts beside the coming
-        one, 0.5 ** (age / half_life) for instance.
+        Within [0, 1], for "calibrated", "dual" and "binned": how much each window counts relative to
+        the coming one, 0.5 ** (age / half_life) for instance.
     symmetric : bool
         For "binned" and "bootstrap": eq. 13 in place of eq. 12 (see `binned_distance`).
     n_resamples, rng
@@ -106,7 +106,7 @@ def forecast_interval(
 
     With a batch of other sizes, windows with the missing noise added are exchangeable with it as far as
     sampling noise is normal: see `conformal_root`, and docs/coverage.md for the levels that were measured.
-    Windows that are smaller than the batch stay as they are: their noise cannot be told from drift, the
+    Windows that are smaller than the batch stay as they are: their noise cannot be separated from drift, the
     interval is conservative, and a caveat says so.
 
     Cost: one `auc_distance` a window, one `auc_bounds` (two with a batch), and one look-up of the windows'

@@ -38,7 +38,7 @@ from rocmonitor.stats.sample import Sample
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ForecastInterval(Result):
-    """The AUCs to be expected of a coming window.
+    """The AUCs that are expected of a coming window.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class ForecastInterval(Result):
     pair_variances : tuple of float or None
         zeta10, zeta01 and the variance of psi over all pairs of the reference; sampling noise follows.
     caveats : tuple of Caveat
-        What a reader of the numbers must know; empty when there is nothing.
+        What a reader of the numbers should know.
     """
 
     auc: float
@@ -242,7 +242,7 @@ def _level_caveats(done: ForecastInterval, noise: Noise) -> Iterator[Caveat]:
 
 
 def _carried_ends(bounds: AucBounds, draft: ForecastInterval) -> tuple[float, float]:
-    """The bounds beside the reference's own AUC; no upper one where only losses count."""
+    """The bounds relative to the reference's own AUC; the upper one is 1 where only losses count."""
     low = carried(bounds.low, bounds.auc, draft.auc)
     return low, carried(bounds.high, bounds.auc, draft.auc) if draft.alternative == "two-sided" else 1.0
 

@@ -53,7 +53,7 @@ class AucBounds(Result):
         "proven": no weights within the distance do better (multipliers up to 4, or the limit of any
         weights). "searched": the best of the solutions that were found.
     caveats : tuple of Caveat
-        What a reader of the numbers must know; empty when there is nothing.
+        What a reader of the numbers should know.
     """
 
     auc: float

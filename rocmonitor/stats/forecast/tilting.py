@@ -1,4 +1,4 @@
-"""The AUC as a kernel: its largest value within a distance, and where else than uphill to look for it.
+"""The AUC as a kernel: its largest value within a distance, and the starts from which it is searched.
 
 With psi = 1, 1/2, 0 for a positive above, level with or below a negative, psi_pj - psi_qj has one sign for
 any p and q and keeps within 1. So the s of `rocmonitor.stats.forecast.climbing` is 1, and multipliers up to 4
@@ -95,7 +95,7 @@ class OneOrder:
     def starts(self) -> list[Floats]:
         """The potentials of complete separation at the cheapest cuts, spread over the scores.
 
-        Only local minima of the cost of separation: a cut beside a cheaper one led nowhere better in any
+        Only local minima of the cost of separation: a cut next to a cheaper one led to nothing better in any
         of the small cases that were searched exhaustively. None when the limit is the one tie:
         A = u v / 2 at it, whose logarithm is concave.
         """

@@ -62,7 +62,7 @@ class TwoOrders:
     def limit(self) -> Extreme:
         """All weight on one pair of rows that the first model orders better, or the shares themselves.
 
-        No largest value, which is not asked for: any above 0 will do to bracket equality.
+        This need not be the largest value: any above 0 is enough to bracket equality.
         """
         found = self._better_pair()
         if found is None:

@@ -23,13 +23,13 @@ from rocmonitor.stats.rows import add_up
 from rocmonitor.stats.sample import Sample
 
 CELLS = 2048
-"""Joined cells on which distances are found; `condensed` tells the error."""
+"""Joined cells on which distances are computed; the error is that of `condensed`."""
 
 EXACT_DISTANCES = 20_000
-"""Distinct scores up to which distances are found on all of them: some 30 ms a window."""
+"""Distinct scores up to which distances are computed on all of them: some 30 ms a window."""
 
 EXACT_BOUNDS = 1_000_000
-"""The same for the two bounds, which are found only once."""
+"""The same for the two bounds, which are computed only once."""
 
 
 Places = NDArray[np.intp]
@@ -118,7 +118,7 @@ def grid(sample: Sample, exact: int) -> Grid:
 
 
 def carried(auc: float, own: float, to: float) -> float:
-    """An AUC that was seen beside `own`, as it would be beside `to`: the way to 0 or to 1 keeps its share."""
+    """An AUC relative to `own`, moved to be relative to `to`: its share of the way to 0 or to 1 is kept."""
     if auc == own or own == to:
         return to if auc == own else auc
     return 1 - (1 - auc) * ((1 - to) / (1 - own)) if auc > own else auc * (to / own)

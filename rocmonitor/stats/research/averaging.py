@@ -111,7 +111,7 @@ def averaging_table(
     Notes
     -----
     The cost is that of `total_rate_intervals`. A rate of 0 or 1 cannot be held fixed: the nearest one
-    within (0, 1) takes its place, and `caveats` says so.
+    within (0, 1) takes its place, with a caveat.
 
     Examples
     --------

@@ -52,7 +52,7 @@ class AucEqualityTest(Result):
     optimum : str
         "proven" if no population with equal areas is closer, "searched" if none closer was found.
     caveats : tuple of Caveat
-        What a reader of the numbers must know; empty when there is nothing.
+        What a reader of the numbers should know.
     """
 
     auc_1: float
@@ -131,8 +131,9 @@ def auc_equality_test(
     smallest KL(u||f) + KL(v||g); whole rows are resampled from them by class. The p-value is
     (1 + #) / (n_resamples + 1) of resamples as far out as the sample, by absolute value if two-sided.
 
-    `distance` does not shrink with the number of rows, as p-values do: beside the distances that past windows
-    lay from a reference (`auc_distance`) it says whether an ordinary shift could level the two models.
+    `distance` does not shrink with the number of rows, as p-values do: compared with the distances that past
+    windows lay from a reference (`auc_distance`) it says whether an ordinary shift could level the two
+    models.
 
     Level by simulation: docs/coverage.md. DeLong's test (`compare_auc_paired`) has much the same level and
     power; what this test adds is the distance.

@@ -2,7 +2,7 @@
 
 What holds for the curve holds for a smooth function of it (Bertail, Clémençon and Vayatis 2008, [BCV08],
 remark 4): the law of Phi(R*) - Phi(R) over resampled curves R*, with R the curve that they are drawn from,
-stands for that of the empirical curve's value about the true one.
+approximates that of the empirical curve's value around the true one.
 """
 
 from __future__ import annotations

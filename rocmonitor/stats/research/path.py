@@ -32,7 +32,8 @@ class AucPath(Table):
     low, high : ndarray, shape (h,)
         The bounds.
     low_multiplier, high_multiplier : ndarray, shape (h,)
-        Slopes of the path: how much distance one more unit of AUC takes; infinite where no distance helps.
+        Slopes of the path: how much distance one more unit of AUC takes; infinite where more distance
+        changes nothing.
     auc : float
         The sample's own AUC.
     residual : float

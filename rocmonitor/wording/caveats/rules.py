@@ -23,8 +23,8 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     "no-rows": "no rows: nothing was scored in this window, or the query does not find it",
     "too-few-rows": _too_few_rows,
     "one-score": "all {rows:,} scores are {score:g}: is the scoring broken?",
-    "no-scatter": "AUROC {auc:.4f} here and {reference_auc:.4f} in the reference, and neither shows any "
-    "scatter to compare by",
+    "no-scatter-to-compare": "AUROC {auc:.4f} here and {reference_auc:.4f} in the reference, and neither "
+    "shows any scatter to compare by",
     "not-computed": "{why}",
     "segment-not-in-reference": "the reference has no rows of this segment",
     "old-reference": "the reference was frozen by an earlier version: its forecast is for windows of its own "

@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 from paired import pair, scores, week, weeks
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
+from rocmonitor.policy.record import plain
+from rocmonitor.policy.review.checks import NO_SCATTER
 from rocmonitor.policy.review.comparison import Compared, compare
-from rocmonitor.policy.review.document import Decision
+from rocmonitor.policy.review.document import Decision, Withdrawn
 from rocmonitor.policy.review.settings import Money, ReviewRule, ReviewSettings
 from rocmonitor.stats import (
     PairedSample,
@@ -38,10 +41,11 @@ SETTING = pair(5, 200, 400, challenger=1.6)
 SEGMENTS = {"region=north": pair(2, challenger=1.6), "region=south": pair(3, 10, 30)}
 PAST = [pair([4, i], 60, 60, challenger=1.6) for i in range(19)]
 COLUMNS = {
-    "windows": "start end rows n_pos n_neg champion_auc challenger_auc difference se low high so_far "
-    "always_low always_high pvalue looked why_not",
+    "windows": "start end rows n_pos n_neg champion_auc challenger_auc difference se low high running_mean "
+    "anytime_low anytime_high pvalue checked why_not",
     "auc": "method champion challenger difference se low high pvalue",
-    "fprs": "fpr champion_tpr challenger_tpr difference low high method so_far always_low always_high better",
+    "fprs": "fpr champion_tpr challenger_tpr difference low high method running_mean anytime_low "
+    "anytime_high better",
     "thresholds": "pairing champion_threshold challenger_threshold champion_flagged challenger_flagged dtpr "
     "dtpr_low dtpr_high dfpr dfpr_low dfpr_high champion_better challenger_better both_higher both_lower tie",
     "dominance": "share champion_threshold challenger_threshold champion_better challenger_better "
@@ -52,12 +56,16 @@ COLUMNS = {
     "costs": "w champion_threshold challenger_threshold champion_cost challenger_cost saved low high unit "
     "false_positive false_negative prevalence decisions money_saved money_low money_high",
     "segments": "segment rows n_pos n_neg champion_auc challenger_auc difference low high level pvalue note",
-    "forecast": "method confidence_level distance difference low high",
+    "forecast": "method windows basis confidence_level distance difference low high",
 }
 
 
 def reviewed(windows, settings=SETTINGS, *, setting=None, segments=None, past=(), rng=7) -> Compared:
     return compare(windows, segments or {}, settings=settings, setting=setting, past=past, rng=rng)
+
+
+def coded(found: Compared, code: str) -> list[Caveat]:
+    return [caveat for caveat in found.caveats if caveat.code == code]
 
 
 @pytest.fixture(scope="module")
@@ -72,20 +80,22 @@ def found(windows) -> Compared:
 
 
 def merged(windows) -> PairedSample:
-    """Challenger first."""
-    return PairedSample.merge(both for _, both in windows).swapped()
+    return PairedSample.merge(both for _, both in windows)
 
 
 def test_the_better_model_is_found(windows, found):
     assert found.decision is Decision.CHALLENGER
     assert found.decided_in in [window for window, _ in windows]
     number = [window for window, _ in windows].index(found.decided_in)
-    assert [row["always_low"] > 0 for row in found.tables["windows"]] == [i >= number for i in range(8)]
-    assert found.summary.startswith("The AUROC shows it")
+    assert [row["anytime_low"] > 0 for row in found.tables["windows"]] == [i >= number for i in range(8)]
+    area = found.comparisons[0]
+    assert (area.fpr, area.checks, area.better) == (None, 8, "challenger")
+    assert [each.fpr for each in found.comparisons[1:]] == [0.05, 0.2]
+    assert found.withdrawn is found.further_windows is None
     other = reviewed([(window, both.swapped()) for window, both in windows])
     assert other.decision is Decision.CHAMPION
     assert other.decided_in == found.decided_in
-    assert other.metrics["review/difference"] == -found.metrics["review/difference"]
+    assert other.metrics["difference/auc"] == -found.metrics["difference/auc"]
 
 
 def test_the_tables_have_the_columns_that_are_promised(found):
@@ -97,7 +107,7 @@ def test_the_tables_have_the_columns_that_are_promised(found):
 
 
 def test_it_is_json_without_nan_or_infinity(found):
-    text = json.dumps([found.tables, found.metrics, found.caveats], allow_nan=False)
+    text = json.dumps([found.tables, found.metrics, plain(found.caveats)], allow_nan=False)
     assert json.loads(text)[0] == found.tables
     assert all(type(value) is float and np.isfinite(value) for value in found.metrics.values())
 
@@ -141,36 +151,38 @@ def test_the_band_is_seeded_and_its_regions_are_named(windows, found):
     assert {row["better"] for row in found.tables["regions"]} == {"challenger"}
 
 
-def test_what_is_beside_the_windows_is_taken_champion_first_too(found):
-    """The pairs of segments, of the setting and of the reference are given as those of the windows are."""
+def test_what_is_beside_the_windows_is_taken_challenger_first_too(found):
+    """The pairs of segments, of the setting and of the reference have the order of the windows' pairs."""
     north = compare_auc_paired(SEGMENTS["region=north"])
     row = found.tables["segments"][0]
-    assert row["difference"] == -north.difference
-    assert (row["champion_auc"], row["challenger_auc"]) == (north.auc_1, north.auc_2)
+    assert row["difference"] == north.difference
+    assert (row["challenger_auc"], row["champion_auc"]) == (north.auc_1, north.auc_2)
     row = found.tables["costs"][0]
-    assert row["champion_threshold"] == cost_thresholds(SETTING.first, 0.3).threshold[0]
-    assert row["challenger_threshold"] == cost_thresholds(SETTING.second, 0.3).threshold[0]
+    assert row["challenger_threshold"] == cost_thresholds(SETTING.first, 0.3).threshold[0]
+    assert row["champion_threshold"] == cost_thresholds(SETTING.second, 0.3).threshold[0]
     for row in found.tables["dominance"]:
-        assert row["champion_threshold"] in SETTING.first.score
-        assert row["challenger_threshold"] in SETTING.second.score
+        assert row["challenger_threshold"] in SETTING.first.score
+        assert row["champion_threshold"] in SETTING.second.score
     reference = PairedSample.merge(PAST)
-    before = auc(reference.second).auc - auc(reference.first).auc
+    before = auc(reference.first).auc - auc(reference.second).auc
     assert found.tables["forecast"][0]["difference"] == pytest.approx(before, abs=1e-12)
 
 
 def test_the_metrics_are_those_of_the_tables(windows, found):
     metrics, tables = found.metrics, found.tables
-    assert (metrics["review/rows"], metrics["review/n_pos"], metrics["review/n_neg"]) == (1920, 640, 1280)
-    assert (metrics["review/windows"], metrics["review/looks"]) == (8, 8)
+    assert [metrics[f"data/{name}"] for name in ("rows", "positives", "negatives")] == [1920, 640, 1280]
+    assert (metrics["review/windows"], metrics["review/checks"]) == (8, 8)
     last = tables["windows"][-1]
-    for name in ("always_low", "always_high", "pvalue"):
-        assert metrics[f"review/{name}"] == last[name]
-    assert metrics["review/difference_se"] == tables["auc"][0]["se"]
-    assert metrics["review/difference_at_fpr_0.05_low"] == tables["fprs"][0]["low"]
-    assert metrics["review/difference_at_fpr_0.2_always_high"] == tables["fprs"][1]["always_high"]
-    assert metrics["review/saved_at_w_0.3"] == tables["costs"][0]["saved"]
-    assert metrics["review/saved_at_w_0.5_high"] == tables["costs"][1]["high"]
-    assert metrics["review/forecast_low"] == tables["forecast"][0]["low"]
+    assert metrics["difference/auc_mean"] == last["running_mean"]
+    assert metrics["difference/auc_anytime_low"] == last["anytime_low"]
+    assert metrics["difference/auc_anytime_high"] == last["anytime_high"]
+    assert metrics["difference/auc_anytime_pvalue"] == last["pvalue"]
+    assert metrics["difference/auc_se"] == tables["auc"][0]["se"]
+    assert metrics["difference/tpr_at_fpr_0.05_low"] == tables["fprs"][0]["low"]
+    assert metrics["difference/tpr_at_fpr_0.2_anytime_high"] == tables["fprs"][1]["anytime_high"]
+    assert metrics["difference/saved_at_w_0.3"] == tables["costs"][0]["saved"]
+    assert metrics["difference/saved_at_w_0.5_high"] == tables["costs"][1]["high"]
+    assert metrics["forecast/difference_low"] == tables["forecast"][0]["low"]
     assert "review/windows_to_decide" not in metrics
 
 
@@ -182,13 +194,9 @@ def test_the_order_of_rows_means_nothing(windows, found):
         again = PairedSample.from_counts(s1[order], s2[order], both.pos[order], both.neg[order])
         shuffled.append((window, again))
     again = reviewed(shuffled)
-    assert (again.decision, again.decided_in, again.summary) == (
-        found.decision,
-        found.decided_in,
-        found.summary,
-    )
-    assert again.metrics["review/difference"] == pytest.approx(found.metrics["review/difference"], abs=1e-12)
-    assert again.metrics["review/always_low"] == pytest.approx(found.metrics["review/always_low"], abs=1e-12)
+    assert (again.decision, again.decided_in) == (found.decision, found.decided_in)
+    for name in ("difference/auc", "difference/auc_anytime_low"):
+        assert again.metrics[name] == pytest.approx(found.metrics[name], abs=1e-12)
 
 
 def test_grouped_counts_give_the_same_as_rows():
@@ -196,14 +204,14 @@ def test_grouped_counts_give_the_same_as_rows():
     for number in range(4):
         y, s1, s2 = scores([9, number], challenger=1.6)
         s1, s2 = np.round(s1, 0), np.round(s2, 0)
-        raw.append((week(number), PairedSample(y, s1, s2)))
-        cells = np.unique(np.column_stack([s1, s2]), axis=0)
-        of = [(s1 == a) & (s2 == b) for a, b in cells]
+        raw.append((week(number), PairedSample(y, s2, s1)))
+        cells = np.unique(np.column_stack([s2, s1]), axis=0)
+        of = [(s2 == a) & (s1 == b) for a, b in cells]
         counts = np.array([(np.sum(y[at] == 1), np.sum(y[at] == 0)) for at in of])
         grouped.append((week(number), PairedSample.from_counts(*cells.T, *counts.T)))
     settings = replace(SETTINGS, thresholds=(1.0,))
     one, other = (reviewed(some, settings, setting=some[0][1]) for some in (raw, grouped))
-    assert one.summary == other.summary
+    assert one.decision is other.decision
     for name in ("windows", "auc", "fprs", "thresholds", "dominance", "roc", "costs"):
         for here, there in zip(one.tables[name], other.tables[name], strict=True):
             assert here == pytest.approx(there, abs=1e-9), name
@@ -217,42 +225,38 @@ def test_models_whose_curves_cross_are_a_trade_off():
     owners = [row["better"] for row in crossed.tables["regions"]]
     assert owners[0] == "challenger"
     assert owners[-1] == "champion"
-    assert "By the band of this look alone the challenger has FPR" in crossed.summary
 
 
-def test_equal_models_are_not_decided_and_the_advice_counts_windows():
+def test_equal_models_are_not_decided_and_further_windows_are_counted():
     equal = weeks(6, 11, challenger=1.25)
     undecided = reviewed(equal)
     assert (undecided.decision, undecided.decided_in) == (Decision.UNDECIDED, None)
-    used = [compare_auc_paired(both.swapped()) for _, both in equal]
+    used = [compare_auc_paired(both) for _, both in equal]
     sequence = confidence_sequence([d.difference for d in used], [d.se for d in used], confidence_level=0.975)
     further = windows_to_decide(sequence)
-    assert undecided.metrics.get("review/windows_to_decide") == further
-    assert ("Another" in undecided.advice) == (further is not None)
+    assert undecided.metrics.get("review/windows_to_decide") == undecided.further_windows == further
 
 
-def test_a_period_that_shows_more_than_its_looks_is_explained():
-    """Two looks bound nothing, whatever their rows show when they are looked at once."""
+def test_a_period_that_shows_more_than_its_checks_has_a_caveat():
+    """Two checks bound nothing, whatever their rows show in a single one."""
     settings = ReviewSettings(n_resamples=19)
     two = reviewed(weeks(2, 1, challenger=2.5), settings)
     [delong, _] = two.tables["auc"]
     assert delong["low"] > 0
     assert two.decision is Decision.UNDECIDED
-    [said] = [caveat for caveat in two.caveats if caveat.startswith("over the period in one")]
-    assert f"{delong['difference']:+.4f} ({delong['low']:+.4f} to {delong['high']:+.4f})" in said
-    assert "which the rule does not show" in said
+    [caveat] = coded(two, "period-differs-more")
+    assert caveat.values == {name: delong[name] for name in ("difference", "low", "high")}
     for other in (weeks(8, 1, challenger=2.5), weeks(2, 1)):
-        assert not any("over the period in one" in told for told in reviewed(other, settings).caveats)
+        assert coded(reviewed(other, settings), "period-differs-more") == []
 
 
-def test_a_rate_that_few_negatives_do_not_have_is_told_where_it_matters():
+def test_a_rate_that_few_negatives_do_not_have_has_a_caveat_where_it_matters():
     settings = ReviewSettings(rule=ReviewRule(fpr=(0.1, 0.3)), n_resamples=19)
     rows = [(week(0), pair(1, 60, 93))]  # 9 / 93 and 28 / 93
-    said = [caveat for caveat in reviewed(rows, settings).caveats if caveat.startswith("rates: ")]
-    assert "rates: 0.1 is shown at 0.09677, the nearest rate that 93 negatives have" in said
-    assert not any("0.3 is shown" in caveat or "not multiples" in caveat for caveat in said)
-    many = reviewed([(week(0), pair(1, 60, 997))], settings)
-    assert not any("is shown at" in caveat or "not multiples" in caveat for caveat in many.caveats)
+    [caveat] = coded(reviewed(rows, settings), "rate-moved")
+    assert caveat.values == {"fpr": 0.1, "used": pytest.approx(9 / 93), "negatives": 93}
+    assert caveat.about == ("rates",)
+    assert coded(reviewed([(week(0), pair(1, 60, 997))], settings), "rate-moved") == []
 
 
 def test_a_level_that_needs_more_resamples_leaves_the_band_out():
@@ -260,8 +264,9 @@ def test_a_level_that_needs_more_resamples_leaves_the_band_out():
     found = reviewed(weeks(2, 1), settings)
     assert found.tables["band"] == found.tables["regions"] == []
     assert found.tables["roc"] != []
-    [said] = [caveat for caveat in found.caveats if caveat.startswith("band of the difference left out: ")]
-    assert "n_resamples must be at least 999" in said
+    [caveat] = coded(found, "part-left-out")
+    assert caveat.values["part"] == "band of the difference"
+    assert "at least 999" in caveat.values["reason"]
 
 
 def test_one_model_twice_is_never_decided():
@@ -272,7 +277,7 @@ def test_one_model_twice_is_never_decided():
     ]
     found = reviewed(same, setting=same[0][1])
     assert found.decision is Decision.UNDECIDED
-    assert found.metrics["review/difference"] == found.metrics["review/difference_se"] == 0
+    assert found.metrics["difference/auc"] == found.metrics["difference/auc_se"] == 0
     assert {row["tie"] for row in found.tables["dominance"]} == {1.0}
     assert found.tables["regions"] == []
     for row in found.tables["fprs"]:
@@ -280,59 +285,62 @@ def test_one_model_twice_is_never_decided():
         assert row["low"] < 0 < row["high"]
         assert row["method"] == "agresti"
     assert all(row["saved"] == 0 for row in found.tables["costs"])
-    assert not any("zero length" in caveat for caveat in found.caveats)
+    assert coded(found, "zero-length") == []
     json.dumps(found.tables, allow_nan=False)
 
 
 def test_windows_that_all_show_the_same_difference_are_shown_and_undecided():
-    """A perfect challenger and a champion that turns everything round: no scatter, no standard error."""
+    """A perfect challenger and a champion that reverses every pair: no scatter, no standard error."""
     y = np.repeat([1, 0], 60)
     noise = np.random.default_rng(17).random((4, 120)) / 9
-    found = reviewed([(week(i), PairedSample(y, -y + noise[i], y + noise[i])) for i in range(4)])
+    found = reviewed([(week(i), PairedSample(y, y + noise[i], -y + noise[i])) for i in range(4)])
     assert found.decision is Decision.UNDECIDED
-    assert (found.metrics["review/challenger_auc"], found.metrics["review/champion_auc"]) == (1, 0)
+    assert (found.metrics["challenger/auc"], found.metrics["champion/auc"]) == (1, 0)
     assert found.tables["auc"] == []
-    assert "review/difference" not in found.metrics
-    assert "every row shows the same difference" in found.tables["windows"][0]["why_not"]
-    assert any(caveat.startswith("AUROC difference (delong) left out") for caveat in found.caveats)
+    assert "difference/auc" not in found.metrics
+    assert found.tables["windows"][0]["why_not"] == NO_SCATTER
+    parts = [caveat.values["part"] for caveat in coded(found, "part-left-out")]
+    assert parts[0] == "AUROC difference (delong)"
     json.dumps(found.tables, allow_nan=False)
 
 
 def test_without_rows_to_choose_on_what_needs_them_is_left_out(windows):
-    for setting, said in (
-        (None, "there are no rows before the period"),
-        (pair(13, 20, 100), "20 positives and 100 negatives, fewer than 50 of a class"),
-        (PairedSample([0, 1] * 60, [0.5] * 120, range(120)), "a model gave one score to all rows"),
-        (pair(13, 1, 9), "1 positives and 9 negatives, fewer than 2 of a class"),
+    few = "few-rows-for-thresholds"
+    for setting, expected in (
+        (None, Caveat("no-rows-for-thresholds")),
+        (pair(13, 20, 100), Caveat(few, n_pos=20, n_neg=100, needed=50)),
+        (PairedSample([0, 1] * 60, [0.5] * 120, range(120)), Caveat("constant-scores-for-thresholds")),
+        (pair(13, 1, 9), Caveat(few, n_pos=1, n_neg=9, needed=2)),
     ):
         least = 1 if setting is not None and setting.n_pos == 1 else 50
         found = reviewed(windows[:2], replace(SETTINGS, min_per_class=least), setting=setting)
-        assert any("are left out:" in caveat and said in caveat for caveat in found.caveats)
+        assert expected in found.caveats
         assert found.tables["costs"] == found.tables["dominance"] == []
         assert [row["pairing"] for row in found.tables["thresholds"]] == ["given"]
 
 
 def test_a_model_with_one_score_is_compared_by_its_area_alone():
     constant = [
-        (w, PairedSample(y, s, np.full(len(y), 0.5)))
+        (w, PairedSample(y, np.full(len(y), 0.5), s))
         for w, (y, s, _) in [(week(i), scores([14, i])) for i in range(4)]
     ]
     found = reviewed(constant, setting=pair(15))
     assert found.decision is Decision.CHAMPION
-    assert found.metrics["review/challenger_auc"] == 0.5
+    assert found.metrics["challenger/auc"] == 0.5
     for name in ("fprs", "roc", "band", "regions", "thresholds", "dominance"):
         assert found.tables[name] == []
-    assert any("the challenger gives all 960 rows the score 0.5" in caveat for caveat in found.caveats)
+    assert Caveat("constant-scores", model="challenger", rows=960, score=0.5) in found.caveats
 
 
-def test_windows_too_small_to_be_looks_decide_nothing():
+def test_windows_too_small_to_be_checked_decide_nothing():
     found = reviewed([*weeks(2, 16, 20, 30, challenger=3.0)])
     assert found.decision is Decision.UNDECIDED
-    assert found.metrics["review/looks"] == 0
-    assert [row["looked"] for row in found.tables["windows"]] == [False, False]
-    assert "review/always_low" not in found.metrics
-    assert found.metrics["review/difference_low"] > 0  # the period is shown, and decides nothing
-    assert found.tables["fprs"][0]["so_far"] is None
+    assert found.metrics["review/checks"] == 0
+    assert [row["checked"] for row in found.tables["windows"]] == [False, False]
+    assert "difference/auc_anytime_low" not in found.metrics
+    assert found.metrics["difference/auc_low"] > 0  # the period is shown, and decides nothing
+    assert found.tables["fprs"][0]["running_mean"] is None
+    assert found.comparisons[0].estimate is None
 
 
 def test_nothing_to_compare_is_an_error_with_the_counts():
@@ -350,9 +358,16 @@ def test_windows_must_follow_each_other(order):
         reviewed([(week(number), pair(number)) for number in order])
 
 
-def test_it_tells_how_far_it_is(windows):
-    told = []
-    compare(windows, {}, settings=SETTINGS, setting=None, rng=1, progress=told.append)
-    assert told[0] == "window 1 of 8"
+def test_it_reports_progress(windows):
+    steps = []
+    compare(windows, {}, settings=SETTINGS, setting=None, rng=1, progress=steps.append)
+    assert steps[0] == "window 1 of 8"
     for step in ("AUROC over the period", "band of the difference", "thresholds and costs"):
-        assert step in told
+        assert step in steps
+
+
+def test_a_decision_that_later_windows_withdraw_is_kept_with_its_window():
+    last = (week(10), pair(7, 400, 800, challenger=-1.0))
+    found = reviewed([*weeks(10, 1, challenger=1.9), last], ReviewSettings(n_resamples=19))
+    assert found.decision is Decision.UNDECIDED
+    assert found.withdrawn == Withdrawn(decision=Decision.CHALLENGER, window=10, at=week(9).end)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rocmonitor.policy.review.checks import Track, so_far
-from rocmonitor.policy.review.document import Decision
+from rocmonitor.policy.review.checks import Track
+from rocmonitor.policy.review.document import Comparison, Decision
 from rocmonitor.policy.review.ruling import rule_on
 from rocmonitor.stats import ConfidenceSequence
 
@@ -14,7 +14,7 @@ UNKNOWN = (-1, 1)
 
 
 def track(fpr, *ends, numbers=None):
-    """A comparison that after each of its looks lies within these ends."""
+    """A comparison that after each of its checks lies within these ends."""
     low, high = np.array(ends, dtype=float).T
     zero = np.zeros(len(ends))
     sequence = ConfidenceSequence(
@@ -51,9 +51,8 @@ def test_the_area_decides_when_it_is_beyond_the_margin(ends, margin, decision, s
 
 def test_a_rate_alone_decides_nothing():
     area, rate = track(None, UNKNOWN, (-0.1, 0.1)), track(0.05, UNKNOWN, (0.1, 0.3))
-    found = rule_on([area, rate], 0.0, 2)
-    assert found.decision is Decision.UNDECIDED
-    assert (found.challenger, found.champion) == ((rate,), ())
+    assert rule_on([area, rate], 0.0, 2).decision is Decision.UNDECIDED
+    assert [each.result.better for each in (area, rate)] == ["", "challenger"]
 
 
 def test_a_trade_off_shown_later_takes_a_decision_over():
@@ -61,7 +60,7 @@ def test_a_trade_off_shown_later_takes_a_decision_over():
     rate = track(0.01, UNKNOWN, UNKNOWN, (-0.3, -0.01), (-0.3, -0.01))
     found = rule_on([area, rate], 0.0, 4)
     assert (found.decision, found.number) == (Decision.TRADE_OFF, 2)
-    assert (found.challenger, found.champion) == ((area,), (rate,))
+    assert [each.result.better for each in (area, rate)] == ["challenger", "champion"]
     assert rule_on([area, rate], 0.0, 2).decision is Decision.CHALLENGER
 
 
@@ -76,7 +75,7 @@ def test_two_rates_make_a_trade_off_whatever_the_area():
     assert (found.decision, found.number) == (Decision.TRADE_OFF, 0)
 
 
-def test_windows_that_are_no_look_leave_things_as_they_are():
+def test_windows_that_are_not_checked_leave_things_as_they_are():
     area = track(None, UNKNOWN, (0.1, 0.3), numbers=(1, 3))
     assert [area.bounds(number) for number in range(5)] == [
         (-np.inf, np.inf),
@@ -90,7 +89,7 @@ def test_windows_that_are_no_look_leave_things_as_they_are():
     assert (found.decision, found.number) == (Decision.CHALLENGER, 3)
 
 
-def test_a_decision_stands_while_the_interval_bears_it_out():
+def test_a_decision_stands_while_the_interval_supports_it():
     shown, wide = (0.1, 0.2), (-0.1, 0.3)
     area = track(None, shown, shown, wide, shown, shown)
     rulings = [rule_on([area], 0.0, windows) for windows in range(1, 6)]
@@ -106,16 +105,12 @@ def test_a_decision_stands_while_the_interval_bears_it_out():
     rate = track(0.1, (-0.2, -0.1), (-0.2, -0.1), wide)
     assert rule_on([area, rate], 0.0, 3).withdrawn == (Decision.TRADE_OFF, 1)
     withdrawn = track(None, shown, wide)
-    assert rule_on([withdrawn], 0.0, 2).challenger == ()
-    assert so_far(withdrawn) == {
-        "so_far": pytest.approx(0.1),
-        "always_low": -0.1,
-        "always_high": 0.3,
-        "better": "",
-    }
+    assert withdrawn.result == Comparison(
+        fpr=None, estimate=pytest.approx(0.1), low=-0.1, high=0.3, checks=2, better=""
+    )
 
 
-def test_a_comparison_without_looks_says_nothing():
+def test_a_comparison_without_checks_shows_nothing():
     nothing = Track(fpr=None, numbers=(), sequence=None)
     assert rule_on([nothing], 0.0, 3).decision is Decision.UNDECIDED
-    assert so_far(nothing) == {"so_far": None, "always_low": None, "always_high": None, "better": ""}
+    assert nothing.result == Comparison(fpr=None, estimate=None, low=None, high=None, checks=0, better="")

@@ -7,6 +7,8 @@ from dataclasses import replace
 import pytest
 from paired import pair
 
+from rocmonitor.caveat import Caveat
+from rocmonitor.policy.review.checks import NO_SCATTER, TOO_FEW
 from rocmonitor.policy.review.settings import ReviewRule, ReviewSettings
 from rocmonitor.policy.review.supplementary import forecast, segments_table
 from rocmonitor.stats import PairedSample, compare_auc_paired, forecast_difference
@@ -17,9 +19,9 @@ SETTINGS = ReviewSettings(rule=ReviewRule(confidence_level=0.9), min_per_class=3
 def test_the_segments_share_the_error():
     """Only those that can be compared do: how many rows they have says nothing of the difference."""
     parts = {
-        "region=north": pair(1, 40, 60).swapped(),
-        "region=south": pair(2, 29, 90).swapped(),
-        "region=east": pair(3, 80, 30).swapped(),
+        "region=north": pair(1, 40, 60),
+        "region=south": pair(2, 29, 90),
+        "region=east": pair(3, 80, 30),
         "region=west": PairedSample([], [], []),
     }
     north, south, east, west = segments_table(parts, SETTINGS)
@@ -31,7 +33,7 @@ def test_the_segments_share_the_error():
         assert (row["difference"], row["pvalue"]) == (direct.difference, direct.pvalue)
         assert (row["challenger_auc"], row["champion_auc"]) == (direct.auc_1, direct.auc_2)
         assert row["note"] == ""
-    assert south["note"] == "29 positives and 90 negatives: fewer than 30 of a class"
+    assert south["note"] == TOO_FEW
     assert south["difference"] is south["low"] is south["level"] is None
     assert south["champion_auc"] is not None
     assert (west["rows"], west["champion_auc"]) == (0, None)
@@ -42,7 +44,7 @@ def test_the_segments_share_the_error():
 def test_a_segment_of_hardly_any_row_of_a_class_is_noted(sizes):
     """And stops no review."""
     [row] = segments_table({"a": pair(1, *sizes)}, SETTINGS)
-    assert row["note"] == f"{sizes[0]} positives and {sizes[1]} negatives: fewer than 30 of a class"
+    assert row["note"] == TOO_FEW
     assert row["difference"] is None
     assert (row["champion_auc"] is None) == (min(sizes) < 2)
 
@@ -50,31 +52,29 @@ def test_a_segment_of_hardly_any_row_of_a_class_is_noted(sizes):
 def test_segments_whose_rows_all_show_the_same():
     y = [1, 0] * 30
     [row] = segments_table({"a": PairedSample(y, y, [0] * 60)}, SETTINGS)
-    assert "standard error of 0" in row["note"]
+    assert row["note"] == NO_SCATTER
     assert (row["difference"], row["challenger_auc"]) == (None, 1.0)
     assert segments_table({}, SETTINGS) == []
 
 
 def test_the_forecast_is_that_of_the_reference_where_it_is_enough():
-    past = [pair([4, i], 40, 60).swapped() for i in range(10)]
-    own = [pair([5, i], 40, 60).swapped() for i in range(12)]
+    past = [pair([4, i], 40, 60) for i in range(10)]
+    own = [pair([5, i], 40, 60) for i in range(12)]
     for known, given, whose in ((past, past, "reference"), (own, past[:3], "review")):
         caveats = []
         [row] = forecast(given, own, SETTINGS, caveats)
         direct = forecast_difference(PairedSample.merge(known), windows=known, confidence_level=0.9)
         assert (row["low"], row["high"], row["distance"]) == (direct.low, direct.high, direct.distance)
         assert row["difference"] == direct.difference
-        assert row["method"] == f"{direct.method}, {len(known)} windows of the {whose}"
+        assert (row["method"], row["windows"], row["basis"]) == (direct.method, len(known), whose)
         assert row["low"] <= row["difference"] <= row["high"]
 
 
 def test_too_few_windows_make_no_forecast():
-    past = [pair([4, i], 40, 60).swapped() for i in range(8)]
-    small = [pair([5, i], 20, 60).swapped() for i in range(12)]
+    past = [pair([4, i], 40, 60) for i in range(8)]
+    small = [pair([5, i], 20, 60) for i in range(12)]
     caveats = []
     assert forecast(past, small, SETTINGS, caveats) == []
-    assert caveats == [
-        "no forecast of the difference: at 0.9 it needs 9 windows with 30 rows of each class; the reference "
-        "has 8, the review 0"
-    ]
+    values = {"confidence_level": 0.9, "needed": 9, "min_per_class": 30, "reference": 8, "review": 0}
+    assert caveats == [Caveat("too-few-windows-for-forecast", **values)]
     assert forecast(past, small, replace(SETTINGS, rule=ReviewRule(confidence_level=0.8)), []) != []

@@ -11,8 +11,10 @@ import pytest
 from browser import Browser
 from reviews import ZONE, review
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.policy.review.document import Decision, Review
 from rocmonitor.report.review import page
+from rocmonitor.wording.review import advice, summary
 
 SIZES = """[...document.images].map(image => ({
   whole: image.complete, drawn: image.naturalWidth,
@@ -50,10 +52,10 @@ def long_words() -> Review:
         whole,
         monitor=word,
         champion_version=word,
-        summary=f"{whole.summary} {word}",
-        tables=whole.tables | {"segments": segments, "counts": [{"what": word, "rows": 10**12}]},
+        recorded={"summary": f"{summary(whole)} {word}", "advice": advice(whole)},
+        tables=whole.tables | {"segments": segments, "counts": [{"kind": word, "rows": 10**12}]},
         provenance=whole.provenance | {"query": f"SELECT {word}", "data_digest": "f" * 400, word: word},
-        caveats=(word,),
+        caveats=(Caveat("recorded", text=word),),
     )
 
 

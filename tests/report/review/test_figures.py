@@ -62,7 +62,7 @@ def test_what_has_no_rows_is_not_drawn() -> None:
 
 
 def test_windows_are_points_where_the_table_has_them() -> None:
-    rows = [row for row in rows_of("windows") if row["looked"]]
+    rows = [row for row in rows_of("windows") if row["checked"]]
     image = only("windows", rows, decided_at=None)
     blue = where(image, BLUE)
     rising = [
@@ -75,28 +75,28 @@ def test_windows_are_points_where_the_table_has_them() -> None:
     assert left[:, 0].mean() > right[:, 0].mean() + 200
 
 
-def test_the_band_over_all_looks_is_drawn_and_narrows() -> None:
+def test_the_band_over_all_checks_is_drawn_and_narrows() -> None:
     rows = rows_of("windows")
     grey = where(only("windows", rows), "#D9D9D9")
     heights = [grey[:, at].sum() for at in (260, 1000)]
     assert heights[1] > 30
     assert heights[0] > 3 * heights[1]
-    unknown = [row | dict.fromkeys(("so_far", "always_low", "always_high", "pvalue")) for row in rows]
+    unknown = [row | dict.fromkeys(("running_mean", "anytime_low", "anytime_high", "pvalue")) for row in rows]
     assert where(only("windows", unknown), "#D9D9D9").sum() < grey.sum() / 20
 
 
 def test_what_is_not_known_yet_is_no_band_and_widens_nothing() -> None:
     rows = rows_of("windows")
-    unknown = [row | {"always_low": -1.0, "always_high": 1.0} for row in rows]
-    nothing = [row | dict.fromkeys(("so_far", "always_low", "always_high")) for row in rows]
+    unknown = [row | {"anytime_low": -1.0, "anytime_high": 1.0} for row in rows]
+    nothing = [row | dict.fromkeys(("running_mean", "anytime_low", "anytime_high")) for row in rows]
     assert np.array_equal(only("windows", unknown), only("windows", nothing))
 
 
-def test_a_window_that_is_no_look_is_hollow() -> None:
-    rows = [row | {"looked": False, "why_not": "few"} for row in rows_of("windows")]
-    looked = only("windows", rows_of("windows"), decided_at=None)
+def test_a_window_that_is_not_checked_is_hollow() -> None:
+    rows = [row | {"checked": False, "why_not": "few"} for row in rows_of("windows")]
+    checked = only("windows", rows_of("windows"), decided_at=None)
     hollow = only("windows", rows, decided_at=None)
-    assert where(hollow, BLUE)[:650].sum() < where(looked, BLUE)[:650].sum() - 500
+    assert where(hollow, BLUE)[:650].sum() < where(checked, BLUE)[:650].sum() - 500
 
 
 def test_both_curves_are_drawn() -> None:

@@ -525,7 +525,7 @@ def test_symmetric_binned(windows):
         ({"windows": [SOME], "weights": [math.nan]}, r"weights must lie within \[0, 1\]"),
         ({"windows": [SOME], "weights": [0.0]}, "weights are all 0"),
         ({"windows": [SOME, ONE_CLASS], "weights": [0.0, 1.0]}, "weights are all 0"),
-        ({"windows": [SOME], "symmetric": True}, "knows no symmetric distance"),
+        ({"windows": [SOME], "symmetric": True}, "does not support symmetric"),
         ({"distance": 0.1, "method": "fixed", "weights": [1]}, "does not weigh windows"),
         ({"windows": [SOME], "method": "bootstrap"}, "needs rng"),
         (

@@ -1,0 +1,40 @@
+"""What `rocmonitor.stats` offers, and that importing it is light."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import rocmonitor.stats as stats
+from rocmonitor.stats import research
+
+HEAVY = [
+    "scipy.stats",
+    "scipy.optimize",
+    "scipy.sparse",
+    "scipy.interpolate",
+    "pandas",
+    "rocmonitor.stats.research",
+]
+
+
+def test_importing_the_statistics_imports_nothing_heavy():
+    program = f"import sys, rocmonitor.stats; print(sorted(set({HEAVY!r}) & sys.modules.keys()))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_names():
+    for module in (stats, research):
+        assert module.__all__ == sorted(module.__all__, key=lambda name: (name[0].islower(), name))
+        for name in module.__all__:
+            assert getattr(module, name).__doc__
+    assert not set(stats.__all__) & set(research.__all__)
+    assert {"Caveat", "Interval", "RocCurve", "roc_curve"} <= set(stats.__all__)
+    assert {"auc_path", "auc_test", "roc_functional", "weighted_sample"} <= set(research.__all__)
+
+
+def test_what_a_function_returns_is_exported():
+    for function, name in ((stats.auc, "AucResult"), (stats.roc_curve, "RocCurve")):
+        assert type(function([0, 1, 0, 1], [1, 2, 3, 4])).__name__ == name
+    assert type(stats.auc([0, 1, 0, 1], [1, 2, 3, 4]).ci()) is stats.Interval

@@ -1,0 +1,212 @@
+"""Reviews in words: a sentence for each case."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from reviews import RULE, review, window_rows
+
+from rocmonitor.caveat import Caveat
+from rocmonitor.policy.review.checks import NO_SCATTER, TOO_FEW
+from rocmonitor.policy.review.document import Comparison, Decision, Review, Withdrawn
+from rocmonitor.policy.windows import Window
+from rocmonitor.wording.caveats.review import SENTENCES
+from rocmonitor.wording.review import advice, chosen, difference_line, in_words, rule, summary, title
+
+AREA = Comparison(fpr=None, estimate=0.0117, low=-0.001, high=0.0244, checks=17, better="")
+RATE = Comparison(fpr=0.1, estimate=0.03, low=0.01, high=0.05, checks=17, better="challenger")
+WHOLE = "Over all rows of the period the AUROC is 0.7520 for the challenger and 0.7423 for the champion."
+
+
+def decided(decision: Decision, *comparisons: Comparison, **changes: Any) -> Review:
+    plain = RULE.to_dict() | {"margin": 0.0}
+    return review(**{"decision": decision, "comparisons": comparisons, "rule": plain} | changes)
+
+
+def undecided(*comparisons: Comparison, **changes: Any) -> Review:
+    return decided(Decision.UNDECIDED, *comparisons, **{"decided_at": None} | changes)
+
+
+def test_a_better_model_has_its_numbers_and_since_when() -> None:
+    better = replace(AREA, low=0.001, better="challenger")
+    assert summary(decided(Decision.CHALLENGER, better)) == (
+        "The AUROC decides: the windows' mean difference is +0.0117, and its interval after 17 checks is "
+        f"+0.0010 to +0.0244. The decision has stood since window 10 of 17. {WHOLE}"
+    )
+    assert "Also shown: the challenger is better by TPR at FPR 0.1 (+0.0300; +0.0100 to +0.0500)." in summary(
+        decided(Decision.CHALLENGER, better, RATE)
+    )
+    assert ", beyond the margin of 0.002." in summary(review(decision=Decision.CHALLENGER))
+    assert "as long as the windows support it" in advice(decided(Decision.CHALLENGER, better))
+
+
+def test_no_decision_says_how_many_windows_would_decide() -> None:
+    open_ = undecided(AREA, further_windows=6)
+    assert summary(open_) == (
+        "The AUROC does not show which model is better: the windows' mean difference is +0.0117, and its "
+        f"interval after 17 checks is -0.0010 to +0.0244. {WHOLE}"
+    )
+    assert advice(open_) == (
+        "About 6 more windows (6 weeks) like these would decide, if the true difference is the observed one, "
+        "+0.0117. Chance may make it fewer or more."
+    )
+    assert "difference of more than 0.002" in summary(undecided(AREA, rule=RULE.to_dict()))
+    assert advice(undecided(AREA)).startswith("It would take more than 520 windows like these to decide")
+    within = undecided(replace(AREA, estimate=0.001), rule=RULE.to_dict())
+    assert advice(within).startswith("More windows like these would not decide")
+
+
+@pytest.mark.parametrize(
+    ("hours", "windows", "words"),
+    [
+        (168, 1, "1 more window (7 days)"),
+        (168, 208, "208 more windows (4.0 years)"),
+        (6, 2, "2 more windows (12.0 hours)"),
+        (6, 5, "5 more windows (1 day)"),
+    ],
+)
+def test_how_long_further_windows_take(hours: int, windows: int, words: str) -> None:
+    start = review().period.start
+    length = timedelta(hours=hours)
+    rows = window_rows([Window(start + n * length, start + (n + 1) * length) for n in range(3)])
+    assert words in advice(undecided(AREA, further_windows=windows, tables={"windows": rows}))
+
+
+def test_a_withdrawn_decision() -> None:
+    at = review().period.end
+    for window, words in ((16, "the last window withdrew it"), (12, "later windows withdrew it")):
+        withdrawn = Withdrawn(decision=Decision.CHALLENGER, window=window, at=at)
+        assert f"Until window {window} of 17 the decision was “challenger better”; {words}." in summary(
+            undecided(AREA, withdrawn=withdrawn)
+        )
+
+
+def test_an_interval_that_is_still_unbounded() -> None:
+    first = undecided(replace(AREA, low=-1.0, high=1.0, checks=1))
+    assert "and its interval after 1 check is still unbounded. " in summary(first)
+
+
+def test_a_trade_off_names_both_and_their_regions() -> None:
+    champion = replace(RATE, fpr=0.01, estimate=-0.02, low=-0.03, high=-0.01, better="champion")
+    regions = [
+        {"from_fpr": 0.01, "to_fpr": 0.05, "better": "champion"},
+        {"from_fpr": 0.3, "to_fpr": 0.3, "better": "challenger"},
+    ]
+    crossed = decided(Decision.TRADE_OFF, AREA, RATE, champion, tables={"regions": regions})
+    assert summary(crossed) == (
+        "The challenger is better by TPR at FPR 0.1 (+0.0300; +0.0100 to +0.0500); the champion is better by "
+        "TPR at FPR 0.01 (-0.0200; -0.0300 to -0.0100). In the band over the whole period the challenger is "
+        f"better at FPR 0.3, the champion at FPR 0.01 to 0.05. {WHOLE}"
+    )
+    assert advice(crossed).startswith("Choose by the false positive rate")
+
+
+def test_windows_that_could_not_be_compared() -> None:
+    nothing = Comparison(fpr=None, estimate=None, low=None, high=None, checks=0, better="")
+    small = undecided(nothing, tables={"windows": [review().tables["windows"][3]]})
+    assert summary(small).startswith(
+        "No window could be compared (31 positives and 381 negatives, at least 50 of each are needed)."
+    )
+    assert "min_per_class" in advice(small)
+    assert difference_line(small) == ""
+
+
+def test_sentences_of_an_earlier_version_stay() -> None:
+    earlier = review(recorded={"summary": "As it was written.", "advice": "Wait."})
+    assert (summary(earlier), advice(earlier)) == ("As it was written.", "Wait.")
+    assert advice(review(recorded={"summary": "As it was written."})) == ""
+
+
+def test_lines_of_an_alarm() -> None:
+    assert title(review()) == "trade-off (champion 3, challenger 5)"
+    assert difference_line(review()) == (
+        "AUROC difference, mean of the windows +0.0096 "
+        "(95 %, valid under repeated checks: +0.0043 to +0.0151)"
+    )
+
+
+def test_codes_of_tables_become_words() -> None:
+    shown = review()
+    small = shown.tables["windows"][3]
+    words = "31 positives and 381 negatives, at least 50 of each are needed"
+    assert in_words("windows", small, shown)["why_not"] == words
+    assert in_words("windows", small, review(provenance={}))["why_not"] == "too few rows of a class"
+    assert "no standard error" in in_words("windows", small | {"why_not": NO_SCATTER}, shown)["why_not"]
+    assert in_words("windows", small | {"why_not": "as it was"}, shown)["why_not"] == "as it was"
+    segment = shown.tables["segments"][2]
+    assert segment["note"] == TOO_FEW
+    assert in_words("segments", segment, shown)["note"].startswith("12 positives and 108 negatives")
+    assert (
+        in_words("counts", {"kind": "outside", "rows": 1}, shown)["kind"] == "with a time outside the window"
+    )
+    forecast = shown.tables["forecast"][0]
+    assert in_words("forecast", forecast, shown)["basis"] == "22 windows of the reference"
+
+
+def test_the_rule_in_words() -> None:
+    lines = rule(review())
+    assert "of the 5 % for error one half is spent on the AUROC difference" in lines[0]
+    assert lines[0].endswith("the TPR difference at FPR 1 %, 5 %, 30 %.")
+    assert "by more than 0.002" in lines[1]
+    assert lines[2].startswith("Trade-off: ")
+    plain = rule(review(rule=replace(RULE, fpr=(), margin=0.0, confidence_level=0.9).to_dict()))
+    assert "of the 10 % for error all of it is spent" in plain[0]
+    assert not any(line.startswith("Trade-off") for line in plain)
+    assert rule(review(rule={})) == []
+
+
+def test_a_period_chosen_by_hand() -> None:
+    assert chosen(review()) != chosen(review(registered=False))
+    assert "by hand" in chosen(review(registered=False))
+
+
+VALUES: dict[str, dict[str, Any]] = {
+    "windows-not-checked": {"count": 1, "total": 3},
+    "rate-not-checked": {"fpr": 0.01, "count": 1, "total": 3, "near": 0.1},
+    "period-differs-more": {"difference": 0.01, "low": 0.001, "high": 0.02},
+    "constant-scores": {"model": "champion", "rows": 9, "score": 0.5},
+    "part-left-out": {"part": "band", "reason": "no rows"},
+    "rate-moved": {"fpr": 0.1, "used": 0.0968, "negatives": 93},
+    "no-rows-for-thresholds": {},
+    "few-rows-for-thresholds": {"n_pos": 1, "n_neg": 2, "needed": 50},
+    "constant-scores-for-thresholds": {},
+    "thresholds-not-matched": {"count": 1, "total": 2},
+    "thresholds-not-calibrated": {"count": 1, "total": 2},
+    "scales-differ": {"challenger_scores": [0.1, 0.2], "champion_scores": [1.0, 2.0]},
+    "flagged-shares-differ": {"threshold": 0.5, "challenger": 0.21, "champion": 0.12},
+    "too-few-windows-for-forecast": {
+        "confidence_level": 0.95,
+        "needed": 19,
+        "min_per_class": 50,
+        "reference": 3,
+        "review": 4,
+    },
+    "period-by-hand": {},
+    "segment-by-hand": {"segment": "region=north"},
+    "windows-of-other-versions": {"count": 2, "compared": False},
+    "windows-waiting": {"count": 1},
+    "thresholds-from-first-windows": {"min_per_class": 50, "until": "2026-06-01 00:00"},
+    "one-model-only": {"champion": 30, "challenger": 0, "compared": 1600},
+    "more-windows-alike": {"count": 2},
+    "low-scores-positive": {},
+    "alias-moved": {"alias": "champion", "before": "1", "after": "3", "champion": "1", "challenger": "2"},
+    "alias-not-confirmed": {"alias": "champion", "version": "1", "reason": "no answer"},
+    "rule-changed": {"count": 2, "last": "2026-06-11"},
+    "start-changed": {"before": "2026-05-25", "now": "2026-06-01", "reviewed": "2026-06-25"},
+    "rows-changed": {"count": 1, "reviewed": "2026-06-11"},
+}
+
+
+def test_every_caveat_of_a_review_has_a_sentence() -> None:
+    assert set(VALUES) == set(SENTENCES)
+    for code, values in VALUES.items():
+        words = str(Caveat(code, **values))
+        assert "{" not in words
+        assert len(words) > 20
+    assert str(Caveat("windows-waiting", count=1)).startswith("1 window is left out")
+    assert str(Caveat("one-model-only", **VALUES["one-model-only"])) == (
+        "30 rows scored by the champion only are not compared: the 1,600 compared rows may be unlike them"
+    )
