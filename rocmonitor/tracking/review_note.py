@@ -51,7 +51,7 @@ def _headline(review: Review) -> str:
 def _numbers(review: Review) -> str:
     metrics = review.metrics
     rows = [
-        "| challenger minus champion | all rows | interval, single check | mean of the windows, any time |",
+        "| challenger minus champion | all rows | interval, single check | mean of windows, repeated checks |",
         "|---|---|---|---|",
         _row("AUROC", metrics, "difference/auc"),
     ]

@@ -142,7 +142,7 @@ def vertical_difference(
     thinned = np.array([mix.thinned for mix in law.mixtures])
     if thinned.any():
         count = np.count_nonzero(thinned)
-        moved += (Caveat("thinned", count=count, total=len(r), at=at[thinned], thresholds=max_thresholds),)
+        moved += (Caveat("thinned", count=count, total=len(r), at=at[thinned], kept=max_thresholds),)
     caveats = (
         *moved,
         *resample_caveats(m_pos, pair.n_pos, m_neg, pair.n_neg),

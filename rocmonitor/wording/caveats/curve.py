@@ -30,8 +30,8 @@ def _moved_rate(count: int, total: int, rows: int, **_: Any) -> str:
     return f"{_counted(count, total, 'rates')} {moved} of 1/{rows} within (0, 1): the nearest was used"
 
 
-def _thinned(count: int, total: int, thresholds: int, **_: Any) -> str:
-    return f"{_counted(count, total, 'laws')} approximated with {thresholds:,} thresholds"
+def _thinned(count: int, total: int, kept: int, **_: Any) -> str:
+    return f"{_counted(count, total, 'laws')} approximated with {kept:,} thresholds"
 
 
 def _tied_threshold(

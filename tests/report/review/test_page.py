@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from functools import cache
 from html.parser import HTMLParser
 from itertools import pairwise
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -363,6 +364,20 @@ def test_what_is_compared_is_what_is_shown() -> None:
     told = [float(cell.replace("−", "-")) / 100 for cell in found.column("fprs", "mean")]
     assert told == pytest.approx([row["running_mean"] for row in shown.tables["fprs"]], abs=5.1e-5)
     assert len(text(shown, ZONE).splitlines()) > 20
+
+
+def test_a_review_of_an_earlier_version_is_shown() -> None:
+    path = Path(__file__).parents[2] / "policy" / "review" / "stored_by_0_1.json"
+    stored = json.loads(path.read_text(encoding="utf-8"))
+    shown = Review.from_dict(stored)
+    found, together = read(shown), " ".join(text(shown, ZONE).split())
+    for words in (stored["summary"], stored["advice"], *stored["caveats"]):
+        assert minus(words) in minus(found.said)
+        assert words in together
+    assert found.column("counts", "rows")[1] == "scored by both, labelled"
+    assert found.column("forecast", "method") == [stored["tables"]["forecast"][0]["method"]]
+    low, high = (f"{stored['tables']['windows'][-1][name]:+.4f}" for name in ("always_low", "always_high"))
+    assert minus(found.column("windows", "its interval")[-1]) == f"{low} to {high}"
 
 
 def _counts() -> list[dict[str, object]]:

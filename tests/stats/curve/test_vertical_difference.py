@@ -169,7 +169,7 @@ def test_error_of_thinned_thresholds(thresholds, error):
     thinned = vertical_difference(y, s1, s2, rates, max_thresholds=thresholds)
     assert exact.method == "agresti"
     assert thinned.method == "agresti-thinned"
-    said = Caveat("thinned", count=3, total=3, at=rates, thresholds=thresholds)
+    said = Caveat("thinned", count=3, total=3, at=rates, kept=thresholds)
     assert said in thinned.caveats
     length = exact.dtpr_high - exact.dtpr_low
     for name in ("dtpr", "dtpr_low", "dtpr_high"):
