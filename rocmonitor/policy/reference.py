@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from statistics import median_low
 from typing import Any
 
@@ -84,10 +84,9 @@ class Reference:
         """The inverse of `to_dict`."""
         whole, cells = plain["auc"], plain.get("cells")
         return cls(
-            auc=None if whole is None else AucResult(**_known(AucResult, whole)),
+            auc=None if whole is None else AucResult.from_dict(whole),
             forecasts={
-                name: ForecastInterval(**_known(ForecastInterval, interval))
-                for name, interval in plain["forecasts"].items()
+                name: ForecastInterval.from_dict(interval) for name, interval in plain["forecasts"].items()
             },
             cells=None if cells is None else Sample.from_counts(cells["score"], cells["pos"], cells["neg"]),
             joined=cells is not None and cells["joined"],
@@ -98,15 +97,6 @@ class Reference:
             windows=list(plain["windows"]),
             caveats=tuple(map(Caveat.from_dict, plain["caveats"])),
         )
-
-
-def _known(kind: type, plain: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of `kind` that are there, with lists of JSON made tuples again."""
-    return {
-        field.name: tuple(value) if isinstance(value := plain[field.name], list) else value
-        for field in fields(kind)
-        if field.name in plain
-    }
 
 
 def freeze(

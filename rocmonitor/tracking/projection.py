@@ -18,7 +18,7 @@ from rocmonitor.tracking.content import BY, DIGEST, KEY, POINTS, STATE
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
-    from mlflow.entities import Run
+    from mlflow.entities import DatasetInput, Run
 
 Files = Mapping[str, bytes | str]
 
@@ -103,13 +103,8 @@ class Tracking:
             tags = content.window_tags(evaluation) | {KEY: key}
             found = revisions.pop(evaluation.revision, [])
             run = self._one(experiment, found, evaluation.window.start, tags)
-            params = content.params(evaluation)
-            new = {name: value for name, value in params.items() if name not in run.data.params}
-            self.client.log_batch(
-                run.info.run_id, **content.batch(metrics=[(evaluation, 0)], params=new, tags=tags)
-            )
-            self.client.log_inputs(run.info.run_id, datasets=[content.dataset(evaluation)])
-            self._upload(run, {**content.files(evaluation), **(artifacts or {})})
+            files = {**content.files(evaluation), **(artifacts or {})}
+            self._fill(run, evaluation, content.params(evaluation), tags, content.dataset(evaluation), files)
 
             name, end = content.window_name(evaluation), evaluation.window.end
             later = [runs[0] for revision, runs in revisions.items() if revision > evaluation.revision]
@@ -218,11 +213,9 @@ class Tracking:
             page = f"#/experiments/{experiment}/runs/{run.info.run_id}/artifacts/report.html"
             report = page if "report.html" in (artifacts or {}) else None
             tags |= review_run.description(review, versions, report, run.data.tags)
-            new = {k: v for k, v in review_run.params(review).items() if k not in run.data.params}
-            metrics = [(review_run.point(review), 0)]
-            self.client.log_batch(run.info.run_id, **content.batch(metrics=metrics, params=new, tags=tags))
-            self.client.log_inputs(run.info.run_id, datasets=[review_run.dataset(review)])
-            self._upload(run, {**review_run.files(review), **(artifacts or {})})
+            point, params = review_run.point(review), review_run.params(review)
+            files = {**review_run.files(review), **(artifacts or {})}
+            self._fill(run, point, params, tags, review_run.dataset(review), files)
             review_run.tag_versions(self.client, review, run.info.run_id, versions)
             self._finish(run, review_run.name(review), review.reviewed_at, {STATE: "final"})
             return self._link(run, review.monitor)
@@ -282,6 +275,21 @@ class Tracking:
         return self.client.create_run(
             experiment, start_time=content.milliseconds(start), tags={**tags, STATE: "publishing"}
         )
+
+    def _fill(
+        self,
+        run: Run,
+        point: Point | Evaluation,
+        params: Mapping[str, str],
+        tags: Mapping[str, str],
+        dataset: DatasetInput,
+        files: Files,
+    ) -> None:
+        """Write what a window and a review have in common; a parameter that is there cannot be changed."""
+        new = {name: value for name, value in params.items() if name not in run.data.params}
+        self.client.log_batch(run.info.run_id, **content.batch(metrics=[(point, 0)], params=new, tags=tags))
+        self.client.log_inputs(run.info.run_id, datasets=[dataset])
+        self._upload(run, files)
 
     def _upload(self, run: Run, files: Files) -> None:
         with TemporaryDirectory(prefix="rocmonitor-") as folder:

@@ -11,7 +11,7 @@ def test_check_explains_and_changes_nothing(here, rocmonitor):
     before = sorted(path.name for path in here.folder.iterdir())
     told = rocmonitor("check").stdout
     assert "20 windows, 8,000 rows, 8,000 labelled" in told
-    assert re.search(r"1\d\d positives and 2\d\d negatives are expected, with an AUROC of 0\.", told)
+    assert re.search(r"expected windows: 1\d\d positives and 2\d\d negatives, with an AUROC of 0\.", told)
     assert re.search(r"about [\d.]+ false alarms .* alone: forecast [\d.]+, drop [\d.]+\)", told)
     assert re.search(r"a drop by 0\.0\d+ or more is found in the first window with 80 % probability", told)
     assert sorted(path.name for path in here.folder.iterdir()) == before
@@ -29,7 +29,7 @@ def test_a_column_that_is_missing_is_told_with_those_that_are_there(here, rocmon
     ("rows", "code", "says"),
     [
         ({"p": "low"}, 4, "400 without a usable score"),
-        ({"label": 2}, 4, "400 with another label"),
+        ({"label": 2}, 4, "400 with a label of neither class"),
         ({"labelled": 0.0}, 4, "400 without a label"),
         (None, 4, "no rows"),
     ],

@@ -12,6 +12,7 @@ from scenario import World, until
 from sqlalchemy import text
 
 from rocmonitor import config, store
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, RocmonitorError, StoreError
 from rocmonitor.policy.reference import Reference, freeze
 from rocmonitor.service import checking
@@ -26,7 +27,9 @@ def here(two_weeks: World) -> World:
 def checked(here: World) -> str:
     lines: list[str] = []
     checking.check(
-        config.load(here.folder / "rocmonitor.yaml"), now=datetime(2026, 7, 1, tzinfo=UTC), tell=lines.append
+        config.load(here.folder / "rocmonitor.yaml"),
+        now=datetime(2026, 7, 1, tzinfo=UTC),
+        output=lines.append,
     )
     return "\n".join(lines)
 
@@ -37,14 +40,11 @@ def test_check_tells_what_it_assumes_of_a_reference_that_is_too_large_to_read(he
     assert "not read here" not in read
     monkeypatch.setattr(checking, "MOST_REFERENCE_ROWS", 7_999)
     told = checked(here)
-    assert (
-        "more than 7,999 rows, which are not read here: it is taken to scatter as the last window does"
-        in told
-    )
+    assert "more than 7,999 rows and is not read here; it is assumed to scatter as the last window" in told
     assert "(each rule alone: drop" in told
     monkeypatch.setattr(checking, "MOST_ROWS", 399)
     told = checked(here)
-    assert "it is taken to have an AUROC of 0.8" in told
+    assert "it is assumed to have an AUROC of 0.8" in told
     assert "drop by" in told
     assert "no floor is counted" in told
     assert "alone: drop" not in told
@@ -66,13 +66,13 @@ def test_check_tells_what_it_assumes_of_a_reference_that_is_too_large_to_read(he
         ),
         (
             {"rules": "[{kind: drop, value: 0.02}, {kind: challenger}]"},
-            "for drop this counts sampling error only: windows that really differ alarm more often",
+            "for drop this counts sampling error only: where true windows differ, they alarm more often",
         ),
-        ({"rules": "[{kind: forecast}]"}, "messages a year that it has improved, when it has not"),
-        ({"rules": "[{kind: challenger}]"}, "no rule here can be counted on to alarm"),
+        ({"rules": "[{kind: forecast}]"}, "messages a year of an improvement that is none"),
+        ({"rules": "[{kind: challenger}]"}, "none of these rules can raise an alarm whose rate is known"),
         ({"rules": "[{kind: drop, value: 0.8}]"}, "no drop is found in a single window"),
-        ({"alarm": "{after: 2, of: 3}"}, "; degraded is told at 2 of 3 windows"),
-        ({"segments": "[region]"}, "each segment value is watched on its own"),
+        ({"alarm": "{after: 2, of: 3}"}, "; an alarm needs 2 of 3 windows degraded"),
+        ({"segments": "[region]"}, "each segment value is watched separately"),
     ],
 )
 def test_check_tells_what_the_rules_will_do(here, change, says):
@@ -86,15 +86,15 @@ def test_check_judges_the_reference_windows_by_the_rules(here):
         database.execute("UPDATE scored SET p = -p WHERE id < 600000")
     here.configure(window=until("2026-06-08"), rules="[{kind: drop, value: 0.1}, {kind: floor, value: 0.05}]")
     told = checked(here)
-    assert "6 of the 20 reference windows would be degraded (drop 6, floor none): they are part of" in told
+    assert "6 of the 20 reference windows would be degraded (drop 6, floor none): they belong to" in told
     here.configure(window=until("2026-06-08"), rules="[{kind: floor, value: 0.05}, {kind: challenger}]")
-    assert "none of the 20 reference windows would be degraded: they are part of" in checked(here)
+    assert "none of the 20 reference windows would be degraded: they belong to" in checked(here)
 
 
 def test_check_judges_the_latest_reference_windows_that_are_large_enough(here, monkeypatch):
     monkeypatch.setattr(forecast_alarms, "MOST_JUDGED", 10)
     here.configure(window=until("2026-06-08"), rules="[{kind: floor, value: 0.95}]")
-    assert "10 of the last 10 reference windows would be degraded: they are part of" in checked(here)
+    assert "10 of the last 10 reference windows would be degraded: they belong to" in checked(here)
     with sqlite3.connect(here.folder / "source.db") as database:
         database.execute("UPDATE scored SET label = NULL WHERE id < 1800000 AND id % 100000 > 20")
     assert "2 of the 2 reference windows that are large enough would be degraded" in checked(here)
@@ -108,7 +108,9 @@ def problems_of(here: World, update: str = "", **changes: str) -> tuple[list[Roc
             database.execute(update)
     lines: list[str] = []
     problems = checking.check(
-        config.load(here.folder / "rocmonitor.yaml"), now=datetime(2026, 7, 1, tzinfo=UTC), tell=lines.append
+        config.load(here.folder / "rocmonitor.yaml"),
+        now=datetime(2026, 7, 1, tzinfo=UTC),
+        output=lines.append,
     )
     return problems, "\n".join(lines)
 
@@ -129,7 +131,7 @@ def test_a_reference_that_cannot_serve_the_rules_is_a_problem(here, update, says
     assert says in str(problem)
     assert f"PROBLEM: {problem}" in told
     assert "20 windows, 8,000 rows" in told
-    assert "false alarms cannot be told" in told
+    assert "false alarms cannot be predicted" in told
     assert "AucSpread" not in told
 
 
@@ -137,7 +139,7 @@ def test_a_reference_of_one_class_is_no_problem_for_rules_that_do_not_compare(he
     rules = "[{kind: floor, value: 0.5}, {kind: challenger}]"
     problems, told = problems_of(here, "UPDATE scored SET label = 0 WHERE id < 2000000", rules=rules)
     assert problems == []
-    assert "cannot be told: the reference has 0 positives and 8,000 negatives" in told
+    assert "cannot be predicted: the reference has 0 positives and 8,000 negatives" in told
 
 
 def test_a_reference_of_one_class_is_a_problem_when_it_is_too_large_to_read(here, monkeypatch):
@@ -153,7 +155,7 @@ def test_one_window_is_too_few_for_a_calibrated_forecast(here, monkeypatch, most
     assert "forecast: method calibrated learns from past windows" in str(problem)
     assert "one window with both classes" in str(problem)
     assert "reference.windows: 19 or more" in str(problem)
-    assert "19 windows have labels of one kind or none, and are set aside" in told
+    assert "19 windows have one class only, or no labels, and are set aside" in told
     assert "2026-01-19 to 2026-01-26 …" in told
     assert "forecast " not in told[told.index("when nothing is wrong") :]
 
@@ -161,16 +163,18 @@ def test_one_window_is_too_few_for_a_calibrated_forecast(here, monkeypatch, most
 def test_a_rule_that_the_reference_cannot_be_computed_for_is_a_problem(here, monkeypatch):
     def lacking(*arguments: object) -> Reference:
         whole = freeze(*arguments)
-        return replace(whole, forecasts={}, caveats=("forecast: no reweighting reaches window 3",))
+        why = Caveat("not-computed", why="no reweighting reaches window 3").concerning("forecast")
+        return replace(whole, forecasts={}, caveats=(why,))
 
     monkeypatch.setattr(checking, "freeze", lacking)
     [problem], _ = problems_of(here)
-    assert str(problem) == "forecast: no reweighting reaches window 3"
+    assert str(problem).startswith("forecast: ")
+    assert "no reweighting reaches window 3" in str(problem)
 
 
 def test_one_window_that_is_set_aside_is_told_in_the_singular(here):
     problems, told = problems_of(here, "UPDATE scored SET label = 0 WHERE id < 100000")
-    assert "1 window has labels of one kind or none, and is set aside: 2026-01-05 to 2026-01-12\n" in told
+    assert "1 window has one class only, or no labels, and is set aside: 2026-01-05 to 2026-01-12\n" in told
     assert problems == []
 
 
@@ -196,22 +200,22 @@ def test_check_tells_where_costs_are_reported(here):
 def test_check_tells_how_a_review_decides(here):
     told = checked(here)
     assert (
-        "the difference of the AUROC and of the TPR at FPR 0.1, 95 % at all looks together; windows since the"
+        "the difference of the AUROC and of the TPR at FPR 0.1, 95 % at all checks together; windows since the"
         in told
     )
-    assert "no review.schedule, so `serve` makes none" in told
+    assert "without review.schedule `serve` makes none" in told
     path = here.folder / "rocmonitor.yaml"
     path.write_text(
         f"{path.read_text()}    review: {{margin: 0.01, fpr: [], start: 2026-06-01, schedule: '0 7 * * 1'}}\n"
     )
     told = checked(here)
-    assert "AUROC beyond 0.01, 95 % at all looks together; windows since 2026-06-01 00:00" in told
+    assert "AUROC beyond 0.01, 95 % at all checks together; windows since 2026-06-01 00:00" in told
     assert "and by `serve` at 0 7 * * mon" in told
 
 
 def test_check_says_of_the_store_what_a_run_will_do(here):
     known = here.configure()
-    assert "a SQLite file that the first run will make\n" in checked(here)
+    assert "a SQLite file that the first run creates\n" in checked(here)
     with store.open_store(known.store_url) as kept:
         assert "store     reachable, at this version" in checked(here)
         with kept.writing() as connection:
