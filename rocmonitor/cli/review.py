@@ -41,9 +41,9 @@ def review(
 ) -> int:
     """Compare the challenger with the champion, by the rule of the monitor's review section.
 
-    On the rows that both have scored: of the whole period, window by window and by segment. Every window is
-    a look, and reviewing often does not make a false decision likelier. The verdict goes to MLflow, on both
-    model versions; nothing is promoted. The exit code is 0 whatever the decision.
+    Uses the rows that both have scored: over the whole period, window by window and by segment. Each window is
+    one check, and reviewing often does not make a false decision more likely. The verdict goes to MLflow, on
+    both model versions; nothing is promoted. The exit code is 0 whatever the decision.
     """
     from rocmonitor.service.review import review_monitor
 
