@@ -41,7 +41,7 @@ def review(
 ) -> int:
     """Compare the challenger with the champion, by the rule of the monitor's review section.
 
-    Uses the rows that both have scored: over the whole period, window by window and by segment. Each window is
+    Uses the rows that both have scored: over the whole period, by window and by segment. Each window is
     one check, and reviewing often does not make a false decision more likely. The verdict goes to MLflow, on
     both model versions; nothing is promoted. The exit code is 0 whatever the decision.
     """
