@@ -119,7 +119,7 @@ def problems_of(here: World, update: str = "", **changes: str) -> tuple[list[Roc
     ("update", "says"),
     [
         ("p = label WHERE id < 2000000", "separate its classes completely (AUROC 1)"),
-        ("p = -label WHERE id < 2000000", "is `positive.scores` turned around?"),
+        ("p = -label WHERE id < 2000000", "is `positive.scores` the wrong way round?"),
         ("p = 0.5 WHERE id < 2000000", "all 8,000 scores of the reference are 0.5: is the scoring broken?"),
         ("label = 0 WHERE id < 2000000", "the reference has 0 positives and 8,000 negatives"),
     ],

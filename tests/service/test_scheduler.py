@@ -202,7 +202,7 @@ def test_a_review_that_fails_for_now_is_tried_again(here, section, caplog):
         with hold_lease(runtime, "review:credit"):
             scheduler._review(made, runtime, monitor)
         assert made.get_job("credit review").next_run_time == clock.now + RETRY_AFTER
-        assert "another rocmonitor process reviews credit" in caplog.text
+        assert "another rocmonitor process is reviewing credit" in caplog.text
         scheduler._review(made, runtime, monitor)
         assert len(store.reviews(runtime.store, "credit")) == 1
 

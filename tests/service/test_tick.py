@@ -1,4 +1,4 @@
-"""A tick of one monitor, on real databases: what is due, judged once, revised, told, and never lost."""
+"""A tick of one monitor, on real databases: what is due, judged once, revised, and never lost."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 from datetime import timedelta
 
 import pytest
+from caveats import codes
 from mlflow import MlflowClient
 from scenario import World, week, world
 
@@ -81,7 +82,8 @@ def test_a_drop_is_degraded_and_a_recovery_is_ok(here):
         (Status.DEGRADED, Status.OK),
     ]
     assert changes[0].since == week(21)
-    assert "below its forecast interval" in changes[0].reason
+    assert changes[0].reasons == bad.verdicts[:2]
+    assert {reason.outcome for reason in changes[1].reasons} == {Status.OK}
 
 
 def test_late_labels_make_a_revision_that_is_pinned_to_the_first_versions(here):
@@ -110,22 +112,25 @@ def test_labels_after_the_time_for_revisions_need_a_backfill(here):
 
 
 @pytest.mark.parametrize(
-    ("rows", "text"),
+    ("rows", "code", "counts"),
     [
-        (None, "no rows"),
-        ({"labelled": 0.0}, "usable of 400 rows (400 without a label)"),
-        ({"label": 1}, "400 positives and 0 negatives"),
-        ({"n": 30}, "min_per_class is 20"),
-        ({"label": 2}, "0 positives and 0 negatives are usable of 400 rows (400 with another label)"),
-        ({"p": None}, "(400 without a usable score)"),
+        (None, "no-rows", {}),
+        ({"labelled": 0.0}, "too-few-rows", {"unlabelled": 400}),
+        ({"label": 1}, "too-few-rows", {"n_pos": 400, "n_neg": 0}),
+        ({"n": 30}, "too-few-rows", {"min_per_class": 20}),
+        ({"label": 2}, "too-few-rows", {"bad_label": 400, "n_pos": 0}),
+        ({"p": None}, "too-few-rows", {"bad_score": 400}),
     ],
 )
-def test_too_little_is_insufficient_and_never_ok(here, rows, text):
+def test_too_little_is_insufficient_and_never_ok(here, rows, code, counts):
     if rows is not None:
         here.score(20, **rows)
     [evaluation] = tick(here, week(21) + 2 * DAY).evaluations
     assert evaluation.status is Status.INSUFFICIENT
-    assert text in evaluation.verdicts[0].text
+    [verdict] = evaluation.verdicts
+    [lack] = verdict.lacks
+    assert (verdict.kind, lack.code) == ("data", code)
+    assert counts.items() <= lack.values.items()
     assert "champion/auc" not in evaluation.metrics
 
 
@@ -147,7 +152,7 @@ def test_a_new_segment_has_no_reference_and_says_so(here):
     }
     south = by_segment["region=south"]
     assert south.status is Status.INSUFFICIENT
-    assert "the reference has no rows of this segment" in south.verdicts[0].text
+    assert [lack.code for lack in south.verdicts[0].lacks] == ["segment-not-in-reference"]
     assert south.metrics["champion/auc"] > 0.5
 
 
@@ -168,15 +173,16 @@ def test_rows_without_a_challenger_are_counted_and_said(here):
     [evaluation] = tick(here, week(21) + 2 * DAY).evaluations
     assert evaluation.counts.no_challenger == 40
     assert evaluation.metrics["data/no_challenger"] == 40
-    assert any("on the 400 rows that both models scored" in caveat for caveat in evaluation.caveats)
-    assert "on 400 rows" in evaluation.verdicts[-1].text
+    [caveat] = [each for each in evaluation.caveats if each.code == "challenger-scores-missing"]
+    assert (caveat.values["rows"], caveat.values["missing"]) == (400, 40)
+    assert evaluation.verdicts[-1].details["rows"] == 400
 
 
 def test_a_backfill_of_the_reference_says_that_it_is_circular(here):
     with here.runtime() as runtime:
         windows = runtime.config.monitors["credit"].calendar.within(week(3), week(4))
     [evaluation] = tick(here, week(22), windows=windows).evaluations
-    assert "this window is a part of the reference that it is compared with" in evaluation.caveats
+    assert codes(evaluation) == ["window-in-reference"]
 
 
 def test_a_revision_can_take_an_alarm_back(here):
@@ -290,7 +296,7 @@ def test_a_reference_without_cells_is_still_the_yardstick(here):
     assert second.reference == first.reference
     assert second.outcome is Status.DEGRADED
     assert second.metrics["forecast/low"] == plain[""]["forecasts"]["forecast"]["low"]
-    assert any("frozen by an earlier version" in caveat for caveat in second.caveats)
+    assert "old-reference" in codes(second)
 
 
 @pytest.mark.parametrize("option", ["alternative: less", "half_life: 6"])
@@ -367,7 +373,7 @@ def test_a_missing_challenger_does_not_stop_the_champion_from_being_watched(here
     here.score(20)
     [evaluation] = tick(here, week(21) + 2 * DAY, **BY_ALIAS).evaluations
     assert (evaluation.champion_version, evaluation.challenger_version) == ("1", None)
-    assert any("the challenger's version is not known" in caveat for caveat in evaluation.caveats)
+    assert "version-unknown" in codes(evaluation)
 
 
 def test_a_missing_champion_is_an_error_that_says_what_to_do(here, registry):
@@ -385,7 +391,8 @@ def test_when_mlflow_is_down_the_last_known_version_is_used_and_said(here, regis
     down = {"mlflow": f"{{tracking_uri: 'http://127.0.0.1:{closed_port}'}}"}
     [evaluation] = tick(here, week(22) + 2 * DAY, **BY_ALIAS, **down).evaluations
     assert evaluation.champion_version == "1"
-    assert any("MLflow could not be asked: champion was version 1" in caveat for caveat in evaluation.caveats)
+    [caveat] = [each for each in evaluation.caveats if each.code == "version-remembered"]
+    assert (caveat.values["alias"], caveat.values["version"]) == ("champion", "1")
 
 
 @pytest.mark.parametrize("grouped", ["raw", "database"])
@@ -405,6 +412,10 @@ def test_every_database_and_both_ways_of_reading_give_the_same_evaluation(
     expected = tick(here, week(21) + 2 * DAY).evaluations[0].to_dict()
     # Sums over rows and over groups may differ in the last bit.
     assert found.pop("metrics") == pytest.approx(expected.pop("metrics"), rel=1e-12, abs=1e-15)
+    for one, other in zip(found.pop("verdicts"), expected.pop("verdicts"), strict=True):
+        for name in ("estimate", "low", "high", "margin"):
+            assert one.pop(name) == pytest.approx(other.pop(name), rel=1e-12, abs=1e-15)
+        assert one == other
     assert found["provenance"].pop("grouped") is (grouped == "database")
     assert not expected["provenance"].pop("grouped")
     assert found == expected

@@ -153,8 +153,8 @@ def text(review: Review, zone: ZoneInfo) -> str:
     <BLANKLINE>
     TRADE-OFF
         No window could be compared.
-        Choose by the false positive rate at which the model is used; see the table of rates. More windows
-        make the regions sharper but seldom remove a trade-off.
+        Choose by the false positive rate at which the model is used; see the table of rates. More windows make
+        the regions sharper but seldom remove a trade-off.
     """
     metrics = review.metrics
     since = "" if review.decided_at is None else f", since {_instant(review.decided_at, zone)}"

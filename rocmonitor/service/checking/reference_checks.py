@@ -48,7 +48,11 @@ def useless(reference: Reference, *, turned: bool) -> str:
         score = float(reference.cells.score[0]) * (-1 if turned else 1)
         return f"all {n_pos + n_neg:,} scores of the reference are {score:g}: is the scoring broken?"
     if reference.auc.auc in (0, 1):
-        doubt = "is the label among the scores" if reference.auc.auc else "is `positive.scores` turned around"
+        doubt = (
+            "is the label among the scores"
+            if reference.auc.auc
+            else "is `positive.scores` the wrong way round"
+        )
         return (
             f"the scores of the reference separate its classes completely (AUROC {reference.auc.auc:g}), so "
             f"nothing shows how far windows scatter: {doubt}? Else {longer}"
