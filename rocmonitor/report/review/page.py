@@ -146,15 +146,15 @@ def text(review: Review, zone: ZoneInfo) -> str:
     ...     decision=Decision.TRADE_OFF,
     ...     metrics={"data/rows": 12345, "review/windows": 12, "review/checks": 12},
     ... )
-    >>> print(text(review, utc))
+    >>> print(text(review, utc))  # doctest: +NORMALIZE_WHITESPACE
     credit-default: champion 3 against challenger 5
     2026-01-05 to 2026-03-30 (UTC)
     12,345 rows scored by both, 12 windows, 12 of them checked
     <BLANKLINE>
     TRADE-OFF
         No window could be compared.
-        Choose by the false positive rate at which the model is used; see the table of rates. More windows make
-        the regions sharper but seldom remove a trade-off.
+        Choose by the false positive rate at which the model is used; see the table of rates. More windows
+        make the regions sharper but seldom remove a trade-off.
     """
     metrics = review.metrics
     since = "" if review.decided_at is None else f", since {_instant(review.decided_at, zone)}"
