@@ -341,7 +341,7 @@ class TestReviewLevel:
         assert weekly >= 20
 
     def test_it_prints(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(review_level, "LOOKS", 3)
+        monkeypatch.setattr(review_level, "CHECKS", 3)
         monkeypatch.setattr(review_level, "AUC_DESIGNS", [self.CROSSING])
         monkeypatch.setattr(review_level, "RULE_DESIGNS", [review_level.Design(20, 20, 0.8)])
         review_level.main(["--replications", "2", "--processes", "1"])

@@ -18,6 +18,8 @@ from rocmonitor.policy.reference import Reference, freeze
 from rocmonitor.service import checking
 from rocmonitor.service.checking import forecast_alarms
 
+NOW = datetime(2026, 7, 1, tzinfo=UTC)
+
 
 @pytest.fixture
 def here(two_weeks: World) -> World:
@@ -200,7 +202,7 @@ def test_check_tells_where_costs_are_reported(here):
 def test_check_tells_how_a_review_decides(here):
     told = checked(here)
     assert (
-        "the difference of the AUROC and of the TPR at FPR 0.1, 95 % at all checks together; windows since the"
+        "the difference of the AUROC and of the TPR at FPR 0.1, 95 % at all checks together; windows since"
         in told
     )
     assert "without review.schedule `serve` makes none" in told
