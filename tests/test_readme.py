@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import mlflow
 import pytest
 from mlflow.models import EvaluationResult
 
@@ -23,7 +22,7 @@ def blocks(language: str) -> list[str]:
 
 def test_its_python_runs(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    mlflow.set_tracking_uri(f"sqlite:///{tmp_path}/mlflow.db")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
     notebook, evaluator = blocks("python")
     known: dict[str, object] = {}
     exec(compile(notebook, "README.md", "exec"), known)

@@ -18,6 +18,8 @@ from rocmonitor.policy.reference import Reference, freeze
 from rocmonitor.service import checking
 from rocmonitor.service.checking import forecast_alarms
 
+NOW = datetime(2026, 7, 1, tzinfo=UTC)
+
 
 @pytest.fixture
 def here(two_weeks: World) -> World:
