@@ -22,10 +22,10 @@ def history(path: Path, monitor: str, as_json: bool) -> int:
 
     config = load(path)
     chosen = monitor_named(config, monitor)
-    with store.open_store(config.store_url) as kept:
-        evaluations = store.evaluations(kept, monitor, every_revision=as_json)
-        changes = store.transitions(kept, monitor)
-        waiting = store.outbox_summary(kept)
+    with store.open_store(config.store_url) as opened:
+        evaluations = store.evaluations(opened, monitor, every_revision=as_json)
+        changes = store.transitions(opened, monitor)
+        waiting = store.outbox_summary(opened)
     if as_json:
         print_json(
             {

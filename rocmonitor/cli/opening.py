@@ -35,8 +35,8 @@ def open_runtime(config: Config) -> Iterator[Runtime]:
     from rocmonitor import store
     from rocmonitor.service.runtime import Runtime
 
-    with store.open_store(config.store_url) as kept:
-        yield Runtime(config=config, store=kept)
+    with store.open_store(config.store_url) as opened:
+        yield Runtime(config=config, store=opened)
 
 
 def past_instant(text: str | None, monitor: Monitor, option: str) -> datetime:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 )
 @click.option("--segment", default="", metavar="COLUMN=VALUE", help="Review the rows of one segment alone.")
 @click.option("--json", "as_json", is_flag=True, help="Print the review as JSON.")
-@click.option("--dry-run", is_flag=True, help="Compute everything, keep and tell nothing.")
+@click.option("--dry-run", is_flag=True, help="Compute everything; save and send nothing.")
 @click.pass_obj
 def review(
     path: Path,
@@ -84,8 +84,8 @@ def _conclude_review(
     waiting = store.outbox_summary(runtime.store)
     progress(None)
     if as_json:
-        told = {"delivered": delivered.sent, "undelivered": waiting.errors}
-        print_json({"review": review.to_dict(), **told})
+        sent = {"delivered": delivered.sent, "undelivered": waiting.errors}
+        print_json({"review": review.to_dict(), **sent})
     else:
         echo(text(review, zone))
     if not dry_run:

@@ -43,7 +43,7 @@ class RocmonitorWindowSource(DatasetSource):
         -------
         DataFrame
             As `rocmonitor.sources.read_frame`; of a review, the rows that both models scored, window by
-            window. ``.attrs["rocmonitor"]["unchanged"]`` tells whether the windows still have the logged
+            window. ``.attrs["rocmonitor"]["unchanged"]`` says whether the windows still have the logged
             digests: True, False (with a warning), or None where no digest was logged.
 
         Raises

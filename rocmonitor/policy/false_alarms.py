@@ -198,7 +198,7 @@ def forecast_weights(name: str, rules: Mapping[str, Rule], reference: Reference)
 
 
 def _mirrored(outlook: Outlook) -> Outlook:
-    """The outlook on the other side: with all scores turned around, its drops are the rises of this one."""
+    """The outlook of the other side: with all scores negated, its drops are the rises of this one."""
     auc = 1 - outlook.auc.auc
     rules = {
         name: rule

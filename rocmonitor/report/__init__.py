@@ -1,1 +1,1 @@
-"""What people look at: figures; the only importer of matplotlib."""
+"""Figures, tables and pages for people; the only importer of matplotlib."""

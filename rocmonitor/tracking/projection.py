@@ -183,7 +183,7 @@ class Tracking:
     def publish_review(self, instance: str, review: Review, *, artifacts: Files | None = None) -> str:
         """Write a review as a run, and its verdict as tags on both model versions; never touch an alias.
 
-        Other reviews of the same versions stay as they are. The tags ``rocmonitor.cc.*`` tell the latest
+        Other reviews of the same versions stay as they are. The tags ``rocmonitor.cc.*`` give the latest
         review of a version: a replay of an older one leaves them alone. A version that is not in the
         registry (deleted, or never there) has no tags: the run says so, and holds all the rest.
 

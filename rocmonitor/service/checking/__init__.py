@@ -242,16 +242,23 @@ def _served(
         samples = [(window, one.champion) for (window, _), one in zip(counts, rows, strict=True)]
         known = freeze(samples, rules, monitor.cost_w)
         scatter = _scatter([sample for _, sample in samples])
-    turned = monitor.positive.scores == "lower"
-    failed, problems = unfit(known, rules, turned=turned)
+    low_is_positive = monitor.positive.scores == "lower"
+    failed, problems = unfit(known, rules, low_is_positive=low_is_positive)
     serving = {name: rule for name, rule in rules.items() if name not in failed}
     if rows is not None:
         seen.judged = on_reference(rows, known, serving, monitor.min_per_class)
     seen.outlook = _outlook(serving, known, scatter)
     if seen.outlook is None:
-        why = useless(known, turned=turned) or "no window of the reference has labels of both classes"
+        why = (
+            useless(known, low_is_positive=low_is_positive)
+            or "no window of the reference has labels of both classes"
+        )
         seen.assumed = "see the reference" if problems else why
-    return [*problems, *levels(known, serving), *costs(known, monitor.cost_w, turned=turned)]
+    return [
+        *problems,
+        *levels(known, serving),
+        *costs(known, monitor.cost_w, low_is_positive=low_is_positive),
+    ]
 
 
 def _scatter(samples: Sequence[Sample]) -> AucSpread | None:

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.policy.false_alarms import forecast_weights
+from rocmonitor.policy.orientation import negated
 from rocmonitor.policy.reference import Reference
 from rocmonitor.policy.rules import Drop, Forecast, Rule
 from rocmonitor.stats.forecast.calibration import windows_needed
 
 
 def unfit(
-    reference: Reference, rules: Mapping[str, Rule], *, turned: bool
+    reference: Reference, rules: Mapping[str, Rule], *, low_is_positive: bool
 ) -> tuple[list[str], list[DegenerateDataError]]:
     """Names of the rules that this reference cannot serve, and why, with the way out.
 
@@ -22,18 +23,18 @@ def unfit(
     reference : Reference
         Frozen for `rules`, or without cells: as far as it is known from counts.
     rules : dict of str to Rule
-    turned : bool
+    low_is_positive : bool
         Whether lower scores were configured to be more positive.
     """
     comparing = [name for name, rule in rules.items() if isinstance(rule, Forecast | Drop)]
-    whole = useless(reference, turned=turned)
+    whole = useless(reference, low_is_positive=low_is_positive)
     if comparing and whole:
         return comparing, [DegenerateDataError(f"{' and '.join(comparing)}: {whole}")]
     why = dict(_left_out(reference, rules))
     return list(why), [DegenerateDataError(f"{name}: {text}") for name, text in why.items()]
 
 
-def useless(reference: Reference, *, turned: bool) -> str:
+def useless(reference: Reference, *, low_is_positive: bool) -> str:
     """Why nothing can be compared with a reference; empty when something can."""
     n_pos, n_neg = (sum(window[n] for window in reference.windows) for n in ("n_pos", "n_neg"))
     longer = "choose another period (reference.from, reference.to)"
@@ -45,7 +46,8 @@ def useless(reference: Reference, *, turned: bool) -> str:
     if reference.cells is None:
         return ""
     if len(reference.cells.score) == 1:
-        score = float(reference.cells.score[0]) * (-1 if turned else 1)
+        score = float(reference.cells.score[0])
+        score = negated(score) if low_is_positive else score
         return f"all {n_pos + n_neg:,} scores of the reference are {score:g}: is the scoring broken?"
     if reference.auc.auc in (0, 1):
         doubt = (
@@ -104,7 +106,7 @@ def levels(reference: Reference, rules: Mapping[str, Rule]) -> list[str]:
     return lines
 
 
-def costs(reference: Reference, cost_w: Sequence[float], *, turned: bool) -> list[str]:
+def costs(reference: Reference, cost_w: Sequence[float], *, low_is_positive: bool) -> list[str]:
     """Where the costs will be reported, in one line; none when none are configured."""
     if not cost_w or reference.auc is None:
         return []
@@ -121,7 +123,7 @@ def costs(reference: Reference, cost_w: Sequence[float], *, turned: bool) -> lis
         elif threshold <= lowest:
             how = "flags everything"
         else:
-            how = f"threshold {0.0 - threshold if turned else threshold:.4g} of the reference"
+            how = f"threshold {negated(threshold) if low_is_positive else threshold:.4g} of the reference"
         parts.append(f"w = {w:g} ({how})")
     return [f"costs at {', '.join(parts)}"]
 
