@@ -62,7 +62,7 @@ class Caveat:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types; `from_dict` is the inverse."""
-        return {"code": self.code, "values": dict(self.values), "about": list(self.about)}
+        return {"code": self.code, "values": _plain(self.values), "about": list(self.about)}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any] | str) -> Caveat:
@@ -86,7 +86,7 @@ class Caveat:
         return (self.code, self.about, self.values) == (other.code, other.about, other.values)
 
     def __hash__(self) -> int:
-        return hash((self.code, self.about, repr(sorted(self.values.items()))))
+        return hash((self.code, self.about, *sorted(self.values)))  # 1 and 1.0 are equal, and hash alike
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Caveat.from_dict, (self.to_dict(),)
@@ -99,6 +99,9 @@ class Caveat:
 
 
 def _plain(value: Any) -> Any:
+    """A copy in plain Python values."""
     if hasattr(value, "tolist"):  # of numpy, which is not imported for this
         return value.tolist()
-    return list(value) if isinstance(value, tuple) else value
+    if isinstance(value, Mapping):
+        return {name: _plain(each) for name, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value

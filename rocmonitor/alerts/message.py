@@ -8,6 +8,7 @@ from datetime import UTC
 from typing import Literal
 from zoneinfo import ZoneInfo
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition
 from rocmonitor.policy.measure import LEVEL
 from rocmonitor.policy.review.document import Review
@@ -189,7 +190,13 @@ def _of_evaluation(transition: Transition, evaluation: Evaluation, zone: ZoneInf
     if "challenger/auc" in metrics:
         named = f" version {evaluation.challenger_version}" if evaluation.challenger_version else ""
         details.append(f"Challenger{named}: AUROC {_interval(metrics, 'challenger')}")
-    others = [each for each in evaluation.verdicts if each not in transition.reasons]
+    # A reason that an earlier version queued is the sentences of the verdicts behind it.
+    recorded = any(isinstance(each, Caveat) and each.code == "recorded" for each in transition.reasons)
+    others = [
+        each
+        for each in evaluation.verdicts
+        if each not in transition.reasons and not (recorded and each.outcome is transition.after)
+    ]
     details += [f"Rule {rule}, {outcome}: {text}" for rule, outcome, text in by_rule(others)]
     details += [f"Caveat: {caveat}" for caveat in evaluation.caveats if caveat not in transition.reasons]
     return _Known(tuple(first), tuple(details))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal
 
 from rocmonitor.caveat import Caveat
+from rocmonitor.policy.orientation import as_scored
 from rocmonitor.policy.record import Record, plain
 from rocmonitor.policy.windows import Window
 
@@ -134,12 +135,13 @@ class Verdict:
                 margin=stored["margin"],
                 details={"text": stored["text"]},
             )
+        known = {name.name: stored[name.name] for name in fields(cls) if name.name in stored}
         parsed = {
             "outcome": Status(stored["outcome"]),
             "limit": tuple(stored["limit"]),
             "lacks": tuple(map(Caveat.from_dict, stored["lacks"])),
         }
-        return cls(**{**stored, **parsed})
+        return cls(**known | parsed)
 
 
 Reason = Verdict | Caveat
@@ -195,7 +197,11 @@ class Evaluation(Record):
 
     @classmethod
     def _parsed(cls, stored: Mapping[str, Any]) -> dict[str, Any]:
+        tables = stored["tables"]
+        if "explanation" in stored and _low_is_positive(stored):  # the shift was stored on negated scores
+            tables = tables | as_scored({"shift": tables["shift"]}, ())[0] if "shift" in tables else tables
         return {
+            "tables": tables,
             "window": Window.from_dict(stored["window"]),
             "at": datetime.fromisoformat(stored["at"]),
             "evaluated_at": datetime.fromisoformat(stored["evaluated_at"]),
@@ -261,6 +267,11 @@ class Transition:
                 "reasons": read_reasons(reasons),
             }
         )
+
+
+def _low_is_positive(stored: Mapping[str, Any]) -> bool:
+    positive = stored["provenance"].get("positive") or {}
+    return bool(positive.get("scores") == "lower")
 
 
 def read_reasons(stored: list[Any]) -> tuple[Reason, ...]:

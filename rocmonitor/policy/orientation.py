@@ -6,15 +6,16 @@ Everything in between may rely on higher scores being more positive.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.policy.record import Row, Tables
 
-Score = TypeVar("Score", float, NDArray[np.float64])
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Score = TypeVar("Score", float, "NDArray[np.float64]")
 
 _COLUMNS = frozenset({"threshold", "champion_threshold", "challenger_threshold"})
 _VALUES = frozenset({"score", "scores", "champion_scores", "challenger_scores", "threshold", "thresholds"})

@@ -14,6 +14,8 @@ def verdict(found: Verdict) -> str:
         return str(found.details["text"])
     if found.lacks:
         return _lacking([found])
+    if found.kind not in _SENTENCES:  # a rule of a newer version
+        return f"{found.rule}: {found.outcome}"
     return _SENTENCES[found.kind](found)
 
 

@@ -45,8 +45,8 @@ EXAMPLES = [
     Caveat("error-of-normal-scores", area=0.9),
     Caveat("no-difference-in-any-pair", pairs=3),
     Caveat("few-rows-in-range", rows=2.0, kind="negatives"),
-    Caveat("ties-between-classes", tied=3, scores=9, model=None),
-    Caveat("ties-between-classes", tied=3, scores=9, model="challenger"),
+    Caveat("ties-between-classes", tied=3, distinct=9, model=None),
+    Caveat("ties-between-classes", tied=3, distinct=9, model="challenger"),
     Caveat("resamples-raised", asked=100, used=119),
     Caveat("normal-scores-assumed", a=1.0, b=0.5),
     Caveat("curve-outside-band", outside=1, rates=9),
@@ -102,5 +102,5 @@ def test_some_sentences():
     assert str(Caveat("windows-set-aside", reason="one-class", numbers=[2, 4], n_windows=5)) == (
         "2 of 5 windows set aside, without rows of both classes: number 2, 4"
     )
-    model = Caveat("ties-between-classes", tied=1, scores=2, model="first").replacing(model="challenger")
+    model = Caveat("ties-between-classes", tied=1, distinct=2, model="first").replacing(model="challenger")
     assert str(model).startswith("challenger model: 1 of 2 scores are shared")

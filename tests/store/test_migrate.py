@@ -168,6 +168,19 @@ def test_what_the_landed_version_said_is_shown(store_url: str) -> None:
     assert again == evaluation
 
 
+def test_a_shift_of_negated_scores_is_shown_as_the_models_score() -> None:
+    """Earlier versions stored the bins of the shift negated where low scores are positive."""
+    stored = json.loads((Path(__file__).parent / "landed_0002.json").read_text(encoding="utf-8"))[
+        "evaluation"
+    ]
+    plain = {**stored["result"], "metrics": stored["metrics"]}
+    plain["provenance"]["positive"] = {"label": 1, "negative": 0, "scores": "lower"}
+    rows, explained = plain["tables"]["shift"], Evaluation.from_dict(plain)
+    assert [row["low"] for row in explained.tables["shift"]] == [0.0 - row["high"] for row in reversed(rows)]
+    assert "13.2 % of them score below -0.3342, 47.7 % in the reference" in moved(explained)
+    assert Evaluation.from_dict(json.loads(json.dumps(explained.to_dict()))) == explained
+
+
 def insert(url: str, table: str, row: dict[str, Any]) -> None:
     """A row as it was, JSON as text."""
     plain = {

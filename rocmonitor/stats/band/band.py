@@ -341,7 +341,7 @@ def _monotone(ends: _Ends) -> tuple[Floats, Floats]:
 def _caveats(sample: Sample, tpr: Floats, low: Floats, high: Floats) -> tuple[Caveat, ...]:
     found = []
     if tied := np.count_nonzero((sample.pos > 0) & (sample.neg > 0)):
-        found.append(Caveat("ties-between-classes", tied=tied, scores=len(sample.score), model=None))
+        found.append(Caveat("ties-between-classes", tied=tied, distinct=len(sample.score), model=None))
     if outside := np.count_nonzero((tpr < low) | (tpr > high)):
         found.append(Caveat("curve-outside-band", outside=outside, rates=len(tpr)))
     return tuple(found)

@@ -264,7 +264,7 @@ def _caveats(pair: PairedSample, fluctuation: Floats) -> tuple[Caveat, ...]:
     found = []
     for name, sample in (("first", pair.first), ("second", pair.second)):
         if tied := np.count_nonzero((sample.pos > 0) & (sample.neg > 0)):
-            found.append(Caveat("ties-between-classes", tied=tied, scores=len(sample.score), model=name))
+            found.append(Caveat("ties-between-classes", tied=tied, distinct=len(sample.score), model=name))
     if min(pair.n_pos, pair.n_neg) < _FEW:
         found.append(Caveat("few-rows-for-band", n_pos=pair.n_pos, n_neg=pair.n_neg, enough=_FEW))
     if unchanged := np.count_nonzero(fluctuation.max(axis=0) == 0):

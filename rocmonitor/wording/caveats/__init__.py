@@ -35,6 +35,15 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
 
 def sentence(code: str, values: Mapping[str, Any], about: Sequence[str] = ()) -> str:
     """The sentence of a caveat, after the parts of the result that it is about."""
-    words = SENTENCES[code]
-    text = words.format(**values) if isinstance(words, str) else words(**values)
-    return ": ".join([*about, text])
+    words = SENTENCES.get(code, "")
+    try:
+        text = words.format(**values) if isinstance(words, str) else words(**values)
+    except (LookupError, TypeError, ValueError):  # other values than this version knows
+        text = ""
+    return ": ".join([*about, text or _as_values(code, values)])
+
+
+def _as_values(code: str, values: Mapping[str, Any]) -> str:
+    """A caveat of a newer version: its code and values, as they are."""
+    shown = ", ".join(f"{name} {value}" for name, value in values.items())
+    return f"{code} ({shown})" if shown else code

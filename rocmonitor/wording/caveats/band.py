@@ -3,11 +3,11 @@
 from collections.abc import Callable
 
 
-def _ties(*, tied: int, scores: int, model: str | None) -> str:
+def _ties(*, tied: int, distinct: int, model: str | None) -> str:
     whose = f"{model} model: " if model else ""
     return (
-        f"{whose}{tied} of {scores} scores are shared by positives and negatives: the band is for the curve "
-        "with straight lines across ties"
+        f"{whose}{tied} of {distinct} scores are shared by positives and negatives: the band is for the "
+        "curve with straight lines across ties"
     )
 
 
