@@ -335,12 +335,7 @@ class OnPair(Protocol[P, R_co]):
     def __call__(self, sample: PairedSample, /, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
     @overload
     def __call__(
-        self,
-        y_true: ArrayLike,
-        score_1: ArrayLike,
-        score_2: ArrayLike,
-        *args: P.args,
-        **kwargs: P.kwargs,
+        self, y_true: ArrayLike, score_1: ArrayLike, score_2: ArrayLike, *args: P.args, **kwargs: P.kwargs
     ) -> R_co: ...
 
 

@@ -11,18 +11,6 @@ and included.
 
 The method is the mixture over normal means of [R70], for a variance that is estimated as in [L76] and [W23],
 with the variance between windows of [D07].
-
-References
-----------
-.. [R70] H. Robbins (1970). Statistical methods related to the law of the iterated logarithm. Annals of
-   Mathematical Statistics 41, 1397-1409.
-.. [L76] T. L. Lai (1976). On confidence sequences. Annals of Statistics 4, 265-280.
-.. [W23] H. Wang and A. Ramdas (2023). Anytime-valid t-tests and confidence sequences for Gaussian means with
-   unknown variance. arXiv:2310.03722.
-.. [D07] R. DerSimonian and R. Kacker (2007). Random-effects model for meta-analysis of clinical trials: an
-   update. Contemporary Clinical Trials 28, 105-114.
-.. [H21] S. R. Howard, A. Ramdas, J. McAuliffe and J. Sekhon (2021). Time-uniform, nonparametric,
-   nonasymptotic confidence sequences. Annals of Statistics 49, 1055-1080.
 """
 
 from __future__ import annotations
@@ -169,15 +157,11 @@ def confidence_sequence(
 
     References
     ----------
-    .. [R70] H. Robbins (1970). Statistical methods related to the law of the iterated logarithm. Annals of
-       Mathematical Statistics 41, 1397-1409.
-    .. [L76] T. L. Lai (1976). On confidence sequences. Annals of Statistics 4, 265-280.
-    .. [W23] H. Wang and A. Ramdas (2023). Anytime-valid t-tests and confidence sequences for Gaussian means
-       with unknown variance. arXiv:2310.03722.
-    .. [D07] R. DerSimonian and R. Kacker (2007). Random-effects model for meta-analysis of clinical trials:
-       an update. Contemporary Clinical Trials 28, 105-114.
-    .. [H21] S. R. Howard, A. Ramdas, J. McAuliffe and J. Sekhon (2021). Time-uniform, nonparametric,
-       nonasymptotic confidence sequences. Annals of Statistics 49, 1055-1080.
+    .. [R70] Robbins (1970). Annals of Mathematical Statistics 41, 1397-1409.
+    .. [L76] Lai (1976). Annals of Statistics 4, 265-280.
+    .. [W23] Wang and Ramdas (2023). arXiv:2310.03722.
+    .. [D07] DerSimonian and Kacker (2007). Contemporary Clinical Trials 28, 105-114.
+    .. [H21] Howard, Ramdas, McAuliffe and Sekhon (2021). Annals of Statistics 49, 1055-1080.
 
     Examples
     --------

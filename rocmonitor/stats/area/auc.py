@@ -70,9 +70,7 @@ class AucResult(Result):
     studentised: tuple[float, float] | None = None
 
     def ci(
-        self,
-        confidence_level: float = 0.95,
-        transform: Literal["none", "logit", "second-order"] = "none",
+        self, confidence_level: float = 0.95, transform: Literal["none", "logit", "second-order"] = "none"
     ) -> Interval:
         """Two-sided confidence interval, within [0, 1].
 
@@ -104,10 +102,8 @@ class AucResult(Result):
 
         References
         ----------
-        .. [H92b] P. Hall (1992). On the removal of skewness by transformation. Journal of the Royal
-           Statistical Society B 54, 221-228.
-        .. [CP34] C. J. Clopper and E. S. Pearson (1934). The use of confidence or fiducial limits
-           illustrated in the case of the binomial. Biometrika 26, 404-413.
+        .. [H92b] Hall (1992). Journal of the Royal Statistical Society B 54, 221-228.
+        .. [CP34] Clopper and Pearson (1934). Biometrika 26, 404-413.
         """
         tail = (1 - require_level(confidence_level)) / 2
         if transform not in ("none", "logit", "second-order"):
@@ -205,10 +201,8 @@ def auc(
 
     Parameters
     ----------
-    y_true : array_like, shape (n,)
-        Labels, 1 for positive and 0 for negative. Or one `Sample` in place of the two arrays.
-    y_score : array_like, shape (n,)
-        Finite scores; higher means more positive.
+    y_true, y_score : array_like, shape (n,)
+        Labels 0 and 1, and finite scores; higher means more positive. Or one `Sample`.
     method : str
         How the variance is estimated; the area itself is the empirical one for all of them.
 
@@ -261,25 +255,15 @@ def auc(
 
     References
     ----------
-    .. [DDC88] E. R. DeLong, D. M. DeLong and D. L. Clarke-Pearson (1988). Comparing the areas under two or
-       more correlated receiver operating characteristic curves: a nonparametric approach. Biometrics 44,
-       837-845.
-    .. [N67] G. E. Noether (1967). Elements of Nonparametric Statistics. Wiley.
-    .. [B75] D. Bamber (1975). The area above the ordinal dominance graph and the area below the receiver
-       operating characteristic graph. Journal of Mathematical Psychology 12, 387-415.
-    .. [WMK16] J. C. Wu, A. F. Martin and R. N. Kacker (2016). Validation of nonparametric two-sample
-       bootstrap in ROC analysis on large datasets. Communications in Statistics - Simulation and Computation
-       45, 1689-1703.
-    .. [HM82] J. A. Hanley and B. J. McNeil (1982). The meaning and use of the area under a receiver
-       operating characteristic (ROC) curve. Radiology 143, 29-36.
-    .. [D12] E. Demidenko (2012). Confidence intervals and bands for the binormal ROC curve revisited.
-       Journal of Applied Statistics 39, 67-79.
-    .. [BK57] Z. W. Birnbaum and O. M. Klose (1957). Bounds for the variance of the Mann-Whitney statistic.
-       Annals of Mathematical Statistics 28, 933-945.
-    .. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying
-       population. Working paper, University of Central Florida.
-    .. [CM04] C. Cortes and M. Mohri (2004). Confidence intervals for the area under the ROC curve. Advances
-       in Neural Information Processing Systems 17, 305-312.
+    .. [DDC88] DeLong, DeLong and Clarke-Pearson (1988). Biometrics 44, 837-845.
+    .. [N67] Noether (1967). Elements of Nonparametric Statistics. Wiley.
+    .. [B75] Bamber (1975). Journal of Mathematical Psychology 12, 387-415.
+    .. [WMK16] Wu, Martin and Kacker (2016). Communications in Statistics 45, 1689-1703.
+    .. [HM82] Hanley and McNeil (1982). Radiology 143, 29-36.
+    .. [D12] Demidenko (2012). Journal of Applied Statistics 39, 67-79.
+    .. [BK57] Birnbaum and Klose (1957). Annals of Mathematical Statistics 28, 933-945.
+    .. [M18] Morin (2018). Forecast intervals for the area under the ROC curve. Working paper.
+    .. [CM04] Cortes and Mohri (2004). Advances in Neural Information Processing Systems 17, 305-312.
 
     Examples
     --------

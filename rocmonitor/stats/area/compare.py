@@ -126,9 +126,7 @@ def compare_auc(
 
     References
     ----------
-    .. [R11] X. Robin, N. Turck, A. Hainard, N. Tiberti, F. Lisacek, J.-C. Sanchez and M. Müller (2011).
-       pROC: an open-source package for R and S+ to analyze and compare ROC curves. BMC Bioinformatics 12,
-       77.
+    .. [R11] Robin et al. (2011). BMC Bioinformatics 12, 77.
 
     Examples
     --------
@@ -202,9 +200,7 @@ def compare_auc_paired(
 
     References
     ----------
-    .. [DDC88] E. R. DeLong, D. M. DeLong and D. L. Clarke-Pearson (1988). Comparing the areas under two or
-       more correlated receiver operating characteristic curves: a nonparametric approach. Biometrics 44,
-       837-845.
+    .. [DDC88] DeLong, DeLong and Clarke-Pearson (1988). Biometrics 44, 837-845.
 
     Examples
     --------

@@ -8,11 +8,6 @@ class, as enumeration shows, and wrong beyond it; in floating point their terms 
 added up by the number x of positives among the errors. Given x, the rows above the threshold are in random
 order, and so are those below: two Mann-Whitney statistics with known mean and variance. All terms are
 positive, for any k.
-
-References
-----------
-.. [CM04] C. Cortes and M. Mohri (2004). Confidence intervals for the area under the ROC curve. Advances in
-   Neural Information Processing Systems 17, 305-312.
 """
 
 from __future__ import annotations

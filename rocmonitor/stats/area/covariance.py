@@ -100,9 +100,7 @@ class AucCovariance(Result):
 
         References
         ----------
-        .. [DDC88] E. R. DeLong, D. M. DeLong and D. L. Clarke-Pearson (1988). Comparing the areas under two
-           or more correlated receiver operating characteristic curves: a nonparametric approach. Biometrics
-           44, 837-845.
+        .. [DDC88] DeLong, DeLong and Clarke-Pearson (1988). Biometrics 44, 837-845.
         """
         lines = np.atleast_2d(np.asarray(L, dtype=np.float64))
         if lines.ndim != 2 or lines.shape[1] != len(self.auc) or not np.isfinite(lines).all():
@@ -164,9 +162,7 @@ def auc_covariance(y_true: ArrayLike, scores: ArrayLike) -> AucCovariance:
 
     References
     ----------
-    .. [DDC88] E. R. DeLong, D. M. DeLong and D. L. Clarke-Pearson (1988). Comparing the areas under two or
-       more correlated receiver operating characteristic curves: a nonparametric approach. Biometrics 44,
-       837-845.
+    .. [DDC88] DeLong, DeLong and Clarke-Pearson (1988). Biometrics 44, 837-845.
 
     Examples
     --------

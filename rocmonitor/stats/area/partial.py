@@ -108,10 +108,8 @@ def partial_auc(
 
     Parameters
     ----------
-    y_true : array_like, shape (n,)
-        Labels, 1 for positive and 0 for negative. Or one `Sample` in place of the two arrays.
-    y_score : array_like, shape (n,)
-        Finite scores; higher means more positive.
+    y_true, y_score : array_like, shape (n,)
+        Labels 0 and 1, and finite scores; higher means more positive. Or one `Sample`.
     max_fpr, min_tpr, fpr, tpr : float or tuple of two floats
         The range, in exactly one of four ways: ``max_fpr=u`` is ``fpr=(0, u)`` and ``min_tpr=v`` is
         ``tpr=(v, 1)``. Over false positive rates it is the integral of TPR; over true positive rates that
@@ -145,10 +143,8 @@ def partial_auc(
 
     References
     ----------
-    .. [DDC88] E. R. DeLong, D. M. DeLong and D. L. Clarke-Pearson (1988). Comparing the areas under two or
-       more correlated receiver operating characteristic curves: a nonparametric approach. Biometrics 44,
-       837-845.
-    .. [MC89] D. K. McClish (1989). Analyzing a portion of the ROC curve. Medical Decision Making 9, 190-195.
+    .. [DDC88] DeLong, DeLong and Clarke-Pearson (1988). Biometrics 44, 837-845.
+    .. [MC89] McClish (1989). Medical Decision Making 9, 190-195.
 
     Examples
     --------

@@ -118,8 +118,7 @@ def auc_power(
 
     References
     ----------
-    .. [OM97] N. A. Obuchowski and D. K. McClish (1997). Sample size determination for diagnostic accuracy
-       studies involving binormal ROC curve indices. Statistics in Medicine 16, 1529-1542.
+    .. [OM97] Obuchowski and McClish (1997). Statistics in Medicine 16, 1529-1542.
 
     Examples
     --------

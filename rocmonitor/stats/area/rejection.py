@@ -1,10 +1,4 @@
-"""Tests of the AUC, and the probability that they reject after a drop.
-
-References
-----------
-.. [OM97] N. A. Obuchowski and D. K. McClish (1997). Sample size determination for diagnostic accuracy
-   studies involving binormal ROC curve indices. Statistics in Medicine 16, 1529-1542.
-"""
+"""Tests of the AUC, and the probability that they reject after a drop."""
 
 from __future__ import annotations
 

@@ -6,9 +6,8 @@ h = psi - auc for a pair of a positive and a negative, g is its mean over the ne
 
 References
 ----------
-.. [H92] P. Hall (1992). The Bootstrap and Edgeworth Expansion. Springer.
-.. [H92b] P. Hall (1992). On the removal of skewness by transformation. Journal of the Royal Statistical
-   Society B 54, 221-228.
+.. [H92] Hall (1992). The Bootstrap and Edgeworth Expansion. Springer.
+.. [H92b] Hall (1992). Journal of the Royal Statistical Society B 54, 221-228.
 """
 
 from __future__ import annotations

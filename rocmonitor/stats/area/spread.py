@@ -43,8 +43,7 @@ class AucSpread(Result):
 
     References
     ----------
-    .. [H48] W. Hoeffding (1948). A class of statistics with asymptotically normal distribution. Annals of
-       Mathematical Statistics 19, 293-325.
+    .. [H48] Hoeffding (1948). Annals of Mathematical Statistics 19, 293-325.
 
     Examples
     --------
@@ -86,8 +85,7 @@ class AucSpread(Result):
 
         References
         ----------
-        .. [O56] D. B. Owen (1956). Tables for computing bivariate normal probabilities. Annals of
-           Mathematical Statistics 27, 1075-1090.
+        .. [O56] Owen (1956). Annals of Mathematical Statistics 27, 1075-1090.
         """
         _require_area(auc)
         zeta = _normal_zeta(auc)
@@ -102,8 +100,7 @@ class AucSpread(Result):
 
         References
         ----------
-        .. [OLW04] N. A. Obuchowski, M. L. Lieber and F. H. Wians (2004). ROC curves in clinical chemistry:
-           uses, misuses, and possible solutions. Clinical Chemistry 50, 1118-1125.
+        .. [OLW04] Obuchowski, Lieber and Wians (2004). Clinical Chemistry 50, 1118-1125.
         """
         _require_area(auc)
         square = (float(scipy.special.ndtri(auc)) * _PRINTED_ROOT) ** 2
@@ -226,8 +223,7 @@ class PairedSpread(Result):
 
         References
         ----------
-        .. [OM97] N. A. Obuchowski and D. K. McClish (1997). Sample size determination for diagnostic
-           accuracy studies involving binormal ROC curve indices. Statistics in Medicine 16, 1529-1542.
+        .. [OM97] Obuchowski and McClish (1997). Statistics in Medicine 16, 1529-1542.
         """
         if min(b) <= 0 or max(abs(corr_pos), abs(corr_neg)) > 1 or not 0 <= fpr[0] < fpr[1] <= 1:
             raise InputError(
@@ -281,8 +277,7 @@ class PairedSpread(Result):
 
         References
         ----------
-        .. [OM97] N. A. Obuchowski and D. K. McClish (1997). Sample size determination for diagnostic
-           accuracy studies involving binormal ROC curve indices. Statistics in Medicine 16, 1529-1542.
+        .. [OM97] Obuchowski and McClish (1997). Statistics in Medicine 16, 1529-1542.
         """
         null10, null01 = self.zeta10 + self.own10 - self.other10, self.zeta01 + self.own01 - self.other01
         return max(null10 / n_pos + null01 / n_neg, 0.0)

@@ -3,20 +3,6 @@
 What all of them start from is computed once (`moments`): the area, the variances of the placement values
 and that of a single pair. Each variance is then a function of a few numbers, or one more pass over the
 distinct scores. None of them subtracts large numbers: near areas of 0 and 1 no digits are lost.
-
-References
-----------
-.. [H48] W. Hoeffding (1948). A class of statistics with asymptotically normal distribution. Annals of
-   Mathematical Statistics 19, 293-325.
-.. [WMK16] J. C. Wu, A. F. Martin and R. N. Kacker (2016). Validation of nonparametric two-sample bootstrap
-   in ROC analysis on large datasets. Communications in Statistics - Simulation and Computation 45,
-   1689-1703.
-.. [HM82] J. A. Hanley and B. J. McNeil (1982). The meaning and use of the area under a receiver operating
-   characteristic (ROC) curve. Radiology 143, 29-36.
-.. [BK57] Z. W. Birnbaum and O. M. Klose (1957). Bounds for the variance of the Mann-Whitney statistic.
-   Annals of Mathematical Statistics 28, 933-945.
-.. [D12] E. Demidenko (2012). Confidence intervals and bands for the binormal ROC curve revisited. Journal of
-   Applied Statistics 39, 67-79.
 """
 
 from __future__ import annotations
@@ -140,10 +126,7 @@ def _binormal(sample: Sample, of: Moments, _m_pos: int, _m_neg: int) -> Variance
             f"the normal laws that method 'binormal' fits lie {abs(d):.3g} standard deviations apart, where "
             "their area has no measurable error, and yet pairs are in the wrong order: use another method"
         )
-    return Variance(
-        se**2,
-        Caveat("error-of-normal-scores", area=float(scipy.special.ndtr(d))),
-    )
+    return Variance(se**2, Caveat("error-of-normal-scores", area=float(scipy.special.ndtr(d))))
 
 
 def _binormal_error(d: float, share_pos: float, share_neg: float, n_pos: int, n_neg: int) -> float:

@@ -92,9 +92,8 @@ def conformal_root(
 
     References
     ----------
-    .. [VGS05] V. Vovk, A. Gammerman and G. Shafer (2005). Algorithmic Learning in a Random World. Springer.
-    .. [BCRT23] R. F. Barber, E. J. Candès, A. Ramdas and R. J. Tibshirani (2023). Conformal prediction
-       beyond exchangeability. Annals of Statistics 51, 816-845.
+    .. [VGS05] Vovk, Gammerman and Shafer (2005). Algorithmic Learning in a Random World. Springer.
+    .. [BCRT23] Barber, Candès, Ramdas and Tibshirani (2023). Annals of Statistics 51, 816-845.
     """
     used = weights > 0
     shifts, missing, weights = shifts[used], missing[used], weights[used]

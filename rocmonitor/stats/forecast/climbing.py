@@ -19,11 +19,6 @@ What the code rests on:
 
 Arrays have shape (2, k): negatives first, one column a cell. Sums are NumPy's own, not the BLAS: threads
 that wait for each other cost more than such sums.
-
-References
-----------
-.. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying population.
-   Working paper, University of Central Florida.
 """
 
 from __future__ import annotations

@@ -4,11 +4,6 @@ The interval holds every difference that some reweighting of the paired rows rea
 `rocmonitor.stats.forecast.interval` does for one AUC ([M18] section 3): weights u on the negatives and
 v on the positives, the same for both models. What is maximised is bilinear with the kernel psi_1 - psi_2 of
 `rocmonitor.stats.forecast.two_orders`; the other end is that of the models swapped.
-
-References
-----------
-.. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying population.
-   Working paper, University of Central Florida.
 """
 
 from __future__ import annotations
@@ -174,8 +169,7 @@ def forecast_difference(
 
     References
     ----------
-    .. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying
-       population. Working paper, University of Central Florida.
+    .. [M18] Morin (2018). Forecast intervals for the area under the ROC curve. Working paper.
 
     Examples
     --------
@@ -274,10 +268,7 @@ def _caveats(
     else:
         found += past.caveats
         found += level_caveats(
-            n_windows=len(past.shifts),
-            confidence_level=level,
-            achieved_level=achieved,
-            inside=past.inside,
+            n_windows=len(past.shifts), confidence_level=level, achieved_level=achieved, inside=past.inside
         )
     if distance == 0:
         found.append(Caveat("zero-distance"))

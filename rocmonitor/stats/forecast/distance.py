@@ -2,11 +2,6 @@
 
 The bins of a class end at the scores at which its share in the sample first reaches 1/bins, 2/bins, …; the
 outermost ones are open. A tie is never split.
-
-References
-----------
-.. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying population.
-   Working paper, University of Central Florida.
 """
 
 from __future__ import annotations
@@ -45,10 +40,8 @@ def binned_distance(
 
     Parameters
     ----------
-    y_true : array_like, shape (n,)
-        Labels, 1 for positive and 0 for negative. Or one `Sample` in place of the two arrays.
-    y_score : array_like, shape (n,)
-        Finite scores; higher means more positive.
+    y_true, y_score : array_like, shape (n,)
+        Labels 0 and 1, and finite scores; higher means more positive. Or one `Sample`.
     windows : sequence of Sample
         Windows (segments) of the same score, each with both classes.
     bins : int
@@ -82,8 +75,7 @@ def binned_distance(
 
     References
     ----------
-    .. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying
-       population. Working paper, University of Central Florida.
+    .. [M18] Morin (2018). Forecast intervals for the area under the ROC curve. Working paper.
 
     Examples
     --------
@@ -117,12 +109,7 @@ def window_distances(
 
 
 def resampled_distance(
-    sample: Sample,
-    sizes: tuple[int, int],
-    *,
-    symmetric: bool = False,
-    n_resamples: int,
-    rng: Rng | None,
+    sample: Sample, sizes: tuple[int, int], *, symmetric: bool = False, n_resamples: int, rng: Rng | None
 ) -> float:
     """Mean distance of resamples of `sizes` (positives, negatives) to the sample they are drawn from.
 

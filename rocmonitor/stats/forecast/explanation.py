@@ -3,11 +3,6 @@
 The AUC is bilinear in the shares of the two classes. So a change of it splits exactly into a part of
 each class, and each part into contributions of score bins. The shift that happened is compared with the least
 favourable one of [M18]: the closest reweighting of the reference with the window's AUC.
-
-References
-----------
-.. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying population.
-   Working paper, University of Central Florida.
 """
 
 from __future__ import annotations
@@ -204,8 +199,7 @@ def explain_shift(
 
     References
     ----------
-    .. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying
-       population. Working paper, University of Central Florida.
+    .. [M18] Morin (2018). Forecast intervals for the area under the ROC curve. Working paper.
 
     Examples
     --------

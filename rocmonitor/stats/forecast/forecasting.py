@@ -116,11 +116,9 @@ def forecast_interval(
 
     References
     ----------
-    .. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying
-       population. Working paper, University of Central Florida.
-    .. [VGS05] V. Vovk, A. Gammerman and G. Shafer (2005). Algorithmic Learning in a Random World. Springer.
-    .. [BCRT23] R. F. Barber, E. J. Candès, A. Ramdas and R. J. Tibshirani (2023). Conformal prediction
-       beyond exchangeability. Annals of Statistics 51, 816-845.
+    .. [M18] Morin (2018). Forecast intervals for the area under the ROC curve. Working paper.
+    .. [VGS05] Vovk, Gammerman and Shafer (2005). Algorithmic Learning in a Random World. Springer.
+    .. [BCRT23] Barber, Candès, Ramdas and Tibshirani (2023). Annals of Statistics 51, 816-845.
 
     Examples
     --------
@@ -161,11 +159,7 @@ def forecast_interval(
 
 
 def _draft(
-    reference: Sample,
-    past: Past,
-    given: Sequence[Sample],
-    worth: Floats | None,
-    **settings: Any,
+    reference: Sample, past: Past, given: Sequence[Sample], worth: Floats | None, **settings: Any
 ) -> ForecastInterval:
     """The interval before its ends are known, with what it keeps of the reference and the windows."""
     pairs, own = moments(reference), area(reference)

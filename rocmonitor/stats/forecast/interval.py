@@ -3,11 +3,6 @@
 The interval holds every AUC that some reweighting of the reference reaches within a distance [M18].
 How the distance is chosen decides what the interval means: only the calibrated one
 has a confidence level.
-
-References
-----------
-.. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying population.
-   Working paper, University of Central Florida.
 """
 
 from __future__ import annotations

@@ -2,11 +2,6 @@
 
 The optimisation, its proofs and where it departs from [M18] are in
 `rocmonitor.stats.forecast.climbing` and `tilting`; this module speaks of samples and scores.
-
-References
-----------
-.. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying population.
-   Working paper, University of Central Florida.
 """
 
 from __future__ import annotations
@@ -83,10 +78,8 @@ def auc_bounds(sample: Sample, /, distance: float) -> AucBounds:
 
     Parameters
     ----------
-    y_true : array_like, shape (n,)
-        Labels, 1 for positive and 0 for negative. Or one `Sample` in place of the two arrays.
-    y_score : array_like, shape (n,)
-        Finite scores; higher means more positive.
+    y_true, y_score : array_like, shape (n,)
+        Labels 0 and 1, and finite scores; higher means more positive. Or one `Sample`.
     distance : float
         D >= 0, in nats: KL(u||f) + KL(v||g) of new shares u of the negatives and v of the positives
         against those of the sample, f and g.
@@ -116,8 +109,7 @@ def auc_bounds(sample: Sample, /, distance: float) -> AucBounds:
 
     References
     ----------
-    .. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying
-       population. Working paper, University of Central Florida.
+    .. [M18] Morin (2018). Forecast intervals for the area under the ROC curve. Working paper.
 
     Examples
     --------
@@ -159,10 +151,8 @@ def auc_distance(sample: Sample, /, target: float) -> float:
 
     Parameters
     ----------
-    y_true : array_like, shape (n,)
-        Labels, 1 for positive and 0 for negative. Or one `Sample` in place of the two arrays.
-    y_score : array_like, shape (n,)
-        Finite scores; higher means more positive.
+    y_true, y_score : array_like, shape (n,)
+        Labels 0 and 1, and finite scores; higher means more positive. Or one `Sample`.
     target : float
         An AUC within [0, 1]. 1 and 0 take the distance of complete separation.
 
@@ -185,8 +175,7 @@ def auc_distance(sample: Sample, /, target: float) -> float:
 
     References
     ----------
-    .. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying
-       population. Working paper, University of Central Florida.
+    .. [M18] Morin (2018). Forecast intervals for the area under the ROC curve. Working paper.
 
     Examples
     --------

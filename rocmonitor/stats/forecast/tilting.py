@@ -8,11 +8,6 @@ prove the maximum. What is special to one order of the scores:
     D = 0.9 ln 2). Each is followed from the complete separation at one threshold.
 2.  At D = min_t [ -ln f(x < t) - ln g(y >= t) ] complete separation is affordable and the AUC is exactly
     1: u ln u -> 0, so zero weights do not cost an infinite distance, as [M18] says below eq. 36.
-
-References
-----------
-.. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying population.
-   Working paper, University of Central Florida.
 """
 
 from __future__ import annotations
