@@ -1,7 +1,7 @@
 """Areas of resamples that are really drawn: the Monte Carlo bootstrap, stratified, on counts.
 
-The area depends on a sample only through the order of its rows, so neighbouring scores that hold rows of
-one class are one run, and a resample is the number of rows that each run gets. No resample is sorted.
+Neighbouring scores that hold rows of one class are one run, and a resample is the number of rows that each
+run gets. No resample is sorted.
 """
 
 from __future__ import annotations
@@ -19,9 +19,7 @@ _ROWS_PER_RUN = 20  # above, drawing the count of a run is cheaper than drawing 
 def drawn_areas(sample: Sample, m_pos: int, m_neg: int, n_resamples: int, rng: np.random.Generator) -> Floats:
     """AUCs of `n_resamples` resamples of m_pos positives and m_neg negatives, shape (n_resamples,).
 
-    Notes
-    -----
-    Cost of a resample: O(m_pos + m_neg) where rows are drawn, O(k) where a class has many rows to a run, and
+    Cost of a resample: O(m_pos + m_neg) where rows are drawn; O(k) where a class has many rows to a run, and
     their counts are drawn. Memory: O(k + m_pos + m_neg), whatever `n_resamples` is.
     """
     pos, neg = _runs(sample)

@@ -38,16 +38,7 @@ class PowerOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AucSampleSize(Result):
-    """The rows that a test of the AUC needs.
-
-    Attributes
-    ----------
-    n_pos, n_neg : int
-        Fewest positives, and the negatives that go with them.
-    power : float
-        What these reach.
-    drop : float
-    """
+    """The rows that a test of the AUC needs, fewest positives with their negatives, and the power reached."""
 
     n_pos: int
     n_neg: int
@@ -85,17 +76,12 @@ def auc_power(
     confidence_level : float
         Of the interval the test is read from, 0.95 by default.
     alternative : {"two-sided", "one-sided"}
-        Whether the interval has two ends, or only the one that faces the drop.
+        Whether the interval has two ends, or only the one that faces the drop. Only that one counts.
     test : {"wald", "score"}
         Standard error of the test: "wald", as estimated from the rows that are judged, as in all tests here;
         "score", that of an AUC equal to `against` ([OM97]; power.roc.test of pROC).
     transform : {"none", "logit"}
         Scale of the interval, as in ``auc(…).ci(transform=…)``; "logit" for a known value only.
-
-    Returns
-    -------
-    float
-        Of a two-sided test, only the end that faces the drop counts.
 
     Raises
     ------
@@ -111,7 +97,6 @@ def auc_power(
     after the drop, to which `AucSpread.at` takes the spread. They set se_0 at `against` (test="score"). With
     test="wald" the standard error is that of the estimate it sees, and is larger for lower estimates: the
     largest estimate c that still rejects is a root, and the power is Phi((c - auc) / se_1).
-
     How well promised powers were kept in simulations: docs/coverage.md.
 
     Cost: O(1), after one pass over a pilot sample.
@@ -146,19 +131,17 @@ def auc_sample_size(
 
     Parameters
     ----------
-    pilot, drop
+    pilot, drop, **options
         As for `auc_power`; the drop above 0.
     power : float
         Within [0.5, 1).
     ratio : float, optional
         Negatives for each positive; by default that of the pilot sample.
-    **options
-        As for `auc_power`.
 
     Returns
     -------
     AucSampleSize
-        ``.n_pos .n_neg .power .drop``: the smallest n_pos, with n_neg = ratio n_pos rounded up.
+        The smallest n_pos, with n_neg = ratio n_pos rounded up.
 
     Raises
     ------
@@ -166,10 +149,6 @@ def auc_sample_size(
         As for `auc_power`; a ratio that is missing or not above 0; a power outside [0.5, 1).
     DegenerateDataError
         No number of rows is enough: the error of the reference alone hides the drop.
-
-    Notes
-    -----
-    Cost: O(1), a root in one unknown, after one pass over a pilot sample.
 
     Examples
     --------
@@ -204,19 +183,14 @@ def detectable_drop(
 ) -> float:
     """The smallest drop of the AUC that a test shows with a given power: "with this window you can see 0.03".
 
+    It is measured from the AUC of the pilot; of a pair, it is the difference of the two models.
+
     Parameters
     ----------
-    pilot, n_pos, n_neg
+    pilot, n_pos, n_neg, **options
         As for `auc_power`.
     power : float
         Within [0.5, 1).
-    **options
-        As for `auc_power`.
-
-    Returns
-    -------
-    float
-        Measured from the AUC of the pilot; of a pair, the difference of the two models.
 
     Raises
     ------
@@ -231,11 +205,8 @@ def detectable_drop(
 
     Examples
     --------
-    >>> january = AucSpread.normal(0.8)
-    >>> round(detectable_drop(january, n_pos=310, n_neg=4100), 4)
+    >>> round(detectable_drop(AucSpread.normal(0.8), n_pos=310, n_neg=4100), 4)
     0.0382
-    >>> round(detectable_drop(january, n_pos=310, n_neg=4100, reference=(900, 12000)), 4)
-    0.0441
     """
     plan = _plan(pilot, **options)
     _require_sizes(n_pos, n_neg)

@@ -1,8 +1,7 @@
 """The variance of one AUC in closed form: resampling, Hanley and McNeil, two normal laws, the upper bound.
 
-What all of them start from is computed once (`moments`): the area, the variances of the placement values
-and that of a single pair. Each variance is then a function of a few numbers, or one more pass over the
-distinct scores. None of them subtracts large numbers: near areas of 0 and 1 no digits are lost.
+All start from the same moments. None subtracts large numbers: near areas of 0 and 1 no digits are lost.
+The papers are those of `auc`; [H48] is Hoeffding (1948), Annals of Mathematical Statistics 19, 293-325.
 """
 
 from __future__ import annotations
@@ -65,9 +64,8 @@ def delong_variance(zeta10: float, zeta01: float, n_pos: int, n_neg: int) -> flo
 def exact_bootstrap_variance(zeta10: float, zeta01: float, kernel: float, m_pos: int, m_neg: int) -> float:
     """Variance of a mean over pairs in resamples of m_pos positives and m_neg negatives.
 
-    Two pairs of a resample share both rows, the positive, the negative or neither; with the variance
-    `kernel` of one pair, zeta10 and zeta01 of the placement values, that is [H48] eq. 5.13,
-    for the empirical distribution.
+    [H48] eq. 5.13 for the empirical distribution: `kernel` is the variance of one pair, zeta10 and zeta01 are
+    those of the placement values.
     """
     return (kernel + (m_neg - 1) * zeta10 + (m_pos - 1) * zeta01) / (float(m_pos) * m_neg)
 
