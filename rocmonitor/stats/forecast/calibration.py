@@ -9,14 +9,15 @@ out and near an AUC of 1, with a variance that the class sizes tell.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
 import scipy
 
-from rocmonitor.stats.area.variances import Moments, exact_bootstrap_variance
+from rocmonitor.caveat import Caveat
+from rocmonitor.stats.area.variances import exact_bootstrap_variance
 from rocmonitor.stats.proportion import normal_quantile
 from rocmonitor.stats.sample import Floats
 
@@ -24,22 +25,22 @@ Alternative = Literal["two-sided", "less"]
 
 _HALVINGS = 60  # of the bracket of a root: down to its last digits
 _FAR = 9.0  # standard deviations that no noise leaves
-LEVEL_ROUNDING = 1e-9
-"""Of a level: 20 * 0.95 may come out just above 19."""
+LEVEL_ROUNDING = 1e-9  # of a level: 20 * 0.95 may come out just above 19
+ENOUGH_PARTS = (
+    9  # windows inside the reference from which on leaving one out costs less than 0.005 of the level
+)
+ENOUGH_ROWS = 10  # rows of a class from which on the noise of an AUC is taken as normal
+_SHORTFALL = 0.02  # of the misses that the level allows: 0.949 for 0.95 is as good
+_NOISIER = 1.2  # times the variance: smaller differences are normal from week to week
 
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """Sampling noise of a root distance: standard deviations, from the pairs of the reference."""
+    """Sampling noise of a root distance, from the moments of psi over the pairs of the reference."""
 
     zeta10: float
     zeta01: float
     kernel: float
-
-    @classmethod
-    def of(cls, pairs: Moments) -> Noise:
-        """From the moments of psi over the pairs of the reference."""
-        return cls(pairs.zeta10, pairs.zeta01, pairs.kernel)
 
     def variance(self, n_pos: int, n_neg: int) -> float:
         """Variance of x for class sizes; 0 for a reference without noise (separated, one score)."""
@@ -59,41 +60,25 @@ class Root(NamedTuple):
 def conformal_root(
     shifts: Floats, missing: Floats, weights: Floats, confidence_level: float, alternative: Alternative
 ) -> Root:
-    """The root distance that holds the coming window with the confidence level.
+    """The root distance that holds the coming window with the confidence level, and its level.
 
-    Parameters
-    ----------
-    shifts : ndarray, shape (n,)
-        Signed root distances of the past windows.
-    missing : ndarray, shape (n,)
-        Variance of the sampling noise that the coming window has more than each of them; not below 0.
-    weights : ndarray, shape (n,)
-        Within [0, 1], not all 0; the coming window has the weight 1.
-    confidence_level : float
-    alternative : {"two-sided", "less"}
-        Whether |x| or -x is bounded.
+    `shifts`, shape (n,), are the signed roots of the past windows, `missing` (>= 0) the variance of the
+    sampling noise that the coming window has more than each, `weights` within [0, 1], not all 0, where the
+    coming one has 1. Bounded is |x|, or -x for "less". The level is at most W / (W + 1), W the sum of the
+    weights.
 
-    Returns
-    -------
-    Root
-        The level is that of the weighted conformal quantile: at most W / (W + 1), W the sum of the weights.
-
-    Notes ----- A window that gets the missing noise e_i ~ N(0, missing_i) added is exchangeable with the
-    coming one, so the conformal quantile of the x_i + e_i has the level whatever the drift is. Nothing is
-    drawn: with G_i(q) = P(|x_i + e_i| <= q) and their weighted mean G, the quantile of drawn noise lies on
-    average where G (W + rho) = confidence_level (W + 1), with rho = sum w G_i (1 - G_i) / (W G (1 - G)): rho
-    = 0 without noise (the ordinary conformal quantile, [VGS05]; with weights, [BCRT23]), rho = 1 when all is
-    noise (the quantile of a known law). For equal G_i this mean is the exact one. In between it is an
-    interpolation: within 0.005 of the level of drawn noise at the largest rank (0.95 from 19 windows), on
-    the safe side by less than 1 / n at lower ones. The result is never less than the quantile without noise,
-    whose rank is a whole number: a smaller batch does not get a narrower interval.
+    Notes
+    -----
+    A window that gets the missing noise e_i ~ N(0, missing_i) added is exchangeable with the coming one, so
+    the conformal quantile of the x_i + e_i has the level whatever the drift is. Nothing is drawn: with G_i(q)
+    = P(|x_i + e_i| <= q) and their weighted mean G, the quantile of drawn noise lies on average where G (W +
+    rho) = confidence_level (W + 1), with rho = sum w G_i (1 - G_i) / (W G (1 - G)): rho = 0 without noise
+    (the ordinary conformal quantile, [VGS05]; with weights, [BCRT23]), rho = 1 when all is noise (the
+    quantile of a known law). For equal G_i this mean is the exact one, in between an interpolation
+    (docs/coverage.md). The result is never less than the quantile without noise, whose rank is a whole
+    number: a smaller batch does not get a narrower interval.
 
     Cost: O(n log n) without noise, else 60 evaluations of n normal laws.
-
-    References
-    ----------
-    .. [VGS05] Vovk, Gammerman and Shafer (2005). Algorithmic Learning in a Random World. Springer.
-    .. [BCRT23] Barber, Candès, Ramdas and Tibshirani (2023). Annals of Statistics 51, 816-845.
     """
     used = weights > 0
     shifts, missing, weights = shifts[used], missing[used], weights[used]
@@ -146,6 +131,56 @@ def windows_needed(confidence_level: float) -> int:
     19
     """
     return math.ceil(round(1 / (1 - confidence_level), 9)) - 1
+
+
+def level_caveats(
+    *,
+    n_windows: int,
+    confidence_level: float,
+    achieved_level: float,
+    inside: bool,
+    weights: Sequence[float] = (),
+    batch: bool = False,
+) -> Iterator[Caveat]:
+    """Caveats on the level of a calibrated interval from `n_windows`.
+
+    `inside`: the windows are parts of the reference. `weights` are empty when all windows count alike.
+    `batch`: the interval is for a batch of given sizes.
+    """
+    if confidence_level - achieved_level > _SHORTFALL * (1 - confidence_level):
+        yield Caveat(
+            "too-few-windows",
+            n_windows=n_windows,
+            weight=float(sum(weights)) if weights else None,
+            confidence_level=confidence_level,
+            achieved_level=achieved_level,
+            needed=windows_needed(confidence_level),
+            batch=batch,
+        )
+    if inside and n_windows < ENOUGH_PARTS:
+        yield Caveat("windows-inside-reference", n_windows=n_windows, enough=ENOUGH_PARTS)
+
+
+def size_caveats(
+    noise: Noise,
+    *,
+    reference: tuple[int, int],
+    windows: Sequence[tuple[int, int]],
+    inside: bool,
+    batch: tuple[int, int] | None,
+) -> Iterator[Caveat]:
+    """Caveats on the sizes (positives, negatives) of the reference, the past windows and the batch."""
+    past = [noise.variance(*sizes) for sizes in windows]
+    if not inside and noise.variance(*reference) > _NOISIER * np.median(past):
+        yield Caveat("reference-smaller-than-windows", n_pos=reference[0], n_neg=reference[1])
+    if batch is None:
+        return
+    coming = noise.variance(*batch)
+    smaller = sum(variance > _NOISIER * coming for variance in past)
+    if 2 * smaller > len(past):
+        yield Caveat("windows-smaller-than-batch", smaller=smaller, n_windows=len(past))
+    if min(batch) < ENOUGH_ROWS:
+        yield Caveat("small-batch", rows=min(batch), enough=ENOUGH_ROWS)
 
 
 def _observed(outside: Floats, weights: Floats, wanted: float) -> Root:

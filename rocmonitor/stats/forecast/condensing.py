@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from rocmonitor.errors import InputError
 from rocmonitor.stats.sample import Sample
 
-CELLS = 400
-"""Scores that `condensed` leaves, about: a few kilobytes of JSON."""
+CELLS = 400  # scores that `condensed` leaves, about: a few kilobytes of JSON
 
 
 def condensed(sample: Sample, *, cells: int = CELLS) -> Sample:
@@ -27,7 +26,8 @@ def condensed(sample: Sample, *, cells: int = CELLS) -> Sample:
     -------
     Sample
         At most `cells` scores, each with the exact counts of the rows up to it and above the score before.
-        Up to twice as many where that keeps the classes apart without any loss (see the notes).
+        Where no more than `cells` runs of one class alternate (separated classes, say), up to twice as many:
+        every cell stays within a run, and nothing is lost.
 
     Raises
     ------
@@ -38,11 +38,7 @@ def condensed(sample: Sample, *, cells: int = CELLS) -> Sample:
     -----
     What is lost is the order of positives and negatives within a cell: the AUC moves by the sum of
     f g (1/2 - A) over the cells, with the shares f and g of the classes and the AUC A within the cell.
-    With 400 cells that is less than 1e-4 (docs/coverage.md).
-    Where no more than `cells` runs of one class alternate (separated classes, say), every cell stays
-    within a run, and nothing is lost at all.
-
-    Cost: O(k) for k distinct scores.
+    With 400 cells that is less than 1e-4 (docs/coverage.md). Cost: O(k) for k distinct scores.
 
     Examples
     --------

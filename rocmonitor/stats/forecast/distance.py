@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.resampling import Rng, generator
-from rocmonitor.stats.sample import Counts, Floats, Sample, on_sample
+from rocmonitor.stats.sample import Counts, Floats, PairedSample, Sample, on_sample
 
 BINS = 10
 """Quantile bins a class ([M18], as in its simulation)."""
@@ -26,10 +26,8 @@ _CHUNK = 10_000  # resamples that are held at once
 class Bins(NamedTuple):
     """The bins of one class of a sample."""
 
-    ends: Floats
-    """(h - 1,): upper ends of all bins but the last."""
-    shares: Floats
-    """(h,): what the sample has in each of them; never 0."""
+    ends: Floats  # (h - 1,): upper ends of all bins but the last
+    shares: Floats  # (h,): what the sample has in each of them; never 0
 
 
 @on_sample
@@ -64,8 +62,8 @@ def binned_distance(
     Notes
     -----
     As the simulation of [M18] does (section 4.3, eq. 12). A score that reaches several shares at once leaves
-    fewer bins. So every bin has a share of the sample, and one that a window leaves empty adds
-    0 ln 0 = 0, the limit of any floor. The symmetric distance would be infinite there: an empty bin
+    fewer bins, so every bin has a share of the sample, and one that a window leaves empty adds
+    0 ln 0 = 0. The symmetric distance would be infinite there: an empty bin
     counts as half a row, and the other bins are left as they are, so that every term stays >= 0.
 
     In small windows this is mostly sampling noise, about (bins - 1) / (2 n) for each class of n rows
@@ -113,9 +111,8 @@ def resampled_distance(
 ) -> float:
     """Mean distance of resamples of `sizes` (positives, negatives) to the sample they are drawn from.
 
-    [M18] section 3: "a bootstrap version of the distance between subsamples and the full empirical
-    distribution". Rows drawn with replacement fall into the bins by a multinomial law, which is drawn
-    directly: O(bins) a resample, whatever its size.
+    The "bootstrap version" of [M18] section 3. Rows drawn with replacement fall into the bins by a
+    multinomial law, which is drawn directly: O(bins) a resample, whatever its size.
     """
     draw = generator(rng, n_resamples)
     negatives, positives = class_bins(sample, BINS)
@@ -130,11 +127,10 @@ def resampled_distance(
 
 def class_bins(sample: Sample, bins: int) -> tuple[Bins, Bins]:
     """The bins of the negatives and those of the positives."""
-    both = []
-    for counts in (sample.neg, sample.pos):
-        ends = bin_ends(sample.score, counts, bins)
-        both.append(Bins(ends, binned_shares(sample.score, counts, ends)))
-    return both[0], both[1]
+    ends = [bin_ends(sample.score, counts, bins) for counts in (sample.neg, sample.pos)]
+    numbers = [binned_counts(sample.score, *of) for of in zip((sample.neg, sample.pos), ends, strict=True)]
+    negatives, positives = (Bins(of, number / number.sum()) for of, number in zip(ends, numbers, strict=True))
+    return negatives, positives
 
 
 def bin_ends(score: Floats, counts: Counts | Floats, bins: int) -> Floats:
@@ -154,17 +150,10 @@ def binned_counts(score: Floats, counts: Counts | Floats, ends: Floats) -> Float
     return np.asarray(np.diff(reached[stops], prepend=0), dtype=np.float64)
 
 
-def binned_shares(score: Floats, counts: Counts | Floats, ends: Floats) -> Floats:
-    """(h,): the share of the counts in each bin."""
-    number = binned_counts(score, counts, ends)
-    share: Floats = number / number.sum()
-    return share
-
-
-def require_sample(value: object, name: str) -> None:
-    """Refuse what is no `Sample`."""
-    if not isinstance(value, Sample):
-        raise InputError(f"{name} must be a Sample, not a {type(value).__name__}")
+def require_sample(value: object, name: str, kind: type[Sample] | type[PairedSample] = Sample) -> None:
+    """Refuse what is no sample of the kind."""
+    if not isinstance(value, kind):
+        raise InputError(f"{name} must be a {kind.__name__}, not a {type(value).__name__}")
 
 
 def _divergences(number: NDArray[np.int64] | Floats, shares: Floats, symmetric: bool) -> Floats:

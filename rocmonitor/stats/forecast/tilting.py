@@ -13,13 +13,13 @@ prove the maximum. What is special to one order of the scores:
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rocmonitor.stats.forecast.climbing import Extreme
+from rocmonitor.stats.forecast.climbing import Extreme, at_limit
 from rocmonitor.stats.rows import Floats
 
 _STARTS = 32
@@ -30,14 +30,12 @@ _THINNING = 16  # cells at most that become one: several times, if need be
 class Cells(NamedTuple):
     """The cells that matter, in score order.
 
-    Neighbouring scores that hold the same one class have equal placement values, hence equal tilts,
-    and are one cell without any loss.
+    Neighbouring scores that hold the same one class have equal placement values, hence equal tilts, and are
+    one cell without any loss.
     """
 
-    shares: Floats
-    """(2, k): each class adds up to 1."""
-    cell: NDArray[np.intp]
-    """(number of scores,): the cell of each score."""
+    shares: Floats  # (2, k): each class adds up to 1
+    cell: NDArray[np.intp]  # (number of scores,): the cell of each score
 
 
 def cells(pos: NDArray[np.int64], neg: NDArray[np.int64]) -> Cells:
@@ -63,9 +61,7 @@ class OneOrder:
     """The AUC of cells at increasing scores (a `Kernel` of `climbing`)."""
 
     shares: Floats
-
-    unique = 4.0
-    """Proven in the module's text."""
+    unique = 4.0  # proven in the module's text
 
     def placement(self, weights: Floats) -> Floats:
         """As the function of this name."""
@@ -80,12 +76,12 @@ class OneOrder:
         separation = self._separation_distances()
         if len(separation) and math.isfinite(separation.min()):
             cut = int(np.argmin(separation))
-            return self._at_limit(1.0, float(separation[cut]), self._separated(cut))
+            return replace(at_limit(self, self._separated(cut), float(separation[cut])), value=1.0)
         tied = np.all(self.shares > 0, axis=0)
         if tied.any():  # no positive is above a negative, so there is one tie and all weight goes to it
             tilt = tied / np.where(tied, self.shares, 1.0)
-            return self._at_limit(0.5, float(-np.log(self.shares[:, tied]).sum()), tilt)
-        return self._at_limit(0.0, 0.0, np.ones_like(self.shares))
+            return replace(at_limit(self, tilt, float(-np.log(self.shares[:, tied]).sum())), value=0.5)
+        return replace(at_limit(self, np.ones_like(self.shares), 0.0), value=0.0)
 
     def starts(self) -> list[Floats]:
         """The potentials of complete separation at the cheapest cuts, spread over the scores.
@@ -133,13 +129,3 @@ class OneOrder:
         tilt[0, : cut + 1] = 1 / self.shares[0, : cut + 1].sum()
         tilt[1, cut + 1 :] = 1 / self.shares[1, cut + 1 :].sum()
         return tilt
-
-    def _at_limit(self, auc: float, distance: float, tilt: Floats) -> Extreme:
-        return Extreme(
-            value=auc,
-            distance=distance,
-            multiplier=math.inf,
-            residual=0.0,
-            tilt=tilt,
-            potential=placement(self.shares * tilt),
-        )
