@@ -7,14 +7,15 @@ from the spread of the AUC (`AucSpread`, `PairedSpread`) at the sizes in questio
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Literal, TypedDict, Unpack
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple, TypedDict, Unpack
 
 import numpy as np
+import scipy
 
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.auc import AucResult
-from rocmonitor.stats.area.rejection import OneTest, PairTest, root
 from rocmonitor.stats.area.spread import AucSpread, PairedSpread
 from rocmonitor.stats.proportion import is_number, normal_quantile, require_level
 from rocmonitor.stats.result import Result
@@ -167,7 +168,7 @@ def auc_sample_size(
     low, high = 2 * max(1.0, 1 / ratio), most
     if plan.power(drop, low, ratio * low) < power:
         low = math.exp(
-            root(
+            _root(
                 lambda log: plan.power(drop, math.exp(log), ratio * math.exp(log)) - power,
                 math.log(low),
                 math.log(high),
@@ -216,12 +217,89 @@ def detectable_drop(
     before = 0.0
     for drop in np.linspace(0, plan.drops[1], _GRID + 2)[:-1].tolist():
         if plan.power(drop, n_pos, n_neg) >= power:
-            return root(lambda d: plan.power(d, n_pos, n_neg) - power, before, drop) if drop else 0.0
+            return _root(lambda d: plan.power(d, n_pos, n_neg) - power, before, drop) if drop else 0.0
         before = drop
     raise DegenerateDataError(
         f"no drop of the AUC is seen with power {power:g} by {n_pos:g} positives and {n_neg:g} negatives; "
         "take a longer window or a longer reference"
     )
+
+
+class _PairTest(NamedTuple):
+    """A test of two models, but for the drop and the sizes."""
+
+    spread: PairedSpread
+    z: float
+    score: bool
+
+    @property
+    def drops(self) -> tuple[float, float]:
+        """Open range of the possible drops."""
+        first = self.spread.areas[0] if self.spread.areas else 1.0
+        return first - 1, first
+
+    def power(self, drop: float, n_pos: float, n_neg: float) -> float:
+        """Probability that the test rejects after this drop."""
+        zeta10, zeta01 = self.spread.at(drop)
+        se = se_test = math.sqrt(zeta10 / n_pos + zeta01 / n_neg)
+        if self.score:
+            se_test = math.sqrt(self.spread.null_variance(n_pos, n_neg))
+        return float(scipy.special.ndtr((abs(drop) - self.z * se_test) / se))
+
+
+class _OneTest(NamedTuple):
+    """A test of one model against a value, itself known with the variance `reference`."""
+
+    spread: AucSpread
+    z: float
+    against: float
+    reference: float
+    score: bool
+    logits: bool
+
+    @property
+    def drops(self) -> tuple[float, float]:
+        """Open range of the possible drops."""
+        return self.spread.auc - 1, self.spread.auc
+
+    def power(self, drop: float, n_pos: float, n_neg: float) -> float:
+        """Probability that the test rejects after this drop."""
+        if drop < 0:  # a rise is the drop of 1 - AUC
+            flipped = replace(self.spread, auc=1 - self.spread.auc)
+            return self._replace(spread=flipped, against=1 - self.against).power(-drop, n_pos, n_neg)
+        true = self.spread.auc - drop
+        own = self.spread.at(true).variance(n_pos, n_neg)
+        scatter = own + self.reference
+        if self.score:
+            null = self.spread.at(self.against).variance(n_pos, n_neg) + self.reference
+            critical = self.against - self.z * math.sqrt(null)
+        else:
+            critical = self._critical(true, own / scatter, n_pos, n_neg)
+        return float(scipy.special.ndtr((critical - true) / math.sqrt(scatter)))
+
+    def _critical(self, true: float, share: float, n_pos: float, n_neg: float) -> float:
+        """The largest estimate whose interval lies below `against`.
+
+        The standard error is that of the estimate, not of the truth: a low estimate comes with a large one.
+        `share` of an estimate's error is the window's, the rest its reference's.
+        """
+
+        def beyond(seen: float) -> float:
+            area = true + share * (seen - true)
+            se = math.sqrt(self.spread.at(area).variance(n_pos, n_neg) + self.reference)
+            if self.logits:
+                return float(scipy.special.logit(seen) - scipy.special.logit(self.against)) + self.z * se / (
+                    seen * (1 - seen)
+                )
+            return seen - self.against + self.z * se
+
+        high = last = self.against
+        for step in range(1, 80):
+            low = float(scipy.special.expit(scipy.special.logit(high) - step / 4))
+            if beyond(low) < 0:
+                return _root(beyond, low, last)
+            last = low
+        return -math.inf
 
 
 def _plan(
@@ -233,7 +311,7 @@ def _plan(
     alternative: Literal["two-sided", "one-sided"] = "two-sided",
     test: Literal["wald", "score"] = "wald",
     transform: Literal["none", "logit"] = "none",
-) -> PairTest | OneTest:
+) -> _PairTest | _OneTest:
     _require_one_of("alternative", alternative, ("two-sided", "one-sided"))
     _require_one_of("test", test, ("wald", "score"))
     _require_one_of("transform", transform, ("none", "logit"))
@@ -247,7 +325,7 @@ def _plan(
                 "reference, against and transform are for one model; a pair compares its two: leave them out"
             )
         pair = PairedSpread.from_sample(pilot) if isinstance(pilot, PairedSample) else pilot
-        return PairTest(pair, z, test == "score")
+        return _PairTest(pair, z, test == "score")
     spread = AucSpread.from_sample(pilot) if isinstance(pilot, Sample) else pilot
     if not isinstance(spread, AucSpread):
         raise InputError(
@@ -260,7 +338,7 @@ def _plan(
     if transform == "logit" and (reference is not None or test == "score"):
         raise InputError("transform='logit' is for a known value and test='wald'; take transform='none'")
     known = _reference_variance(spread, reference)
-    return OneTest(spread, z, value, known, test == "score", transform == "logit")
+    return _OneTest(spread, z, value, known, test == "score", transform == "logit")
 
 
 def _reference_variance(spread: AucSpread, reference: AucResult | tuple[float, float] | None) -> float:
@@ -300,3 +378,10 @@ def _require_power(power: float) -> None:
 def _require_one_of(name: str, value: str, offered: tuple[str, ...]) -> None:
     if value not in offered:
         raise InputError(f"{name} must be one of {', '.join(offered)}; it is {value!r}")
+
+
+def _root(function: Callable[[float], float], low: float, high: float) -> float:
+    """Where a function that changes its sign between `low` and `high` is 0."""
+    from scipy.optimize import brentq  # takes a quarter of a second to import
+
+    return float(brentq(function, low, high, xtol=1e-13))

@@ -9,14 +9,13 @@ out and near an AUC of 1, with a variance that the class sizes tell.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
 import scipy
 
-from rocmonitor.caveat import Caveat
 from rocmonitor.stats.area.variances import exact_bootstrap_variance
 from rocmonitor.stats.proportion import normal_quantile
 from rocmonitor.stats.sample import Floats
@@ -26,12 +25,6 @@ Alternative = Literal["two-sided", "less"]
 _HALVINGS = 60  # of the bracket of a root: down to its last digits
 _FAR = 9.0  # standard deviations that no noise leaves
 LEVEL_ROUNDING = 1e-9  # of a level: 20 * 0.95 may come out just above 19
-ENOUGH_PARTS = (
-    9  # windows inside the reference from which on leaving one out costs less than 0.005 of the level
-)
-ENOUGH_ROWS = 10  # rows of a class from which on the noise of an AUC is taken as normal
-_SHORTFALL = 0.02  # of the misses that the level allows: 0.949 for 0.95 is as good
-_NOISIER = 1.2  # times the variance: smaller differences are normal from week to week
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,56 +124,6 @@ def windows_needed(confidence_level: float) -> int:
     19
     """
     return math.ceil(round(1 / (1 - confidence_level), 9)) - 1
-
-
-def level_caveats(
-    *,
-    n_windows: int,
-    confidence_level: float,
-    achieved_level: float,
-    inside: bool,
-    weights: Sequence[float] = (),
-    batch: bool = False,
-) -> Iterator[Caveat]:
-    """Caveats on the level of a calibrated interval from `n_windows`.
-
-    `inside`: the windows are parts of the reference. `weights` are empty when all windows count alike.
-    `batch`: the interval is for a batch of given sizes.
-    """
-    if confidence_level - achieved_level > _SHORTFALL * (1 - confidence_level):
-        yield Caveat(
-            "too-few-windows",
-            n_windows=n_windows,
-            weight=float(sum(weights)) if weights else None,
-            confidence_level=confidence_level,
-            achieved_level=achieved_level,
-            needed=windows_needed(confidence_level),
-            batch=batch,
-        )
-    if inside and n_windows < ENOUGH_PARTS:
-        yield Caveat("windows-inside-reference", n_windows=n_windows, enough=ENOUGH_PARTS)
-
-
-def size_caveats(
-    noise: Noise,
-    *,
-    reference: tuple[int, int],
-    windows: Sequence[tuple[int, int]],
-    inside: bool,
-    batch: tuple[int, int] | None,
-) -> Iterator[Caveat]:
-    """Caveats on the sizes (positives, negatives) of the reference, the past windows and the batch."""
-    past = [noise.variance(*sizes) for sizes in windows]
-    if not inside and noise.variance(*reference) > _NOISIER * np.median(past):
-        yield Caveat("reference-smaller-than-windows", n_pos=reference[0], n_neg=reference[1])
-    if batch is None:
-        return
-    coming = noise.variance(*batch)
-    smaller = sum(variance > _NOISIER * coming for variance in past)
-    if 2 * smaller > len(past):
-        yield Caveat("windows-smaller-than-batch", smaller=smaller, n_windows=len(past))
-    if min(batch) < ENOUGH_ROWS:
-        yield Caveat("small-batch", rows=min(batch), enough=ENOUGH_ROWS)
 
 
 def _observed(outside: Floats, weights: Floats, wanted: float) -> Root:

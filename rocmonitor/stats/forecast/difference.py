@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
-from rocmonitor.stats.forecast.calibration import conformal_root, level_caveats, own_distance
+from rocmonitor.stats.forecast.calibration import conformal_root, own_distance
 from rocmonitor.stats.forecast.climbing import Extreme, optimum
 from rocmonitor.stats.forecast.interval import Forecast
 from rocmonitor.stats.forecast.kld import area
@@ -138,7 +138,7 @@ def forecast_difference(
     difference = auc_1 - auc_2
     kernel, moved = _kernel(PairedRows.of(reference), difference)
     high, low = furthest(kernel, distance), furthest(kernel.swapped(), distance)
-    return ForecastDifference(
+    found = ForecastDifference(
         auc_1=auc_1,
         auc_2=auc_2,
         difference=difference,
@@ -158,8 +158,8 @@ def forecast_difference(
         n_neg=reference.n_neg,
         residual=max(low.residual, high.residual),
         optimum=optimum(kernel, low, high),
-        caveats=_caveats(reference, past, level, achieved, distance, (low, high)),
     )
+    return replace(found, caveats=_caveats(found, past, reference, (low, high)))
 
 
 def _past(reference: PairedSample, distance: float | None, windows: Sequence[PairedSample] | None) -> Past:
@@ -199,29 +199,16 @@ def _kernel(rows: PairedRows, difference: float) -> tuple[Reach, float]:
 
 
 def _caveats(
-    reference: PairedSample,
-    past: Past,
-    level: float,
-    achieved: float | None,
-    distance: float,
-    ends: tuple[Extreme, Extreme],
+    result: ForecastDifference, past: Past, reference: PairedSample, ends: tuple[Extreme, Extreme]
 ) -> tuple[Caveat, ...]:
-    found = []
-    if achieved is None:
-        found.append(Caveat("no-confidence-level", method="fixed", batch=False))
-    else:
-        found += past.caveats
-        found += level_caveats(
-            n_windows=len(past.shifts), confidence_level=level, achieved_level=achieved, inside=past.inside
-        )
-    if distance == 0:
+    found = [*past.caveats, *result.level_caveats()]
+    if result.distance == 0:
         found.append(Caveat("zero-distance"))
     if np.array_equal(reference.index_1, reference.index_2):
         found.append(Caveat("same-ranking"))
     else:
-        found += [
-            Caveat("end-at-limit", end=name)
-            for name, end in zip(("low", "high"), ends, strict=True)
-            if math.isinf(end.multiplier)
+        at_limit = [
+            name for name, end in zip(("low", "high"), ends, strict=True) if math.isinf(end.multiplier)
         ]
+        found += [Caveat("end-at-limit", end=name) for name in at_limit]
     return tuple(found)

@@ -7,7 +7,7 @@ distance is chosen decides what the interval means: only the calibrated one has 
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,16 +19,22 @@ from rocmonitor.stats.forecast.calibration import (
     Alternative,
     Noise,
     conformal_root,
-    level_caveats,
     own_distance,
     sampling_root,
-    size_caveats,
+    windows_needed,
 )
 from rocmonitor.stats.forecast.distance import require_sample
 from rocmonitor.stats.forecast.kld import AucBounds, auc_bounds
 from rocmonitor.stats.forecast.windows import EXACT_BOUNDS, carried, grid
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Sample
+
+ENOUGH_PARTS = (
+    9  # windows inside the reference from which on leaving one out costs less than 0.005 of the level
+)
+ENOUGH_ROWS = 10  # rows of a class from which on the noise of an AUC is taken as normal
+_SHORTFALL = 0.02  # of the misses that the level allows: 0.949 for 0.95 is as good
+_NOISIER = 1.2  # times the variance: smaller differences are normal from week to week
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -69,6 +75,25 @@ class Forecast(Result):
     n_pos: int
     n_neg: int
     caveats: tuple[Caveat, ...] = ()
+
+    def level_caveats(self, weights: Sequence[float] = (), *, batch: bool = False) -> Iterator[Caveat]:
+        """Caveats on the level: with weights of the windows or without, for a batch of given sizes or not."""
+        level, achieved = self.confidence_level, self.achieved_level
+        if achieved is None:
+            yield Caveat("no-confidence-level", method=self.method, batch=batch)
+            return
+        if level - achieved > _SHORTFALL * (1 - level):
+            yield Caveat(
+                "too-few-windows",
+                n_windows=self.n_windows,
+                weight=float(sum(weights)) if weights else None,
+                confidence_level=level,
+                achieved_level=achieved,
+                needed=windows_needed(level),
+                batch=batch,
+            )
+        if self.inside and self.n_windows < ENOUGH_PARTS:
+            yield Caveat("windows-inside-reference", n_windows=self.n_windows, enough=ENOUGH_PARTS)
 
     def _level(self) -> str:
         return "no level" if self.achieved_level is None else f"level {self.achieved_level:.3f}"
@@ -228,31 +253,27 @@ def finished(draft: ForecastInterval, reference: Sample) -> ForecastInterval:
             sampling_low=alone[0],
             sampling_high=alone[1],
         )
-    caveats = [*done.set_aside, *_level_caveats(done, noise)]
+    caveats = [*done.set_aside, *done.level_caveats(done.weights, batch=done.batch is not None)]
+    if level is not None:
+        caveats += _size_caveats(done, noise)
     if distance == 0:
         caveats.append(Caveat("zero-distance"))
     return replace(done, caveats=(*caveats, *bounds.caveats))
 
 
-def _level_caveats(done: ForecastInterval, noise: Noise) -> Iterator[Caveat]:
-    if done.achieved_level is None:
-        yield Caveat("no-confidence-level", method=done.method, batch=done.batch is not None)
+def _size_caveats(done: ForecastInterval, noise: Noise) -> Iterator[Caveat]:
+    """Caveats on the sizes of the reference, the past windows and the batch."""
+    past = [noise.variance(*sizes) for sizes in zip(done.window_n_pos, done.window_n_neg, strict=True)]
+    if not done.inside and noise.variance(done.n_pos, done.n_neg) > _NOISIER * np.median(past):
+        yield Caveat("reference-smaller-than-windows", n_pos=done.n_pos, n_neg=done.n_neg)
+    if done.batch is None:
         return
-    yield from level_caveats(
-        n_windows=done.n_windows,
-        confidence_level=done.confidence_level,
-        achieved_level=done.achieved_level,
-        inside=done.inside,
-        weights=done.weights,
-        batch=done.batch is not None,
-    )
-    yield from size_caveats(
-        noise,
-        reference=(done.n_pos, done.n_neg),
-        windows=list(zip(done.window_n_pos, done.window_n_neg, strict=True)),
-        inside=done.inside,
-        batch=done.batch,
-    )
+    coming = noise.variance(*done.batch)
+    smaller = sum(variance > _NOISIER * coming for variance in past)
+    if 2 * smaller > len(past):
+        yield Caveat("windows-smaller-than-batch", smaller=smaller, n_windows=len(past))
+    if min(done.batch) < ENOUGH_ROWS:
+        yield Caveat("small-batch", rows=min(done.batch), enough=ENOUGH_ROWS)
 
 
 def _carried_ends(bounds: AucBounds, draft: ForecastInterval) -> tuple[float, float]:
