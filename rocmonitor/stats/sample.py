@@ -320,15 +320,7 @@ def on_sample(function: Callable[Concatenate[Sample, P], R]) -> OnSample[P, R]:
 
 def on_shares(function: Callable[Concatenate[Sample, P], R]) -> OnShares[P, R]:
     """As `on_sample`, for a function of the shares of the rows, which takes a `WeightedSample` too."""
-    of_rows: Callable[..., R] = on_sample(function)
-
-    @wraps(of_rows)
-    def call(*args: Any, **kwargs: Any) -> R:
-        if args and isinstance(args[0], WeightedSample):
-            return function(args[0]._proportional, *args[1:], **kwargs)
-        return of_rows(*args, **kwargs)
-
-    return call
+    return _taking(Sample, ("y_true", "y_score"), function, weighted=True)
 
 
 def on_pair(function: Callable[Concatenate[PairedSample, P], R]) -> OnPair[P, R]:
@@ -337,11 +329,16 @@ def on_pair(function: Callable[Concatenate[PairedSample, P], R]) -> OnPair[P, R]
 
 
 def _taking(
-    kind: type[Sample] | type[PairedSample], names: tuple[str, ...], function: Callable[..., R]
+    kind: type[Sample] | type[PairedSample],
+    names: tuple[str, ...],
+    function: Callable[..., R],
+    weighted: bool = False,
 ) -> Callable[..., R]:
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> R:
         if args and isinstance(args[0], WeightedSample):
+            if weighted:
+                return function(args[0]._proportional, *args[1:], **kwargs)
             raise InputError(
                 f"{function.__name__} needs numbers of rows, which a WeightedSample does not have: give it a "
                 "Sample; weights are for auc_bounds, auc_distance and auc_path"

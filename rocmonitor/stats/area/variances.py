@@ -70,14 +70,6 @@ def exact_bootstrap_variance(zeta10: float, zeta01: float, kernel: float, m_pos:
     return (kernel + (m_neg - 1) * zeta10 + (m_pos - 1) * zeta01) / (float(m_pos) * m_neg)
 
 
-def _delong(sample: Sample, of: Moments, _m_pos: int, _m_neg: int) -> Variance:
-    return Variance(delong_variance(of.zeta10, of.zeta01, sample.n_pos, sample.n_neg))
-
-
-def _exact_bootstrap(_sample: Sample, of: Moments, m_pos: int, m_neg: int) -> Variance:
-    return Variance(exact_bootstrap_variance(of.zeta10, of.zeta01, of.kernel, m_pos, m_neg))
-
-
 def _wmk16(sample: Sample, of: Moments, m_pos: int, m_neg: int) -> Variance:
     """[WMK16] eq. 13-15, rewritten so that nothing cancels.
 
@@ -98,11 +90,6 @@ def _hanley_mcneil(sample: Sample, of: Moments, _m_pos: int, _m_neg: int) -> Var
     q1 = of.auc * of.lost**2 / (1 + of.lost)
     q2 = of.auc**2 * of.lost / (1 + of.auc)
     return Variance(exact_bootstrap_variance(q2, q1, of.auc * of.lost, sample.n_pos, sample.n_neg))
-
-
-def _upper_bound(sample: Sample, of: Moments, _m_pos: int, _m_neg: int) -> Variance:
-    """[BK57]: no two distributions with this area have a larger variance."""
-    return Variance(of.auc * of.lost / min(sample.n_pos, sample.n_neg))
 
 
 def _binormal(sample: Sample, of: Moments, _m_pos: int, _m_neg: int) -> Variance:
@@ -140,12 +127,12 @@ def _unbiased(values: Floats, weights: Counts, n: int) -> tuple[float, float]:
     return mean, variance * n / (n - 1)
 
 
+# By method: the variance, from the sample, its moments and the sizes m_pos and m_neg of a resample.
 CLOSED_FORMS: dict[str, Callable[[Sample, Moments, int, int], Variance]] = {
-    "delong": _delong,
-    "exact-bootstrap": _exact_bootstrap,
+    "delong": lambda rows, of, *_: Variance(delong_variance(of.zeta10, of.zeta01, rows.n_pos, rows.n_neg)),
+    "exact-bootstrap": lambda _, of, *sizes: Variance(exact_bootstrap_variance(*of[2:], *sizes)),
     "wmk16": _wmk16,
     "hanley-mcneil": _hanley_mcneil,
     "binormal": _binormal,
-    "upper-bound": _upper_bound,
+    "upper-bound": lambda rows, of, *_: Variance(of.auc * of.lost / min(rows.n_pos, rows.n_neg)),
 }
-"""By method: the variance, from the sample, its moments and the sizes m_pos and m_neg of a resample."""

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rocmonitor.errors import InputError
+from rocmonitor.stats.rows import run_starts
 from rocmonitor.stats.sample import Sample
 
 CELLS = 400  # scores that `condensed` leaves, about: a few kilobytes of JSON
@@ -67,8 +68,7 @@ def cell_starts(sample: Sample, cells: int) -> NDArray[np.intp]:
     middle *= cells / reached[-1]
     group = np.minimum(middle.astype(np.intp), cells - 1)
     first = np.concatenate([[True], group[1:] != group[:-1]])
-    kind = 2 * (sample.pos > 0) + (sample.neg > 0)
-    run = np.concatenate([[True], (kind[1:] != kind[:-1]) | (kind[1:] == 3)])
+    run = run_starts(sample.pos, sample.neg)
     if np.count_nonzero(run) <= cells:
         first |= run
     return np.flatnonzero(first)

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rocmonitor.stats.forecast.climbing import Extreme, at_limit
-from rocmonitor.stats.rows import Floats
+from rocmonitor.stats.rows import Floats, run_starts
 
 _STARTS = 32
 _THIN = 2048  # cells: more than these are solved on thinned ones first
@@ -40,8 +40,7 @@ class Cells(NamedTuple):
 
 def cells(pos: NDArray[np.int64], neg: NDArray[np.int64]) -> Cells:
     """The cells of counts at increasing scores; both classes must be present."""
-    kind = 2 * (pos > 0) + (neg > 0)
-    first = np.concatenate([[True], (kind[1:] != kind[:-1]) | (kind[1:] == 3)])
+    first = run_starts(pos, neg)
     start = np.flatnonzero(first)
     counts = np.stack([np.add.reduceat(neg, start), np.add.reduceat(pos, start)])
     return Cells(counts / counts.sum(axis=1, keepdims=True), np.cumsum(first) - 1)
