@@ -1,13 +1,8 @@
 """Confidence sequences: the difference of two models, checked after every window, for as long as one likes.
 
-A 95 % interval that is computed and read again each week fails sooner or later: after a year of weekly
-intervals, in about three of ten comparisons of equal models. A confidence sequence contains the true value
-at all checks together. No horizon and no number of checks has to be planned, and one may stop, or go on, for
-any reason.
-
-No two weeks are alike, so the true differences of the windows differ too. The sequence estimates their mean:
-is a model better in weeks like these? The scatter of the windows beyond their sampling error is estimated
-and included.
+A confidence sequence contains the true value at all checks together. No horizon and no number of checks has
+to be planned, and one may stop, or go on, for any reason. The true differences of the windows differ too: the
+sequence estimates their mean, and includes their scatter beyond sampling error.
 """
 
 from __future__ import annotations
@@ -139,7 +134,6 @@ def confidence_sequence(
 
     Weeks are taken as independent. Where neighbouring ones are alike, the level is not kept, and a caveat
     says so. Levels, speed and the effect of correlation by simulation: docs/coverage.md.
-
     Cost: O(k²), of windows, not rows.
 
     References

@@ -124,7 +124,6 @@ def partial_auc(
     the area with it: the influence of a negative is its TPR *truncated* to those of the range (not set to 0
     outside), that of a positive the part of the range to the right of it. The variance is that of [DDC88]
     with these placement values, for any ties. How good this first-order error is: docs/coverage.md.
-
     Cost: the sort of the sample, then O(k) for k distinct scores.
 
     References

@@ -99,7 +99,6 @@ def auc_power(
     test="wald" the standard error is that of the estimate it sees, and is larger for lower estimates: the
     largest estimate c that still rejects is a root, and the power is Phi((c - auc) / se_1).
     How well promised powers were kept in simulations: docs/coverage.md.
-
     Cost: O(1), after one pass over a pilot sample.
 
     References

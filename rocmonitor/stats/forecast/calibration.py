@@ -70,7 +70,6 @@ def conformal_root(
     quantile of a known law). For equal G_i this mean is the exact one, in between an interpolation
     (docs/coverage.md). The result is never less than the quantile without noise, whose rank is a whole
     number: a smaller batch does not get a narrower interval.
-
     Cost: O(n log n) without noise, else 60 evaluations of n normal laws.
     """
     used = weights > 0
@@ -116,13 +115,7 @@ def sampling_root(variance: float, confidence_level: float, alternative: Alterna
 
 
 def windows_needed(confidence_level: float) -> int:
-    """Past windows from which on a calibrated interval can have this level.
-
-    Examples
-    --------
-    >>> windows_needed(0.95)
-    19
-    """
+    """Past windows from which on a calibrated interval can have this level: 19 for 0.95."""
     return math.ceil(round(1 / (1 - confidence_level), 9)) - 1
 
 

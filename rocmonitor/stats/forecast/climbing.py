@@ -85,8 +85,7 @@ class Extreme:
     multiplier : float
         lambda = dD/dA; 0 at the reference itself, infinite where more distance would not help.
     residual : float
-        Of the first-order conditions: root mean square, under u and v, of ln(u/f) - lambda P and
-        ln(v/g) - lambda Q around their means.
+        Of the first-order conditions, as in `AucBounds`.
     tilt, potential : ndarray, shape (2, k)
         u/f and v/g, the factor of each cell; P and Q.
     """

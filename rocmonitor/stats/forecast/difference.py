@@ -113,7 +113,6 @@ def forecast_difference(
     second turns them round, `high` is exactly 1.
 
     The level is that of `forecast_interval`. There is no correction for a coming window of another size.
-
     Cost: O(n log n) to sort the pairs of scores, then O(c) a sweep for c different ones. With more than
     20,000 of them (ends: 50,000) at most 128 by 128 joined cells take their place, and the result is moved to
     the difference of all rows (docs/coverage.md). A million rows take 1 to 3 s for two ends, and 20 windows

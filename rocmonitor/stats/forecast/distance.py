@@ -68,7 +68,6 @@ def binned_distance(
 
     In small windows this is mostly sampling noise, about (bins - 1) / (2 n) for each class of n rows
     even when nothing has changed, and twice that if symmetric.
-
     Cost: O(k) for the sample and O(k log bins) a window, for k distinct scores.
 
     References

@@ -182,7 +182,6 @@ def explain_shift(
     the change from each class, so one that moves a single class reaches about 0.7. It is 0 when one of the
     two does not move. Sampling noise moves bins too and lowers it: a caveat reports a class with fewer than
     20 rows a bin.
-
     Cost: O(k log k) for k distinct scores, one `auc_distance` and one `auc_bounds`.
 
     References

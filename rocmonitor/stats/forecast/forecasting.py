@@ -102,7 +102,6 @@ def forecast_interval(
     With a batch of other sizes, windows with the missing noise added are exchangeable with it as far as
     sampling noise is normal, see `conformal_root`. Windows that are smaller than the batch stay as they are:
     the interval is conservative, and a caveat says so. All measured levels: docs/coverage.md.
-
     Cost: one `auc_distance` a window, one `auc_bounds` (two with a batch), and one look-up of the windows'
     scores in the reference. Distances are found on 2,048 joined cells where the reference has more than
     20,000 scores, bounds where it has more than a million (see `condensed`).

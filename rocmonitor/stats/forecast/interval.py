@@ -29,9 +29,7 @@ from rocmonitor.stats.forecast.windows import EXACT_BOUNDS, carried, grid
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Sample
 
-ENOUGH_PARTS = (
-    9  # windows inside the reference from which on leaving one out costs less than 0.005 of the level
-)
+ENOUGH_PARTS = 9  # parts of the reference from which on leaving one out costs less than 0.005 of the level
 ENOUGH_ROWS = 10  # rows of a class from which on the noise of an AUC is taken as normal
 _SHORTFALL = 0.02  # of the misses that the level allows: 0.949 for 0.95 is as good
 _NOISIER = 1.2  # times the variance: smaller differences are normal from week to week

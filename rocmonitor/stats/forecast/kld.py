@@ -97,7 +97,6 @@ def auc_bounds(sample: Sample, /, distance: float) -> AucBounds:
     [M18] eq. 2-9, with ties counting one half. From the distance on that separates the classes
     completely, min over t of -ln f(x < t) - ln g(y >= t), the bound is exactly 1 (likewise 0).
     Scores that are all equal have the AUC 1/2 under any weights: both bounds are 1/2.
-
     Cost: O(k) a sweep for k distinct scores. An end takes 5 to 15 sweeps of all of them, after many of
     fewer cells.
 

@@ -194,48 +194,32 @@ def past_differences(pair: PairedSample, windows: Sequence[PairedSample]) -> Pas
     """The distances of all windows with both classes; parts of the reference are taken out of it first."""
     rows = PairedRows.of(pair)
     parts = contained(rows, windows, lambda window: rows.among(pair, window))
-    past = _Reference.of(rows)
+    kernel = rows.kernel(len(rows.first))
+    # (2, k): sums of psi_1 - psi_2 of a negative in each cell with all positives, and of a positive.
+    gained = kernel.placement(np.stack([rows.neg, rows.pos]).astype(np.float64))
+    few, cell = kernel.thinned() or (kernel, np.arange(len(rows.first)))
 
     def root(place: int) -> tuple[float, float]:
-        return past.root(windows[place], None if parts is None else parts[place], place + 1)
-
-    return past_of(pair, windows, root, inside=parts is not None)
-
-
-class _Reference(NamedTuple):
-    """The rows for distances: all of them, and the cells on which distances are found."""
-
-    rows: PairedRows
-    gained: Floats  # (2, k): sums of psi_1 - psi_2 of a negative in each cell with all positives, and reverse
-    few: Reach
-    place: NDArray[np.intp]
-
-    @classmethod
-    def of(cls, rows: PairedRows) -> _Reference:
-        kernel = rows.kernel(len(rows.first))
-        gained = kernel.placement(np.stack([rows.neg, rows.pos]).astype(np.float64))
-        coarse = kernel.thinned()
-        few, place = (kernel, np.arange(len(rows.first))) if coarse is None else coarse
-        return cls(rows, gained, few, place)
-
-    def root(self, window: PairedSample, at: NDArray[np.intp] | None, number: int) -> tuple[float, float]:
-        """The window's distance and its signed root; a window that is `at` some of the rows is taken out."""
-        n_neg, n_pos = float(self.rows.neg.sum()), float(self.rows.pos.sum())
-        pairs, shares = float(np.sum(self.rows.pos * self.gained[1])), self.few.shares
+        window, shares = windows[place], few.shares
+        n_neg, n_pos = float(rows.neg.sum()), float(rows.pos.sum())
+        pairs = float(np.sum(rows.pos * gained[1]))
         own = area(window.first) - area(window.second)
-        if at is not None:
+        if parts is not None:
+            at = parts[place]
             # Pairs of the rest: all, less those with a row of the window; its own pairs were taken off twice.
-            pairs -= float(np.sum(window.neg * self.gained[0][at]) + np.sum(window.pos * self.gained[1][at]))
+            pairs -= float(np.sum(window.neg * gained[0][at]) + np.sum(window.pos * gained[1][at]))
             pairs += own * window.n_neg * window.n_pos
-            lost = [add_up(self.place[at], of, shares.shape[1]) for of in (window.neg, window.pos)]
+            lost = [add_up(cell[at], of, shares.shape[1]) for of in (window.neg, window.pos)]
             left = np.rint(shares * [[n_neg], [n_pos]]) - np.stack(lost)
             shares = left / left.sum(axis=1, keepdims=True)
             n_neg, n_pos = n_neg - window.n_neg, n_pos - window.n_pos
         before = pairs / (n_neg * n_pos)
         if abs(own - before) < ROUNDING:
             return 0.0, 0.0
-        distance = _distance(replace(self.few, shares=shares), before, own, number)
+        distance = _distance(replace(few, shares=shares), before, own, place + 1)
         return distance, math.copysign(math.sqrt(2 * distance), own - before)
+
+    return past_of(pair, windows, root, inside=parts is not None)
 
 
 def _distance(kernel: TwoOrders, before: float, after: float, number: int) -> float:

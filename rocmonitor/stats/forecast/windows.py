@@ -94,12 +94,8 @@ def past_of(
     """The windows with both classes, and with both left in the reference, with the `root` of each."""
     kept, caveats = _both_classes(windows)
     if inside:
-        sizes = [(windows[place].n_pos, windows[place].n_neg) for place in kept]
-        left = tuple(
-            place
-            for place, (n_pos, n_neg) in zip(kept, sizes, strict=True)
-            if reference.n_pos > n_pos and reference.n_neg > n_neg
-        )
+        n_pos, n_neg = reference.n_pos, reference.n_neg
+        left = tuple(place for place in kept if windows[place].n_pos < n_pos and windows[place].n_neg < n_neg)
         caveats += _set_aside(left, kept, len(windows), "rest-has-one-class")
         _require_some(left, len(windows), caveats)
         kept = left
