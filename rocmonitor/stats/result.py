@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 class Result:
     """A frozen result whose arrays are read-only.
 
-    What the results do not explain each on its own: `n_pos` and `n_neg` are the class sizes of the sample,
+    Fields that a result does not describe itself: `n_pos` and `n_neg` are the class sizes of the sample,
     `caveats` (tuple of Caveat) say what a reader of the numbers should know, and a field with the name of an
-    argument is that argument.
+    argument holds that argument.
     """
 
     def __post_init__(self) -> None:
