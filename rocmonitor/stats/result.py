@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Result:
-    """A frozen result whose arrays are read-only."""
+    """A frozen result whose arrays are read-only.
+
+    Fields that a result does not describe itself: `n_pos` and `n_neg` are the class sizes of the sample,
+    `caveats` (tuple of Caveat) say what a reader of the numbers should know, and a field with the name of an
+    argument holds that argument.
+    """
 
     def __post_init__(self) -> None:
         for value in self._values().values():
@@ -25,10 +30,7 @@ class Result:
                 value.setflags(write=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain lists, numbers and strings; an infinite value becomes ``"inf"`` or ``"-inf"``.
-
-        A caveat becomes what `Caveat.to_dict` gives.
-        """
+        """Plain lists, numbers and strings; infinity is ``"inf"``, a caveat what `Caveat.to_dict` gives."""
         return {name: _plain(value) for name, value in self._values().items()}
 
     @classmethod
@@ -58,10 +60,8 @@ class Table(Result):
 def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, np.ndarray):
-        return [_plain(item) for item in value.tolist()]
-    if isinstance(value, tuple):
-        return [_plain(item) for item in value]
+    if isinstance(value, np.ndarray | tuple):
+        return [_plain(item) for item in (value if isinstance(value, tuple) else value.tolist())]
     if isinstance(value, Caveat):
         return value.to_dict()
     # JSON has no infinity, and databases refuse it.

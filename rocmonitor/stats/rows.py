@@ -122,6 +122,12 @@ def counted(score: Floats, positive: NDArray[np.bool_]) -> tuple[Floats, Counts,
     return score[first], pos, size - pos
 
 
+def run_starts(pos: Counts, neg: Counts) -> NDArray[np.bool_]:
+    """Where runs of scores with rows of one class begin, shape (k,); a score of both classes is its own."""
+    kind = 2 * (pos > 0) + (neg > 0)
+    return np.concatenate([[True], (kind[1:] != kind[:-1]) | (kind[1:] == 3)])
+
+
 def add_up(index: NDArray[np.intp], counts: Counts, length: int) -> Counts:
     """Sums of the counts at each index, shape (length,)."""
     # Weighted bincount adds in float64: exact below 2**53 rows.

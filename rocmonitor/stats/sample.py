@@ -1,14 +1,14 @@
 """Samples: labelled scores, validated and sorted once, held as counts at distinct scores.
 
-Every statistic of the ROC curve depends on the rows only through the number of positives and
-negatives at each distinct score, so rows, a SQL ``GROUP BY`` and a cluster aggregate give the same
-sample and the same answers. Ties need no special case anywhere.
+Every statistic of the ROC curve depends on the rows only through the number of positives and negatives at
+each distinct score, so rows, a SQL ``GROUP BY`` and a cluster aggregate give the same sample and answers.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
+from copy import copy
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
@@ -129,16 +129,12 @@ class Sample:
     def _set(self, score: Floats, pos: Counts, neg: Counts) -> None:
         for array in (score, pos, neg):
             array.setflags(write=False)
-        object.__setattr__(self, "score", score)
-        object.__setattr__(self, "pos", pos)
-        object.__setattr__(self, "neg", neg)
-        object.__setattr__(self, "n_pos", int(pos.sum()))
-        object.__setattr__(self, "n_neg", int(neg.sum()))
+        _set_fields(self, score=score, pos=pos, neg=neg, n_pos=int(pos.sum()), n_neg=int(neg.sum()))
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
 class PairedSample:
-    """Labelled scores of two models on the same rows.
+    """Labelled scores of two models on the same rows, refused as those of `Sample` are.
 
     Parameters
     ----------
@@ -157,11 +153,6 @@ class PairedSample:
         Positives and negatives in each cell (a cell is one row, or a group of equal rows).
     n_pos, n_neg : int
         Class sizes.
-
-    Raises
-    ------
-    InputError
-        As for `Sample`.
 
     Examples
     --------
@@ -200,14 +191,7 @@ class PairedSample:
 
     @classmethod
     def merge(cls, samples: Iterable[PairedSample]) -> PairedSample:
-        """All rows of disjoint paired samples in one, exactly; each cell stays a cell of its own.
-
-        Examples
-        --------
-        >>> first, second = PairedSample([0, 1], [0.2, 0.7], [10, 20]), PairedSample([1], [0.7], [10])
-        >>> PairedSample.merge([first, second]).first
-        Sample(n_pos=2, n_neg=1, distinct=2)
-        """
+        """All rows of disjoint paired samples in one, exactly; each cell stays a cell of its own."""
         parts = listed(samples, PairedSample)
         return cls.from_counts(
             np.concatenate([part.first.score[part.index_1] for part in parts]),
@@ -217,17 +201,9 @@ class PairedSample:
         )
 
     def swapped(self) -> PairedSample:
-        """The same rows with the second model first; the arrays are shared, not copied.
-
-        Examples
-        --------
-        >>> pair = PairedSample([0, 1], [0.2, 0.7], [10, 20]).swapped()
-        >>> pair.first.score.tolist(), pair.second.score.tolist()
-        ([10.0, 20.0], [0.2, 0.7])
-        """
-        pair = PairedSample.__new__(PairedSample)
-        models = {"first": self.second, "second": self.first}
-        pair._keep(**models, index_1=self.index_2, index_2=self.index_1, pos=self.pos, neg=self.neg)
+        """The same rows with the second model first; the arrays are shared, not copied."""
+        pair = copy(self)
+        _set_fields(pair, first=self.second, second=self.first, index_1=self.index_2, index_2=self.index_1)
         return pair
 
     def require_both_classes(self, *, at_least: int = 1) -> None:
@@ -247,14 +223,13 @@ class PairedSample:
         second, index_2 = indexed(s2, pos, neg)
         for array in (index_1, index_2, pos, neg):
             array.setflags(write=False)
-        self._keep(first=first, second=second, index_1=index_1, index_2=index_2, pos=pos, neg=neg)
+        _set_fields(self, first=first, second=second, index_1=index_1, index_2=index_2, pos=pos, neg=neg)
+        _set_fields(self, n_pos=first.n_pos, n_neg=first.n_neg)
 
-    def _keep(self, **arrays: Any) -> None:
-        """Set all fields; the samples of both models have the same class sizes."""
-        for name, value in arrays.items():
-            object.__setattr__(self, name, value)
-        object.__setattr__(self, "n_pos", self.first.n_pos)
-        object.__setattr__(self, "n_neg", self.first.n_neg)
+
+def _set_fields(frozen: Sample | PairedSample, **values: Any) -> None:
+    for name, value in values.items():
+        object.__setattr__(frozen, name, value)
 
 
 def indexed(score: Floats, pos: Counts, neg: Counts) -> tuple[Sample, NDArray[np.intp]]:
@@ -279,12 +254,11 @@ def indexed(score: Floats, pos: Counts, neg: Counts) -> tuple[Sample, NDArray[np
 class WeightedSample:
     """Labelled scores of which each has a share of its class, by weights; from `research.weighted_sample`.
 
-    It has no numbers of rows. So it is accepted only by functions of the shares, `auc_bounds`, `auc_distance`
-    and `research.auc_path`; `auc` and all others that state a sampling error refuse it.
+    It has no numbers of rows, so only functions of the shares accept it: `auc_bounds`, `auc_distance` and
+    `research.auc_path`. All that state a sampling error refuse it.
     """
 
-    _proportional: Sample
-    """Counts in proportion to the shares, about 2**52 for each class."""
+    _proportional: Sample  # counts in proportion to the shares, about 2**52 for each class
 
     @property
     def score(self) -> Floats:
@@ -335,12 +309,7 @@ class OnPair(Protocol[P, R_co]):
     def __call__(self, sample: PairedSample, /, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
     @overload
     def __call__(
-        self,
-        y_true: ArrayLike,
-        score_1: ArrayLike,
-        score_2: ArrayLike,
-        *args: P.args,
-        **kwargs: P.kwargs,
+        self, y_true: ArrayLike, score_1: ArrayLike, score_2: ArrayLike, *args: P.args, **kwargs: P.kwargs
     ) -> R_co: ...
 
 
@@ -351,15 +320,7 @@ def on_sample(function: Callable[Concatenate[Sample, P], R]) -> OnSample[P, R]:
 
 def on_shares(function: Callable[Concatenate[Sample, P], R]) -> OnShares[P, R]:
     """As `on_sample`, for a function of the shares of the rows, which takes a `WeightedSample` too."""
-    of_rows: Callable[..., R] = on_sample(function)
-
-    @wraps(of_rows)
-    def call(*args: Any, **kwargs: Any) -> R:
-        if args and isinstance(args[0], WeightedSample):
-            return function(args[0]._proportional, *args[1:], **kwargs)
-        return of_rows(*args, **kwargs)
-
-    return call
+    return _taking(Sample, ("y_true", "y_score"), function, weighted=True)
 
 
 def on_pair(function: Callable[Concatenate[PairedSample, P], R]) -> OnPair[P, R]:
@@ -368,11 +329,16 @@ def on_pair(function: Callable[Concatenate[PairedSample, P], R]) -> OnPair[P, R]
 
 
 def _taking(
-    kind: type[Sample] | type[PairedSample], names: tuple[str, ...], function: Callable[..., R]
+    kind: type[Sample] | type[PairedSample],
+    names: tuple[str, ...],
+    function: Callable[..., R],
+    weighted: bool = False,
 ) -> Callable[..., R]:
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> R:
         if args and isinstance(args[0], WeightedSample):
+            if weighted:
+                return function(args[0]._proportional, *args[1:], **kwargs)
             raise InputError(
                 f"{function.__name__} needs numbers of rows, which a WeightedSample does not have: give it a "
                 "Sample; weights are for auc_bounds, auc_distance and auc_path"

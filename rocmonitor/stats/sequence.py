@@ -1,28 +1,8 @@
 """Confidence sequences: the difference of two models, checked after every window, for as long as one likes.
 
-A 95 % interval that is computed and read again each week fails sooner or later: after a year of weekly
-intervals, in about three of ten comparisons of equal models. A confidence sequence contains the true value
-at all checks together. No horizon and no number of checks has to be planned, and one may stop, or go on, for
-any reason.
-
-No two weeks are alike, so the true differences of the windows differ too. The sequence estimates their mean:
-is a model better in weeks like these? The scatter of the windows beyond their sampling error is estimated
-and included.
-
-The method is the mixture over normal means of [R70], for a variance that is estimated as in [L76] and [W23],
-with the variance between windows of [D07].
-
-References
-----------
-.. [R70] H. Robbins (1970). Statistical methods related to the law of the iterated logarithm. Annals of
-   Mathematical Statistics 41, 1397-1409.
-.. [L76] T. L. Lai (1976). On confidence sequences. Annals of Statistics 4, 265-280.
-.. [W23] H. Wang and A. Ramdas (2023). Anytime-valid t-tests and confidence sequences for Gaussian means with
-   unknown variance. arXiv:2310.03722.
-.. [D07] R. DerSimonian and R. Kacker (2007). Random-effects model for meta-analysis of clinical trials: an
-   update. Contemporary Clinical Trials 28, 105-114.
-.. [H21] S. R. Howard, A. Ramdas, J. McAuliffe and J. Sekhon (2021). Time-uniform, nonparametric,
-   nonasymptotic confidence sequences. Annals of Statistics 49, 1055-1080.
+A confidence sequence contains the true value at all checks together. No horizon and no number of checks has
+to be planned, and one may stop, or go on, for any reason. The true differences of the windows differ too: the
+sequence estimates their mean, and includes their scatter beyond sampling error.
 """
 
 from __future__ import annotations
@@ -41,13 +21,9 @@ from rocmonitor.stats.result import Table
 from rocmonitor.stats.rows import Floats, window_numbers
 
 TUNED_FOR = 12.0
-LARGEST = 520
-"""Windows, ten years of weeks: a plan beyond that is of no use."""
-
+LARGEST = 520  # windows, ten years of weeks: a plan beyond that is of no use
 _MOST = 1_000_000
-_DEGREES_AHEAD = 4
-"""Degrees of freedom of the variance before the first window: the most that keep the level."""
-
+_DEGREES_AHEAD = 4  # of freedom, of the variance before the first window: the most that keep the level
 _ROUNDING = 1e-12
 _NO_SCATTER = 1e-50  # squares of squares would be near the least number
 _LEAST_WEIGHT = 1e-300
@@ -57,29 +33,26 @@ _ONE_IN_TWENTY = 1.645
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ConfidenceSequence(Table):
-    """The difference as it is known after each window.
+    """The difference as it is known after each window. The arrays have shape (k,).
 
     Attributes
     ----------
-    estimate : ndarray, shape (k,)
+    estimate : ndarray
         Weighted mean of the windows so far.
-    low, high : ndarray, shape (k,)
+    low, high : ndarray
         Ends, within [-1, 1], for the mean of the windows' true differences. -1 and 1 after the first windows,
         from which the differences between windows cannot be estimated. They may widen again.
-    between : ndarray, shape (k,)
+    between : ndarray
         Estimated standard deviation of the true differences among the windows so far; 0 if sampling error
         accounts for what they show.
-    information : ndarray, shape (k,)
+    information : ndarray
         Precision of `estimate`, one over its variance with `between`; 0 while no window has shown any
         scatter.
-    elapsed : ndarray, shape (k,)
+    elapsed : ndarray
         Sampling noise gathered so far, in windows like the first.
-    pvalue : ndarray, shape (k,)
+    pvalue : ndarray
         Of the hypothesis that the mean is 0, after this window, valid whenever one stops: it may rise again.
         At most 1 - `confidence_level` exactly where 0 is outside of the interval.
-    confidence_level, tuned_for : float
-        As asked for.
-    caveats : tuple of Caveat
     """
 
     estimate: Floats
@@ -94,8 +67,9 @@ class ConfidenceSequence(Table):
     caveats: tuple[Caveat, ...]
 
     def __str__(self) -> str:
+        windows = f"{len(self.estimate)} window{'' if len(self.estimate) == 1 else 's'}"
         return (
-            f"Difference after {_counted(len(self.estimate))} {self.estimate[-1]:+.4f}, "
+            f"Difference after {windows} {self.estimate[-1]:+.4f}, "
             f"from {self.low[-1]:+.4f} to {self.high[-1]:+.4f} "
             f"({100 * self.confidence_level:g} % for all checks together, p = {self.pvalue[-1]:.3g})"
         )
@@ -125,7 +99,8 @@ def confidence_sequence(
         least 1. To be fixed before the first check.
     weights : array_like, shape (k,), optional
         What each window counts, above 0, known without its scores: all alike by default. For windows of
-        several sizes n_pos n_neg / (n_pos + n_neg), to which the variance is about inverse.
+        several sizes n_pos n_neg / (n_pos + n_neg), to which the variance is about inverse. Not 1 / s²: a
+        window's difference and its standard error are dependent unless the models can be exchanged.
 
     Returns
     -------
@@ -157,33 +132,21 @@ def confidence_sequence(
     standard error is small by chance, or 0, would decide alone. What is pooled is all windows so far, so
     their order means nothing but for the unit, the first window's.
 
-    Weights 1 / s² would be wrong: a window's difference and its standard error are dependent unless the
-    models can be exchanged.
-
     Weeks are taken as independent. Where neighbouring ones are alike, the level is not kept, and a caveat
-    says so.
-
-    Levels, speed and the effect of correlation by simulation: docs/coverage.md.
-
+    says so. Levels, speed and the effect of correlation by simulation: docs/coverage.md.
     Cost: O(k²), of windows, not rows.
 
     References
     ----------
-    .. [R70] H. Robbins (1970). Statistical methods related to the law of the iterated logarithm. Annals of
-       Mathematical Statistics 41, 1397-1409.
-    .. [L76] T. L. Lai (1976). On confidence sequences. Annals of Statistics 4, 265-280.
-    .. [W23] H. Wang and A. Ramdas (2023). Anytime-valid t-tests and confidence sequences for Gaussian means
-       with unknown variance. arXiv:2310.03722.
-    .. [D07] R. DerSimonian and R. Kacker (2007). Random-effects model for meta-analysis of clinical trials:
-       an update. Contemporary Clinical Trials 28, 105-114.
-    .. [H21] S. R. Howard, A. Ramdas, J. McAuliffe and J. Sekhon (2021). Time-uniform, nonparametric,
-       nonasymptotic confidence sequences. Annals of Statistics 49, 1055-1080.
+    .. [R70] Robbins (1970). Annals of Mathematical Statistics 41, 1397-1409.
+    .. [L76] Lai (1976). Annals of Statistics 4, 265-280.
+    .. [W23] Wang and Ramdas (2023). arXiv:2310.03722.
+    .. [D07] DerSimonian and Kacker (2007). Contemporary Clinical Trials 28, 105-114.
+    .. [H21] Howard, Ramdas, McAuliffe and Sekhon (2021). Annals of Statistics 49, 1055-1080.
 
     Examples
     --------
     >>> weeks = confidence_sequence([0.03, 0.01, 0.02, 0.02], [0.005, 0.005, 0.006, 0.005])
-    >>> weeks.low.round(4).tolist(), weeks.high.round(4).tolist()
-    ([-1.0, -1.0, -0.022, -0.001], [1.0, 1.0, 0.062, 0.041])
     >>> print(weeks)
     Difference after 4 windows +0.0200, from -0.0010 to +0.0410 (95 % for all checks together, p = 0.0569)
     """
@@ -244,19 +207,17 @@ def windows_to_decide(
         Not a ConfidenceSequence, a margin outside [0, 1], a difference outside [-1, 1], `largest` not a
         whole number of 1 to 1,000,000.
 
-    Notes ----- The interval's own formula, with the present `between` and with windows of the mean weight
-    and noise of those so far, each of which shows `difference` exactly. Real ones scatter: about half of the
-    sequences are decided at that check (docs/coverage.md).
-
-    Cost: O(largest).
+    Notes
+    -----
+    The interval's own formula, with the present `between` and with windows of the mean weight and noise of
+    those so far, each of which shows `difference` exactly. Real ones scatter: about half of the sequences are
+    decided at that check (docs/coverage.md). Cost: O(largest).
 
     Examples
     --------
     >>> weeks = confidence_sequence([0.01, 0.03, 0.01], [0.01, 0.01, 0.01])
     >>> windows_to_decide(weeks), windows_to_decide(weeks, difference=0.01)
     (5, 10)
-    >>> windows_to_decide(weeks, margin=0.1) is None
-    True
     """
     if not isinstance(sequence, ConfidenceSequence):
         raise InputError(
@@ -287,7 +248,7 @@ def windows_to_decide(
 
 
 def _noise(weight: Floats, se: Floats) -> tuple[Floats, Floats, float]:
-    """Of the sampling error, after each window, shape (k,): sum w² s², and the expected sum w (d - S / W)².
+    """Sum w² s², and the expected sum w (d - S / W)² of sampling error, after each window, shape (k,).
 
     Last comes the first window's part of the former, 1 while nothing scatters.
     """
@@ -389,7 +350,3 @@ def _correlated(apart: Floats) -> tuple[Caveat, ...]:
     if (correlation + 1 / k) * k * math.sqrt(k - 1) / (k - 2) < _ONE_IN_TWENTY:
         return ()
     return (Caveat("windows-correlated", correlation=correlation),)
-
-
-def _counted(windows: int) -> str:
-    return f"{windows} window{'' if windows == 1 else 's'}"

@@ -1,8 +1,7 @@
 """The area under the ROC curve and its sampling error.
 
 With psi = 1, 1/2, 0 for a positive above, level with or below a negative, the AUC is the mean of psi
-over all pairs. One sort gives the sample; what it says of the area's error, by any closed form, is then
-O(k) in the number of distinct scores (`variances`, `cortes_mohri`), and so is a drawn resample (`drawn`).
+over all pairs. After one sort, every closed form of its error is O(k) in the number of distinct scores.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from rocmonitor.stats.area.cortes_mohri import cortes_mohri
 from rocmonitor.stats.area.drawn import drawn_areas
 from rocmonitor.stats.area.skewness import second_order_ends, studentised
 from rocmonitor.stats.area.variances import CLOSED_FORMS, Moments, Variance, moments
-from rocmonitor.stats.proportion import require_level, require_method, resample_size
+from rocmonitor.stats.proportion import require_level, require_method, resample_sizes
 from rocmonitor.stats.resampling import Rng, generator, percentiles
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Floats, Sample, on_sample
@@ -46,16 +45,9 @@ class AucResult(Result):
     Attributes
     ----------
     auc : float
-        Share of (positive, negative) pairs in the right order; ties count one half. The same for every
-        method.
+        Share of (positive, negative) pairs in the right order; ties count one half.
     se : float
         Standard error by `method`. It is 0 only when every pair compares alike (see `ci`).
-    n_pos, n_neg : int
-        Class sizes of the sample.
-    method : str
-        As given to `auc`.
-    caveats : tuple of Caveat
-        What a reader of the numbers should know.
     studentised : tuple of two floats, or None
         Mean and skewness of (auc - true area) / `se` to first order, for "second-order" intervals. None
         unless `method` is "delong" or "exact-bootstrap" at the sample's own sizes, and when `se` is 0.
@@ -70,9 +62,7 @@ class AucResult(Result):
     studentised: tuple[float, float] | None = None
 
     def ci(
-        self,
-        confidence_level: float = 0.95,
-        transform: Literal["none", "logit", "second-order"] = "none",
+        self, confidence_level: float = 0.95, transform: Literal["none", "logit", "second-order"] = "none"
     ) -> Interval:
         """Two-sided confidence interval, within [0, 1].
 
@@ -82,8 +72,8 @@ class AucResult(Result):
             Between 0 and 1, exclusive.
         transform : {"none", "logit", "second-order"}
             What is taken as normal: the AUC itself, clipped; its logit, which stays inside (0, 1) by itself
-            and is the better of the two near 0 and 1; or the studentised AUC, its skewness removed
-            ([H92b]).
+            and is the better of the two near 0 and 1; or the studentised AUC, its skewness removed ([H92b]),
+            which covers more near 0 and 1 and with few rows of a class, and is wider (docs/coverage.md).
 
         Raises
         ------
@@ -92,22 +82,15 @@ class AucResult(Result):
 
         Notes
         -----
-        "second-order" covers more than "logit" near 0 and 1 and with few rows of a class, and is wider: see
-        docs/coverage.md.
-
-        When `se` is 0 (perfect separation, AUC 0 or 1, or all scores equal, AUC 1/2) a normal interval
-        would be a single point, which the data cannot justify. The interval is then the exact bound
-        that follows from all m = min(n_pos, n_neg) disjoint pairs having the same psi: that happens
-        with probability P(psi)**m, so P(psi) >= q = ((1 - confidence_level) / 2)**(1 / m) ([CP34], m
-        successes in m trials), and the AUC lies in [q psi, 1 - q (1 - psi)] whatever the
-        distributions. `caveats` says so.
+        When `se` is 0 (perfect separation, or all scores equal) a normal interval would be a single point,
+        which the data cannot justify. All m = min(n_pos, n_neg) disjoint pairs then have the same psi, which
+        happens with probability P(psi)**m. So P(psi) >= q = ((1 - confidence_level) / 2)**(1 / m) ([CP34], m
+        successes in m trials), and the AUC lies in [q psi, 1 - q (1 - psi)] whatever the distributions.
 
         References
         ----------
-        .. [H92b] P. Hall (1992). On the removal of skewness by transformation. Journal of the Royal
-           Statistical Society B 54, 221-228.
-        .. [CP34] C. J. Clopper and E. S. Pearson (1934). The use of confidence or fiducial limits
-           illustrated in the case of the binomial. Biometrika 26, 404-413.
+        .. [H92b] Hall (1992). Journal of the Royal Statistical Society B 54, 221-228.
+        .. [CP34] Clopper and Pearson (1934). Biometrika 26, 404-413.
         """
         tail = (1 - require_level(confidence_level)) / 2
         if transform not in ("none", "logit", "second-order"):
@@ -127,9 +110,7 @@ class AucResult(Result):
         if transform == "logit" and 0 < self.auc < 1:
             half = z * self.se / (self.auc * (1 - self.auc))
             centre = float(scipy.special.logit(self.auc))
-            return Interval(
-                float(scipy.special.expit(centre - half)), float(scipy.special.expit(centre + half))
-            )
+            return Interval(*(float(scipy.special.expit(end)) for end in (centre - half, centre + half)))
         return Interval(max(self.auc - z * self.se, 0.0), min(self.auc + z * self.se, 1.0))
 
     def __str__(self) -> str:
@@ -141,12 +122,10 @@ class AucResult(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BootstrapAucResult(AucResult):
-    """An area under the ROC curve with the areas of resamples that were drawn.
+    """An `AucResult` whose `se` is the standard deviation over resamples that were drawn.
 
     Attributes
     ----------
-    auc, se, n_pos, n_neg, method, caveats, studentised
-        As in `AucResult`; `se` is the standard deviation of the replicates.
     replicates : ndarray, shape (n_resamples,)
         Area of each resample, in the order drawn. Not part of `to_dict`: an `AucResult` read back from
         plain data has only the normal intervals.
@@ -159,20 +138,11 @@ class BootstrapAucResult(AucResult):
         confidence_level: float = 0.95,
         transform: Literal["percentile", "none", "logit", "second-order"] = "percentile",
     ) -> Interval:
-        """Two-sided confidence interval, within [0, 1].
+        """As `AucResult.ci`, and by default the "percentile" interval; "second-order" is refused.
 
-        Parameters
-        ----------
-        confidence_level : float
-            Between 0 and 1, exclusive.
-        transform : {"percentile", "none", "logit"}
-            "percentile": areas that leave (1 - confidence_level) / 2 of the resamples on either side. The
-            others are as in `AucResult.ci`; "second-order" is refused there.
-
-        Notes
-        -----
-        The percentiles coincide where most resamples between them have the same area, as near AUC 0 and 1 at
-        low levels. The interval is then that of "none". A caveat reports it when half of all agree.
+        Its ends are areas that leave (1 - confidence_level) / 2 of the resamples on either side. Where the
+        two coincide, as near AUC 0 and 1 at low levels, the interval is that of "none". A caveat reports it
+        when half of all resamples agree.
         """
         if transform != "percentile":
             return AucResult.ci(self, confidence_level, transform)
@@ -205,10 +175,8 @@ def auc(
 
     Parameters
     ----------
-    y_true : array_like, shape (n,)
-        Labels, 1 for positive and 0 for negative. Or one `Sample` in place of the two arrays.
-    y_score : array_like, shape (n,)
-        Finite scores; higher means more positive.
+    y_true, y_score : array_like, shape (n,)
+        Labels 0 and 1, and finite scores; higher means more positive. Or one `Sample`.
     method : str
         How the variance is estimated; the area itself is the empirical one for all of them.
 
@@ -242,8 +210,7 @@ def auc(
     Returns
     -------
     AucResult
-        ``.auc .se .n_pos .n_neg .method .caveats``, ``.ci()`` and ``.to_dict()``. `caveats` gives the area of
-        the model that "binormal" and "cortes-mohri" take the error from.
+        Its `caveats` give the area of the model that "binormal" and "cortes-mohri" take the error from.
 
     Raises
     ------
@@ -256,46 +223,34 @@ def auc(
 
     Notes
     -----
-    Cost: the sort of the sample, then O(k) for k distinct scores; "bootstrap" O(k) or O(n) a resample, as
-    `drawn_areas` says, with about one resample of rows in memory.
+    Cost: the sort of the sample, then O(k) for k distinct scores; "bootstrap" see `drawn_areas`.
 
     References
     ----------
-    .. [DDC88] E. R. DeLong, D. M. DeLong and D. L. Clarke-Pearson (1988). Comparing the areas under two or
-       more correlated receiver operating characteristic curves: a nonparametric approach. Biometrics 44,
-       837-845.
-    .. [N67] G. E. Noether (1967). Elements of Nonparametric Statistics. Wiley.
-    .. [B75] D. Bamber (1975). The area above the ordinal dominance graph and the area below the receiver
-       operating characteristic graph. Journal of Mathematical Psychology 12, 387-415.
-    .. [WMK16] J. C. Wu, A. F. Martin and R. N. Kacker (2016). Validation of nonparametric two-sample
-       bootstrap in ROC analysis on large datasets. Communications in Statistics - Simulation and Computation
-       45, 1689-1703.
-    .. [HM82] J. A. Hanley and B. J. McNeil (1982). The meaning and use of the area under a receiver
-       operating characteristic (ROC) curve. Radiology 143, 29-36.
-    .. [D12] E. Demidenko (2012). Confidence intervals and bands for the binormal ROC curve revisited.
-       Journal of Applied Statistics 39, 67-79.
-    .. [BK57] Z. W. Birnbaum and O. M. Klose (1957). Bounds for the variance of the Mann-Whitney statistic.
-       Annals of Mathematical Statistics 28, 933-945.
-    .. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying
-       population. Working paper, University of Central Florida.
-    .. [CM04] C. Cortes and M. Mohri (2004). Confidence intervals for the area under the ROC curve. Advances
-       in Neural Information Processing Systems 17, 305-312.
+    .. [DDC88] DeLong, DeLong and Clarke-Pearson (1988). Biometrics 44, 837-845.
+    .. [N67] Noether (1967). Elements of Nonparametric Statistics. Wiley.
+    .. [B75] Bamber (1975). Journal of Mathematical Psychology 12, 387-415.
+    .. [WMK16] Wu, Martin and Kacker (2016). Communications in Statistics 45, 1689-1703.
+    .. [HM82] Hanley and McNeil (1982). Radiology 143, 29-36.
+    .. [D12] Demidenko (2012). Journal of Applied Statistics 39, 67-79.
+    .. [BK57] Birnbaum and Klose (1957). Annals of Mathematical Statistics 28, 933-945.
+    .. [M18] Morin (2018). Forecast intervals for the area under the ROC curve. Working paper.
+    .. [CM04] Cortes and Mohri (2004). Advances in Neural Information Processing Systems 17, 305-312.
 
     Examples
     --------
-    >>> y, s = [0, 0, 1, 0, 1, 1], [0.1, 0.3, 0.3, 0.5, 0.7, 0.9]
-    >>> result = auc(y, s)
+    >>> result = auc([0, 0, 1, 0, 1, 1], [0.1, 0.3, 0.3, 0.5, 0.7, 0.9])
     >>> print(result)
     AUC 0.8333 (standard error 0.1925, delong; 3 positives, 3 negatives)
     >>> low, high = result.ci(transform="logit")
     >>> round(low, 3), round(high, 3)
     (0.249, 0.987)
-    >>> [caveat.code for caveat in auc(y, s, method="cortes-mohri").caveats]
-    ['error-of-rankings']
     """
     require_method(method, _METHODS)
     sample.require_both_classes(at_least=2 if method in _OF_TWO_ROWS else 1)
-    sizes = _resample_sizes(sample, method, m_pos, m_neg)
+    if method not in _OF_RESAMPLES and not (m_pos is None and m_neg is None):
+        raise InputError(f"m_pos and m_neg are for {', '.join(_OF_RESAMPLES)}; {method!r} resamples nothing")
+    sizes = resample_sizes(m_pos, sample.n_pos, m_neg, sample.n_neg)
     if n_errors is not None and method != "cortes-mohri":
         raise InputError(f"n_errors is for method='cortes-mohri'; {method!r} assumes no number of errors")
     of = moments(sample)
@@ -321,12 +276,6 @@ def auc(
     return AucResult(**numbers) if drawn is None else BootstrapAucResult(**numbers, replicates=drawn)
 
 
-def _resample_sizes(sample: Sample, method: str, m_pos: int | None, m_neg: int | None) -> tuple[int, int]:
-    if method not in _OF_RESAMPLES and not (m_pos is None and m_neg is None):
-        raise InputError(f"m_pos and m_neg are for {', '.join(_OF_RESAMPLES)}; {method!r} resamples nothing")
-    return resample_size(m_pos, sample.n_pos, "m_pos"), resample_size(m_neg, sample.n_neg, "m_neg")
-
-
 def _bootstrap(
     sample: Sample, of: Moments, sizes: tuple[int, int], n_resamples: int, rng: np.random.Generator
 ) -> tuple[Floats, Variance]:
@@ -345,8 +294,7 @@ def _bootstrap(
 
 
 def _caveats(sample: Sample, method: str, sizes: tuple[int, int], variance: Variance) -> tuple[Caveat, ...]:
-    caveats = []
-    smaller = min(sample.n_pos, sample.n_neg)
+    caveats, smaller = [], min(sample.n_pos, sample.n_neg)
     if sizes != (sample.n_pos, sample.n_neg):
         caveats.append(Caveat("error-of-other-sizes", m_pos=sizes[0], m_neg=sizes[1]))
     if variance.caveat is not None:

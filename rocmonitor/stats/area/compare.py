@@ -1,8 +1,8 @@
 """Differences of two areas under ROC curves, on independent samples or on the same rows.
 
 The difference of two AUCs on the same rows is itself a mean over (positive, negative) pairs, of
-psi_1 - psi_2, so its variance follows from the differences of the placement values exactly as that of
-one AUC does from its own: no covariance is subtracted, and a model against itself gives exactly 0.
+psi_1 - psi_2. So its variance follows from differences of placement values as that of one AUC does from its
+own: no covariance is subtracted, and a model against itself gives exactly 0.
 """
 
 from __future__ import annotations
@@ -35,23 +35,18 @@ class AucDifference(Result):
 
     Attributes
     ----------
-    difference : float
-        ``auc_1 - auc_2``.
-    se : float
-        Its standard error.
+    difference, se : float
+        ``auc_1 - auc_2`` and its standard error.
     statistic : float
         ``difference / se``; 0 for models that rank alike.
     pvalue : float
         Of the null hypothesis of equal areas against `alternative`.
-    auc_1, auc_2 : float
     n_pos_1, n_neg_1, n_pos_2, n_neg_2 : int
         Class sizes, the same twice when `paired`.
     df : float or None
         Degrees of freedom of Student's t; None for the normal law.
     paired : bool
         Whether both models scored the same rows.
-    method, alternative : str
-    caveats : tuple of Caveat
     """
 
     difference: float
@@ -73,11 +68,9 @@ class AucDifference(Result):
     def ci(self, confidence_level: float = 0.95) -> Interval:
         """Two-sided confidence interval of the difference, within [-1, 1], whatever the alternative.
 
-        Notes
-        -----
-        When `se` is 0 (then the difference is 0 too) the interval is the exact bound from the m disjoint
-        pairs of the smallest class, none of which showed a difference: 1 - ((1 - confidence_level) / 2)**(1 /
-        m) to each side, with a caveat.
+        When `se` is 0 (then the difference is 0 too) it is the exact bound from the m disjoint pairs of the
+        smallest class, none of which showed a difference: 1 - ((1 - confidence_level) / 2)**(1 / m) to each
+        side.
         """
         tail = (1 - require_level(confidence_level)) / 2
         if self.se == 0:
@@ -120,15 +113,12 @@ def compare_auc(
 
     Notes
     -----
-    Student's t with Satterthwaite's degrees of freedom, each variance taken to have as many as its
-    sample has rows less one. This is the unpaired test of pROC ([R11]), slightly wider
-    than the normal one and equal to it for large samples.
+    Student's t with Satterthwaite's degrees of freedom, each variance taken to have as many as its sample has
+    rows less one: the unpaired test of pROC ([R11]).
 
     References
     ----------
-    .. [R11] X. Robin, N. Turck, A. Hainard, N. Tiberti, F. Lisacek, J.-C. Sanchez and M. Müller (2011).
-       pROC: an open-source package for R and S+ to analyze and compare ROC curves. BMC Bioinformatics 12,
-       77.
+    .. [R11] Robin et al. (2011). BMC Bioinformatics 12, 77.
 
     Examples
     --------
@@ -173,13 +163,10 @@ def compare_auc_paired(
 
     Parameters
     ----------
-    y_true : array_like, shape (n,)
-        Labels, 1 for positive and 0 for negative. Or one `PairedSample` in place of the three arrays.
-    score_1, score_2 : array_like, shape (n,)
-        Finite scores of the two models; the scales need not agree.
+    y_true, score_1, score_2 : array_like, shape (n,)
+        Labels 0 and 1, and finite scores of the two models, on any scales. Or one `PairedSample`.
     method : {"delong", "exact-bootstrap"}
-        Variance of the difference: unbiased ([DDC88]), or the one over
-        all stratified resamples of rows, exactly and for any ties.
+        Variance of the difference: unbiased ([DDC88]), or over all stratified resamples of rows, exactly.
     alternative : {"two-sided", "greater", "less"}
         "greater": the first area is the larger one.
 
@@ -202,15 +189,12 @@ def compare_auc_paired(
 
     References
     ----------
-    .. [DDC88] E. R. DeLong, D. M. DeLong and D. L. Clarke-Pearson (1988). Comparing the areas under two or
-       more correlated receiver operating characteristic curves: a nonparametric approach. Biometrics 44,
-       837-845.
+    .. [DDC88] DeLong, DeLong and Clarke-Pearson (1988). Biometrics 44, 837-845.
 
     Examples
     --------
     >>> y = [0, 0, 1, 0, 1, 1]
-    >>> result = compare_auc_paired(y, [0.1, 0.3, 0.3, 0.5, 0.7, 0.9], [2, 6, 3, 4, 7, 5])
-    >>> print(result)
+    >>> print(compare_auc_paired(y, [0.1, 0.3, 0.3, 0.5, 0.7, 0.9], [2, 6, 3, 4, 7, 5]))
     AUC 0.8333 - 0.6667 = +0.1667 (standard error 0.1925, delong; two-sided p = 0.3865)
     """
     require_method(method, _METHODS)
@@ -323,7 +307,7 @@ def _sum_of_sign_products(pair: PairedSample) -> float:
 
     Two different ranks first differ, from the top, in one bit. So each pair that model 2 does not tie is
     met exactly once: at that bit, among the cells that share all higher bits of rank 2. Cells are kept
-    in order of (higher bits of rank 2, rank 1) by a stable split at each bit. O(c log k), no pair formed.
+    in order of (higher bits of rank 2, rank 1) by a stable split at each bit.
     """
     rank_1, rank_2 = pair.index_1, pair.index_2
     if len(pair.first.score) < len(pair.second.score):

@@ -3,16 +3,10 @@
 A classification is a ranking of the rows and a threshold. Over all of them that make k errors, each taken
 to be equally likely, the AUC has a mean and a variance that depend on n_pos, n_neg and k only.
 
-The paper prints both in sums of binomial coefficients. They are right for k up to the smaller
-class, as enumeration shows, and wrong beyond it; in floating point their terms cancel. Here the same law is
-added up by the number x of positives among the errors. Given x, the rows above the threshold are in random
-order, and so are those below: two Mann-Whitney statistics with known mean and variance. All terms are
-positive, for any k.
-
-References
-----------
-.. [CM04] C. Cortes and M. Mohri (2004). Confidence intervals for the area under the ROC curve. Advances in
-   Neural Information Processing Systems 17, 305-312.
+The paper's sums of binomial coefficients are right for k up to the smaller class only, as enumeration shows,
+and in floating point their terms cancel. Here the same law is added up by the number x of positives among
+the errors. Given x, the rows above the threshold are in random order, and so are those below: two
+Mann-Whitney statistics with known mean and variance. All terms are positive, for any k.
 """
 
 from __future__ import annotations
@@ -27,22 +21,10 @@ from rocmonitor.stats.sample import Floats, Sample
 
 
 def cortes_mohri(sample: Sample, of: Moments, n_errors: int | None = None) -> Variance:
-    """Variance of the AUC over all classifications of the sample's class sizes with `n_errors` errors.
+    """Variance of the AUC over all classifications of the class sizes with `n_errors` errors, see `auc`.
 
-    Parameters
-    ----------
-    n_errors : int, optional
-        Errors of a classification; by default `fewest_errors`.
-
-    Raises
-    ------
-    InputError
-        `n_errors` is not a whole number within [0, n]; or it is 0 or n, so that every ranking is perfect or
-        reversed, and the sample's is neither.
-
-    Notes
-    -----
-    Cost: O(k + n_errors).
+    InputError for `n_errors` that is no whole number within [0, n], or 0 or n, so that every ranking is
+    perfect or reversed, when the sample's is neither. Cost: O(k + n_errors).
     """
     fewest = fewest_errors(sample)
     errors = fewest if n_errors is None else n_errors
@@ -67,16 +49,7 @@ def fewest_errors(sample: Sample) -> int:
 
 
 def area_given_errors(n_pos: int, n_neg: int, n_errors: int) -> tuple[float, float]:
-    """Mean of 1 - AUC, and variance of the AUC, over all rankings and thresholds with `n_errors` errors.
-
-    Examples
-    --------
-    Three positives, two negatives and one error: 7 rankings with a threshold.
-
-    >>> lost, variance = area_given_errors(3, 2, 1)
-    >>> round(1 - lost, 4), round(variance, 6)
-    (0.7857, 0.029478)
-    """
+    """Mean of 1 - AUC, and variance of the AUC, over all rankings and thresholds with `n_errors` errors."""
     x = np.arange(max(0, n_errors - n_neg), min(n_pos, n_errors) + 1, dtype=np.float64)
     low_pos, high_neg = x, n_errors - x  # the errors: positives not flagged, negatives flagged
     high_pos, low_neg = n_pos - low_pos, n_neg - high_neg

@@ -28,11 +28,10 @@ class AucContrast(Result):
     ----------
     estimate, se : ndarray, shape (r,)
     cov : ndarray, shape (r, r)
-    statistic : float
+    statistic, pvalue : float
         Wald's chi-square.
     df : int
         Its degrees of freedom: the rank of `cov`.
-    pvalue : float
     least, largest : ndarray, shape (r,)
         What the combination is at least and at most, whatever the areas.
     """
@@ -64,7 +63,6 @@ class AucCovariance(Result):
     ----------
     auc, se : ndarray, shape (k,)
     cov : ndarray, shape (k, k)
-    n_pos, n_neg : int
     """
 
     auc: Floats
@@ -74,16 +72,16 @@ class AucCovariance(Result):
     n_neg: int
 
     def contrast(self, L: ArrayLike) -> AucContrast:
-        """Estimate and test linear combinations of the AUCs.
+        """Estimate and test linear combinations of the AUCs: Wald's statistic, [DDC88] eq. 5.
+
+        Redundant lines are left out of its degrees of freedom. Variances here are differences of covariances,
+        good to about 1e-13 of them; `compare_auc_paired` has no such loss for two models that are nearly the
+        same.
 
         Parameters
         ----------
         L : array_like, shape (k,) or (r, k)
             One line for each combination, for example ``[1, -1, 0]`` for first minus second.
-
-        Returns
-        -------
-        AucContrast
 
         Raises
         ------
@@ -91,18 +89,6 @@ class AucCovariance(Result):
             Not (r, k), or not finite.
         DegenerateDataError
             A combination that is not 0 has variance 0: its statistic has no value.
-
-        Notes
-        -----
-        [DDC88] eq. 5: the Wald statistic, redundant lines left out of its
-        degrees of freedom. Variances here are differences of covariances, good to about 1e-13 of
-        them; `compare_auc_paired` has no such loss for two models that are nearly the same.
-
-        References
-        ----------
-        .. [DDC88] E. R. DeLong, D. M. DeLong and D. L. Clarke-Pearson (1988). Comparing the areas under two
-           or more correlated receiver operating characteristic curves: a nonparametric approach. Biometrics
-           44, 837-845.
         """
         lines = np.atleast_2d(np.asarray(L, dtype=np.float64))
         if lines.ndim != 2 or lines.shape[1] != len(self.auc) or not np.isfinite(lines).all():
@@ -136,7 +122,7 @@ class AucCovariance(Result):
 
 
 def auc_covariance(y_true: ArrayLike, scores: ArrayLike) -> AucCovariance:
-    """AUCs of k models on the same rows with their DeLong covariance matrix.
+    """AUCs of k models on the same rows with their DeLong covariance matrix, [DDC88] eq. 4-6.
 
     Parameters
     ----------
@@ -148,7 +134,6 @@ def auc_covariance(y_true: ArrayLike, scores: ArrayLike) -> AucCovariance:
     Returns
     -------
     AucCovariance
-        ``.auc (k,) .se (k,) .cov (k, k)`` and ``.contrast(L)``.
 
     Raises
     ------
@@ -159,14 +144,12 @@ def auc_covariance(y_true: ArrayLike, scores: ArrayLike) -> AucCovariance:
 
     Notes
     -----
-    [DDC88] eq. 4-6. Cost: one sort of the smaller class and a lookup of each
-    row a model, then O(n k**2) in a matrix product; memory 8 n k bytes beside the scores.
+    Cost: one sort of the smaller class and a lookup of each row a model, then O(n k**2) in a matrix product;
+    memory 8 n k bytes beside the scores.
 
     References
     ----------
-    .. [DDC88] E. R. DeLong, D. M. DeLong and D. L. Clarke-Pearson (1988). Comparing the areas under two or
-       more correlated receiver operating characteristic curves: a nonparametric approach. Biometrics 44,
-       837-845.
+    .. [DDC88] DeLong, DeLong and Clarke-Pearson (1988). Biometrics 44, 837-845.
 
     Examples
     --------
@@ -203,7 +186,7 @@ def _count_below(first: Floats, second: Floats, *, out: tuple[Floats, Floats]) -
     """For each score of one class those of the other below it, twice, level ones once: whole numbers.
 
     Only the smaller class is sorted. Each score of the larger is looked up in it; the places found count
-    the larger class below each of the smaller, too. O(n) but for the sort, and no runs of ties to find.
+    the larger class below each of the smaller, too.
     """
     if len(first) > len(second):
         first, second, out = second, first, (out[1], out[0])

@@ -1,7 +1,7 @@
 """Areas of resamples that are really drawn: the Monte Carlo bootstrap, stratified, on counts.
 
-The area depends on a sample only through the order of its rows, so neighbouring scores that hold rows of
-one class are one run, and a resample is the number of rows that each run gets. No resample is sorted.
+Neighbouring scores that hold rows of one class are one run, and a resample is the number of rows that each
+run gets. No resample is sorted.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from rocmonitor.stats.rows import run_starts
 from rocmonitor.stats.sample import Counts, Floats, Sample
 
 _CELLS_AT_ONCE = 2**15  # rows or runs held in memory together: few enough for the processor's cache
@@ -19,12 +20,11 @@ _ROWS_PER_RUN = 20  # above, drawing the count of a run is cheaper than drawing 
 def drawn_areas(sample: Sample, m_pos: int, m_neg: int, n_resamples: int, rng: np.random.Generator) -> Floats:
     """AUCs of `n_resamples` resamples of m_pos positives and m_neg negatives, shape (n_resamples,).
 
-    Notes
-    -----
-    Cost of a resample: O(m_pos + m_neg) where rows are drawn, O(k) where a class has many rows to a run, and
+    Cost of a resample: O(m_pos + m_neg) where rows are drawn; O(k) where a class has many rows to a run, and
     their counts are drawn. Memory: O(k + m_pos + m_neg), whatever `n_resamples` is.
     """
-    pos, neg = _runs(sample)
+    begins = np.flatnonzero(run_starts(sample.pos, sample.neg))
+    pos, neg = np.add.reduceat(sample.pos, begins), np.add.reduceat(sample.neg, begins)
     draw_pos, draw_neg = _drawing(pos, m_pos, rng), _drawing(neg, m_neg, rng)
     at_once = max(1, _CELLS_AT_ONCE // max(len(pos), _largest_draw(pos, m_pos), _largest_draw(neg, m_neg)))
     areas = np.empty(n_resamples)
@@ -37,15 +37,6 @@ def drawn_areas(sample: Sample, m_pos: int, m_neg: int, n_resamples: int, rng: n
         np.sum(below, axis=1, out=part)
     areas /= float(m_pos) * m_neg
     return areas
-
-
-def _runs(sample: Sample) -> tuple[Counts, Counts]:
-    """Positives and negatives of each run, in order; a score that holds both classes is a run of its own."""
-    has_pos, has_neg = sample.pos > 0, sample.neg > 0
-    first = np.ones(len(has_pos), dtype=np.bool_)
-    first[1:] = (has_pos[1:] & has_neg[:-1]) | (has_neg[1:] & has_pos[:-1])
-    start = np.flatnonzero(first)
-    return np.add.reduceat(sample.pos, start), np.add.reduceat(sample.neg, start)
 
 
 def _drawing(counts: Counts, m: int, rng: np.random.Generator) -> Callable[[int], Counts]:

@@ -39,10 +39,6 @@ class PartialAucResult(Result):
         Ends of the range.
     least, most : float
         What the area can be at all.
-    n_pos, n_neg : int
-        Class sizes of the sample.
-    corrected : bool
-    caveats : tuple of Caveat
     """
 
     auc: float
@@ -58,20 +54,14 @@ class PartialAucResult(Result):
     caveats: tuple[Caveat, ...] = ()
 
     def ci(self, confidence_level: float = 0.95, transform: Literal["none", "logit"] = "none") -> Interval:
-        """Two-sided confidence interval, within [least, most].
+        """Two-sided confidence interval, within [least, most]; all of it when `se` is 0.
 
         Parameters
         ----------
         confidence_level : float
             Between 0 and 1, exclusive.
         transform : {"none", "logit"}
-            Scale on which the error is taken as normal, as in ``auc(…).ci()``; the logit is that of the
-            share of the largest area.
-
-        Notes
-        -----
-        When `se` is 0 a normal interval would be a single point, which the data cannot justify: the interval
-        is then all of [least, most], with a caveat.
+            As in ``auc(…).ci()``; the logit is that of the share of the largest area.
         """
         require_level(confidence_level)
         width = self.most - self.least
@@ -108,22 +98,18 @@ def partial_auc(
 
     Parameters
     ----------
-    y_true : array_like, shape (n,)
-        Labels, 1 for positive and 0 for negative. Or one `Sample` in place of the two arrays.
-    y_score : array_like, shape (n,)
-        Finite scores; higher means more positive.
+    y_true, y_score : array_like, shape (n,)
+        Labels 0 and 1, and finite scores; higher means more positive. Or one `Sample`.
     max_fpr, min_tpr, fpr, tpr : float or tuple of two floats
         The range, in exactly one of four ways: ``max_fpr=u`` is ``fpr=(0, u)`` and ``min_tpr=v`` is
         ``tpr=(v, 1)``. Over false positive rates it is the integral of TPR; over true positive rates that
         of 1 - FPR.
     corrected : bool
-        [MC89]: (1 + (area - chance) / (largest - chance)) / 2, chance being the area under the
-        diagonal.
+        [MC89]: (1 + (area - chance) / (largest - chance)) / 2, chance being the area under the diagonal.
 
     Returns
     -------
     PartialAucResult
-        ``.auc .se .ci()`` and the range.
 
     Raises
     ------
@@ -136,27 +122,19 @@ def partial_auc(
     -----
     The range is fixed, the threshold at its end is not. A negative that crosses that threshold moves it, and
     the area with it: the influence of a negative is its TPR *truncated* to those of the range (not set to 0
-    outside), that of a positive the part of the range to the right of it. Both follow by differentiating
-    the piecewise linear curve by the weight of a cell, for any ties. The variance is that of [DDC88]
-    with these placement values, and theirs over the whole range. How good this first-order error is:
-    docs/coverage.md.
-
+    outside), that of a positive the part of the range to the right of it. The variance is that of [DDC88]
+    with these placement values, for any ties. How good this first-order error is: docs/coverage.md.
     Cost: the sort of the sample, then O(k) for k distinct scores.
 
     References
     ----------
-    .. [DDC88] E. R. DeLong, D. M. DeLong and D. L. Clarke-Pearson (1988). Comparing the areas under two or
-       more correlated receiver operating characteristic curves: a nonparametric approach. Biometrics 44,
-       837-845.
-    .. [MC89] D. K. McClish (1989). Analyzing a portion of the ROC curve. Medical Decision Making 9, 190-195.
+    .. [DDC88] DeLong, DeLong and Clarke-Pearson (1988). Biometrics 44, 837-845.
+    .. [MC89] McClish (1989). Medical Decision Making 9, 190-195.
 
     Examples
     --------
-    >>> y, s = [0, 0, 1, 0, 1, 1], [0.1, 0.3, 0.3, 0.5, 0.7, 0.9]
-    >>> print(partial_auc(y, s, max_fpr=0.5))
+    >>> print(partial_auc([0, 0, 1, 0, 1, 1], [0.1, 0.3, 0.3, 0.5, 0.7, 0.9], max_fpr=0.5))
     partial AUC 0.3472 over fpr 0 to 0.5 (standard error 0.1608; 3 positives, 3 negatives)
-    >>> round(partial_auc(y, s, max_fpr=0.5, corrected=True).auc, 4)
-    0.7963
     """
     over, low, high = _range(max_fpr, min_tpr, fpr, tpr)
     sample.require_both_classes(at_least=2)

@@ -15,13 +15,10 @@ ROUNDING = 1e-13
 
 
 def placements(sample: Sample) -> tuple[Floats, Floats]:
-    """Placement values at each distinct score, as counts.
+    """Placement values at each distinct score, as counts: multiples of 1/2, exact, shape (k,).
 
-    Returns
-    -------
-    below, above : ndarray, shape (k,)
-        Negatives below each score and positives above it, rows level with it counted one half:
-        n_neg V10 of a positive there and n_pos V01 of a negative there. Multiples of 1/2, exact.
+    Negatives below each score and positives above it, rows level with it counted one half:
+    n_neg V10 of a positive there and n_pos V01 of a negative there.
     """
     # In place here and below: fresh memory costs more than the arithmetic.
     below = np.cumsum(sample.neg, dtype=np.float64)
@@ -35,12 +32,8 @@ def placements(sample: Sample) -> tuple[Floats, Floats]:
 def mean_over_pairs(below: Floats, above: Floats, pos: Counts, neg: Counts) -> tuple[float, float, float]:
     """Mean of a pair statistic, and the variances zeta10 and zeta01 of its placement values.
 
-    Parameters
-    ----------
-    below, above : ndarray, shape (c,)
-        Placement values of each cell as counts (see `placements`), or differences of such.
-    pos, neg : ndarray, shape (c,)
-        Positives and negatives in each cell.
+    `below` and `above` are the placement values of each cell as counts (see `placements`), or differences of
+    such; `pos` and `neg` are the rows in each. All have shape (c,).
     """
     n_pos, n_neg = float(pos.sum()), float(neg.sum())
     mean, variance10 = mean_and_variance(below, pos)
@@ -49,10 +42,7 @@ def mean_over_pairs(below: Floats, above: Floats, pos: Counts, neg: Counts) -> t
 
 
 def mean_and_variance(values: Floats, weights: Counts) -> tuple[float, float]:
-    """Mean and variance (n denominator) of `values`, shape (c,), that occur `weights` times.
-
-    Values that are all equal have a variance of exactly 0.
-    """
+    """Mean and variance (n denominator) of `values`, shape (c,), that occur `weights` times."""
     # Measured from a value that occurs, so that equal values leave residuals of exactly 0: rounding
     # must not turn "no variance" into a tiny one.
     origin = float(values[np.argmax(weights > 0)])

@@ -7,14 +7,15 @@ from the spread of the AUC (`AucSpread`, `PairedSpread`) at the sizes in questio
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Literal, TypedDict, Unpack
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple, TypedDict, Unpack
 
 import numpy as np
+import scipy
 
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.auc import AucResult
-from rocmonitor.stats.area.rejection import OneTest, PairTest, root
 from rocmonitor.stats.area.spread import AucSpread, PairedSpread
 from rocmonitor.stats.proportion import is_number, normal_quantile, require_level
 from rocmonitor.stats.result import Result
@@ -38,16 +39,7 @@ class PowerOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AucSampleSize(Result):
-    """The rows that a test of the AUC needs.
-
-    Attributes
-    ----------
-    n_pos, n_neg : int
-        Fewest positives, and the negatives that go with them.
-    power : float
-        What these reach.
-    drop : float
-    """
+    """The rows that a test of the AUC needs, fewest positives with their negatives, and the power reached."""
 
     n_pos: int
     n_neg: int
@@ -85,17 +77,12 @@ def auc_power(
     confidence_level : float
         Of the interval the test is read from, 0.95 by default.
     alternative : {"two-sided", "one-sided"}
-        Whether the interval has two ends, or only the one that faces the drop.
+        Whether the interval has two ends, or only the one that faces the drop. Only that one counts.
     test : {"wald", "score"}
         Standard error of the test: "wald", as estimated from the rows that are judged, as in all tests here;
         "score", that of an AUC equal to `against` ([OM97]; power.roc.test of pROC).
     transform : {"none", "logit"}
         Scale of the interval, as in ``auc(…).ci(transform=…)``; "logit" for a known value only.
-
-    Returns
-    -------
-    float
-        Of a two-sided test, only the end that faces the drop counts.
 
     Raises
     ------
@@ -111,15 +98,12 @@ def auc_power(
     after the drop, to which `AucSpread.at` takes the spread. They set se_0 at `against` (test="score"). With
     test="wald" the standard error is that of the estimate it sees, and is larger for lower estimates: the
     largest estimate c that still rejects is a root, and the power is Phi((c - auc) / se_1).
-
     How well promised powers were kept in simulations: docs/coverage.md.
-
     Cost: O(1), after one pass over a pilot sample.
 
     References
     ----------
-    .. [OM97] N. A. Obuchowski and D. K. McClish (1997). Sample size determination for diagnostic accuracy
-       studies involving binormal ROC curve indices. Statistics in Medicine 16, 1529-1542.
+    .. [OM97] Obuchowski and McClish (1997). Statistics in Medicine 16, 1529-1542.
 
     Examples
     --------
@@ -147,19 +131,17 @@ def auc_sample_size(
 
     Parameters
     ----------
-    pilot, drop
+    pilot, drop, **options
         As for `auc_power`; the drop above 0.
     power : float
         Within [0.5, 1).
     ratio : float, optional
         Negatives for each positive; by default that of the pilot sample.
-    **options
-        As for `auc_power`.
 
     Returns
     -------
     AucSampleSize
-        ``.n_pos .n_neg .power .drop``: the smallest n_pos, with n_neg = ratio n_pos rounded up.
+        The smallest n_pos, with n_neg = ratio n_pos rounded up.
 
     Raises
     ------
@@ -167,10 +149,6 @@ def auc_sample_size(
         As for `auc_power`; a ratio that is missing or not above 0; a power outside [0.5, 1).
     DegenerateDataError
         No number of rows is enough: the error of the reference alone hides the drop.
-
-    Notes
-    -----
-    Cost: O(1), a root in one unknown, after one pass over a pilot sample.
 
     Examples
     --------
@@ -189,7 +167,7 @@ def auc_sample_size(
     low, high = 2 * max(1.0, 1 / ratio), most
     if plan.power(drop, low, ratio * low) < power:
         low = math.exp(
-            root(
+            _root(
                 lambda log: plan.power(drop, math.exp(log), ratio * math.exp(log)) - power,
                 math.log(low),
                 math.log(high),
@@ -205,19 +183,14 @@ def detectable_drop(
 ) -> float:
     """The smallest drop of the AUC that a test shows with a given power: "with this window you can see 0.03".
 
+    It is measured from the AUC of the pilot; of a pair, it is the difference of the two models.
+
     Parameters
     ----------
-    pilot, n_pos, n_neg
+    pilot, n_pos, n_neg, **options
         As for `auc_power`.
     power : float
         Within [0.5, 1).
-    **options
-        As for `auc_power`.
-
-    Returns
-    -------
-    float
-        Measured from the AUC of the pilot; of a pair, the difference of the two models.
 
     Raises
     ------
@@ -232,11 +205,8 @@ def detectable_drop(
 
     Examples
     --------
-    >>> january = AucSpread.normal(0.8)
-    >>> round(detectable_drop(january, n_pos=310, n_neg=4100), 4)
+    >>> round(detectable_drop(AucSpread.normal(0.8), n_pos=310, n_neg=4100), 4)
     0.0382
-    >>> round(detectable_drop(january, n_pos=310, n_neg=4100, reference=(900, 12000)), 4)
-    0.0441
     """
     plan = _plan(pilot, **options)
     _require_sizes(n_pos, n_neg)
@@ -246,12 +216,89 @@ def detectable_drop(
     before = 0.0
     for drop in np.linspace(0, plan.drops[1], _GRID + 2)[:-1].tolist():
         if plan.power(drop, n_pos, n_neg) >= power:
-            return root(lambda d: plan.power(d, n_pos, n_neg) - power, before, drop) if drop else 0.0
+            return _root(lambda d: plan.power(d, n_pos, n_neg) - power, before, drop) if drop else 0.0
         before = drop
     raise DegenerateDataError(
         f"no drop of the AUC is seen with power {power:g} by {n_pos:g} positives and {n_neg:g} negatives; "
         "take a longer window or a longer reference"
     )
+
+
+class _PairTest(NamedTuple):
+    """A test of two models, but for the drop and the sizes."""
+
+    spread: PairedSpread
+    z: float
+    score: bool
+
+    @property
+    def drops(self) -> tuple[float, float]:
+        """Open range of the possible drops."""
+        first = self.spread.areas[0] if self.spread.areas else 1.0
+        return first - 1, first
+
+    def power(self, drop: float, n_pos: float, n_neg: float) -> float:
+        """Probability that the test rejects after this drop."""
+        zeta10, zeta01 = self.spread.at(drop)
+        se = se_test = math.sqrt(zeta10 / n_pos + zeta01 / n_neg)
+        if self.score:
+            se_test = math.sqrt(self.spread.null_variance(n_pos, n_neg))
+        return float(scipy.special.ndtr((abs(drop) - self.z * se_test) / se))
+
+
+class _OneTest(NamedTuple):
+    """A test of one model against a value, itself known with the variance `reference`."""
+
+    spread: AucSpread
+    z: float
+    against: float
+    reference: float
+    score: bool
+    logits: bool
+
+    @property
+    def drops(self) -> tuple[float, float]:
+        """Open range of the possible drops."""
+        return self.spread.auc - 1, self.spread.auc
+
+    def power(self, drop: float, n_pos: float, n_neg: float) -> float:
+        """Probability that the test rejects after this drop."""
+        if drop < 0:  # a rise is the drop of 1 - AUC
+            flipped = replace(self.spread, auc=1 - self.spread.auc)
+            return self._replace(spread=flipped, against=1 - self.against).power(-drop, n_pos, n_neg)
+        true = self.spread.auc - drop
+        own = self.spread.at(true).variance(n_pos, n_neg)
+        scatter = own + self.reference
+        if self.score:
+            null = self.spread.at(self.against).variance(n_pos, n_neg) + self.reference
+            critical = self.against - self.z * math.sqrt(null)
+        else:
+            critical = self._critical(true, own / scatter, n_pos, n_neg)
+        return float(scipy.special.ndtr((critical - true) / math.sqrt(scatter)))
+
+    def _critical(self, true: float, share: float, n_pos: float, n_neg: float) -> float:
+        """The largest estimate whose interval lies below `against`.
+
+        The standard error is that of the estimate, not of the truth: a low estimate comes with a large one.
+        `share` of an estimate's error is the window's, the rest its reference's.
+        """
+
+        def beyond(seen: float) -> float:
+            area = true + share * (seen - true)
+            se = math.sqrt(self.spread.at(area).variance(n_pos, n_neg) + self.reference)
+            if self.logits:
+                return float(scipy.special.logit(seen) - scipy.special.logit(self.against)) + self.z * se / (
+                    seen * (1 - seen)
+                )
+            return seen - self.against + self.z * se
+
+        high = last = self.against
+        for step in range(1, 80):
+            low = float(scipy.special.expit(scipy.special.logit(high) - step / 4))
+            if beyond(low) < 0:
+                return _root(beyond, low, last)
+            last = low
+        return -math.inf
 
 
 def _plan(
@@ -263,7 +310,7 @@ def _plan(
     alternative: Literal["two-sided", "one-sided"] = "two-sided",
     test: Literal["wald", "score"] = "wald",
     transform: Literal["none", "logit"] = "none",
-) -> PairTest | OneTest:
+) -> _PairTest | _OneTest:
     _require_one_of("alternative", alternative, ("two-sided", "one-sided"))
     _require_one_of("test", test, ("wald", "score"))
     _require_one_of("transform", transform, ("none", "logit"))
@@ -277,7 +324,7 @@ def _plan(
                 "reference, against and transform are for one model; a pair compares its two: leave them out"
             )
         pair = PairedSpread.from_sample(pilot) if isinstance(pilot, PairedSample) else pilot
-        return PairTest(pair, z, test == "score")
+        return _PairTest(pair, z, test == "score")
     spread = AucSpread.from_sample(pilot) if isinstance(pilot, Sample) else pilot
     if not isinstance(spread, AucSpread):
         raise InputError(
@@ -290,7 +337,7 @@ def _plan(
     if transform == "logit" and (reference is not None or test == "score"):
         raise InputError("transform='logit' is for a known value and test='wald'; take transform='none'")
     known = _reference_variance(spread, reference)
-    return OneTest(spread, z, value, known, test == "score", transform == "logit")
+    return _OneTest(spread, z, value, known, test == "score", transform == "logit")
 
 
 def _reference_variance(spread: AucSpread, reference: AucResult | tuple[float, float] | None) -> float:
@@ -330,3 +377,10 @@ def _require_power(power: float) -> None:
 def _require_one_of(name: str, value: str, offered: tuple[str, ...]) -> None:
     if value not in offered:
         raise InputError(f"{name} must be one of {', '.join(offered)}; it is {value!r}")
+
+
+def _root(function: Callable[[float], float], low: float, high: float) -> float:
+    """Where a function that changes its sign between `low` and `high` is 0."""
+    from scipy.optimize import brentq  # takes a quarter of a second to import
+
+    return float(brentq(function, low, high, xtol=1e-13))

@@ -1,14 +1,12 @@
 """Second-order intervals of an AUC: the skewness of the studentised AUC, and its removal.
 
-An AUC near 1 can fall much further than it can rise, so its sampling distribution is skewed. In formulas,
-h = psi - auc for a pair of a positive and a negative, g is its mean over the negatives for one positive
-(V10 - auc), and f its mean over the positives for one negative (V01 - auc).
+In formulas, h = psi - auc for a pair of a positive and a negative, g is its mean over the negatives for one
+positive (V10 - auc), and f its mean over the positives for one negative (V01 - auc).
 
 References
 ----------
-.. [H92] P. Hall (1992). The Bootstrap and Edgeworth Expansion. Springer.
-.. [H92b] P. Hall (1992). On the removal of skewness by transformation. Journal of the Royal Statistical
-   Society B 54, 221-228.
+.. [H92] Hall (1992). The Bootstrap and Edgeworth Expansion. Springer.
+.. [H92b] Hall (1992). Journal of the Royal Statistical Society B 54, 221-228.
 """
 
 from __future__ import annotations
@@ -31,27 +29,15 @@ class Studentised(NamedTuple):
 
 
 def studentised(sample: Sample, of: Moments, se: float) -> Studentised:
-    """How the AUC divided by its own standard error departs from the standard normal law.
+    """How the AUC divided by its own standard error (above 0) departs from the standard normal law.
 
-    Parameters
-    ----------
-    sample : Sample
-    of : Moments
-        Its moments.
-    se : float
-        Greater than 0, from "delong" or "exact-bootstrap" at the sample's own sizes.
-
-    Notes
-    -----
     A sample whose AUC is too high by chance also has too small a standard error. With T the AUC and v its
     estimated variance, Z = (T - E T)/sd(T) and W = (v - E v)/E v, the studentised AUC is Z (1 - W/2) and has
     mean -Cov(Z, W)/2 and third cumulant E Z³ - 3 Cov(Z, W) to this order ([H92] section 2.6). Both follow
-    from the linear parts of T and v::
+    from the linear parts of T and v, in O(k)::
 
         sd(T)³ E Z³ = b + 6 c,    sd(T)³ Cov(Z, W) = b + 4 c,
         b = E g³ / n_pos² + E f³ / n_neg²,    c = E h g f / (n_pos n_neg)
-
-    Cost: O(k) for k distinct scores.
     """
     g, f = deviations(sample, of)
     own = cube_mean(sample.pos, g) / sample.n_pos**2 + cube_mean(sample.neg, f) / sample.n_neg**2
@@ -62,21 +48,9 @@ def studentised(sample: Sample, of: Moments, se: float) -> Studentised:
 def second_order_ends(auc: float, se: float, shape: tuple[float, float], tail: float) -> tuple[float, float]:
     """Ends of the interval that leaves `tail` on either side, by the transformation of [H92b], within [0, 1].
 
-    Parameters
-    ----------
-    auc, se : float
-        `se` greater than 0.
-    shape : Studentised
-    tail : float
-        Below 1/2.
-
-    Notes
-    -----
     With mean k1 and skewness k3 of the studentised AUC S, S + a S² + a² S³/3 + c is normal to second order,
-    where a = -k3/6 and c = k3/6 - k1. This cubic is monotone, so it has an inverse at every level ([H92b]).
+    where a = -k3/6 and c = k3/6 - k1. This cubic is monotone, so it has an inverse at every level.
     At confidence levels below about 0.3 the auc itself may lie outside; the interval is then extended to it.
-
-    The measured coverage is in docs/coverage.md.
     """
     mean, skewness = shape
     bend, shift = -skewness / 6, skewness / 6 - mean

@@ -19,13 +19,16 @@ from rocmonitor.stats.proportion import is_number
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import PairedSample, Sample
 
-# As printed in [OLW04] eq. 3: 1 / (32 pi) and the square root of 2.
+# As printed in Obuchowski's eq. 3: 1 / (32 pi) and the square root of 2.
 _PRINTED_FACTOR, _PRINTED_ROOT = 0.0099, 1.414
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AucSpread(Result):
     """The scatter of one AUC, per positive and per negative.
+
+    Left out is the term (kernel - zeta10 - zeta01) / (n_pos n_neg) of [H48] eq. 5.13, which is small
+    (docs/coverage.md).
 
     Attributes
     ----------
@@ -36,15 +39,9 @@ class AucSpread(Result):
     model : {"placements", "normal", "obuchowski"}
         Where they come from.
 
-    Notes
-    -----
-    Left out is the term (kernel - zeta10 - zeta01) / (n_pos n_neg) of [H48] eq. 5.13, which is
-    small (docs/coverage.md).
-
     References
     ----------
-    .. [H48] W. Hoeffding (1948). A class of statistics with asymptotically normal distribution. Annals of
-       Mathematical Statistics 19, 293-325.
+    .. [H48] Hoeffding (1948). Annals of Mathematical Statistics 19, 293-325.
 
     Examples
     --------
@@ -62,10 +59,8 @@ class AucSpread(Result):
     def from_sample(cls, pilot: Sample) -> Self:
         """The spread that a pilot sample shows: DeLong's placement variances, n - 1 denominators.
 
-        Raises
-        ------
-        DegenerateDataError
-            Fewer than two rows of a class, or no scatter: every pair of rows compares alike.
+        DegenerateDataError for fewer than two rows of a class, or no scatter: every pair of rows compares
+        alike.
         """
         pilot.require_both_classes(at_least=2)
         moments = mean_over_pairs(*placements(pilot), pilot.pos, pilot.neg)
@@ -82,12 +77,8 @@ class AucSpread(Result):
         """The spread under two normal score distributions of equal variance, exactly.
 
         Two positives and one negative are ordered right with probability Phi2(z, z; 1/2), z = Phi^-1(auc): an
-        orthant of the bivariate normal law, here by Owen's T ([O56]).
-
-        References
-        ----------
-        .. [O56] D. B. Owen (1956). Tables for computing bivariate normal probabilities. Annals of
-           Mathematical Statistics 27, 1075-1090.
+        orthant of the bivariate normal law, here by Owen's T: Owen (1956), Annals of Mathematical Statistics
+        27, 1075-1090.
         """
         _require_area(auc)
         zeta = _normal_zeta(auc)
@@ -95,15 +86,11 @@ class AucSpread(Result):
 
     @classmethod
     def obuchowski(cls, auc: float) -> Self:
-        """The spread by [OLW04] eq. 3, with its printed constants, as in power.roc.test of pROC.
+        """The spread by eq. 3 of Obuchowski, Lieber and Wians (2004), Clinical Chemistry 50, 1118-1125.
 
-        It stands for two fitted normal distributions, with the covariance of the fitted parameters left
-        out, and is mostly larger than the variance of the empirical AUC ("normal"): see docs/coverage.md.
-
-        References
-        ----------
-        .. [OLW04] N. A. Obuchowski, M. L. Lieber and F. H. Wians (2004). ROC curves in clinical chemistry:
-           uses, misuses, and possible solutions. Clinical Chemistry 50, 1118-1125.
+        The constants are the printed ones, as in power.roc.test of pROC. It stands for two fitted normal
+        distributions, the covariance of the fitted parameters left out: mostly larger than "normal", see
+        docs/coverage.md.
         """
         _require_area(auc)
         square = (float(scipy.special.ndtri(auc)) * _PRINTED_ROOT) ** 2
@@ -113,10 +100,9 @@ class AucSpread(Result):
         )
 
     def at(self, auc: float) -> AucSpread:
-        """The spread of the same scores were their area `auc`.
+        """The spread of the same scores were their area `auc`: the model's there.
 
-        The models are taken there. Placement variances are scaled by the ratio of the variances of the
-        "normal" model: a pilot that differs from normal scores keeps its ratio to them.
+        Placement variances are scaled by the ratio of those of "normal": a pilot keeps its ratio to them.
         """
         _require_area(auc)
         if self.model == "normal":
@@ -164,13 +150,7 @@ class PairedSpread(Result):
 
     @classmethod
     def from_sample(cls, pilot: PairedSample) -> Self:
-        """The spread that a pilot sample shows: DeLong's placement variances, n - 1 denominators.
-
-        Raises
-        ------
-        DegenerateDataError
-            Fewer than two rows of a class, or no scatter: every row shows the same difference.
-        """
+        """As `AucSpread.from_sample`; no scatter means that every row shows the same difference."""
         pilot.require_both_classes(at_least=2)
         sizes = (pilot.n_pos, pilot.n_neg)
         first, second = placements(pilot.first), placements(pilot.second)
@@ -209,6 +189,10 @@ class PairedSpread(Result):
     ) -> Self:
         """The spread of two binormal curves TPR = Phi(a + b Phi^-1(FPR)), fitted to the same rows.
 
+        Obuchowski and McClish (1997), Statistics in Medicine 16, 1529-1542, eq. 4 and 5. Their eq. 4 leaves
+        out the covariance a b / 2 of the two estimates, which eq. 5 has: the variance comes out too large,
+        and that of two equal curves on equal scores is not 0. Kept, so that published numbers are met.
+
         Parameters
         ----------
         a, b : tuple of two floats
@@ -217,17 +201,6 @@ class PairedSpread(Result):
             Correlations of the two scores within the positives and within the negatives.
         fpr : tuple of two floats
             Range of the areas, the whole curve by default.
-
-        Notes
-        -----
-        [OM97] eq. 4 and 5, with the derivatives of the area by a and b. Their eq. 4
-        leaves out the covariance a b / 2 of the two estimates, which eq. 5 has: the variance comes out too
-        large, and that of two equal curves on equal scores is not 0. Kept, so that published numbers are met.
-
-        References
-        ----------
-        .. [OM97] N. A. Obuchowski and D. K. McClish (1997). Sample size determination for diagnostic
-           accuracy studies involving binormal ROC curve indices. Statistics in Medicine 16, 1529-1542.
         """
         if min(b) <= 0 or max(abs(corr_pos), abs(corr_neg)) > 1 or not 0 <= fpr[0] < fpr[1] <= 1:
             raise InputError(
@@ -235,7 +208,6 @@ class PairedSpread(Result):
                 f"b={b}, corr_pos={corr_pos}, corr_neg={corr_neg}, fpr={fpr}"
             )
         slopes = [_binormal_slopes(a[i], b[i], fpr) for i in (0, 1)]
-
         own, other = (_binormal_variance(a[i], b[i], *slopes[i]) for i in (0, 1))
         (by_a1, by_b1), (by_a2, by_b2) = slopes
         along = (by_a1 * a[0] + by_b1 * b[0]) * (by_a2 * a[1] + by_b2 * b[1])
@@ -277,12 +249,7 @@ class PairedSpread(Result):
     def null_variance(self, n_pos: float, n_neg: float) -> float:
         """The variance were the second curve as the first, the covariance unchanged: what a score test takes.
 
-        As in [OM97]. Twice a variance less twice a covariance may come out below 0: then 0.
-
-        References
-        ----------
-        .. [OM97] N. A. Obuchowski and D. K. McClish (1997). Sample size determination for diagnostic
-           accuracy studies involving binormal ROC curve indices. Statistics in Medicine 16, 1529-1542.
+        Twice a variance less twice a covariance may come out below 0: then 0.
         """
         null10, null01 = self.zeta10 + self.own10 - self.other10, self.zeta01 + self.own01 - self.other01
         return max(null10 / n_pos + null01 / n_neg, 0.0)

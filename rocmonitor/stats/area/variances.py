@@ -1,22 +1,7 @@
 """The variance of one AUC in closed form: resampling, Hanley and McNeil, two normal laws, the upper bound.
 
-What all of them start from is computed once (`moments`): the area, the variances of the placement values
-and that of a single pair. Each variance is then a function of a few numbers, or one more pass over the
-distinct scores. None of them subtracts large numbers: near areas of 0 and 1 no digits are lost.
-
-References
-----------
-.. [H48] W. Hoeffding (1948). A class of statistics with asymptotically normal distribution. Annals of
-   Mathematical Statistics 19, 293-325.
-.. [WMK16] J. C. Wu, A. F. Martin and R. N. Kacker (2016). Validation of nonparametric two-sample bootstrap
-   in ROC analysis on large datasets. Communications in Statistics - Simulation and Computation 45,
-   1689-1703.
-.. [HM82] J. A. Hanley and B. J. McNeil (1982). The meaning and use of the area under a receiver operating
-   characteristic (ROC) curve. Radiology 143, 29-36.
-.. [BK57] Z. W. Birnbaum and O. M. Klose (1957). Bounds for the variance of the Mann-Whitney statistic.
-   Annals of Mathematical Statistics 28, 933-945.
-.. [D12] E. Demidenko (2012). Confidence intervals and bands for the binormal ROC curve revisited. Journal of
-   Applied Statistics 39, 67-79.
+All start from the same moments. None subtracts large numbers: near areas of 0 and 1 no digits are lost.
+The papers are those of `auc`; [H48] is Hoeffding (1948), Annals of Mathematical Statistics 19, 293-325.
 """
 
 from __future__ import annotations
@@ -79,19 +64,10 @@ def delong_variance(zeta10: float, zeta01: float, n_pos: int, n_neg: int) -> flo
 def exact_bootstrap_variance(zeta10: float, zeta01: float, kernel: float, m_pos: int, m_neg: int) -> float:
     """Variance of a mean over pairs in resamples of m_pos positives and m_neg negatives.
 
-    Two pairs of a resample share both rows, the positive, the negative or neither; with the variance
-    `kernel` of one pair, zeta10 and zeta01 of the placement values, that is [H48] eq. 5.13,
-    for the empirical distribution.
+    [H48] eq. 5.13 for the empirical distribution: `kernel` is the variance of one pair, zeta10 and zeta01 are
+    those of the placement values.
     """
     return (kernel + (m_neg - 1) * zeta10 + (m_pos - 1) * zeta01) / (float(m_pos) * m_neg)
-
-
-def _delong(sample: Sample, of: Moments, _m_pos: int, _m_neg: int) -> Variance:
-    return Variance(delong_variance(of.zeta10, of.zeta01, sample.n_pos, sample.n_neg))
-
-
-def _exact_bootstrap(_sample: Sample, of: Moments, m_pos: int, m_neg: int) -> Variance:
-    return Variance(exact_bootstrap_variance(of.zeta10, of.zeta01, of.kernel, m_pos, m_neg))
 
 
 def _wmk16(sample: Sample, of: Moments, m_pos: int, m_neg: int) -> Variance:
@@ -116,11 +92,6 @@ def _hanley_mcneil(sample: Sample, of: Moments, _m_pos: int, _m_neg: int) -> Var
     return Variance(exact_bootstrap_variance(q2, q1, of.auc * of.lost, sample.n_pos, sample.n_neg))
 
 
-def _upper_bound(sample: Sample, of: Moments, _m_pos: int, _m_neg: int) -> Variance:
-    """[BK57]: no two distributions with this area have a larger variance."""
-    return Variance(of.auc * of.lost / min(sample.n_pos, sample.n_neg))
-
-
 def _binormal(sample: Sample, of: Moments, _m_pos: int, _m_neg: int) -> Variance:
     """[D12]: delta method on Phi(d), d = (mean_pos - mean_neg) / sqrt(var_pos + var_neg)."""
     # A power of two loses no digit, and keeps the squares of scores like 1e300 finite.
@@ -140,10 +111,7 @@ def _binormal(sample: Sample, of: Moments, _m_pos: int, _m_neg: int) -> Variance
             f"the normal laws that method 'binormal' fits lie {abs(d):.3g} standard deviations apart, where "
             "their area has no measurable error, and yet pairs are in the wrong order: use another method"
         )
-    return Variance(
-        se**2,
-        Caveat("error-of-normal-scores", area=float(scipy.special.ndtr(d))),
-    )
+    return Variance(se**2, Caveat("error-of-normal-scores", area=float(scipy.special.ndtr(d))))
 
 
 def _binormal_error(d: float, share_pos: float, share_neg: float, n_pos: int, n_neg: int) -> float:
@@ -159,12 +127,12 @@ def _unbiased(values: Floats, weights: Counts, n: int) -> tuple[float, float]:
     return mean, variance * n / (n - 1)
 
 
+# By method: the variance, from the sample, its moments and the sizes m_pos and m_neg of a resample.
 CLOSED_FORMS: dict[str, Callable[[Sample, Moments, int, int], Variance]] = {
-    "delong": _delong,
-    "exact-bootstrap": _exact_bootstrap,
+    "delong": lambda rows, of, *_: Variance(delong_variance(of.zeta10, of.zeta01, rows.n_pos, rows.n_neg)),
+    "exact-bootstrap": lambda _, of, *sizes: Variance(exact_bootstrap_variance(*of[2:], *sizes)),
     "wmk16": _wmk16,
     "hanley-mcneil": _hanley_mcneil,
     "binormal": _binormal,
-    "upper-bound": _upper_bound,
+    "upper-bound": lambda rows, of, *_: Variance(of.auc * of.lost / min(rows.n_pos, rows.n_neg)),
 }
-"""By method: the variance, from the sample, its moments and the sizes m_pos and m_neg of a resample."""

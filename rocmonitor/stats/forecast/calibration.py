@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import scipy
 
-from rocmonitor.stats.area.variances import Moments, exact_bootstrap_variance
+from rocmonitor.stats.area.variances import exact_bootstrap_variance
 from rocmonitor.stats.proportion import normal_quantile
 from rocmonitor.stats.sample import Floats
 
@@ -24,22 +24,16 @@ Alternative = Literal["two-sided", "less"]
 
 _HALVINGS = 60  # of the bracket of a root: down to its last digits
 _FAR = 9.0  # standard deviations that no noise leaves
-LEVEL_ROUNDING = 1e-9
-"""Of a level: 20 * 0.95 may come out just above 19."""
+LEVEL_ROUNDING = 1e-9  # of a level: 20 * 0.95 may come out just above 19
 
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """Sampling noise of a root distance: standard deviations, from the pairs of the reference."""
+    """Sampling noise of a root distance, from the moments of psi over the pairs of the reference."""
 
     zeta10: float
     zeta01: float
     kernel: float
-
-    @classmethod
-    def of(cls, pairs: Moments) -> Noise:
-        """From the moments of psi over the pairs of the reference."""
-        return cls(pairs.zeta10, pairs.zeta01, pairs.kernel)
 
     def variance(self, n_pos: int, n_neg: int) -> float:
         """Variance of x for class sizes; 0 for a reference without noise (separated, one score)."""
@@ -59,42 +53,24 @@ class Root(NamedTuple):
 def conformal_root(
     shifts: Floats, missing: Floats, weights: Floats, confidence_level: float, alternative: Alternative
 ) -> Root:
-    """The root distance that holds the coming window with the confidence level.
+    """The root distance that holds the coming window with the confidence level, and its level.
 
-    Parameters
-    ----------
-    shifts : ndarray, shape (n,)
-        Signed root distances of the past windows.
-    missing : ndarray, shape (n,)
-        Variance of the sampling noise that the coming window has more than each of them; not below 0.
-    weights : ndarray, shape (n,)
-        Within [0, 1], not all 0; the coming window has the weight 1.
-    confidence_level : float
-    alternative : {"two-sided", "less"}
-        Whether |x| or -x is bounded.
+    `shifts`, shape (n,), are the signed roots of the past windows, `missing` (>= 0) the variance of the
+    sampling noise that the coming window has more than each, `weights` within [0, 1], not all 0, where the
+    coming one has 1. Bounded is |x|, or -x for "less". The level is at most W / (W + 1), W the sum of the
+    weights.
 
-    Returns
-    -------
-    Root
-        The level is that of the weighted conformal quantile: at most W / (W + 1), W the sum of the weights.
-
-    Notes ----- A window that gets the missing noise e_i ~ N(0, missing_i) added is exchangeable with the
-    coming one, so the conformal quantile of the x_i + e_i has the level whatever the drift is. Nothing is
-    drawn: with G_i(q) = P(|x_i + e_i| <= q) and their weighted mean G, the quantile of drawn noise lies on
-    average where G (W + rho) = confidence_level (W + 1), with rho = sum w G_i (1 - G_i) / (W G (1 - G)): rho
-    = 0 without noise (the ordinary conformal quantile, [VGS05]; with weights, [BCRT23]), rho = 1 when all is
-    noise (the quantile of a known law). For equal G_i this mean is the exact one. In between it is an
-    interpolation: within 0.005 of the level of drawn noise at the largest rank (0.95 from 19 windows), on
-    the safe side by less than 1 / n at lower ones. The result is never less than the quantile without noise,
-    whose rank is a whole number: a smaller batch does not get a narrower interval.
-
+    Notes
+    -----
+    A window that gets the missing noise e_i ~ N(0, missing_i) added is exchangeable with the coming one, so
+    the conformal quantile of the x_i + e_i has the level whatever the drift is. Nothing is drawn: with G_i(q)
+    = P(|x_i + e_i| <= q) and their weighted mean G, the quantile of drawn noise lies on average where G (W +
+    rho) = confidence_level (W + 1), with rho = sum w G_i (1 - G_i) / (W G (1 - G)): rho = 0 without noise
+    (the ordinary conformal quantile, [VGS05]; with weights, [BCRT23]), rho = 1 when all is noise (the
+    quantile of a known law). For equal G_i this mean is the exact one, in between an interpolation
+    (docs/coverage.md). The result is never less than the quantile without noise, whose rank is a whole
+    number: a smaller batch does not get a narrower interval.
     Cost: O(n log n) without noise, else 60 evaluations of n normal laws.
-
-    References
-    ----------
-    .. [VGS05] V. Vovk, A. Gammerman and G. Shafer (2005). Algorithmic Learning in a Random World. Springer.
-    .. [BCRT23] R. F. Barber, E. J. Candès, A. Ramdas and R. J. Tibshirani (2023). Conformal prediction
-       beyond exchangeability. Annals of Statistics 51, 816-845.
     """
     used = weights > 0
     shifts, missing, weights = shifts[used], missing[used], weights[used]
@@ -139,13 +115,7 @@ def sampling_root(variance: float, confidence_level: float, alternative: Alterna
 
 
 def windows_needed(confidence_level: float) -> int:
-    """Past windows from which on a calibrated interval can have this level.
-
-    Examples
-    --------
-    >>> windows_needed(0.95)
-    19
-    """
+    """Past windows from which on a calibrated interval can have this level: 19 for 0.95."""
     return math.ceil(round(1 / (1 - confidence_level), 9)) - 1
 
 

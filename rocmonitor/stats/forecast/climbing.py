@@ -17,13 +17,8 @@ What the code rests on:
     one counts.
 3.  Iterations keep the distance, not lambda: where D falls with lambda, a fixed lambda is no maximum.
 
-Arrays have shape (2, k): negatives first, one column a cell. Sums are NumPy's own, not the BLAS: threads
-that wait for each other cost more than such sums.
-
-References
-----------
-.. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying population.
-   Working paper, University of Central Florida.
+Arrays have shape (2, k): negatives first, one column a cell. Sums are NumPy's own: threads of the BLAS that
+wait for each other cost more.
 """
 
 from __future__ import annotations
@@ -31,7 +26,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,12 +85,9 @@ class Extreme:
     multiplier : float
         lambda = dD/dA; 0 at the reference itself, infinite where more distance would not help.
     residual : float
-        Of the first-order conditions: root mean square, under u and v, of ln(u/f) - lambda P and
-        ln(v/g) - lambda Q around their means.
-    tilt : ndarray, shape (2, k)
-        u/f and v/g, the factor of each cell.
-    potential : ndarray, shape (2, k)
-        P and Q.
+        Of the first-order conditions, as in `AucBounds`.
+    tilt, potential : ndarray, shape (2, k)
+        u/f and v/g, the factor of each cell; P and Q.
     """
 
     value: float
@@ -106,17 +98,12 @@ class Extreme:
     potential: Floats
 
 
-class Point(NamedTuple):
-    """Weights tilted by `scale` times `potential`, and what decides the next step."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Point(Extreme):
+    """Weights tilted by `scale` times `along`; at a solution `potential` has the same direction."""
 
-    value: float
-    distance: float
-    multiplier: float
-    residual: float
-    tilt: Floats
-    potential: Floats
     scale: float
-    placement: Floats
+    along: Floats
 
 
 def highest(kernel: Kernel, distance: float) -> Extreme:
@@ -221,7 +208,17 @@ def optimum(kernel: Kernel, *found: Extreme) -> str:
 def reference(kernel: Kernel) -> Extreme:
     """The shares themselves, at distance 0."""
     ones = np.ones_like(kernel.shares)
-    return _extreme(_point(kernel, kernel.placement(kernel.shares), 0.0, ones, 0.0))
+    return _point(kernel, kernel.placement(kernel.shares), 0.0, ones, 0.0)
+
+
+def at_limit(kernel: Kernel, tilt: Floats, distance: float) -> Extreme:
+    """What a tilt reaches, where more distance does not help."""
+    weights = kernel.shares * tilt
+    potential = kernel.placement(weights)
+    value = float(np.sum(weights[0] * potential[0]))
+    return Extreme(
+        value=value, distance=distance, multiplier=math.inf, residual=0.0, tilt=tilt, potential=potential
+    )
 
 
 def _from(kernel: Kernel, near: Extreme, distance: float) -> Extreme:
@@ -230,7 +227,7 @@ def _from(kernel: Kernel, near: Extreme, distance: float) -> Extreme:
     Where that is a corner, which more distance does not leave, the kernel's starts are tried as well.
     """
     scale = near.multiplier if 0.0 < near.multiplier < _LARGEST_START else 1.0
-    found = _extreme(climb(kernel, distance, near.potential, scale, _TOLERANCE))
+    found = climb(kernel, distance, near.potential, scale, _TOLERANCE)
     if not _short(found.distance, distance):
         return found
     return _better(kernel, found, distance) or found
@@ -244,8 +241,8 @@ def _better(kernel: Kernel, found: Extreme, distance: float) -> Extreme | None:
     starts = [*kernel.starts(), kernel.placement(kernel.shares)]
     branches = [_uphill(kernel, distance, start, scale, _ROUGH) for start in starts]
     best = max(branches, key=lambda branch: branch.value)
-    point = climb(kernel, distance, best.potential, best.scale, _TOLERANCE)
-    return _extreme(point) if point.value > found.value + _ROUNDING else None
+    point = climb(kernel, distance, best.along, best.scale, _TOLERANCE)
+    return point if point.value > found.value + _ROUNDING else None
 
 
 def _deviation(shares: Floats, values: Floats) -> float:
@@ -274,11 +271,11 @@ def climb(kernel: Kernel, distance: float, potential: Floats, scale: float, tole
         turned = _uphill(kernel, part, potential, scale, tolerance if stage == _STAGES else _ROUGH)
         if _short(turned.distance, part):
             break
-        potential, scale = turned.placement, turned.scale
+        potential, scale = turned.potential, turned.scale
     if turned.value > point.value:
         point = turned
     # A corner's own multiplier is that of any weights which place alike: 0, or rounding.
-    return point._replace(multiplier=point.scale) if _short(point.distance, distance) else point
+    return replace(point, multiplier=point.scale) if _short(point.distance, distance) else point
 
 
 def _short(used: float, distance: float) -> bool:
@@ -315,10 +312,10 @@ def _steps(point: Point, kernel: Kernel, mixing: Mixing) -> Iterator[Floats]:
 
     The last maximises the tangent of the convex A + s KL/4, less s KL/4: a lower bound of A that touches it.
     """
-    yield mixing.step(point.potential, point.placement, kernel.shares * point.tilt)
-    yield point.placement
+    yield mixing.step(point.along, point.potential, kernel.shares * point.tilt)
+    yield point.potential
     bend = 1 / kernel.unique
-    yield (point.placement + bend * point.scale * point.potential) / (1 + bend * point.multiplier)
+    yield (point.potential + bend * point.scale * point.along) / (1 + bend * point.multiplier)
 
 
 def _at_distance(kernel: Kernel, potential: Floats, scale: float, distance: float) -> Point:
@@ -386,15 +383,13 @@ def _point(kernel: Kernel, potential: Floats, scale: float, tilt: Floats, distan
     force -= centred
     pull = np.multiply(weights, force, out=pull)
     residual = math.sqrt(float(_sums(pull, force).sum()))
-    return Point(value, distance, multiplier, residual, tilt, potential, scale, values)
-
-
-def _extreme(point: Point) -> Extreme:
-    return Extreme(
-        value=point.value,
-        distance=point.distance,
-        multiplier=point.multiplier,
-        residual=point.residual,
-        tilt=point.tilt,
-        potential=point.placement,
+    return Point(
+        value=value,
+        distance=distance,
+        multiplier=multiplier,
+        residual=residual,
+        tilt=tilt,
+        potential=values,
+        scale=scale,
+        along=potential,
     )

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rocmonitor.errors import InputError
+from rocmonitor.stats.rows import run_starts
 from rocmonitor.stats.sample import Sample
 
-CELLS = 400
-"""Scores that `condensed` leaves, about: a few kilobytes of JSON."""
+CELLS = 400  # scores that `condensed` leaves, about: a few kilobytes of JSON
 
 
 def condensed(sample: Sample, *, cells: int = CELLS) -> Sample:
@@ -27,7 +27,8 @@ def condensed(sample: Sample, *, cells: int = CELLS) -> Sample:
     -------
     Sample
         At most `cells` scores, each with the exact counts of the rows up to it and above the score before.
-        Up to twice as many where that keeps the classes apart without any loss (see the notes).
+        Where no more than `cells` runs of one class alternate (separated classes, say), up to twice as many:
+        every cell stays within a run, and nothing is lost.
 
     Raises
     ------
@@ -38,11 +39,7 @@ def condensed(sample: Sample, *, cells: int = CELLS) -> Sample:
     -----
     What is lost is the order of positives and negatives within a cell: the AUC moves by the sum of
     f g (1/2 - A) over the cells, with the shares f and g of the classes and the AUC A within the cell.
-    With 400 cells that is less than 1e-4 (docs/coverage.md).
-    Where no more than `cells` runs of one class alternate (separated classes, say), every cell stays
-    within a run, and nothing is lost at all.
-
-    Cost: O(k) for k distinct scores.
+    With 400 cells that is less than 1e-4 (docs/coverage.md). Cost: O(k) for k distinct scores.
 
     Examples
     --------
@@ -71,8 +68,7 @@ def cell_starts(sample: Sample, cells: int) -> NDArray[np.intp]:
     middle *= cells / reached[-1]
     group = np.minimum(middle.astype(np.intp), cells - 1)
     first = np.concatenate([[True], group[1:] != group[:-1]])
-    kind = 2 * (sample.pos > 0) + (sample.neg > 0)
-    run = np.concatenate([[True], (kind[1:] != kind[:-1]) | (kind[1:] == 3)])
+    run = run_starts(sample.pos, sample.neg)
     if np.count_nonzero(run) <= cells:
         first |= run
     return np.flatnonzero(first)

@@ -1,47 +1,34 @@
 """Forecast interval of the difference of two AUCs on the same rows: how far can drift move it?
 
-The interval holds every difference that some reweighting of the paired rows reaches within a distance, as
-`rocmonitor.stats.forecast.interval` does for one AUC ([M18] section 3): weights u on the negatives and
-v on the positives, the same for both models. What is maximised is bilinear with the kernel psi_1 - psi_2 of
+As `rocmonitor.stats.forecast.interval` for one AUC ([M18] section 3), with weights u on the negatives and v
+on the positives that are the same for both models. What is maximised has the kernel psi_1 - psi_2 of
 `rocmonitor.stats.forecast.two_orders`; the other end is that of the models swapped.
-
-References
-----------
-.. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying population.
-   Working paper, University of Central Florida.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats.forecast.calibration import conformal_root, own_distance
-from rocmonitor.stats.forecast.caveats import level_caveats
 from rocmonitor.stats.forecast.climbing import Extreme, optimum
+from rocmonitor.stats.forecast.interval import Forecast
 from rocmonitor.stats.forecast.kld import area
-from rocmonitor.stats.forecast.paired_rows import (
-    PairedRows,
-    PastDifferences,
-    Reach,
-    furthest,
-    past_differences,
-)
+from rocmonitor.stats.forecast.paired_rows import PairedRows, Reach, furthest, past_differences
+from rocmonitor.stats.forecast.windows import Past, valid_windows
 from rocmonitor.stats.proportion import is_number, require_level
-from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import PairedSample, on_pair
 
-EXACT_CELLS = 50_000
-"""Different pairs of scores up to which the ends are found on all of them: a second or two."""
+EXACT_CELLS = 50_000  # pairs of scores up to which the ends are found on all of them: a second or two
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ForecastDifference(Result):
+class ForecastDifference(Forecast):
     """The differences of two AUCs that are expected of a coming window.
 
     Attributes
@@ -50,65 +37,33 @@ class ForecastDifference(Result):
         Of the reference.
     difference : float
         ``auc_1 - auc_2``.
-    low, high : float
-        Ends of the interval, both included.
     low_aucs, high_aucs : tuple of float
         The two AUCs of the least favourable population at either end.
-    distance : float
-        KL(u||f) + KL(v||g) that the interval allows, in nats.
     method : str
         "calibrated" by past windows, or "fixed".
-    confidence_level : float
-        As asked for.
-    achieved_level : float or None
-        The level that the distance has; None for a fixed one.
-    n_windows : int
-        Past windows that were used.
-    window_distances, window_shifts : tuple of float
-        The distance D of each of them, and its root sqrt(2 D), negative where its difference was the lower.
-    inside : bool
-        Whether they were parts of the reference.
-    n_pos, n_neg : int
-        Class sizes of the reference.
     residual : float
         Of the first-order conditions, the larger of the two ends (see `AucBounds`).
     optimum : str
         "proven" if no weights within the distance do better, "searched" if none better were found.
-    caveats : tuple of Caveat
-        What a reader of the numbers should know.
     """
 
     auc_1: float
     auc_2: float
     difference: float
-    low: float
-    high: float
     low_aucs: tuple[float, float]
     high_aucs: tuple[float, float]
-    distance: float
-    method: str
-    confidence_level: float
-    achieved_level: float | None
-    n_windows: int
-    window_distances: tuple[float, ...]
-    window_shifts: tuple[float, ...]
-    inside: bool
-    n_pos: int
-    n_neg: int
     residual: float
     optimum: str
-    caveats: tuple[Caveat, ...] = ()
 
     def contains(self, difference: float) -> bool:
         """Whether a difference lies within the interval."""
         return bool(self.low <= difference <= self.high)
 
     def __str__(self) -> str:
-        level = "no level" if self.achieved_level is None else f"level {self.achieved_level:.3f}"
         windows = f", {self.n_windows} windows" if self.n_windows else ""
         return (
             f"AUC difference forecast {self.low:+.4f} to {self.high:+.4f} around {self.difference:+.4f} "
-            f"({self.method}, {level}, distance {self.distance:.4g}{windows})"
+            f"({self.method}, {self._level()}, distance {self.distance:.4g}{windows})"
         )
 
 
@@ -125,11 +80,8 @@ def forecast_difference(
 
     Parameters
     ----------
-    y_true : array_like, shape (n,)
-        Labels, 1 for positive and 0 for negative. Or one `PairedSample`, the reference, in place of the
-        three arrays.
-    score_1, score_2 : array_like, shape (n,)
-        Finite scores of the two models on the same rows; the scales need not agree.
+    y_true, score_1, score_2 : array_like, shape (n,)
+        The reference: labels 0 and 1, and finite scores of the two models. Or one `PairedSample`.
     distance : float
         D >= 0, in nats: allow so much, without a level. Else give `windows`.
     windows : sequence of PairedSample
@@ -143,8 +95,6 @@ def forecast_difference(
     Returns
     -------
     ForecastDifference
-        ``.low .high .difference .distance .achieved_level .low_aucs .high_aucs .caveats …``,
-        ``.contains()`` and ``.to_dict()``.
 
     Raises
     ------
@@ -157,25 +107,20 @@ def forecast_difference(
 
     Notes
     -----
-    The largest sum of u_i v_j (psi_1 - psi_2) over KL(u||f) + KL(v||g) <= D, by the fixed points of
-    `rocmonitor.stats.forecast.climbing`: *the* maximum where its multiplier is at most 2, else the best of
-    several starts, in which SLSQP found none better on small samples with ties. From the distance on at
-    which the first model orders all pairs of some rows and the second turns them round, `high` is exactly 1.
+    The largest sum of u_i v_j (psi_1 - psi_2) over KL(u||f) + KL(v||g) <= D is *the* maximum where its
+    multiplier is at most 2, else the best of several starts, in which SLSQP found none better on small
+    samples with ties. From the distance on at which the first model orders all pairs of some rows and the
+    second turns them round, `high` is exactly 1.
 
-    Windows outside of the reference that are exchangeable with the coming one make the level
-    >= `achieved_level` whatever the distributions: the coming difference is inside exactly when its own
-    distance is at most the quantile. With windows that are parts of the reference it holds nearly, see
-    `forecast_interval`. There is no correction for a coming window of another size.
-
+    The level is that of `forecast_interval`. There is no correction for a coming window of another size.
     Cost: O(n log n) to sort the pairs of scores, then O(c) a sweep for c different ones. With more than
-    20,000 of them (ends: 50,000) at most 128 by 128 joined cells take their place, and the result is moved
-    to the difference of all rows; the error is below 1e-4 (docs/coverage.md). A million rows take 1 to 3 s
-    for two ends, and 20 windows of 50,000 another 4 s.
+    20,000 of them (ends: 50,000) at most 128 by 128 joined cells take their place, and the result is moved to
+    the difference of all rows (docs/coverage.md). A million rows take 1 to 3 s for two ends, and 20 windows
+    of 50,000 another 4 s.
 
     References
     ----------
-    .. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying
-       population. Working paper, University of Central Florida.
+    .. [M18] Morin (2018). Forecast intervals for the area under the ROC curve. Working paper.
 
     Examples
     --------
@@ -192,7 +137,7 @@ def forecast_difference(
     difference = auc_1 - auc_2
     kernel, moved = _kernel(PairedRows.of(reference), difference)
     high, low = furthest(kernel, distance), furthest(kernel.swapped(), distance)
-    return ForecastDifference(
+    found = ForecastDifference(
         auc_1=auc_1,
         auc_2=auc_2,
         difference=difference,
@@ -201,25 +146,23 @@ def forecast_difference(
         low_aucs=kernel.areas(kernel.shares * low.tilt),
         high_aucs=kernel.areas(kernel.shares * high.tilt),
         distance=float(distance),
-        method="fixed" if past is None else "calibrated",
+        method="fixed" if achieved is None else "calibrated",
         confidence_level=level,
         achieved_level=achieved,
-        n_windows=0 if past is None else len(past.shifts),
-        window_distances=() if past is None else past.distances,
-        window_shifts=() if past is None else past.shifts,
-        inside=past is not None and past.inside,
+        n_windows=len(past.shifts),
+        window_distances=past.distances,
+        window_shifts=past.shifts,
+        inside=past.inside,
         n_pos=reference.n_pos,
         n_neg=reference.n_neg,
         residual=max(low.residual, high.residual),
         optimum=optimum(kernel, low, high),
-        caveats=_caveats(reference, past, level, achieved, distance, (low, high)),
     )
+    return replace(found, caveats=_caveats(found, past, reference, (low, high)))
 
 
-def _past(
-    reference: PairedSample, distance: float | None, windows: Sequence[PairedSample] | None
-) -> PastDifferences | None:
-    """The windows' distances, None for a fixed distance; refuses all that is neither."""
+def _past(reference: PairedSample, distance: float | None, windows: Sequence[PairedSample] | None) -> Past:
+    """The windows' distances, none for a fixed distance; refuses all that is neither."""
     if (distance is None) == (windows is None):
         given = "both were" if distance is not None else "none was"
         raise InputError(
@@ -229,22 +172,16 @@ def _past(
     if windows is None:
         if distance is None or not is_number(distance) or not 0 <= distance < math.inf:
             raise InputError(f"distance must be a finite number >= 0; it is {distance}")
-        return None
-    if not isinstance(windows, Iterable):
-        raise InputError(f"windows must be a list of PairedSample, not a {type(windows).__name__}")
-    given_windows = list(windows)
-    for number, window in enumerate(given_windows, 1):
-        if not isinstance(window, PairedSample):
-            raise InputError(f"window {number} must be a PairedSample, not a {type(window).__name__}")
+        return Past()
+    given_windows = valid_windows(windows, PairedSample)
     if not given_windows:
         raise InputError("windows is empty; give past windows, or a fixed distance")
     return past_differences(reference, given_windows)
 
 
-def _chosen(past: PastDifferences | None, distance: float | None, level: float) -> tuple[float, float | None]:
+def _chosen(past: Past, distance: float | None, level: float) -> tuple[float, float | None]:
     """The distance and the level that it has: the conformal quantile of the windows, or the fixed one."""
-    if past is None:
-        assert distance is not None  # else _past has refused
+    if distance is not None:
         return distance, None
     ones = np.ones(len(past.shifts))
     root, achieved = conformal_root(np.array(past.shifts), 0 * ones, ones, level, "two-sided")
@@ -261,32 +198,16 @@ def _kernel(rows: PairedRows, difference: float) -> tuple[Reach, float]:
 
 
 def _caveats(
-    reference: PairedSample,
-    past: PastDifferences | None,
-    level: float,
-    achieved: float | None,
-    distance: float,
-    ends: tuple[Extreme, Extreme],
+    result: ForecastDifference, past: Past, reference: PairedSample, ends: tuple[Extreme, Extreme]
 ) -> tuple[Caveat, ...]:
-    found = []
-    if past is None or achieved is None:
-        found.append(Caveat("no-confidence-level", method="fixed", batch=False))
-    else:
-        found += past.caveats
-        found += level_caveats(
-            n_windows=len(past.shifts),
-            confidence_level=level,
-            achieved_level=achieved,
-            inside=past.inside,
-        )
-    if distance == 0:
+    found = [*past.caveats, *result.level_caveats()]
+    if result.distance == 0:
         found.append(Caveat("zero-distance"))
     if np.array_equal(reference.index_1, reference.index_2):
         found.append(Caveat("same-ranking"))
     else:
-        found += [
-            Caveat("end-at-limit", end=name)
-            for name, end in zip(("low", "high"), ends, strict=True)
-            if math.isinf(end.multiplier)
+        at_limit = [
+            name for name, end in zip(("low", "high"), ends, strict=True) if math.isinf(end.multiplier)
         ]
+        found += [Caveat("end-at-limit", end=name) for name in at_limit]
     return tuple(found)

@@ -2,11 +2,6 @@
 
 The bins of a class end at the scores at which its share in the sample first reaches 1/bins, 2/bins, …; the
 outermost ones are open. A tie is never split.
-
-References
-----------
-.. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying population.
-   Working paper, University of Central Florida.
 """
 
 from __future__ import annotations
@@ -19,7 +14,7 @@ from numpy.typing import NDArray
 
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.resampling import Rng, generator
-from rocmonitor.stats.sample import Counts, Floats, Sample, on_sample
+from rocmonitor.stats.sample import Counts, Floats, PairedSample, Sample, on_sample
 
 BINS = 10
 """Quantile bins a class ([M18], as in its simulation)."""
@@ -31,10 +26,8 @@ _CHUNK = 10_000  # resamples that are held at once
 class Bins(NamedTuple):
     """The bins of one class of a sample."""
 
-    ends: Floats
-    """(h - 1,): upper ends of all bins but the last."""
-    shares: Floats
-    """(h,): what the sample has in each of them; never 0."""
+    ends: Floats  # (h - 1,): upper ends of all bins but the last
+    shares: Floats  # (h,): what the sample has in each of them; never 0
 
 
 @on_sample
@@ -45,10 +38,8 @@ def binned_distance(
 
     Parameters
     ----------
-    y_true : array_like, shape (n,)
-        Labels, 1 for positive and 0 for negative. Or one `Sample` in place of the two arrays.
-    y_score : array_like, shape (n,)
-        Finite scores; higher means more positive.
+    y_true, y_score : array_like, shape (n,)
+        Labels 0 and 1, and finite scores; higher means more positive. Or one `Sample`.
     windows : sequence of Sample
         Windows (segments) of the same score, each with both classes.
     bins : int
@@ -71,19 +62,17 @@ def binned_distance(
     Notes
     -----
     As the simulation of [M18] does (section 4.3, eq. 12). A score that reaches several shares at once leaves
-    fewer bins. So every bin has a share of the sample, and one that a window leaves empty adds
-    0 ln 0 = 0, the limit of any floor. The symmetric distance would be infinite there: an empty bin
+    fewer bins, so every bin has a share of the sample, and one that a window leaves empty adds
+    0 ln 0 = 0. The symmetric distance would be infinite there: an empty bin
     counts as half a row, and the other bins are left as they are, so that every term stays >= 0.
 
     In small windows this is mostly sampling noise, about (bins - 1) / (2 n) for each class of n rows
     even when nothing has changed, and twice that if symmetric.
-
     Cost: O(k) for the sample and O(k log bins) a window, for k distinct scores.
 
     References
     ----------
-    .. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying
-       population. Working paper, University of Central Florida.
+    .. [M18] Morin (2018). Forecast intervals for the area under the ROC curve. Working paper.
 
     Examples
     --------
@@ -117,18 +106,12 @@ def window_distances(
 
 
 def resampled_distance(
-    sample: Sample,
-    sizes: tuple[int, int],
-    *,
-    symmetric: bool = False,
-    n_resamples: int,
-    rng: Rng | None,
+    sample: Sample, sizes: tuple[int, int], *, symmetric: bool = False, n_resamples: int, rng: Rng | None
 ) -> float:
     """Mean distance of resamples of `sizes` (positives, negatives) to the sample they are drawn from.
 
-    [M18] section 3: "a bootstrap version of the distance between subsamples and the full empirical
-    distribution". Rows drawn with replacement fall into the bins by a multinomial law, which is drawn
-    directly: O(bins) a resample, whatever its size.
+    The "bootstrap version" of [M18] section 3. Rows drawn with replacement fall into the bins by a
+    multinomial law, which is drawn directly: O(bins) a resample, whatever its size.
     """
     draw = generator(rng, n_resamples)
     negatives, positives = class_bins(sample, BINS)
@@ -143,11 +126,10 @@ def resampled_distance(
 
 def class_bins(sample: Sample, bins: int) -> tuple[Bins, Bins]:
     """The bins of the negatives and those of the positives."""
-    both = []
-    for counts in (sample.neg, sample.pos):
-        ends = bin_ends(sample.score, counts, bins)
-        both.append(Bins(ends, binned_shares(sample.score, counts, ends)))
-    return both[0], both[1]
+    ends = [bin_ends(sample.score, counts, bins) for counts in (sample.neg, sample.pos)]
+    numbers = [binned_counts(sample.score, *of) for of in zip((sample.neg, sample.pos), ends, strict=True)]
+    negatives, positives = (Bins(of, number / number.sum()) for of, number in zip(ends, numbers, strict=True))
+    return negatives, positives
 
 
 def bin_ends(score: Floats, counts: Counts | Floats, bins: int) -> Floats:
@@ -167,17 +149,10 @@ def binned_counts(score: Floats, counts: Counts | Floats, ends: Floats) -> Float
     return np.asarray(np.diff(reached[stops], prepend=0), dtype=np.float64)
 
 
-def binned_shares(score: Floats, counts: Counts | Floats, ends: Floats) -> Floats:
-    """(h,): the share of the counts in each bin."""
-    number = binned_counts(score, counts, ends)
-    share: Floats = number / number.sum()
-    return share
-
-
-def require_sample(value: object, name: str) -> None:
-    """Refuse what is no `Sample`."""
-    if not isinstance(value, Sample):
-        raise InputError(f"{name} must be a Sample, not a {type(value).__name__}")
+def require_sample(value: object, name: str, kind: type[Sample] | type[PairedSample] = Sample) -> None:
+    """Refuse what is no sample of the kind."""
+    if not isinstance(value, kind):
+        raise InputError(f"{name} must be a {kind.__name__}, not a {type(value).__name__}")
 
 
 def _divergences(number: NDArray[np.int64] | Floats, shares: Floats, symmetric: bool) -> Floats:

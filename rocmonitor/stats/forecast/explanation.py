@@ -3,15 +3,11 @@
 The AUC is bilinear in the shares of the two classes. So a change of it splits exactly into a part of
 each class, and each part into contributions of score bins. The shift that happened is compared with the least
 favourable one of [M18]: the closest reweighting of the reference with the window's AUC.
-
-References
-----------
-.. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying population.
-   Working paper, University of Central Florida.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -26,9 +22,7 @@ from rocmonitor.stats.forecast.tilting import placement
 from rocmonitor.stats.result import Table
 from rocmonitor.stats.sample import Floats, Sample
 
-ENOUGH_A_BIN = 20
-"""Rows of a class for each bin from which on chance moves its share by less than half of it (95 %)."""
-
+ENOUGH_A_BIN = 20  # rows of a class a bin from which on chance moves its share by less than half of it (95 %)
 _SMALL_PART = 0.1  # of the change: what a smaller part rests on is not worth a clause
 
 
@@ -36,25 +30,21 @@ _SMALL_PART = 0.1  # of the change: what a smaller part rests on is not worth a 
 class ShiftExplanation(Table):
     """A change of the AUC, taken apart by class and by score.
 
-    The arrays, shape (h,), have one line for each score bin, lowest first.
+    The arrays, shape (h,), have one line for each score bin, lowest first. Those of the least favourable
+    shift, of all reweightings of the reference with the window's AUC the closest, are None when there is
+    none.
 
     Attributes
     ----------
     low, high : ndarray
         The bin holds the scores above `low` up to and including `high`. The outermost bins are open; their
         outer ends are the smallest and the largest score of both samples.
-    neg_reference, pos_reference : ndarray
-        Share of the reference's negatives and positives in the bin.
-    neg_window, pos_window : ndarray
-        The same in the window.
-    neg_least, pos_least : ndarray or None
-        The same under the least favourable shift: of all reweightings of the reference with the window's
-        AUC, the closest. None when no reweighting has that AUC.
-    neg_contribution, pos_contribution : ndarray
-        What the negatives and the positives of the bin contribute to the change of the AUC. Both columns
-        together add up to it.
-    neg_least_contribution, pos_least_contribution : ndarray or None
-        The same of the least favourable shift; they add up to the same change.
+    neg_reference, pos_reference, neg_window, pos_window, neg_least, pos_least : ndarray
+        Share of the negatives and of the positives in the bin: of the reference, of the window, and under the
+        least favourable shift.
+    neg_contribution, pos_contribution, neg_least_contribution, pos_least_contribution : ndarray
+        What the negatives and the positives of the bin contribute to the change of the AUC, and the same of
+        the least favourable shift. Both classes together add up to the change.
     reference_auc, auc : float
         Of the reference and of the window.
     from_negatives, from_positives : float
@@ -65,8 +55,6 @@ class ShiftExplanation(Table):
         Of the shift and the least favourable one, within [-1, 1] (see `explain_shift`).
     n_pos, n_neg : int
         Class sizes of the window.
-    caveats : tuple of Caveat
-        What a reader of the numbers should know.
     """
 
     low: Floats
@@ -101,8 +89,7 @@ class ShiftExplanation(Table):
 
         Of each class whose part matters they name the end of a bin at which the share of scores above has
         changed most in the direction of the part. The larger part is given as the rest of the change, so that
-        the printed numbers add up: it may differ from the field by a digit in the fourth place, and by as
-        much as `auc - reference_auc` does from the two fields when the reference is condensed.
+        the printed numbers add up: it may differ from the field in the fourth place.
         """
         if self.change == 0:
             text = [f"The AUROC is {self.auc:.4f}, as in the reference."]
@@ -167,8 +154,6 @@ def explain_shift(
     Returns
     -------
     ShiftExplanation
-        A table with one line a bin, ``.auc .reference_auc .from_negatives .from_positives .distance
-        .similarity .caveats``, ``.words()``, ``.to_frame()`` and ``.to_dict()``.
 
     Raises
     ------
@@ -187,10 +172,8 @@ def explain_shift(
     the means over both orders of replacing one class after the other (Shapley values). At score i the
     negatives contribute (u_i - f_i)(P_i - c), where P_i is the share of (v + g)/2 above it (a tie counts one
     half) and c = A((u + f)/2, (v + g)/2); a constant changes no sum, and this one makes more negatives where
-    they do better than on average a gain, and fewer of them a loss. Positives likewise. All of it
-    is exact under ties and changes sign when the samples are exchanged.
-
-    The least favourable shift is the solution of [M18] eq. 6-9, as in `auc_distance`.
+    they do better than on average a gain. Positives likewise. All of it is exact under ties and changes sign
+    when the samples are exchanged. The least favourable shift is that of [M18] eq. 6-9, as in `auc_distance`.
 
     `similarity` is the cosine between the changes of the square roots of the shares in all bins of both
     classes (Hellinger's geometry, in which a small Kullback-Leibler distance is twice a squared length). 1
@@ -199,13 +182,11 @@ def explain_shift(
     the change from each class, so one that moves a single class reaches about 0.7. It is 0 when one of the
     two does not move. Sampling noise moves bins too and lowers it: a caveat reports a class with fewer than
     20 rows a bin.
-
     Cost: O(k log k) for k distinct scores, one `auc_distance` and one `auc_bounds`.
 
     References
     ----------
-    .. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying
-       population. Working paper, University of Central Florida.
+    .. [M18] Morin (2018). Forecast intervals for the area under the ROC curve. Working paper.
 
     Examples
     --------
@@ -223,11 +204,13 @@ def explain_shift(
     old, new = (_placed(sample, scale, ends) for sample in (reference, window))
     before, now, moved = _in_bins(old), _in_bins(new), _contributions(old, new)
     cheapest = _least_favourable(reference, area(window))
-    least, least_moved, similarity = None, None, None
+    least: Sequence[Floats | None] | Floats = (None, None)
+    least_moved, distance, similarity = least, None, None
     if cheapest is not None:
-        shifted = old._replace(shares=cheapest.weights)
-        least, least_moved = _in_bins(shifted), _contributions(old, shifted)
-        similarity = _similarity(before, now, least)
+        weights, distance = cheapest
+        shifted = old._replace(shares=weights)
+        least_moved, in_bins = _contributions(old, shifted), _in_bins(shifted)
+        least, similarity = in_bins, _similarity(before, now, in_bins)
     return ShiftExplanation(
         low=np.concatenate([[min(reference.score[0], window.score[0])], ends]),
         high=np.concatenate([ends, [max(reference.score[-1], window.score[-1])]]),
@@ -235,17 +218,17 @@ def explain_shift(
         pos_reference=before[1],
         neg_window=now[0],
         pos_window=now[1],
-        neg_least=None if least is None else least[0],
-        pos_least=None if least is None else least[1],
+        neg_least=least[0],
+        pos_least=least[1],
         neg_contribution=moved[0],
         pos_contribution=moved[1],
-        neg_least_contribution=None if least_moved is None else least_moved[0],
-        pos_least_contribution=None if least_moved is None else least_moved[1],
+        neg_least_contribution=least_moved[0],
+        pos_least_contribution=least_moved[1],
         reference_auc=area(reference),
         auc=area(window),
         from_negatives=float(moved[0].sum()),
         from_positives=float(moved[1].sum()),
-        distance=None if cheapest is None else cheapest.distance,
+        distance=distance,
         similarity=similarity,
         n_pos=window.n_pos,
         n_neg=window.n_neg,
@@ -274,20 +257,14 @@ class _Placed(NamedTuple):
     bins: int
 
 
-class _Cheapest(NamedTuple):
+def _least_favourable(reference: Sample, target: float) -> tuple[Floats, float] | None:
     """The closest reweighting of the reference with a given AUC: weights (2, k) and distance."""
-
-    weights: Floats
-    distance: float
-
-
-def _least_favourable(reference: Sample, target: float) -> _Cheapest | None:
     try:
         distance = auc_distance(reference, target)
     except DegenerateDataError:  # the reference's scores do not overlap in that direction
         return None
     bounds = auc_bounds(reference, distance)
-    return _Cheapest(bounds.low_weights if target < bounds.auc else bounds.high_weights, distance)
+    return bounds.low_weights if target < bounds.auc else bounds.high_weights, distance
 
 
 def _ends(reference: Sample, bins: int) -> Floats:

@@ -8,13 +8,13 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rocmonitor.errors import InputError
 from rocmonitor.stats.area.variances import moments
-from rocmonitor.stats.forecast.arguments import require_arguments, valid_batch, valid_weights, valid_windows
 from rocmonitor.stats.forecast.calibration import Alternative
 from rocmonitor.stats.forecast.distance import require_sample, resampled_distance
-from rocmonitor.stats.forecast.interval import ForecastInterval, finished
+from rocmonitor.stats.forecast.interval import ForecastInterval, finished, valid_batch
 from rocmonitor.stats.forecast.kld import area
-from rocmonitor.stats.forecast.windows import Past, mean_sizes, used_windows
+from rocmonitor.stats.forecast.windows import Past, mean_sizes, used_windows, valid_windows
 from rocmonitor.stats.proportion import require_level, require_method
 from rocmonitor.stats.resampling import Rng
 from rocmonitor.stats.sample import Floats, Sample
@@ -78,9 +78,6 @@ def forecast_interval(
     Returns
     -------
     ForecastInterval
-        ``.low .high .auc .distance .method .confidence_level .achieved_level .sampling_distance
-        .drift_distance .sampling_low .sampling_high .caveats`` and more; ``.for_batch()``, ``.contains()``,
-        ``.margin()``, ``.to_dict()``.
 
     Raises
     ------
@@ -94,33 +91,26 @@ def forecast_interval(
 
     Notes
     -----
-    The coming window's AUC lies in the calibrated interval exactly when its own dual distance is at most
-    the quantile. If the windows are outside the reference and exchangeable with the coming one, that
-    has probability >= `achieved_level`, whatever the distributions ([VGS05]; with weights, [BCRT23]).
-    If they are parts of it, each is judged by a reference that is smaller by one window, and no theorem
-    holds: the true level is lower with few windows, and within 0.005 of the nominal one from 9 on
-    (docs/coverage.md). Below 9 a caveat says so.
+    The coming window's AUC lies in the calibrated interval exactly when its own dual distance is at most the
+    quantile. If the windows are outside the reference and exchangeable with the coming one, that has
+    probability >= `achieved_level`, whatever the distributions ([VGS05]; with weights, [BCRT23]). If they are
+    parts of it, no theorem holds, and the level is lower with few windows: a caveat says so below 9.
 
     With fewer than ceil(1 / (1 - confidence_level)) - 1 windows the widest observed distance is used, with a
     batch no less than sampling alone takes, `achieved_level` is n / (n + 1) and a caveat says so.
 
     With a batch of other sizes, windows with the missing noise added are exchangeable with it as far as
-    sampling noise is normal: see `conformal_root`, and docs/coverage.md for the levels that were measured.
-    Windows that are smaller than the batch stay as they are: their noise cannot be separated from drift, the
-    interval is conservative, and a caveat says so.
-
+    sampling noise is normal, see `conformal_root`. Windows that are smaller than the batch stay as they are:
+    the interval is conservative, and a caveat says so. All measured levels: docs/coverage.md.
     Cost: one `auc_distance` a window, one `auc_bounds` (two with a batch), and one look-up of the windows'
     scores in the reference. Distances are found on 2,048 joined cells where the reference has more than
-    20,000 scores, bounds where it has more than a million: the error is far below that of sampling (see
-    `condensed`).
+    20,000 scores, bounds where it has more than a million (see `condensed`).
 
     References
     ----------
-    .. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying
-       population. Working paper, University of Central Florida.
-    .. [VGS05] V. Vovk, A. Gammerman and G. Shafer (2005). Algorithmic Learning in a Random World. Springer.
-    .. [BCRT23] R. F. Barber, E. J. Candès, A. Ramdas and R. J. Tibshirani (2023). Conformal prediction
-       beyond exchangeability. Annals of Statistics 51, 816-845.
+    .. [M18] Morin (2018). Forecast intervals for the area under the ROC curve. Working paper.
+    .. [VGS05] Vovk, Gammerman and Shafer (2005). Algorithmic Learning in a Random World. Springer.
+    .. [BCRT23] Barber, Candès, Ramdas and Tibshirani (2023). Annals of Statistics 51, 816-845.
 
     Examples
     --------
@@ -136,11 +126,11 @@ def forecast_interval(
     require_level(confidence_level)
     require_sample(reference, "reference")
     reference.require_both_classes()
-    given = valid_windows(windows)
-    require_arguments(method, alternative, given, windows, distance, weights, symmetric, batch)
+    given = [] if windows is None else valid_windows(windows, Sample)
+    _require_arguments(method, alternative, given, windows, distance, weights, symmetric, batch)
     sizes = None if batch is None else valid_batch(batch)
     past = used_windows(reference, given, method, symmetric)
-    worth = None if weights is None else valid_weights(weights, len(given), past.kept)
+    worth = None if weights is None else _valid_weights(weights, len(given), past.kept)
     if method == "bootstrap":
         mean = sizes or mean_sizes([given[place] for place in past.kept])
         distance = resampled_distance(reference, mean, symmetric=symmetric, n_resamples=n_resamples, rng=rng)
@@ -161,11 +151,7 @@ def forecast_interval(
 
 
 def _draft(
-    reference: Sample,
-    past: Past,
-    given: Sequence[Sample],
-    worth: Floats | None,
-    **settings: Any,
+    reference: Sample, past: Past, given: Sequence[Sample], worth: Floats | None, **settings: Any
 ) -> ForecastInterval:
     """The interval before its ends are known, with what it keeps of the reference and the windows."""
     pairs, own = moments(reference), area(reference)
@@ -188,3 +174,53 @@ def _draft(
         pair_variances=(pairs.zeta10, pairs.zeta01, pairs.kernel),
         **settings,
     )
+
+
+def _valid_weights(weights: ArrayLike, n: int, kept: Sequence[int]) -> Floats:
+    """Weights of the windows that are kept of `n`."""
+    try:
+        values = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"weights must be numbers: {error}") from error
+    if values.shape != (n,):
+        raise InputError(
+            f"weights must be one number for each of the {n} windows; its shape is {values.shape}"
+        )
+    if not ((values >= 0) & (values <= 1)).all():
+        raise InputError("weights must lie within [0, 1], where 1 is what the coming window weighs")
+    used: Floats = values[list(kept)]
+    if not used.any():
+        raise InputError("weights are all 0 on the windows that can be used; give one of them a weight")
+    return used
+
+
+def _require_arguments(
+    method: str,
+    alternative: str,
+    windows: list[Sample],
+    given: Sequence[Sample] | None,
+    distance: float | None,
+    weights: ArrayLike | None,
+    symmetric: bool,
+    batch: object,
+) -> None:
+    """Refuse an argument that a method does not use, and what it cannot do without."""
+    if alternative not in get_args(Alternative):
+        raise InputError(f"alternative must be 'two-sided' or 'less'; it is {alternative!r}")
+    if symmetric and method not in ("binned", "bootstrap"):
+        raise InputError(f"method {method!r} does not support symmetric; use 'binned' or 'bootstrap'")
+    if weights is not None and method in ("bootstrap", "fixed"):
+        raise InputError(f"method {method!r} does not weigh windows; leave weights out")
+    if method == "fixed":
+        if distance is None:
+            raise InputError("method 'fixed' needs distance")
+        if given is not None:
+            raise InputError("method 'fixed' does not use windows; leave them out, or choose another method")
+        return
+    if distance is not None:
+        raise InputError(
+            f"method {method!r} computes the distance itself; leave it out, or use method='fixed'"
+        )
+    if not windows and not (method == "bootstrap" and batch is not None):
+        or_batch = ", or a batch" if method == "bootstrap" else ""
+        raise InputError(f"method {method!r} needs windows: past windows as a sequence of Sample{or_batch}")

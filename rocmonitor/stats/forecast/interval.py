@@ -1,25 +1,19 @@
 """Forecast intervals: how far the AUC of a coming window may lie from that of the reference.
 
-The interval holds every AUC that some reweighting of the reference reaches within a distance [M18].
-How the distance is chosen decides what the interval means: only the calibrated one
-has a confidence level.
-
-References
-----------
-.. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying population.
-   Working paper, University of Central Florida.
+The interval holds every AUC that some reweighting of the reference reaches within a distance [M18]. How the
+distance is chosen decides what the interval means: only the calibrated one has a confidence level.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import operator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
-from rocmonitor.stats.forecast.arguments import valid_batch
 from rocmonitor.stats.forecast.calibration import (
     LEVEL_ROUNDING,
     Alternative,
@@ -27,90 +21,122 @@ from rocmonitor.stats.forecast.calibration import (
     conformal_root,
     own_distance,
     sampling_root,
+    windows_needed,
 )
-from rocmonitor.stats.forecast.caveats import level_caveats, size_caveats
 from rocmonitor.stats.forecast.distance import require_sample
 from rocmonitor.stats.forecast.kld import AucBounds, auc_bounds
 from rocmonitor.stats.forecast.windows import EXACT_BOUNDS, carried, grid
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Sample
 
+ENOUGH_PARTS = 9  # parts of the reference from which on leaving one out costs less than 0.005 of the level
+ENOUGH_ROWS = 10  # rows of a class from which on the noise of an AUC is taken as normal
+_SHORTFALL = 0.02  # of the misses that the level allows: 0.949 for 0.95 is as good
+_NOISIER = 1.2  # times the variance: smaller differences are normal from week to week
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ForecastInterval(Result):
+class Forecast(Result):
+    """What is expected of a coming window.
+
+    Attributes
+    ----------
+    low, high : float
+        Ends of the interval, both included.
+    distance : float
+        The Kullback-Leibler distance KL(u||f) + KL(v||g), in nats, that the interval allows.
+    method : str
+        How the distance was chosen.
+    achieved_level : float or None
+        The level that the distance has. None for the methods without one.
+    n_windows : int
+        Past windows that were used.
+    window_distances, window_shifts : tuple of float
+        The distance D of each of them in the order given, and its root sqrt(2 D), negative where the window
+        was below the reference. No roots for the methods that do not use them.
+    inside : bool
+        Whether they were parts of the reference.
+    n_pos, n_neg : int
+        Class sizes of the reference.
+    """
+
+    low: float
+    high: float
+    distance: float
+    method: str
+    confidence_level: float
+    achieved_level: float | None
+    n_windows: int
+    window_distances: tuple[float, ...]
+    window_shifts: tuple[float, ...] = ()
+    inside: bool = False
+    n_pos: int
+    n_neg: int
+    caveats: tuple[Caveat, ...] = ()
+
+    def level_caveats(self, weights: Sequence[float] = (), *, batch: bool = False) -> Iterator[Caveat]:
+        """Caveats on the level: with weights of the windows or without, for a batch of given sizes or not."""
+        level, achieved = self.confidence_level, self.achieved_level
+        if achieved is None:
+            yield Caveat("no-confidence-level", method=self.method, batch=batch)
+            return
+        if level - achieved > _SHORTFALL * (1 - level):
+            yield Caveat(
+                "too-few-windows",
+                n_windows=self.n_windows,
+                weight=float(sum(weights)) if weights else None,
+                confidence_level=level,
+                achieved_level=achieved,
+                needed=windows_needed(level),
+                batch=batch,
+            )
+        if self.inside and self.n_windows < ENOUGH_PARTS:
+            yield Caveat("windows-inside-reference", n_windows=self.n_windows, enough=ENOUGH_PARTS)
+
+    def _level(self) -> str:
+        return "no level" if self.achieved_level is None else f"level {self.achieved_level:.3f}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ForecastInterval(Forecast):
     """The AUCs that are expected of a coming window.
 
     Attributes
     ----------
     auc : float
         Of the reference.
-    low, high : float
-        Ends of the interval, both included. `high` is 1 when only losses count (``alternative="less"``).
-    distance : float
-        The Kullback-Leibler distance, in nats, that the interval allows.
-    method : str
-        How the distance was chosen.
-    confidence_level : float
-        As asked for.
     alternative : str
-        "two-sided" or "less".
-    achieved_level : float or None
-        The level that the distance has. None for the methods without one.
+        "two-sided", or "less": only losses count, and `high` and `sampling_high` are 1.
     batch : tuple of int or None
         Positives and negatives of the coming window; None: as the past windows.
     sampling_distance, drift_distance : float or None
         What `distance` consists of: the part that the sampling noise of the batch and of the reference alone
         takes at this level, and the rest. None without a batch.
     sampling_low, sampling_high : float or None
-        The ends that `sampling_distance` alone gives: how much of the interval's width is sampling; the rest
-        is drift. `sampling_high` is 1 when only losses count. None without a batch.
-    n_windows : int
-        Past windows that were used.
-    window_distances : tuple of float
-        The distance of each of them, in the order given.
-    window_shifts : tuple of float
-        Roots sqrt(2 D) of the dual distances, negative where the window's AUC was below the reference's.
+        The ends that `sampling_distance` alone gives: so much of the interval's width is sampling. None
+        without a batch.
     window_n_pos, window_n_neg : tuple of int
-        Their class sizes.
+        Class sizes of the windows.
     weights : tuple of float
         Their weights; empty when all count alike.
     set_aside : tuple of Caveat
         Caveats on windows that were given and not used.
-    inside : bool
-        Whether they were parts of the reference.
-    n_pos, n_neg : int
-        Class sizes of the reference.
     pair_variances : tuple of float or None
         zeta10, zeta01 and the variance of psi over all pairs of the reference; sampling noise follows.
-    caveats : tuple of Caveat
-        What a reader of the numbers should know.
     """
 
     auc: float
-    low: float
-    high: float
-    distance: float
-    method: str
-    confidence_level: float
     alternative: Alternative = "two-sided"
-    achieved_level: float | None
     batch: tuple[int, int] | None = None
     sampling_distance: float | None = None
     drift_distance: float | None = None
     sampling_low: float | None = None
     sampling_high: float | None = None
-    n_windows: int
-    window_distances: tuple[float, ...]
-    window_shifts: tuple[float, ...] = ()
     window_n_pos: tuple[int, ...] = ()
     window_n_neg: tuple[int, ...] = ()
     weights: tuple[float, ...] = ()
     set_aside: tuple[Caveat, ...] = ()
-    inside: bool = False
-    n_pos: int
-    n_neg: int
     pair_variances: tuple[float, float, float] | None = None
-    caveats: tuple[Caveat, ...] = ()
 
     def contains(self, auc: float) -> bool:
         """Whether an AUC lies within the interval."""
@@ -150,9 +176,8 @@ class ForecastInterval(Result):
         >>> past = [Sample([0, 0, 1, 0, 1, 1], [k, 2, 3, 4, 5, 7 - k]) for k in (1, 2, 3, 4)]
         >>> reference = Sample.merge(past)
         >>> interval = forecast_interval(reference, windows=past, confidence_level=0.6)
-        >>> small = interval.for_batch(reference, (2, 2))
-        >>> bool(small.low < interval.low), small.batch
-        (True, (2, 2))
+        >>> interval.for_batch(reference, (2, 2)).low < interval.low
+        True
         """
         require_sample(reference, "reference")
         reference.require_both_classes()
@@ -171,10 +196,9 @@ class ForecastInterval(Result):
         return finished(replace(self, batch=sizes), reference)
 
     def __str__(self) -> str:
-        level = "no level" if self.achieved_level is None else f"level {self.achieved_level:.3f}"
         text = (
             f"AUC forecast {self._ends(self.low, self.high)} around {self.auc:.4f} "
-            f"({self.method}, {level}, distance {self.distance:.4g}, {self.n_windows} windows)"
+            f"({self.method}, {self._level()}, distance {self.distance:.4g}, {self.n_windows} windows)"
         )
         if self.batch is None or self.sampling_low is None or self.sampling_high is None:
             return text
@@ -185,6 +209,19 @@ class ForecastInterval(Result):
 
     def _ends(self, low: float, high: float) -> str:
         return f"{low:.4f} or more" if self.alternative == "less" else f"{low:.4f} to {high:.4f}"
+
+
+def valid_batch(batch: object) -> tuple[int, int]:
+    """Sizes of a coming window, positives and negatives."""
+    try:
+        n_pos, n_neg = (operator.index(size) for size in batch)  # type: ignore[attr-defined]
+    except (TypeError, ValueError):
+        n_pos = n_neg = 0
+    if min(n_pos, n_neg) < 1:
+        raise InputError(
+            f"batch must be two whole numbers of at least 1, positives and negatives; it is {batch!r}"
+        )
+    return n_pos, n_neg
 
 
 def finished(draft: ForecastInterval, reference: Sample) -> ForecastInterval:
@@ -214,31 +251,27 @@ def finished(draft: ForecastInterval, reference: Sample) -> ForecastInterval:
             sampling_low=alone[0],
             sampling_high=alone[1],
         )
-    caveats = [*done.set_aside, *_level_caveats(done, noise)]
+    caveats = [*done.set_aside, *done.level_caveats(done.weights, batch=done.batch is not None)]
+    if level is not None:
+        caveats += _size_caveats(done, noise)
     if distance == 0:
         caveats.append(Caveat("zero-distance"))
     return replace(done, caveats=(*caveats, *bounds.caveats))
 
 
-def _level_caveats(done: ForecastInterval, noise: Noise) -> Iterator[Caveat]:
-    if done.achieved_level is None:
-        yield Caveat("no-confidence-level", method=done.method, batch=done.batch is not None)
+def _size_caveats(done: ForecastInterval, noise: Noise) -> Iterator[Caveat]:
+    """Caveats on the sizes of the reference, the past windows and the batch."""
+    past = [noise.variance(*sizes) for sizes in zip(done.window_n_pos, done.window_n_neg, strict=True)]
+    if not done.inside and noise.variance(done.n_pos, done.n_neg) > _NOISIER * np.median(past):
+        yield Caveat("reference-smaller-than-windows", n_pos=done.n_pos, n_neg=done.n_neg)
+    if done.batch is None:
         return
-    yield from level_caveats(
-        n_windows=done.n_windows,
-        confidence_level=done.confidence_level,
-        achieved_level=done.achieved_level,
-        inside=done.inside,
-        weights=done.weights,
-        batch=done.batch is not None,
-    )
-    yield from size_caveats(
-        noise,
-        reference=(done.n_pos, done.n_neg),
-        windows=list(zip(done.window_n_pos, done.window_n_neg, strict=True)),
-        inside=done.inside,
-        batch=done.batch,
-    )
+    coming = noise.variance(*done.batch)
+    smaller = sum(variance > _NOISIER * coming for variance in past)
+    if 2 * smaller > len(past):
+        yield Caveat("windows-smaller-than-batch", smaller=smaller, n_windows=len(past))
+    if min(done.batch) < ENOUGH_ROWS:
+        yield Caveat("small-batch", rows=min(done.batch), enough=ENOUGH_ROWS)
 
 
 def _carried_ends(bounds: AucBounds, draft: ForecastInterval) -> tuple[float, float]:
@@ -257,8 +290,6 @@ def _calibrated(draft: ForecastInterval, noise: Noise, sampling: float) -> tuple
         past = np.array([noise.variance(*rows) for rows in sizes])
         missing = np.maximum(noise.variance(*draft.batch) - past, 0.0)
     root, level = conformal_root(shifts, missing, weights, draft.confidence_level, draft.alternative)
-    if (
-        level < draft.confidence_level - LEVEL_ROUNDING
-    ):  # too few windows to know: at least the noise, which is known
+    if level < draft.confidence_level - LEVEL_ROUNDING:  # too few windows to know: at least the known noise
         root = max(root, sampling)
     return own_distance(draft.window_distances, root), level

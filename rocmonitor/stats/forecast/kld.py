@@ -1,12 +1,7 @@
 """The AUC within a Kullback-Leibler distance of a sample, and the distance that an AUC takes.
 
-The optimisation, its proofs and where it departs from [M18] are in
-`rocmonitor.stats.forecast.climbing` and `tilting`; this module speaks of samples and scores.
-
-References
-----------
-.. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying population.
-   Working paper, University of Central Florida.
+The optimisation, its proofs and where it departs from [M18] are in `climbing` and `tilting`; this module
+speaks of samples and scores.
 """
 
 from __future__ import annotations
@@ -35,8 +30,6 @@ class AucBounds(Result):
         The sample's own AUC.
     low, high : float
         The bounds.
-    distance : float
-        As asked for, in nats.
     score : ndarray, shape (k,)
         The distinct scores.
     low_weights, high_weights : ndarray, shape (2, k)
@@ -52,8 +45,6 @@ class AucBounds(Result):
     optimum : str
         "proven": no weights within the distance do better (multipliers up to 4, or the limit of any
         weights). "searched": the best of the solutions that were found.
-    caveats : tuple of Caveat
-        What a reader of the numbers should know.
     """
 
     auc: float
@@ -83,10 +74,9 @@ def auc_bounds(sample: Sample, /, distance: float) -> AucBounds:
 
     Parameters
     ----------
-    y_true : array_like, shape (n,)
-        Labels, 1 for positive and 0 for negative. Or one `Sample` in place of the two arrays.
-    y_score : array_like, shape (n,)
-        Finite scores; higher means more positive.
+    y_true, y_score : array_like, shape (n,)
+        Labels 0 and 1, and finite scores; higher means more positive. Or one `Sample`, or a weighted one
+        (`research.weighted_sample`): only the shares within each class matter.
     distance : float
         D >= 0, in nats: KL(u||f) + KL(v||g) of new shares u of the negatives and v of the positives
         against those of the sample, f and g.
@@ -94,7 +84,6 @@ def auc_bounds(sample: Sample, /, distance: float) -> AucBounds:
     Returns
     -------
     AucBounds
-        ``.low .high .auc .distance .low_weights .high_weights``, the certificate and ``.to_dict()``.
 
     Raises
     ------
@@ -108,16 +97,12 @@ def auc_bounds(sample: Sample, /, distance: float) -> AucBounds:
     [M18] eq. 2-9, with ties counting one half. From the distance on that separates the classes
     completely, min over t of -ln f(x < t) - ln g(y >= t), the bound is exactly 1 (likewise 0).
     Scores that are all equal have the AUC 1/2 under any weights: both bounds are 1/2.
-
-    Weighted rows: see `weighted_sample`; only the shares within each class matter.
-
     Cost: O(k) a sweep for k distinct scores. An end takes 5 to 15 sweeps of all of them, after many of
     fewer cells.
 
     References
     ----------
-    .. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying
-       population. Working paper, University of Central Florida.
+    .. [M18] Morin (2018). Forecast intervals for the area under the ROC curve. Working paper.
 
     Examples
     --------
@@ -159,17 +144,15 @@ def auc_distance(sample: Sample, /, target: float) -> float:
 
     Parameters
     ----------
-    y_true : array_like, shape (n,)
-        Labels, 1 for positive and 0 for negative. Or one `Sample` in place of the two arrays.
-    y_score : array_like, shape (n,)
-        Finite scores; higher means more positive.
+    y_true, y_score
+        As in `auc_bounds`.
     target : float
         An AUC within [0, 1]. 1 and 0 take the distance of complete separation.
 
     Returns
     -------
     float
-        min KL(u||f) + KL(v||g), in nats; 0 when the target is the AUC of the sample.
+        min KL(u||f) + KL(v||g), in nats ([M18] eq. 6-9); 0 when the target is the AUC of the sample.
 
     Raises
     ------
@@ -181,19 +164,12 @@ def auc_distance(sample: Sample, /, target: float) -> float:
 
     Notes
     -----
-    [M18] eq. 6-9: the inverse of `auc_bounds` on the target's side of the AUC. Cost: about three of its ends.
-
-    References
-    ----------
-    .. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying
-       population. Working paper, University of Central Florida.
+    Cost: about three ends of `auc_bounds`.
 
     Examples
     --------
     >>> round(auc_distance([0, 0, 1, 1], [1, 2, 1, 2], 0.75), 9)  # 1.5 ln 3 - 2 ln 2
     0.261624072
-    >>> auc_distance([0, 0, 1, 1], [1, 2, 1, 2], 0.5)
-    0.0
     """
     if not is_number(target) or not 0 <= target <= 1:
         raise InputError(f"target must be an AUC within [0, 1]; it is {target}")

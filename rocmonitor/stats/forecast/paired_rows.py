@@ -16,19 +16,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.stats.area.placements import ROUNDING
-from rocmonitor.stats.forecast.climbing import Extreme, closest, highest
+from rocmonitor.stats.forecast.climbing import Extreme, at_limit, closest, highest
 from rocmonitor.stats.forecast.kld import area
 from rocmonitor.stats.forecast.two_orders import Ranks, TwoOrders
-from rocmonitor.stats.forecast.windows import require_some, set_aside
+from rocmonitor.stats.forecast.windows import Past, contained, found_in, past_of
 from rocmonitor.stats.rows import Floats, add_up
 from rocmonitor.stats.sample import Counts, PairedSample
 
-EXACT_DISTANCES = 20_000
-"""Cells up to which the distances of windows are found on all of them, and ends without joined ones first."""
-
+EXACT_DISTANCES = 20_000  # cells up to which distances, and ends without joined ones first, are found on all
 _BINS = 128  # of each order, where cells are joined
 _DESCENTS = 50
 
@@ -46,7 +43,7 @@ class Reach(TwoOrders):
             return self._apart(*sides, 1.0)
         if self._better_pair() is None:
             found = self._on_pair(*self._level_pair())
-            shares = self._at(np.ones_like(self.shares), 0.0)
+            shares = at_limit(self, np.ones_like(self.shares), 0.0)
             return shares if shares.value >= found.value - ROUNDING else found
         # One model ties what the other orders: a cut within one score of the one that ties.
         ends = (
@@ -58,8 +55,7 @@ class Reach(TwoOrders):
 
     def starts(self) -> list[Floats]:
         """Those of `TwoOrders`, and the ceiling's own."""
-        limit = self.limit()
-        return [*TwoOrders.starts(self), limit.potential]
+        return [*TwoOrders.starts(self), self.limit().potential]
 
     def thinned(self) -> tuple[Reach, NDArray[np.intp]] | None:  # type: ignore[override]
         """At most 128 by 128 cells; ties are never split."""
@@ -89,11 +85,8 @@ class Reach(TwoOrders):
 
     def _strict_pair(self) -> tuple[int, int] | None:
         """(a, b) with a negative and a positive on either side of both cuts; O(k)."""
-        negatives, positives = np.flatnonzero(self.shares[0]), np.flatnonzero(self.shares[1])
-        best = np.full(int(self.first.max()) + 2, -1, dtype=np.intp)
-        np.maximum.at(best, self.first[negatives] + 1, self.second[negatives])
-        np.maximum.accumulate(best, out=best)
-        lead = best[self.first[positives]] - self.second[positives]
+        _, positives, highest = self._highest_below()
+        lead = highest[self.first[positives]] - self.second[positives]
         place = int(np.argmax(lead))
         if lead[place] <= 0:
             return None
@@ -133,30 +126,18 @@ class Reach(TwoOrders):
         """All weight on some cells, on which every pair of rows has the same `value`."""
         tilt = np.stack([negatives, positives]) * (self.shares > 0)
         totals = (self.shares * tilt).sum(axis=1, keepdims=True)
-        found = self._at(tilt / totals, max(-float(np.log(totals).sum()), 0.0))
+        found = at_limit(self, tilt / totals, max(-float(np.log(totals).sum()), 0.0))
         return replace(found, value=value)
-
-    def _on_pair(self, negative: int, positive: int) -> Extreme:
-        """All weight on two cells."""
-        cells = (np.arange(2), np.array([negative, positive]))
-        tilt = np.zeros_like(self.shares)
-        tilt[cells] = 1 / self.shares[cells]
-        return self._at(tilt, float(-np.log(self.shares[cells]).sum()))
 
     def _level_pair(self) -> tuple[int, int]:
         """Cells of the largest psi_1 - psi_2 where the first model orders no pair better; O(k log k)."""
-        # They agree on the pair that it orders right, or on the one
-        # that the second orders wrong, or on one that both tie; else no pair is level.
+        # They agree on the pair that it orders right, or on the one that the second orders wrong, or on one
+        # that both tie; else no pair is level.
         negatives, positives = np.flatnonzero(self.shares[0]), np.flatnonzero(self.shares[1])
         lowest = np.lexsort((-self.second[negatives], self.first[negatives]))[0]
         highest = np.lexsort((self.second[positives], -self.first[positives]))[0]
-        pairs = [
-            (int(negatives[lowest]), int(positives[highest])),
-            (
-                int(negatives[np.argmax(self.second[negatives])]),
-                int(positives[np.argmin(self.second[positives])]),
-            ),
-        ]
+        above, below = np.argmax(self.second[negatives]), np.argmin(self.second[positives])
+        pairs = [(int(negatives[n]), int(positives[p])) for n, p in ((lowest, highest), (above, below))]
         return max(pairs, key=lambda pair: self._gain(*pair))
 
     def _gain(self, negative: int, positive: int) -> int:
@@ -180,8 +161,7 @@ class PairedRows(NamedTuple):
     second: Ranks
     neg: Counts
     pos: Counts
-    codes: NDArray[np.int64]
-    """(k,): increasing; the first rank times the number of second scores, plus the second rank."""
+    codes: NDArray[np.int64]  # (k,), increasing: first rank times number of second scores, plus second rank
 
     @classmethod
     def of(cls, pair: PairedSample) -> PairedRows:
@@ -200,105 +180,46 @@ class PairedRows(NamedTuple):
 
     def among(self, pair: PairedSample, window: PairedSample) -> NDArray[np.intp] | None:
         """The cell of each cell of a window, None if one of its pairs of scores is not among the rows."""
-        ranks = []
-        for own, other in ((pair.first, window.first), (pair.second, window.second)):
-            at = np.searchsorted(own.score, other.score)
-            if len(at) and (at[-1] == len(own.score) or (own.score[at] != other.score).any()):
-                return None
-            ranks.append(at)
-        code = ranks[0][window.index_1] * max(len(pair.second.score), 1) + ranks[1][window.index_2]
+        first = found_in(pair.first.score, window.first.score)
+        second = found_in(pair.second.score, window.second.score)
+        if first is None or second is None:
+            return None
+        code = first[window.index_1] * max(len(pair.second.score), 1) + second[window.index_2]
         at = np.searchsorted(self.codes, code)
         found = at < len(self.codes)
         return at if found.all() and (self.codes[at] == code).all() else None
 
 
-class PastDifferences(NamedTuple):
-    """The windows that can be used."""
-
-    distances: tuple[float, ...]
-    """The smallest distance at which the reference has the difference of each."""
-    shifts: tuple[float, ...]
-    """Its root, sqrt(2 D), negative where the window's difference was the lower one."""
-    inside: bool
-    """Whether each was taken out of the reference."""
-    caveats: tuple[Caveat, ...]
-    """How many were set aside, and why."""
-
-
-def past_differences(pair: PairedSample, windows: Sequence[PairedSample]) -> PastDifferences:
-    """The distances of all windows with both classes.
-
-    Windows that all together are contained in the reference are each compared with the rest of it.
-    """
-    kept = [place for place, window in enumerate(windows) if min(window.n_pos, window.n_neg)]
-    caveats = set_aside(kept, len(windows), "one-class")
-    require_some(kept, len(windows), caveats)
+def past_differences(pair: PairedSample, windows: Sequence[PairedSample]) -> Past:
+    """The distances of all windows with both classes; parts of the reference are taken out of it first."""
     rows = PairedRows.of(pair)
-    parts = _parts(rows, pair, windows)
-    past = _Reference.of(rows)
-    if parts is not None:
-        left = [
-            place for place in kept if pair.n_pos > windows[place].n_pos and pair.n_neg > windows[place].n_neg
-        ]
-        caveats += set_aside(left, len(windows), "rest-has-one-class", among=kept)
-        kept = left
-        require_some(kept, len(windows), caveats)
-    found = [past.root(windows[place], None if parts is None else parts[place], place + 1) for place in kept]
-    distances, shifts = zip(*found, strict=True)
-    return PastDifferences(distances, shifts, parts is not None, caveats)
+    parts = contained(rows, windows, lambda window: rows.among(pair, window))
+    kernel = rows.kernel(len(rows.first))
+    # (2, k): sums of psi_1 - psi_2 of a negative in each cell with all positives, and of a positive.
+    gained = kernel.placement(np.stack([rows.neg, rows.pos]).astype(np.float64))
+    few, cell = kernel.thinned() or (kernel, np.arange(len(rows.first)))
 
-
-def _parts(
-    rows: PairedRows, pair: PairedSample, windows: Sequence[PairedSample]
-) -> list[NDArray[np.intp]] | None:
-    """Where the cells of each window are, if all windows together are contained in the rows."""
-    parts = []
-    neg, pos = rows.neg.copy(), rows.pos.copy()
-    for window in windows:
-        at = rows.among(pair, window)
-        if at is None:
-            return None
-        np.subtract.at(neg, at, window.neg)
-        np.subtract.at(pos, at, window.pos)
-        parts.append(at)
-    return parts if min(neg.min(initial=0), pos.min(initial=0)) >= 0 else None
-
-
-class _Reference(NamedTuple):
-    """The rows for distances: all of them, and the cells on which distances are found."""
-
-    rows: PairedRows
-    gained: Floats
-    """(2, k): sums of psi_1 - psi_2 of a negative in each cell with all positives, and of a positive."""
-    few: Reach
-    place: NDArray[np.intp]
-
-    @classmethod
-    def of(cls, rows: PairedRows) -> _Reference:
-        kernel = rows.kernel(len(rows.first))
-        gained = kernel.placement(np.stack([rows.neg, rows.pos]).astype(np.float64))
-        coarse = kernel.thinned()
-        few, place = (kernel, np.arange(len(rows.first))) if coarse is None else coarse
-        return cls(rows, gained, few, place)
-
-    def root(self, window: PairedSample, at: NDArray[np.intp] | None, number: int) -> tuple[float, float]:
-        """The window's distance and its signed root; a window that is `at` some of the rows is taken out."""
-        n_neg, n_pos = float(self.rows.neg.sum()), float(self.rows.pos.sum())
-        pairs, shares = float(np.sum(self.rows.pos * self.gained[1])), self.few.shares
+    def root(place: int) -> tuple[float, float]:
+        window, shares = windows[place], few.shares
+        n_neg, n_pos = float(rows.neg.sum()), float(rows.pos.sum())
+        pairs = float(np.sum(rows.pos * gained[1]))
         own = area(window.first) - area(window.second)
-        if at is not None:
+        if parts is not None:
+            at = parts[place]
             # Pairs of the rest: all, less those with a row of the window; its own pairs were taken off twice.
-            pairs -= float(np.sum(window.neg * self.gained[0][at]) + np.sum(window.pos * self.gained[1][at]))
+            pairs -= float(np.sum(window.neg * gained[0][at]) + np.sum(window.pos * gained[1][at]))
             pairs += own * window.n_neg * window.n_pos
-            lost = [add_up(self.place[at], of, shares.shape[1]) for of in (window.neg, window.pos)]
+            lost = [add_up(cell[at], of, shares.shape[1]) for of in (window.neg, window.pos)]
             left = np.rint(shares * [[n_neg], [n_pos]]) - np.stack(lost)
             shares = left / left.sum(axis=1, keepdims=True)
             n_neg, n_pos = n_neg - window.n_neg, n_pos - window.n_pos
         before = pairs / (n_neg * n_pos)
         if abs(own - before) < ROUNDING:
             return 0.0, 0.0
-        distance = _distance(replace(self.few, shares=shares), before, own, number)
+        distance = _distance(replace(few, shares=shares), before, own, place + 1)
         return distance, math.copysign(math.sqrt(2 * distance), own - before)
+
+    return past_of(pair, windows, root, inside=parts is not None)
 
 
 def _distance(kernel: TwoOrders, before: float, after: float, number: int) -> float:

@@ -8,24 +8,19 @@ prove the maximum. What is special to one order of the scores:
     D = 0.9 ln 2). Each is followed from the complete separation at one threshold.
 2.  At D = min_t [ -ln f(x < t) - ln g(y >= t) ] complete separation is affordable and the AUC is exactly
     1: u ln u -> 0, so zero weights do not cost an infinite distance, as [M18] says below eq. 36.
-
-References
-----------
-.. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying population.
-   Working paper, University of Central Florida.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rocmonitor.stats.forecast.climbing import Extreme
-from rocmonitor.stats.rows import Floats
+from rocmonitor.stats.forecast.climbing import Extreme, at_limit
+from rocmonitor.stats.rows import Floats, run_starts
 
 _STARTS = 32
 _THIN = 2048  # cells: more than these are solved on thinned ones first
@@ -35,20 +30,17 @@ _THINNING = 16  # cells at most that become one: several times, if need be
 class Cells(NamedTuple):
     """The cells that matter, in score order.
 
-    Neighbouring scores that hold the same one class have equal placement values, hence equal tilts,
-    and are one cell without any loss.
+    Neighbouring scores that hold the same one class have equal placement values, hence equal tilts, and are
+    one cell without any loss.
     """
 
-    shares: Floats
-    """(2, k): each class adds up to 1."""
-    cell: NDArray[np.intp]
-    """(number of scores,): the cell of each score."""
+    shares: Floats  # (2, k): each class adds up to 1
+    cell: NDArray[np.intp]  # (number of scores,): the cell of each score
 
 
 def cells(pos: NDArray[np.int64], neg: NDArray[np.int64]) -> Cells:
     """The cells of counts at increasing scores; both classes must be present."""
-    kind = 2 * (pos > 0) + (neg > 0)
-    first = np.concatenate([[True], (kind[1:] != kind[:-1]) | (kind[1:] == 3)])
+    first = run_starts(pos, neg)
     start = np.flatnonzero(first)
     counts = np.stack([np.add.reduceat(neg, start), np.add.reduceat(pos, start)])
     return Cells(counts / counts.sum(axis=1, keepdims=True), np.cumsum(first) - 1)
@@ -68,9 +60,7 @@ class OneOrder:
     """The AUC of cells at increasing scores (a `Kernel` of `climbing`)."""
 
     shares: Floats
-
-    unique = 4.0
-    """Proven in the module's text."""
+    unique = 4.0  # proven in the module's text
 
     def placement(self, weights: Floats) -> Floats:
         """As the function of this name."""
@@ -85,12 +75,12 @@ class OneOrder:
         separation = self._separation_distances()
         if len(separation) and math.isfinite(separation.min()):
             cut = int(np.argmin(separation))
-            return self._at_limit(1.0, float(separation[cut]), self._separated(cut))
+            return replace(at_limit(self, self._separated(cut), float(separation[cut])), value=1.0)
         tied = np.all(self.shares > 0, axis=0)
         if tied.any():  # no positive is above a negative, so there is one tie and all weight goes to it
             tilt = tied / np.where(tied, self.shares, 1.0)
-            return self._at_limit(0.5, float(-np.log(self.shares[:, tied]).sum()), tilt)
-        return self._at_limit(0.0, 0.0, np.ones_like(self.shares))
+            return replace(at_limit(self, tilt, float(-np.log(self.shares[:, tied]).sum())), value=0.5)
+        return replace(at_limit(self, np.ones_like(self.shares), 0.0), value=0.0)
 
     def starts(self) -> list[Floats]:
         """The potentials of complete separation at the cheapest cuts, spread over the scores.
@@ -138,13 +128,3 @@ class OneOrder:
         tilt[0, : cut + 1] = 1 / self.shares[0, : cut + 1].sum()
         tilt[1, cut + 1 :] = 1 / self.shares[1, cut + 1 :].sum()
         return tilt
-
-    def _at_limit(self, auc: float, distance: float, tilt: Floats) -> Extreme:
-        return Extreme(
-            value=auc,
-            distance=distance,
-            multiplier=math.inf,
-            residual=0.0,
-            tilt=tilt,
-            potential=placement(self.shares * tilt),
-        )

@@ -8,13 +8,12 @@ Delta / (zeta10 + zeta01): the proof holds for models that differ in many pairs 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rocmonitor.stats.forecast.climbing import Extreme
+from rocmonitor.stats.forecast.climbing import Extreme, at_limit
 from rocmonitor.stats.forecast.tilting import placement
 from rocmonitor.stats.rows import Floats
 from rocmonitor.stats.sample import PairedSample
@@ -30,12 +29,9 @@ class TwoOrders:
     """The first AUC less the second, of cells with a rank in each order (a `Kernel` of `climbing`)."""
 
     shares: Floats
-    first: Ranks
-    """(k,): positions of the cells' scores among the distinct ones of the first model."""
+    first: Ranks  # (k,): positions of the cells' scores among the distinct ones of the first model
     second: Ranks
-
-    unique = 2.0
-    """Proven in the module's text."""
+    unique = 2.0  # proven in the module's text
 
     @classmethod
     def of(cls, pair: PairedSample) -> TwoOrders:
@@ -66,11 +62,8 @@ class TwoOrders:
         """
         found = self._better_pair()
         if found is None:
-            return self._at(np.ones_like(self.shares), 0.0)
-        cells = (np.arange(2), np.array(found))
-        tilt = np.zeros_like(self.shares)
-        tilt[cells] = 1 / self.shares[cells]
-        return self._at(tilt, float(-np.log(self.shares[cells]).sum()))
+            return at_limit(self, np.ones_like(self.shares), 0.0)
+        return self._on_pair(*found)
 
     def starts(self) -> list[Floats]:
         """Potentials that separate the classes in the first order and turn them round in the second."""
@@ -85,10 +78,7 @@ class TwoOrders:
 
     def _better_pair(self) -> tuple[int, int] | None:
         """Cells of a negative and a positive that the first model orders better than the second; O(k)."""
-        negatives, positives = np.flatnonzero(self.shares[0]), np.flatnonzero(self.shares[1])
-        highest = np.full(int(self.first.max()) + 2, -1, dtype=np.intp)
-        np.maximum.at(highest, self.first[negatives] + 1, self.second[negatives])
-        np.maximum.accumulate(highest, out=highest)
+        negatives, positives, highest = self._highest_below()
         # The highest second score of negatives below a positive in the first order, and of those level too.
         below, level = highest[self.first[positives]], highest[self.first[positives] + 1]
         own = self.second[positives]
@@ -101,17 +91,19 @@ class TwoOrders:
         lower = negatives[self.first[negatives] <= at_most]
         return int(lower[np.argmax(self.second[lower])]), int(positive)
 
-    def _at(self, tilt: Floats, distance: float) -> Extreme:
-        weights = self.shares * tilt
-        potential = self.placement(weights)
-        return Extreme(
-            value=float(np.sum(weights[0] * potential[0])),
-            distance=distance,
-            multiplier=math.inf,
-            residual=0.0,
-            tilt=tilt,
-            potential=potential,
-        )
+    def _highest_below(self) -> tuple[Ranks, Ranks, Ranks]:
+        """Cells of negatives and of positives; the highest second rank of negatives below each first rank."""
+        negatives, positives = np.flatnonzero(self.shares[0]), np.flatnonzero(self.shares[1])
+        highest = np.full(int(self.first.max()) + 2, -1, dtype=np.intp)
+        np.maximum.at(highest, self.first[negatives] + 1, self.second[negatives])
+        return negatives, positives, np.maximum.accumulate(highest, out=highest)
+
+    def _on_pair(self, negative: int, positive: int) -> Extreme:
+        """All weight on two cells."""
+        cells = (np.arange(2), np.array([negative, positive]))
+        tilt = np.zeros_like(self.shares)
+        tilt[cells] = 1 / self.shares[cells]
+        return at_limit(self, tilt, float(-np.log(self.shares[cells]).sum()))
 
 
 def _placed(rank: Ranks, weights: Floats) -> Floats:

@@ -7,32 +7,27 @@ distances are found on joined cells; the AUCs that they lead to are exact all th
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.errors import DegenerateDataError
+from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.placements import placements
 from rocmonitor.stats.forecast.condensing import cell_starts, joined
-from rocmonitor.stats.forecast.distance import window_distances
+from rocmonitor.stats.forecast.distance import require_sample, window_distances
 from rocmonitor.stats.forecast.kld import area, auc_distance
-from rocmonitor.stats.rows import add_up
-from rocmonitor.stats.sample import Sample
+from rocmonitor.stats.rows import Floats, add_up
+from rocmonitor.stats.sample import PairedSample, Sample
 
-CELLS = 2048
-"""Joined cells on which distances are computed; the error is that of `condensed`."""
-
-EXACT_DISTANCES = 20_000
-"""Distinct scores up to which distances are computed on all of them: some 30 ms a window."""
-
-EXACT_BOUNDS = 1_000_000
-"""The same for the two bounds, which are computed only once."""
-
+CELLS = 2048  # joined ones, on which distances are computed; the error is that of `condensed`
+EXACT_DISTANCES = 20_000  # scores up to which distances are computed on all of them: some 30 ms a window
+EXACT_BOUNDS = 1_000_000  # the same for the two bounds, which are computed only once
 
 Places = NDArray[np.intp]
+Window = TypeVar("Window", Sample, PairedSample)
 
 
 class Grid(NamedTuple):
@@ -45,16 +40,21 @@ class Grid(NamedTuple):
 class Past(NamedTuple):
     """The windows that can be used."""
 
-    kept: tuple[int, ...]
-    """Their positions in what was given."""
-    distances: tuple[float, ...]
-    """The dual distance of each."""
-    shifts: tuple[float, ...]
-    """Its root, sqrt(2 D), negative where the window's AUC is the lower one."""
-    inside: bool
-    """Whether each was taken out of the reference."""
-    caveats: tuple[Caveat, ...]
-    """How many were set aside, and why."""
+    kept: tuple[int, ...] = ()  # their positions in what was given
+    distances: tuple[float, ...] = ()  # the smallest at which the reference has the statistic of each
+    shifts: tuple[float, ...] = ()  # its root, sqrt(2 D), negative where the window's statistic is lower
+    inside: bool = False  # whether each was taken out of the reference
+    caveats: tuple[Caveat, ...] = ()  # which were set aside, and why
+
+
+def valid_windows(windows: object, kind: type[Window]) -> list[Window]:
+    """The windows as a list, each of the kind."""
+    if not isinstance(windows, Iterable):
+        raise InputError(f"windows must be a list of {kind.__name__}, not a {type(windows).__name__}")
+    given = list(windows)
+    for number, window in enumerate(given, 1):
+        require_sample(window, f"window {number}", kind)
+    return given
 
 
 def used_windows(reference: Sample, windows: list[Sample], method: str, symmetric: bool) -> Past:
@@ -62,53 +62,94 @@ def used_windows(reference: Sample, windows: list[Sample], method: str, symmetri
     if method in ("calibrated", "dual"):
         return past_windows(reference, windows, take_out=method == "calibrated")
     if not windows:
-        return Past((), (), (), False, ())
-    kept, caveats = both_classes(windows)
+        return Past()
+    kept, caveats = _both_classes(windows)
     if method == "bootstrap":
-        return Past(kept, (), (), False, caveats)
+        return Past(kept, caveats=caveats)
     distances = window_distances(reference, [windows[place] for place in kept], symmetric=symmetric)
-    return Past(kept, tuple(distances.tolist()), (), False, caveats)
-
-
-def mean_sizes(windows: Sequence[Sample]) -> tuple[int, int]:
-    """Mean class sizes, positives and negatives, at least 1."""
-    n_pos = np.mean([window.n_pos for window in windows])
-    n_neg = np.mean([window.n_neg for window in windows])
-    return max(1, round(float(n_pos))), max(1, round(float(n_neg)))
-
-
-def both_classes(windows: Sequence[Sample]) -> tuple[tuple[int, ...], tuple[Caveat, ...]]:
-    """Positions of the windows with rows of both classes, and a caveat that counts the others."""
-    kept = tuple(place for place, window in enumerate(windows) if min(window.n_pos, window.n_neg))
-    caveats = set_aside(kept, len(windows), "one-class")
-    require_some(kept, len(windows), caveats)
-    return kept, caveats
+    return Past(kept, tuple(distances.tolist()), caveats=caveats)
 
 
 def past_windows(reference: Sample, windows: Sequence[Sample], *, take_out: bool) -> Past:
-    """The dual distances of all windows with both classes.
+    """The dual distances of all windows with both classes; with `take_out`, parts are taken out first."""
+    rest = resting(reference, windows) if take_out else None
+    whole = grid(reference, EXACT_DISTANCES) if rest is None else None
 
-    With `take_out`, windows that all together are contained in the reference, at every score and in both
-    classes, are each compared with the rest of it.
-    """
-    kept, caveats = both_classes(windows)
-    rests = _rests(reference, windows) if take_out else None
-    if rests is None:
-        whole = grid(reference, EXACT_DISTANCES)
-        pairs = [(place, whole) for place in kept]
-    else:
-        pairs = [(place, rest) for place in kept if (rest := rests[place]) is not None]
-        left = tuple(place for place, _ in pairs)
-        caveats += set_aside(left, len(windows), "rest-has-one-class", among=kept)
+    def root(place: int) -> tuple[float, float]:
+        of = whole if rest is None else rest(place)
+        assert of is not None
+        auc = area(windows[place])
+        try:
+            distance = auc_distance(of.sample, carried(auc, of.auc, area(of.sample)))
+        except DegenerateDataError as error:
+            raise DegenerateDataError(f"window {place + 1}: {error}") from error
+        return distance, math.copysign(math.sqrt(2 * distance), auc - of.auc)
+
+    return past_of(reference, windows, root, inside=rest is not None)
+
+
+def past_of(
+    reference: Window, windows: Sequence[Window], root: Callable[[int], tuple[float, float]], *, inside: bool
+) -> Past:
+    """The windows with both classes, and with both left in the reference, with the `root` of each."""
+    kept, caveats = _both_classes(windows)
+    if inside:
+        n_pos, n_neg = reference.n_pos, reference.n_neg
+        left = tuple(place for place in kept if windows[place].n_pos < n_pos and windows[place].n_neg < n_neg)
+        caveats += _set_aside(left, kept, len(windows), "rest-has-one-class")
+        _require_some(left, len(windows), caveats)
         kept = left
-    require_some(kept, len(windows), caveats)
-    areas = [area(windows[place]) for place in kept]
-    distances = tuple(_dual(of, auc, place + 1) for (place, of), auc in zip(pairs, areas, strict=True))
-    shifts = tuple(
-        math.copysign(math.sqrt(2 * distance), auc - of.auc)
-        for distance, auc, (_, of) in zip(distances, areas, pairs, strict=True)
-    )
-    return Past(kept, distances, shifts, rests is not None, caveats)
+    distances, shifts = zip(*map(root, kept), strict=True)
+    return Past(kept, distances, shifts, inside, caveats)
+
+
+def contained(
+    reference: Any, windows: Sequence[Window], places: Callable[[Window], Places | None]
+) -> list[Places] | None:
+    """The `places` of the cells of each window, None unless all together are contained in the reference.
+
+    `reference` has the counts `pos` and `neg`, whose places these are.
+    """
+    pos, neg, found = reference.pos.copy(), reference.neg.copy(), []
+    for window in windows:
+        at = places(window)
+        if at is None:
+            return None
+        np.subtract.at(pos, at, window.pos)
+        np.subtract.at(neg, at, window.neg)
+        found.append(at)
+    return found if min(pos.min(initial=0), neg.min(initial=0)) >= 0 else None
+
+
+def found_in(score: Floats, other: Floats) -> Places | None:
+    """The positions of some increasing scores among others, None unless all are there."""
+    at = np.searchsorted(score, other)
+    return None if len(at) and (at[-1] == len(score) or (score[at] != other).any()) else at
+
+
+def resting(reference: Sample, windows: Sequence[Sample]) -> Callable[[int], Grid] | None:
+    """A function of the number of a window: the reference without it. None: they are no parts of it."""
+    parts = contained(reference, windows, lambda window: found_in(reference.score, window.score))
+    if parts is None:
+        return None
+    exact = len(reference.score) <= EXACT_DISTANCES
+    starts = cell_starts(reference, EXACT_DISTANCES if exact else CELLS)
+    few = reference if exact else joined(reference, starts)
+    below, above = placements(reference)
+    pairs = float(np.sum(reference.pos * below))  # in the right order; multiples of 1/2, exact
+
+    def rest(place: int) -> Grid:
+        window, at = windows[place], parts[place]
+        cell = np.searchsorted(starts, at, side="right") - 1
+        pos, neg = (add_up(cell, counts, len(starts)) for counts in (window.pos, window.neg))
+        left = Sample.from_counts(few.score, few.pos - pos, few.neg - neg)
+        if exact:
+            return Grid(left, area(left))
+        lost = float(np.sum(window.pos * below[at]) + np.sum(window.neg * above[at]))
+        within = area(window) * window.n_pos * window.n_neg if window.n_pos and window.n_neg else 0.0
+        return Grid(left, (pairs - lost + within) / (float(left.n_pos) * left.n_neg))
+
+    return rest
 
 
 def grid(sample: Sample, exact: int) -> Grid:
@@ -124,80 +165,29 @@ def carried(auc: float, own: float, to: float) -> float:
     return 1 - (1 - auc) * ((1 - to) / (1 - own)) if auc > own else auc * (to / own)
 
 
-def set_aside(
-    kept: Sequence[int], total: int, reason: str, among: Sequence[int] | None = None
-) -> tuple[Caveat, ...]:
-    """A caveat that names the windows that were not kept, or none."""
-    lost = sorted(set(range(total) if among is None else among) - set(kept))
-    if not lost:
-        return ()
-    return (Caveat("windows-set-aside", reason=reason, numbers=[p + 1 for p in lost], n_windows=total),)
+def mean_sizes(windows: Sequence[Sample]) -> tuple[int, int]:
+    """Mean class sizes, positives and negatives, at least 1."""
+    n_pos = np.mean([window.n_pos for window in windows])
+    n_neg = np.mean([window.n_neg for window in windows])
+    return max(1, round(float(n_pos))), max(1, round(float(n_neg)))
 
 
-def require_some(kept: Sequence[int], total: int, caveats: Sequence[Caveat]) -> None:
-    """Refuse to go on without a window."""
+def _both_classes(windows: Sequence[Window]) -> tuple[tuple[int, ...], tuple[Caveat, ...]]:
+    """Positions of the windows with rows of both classes, and a caveat that names the others."""
+    kept = tuple(place for place, window in enumerate(windows) if min(window.n_pos, window.n_neg))
+    caveats = _set_aside(kept, range(len(windows)), len(windows), "one-class")
+    _require_some(kept, len(windows), caveats)
+    return kept, caveats
+
+
+def _set_aside(kept: Sequence[int], among: Sequence[int], total: int, reason: str) -> tuple[Caveat, ...]:
+    lost = [place + 1 for place in among if place not in kept]
+    return (Caveat("windows-set-aside", reason=reason, numbers=lost, n_windows=total),) if lost else ()
+
+
+def _require_some(kept: Sequence[int], total: int, caveats: Sequence[Caveat]) -> None:
     if not kept:
         raise DegenerateDataError(
             f"none of the {total} windows can be used ({'; '.join(map(str, caveats))}): give more or longer "
             "windows, or a fixed distance"
         )
-
-
-def _dual(of: Grid, auc: float, number: int) -> float:
-    try:
-        return auc_distance(of.sample, carried(auc, of.auc, area(of.sample)))
-    except DegenerateDataError as error:
-        raise DegenerateDataError(f"window {number}: {error}") from error
-
-
-def _rests(reference: Sample, windows: Sequence[Sample]) -> list[Grid | None] | None:
-    """The reference without each window, None where it lacks a class then; or None: they are no parts."""
-    cut = _Cut(reference)
-    rests: list[Grid | None] = []
-    for window in windows:
-        at = cut.take(window)
-        if at is None:
-            return None
-        rests.append(cut.rest(window, at))
-    return rests
-
-
-class _Cut:
-    """A reference from which windows are taken: all of them together for the check, each for its rest."""
-
-    def __init__(self, reference: Sample) -> None:
-        self._reference = reference
-        self._left_pos, self._left_neg = reference.pos.copy(), reference.neg.copy()
-        self._below, self._above = placements(reference)
-        self._pairs = float(
-            np.sum(reference.pos * self._below)
-        )  # in the right order; multiples of 1/2, exact
-        self._exact = len(reference.score) <= EXACT_DISTANCES
-        self._starts = cell_starts(reference, EXACT_DISTANCES if self._exact else CELLS)
-        self._sample = reference if self._exact else joined(reference, self._starts)
-
-    def take(self, window: Sample) -> Places | None:
-        """Where the window's scores are in the reference; None if what is left of it does not hold them."""
-        score = self._reference.score
-        at = np.searchsorted(score, window.score)
-        if len(at) and (at[-1] == len(score) or (score[at] != window.score).any()):
-            return None
-        self._left_pos[at] -= window.pos
-        self._left_neg[at] -= window.neg
-        short = (self._left_pos[at] < 0).any() or (self._left_neg[at] < 0).any()
-        return None if short else at
-
-    def rest(self, window: Sample, at: Places) -> Grid | None:
-        """The whole reference less the window."""
-        n_pos, n_neg = self._reference.n_pos - window.n_pos, self._reference.n_neg - window.n_neg
-        if not (n_pos and n_neg):
-            return None
-        cell = np.searchsorted(self._starts, at, side="right") - 1
-        pos = self._sample.pos - add_up(cell, window.pos, len(self._starts))
-        neg = self._sample.neg - add_up(cell, window.neg, len(self._starts))
-        rest = Sample.from_counts(self._sample.score, pos, neg)
-        if self._exact:
-            return Grid(rest, area(rest))
-        lost = float(np.sum(window.pos * self._below[at]) + np.sum(window.neg * self._above[at]))
-        within = area(window) * window.n_pos * window.n_neg if window.n_pos and window.n_neg else 0.0
-        return Grid(rest, (self._pairs - lost + within) / (float(n_pos) * n_neg))

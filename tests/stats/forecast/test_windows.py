@@ -49,8 +49,9 @@ def test_the_auc_of_the_rest_is_exact(joined_cells, step):
     windows.append(
         Sample([1, 1, 1], [0.0, 0.5, 7.0])
     )  # one class only: its rows belong to the reference all the same
-    rests = module._rests(Sample.merge(windows), windows)
-    for number, rest in enumerate(rests):
+    resting = module.resting(Sample.merge(windows), windows)
+    for number in range(len(windows)):
+        rest = resting(number)
         others = Sample.merge([other for place, other in enumerate(windows) if place != number])
         assert rest.auc == pytest.approx(area(others), abs=1e-14)
         assert (rest.sample.n_pos, rest.sample.n_neg) == (others.n_pos, others.n_neg)
