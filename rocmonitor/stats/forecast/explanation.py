@@ -23,7 +23,6 @@ from rocmonitor.stats.result import Table
 from rocmonitor.stats.sample import Floats, Sample
 
 ENOUGH_A_BIN = 20  # rows of a class a bin from which on chance moves its share by less than half of it (95 %)
-_SMALL_PART = 0.1  # of the change: what a smaller part rests on is not worth a clause
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -85,49 +84,18 @@ class ShiftExplanation(Table):
         return self.auc - self.reference_auc
 
     def words(self) -> str:
-        """The explanation in a few plain sentences with numbers.
+        """The explanation in a few plain sentences with numbers: `rocmonitor.wording.shift.explanation`."""
+        from rocmonitor.wording.shift import explanation
 
-        Of each class whose part matters they name the end of a bin at which the share of scores above has
-        changed most in the direction of the part. The larger part is given as the rest of the change, so that
-        the printed numbers add up: it may differ from the field in the fourth place.
-        """
-        if self.change == 0:
-            text = [f"The AUROC is {self.auc:.4f}, as in the reference."]
-        else:
-            verb = "rose" if self.change > 0 else "fell"
-            text = [
-                f"The AUROC {verb} by {abs(self.change):.4f}, "
-                f"from {self.reference_auc:.4f} to {self.auc:.4f}."
-            ]
-        printed = self._printed_parts()
-        parts = [
-            ("positives", self.from_positives, self.pos_reference, self.pos_window, 1),
-            ("negatives", self.from_negatives, self.neg_reference, self.neg_window, -1),
-        ]
-        for name, part, old, new, gain in sorted(parts, key=lambda each: -abs(each[1])):
-            small = abs(part) <= _SMALL_PART * abs(self.change)
-            clause = "" if small else self._moved(old, new, gain * part)
-            text.append(f"The {name}' part is {printed[name]:+.4f}{clause}.")
-        return " ".join(text)
-
-    def _printed_parts(self) -> dict[str, float]:
-        """Both parts to four decimals, which add up to the change to four decimals."""
-        exact = {"positives": self.from_positives, "negatives": self.from_negatives}
-        smaller, larger = sorted(exact, key=lambda name: abs(exact[name]))
-        rounded = round(exact[smaller], 4)
-        rest = round(round(self.change, 4) - rounded, 4)
-        return {smaller: rounded + 0.0, larger: rest + 0.0}  # no minus before a zero
-
-    def _moved(self, old: Floats, new: Floats, direction: float) -> str:
-        """The clause that says which share of a class is above which score, now and before."""
-        before, now = (np.cumsum(shares[::-1])[::-1][1:] for shares in (old, new))
-        moved = (now - before) * np.sign(direction)
-        if not len(moved) or moved.max() <= 0:
-            return ""
-        at = int(np.argmax(moved))
-        return (
-            f": {100 * now[at]:.1f} % of them score above {self.high[at]:.4g}, "
-            f"{100 * before[at]:.1f} % in the reference"
+        columns = {
+            name: value.tolist() for name, value in self._values().items() if isinstance(value, np.ndarray)
+        }
+        return explanation(
+            [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
+            reference_auc=self.reference_auc,
+            auc=self.auc,
+            from_positives=self.from_positives,
+            from_negatives=self.from_negatives,
         )
 
     def __str__(self) -> str:
