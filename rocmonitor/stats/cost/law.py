@@ -25,13 +25,7 @@ from rocmonitor.stats.binomial import Counts, Floats, value_quantiles
 from rocmonitor.stats.curve.full_sampling import Sampling
 from rocmonitor.stats.curve.laws import BootstrapLaw, IntervalOptions
 from rocmonitor.stats.curve.trinomial import joint_difference, trinomial_difference
-from rocmonitor.stats.proportion import (
-    AGRESTI_MIN,
-    NOT_SMOOTHED,
-    Smoothing,
-    normal_quantile,
-    proportion_ends,
-)
+from rocmonitor.stats.proportion import AGRESTI_MIN, NOT_SMOOTHED, Smoothing, normal_quantile, proportion_ends
 
 CostMethod = Literal["wald", "agresti", "exact", "mover"]
 

@@ -128,10 +128,7 @@ class BootstrapLaw(ABC):
 
 
 def measured(
-    laws: Mapping[str, BootstrapLaw],
-    options: IntervalOptions,
-    at: NDArray[Any],
-    caveats: tuple[Caveat, ...],
+    laws: Mapping[str, BootstrapLaw], options: IntervalOptions, at: NDArray[Any], caveats: tuple[Caveat, ...]
 ) -> dict[str, Any]:
     """The fields of a result that follow from its laws: for each `name`, and `name`_low and `name`_high.
 

@@ -142,16 +142,9 @@ def vertical_intervals(
     _require_apart(method, (m_pos, m_neg) == (sample.n_pos, sample.n_neg), bandwidth)
     r, moved = nearest_ranks(fpr, m_neg)
     law, at = _law(sample, r, m_pos, m_neg, bandwidth), r / m_neg
-    caveats = (
-        *moved,
-        *resample_caveats(m_pos, sample.n_pos, m_neg, sample.n_neg),
-        *tie_caveats(sample, at),
-    )
+    caveats = (*moved, *resample_caveats(m_pos, sample.n_pos, m_neg, sample.n_neg), *tie_caveats(sample, at))
     return VerticalIntervals(
-        fpr=at,
-        n_pos=sample.n_pos,
-        n_neg=sample.n_neg,
-        **measured({"tpr": law}, options, at, caveats),
+        fpr=at, n_pos=sample.n_pos, n_neg=sample.n_neg, **measured({"tpr": law}, options, at, caveats)
     )
 
 

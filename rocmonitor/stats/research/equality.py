@@ -16,13 +16,7 @@ from rocmonitor.stats.forecast.kld import area
 from rocmonitor.stats.forecast.two_orders import TwoOrders
 from rocmonitor.stats.proportion import require_method
 from rocmonitor.stats.resampling import Rng, generator
-from rocmonitor.stats.research.population import (
-    METHODS,
-    pvalue,
-    resampled,
-    reweighted,
-    statistics,
-)
+from rocmonitor.stats.research.population import METHODS, pvalue, resampled, reweighted, statistics
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import PairedSample, on_pair
 

@@ -14,13 +14,7 @@ from rocmonitor.stats.forecast.kld import area, nearest
 from rocmonitor.stats.forecast.tilting import OneOrder, cells
 from rocmonitor.stats.proportion import require_method
 from rocmonitor.stats.resampling import Rng, generator
-from rocmonitor.stats.research.population import (
-    METHODS,
-    pvalue,
-    resampled,
-    reweighted,
-    statistics,
-)
+from rocmonitor.stats.research.population import METHODS, pvalue, resampled, reweighted, statistics
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Floats, Sample, on_sample
 
