@@ -1,7 +1,7 @@
 """Two models at pairs of thresholds: intervals of the differences of their rates.
 
 Within a class and a resample, (rows that only model 1 flags) - (rows that only model 2 flags) is a trinomial
-difference. Dugas and Gadoury (2009), section 3.2 and algorithm 3, is [DG09] below.
+difference. [DG09] is Dugas and Gadoury (2009), section 3.2 and algorithm 3.
 """
 
 from __future__ import annotations
@@ -30,16 +30,8 @@ DifferenceMethod = Literal["agresti-min", "wald", "exact", "empirical"]
 class ThresholdDifference(IntervalTable):
     """Differences of the rates of two models (first minus second) at pairs of thresholds.
 
-    Attributes
-    ----------
-    threshold_1, threshold_2 : ndarray, shape (h,)
-        Thresholds of the first and of the second model.
-    dtpr, dtpr_low, dtpr_high, dfpr, dfpr_low, dfpr_high : ndarray, shape (h,)
-        Observed differences (also the means of their exact bootstrap laws), and the ends of their intervals.
-    joint : bool
-        Whether the level is that of the rectangle (both at once) or of each interval.
-    method, confidence_level, n_pos, n_neg, caveats
-        As in `IntervalTable`.
+    As `ThresholdIntervals`, with `threshold_1` and `threshold_2` of the two models, and `dtpr` and `dfpr`, each
+    with its ends, in place of the rates.
     """
 
     threshold_1: Floats
@@ -90,19 +82,8 @@ def threshold_difference(
         ``agresti-min``: normal, after adding 1/2 row that only model 1 flags, 1/2 that only model 2 flags
         and 1 on which they agree; ``wald``: normal, nothing added; ``exact``: quantiles of the exact
         bootstrap law; ``empirical``: percentiles over drawn resamples.
-    confidence_level : float
-        Within (0, 1).
-    joint : bool
-        True: the rectangle of the two intervals has the level, each side 1 - alpha' with
-        alpha' = 1 - sqrt(1 - alpha). False: each interval has it.
-    m_pos, m_neg : int, optional
-        Sizes of a resample, the class sizes by default.
-    sampling : str
-        ``stratified``: a resample keeps the class sizes; ``full``: m_pos + m_neg rows are drawn from both
-        classes together (`rocmonitor.stats.curve.full_sampling`). The two rates are then uncorrelated, not
-        independent: `joint` is nearly right.
-    n_resamples, rng : int, and int, SeedSequence or Generator
-        Of ``empirical``: how many resamples are drawn, and their randomness, which must be given.
+    confidence_level, joint, sampling, m_pos, m_neg, n_resamples, rng
+        As for `threshold_intervals`.
 
     Returns
     -------
@@ -112,10 +93,8 @@ def threshold_difference(
 
     Raises
     ------
-    DegenerateDataError
-        Fewer than one positive or negative; a model with one score for all rows.
-    InputError
-        No pairs, entries that are not pairs, NaN among them, an unknown method, a level outside (0, 1).
+    DegenerateDataError, InputError
+        As for `threshold_intervals`.
 
     Notes
     -----

@@ -1,8 +1,7 @@
 """Which of two models dominates at a pair of thresholds, under the exact bootstrap law.
 
-Within a class and a resample, (rows that only model 1 flags) - (rows that only model 2 flags) is a trinomial
-difference, and the classes are independent: given their sizes, when those are random. Dugas and Gadoury
-(2009), section 3.2 and appendix A, is [DG09] below.
+Per class it is that of a trinomial difference, as in `rocmonitor.stats.curve.difference`, and the classes are
+independent: given their sizes, when those are random. [DG09] is Dugas and Gadoury (2009).
 """
 
 from __future__ import annotations
@@ -32,8 +31,6 @@ class ThresholdDominance(Table):
         Thresholds of the first and of the second model.
     first, second, both_higher, both_lower, tie : ndarray, shape (h,)
         Probabilities, adding up to 1; defined in `threshold_dominance`.
-    n_pos, n_neg : int
-        Class sizes.
     """
 
     threshold_1: Floats
@@ -79,15 +76,10 @@ def threshold_dominance(
     tie          dTP = 0 and dFP = 0: the same ROC point
     ===========  =======================================================================
 
-    These are all nine combinations of signs, each once, so they add up to 1. Equality in one rate only
-    leaves the decision to the other rate.
-
     Parameters
     ----------
-    y_true, score_1, score_2 : array_like, shape (n,)
-        Labels and the two models' scores on the same rows, or one `PairedSample` in their place.
-    pairs : array_like, shape (h, 2)
-        Thresholds (t1, t2) of model 1 and model 2; may be infinite.
+    y_true, score_1, score_2, pairs
+        As for `threshold_difference`.
     sampling : str
         ``stratified``: a resample keeps the class sizes; ``full``: m_pos + m_neg rows are drawn from both
         classes together, and resamples that lack a class, which have no ROC point, do not count.
@@ -100,21 +92,16 @@ def threshold_dominance(
 
     Raises
     ------
-    DegenerateDataError
-        Fewer than one positive or negative; a model with one score for all rows.
-    InputError
-        No pairs, entries that are not pairs, NaN among them, an unknown sampling.
+    DegenerateDataError, InputError
+        As for `threshold_difference`; an unknown sampling.
 
     Notes
     -----
-    As a test this is weak: two good models often land in an undecided quadrant, so `first` seldom comes near
-    0.95 even when model 1 is better ([DG09] fig. 2). Use it to describe, not to decide.
+    As a test this is weak (docs/coverage.md): use it to describe, not to decide.
 
-    Exact. Per class, D = (only model 1 flags) - (only model 2 flags) is a trinomial difference. Given the
-    number k of rows that the models disagree on, k ~ Bin(m, q), the first kind is Bin(k, p): only
-    O(sqrt(m)) values of k carry mass. Cost: O(c + h (log c + sqrt(m))) for c cells, no O(m²) table. Under
-    ``full`` the classes are independent given their sizes, of which O(sqrt(m)) matter; each costs O(h) by a
-    recursion in the size, so that the order stays the same.
+    Exact. Given the number k of rows of a class that the models disagree on, k ~ Bin(m, q), those that only
+    model 1 flags are Bin(k, p): only O(sqrt(m)) values of k carry mass. Cost: O(c + h (log c + sqrt(m))) for c
+    cells. Under ``full`` O(sqrt(m)) class sizes matter, at O(h) each by a recursion in the size.
 
     References
     ----------

@@ -2,10 +2,9 @@
 
 A resample of `m` negatives holds (both, only 1, only 2) multinomial counts of rows at or above a threshold
 of model 1 and one of model 2. With N1, N2 the models' own counts, the r-th largest scores T1, T2 satisfy
-P(T1 >= s, T2 >= s') = P(N1 >= r, N2 >= r), and that is all the joint law needs. Dugas and Gadoury (2009),
-appendix B, eq. 13 to 19, is [DG09] below: they take O(n) a pair of thresholds for every pair and every r,
-O(n^4) in all. Here one rate takes O(n^1.5): only O(sqrt(n)) thresholds of each model carry mass, and for a
-pair of them only O(sqrt(n)) counts.
+P(T1 >= s, T2 >= s') = P(N1 >= r, N2 >= r), and that is all the joint law needs. [DG09] is Dugas and Gadoury
+(2009), appendix B, eq. 13 to 19: they take O(n^4) in all. Here one rate takes O(n^1.5): only O(sqrt(n))
+thresholds of each model carry mass, and for a pair of them only O(sqrt(n)) counts.
 """
 
 from __future__ import annotations
@@ -31,15 +30,10 @@ _PAIRS_AT_ONCE = 4096  # twenty arrays of these fit a core's cache
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Levels:
-    """A paired sample on the scale of its thresholds, the distinct negative scores of each model.
+    """A paired sample on the scale of its thresholds, the distinct negative scores of each model, decreasing.
 
-    Attributes
-    ----------
-    level_1, level_2 : ndarray of intp, shape (c,)
-        For each cell of the sample, the first threshold in decreasing order that flags it; the number of
-        thresholds when none does.
-    above_1, above_2 : ndarray of int64
-        Negatives at or above each threshold, increasing to ``n_neg``.
+    `level_1`, `level_2`, shape (c,), are the first threshold that flags each cell of the sample, their number
+    when none does; `above_1`, `above_2` the negatives at or above each threshold, increasing to ``n_neg``.
     """
 
     level_1: NDArray[np.intp]
@@ -177,24 +171,12 @@ def _active(
 
 
 def both_reach(r: int, m: int, n: int, both: Counts, only_1: Counts, only_2: Counts) -> Floats:
-    """P(N1 >= r, N2 >= r) in `m` draws out of `n` rows ([DG09] eq. 13), for each pair of thresholds.
+    """P(N1 >= r, N2 >= r) in `m` draws out of `n` rows ([DG09] eq. 13), shape (h,); absolute error about 1e-15.
 
-    Parameters
-    ----------
-    r, m, n : int
-        1 <= r <= m; `n` rows to draw from.
-    both, only_1, only_2 : ndarray, shape (h,)
-        Rows at or above both thresholds, only that of model 1, only that of model 2.
-
-    Returns
-    -------
-    ndarray, shape (h,)
-        Probabilities; absolute error about 1e-15.
-
-    Notes
-    -----
-    Let A, B, C count the draws of the three kinds, and N = m - r. Given A = r - x, the other N + x draws hold
-    B and C with shares q1 = only_1 / (n - both) and q2. P(B >= x, C >= x) falls, when x grows by one, by
+    `both`, `only_1` and `only_2`, shape (h,), are the rows at or above both thresholds, only that of model 1 and
+    only that of model 2. Let A, B, C count the draws of the three kinds, and N = m - r. Given A = r - x, the
+    other N + x draws hold B and C with shares q1 = only_1 / (n - both) and q2. P(B >= x, C >= x) falls, when x
+    grows by one, by
 
         D(x) = NB(x; N, q2) P(Bin(N + 1, b1) >= x) + NB(x; N, q1) P(Bin(N, b2) >= x - 1)
 

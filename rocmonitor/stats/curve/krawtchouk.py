@@ -24,24 +24,10 @@ def excess_on_grid(
 ) -> Floats | None:
     """P(N1 >= r, N2 >= r) - P(N1 >= r) P(N2 >= r) for every pair of thresholds, shape (w1, w2).
 
-    Parameters
-    ----------
-    r, m, n : int
-        1 <= r <= m; `n` rows to draw from.
-    both : ndarray, shape (w1, w2)
-        Rows at or above both thresholds.
-    above_1, above_2 : ndarray, shapes (w1,) and (w2,)
-        Rows at or above each threshold, neither none nor all.
-    where : ndarray of bool, shape (w1, w2)
-        The pairs that are asked for; the others come out as anything.
+    1 <= r <= m draws out of `n` rows, of which `both`, shape (w1, w2), lie at or above both thresholds, and
+    `above_1` and `above_2` at or above each, neither none nor all. Only the pairs `where` it is asked for are
+    right. None where the series would be long or lose digits: |rho| near 1, or much spread, or r near 0 or m.
 
-    Returns
-    -------
-    ndarray or None
-        None where the series would be long or lose digits: |rho| near 1, or much spread, or r near 0 or m.
-
-    Notes
-    -----
     The excess is the sum over i >= 1 of rho^i phi_i(p1) phi_i(p2), with phi_i the sum of Bin(a; m, p) K_i(a)
     over a >= r: phi_i(p) = sqrt(m p (1-p) / i) Bin(r-1; m-1, p) K_(i-1)(r-1) with K for m - 1 draws. It is
     expanded once more, in powers of rho - rho_0: one matrix product for each power. Absolute error about

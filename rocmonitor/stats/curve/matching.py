@@ -72,7 +72,7 @@ def calibrated_pairs(
     Parameters
     ----------
     y_true, score_1, score_2 : array_like, shape (n,)
-        The reference: labels and both models' scores, or one `PairedSample` in their place.
+        The reference, as for `matched_pairs`.
     probabilities : array_like, shape (h,)
         Calibrated probabilities of being positive, within (0, 1).
     method : str

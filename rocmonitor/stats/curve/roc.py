@@ -22,8 +22,6 @@ class RocCurve(Table):
         Flagged shares of the negatives and of the positives, from (0, 0) to (1, 1).
     fp, tp : ndarray of int64, shape (k + 1,)
         Flagged negatives and positives.
-    n_pos, n_neg : int
-        Class sizes.
     """
 
     threshold: Floats
@@ -44,15 +42,12 @@ def roc_curve(sample: Sample, /) -> RocCurve:
 
     Parameters
     ----------
-    y_true : array_like, shape (n,)
-        Labels, 1 for positive and 0 for negative. Or one `Sample` in place of the two arrays.
-    y_score : array_like, shape (n,)
-        Finite scores; higher means more positive.
+    y_true, y_score : array_like, shape (n,)
+        Labels and scores, or one `Sample` in their place.
 
     Returns
     -------
     RocCurve
-        ``.threshold .fpr .tpr .fp .tp .n_pos .n_neg``, ``.to_frame()`` and ``.to_dict()``.
 
     Raises
     ------

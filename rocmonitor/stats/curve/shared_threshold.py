@@ -1,8 +1,7 @@
 """One threshold for both classes, the r-th largest score of all rows: what it flags of each class.
 
-The moments and laws behind `rocmonitor.stats.curve.total_rate`. In a stratified resample of m rows of the one
-class and m' of the other, the rows above a score are a sum of two binomials. In a full one m is random, and
-they are one binomial.
+In a stratified resample of m rows of the one class and m' of the other, the rows above a score are a sum of
+two binomials. In a full one m is random, and they are one binomial.
 """
 
 from __future__ import annotations
@@ -64,10 +63,7 @@ class _Window(NamedTuple):
 
 
 def windows(r: Counts, own: Rows, other: Rows, *, full: bool = False) -> Counts:
-    """For each of the ranks `r` the last score that is surely flagged, and the first that is not, (h, 2).
-
-    The rows above a score are a sum of two binomials, or one under full sampling. O(k + h log k).
-    """
+    """For each of the ranks `r` the last score that is surely flagged, and the first that is not: O(k + h log k)."""
     if full:
         n = own.total + other.total
         mean, reach = _spread(n, (own.above + other.above) / n, 0, np.zeros(1))

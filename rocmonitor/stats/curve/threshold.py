@@ -1,9 +1,8 @@
 """The ROC point at a fixed threshold: its exact bootstrap law and intervals.
 
 "Flagged" means score >= threshold. In a stratified resample each class keeps its size, so a class's
-flagged count is binomial and two models' counts on the same rows are trinomial, the classes independent. In a
-full one the class sizes are random, and that is all that ties the classes.
-Dugas and Gadoury (2009), sections 3.1 and 3.2 and appendix A, is [DG09] below.
+flagged count is binomial; in a full one the class sizes are random, and that is all that ties the classes.
+[DG09] is Dugas and Gadoury (2009), sections 3.1 and 3.2 and appendix A.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ _OF_RESAMPLES = ("agresti-coull", "wald", "exact", "empirical")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ThresholdIntervals(IntervalTable):
-    """ROC points at given thresholds, with an interval for each rate.
+    """ROC points at given thresholds, with an interval for each rate; the rest is as in `IntervalTable`.
 
     Attributes
     ----------
@@ -55,8 +54,6 @@ class ThresholdIntervals(IntervalTable):
         Observed rates (also the mean of their exact bootstrap law) and the ends of their intervals.
     joint : bool
         Whether the level is that of the rectangle (both at once) or of each interval.
-    method, confidence_level, n_pos, n_neg, caveats
-        As in `IntervalTable`.
     """
 
     threshold: Floats
@@ -80,18 +77,12 @@ class ThresholdLaw(Result):
 
     Attributes
     ----------
-    threshold : float
-    tp : ndarray, shape (m_pos + 1,), or (m_pos + m_neg + 1,) under full sampling
-        Probability that 0, 1, … of a resample's positives are flagged.
-    fp : ndarray, shape (m_neg + 1,), or (m_pos + m_neg + 1,)
-        The same for its negatives.
-    sampling : str
+    tp, fp : ndarray, shape (m_pos + 1,) and (m_neg + 1,), or (m_pos + m_neg + 1,) under full sampling
+        Probability that 0, 1, … of a resample's positives, and of its negatives, are flagged.
     m_pos, m_neg : int
         Sizes of a resample; under full sampling their sum is.
-    true_positives, false_positives : int
-        The observed counts.
-    n_pos, n_neg : int
-        Class sizes.
+    true_positives, false_positives, n_pos, n_neg : int
+        The observed counts, and class sizes.
     """
 
     threshold: float
@@ -165,9 +156,8 @@ def threshold_intervals(
         Sizes of a resample, the class sizes by default; ``agresti-coull``, ``wald`` and ``exact`` only.
     sampling : str
         ``stratified``: a resample keeps the class sizes; ``full``: m_pos + m_neg rows are drawn from both
-        classes together (`rocmonitor.stats.curve.full_sampling`), for ``agresti-coull``, ``wald``,
-        ``exact`` and ``empirical``. The two rates are then uncorrelated, not independent, and `joint` is
-        nearly right only.
+        classes together, for ``agresti-coull``, ``wald``, ``exact`` and ``empirical``. The two rates are then
+        uncorrelated, not independent, and `joint` is nearly right only.
     n_resamples, rng : int, and int, SeedSequence or Generator
         Of ``empirical``: how many resamples are drawn, and their randomness, which must be given.
 
@@ -178,7 +168,7 @@ def threshold_intervals(
     Raises
     ------
     DegenerateDataError
-        Fewer than one positive or negative, or one score for all rows.
+        A class without rows, or one score for all rows.
     InputError
         No thresholds, NaN among them, an unknown method, a level outside (0, 1).
 
@@ -269,29 +259,21 @@ def threshold_law(
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,)
-        Labels and scores, or one `Sample` in their place.
+    y_true, y_score, sampling, m_pos, m_neg
+        As for `threshold_intervals`; resamples without a class, which have no ROC point, do not count.
     threshold : float
         Not NaN; may be infinite.
-    sampling : str
-        ``stratified``: a resample keeps the class sizes; ``full``: m_pos + m_neg rows are drawn from both
-        classes together, and resamples that lack a class, which have no ROC point, do not count.
-    m_pos, m_neg : int, optional
-        Sizes of a resample, the class sizes by default.
 
     Returns
     -------
     ThresholdLaw
-        Stratified: Bin(m_pos, TPR) and Bin(m_neg, FPR), independent of each other. Full: in m draws each
-        count is binomial with its share of all rows, but for what a missing class takes away, and they
-        depend on each other.
+        Stratified: Bin(m_pos, TPR) and Bin(m_neg, FPR), independent. Full: each count is binomial with its
+        share of all rows, but for what a missing class takes away, and the two depend on each other.
 
     Raises
     ------
-    DegenerateDataError
-        Fewer than one positive or negative, or one score for all rows.
-    InputError
-        A threshold that is NaN or not one number, an unknown sampling.
+    DegenerateDataError, InputError
+        As for `threshold_intervals`.
 
     Notes
     -----

@@ -1,9 +1,8 @@
 """The rates at a fixed total positive rate: flag the top share of all rows, as a budget for treatment asks.
 
-In a resample of n rows, the threshold T_r of the nominal total positive rate r / n is the r-th
-largest score of both classes together, repeats counted, and "flagged" means score >= T_r: at least r rows,
-more on a tie, as in `rocmonitor.stats.curve.vertical`. Dugas and Gadoury (2009) close with the wish for
-this case.
+In a resample of n rows, the threshold T_r of the nominal total positive rate r / n is the r-th largest score
+of both classes together, repeats counted, and "flagged" means score >= T_r: at least r rows, more on a tie.
+Dugas and Gadoury (2009) close with the wish for this case.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ TotalRateMethod = Literal["agresti", "wald", "exact", "empirical"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TotalRateIntervals(IntervalTable):
-    """ROC points at given total positive rates, with an interval for each rate.
+    """ROC points at given total positive rates; the rest is as in `IntervalTable`.
 
     Attributes
     ----------
@@ -45,8 +44,6 @@ class TotalRateIntervals(IntervalTable):
         The total positive rates r / n that were used: the nearest to those asked for.
     tpr, tpr_low, tpr_high, fpr, fpr_low, fpr_high : ndarray, shape (h,)
         Means of the exact bootstrap laws, and the ends of the intervals, each with the level by itself.
-    method, confidence_level, n_pos, n_neg, caveats
-        As in `IntervalTable`.
     """
 
     rate: Floats
@@ -69,13 +66,9 @@ class TotalRateLaw(Result):
     ----------
     rate : float
         The rate r / n that was used.
-    tp : ndarray, shape (n_pos + 1,), or (n_pos + n_neg + 1,) under full sampling
-        Probability that 0, 1, … of a resample's positives are flagged.
-    fp : ndarray, shape (n_neg + 1,), or (n_pos + n_neg + 1,)
-        The same for its negatives. Not independent of the positives: at least r rows are flagged in all.
-    sampling : str
-    n_pos, n_neg : int
-        Class sizes.
+    tp, fp : ndarray, shape (n_pos + 1,) and (n_neg + 1,), or (n_pos + n_neg + 1,) under full sampling
+        Probability that 0, 1, … of a resample's positives, and of its negatives, are flagged. The two counts are
+        not independent: at least r rows are flagged in all.
     """
 
     rate: float
@@ -113,7 +106,7 @@ def total_rate_intervals(
         Of each interval, within (0, 1).
     sampling : str
         ``stratified``: a resample keeps the class sizes; ``full``: its n rows are drawn from both classes
-        together (`rocmonitor.stats.curve.full_sampling`).
+        together.
     n_resamples, rng : int, and int, SeedSequence or Generator
         Of ``empirical``: how many resamples are drawn, and their randomness, which must be given.
 
@@ -125,7 +118,7 @@ def total_rate_intervals(
     Raises
     ------
     DegenerateDataError
-        Fewer than one positive or negative, or one score for all rows.
+        A class without rows, or one score for all rows.
     InputError
         No rates, rates outside (0, 1) or NaN, an unknown method, a level outside (0, 1).
 
@@ -133,9 +126,8 @@ def total_rate_intervals(
     -----
     A positive of score s is flagged when fewer than r of the other rows score above s, and two positives are
     when the lower one is: the moments need only tails of the sum of two binomials, O(sqrt(n)) of them at a
-    bounded number of steps each. Under full sampling the rows above s are one binomial, and the moments cost
-    six to ten times as much (a few hundred times with fewer than 200 rows of a class). ``exact`` takes O(n)
-    for each rate, see `total_rate_law`; under full sampling O(n^1.5), 4 s for 200 rows: for small samples.
+    bounded number of steps each. Under full sampling the rows above s are one binomial. ``exact`` takes O(n)
+    for each rate; under full sampling O(n^1.5), for small samples. Times: docs/coverage.md.
 
     ``agresti``: with m positives, pi the chance of one to be flagged and gamma the covariance of two, the
     variance of TPR is pi (1 - pi) / m + (1 - 1/m) gamma. Adding rows makes m into m + 4, pi into
@@ -176,13 +168,10 @@ def total_rate_law(sample: Sample, rate: float, *, sampling: Sampling = "stratif
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,)
-        Labels and scores, or one `Sample` in their place.
+    y_true, y_score, sampling
+        As for `total_rate_intervals`; resamples without a class, which have no ROC point, do not count.
     rate : float
         Within (0, 1); the nearest r / n is used and reported.
-    sampling : str
-        ``stratified``: a resample keeps the class sizes; ``full``: its n rows are drawn from both classes
-        together, and resamples that lack a class, which have no ROC point, do not count.
 
     Returns
     -------
@@ -196,8 +185,7 @@ def total_rate_law(sample: Sample, rate: float, *, sampling: Sampling = "stratif
     Notes
     -----
     Only O(sqrt(n)) scores and counts matter, and few steps where few rows tie: O(n) work, absolute error
-    about 1e-12; see `rocmonitor.stats.curve.shared_threshold`. Under full sampling the mixture of these laws
-    over the class sizes, O(n^1.5): 4 s for 200 rows, so for small samples only.
+    about 1e-12. Under full sampling the mixture of these laws over the class sizes, O(n^1.5).
 
     References
     ----------

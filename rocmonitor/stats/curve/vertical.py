@@ -1,10 +1,9 @@
 """The true positive rate at a fixed false positive rate: its exact bootstrap law and intervals.
 
 In a resample with `m_neg` negatives, the threshold T_r of the nominal false positive rate r / m_neg is the
-r-th largest negative score, repeats counted, and "flagged" means score >= T_r. So at least r of its
-negatives are flagged: exactly r when its r-th and (r+1)-th largest scores differ, more on a tie. No tie is
-broken at random. Dugas and Gadoury (2009), section 4.1, is [DG09] below; its s_k range over distinct scores
-here, which keeps equations 3 to 7 right under ties.
+r-th largest negative score, repeats counted, and "flagged" means score >= T_r: exactly r negatives when the
+r-th and (r+1)-th largest scores differ, more on a tie, which is never broken at random. [DG09] is Dugas and
+Gadoury (2009), section 4.1; its s_k range over distinct scores here, which keeps eq. 3 to 7 right under ties.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ _NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(3)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class VerticalIntervals(IntervalTable):
-    """ROC points at given false positive rates, with an interval for the true positive rate.
+    """ROC points at given false positive rates; the rest is as in `IntervalTable`.
 
     Attributes
     ----------
@@ -53,8 +52,6 @@ class VerticalIntervals(IntervalTable):
         Mean of the exact bootstrap law: the vertically averaged curve.
     tpr_low, tpr_high : ndarray, shape (h,)
         Ends of the intervals, each with the confidence level by itself.
-    method, confidence_level, n_pos, n_neg, caveats
-        As in `IntervalTable`.
     """
 
     fpr: Floats
@@ -99,8 +96,7 @@ def vertical_intervals(
     n_resamples, rng : int, and int, SeedSequence or Generator
         Of ``empirical``: how many resamples are drawn, and their randomness, which must be given.
     bandwidth : float or (float, float), optional
-        Of ``kernel`` only, in place of its rule: in the units of the scores, for both classes or for
-        (positives, negatives).
+        Of ``kernel``, in place of its rule: in the units of the scores, of both classes or (positives, negatives).
 
     Returns
     -------
@@ -110,7 +106,7 @@ def vertical_intervals(
     Raises
     ------
     DegenerateDataError
-        Fewer than one positive or two negatives (or `m_neg` below two): no rate lies within (0, 1). One score
+        No positive or fewer than two negatives (or `m_neg` below two): no rate lies within (0, 1). One score
         for all rows; or for a class, by ``kernel`` without a `bandwidth`.
     InputError
         No rates, rates outside (0, 1) or NaN, an unknown method, a level outside (0, 1), a `bandwidth` that
@@ -120,8 +116,7 @@ def vertical_intervals(
     -----
     Cost after sorting: O(k) for k distinct scores, then O(sqrt(m_neg)) for each rate, as only thresholds
     about the r-th largest negative carry mass; ``exact`` takes one Fourier transform of O(sqrt(m_pos)) more,
-    ``kernel`` a sum over the rows within 9 bandwidths of the threshold. `tpr` is the mean of the exact
-    law with ``kernel`` too. Measured coverage is in docs/coverage.md.
+    ``kernel`` a sum over the rows within 9 bandwidths of the threshold. Measured coverage: docs/coverage.md.
 
     References
     ----------
@@ -154,12 +149,10 @@ def vertical_law(sample: Sample, fpr: float, *, m_pos: int | None = None, m_neg:
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,)
-        Labels and scores, or one `Sample` in their place.
+    y_true, y_score, m_pos, m_neg
+        As for `vertical_intervals`.
     fpr : float
         Within (0, 1); the nearest r / m_neg is used, as `vertical_intervals` reports it.
-    m_pos, m_neg : int, optional
-        Sizes of a resample, the class sizes by default.
 
     Returns
     -------
