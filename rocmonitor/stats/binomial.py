@@ -33,10 +33,9 @@ def law_quantile(distribution: Callable[[int], float], m: int, level: float) -> 
 
 
 def law_ends(low: int, law: Floats, m: int, tail: float) -> tuple[float, float]:
-    """Ends of the exact interval of a rate whose count, of `m`, has a tabulated law.
+    """Ends of the exact interval of a rate whose count, of `m`, has the law `law`, from the count `low` on.
 
-    The smallest counts whose distribution function reaches `tail` and ``1 - tail``; ``law[i]`` is the
-    probability of the count ``low + i``.
+    The smallest counts whose distribution function reaches `tail` and ``1 - tail``.
     """
     ends = np.searchsorted(np.cumsum(law), [tail - LEVEL_ROUNDING, 1 - tail - LEVEL_ROUNDING])
     low_end, high_end = (low + np.minimum(ends, len(law) - 1)) / m

@@ -1,8 +1,7 @@
 """Intervals of a proportion, and the binomial law that resampling a class gives it.
 
-A rate of the ROC curve at a fixed threshold is a proportion within one class. Under the stratified bootstrap
-its count is binomial: the law is known exactly, and nothing needs to be drawn. Dugas and Gadoury (2009, see
-`proportion_intervals`) is [DG09] below.
+A rate of the ROC curve at a fixed threshold is a proportion within one class, and its count in a stratified
+resample is binomial. [DG09] is Dugas and Gadoury (2009), see `proportion_intervals`.
 """
 
 from __future__ import annotations
@@ -29,13 +28,8 @@ _MOST_ROWS = 2**53
 class Smoothing(NamedTuple):
     """Rows that are added to a class before the moments of a rate are taken, [DG09] eq. 1.
 
-    Attributes
-    ----------
-    kind : float
-        Rows of each kind that is counted: flagged and not; or flagged by the first model only, and by the
-        second only.
-    rows : float
-        Rows in all.
+    `rows` in all, `kind` of each kind that is counted: flagged and not; or flagged by the first model only,
+    and by the second only.
     """
 
     kind: float
@@ -55,14 +49,9 @@ AGRESTI_MIN = Smoothing(0.5, 2.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Intervals:
-    """Intervals of several proportions, or of differences of two.
+    """Intervals of several proportions, or of differences of two, within [0, 1] or [-1, 1], shape (h,).
 
-    Attributes
-    ----------
-    low, high : ndarray, shape (h,)
-        Ends, within [0, 1], or [-1, 1] for differences.
-    clipped : ndarray of bool, shape (h,)
-        Where the method's own end lay outside.
+    `clipped` says where the method's own end lay outside.
     """
 
     low: Floats
@@ -167,10 +156,9 @@ def interval_caveats(
     within: str = "[0, 1]",
     at: NDArray[Any] | None = None,
 ) -> tuple[Caveat, ...]:
-    """Intervals that were clipped (`clipped`), have no length (`zero-length`) or miss their estimate.
+    """Intervals that were clipped, have no length (`zero-length`) or miss their estimate (`off-estimate`).
 
-    The latter is `off-estimate`. Values: `rate`, `count` of `total` intervals, and `at`, the points they
-    belong to (thresholds, pairs of them, rates or operating conditions) if these are given.
+    Values: `rate`, `count` of `total` intervals, and `at`, the points they belong to, if these are given.
     """
     low, high = intervals.low, intervals.high
     found = {

@@ -4,8 +4,6 @@ D(t) = R_1(t) - R_2(t) is the difference of the true positive rates at the same 
 are drawn with replacement in each class, both scores of a row together. The fluctuation of the difference in
 a resample around that in the sample, in standard deviations of the resamples at that rate, has a maximum over
 the rates; the quantile of this maximum is laid around the sample's difference at all rates at once.
-
-Coverage by simulation: docs/coverage.md.
 """
 
 from __future__ import annotations
@@ -49,10 +47,8 @@ class Region(Result):
         The first and the last rate of the table at which the band leaves 0 out; they may be the same one.
     better : str
         ``first`` or ``second``.
-    largest_difference : float
-        The difference of largest size seen in the region, first minus second.
-    at_fpr : float
-        Where.
+    largest_difference, at_fpr : float
+        The difference of largest size seen in the region, first minus second, and where.
     """
 
     low_fpr: float
@@ -83,16 +79,10 @@ class RocDifferenceBand(Table):
     radius : float
         Half of the band's height before it is clipped: in TPR with "naive-sup"; with "studentized-sup" in
         standard deviations, which vary along the curve.
-    method : str
-    confidence_level : float
-        Of the band, and so of all its regions together.
     n_resamples : int
         Resamples drawn.
-    n_pos, n_neg : int
-        Class sizes.
-    caveats : tuple of Caveat
-        An adjusted number of resamples; rates that moved; ties; small classes; rates at which no resample
-        differs from the sample.
+    method, confidence_level, n_pos, n_neg, caveats
+        As in `IntervalTable`; the level is that of the band, and so of all its regions together.
     """
 
     fpr: Floats
@@ -155,12 +145,8 @@ def roc_difference_band(
     ----------
     y_true, score_1, score_2 : array_like, shape (n,)
         Labels and the two models' scores on the same rows, or one `PairedSample` in their place.
-    confidence_level : float
-        Of the whole band, within (0, 1).
-    n_resamples : int
-        Resamples B. (1 + B) times 1 - `confidence_level` should be a whole number; B is raised until it is.
-    rng : int, SeedSequence or Generator
-        Randomness; needed.
+    confidence_level, n_resamples, rng, progress
+        As for `roc_band`; `rng` is needed.
     fpr : array_like, shape (h,), optional
         Rates within (0, 1), in any order; the nearest r / n_neg are used, each once. By default 0.01, 0.02,
         …, 0.99 and 0.001, 0.002, 0.005 from either end, but not nearer to an end than 5 negatives (a quarter
@@ -168,21 +154,15 @@ def roc_difference_band(
     method : str
         ``studentized-sup``: the largest fluctuation in standard deviations, narrow where the difference is
         known well; ``naive-sup``: in TPR, the same height at all rates, wider.
-    progress : callable, optional
-        Called with a short text up to ten times.
 
     Returns
     -------
     RocDifferenceBand
-        ``.fpr .difference .low .high .radius``, ``.regions()``, ``.to_frame()`` and ``.to_dict()``.
 
     Raises
     ------
-    DegenerateDataError
-        No positive, fewer than two negatives; a model with one score only.
-    InputError
-        No rates, rates outside (0, 1), an unknown method, a level outside (0, 1), no `rng`, fewer resamples
-        than the level needs.
+    DegenerateDataError, InputError
+        As for `roc_band`; no rates, or rates outside (0, 1).
 
     Notes
     -----
@@ -190,22 +170,19 @@ def roc_difference_band(
     the resamples has 4 / (n_pos + 2)² added at every rate, as if they disagreed on four more positives
     ([AM05] add one at 1.96 deviations; a band is 3 wide, and where a model misses five of its
     positives its deviation is known badly), and the radius is at least that of one rate. The band of a model
-    against itself is 0 with ends of about ± 4 / n_pos.
+    against itself is 0 with ends of about ± 4 / n_pos. Coverage by simulation: docs/coverage.md.
 
     Rows and grouped counts, rows in any order, and scores under increasing maps give the same band for the
     same `rng`; with the two models swapped its mirror image.
 
-    Cost: O(n log n), then O(n + h log n) a resample, unsorted: 999 resamples of 1,000,000 rows in 20 s on one
-    core. With 8 rows a cell of equal rows, or more, O(cells + h log n). Memory O(n + B h).
-
-    Coverage by simulation: docs/coverage.md.
+    Cost: O(n log n), then O(n + h log n) a resample: 999 resamples of 1,000,000 rows in 20 s on one core.
+    With 8 rows a cell of equal rows, or more, O(cells + h log n). Memory O(n + B h).
 
     References
     ----------
-    .. [BCV08] P. Bertail, S. Clémençon and N. Vayatis (2008). On bootstrapping the ROC curve. Advances in
-       Neural Information Processing Systems 21, 137-144.
-    .. [AM05] A. Agresti and Y. Min (2005). Simple improved confidence intervals for comparing matched
-       proportions. Statistics in Medicine 24, 729-740.
+    .. [BCV08] Bertail, Clémençon, Vayatis (2008). On bootstrapping the ROC curve. NIPS 21.
+    .. [AM05] Agresti, Min (2005). Simple improved confidence intervals for comparing matched proportions.
+       Statistics in Medicine 24.
 
     Examples
     --------

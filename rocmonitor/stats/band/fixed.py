@@ -1,12 +1,4 @@
-"""Bands in closed form.
-
-References
-----------
-.. [C94] G. Campbell (1994). Advances in statistical methodology for the evaluation of diagnostic and
-   laboratory tests. Statistics in Medicine 13, 499-508.
-.. [MH93] G. Ma and W. J. Hall (1993). Confidence bands for receiver operating characteristic curves. Medical
-   Decision Making 13, 191-197.
-"""
+"""Bands in closed form: [C94] and [MH93] of `rocmonitor.stats.band.band.roc_band`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The true positive rate at single false positive rates, by the smoothed bootstrap.
 
-Bertail, Clémençon and Vayatis (2008) is [BCV08], sections 3 and 4: the law of the fluctuation R*(t) - R(t)
-of resamples about the curve that they are drawn from stands for that of the empirical curve about the true
-one, as it is or in standard deviations.
+The law of the fluctuation R*(t) - R(t) of resamples about the curve that they are drawn from stands for that
+of the empirical curve about the true one, as it is or in standard deviations. [BCV08] is Bertail, Clémençon
+and Vayatis (2008), sections 3 and 4.
 """
 
 from __future__ import annotations
@@ -32,23 +32,8 @@ PointwiseMethod = Literal["smoothed", "studentized", "naive"]
 class RocPointwise(Table):
     """ROC points at given false positive rates, with a bootstrap interval for the true positive rate.
 
-    Attributes
-    ----------
-    fpr : ndarray, shape (h,)
-        The rates r / n_neg that were used: the nearest to those asked for.
-    tpr : ndarray, shape (h,)
-        The empirical curve there: its lower end where it rises vertically, straight lines across ties.
-    tpr_low, tpr_high : ndarray, shape (h,)
-        Ends of the intervals, each with the confidence level by itself.
-    method : str
-    confidence_level : float
-    n_resamples : int
-        Resamples drawn.
-    n_pos, n_neg : int
-        Class sizes.
-    caveats : tuple of Caveat
-        Rates that had to move; an adjusted number of resamples; intervals that were clipped, have zero
-        length, or lie off `tpr`.
+    As `VerticalIntervals`, with `n_resamples` and, as `tpr`, the empirical curve: its lower end where it
+    rises vertically, straight lines across ties.
     """
 
     fpr: Floats
@@ -92,40 +77,29 @@ def roc_pointwise(
         ``smoothed``: resamples of the scores with Gaussian noise; ``naive``: of the scores as they are;
         ``studentized``: smoothed, each fluctuation divided by the replicate's own standard deviation
         ([BCV08] eq. 4), whose densities are counts within sqrt(3) 1.06 sd n^(-1/3) of the threshold.
-    confidence_level : float
-        Of each interval, within (0, 1).
-    n_resamples : int
-        Resamples B. (1 + B) times half of 1 - `confidence_level` should be a whole number; B is raised until
-        it is.
-    rng : int, SeedSequence or Generator
-        Randomness; needed.
+    confidence_level, n_resamples, rng
+        As for `roc_band`, of each interval, so that (1 + B) times half of 1 - `confidence_level` is made
+        whole.
     bandwidth : float, (float, float) or str
         Of the noise, as for `roc_band`; ``naive`` has none.
 
     Returns
     -------
     RocPointwise
-        ``.fpr .tpr .tpr_low .tpr_high …``. The ends lie as far from `tpr` as the opposite quantiles of the
-        fluctuation from 0.
+        The ends lie as far from `tpr` as the opposite quantiles of the fluctuation from 0.
 
     Raises
     ------
-    DegenerateDataError
-        No positive or fewer than two negatives; one score for all rows; a class with one score only, unless
-        the method is ``naive``.
-    InputError
+    DegenerateDataError, InputError
         As for `roc_band`; no rates, or rates outside (0, 1).
 
     Notes
     -----
-    Coverage by simulation: docs/coverage.md.
-
-    Cost after sorting: O(k), then O(h) a replicate for h rates, whatever n is.
+    Coverage: docs/coverage.md. Cost after sorting: O(k), then O(h) a replicate for h rates, whatever n is.
 
     References
     ----------
-    .. [BCV08] P. Bertail, S. Clémençon and N. Vayatis (2008). On bootstrapping the ROC curve. Advances in
-       Neural Information Processing Systems 21, 137-144.
+    .. [BCV08] Bertail, Clémençon, Vayatis (2008). On bootstrapping the ROC curve. NIPS 21.
 
     Examples
     --------

@@ -1,9 +1,8 @@
 """The curves that resamples are drawn from: the empirical ROC curve, and the smoothed one.
 
-Bertail, Clémençon and Vayatis (2008), "On bootstrapping the ROC curve", draw rows and add Gaussian noise of
-a bandwidth to each class. That is drawing from the smoothed distribution functions, so all that a resample
-depends on is the smoothed curve R(u) = 1 - G(H^-1(1 - u)): it is tabulated once, and no replicate meets a
-score again.
+Bertail, Clémençon and Vayatis (2008) draw rows and add Gaussian noise of a bandwidth to each class. That is
+drawing from the smoothed distribution functions, so all that a resample depends on is the smoothed curve
+R(u) = 1 - G(H^-1(1 - u)): it is tabulated once, and no replicate meets a score again.
 """
 
 from __future__ import annotations
@@ -64,8 +63,6 @@ class Smoothed(NamedTuple):
 def smoothed_curve(sample: Sample, bandwidth: tuple[float, float], *, shrunk: bool = False) -> Smoothed:
     """The curve of the two distribution functions smoothed by a Gaussian kernel, (positives, negatives).
 
-    Notes
-    -----
     Noise widens a class, and so lowers the curve. With `shrunk` the noisy scores are drawn towards the mean
     of their class until its deviation is what it was (Silverman and Young 1987).
 

@@ -1,10 +1,9 @@
 """The standard deviation of the curve at one rate, of the sample and of each replicate.
 
-Bertail, Clémençon and Vayatis (2008), "On bootstrapping the ROC curve", eq. 4: variance = R (1 - R) / n_pos
-+ slope² t (1 - t) / n_neg, the slope being the ratio of the two densities at the threshold. A density is a
-count of rows near the threshold, so that a replicate needs no scores: given its r-th largest negative, the
-other negatives on either side are uniform there in the coordinate of `drawing`, and their number within the
-window is binomial.
+Bertail, Clémençon and Vayatis (2008), eq. 4: variance = R (1 - R) / n_pos + slope² t (1 - t) / n_neg, the
+slope being the ratio of the two densities at the threshold. A density is a count of rows near the threshold,
+so that a replicate needs no scores: given its r-th largest negative, the other negatives on either side are
+uniform there in the coordinate of `drawing`, and their number within the window is binomial.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Operating conditions: money and prevalence, and the one number w that follows from them.
 
-Dugas and Gadoury (2008, see `rocmonitor.stats.cost.curve.cost_curve`) is [DG08] below.
+[DG08] is Dugas and Gadoury (2008), see `rocmonitor.stats.cost.curve.cost_curve`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Cost curves: what a model's decisions cost at each operating condition, and what another model would save.
-
-The laws are in `rocmonitor.stats.cost.law`, the thresholds t(w) in `rocmonitor.stats.cost.thresholds`. Dugas
-and Gadoury (2008, see `cost_curve`) is [DG08] below.
-"""
+"""Cost curves: what a model's decisions cost at each operating condition, and what another one would save."""
 
 from __future__ import annotations
 
@@ -27,7 +23,7 @@ from rocmonitor.stats.sample import PairedSample, Sample, on_pair, on_sample
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CostCurve(IntervalTable):
-    """Normalised costs at operating conditions.
+    """Normalised costs at operating conditions; the rest is as in `IntervalTable`.
 
     Attributes
     ----------
@@ -40,9 +36,6 @@ class CostCurve(IntervalTable):
         law), and the ends of its interval.
     variance : ndarray, shape (h,)
         Of the exact bootstrap law.
-    sampling : str
-    method, confidence_level, n_pos, n_neg, caveats
-        As in `IntervalTable`.
     """
 
     w: Floats
@@ -62,12 +55,8 @@ class CostCurve(IntervalTable):
 class CostDifference(IntervalTable):
     """Normalised cost of the second model minus that of the first: below 0 the second is the cheaper.
 
-    Attributes
-    ----------
-    w, cost, low, high, variance, sampling, method, confidence_level, n_pos, n_neg, caveats
-        As in `CostCurve`, of the difference, which lies within [-1, 1].
-    threshold_1, threshold_2 : ndarray, shape (h,)
-        The thresholds of the two models.
+    As `CostCurve`, of the difference, which lies within [-1, 1], with `threshold_1` and `threshold_2` of the
+    models.
     """
 
     w: Floats
@@ -124,7 +113,6 @@ def cost_curve(
     Returns
     -------
     CostCurve
-        ``.w .threshold .cost .low .high .variance …``, ``.to_frame()`` and ``.to_dict()``.
 
     Raises
     ------
@@ -137,9 +125,7 @@ def cost_curve(
     Notes
     -----
     The thresholds count as chosen beforehand. Chosen on these very rows, the cost is too low and its interval
-    too narrow.
-
-    `caveats` names the w at which the other methods cannot be trusted. Measured coverage is in
+    too narrow. `caveats` names the w at which the other methods cannot be trusted; coverage:
     docs/coverage.md.
 
     Cost: O(k + h log k) for k distinct scores after sorting; ``exact`` takes O(sqrt(m_pos m_neg)) more for
@@ -190,19 +176,13 @@ def cost_difference(
     m_pos: int | None = None,
     m_neg: int | None = None,
 ) -> CostDifference:
-    """Cost of the second model's decisions minus that of the first's, on the same rows.
-
-    [DG08] eq. 6-8 and 11-13.
+    """Cost of the second model's decisions minus that of the first's ([DG08] eq. 6-8 and 11-13).
 
     Parameters
     ----------
     y_true, score_1, score_2 : array_like, shape (n,)
-        Labels and the two models' scores, or one `PairedSample` in their place.
-    w : array_like, shape (h,)
-        Operating conditions within [0, 1].
-    thresholds_1, thresholds_2 : array_like, shape (h,) or ()
-        Thresholds of the two models at each, as for `cost_curve`.
-    sampling, confidence_level, m_pos, m_neg
+        Labels and the two models' scores on the same rows, or one `PairedSample` in their place.
+    w, thresholds_1, thresholds_2, sampling, confidence_level, m_pos, m_neg
         As for `cost_curve`.
     method : str
         As for `cost_curve`; ``agresti`` adds, to each class, 1/2 row that only one model gets wrong, 1/2 that
@@ -220,9 +200,7 @@ def cost_difference(
 
     Notes
     -----
-    Rows on which the models agree cancel, whatever they cost.
-
-    Measured coverage is in docs/coverage.md.
+    Rows on which the models agree cancel, whatever they cost. Coverage: docs/coverage.md.
 
     Cost: O(c + h log c) for c cells; ``exact`` as `cost_curve`.
 

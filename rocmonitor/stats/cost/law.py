@@ -8,9 +8,8 @@ second gets wrong, less those that only the first does. At operating condition w
 - full (m rows drawn from both classes together): (c_fn D_pos + c_fp D_neg) / (m max(c_fn, c_fp)), with
   c_fn = w / p_pos, c_fp = (1 - w) / p_neg and the sample's shares p of the classes.
 
-Dugas and Gadoury (2008, see `rocmonitor.stats.cost.curve`) is [DG08] below. Their eq. 5 lacks the class
-sizes, and eq. 10 and 13 are garbled: under full sampling the rows are drawn independently, so the variance is
-that of one row's cost over m.
+[DG08] is Dugas and Gadoury (2008). Their eq. 5 lacks the class sizes, and eq. 10 and 13 are garbled: under
+full sampling the rows are drawn independently, so the variance is that of one row's cost over m.
 """
 
 from __future__ import annotations

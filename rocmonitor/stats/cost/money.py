@@ -19,15 +19,8 @@ from rocmonitor.stats.result import Table
 class ExpectedCost(Table):
     """Expected cost of a number of decisions, in the unit of the conditions' costs.
 
-    Attributes
-    ----------
-    w, cost, low, high : ndarray, shape (h,)
-        Operating conditions, expected costs and the ends of their intervals.
-    decisions : int
-        Number of decisions.
-    confidence_level : float
-    caveats : tuple of Caveat
-        Those of the normalised costs.
+    `w`, `cost`, `low` and `high`, shape (h,), are operating conditions, expected costs and the ends of their
+    intervals; `caveats` those of the normalised costs.
     """
 
     w: Floats

@@ -24,16 +24,12 @@ class CostThresholds(Table):
 
     Attributes
     ----------
-    w : ndarray, shape (h,)
-        Operating conditions.
-    threshold : ndarray, shape (h,)
-        Rows with score >= threshold are flagged; ``inf`` flags nothing.
+    w, threshold : ndarray, shape (h,)
+        Operating conditions; rows with score >= threshold are flagged, and ``inf`` flags nothing.
     cost : ndarray, shape (h,)
         Normalised cost there on this sample: the lower envelope. Too low for other rows.
     tpr, fpr : ndarray, shape (h,)
         The point of the ROC curve's hull.
-    n_pos, n_neg : int
-        Class sizes.
     """
 
     w: Floats
@@ -63,10 +59,8 @@ def cost_thresholds(sample: Sample, w: ArrayLike) -> CostThresholds:
 
     Raises
     ------
-    DegenerateDataError
-        A class without rows.
-    InputError
-        w outside [0, 1].
+    DegenerateDataError, InputError
+        A class without rows; w outside [0, 1].
 
     Notes
     -----

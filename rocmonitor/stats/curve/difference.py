@@ -30,8 +30,8 @@ DifferenceMethod = Literal["agresti-min", "wald", "exact", "empirical"]
 class ThresholdDifference(IntervalTable):
     """Differences of the rates of two models (first minus second) at pairs of thresholds.
 
-    As `ThresholdIntervals`, with `threshold_1` and `threshold_2` of the two models, and `dtpr` and `dfpr`, each
-    with its ends, in place of the rates.
+    As `ThresholdIntervals`, with `threshold_1` and `threshold_2` of the two models, and `dtpr` and `dfpr`,
+    each with its ends, in place of the rates.
     """
 
     threshold_1: Floats

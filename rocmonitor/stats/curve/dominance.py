@@ -100,8 +100,8 @@ def threshold_dominance(
     As a test this is weak (docs/coverage.md): use it to describe, not to decide.
 
     Exact. Given the number k of rows of a class that the models disagree on, k ~ Bin(m, q), those that only
-    model 1 flags are Bin(k, p): only O(sqrt(m)) values of k carry mass. Cost: O(c + h (log c + sqrt(m))) for c
-    cells. Under ``full`` O(sqrt(m)) class sizes matter, at O(h) each by a recursion in the size.
+    model 1 flags are Bin(k, p): only O(sqrt(m)) values of k carry mass. Cost: O(c + h (log c + sqrt(m))) for
+    c cells. Under ``full`` O(sqrt(m)) class sizes matter, at O(h) each by a recursion in the size.
 
     References
     ----------

@@ -171,10 +171,10 @@ def _active(
 
 
 def both_reach(r: int, m: int, n: int, both: Counts, only_1: Counts, only_2: Counts) -> Floats:
-    """P(N1 >= r, N2 >= r) in `m` draws out of `n` rows ([DG09] eq. 13), shape (h,); absolute error about 1e-15.
+    """P(N1 >= r, N2 >= r) in `m` draws out of `n` rows ([DG09] eq. 13), shape (h,); error about 1e-15.
 
-    `both`, `only_1` and `only_2`, shape (h,), are the rows at or above both thresholds, only that of model 1 and
-    only that of model 2. Let A, B, C count the draws of the three kinds, and N = m - r. Given A = r - x, the
+    `both`, `only_1` and `only_2`, shape (h,), are the rows at or above both thresholds, only that of model 1
+    and only that of model 2. Let A, B, C count the draws of the three kinds, and N = m - r. Given A = r - x, the
     other N + x draws hold B and C with shares q1 = only_1 / (n - both) and q2. P(B >= x, C >= x) falls, when x
     grows by one, by
 

@@ -53,9 +53,9 @@ class ClassScores(NamedTuple):
 def kernel_ends(
     sample: Sample, p: Floats, tail: float, bandwidth: Bandwidth | None = None
 ) -> tuple[Floats, Floats]:
-    """Ends of the intervals of the TPR at false positive rates `p`, not clipped, shape (h,); `tail` on either side.
+    """Ends of the intervals of the TPR at false positive rates `p`, not clipped, shape (h,).
 
-    O(k) for the bandwidths; O(k + rows within 9 bandwidths of the threshold) for each rate.
+    Each leaves `tail` on its side. O(k) for the bandwidths; O(k + rows within 9 bandwidths) for each rate.
     """
     pos, neg, unit = class_scores(sample)
     h = bandwidths(pos, neg, tail) if bandwidth is None else _given(bandwidth, unit)

@@ -1,8 +1,8 @@
 """From a bootstrap law to intervals: the same way for rates, for differences of rates and for costs.
 
-Each function states the law of what it estimates, as a `BootstrapLaw`. The rest is written here once: a normal
-law with the exact moments, quantiles of the exact law, or percentiles of drawn resamples; then clipping,
-caveats, and the columns of a result.
+Each function states the law of what it estimates, as a `BootstrapLaw`. The rest is written here once: a
+normal law with the exact moments, quantiles of the exact law, or percentiles of drawn resamples; then
+clipping, caveats, and the columns of a result.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ class _Window(NamedTuple):
 
 
 def windows(r: Counts, own: Rows, other: Rows, *, full: bool = False) -> Counts:
-    """For each of the ranks `r` the last score that is surely flagged, and the first that is not: O(k + h log k)."""
+    """For each rank in `r` the last score that is surely flagged, and the first that is not: O(k + h log k)."""
     if full:
         n = own.total + other.total
         mean, reach = _spread(n, (own.above + other.above) / n, 0, np.zeros(1))

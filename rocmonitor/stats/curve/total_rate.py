@@ -67,8 +67,8 @@ class TotalRateLaw(Result):
     rate : float
         The rate r / n that was used.
     tp, fp : ndarray, shape (n_pos + 1,) and (n_neg + 1,), or (n_pos + n_neg + 1,) under full sampling
-        Probability that 0, 1, … of a resample's positives, and of its negatives, are flagged. The two counts are
-        not independent: at least r rows are flagged in all.
+        Probability that 0, 1, … of a resample's positives, and of its negatives, are flagged. The two counts
+        are not independent: at least r rows are flagged in all.
     """
 
     rate: float

@@ -96,7 +96,8 @@ def vertical_intervals(
     n_resamples, rng : int, and int, SeedSequence or Generator
         Of ``empirical``: how many resamples are drawn, and their randomness, which must be given.
     bandwidth : float or (float, float), optional
-        Of ``kernel``, in place of its rule: in the units of the scores, of both classes or (positives, negatives).
+        Of ``kernel``, in place of its rule: in the units of the scores, of both classes or (positives,
+        negatives).
 
     Returns
     -------

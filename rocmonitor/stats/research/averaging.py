@@ -30,16 +30,12 @@ class AveragingTable(Table):
         As given.
     tpr, fpr, total_rate : ndarray, shape (h,)
         Observed shares of the positives, of the negatives and of all rows at or above the threshold.
-    by_threshold_low, by_threshold_high : ndarray, shape (h,)
-        Interval of the TPR with the threshold held fixed.
-    by_fpr_low, by_fpr_high : ndarray, shape (h,)
-        With the false positive rate held fixed.
-    by_total_rate_low, by_total_rate_high : ndarray, shape (h,)
-        With the total positive rate held fixed.
+    by_threshold_low, by_threshold_high, by_fpr_low, by_fpr_high, by_total_rate_low, by_total_rate_high
+        Intervals of the TPR with the threshold, the FPR or the total positive rate held fixed, shape (h,).
+    ndarray
+        Intervals of the TPR with the threshold, the FPR or the total positive rate held fixed, shape (h,).
     confidence_level : float
         Of each interval by itself.
-    n_pos, n_neg : int
-        Class sizes.
     caveats : tuple of Caveat
         Rates that had to move away from 0 or 1, and those of the three intervals.
     """
@@ -103,10 +99,8 @@ def averaging_table(
 
     Raises
     ------
-    DegenerateDataError
-        Fewer than one positive or two negatives, or one score for all rows.
-    InputError
-        No thresholds, NaN among them, a level outside (0, 1).
+    DegenerateDataError, InputError
+        As for `threshold_intervals` and `vertical_intervals`.
 
     Notes
     -----

@@ -27,9 +27,8 @@ class AucEqualityTest(Result):
 
     Attributes
     ----------
-    auc_1, auc_2 : float
-    difference : float
-        ``auc_1 - auc_2``.
+    auc_1, auc_2, difference : float
+        The two areas, and ``auc_1 - auc_2``.
     statistic : float
         ``difference / se`` with DeLong's standard error; ``difference`` with method "plain".
     pvalue : float
@@ -39,14 +38,8 @@ class AucEqualityTest(Result):
         KL(u||f) + KL(v||g) of a reweighting with equal areas, in nats.
     level_auc : float
         The area that both models have there.
-    n_pos, n_neg, n_resamples : int
-    alternative, method : str
-    residual : float
-        Of the first-order conditions (see `AucBounds`).
-    optimum : str
-        "proven" if no population with equal areas is closer, "searched" if none closer was found.
-    caveats : tuple of Caveat
-        What a reader of the numbers should know.
+    residual, optimum : float, str
+        As in `AucBounds`, of the closest population with equal areas.
     """
 
     auc_1: float
@@ -93,22 +86,16 @@ def auc_equality_test(
 
     Parameters
     ----------
-    y_true : array_like, shape (n,)
-        Labels, 1 for positive and 0 for negative. Or one `PairedSample` in place of the three arrays.
-    score_1, score_2 : array_like, shape (n,)
-        Finite scores of the two models; the scales need not agree.
+    y_true, score_1, score_2 : array_like, shape (n,)
+        Labels and the two models' scores on the same rows, or one `PairedSample` in their place.
     alternative : {"two-sided", "greater", "less"}
         "greater": the first area is the larger one.
-    method : {"studentized", "plain"}
-        Whether the difference is divided by DeLong's standard error, in the sample and in each resample.
-    n_resamples : int
-    rng : Generator, SeedSequence or int
-        Required.
+    method, n_resamples, rng
+        As for `auc_test`.
 
     Returns
     -------
     AucEqualityTest
-        ``.difference .pvalue .distance`` and ``.to_dict()``.
 
     Raises
     ------
@@ -120,17 +107,14 @@ def auc_equality_test(
 
     Notes
     -----
-    The future work of [M18]: impose equal performance, solve for the closest pair of distributions.
-    Weights u on the negative rows and v on the positive rows are found with A1(u, v) = A2(u, v) and the
-    smallest KL(u||f) + KL(v||g); whole rows are resampled from them by class. The p-value is
-    (1 + #) / (n_resamples + 1) of resamples as far out as the sample, by absolute value if two-sided.
+    The future work of [M18]: weights u on the negative rows and v on the positive rows are found with A1(u,
+    v) = A2(u, v) and the smallest KL(u||f) + KL(v||g); whole rows are resampled from them by class. The
+    p-value is (1 + #) / (n_resamples + 1) of resamples as far out as the sample, by absolute value if
+    two-sided.
 
     `distance` does not shrink with the number of rows, as p-values do: compared with the distances that past
     windows lay from a reference (`auc_distance`) it says whether an ordinary shift could level the two
-    models.
-
-    Level by simulation: docs/coverage.md. DeLong's test (`compare_auc_paired`) has much the same level and
-    power; what this test adds is the distance.
+    models. Level and power are much those of DeLong's test (`compare_auc_paired`): docs/coverage.md.
 
     Cost: the two sorts of the sample; O(c) a sweep for c cells, some 20 sweeps; O(c) a resample.
 

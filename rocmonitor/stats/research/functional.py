@@ -30,26 +30,18 @@ FunctionalMethod = Literal["smoothed", "naive"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RocFunctional(Result):
-    """A number of the ROC curve, with a bootstrap interval.
+    """A number of the ROC curve, with a bootstrap interval; the rest is as in `IntervalTable`.
 
     Attributes
     ----------
     name : str
         The functional's.
-    value : float
-        Of the empirical curve.
-    se : float
-        Standard deviation over the replicates.
+    value, se : float
+        Of the empirical curve, and the standard deviation over the replicates.
     low, high : float
         Ends of the interval; those of "auc" and "youden" are clipped to [0, 1].
-    method : str
-    confidence_level : float
     n_resamples : int
         Resamples drawn.
-    n_pos, n_neg : int
-        Class sizes.
-    caveats : tuple of Caveat
-        An adjusted number of resamples; an interval that was clipped, has zero length or lies off `value`.
     """
 
     name: str
@@ -103,46 +95,33 @@ def roc_functional(
         ``functional(fpr, tpr)`` takes a curve, straight lines through points that go up from (0, 0) to
         (1, 1), shape (h,) each, and returns one finite number. It should be smooth in the curve. The arrays
         are read-only. Or by name: "auc", "youden" (the largest TPR - FPR).
-    method : str
-        ``smoothed``: resamples of the scores with Gaussian noise; ``naive``: of the scores as they are.
-    confidence_level : float
-        Within (0, 1).
-    n_resamples : int
-        Resamples B. (1 + B) times half of 1 - `confidence_level` should be a whole number; B is raised until
-        it is.
-    rng : int, SeedSequence or Generator
-        Randomness; needed.
-    bandwidth : float, (float, float) or str
-        Of the noise, as for `roc_band`; ``naive`` has none.
+    method, confidence_level, n_resamples, rng, bandwidth
+        As for `roc_pointwise`, without ``studentized``.
 
     Returns
     -------
     RocFunctional
-        ``.value .se .low .high …`` and ``.to_dict()``. The ends lie as far from `value` as the opposite
-        quantiles of the fluctuation from 0, which takes off the bias of a maximum such as "youden".
+        The ends lie as far from `value` as the opposite quantiles of the fluctuation from 0, which takes off
+        the bias of a maximum such as "youden".
 
     Raises
     ------
     DegenerateDataError
-        No positive, fewer than two negatives, one score for all rows; a class with one score only, unless
-        the method is ``naive``.
+        As for `roc_pointwise`.
     InputError
         A functional that is unknown, cannot be called, or returns what is not one finite number; as for
         `roc_band`.
 
     Notes
     -----
-    `value` is taken on all points of the empirical curve, fluctuations on the rates of `roc_band`: all
-    r / n_neg up to 2,048 of them, at most 8,192, so that a rate between two of them is interpolated.
-
-    Coverage by simulation: docs/coverage.md.
+    `value` is taken on all points of the empirical curve, fluctuations on the rates of `roc_band`, so that a
+    rate between two of them is interpolated. Coverage by simulation: docs/coverage.md.
 
     Cost after sorting: O(k), then O(h) and one call of the functional a replicate.
 
     References
     ----------
-    .. [BCV08] P. Bertail, S. Clémençon and N. Vayatis (2008). On bootstrapping the ROC curve. Advances in
-       Neural Information Processing Systems 21, 137-144.
+    .. [BCV08] Bertail, Clémençon, Vayatis (2008). On bootstrapping the ROC curve. NIPS 21.
 
     Examples
     --------

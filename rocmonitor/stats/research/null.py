@@ -25,18 +25,14 @@ class AucTest(Result):
 
     Attributes
     ----------
-    auc : float
-        Of the sample.
-    null : float
-        The AUC of the null hypothesis.
+    auc, null : float
+        Of the sample, and of the null hypothesis.
     statistic : float
         ``(auc - null) / se`` with DeLong's standard error; ``auc - null`` with method "plain".
     pvalue : float
         Against `alternative`; at least 1 / (n_resamples + 1), two-sided twice that.
     distance : float
         Of the closest distributions with the AUC `null`, in nats (see `auc_distance`).
-    n_pos, n_neg, n_resamples : int
-    alternative, method : str
     optimum : str
         "proven" if no distributions are closer, "searched" if none closer was found (see `AucBounds`).
     """
@@ -75,19 +71,16 @@ def auc_test(
 
     Parameters
     ----------
-    y_true : array_like, shape (n,)
-        Labels, 1 for positive and 0 for negative. Or one `Sample` in place of the two arrays.
-    y_score : array_like, shape (n,)
-        Finite scores; higher means more positive.
+    y_true, y_score : array_like, shape (n,)
+        Labels and scores, or one `Sample` in their place.
     null : float
         The AUC of the null hypothesis, within (0, 1).
     alternative : {"two-sided", "greater", "less"}
         "less": the AUC is below `null`.
     method : {"studentized", "plain"}
         Whether the difference to `null` is divided by DeLong's standard error, in the resamples too.
-    n_resamples : int
-    rng : Generator, SeedSequence or int
-        Required.
+    n_resamples, rng : int, and Generator, SeedSequence or int
+        How many resamples are drawn, and their randomness, which must be given.
 
     Returns
     -------
@@ -106,9 +99,7 @@ def auc_test(
     The future work of [M18]: the shares u and v of `auc_distance` at `null` are a population in which
     the null hypothesis is true, and as close to the sample as one can be. Classes are resampled from it, and
     the p-value is (1 + #) / (n_resamples + 1) of resamples as far out as the sample; two-sided, twice the
-    smaller of the two sides.
-
-    Level and power by simulation: docs/coverage.md.
+    smaller of the two sides. Level and power by simulation: docs/coverage.md.
 
     Cost: one `auc_distance`, then O(k) a resample for k distinct scores; about 20 ms for 1e6 rows.
 

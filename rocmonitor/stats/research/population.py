@@ -1,13 +1,8 @@
 """Resamples from a reweighted population: what a statistic does when its null hypothesis is true.
 
-The future work of [M18], section 5: rows are drawn from the closest distributions that satisfy the
+The future work of Morin (2018), section 5: rows are drawn from the closest distributions that satisfy the
 null hypothesis, each class from its own. A resample is the number of rows that each cell gets; the areas and
 their placement variances follow from cumulated counts.
-
-References
-----------
-.. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying population.
-   Working paper, University of Central Florida.
 """
 
 from __future__ import annotations
@@ -57,14 +52,9 @@ def reweighted(
 ) -> tuple[Population, tuple[Counts, Counts]]:
     """The population of reweighted shares, and the sample's own rows in its cells, (1, m) and (1, n).
 
-    Parameters
-    ----------
-    shares, tilt : ndarray, shape (2, k)
-        Of negatives and positives in each cell, and the factors of the null hypothesis.
-    ranks : tuple of ndarray, shape (k,)
-        Ranks of the cells in each order.
-    sizes : tuple of int
-        Positives and negatives of the sample.
+    `shares` and `tilt`, (2, k), are those of negatives and positives in each cell and the factors of the null
+    hypothesis; `ranks` those of the cells, (k,), in each order; `sizes` the positives and negatives of the
+    sample.
     """
     negatives, positives = (np.flatnonzero(of) for of in shares)
     u, v = shares * tilt
@@ -85,10 +75,7 @@ def _order(neg_rank: NDArray[np.intp], pos_rank: NDArray[np.intp]) -> Order:
 def statistics(population: Population, neg: Counts, pos: Counts, *, studentized: bool) -> Floats:
     """Area or difference less its null value, and over DeLong's standard error if studentized: shape (r,).
 
-    Parameters
-    ----------
-    neg, pos : ndarray, shapes (r, m) and (r, n)
-        Rows in each cell, one resample a line.
+    `neg` and `pos`, (r, m) and (r, n), are the rows in each cell, one resample a line.
     """
     below, above = _placements(population.orders[0], neg, pos)
     if len(population.orders) == 2:

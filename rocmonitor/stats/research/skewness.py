@@ -25,18 +25,13 @@ class AucSkewness(Result):
 
     Attributes
     ----------
-    auc : float
-        Their mean, the AUC of the sample.
-    se : float
-        Their standard deviation: the standard error of ``auc(…, method="exact-bootstrap")``.
-    third_moment : float
-        Their third central moment.
+    auc, se, third_moment : float
+        Their mean, the AUC of the sample; their standard deviation, that of ``method="exact-bootstrap"`` of
+        `auc`; and their third central moment.
     skewness : float
         ``third_moment / se**3``; 0 when `se` is 0.
-    n_pos, n_neg : int
-        Class sizes of the sample.
-    m_pos, m_neg : int
-        Class sizes of the resamples.
+    n_pos, n_neg, m_pos, m_neg : int
+        Class sizes of the sample and of the resamples.
     caveats : tuple of Caveat
     """
 
@@ -63,17 +58,14 @@ def auc_skewness(sample: Sample, /, *, m_pos: int | None = None, m_neg: int | No
 
     Parameters
     ----------
-    y_true : array_like, shape (n,)
-        Labels, 1 for positive and 0 for negative. Or one `Sample` in place of the two arrays.
-    y_score : array_like, shape (n,)
-        Finite scores; higher means more positive.
+    y_true, y_score : array_like, shape (n,)
+        Labels and scores, or one `Sample` in their place.
     m_pos, m_neg : int, optional
         Sizes of the resamples; the class sizes by default.
 
     Returns
     -------
     AucSkewness
-        ``.auc .se .third_moment .skewness .n_pos .n_neg .m_pos .m_neg .caveats``.
 
     Raises
     ------

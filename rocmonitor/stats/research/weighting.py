@@ -20,10 +20,8 @@ def weighted_sample(y_true: ArrayLike, y_score: ArrayLike, weights: ArrayLike) -
 
     Parameters
     ----------
-    y_true : array_like, shape (n,)
-        Labels, 1 for positive and 0 for negative.
-    y_score : array_like, shape (n,)
-        Finite scores; higher means more positive.
+    y_true, y_score : array_like, shape (n,)
+        Labels and scores.
     weights : array_like, shape (n,)
         Finite numbers >= 0, on any scale, for example ``0.5 ** (age / half_life)``. A weight below 2**-53 of
         the total of its class counts as 0.
