@@ -29,15 +29,22 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
+import scipy
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.stats.band.drawing import Progress, band_ranks, drawn_curves, require_curve, whole_resamples
-from rocmonitor.stats.band.fixed import kolmogorov_radii, working_hotelling
-from rocmonitor.stats.band.smoothing import Curve, Rule, bandwidths, empirical_curve, smoothed_curve
-from rocmonitor.stats.curve.kernel import Bandwidth
+from rocmonitor.stats.band.smoothing import (
+    Curve,
+    Rule,
+    bandwidths,
+    deviations,
+    empirical_curve,
+    smoothed_curve,
+)
+from rocmonitor.stats.curve.kernel import Bandwidth, class_scores
+from rocmonitor.stats.curve.laws import IntervalTable
 from rocmonitor.stats.proportion import require_level, require_method
 from rocmonitor.stats.resampling import Rng, generator
-from rocmonitor.stats.result import Table
 from rocmonitor.stats.rows import Counts, Floats
 from rocmonitor.stats.sample import Sample, on_sample
 
@@ -57,7 +64,7 @@ _SMOOTHING = ("smoothed-db", "smoothed-sup", "studentized-sup")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RocBand(Table):
+class RocBand(IntervalTable):
     """A band that holds the whole true curve with the confidence level; the rest is as in `IntervalTable`.
 
     Attributes
@@ -87,13 +94,8 @@ class RocBand(Table):
     high: Floats
     radius: float
     fpr_radius: float
-    method: str
-    confidence_level: float
     n_resamples: int
     bandwidth: tuple[float, ...]
-    n_pos: int
-    n_neg: int
-    caveats: tuple[Caveat, ...]
 
     @property
     def area(self) -> float:
@@ -208,8 +210,7 @@ def roc_band(
         in_tpr, in_fpr = kolmogorov_radii(sample, alpha)
         ends = _Ends(curve.at(t - in_fpr) - in_tpr, curve.at(t + in_fpr) + in_tpr, in_tpr, in_fpr)
     elif method == "working-hotelling":
-        line = working_hotelling(sample, t, alpha)
-        ends = _Ends(line.low, line.high, line.radius, caveats=(line.caveat,))
+        ends = working_hotelling(sample, t, alpha)
     else:
         ends = _drawn_ends(sample, curve, method, alpha, n_resamples, rng, bandwidth, progress)
     tpr = np.concatenate([[0.0], curve.at(t), [1.0]])
@@ -322,3 +323,39 @@ def _caveats(sample: Sample, tpr: Floats, low: Floats, high: Floats) -> tuple[Ca
     if outside := np.count_nonzero((tpr < low) | (tpr > high)):
         found.append(Caveat("curve-outside-band", outside=outside, rates=len(tpr)))
     return tuple(found)
+
+
+def kolmogorov_radii(sample: Sample, alpha: float) -> tuple[float, float]:
+    """Half widths in TPR and FPR ([C94]): each class's distribution function with sqrt(1 - alpha).
+
+    The quantiles are those of the exact law of the two-sided Kolmogorov-Smirnov distance; with ties the
+    distance is less, so the band covers with at least its level whatever the scores are.
+    """
+    from scipy import stats  # takes half a second to import
+
+    level = math.sqrt(1 - alpha)
+    return float(stats.kstwo.ppf(level, sample.n_pos)), float(stats.kstwo.ppf(level, sample.n_neg))
+
+
+def working_hotelling(sample: Sample, t: Floats, alpha: float) -> _Ends:
+    """The band at the rates `t` about TPR = Phi(a + b Phi^-1(FPR)), a and b from moments.
+
+    Working and Hotelling's band for the line of all rates at once: radius² is the quantile of chi-square
+    with two degrees of freedom ([MH93]). Variances of a and b by the delta method for normal scores.
+    """
+    sample.require_both_classes(at_least=2)
+    pos, neg, _ = class_scores(sample)
+    sd_pos, sd_neg = deviations(sample, "working-hotelling", "use 'kolmogorov-smirnov'")
+    a = float(np.sum(pos.share * pos.score) - np.sum(neg.share * neg.score)) / sd_pos
+    b = sd_neg / sd_pos
+    x = scipy.special.ndtri(t)
+    # Variances of the log deviations are 1 / (2 n); of the means, in units of sd_pos, 1 / n_pos and b²/n_neg.
+    of_a = 1 / pos.total + b * b / neg.total + a * a / (2 * pos.total)
+    of_b = b * b * (0.5 / neg.total + 0.5 / pos.total)
+    of_both = a * b / (2 * pos.total)
+    radius = math.sqrt(scipy.special.chdtri(2, alpha))
+    half = radius * np.sqrt(of_a + 2 * of_both * x + of_b * x * x)
+    line = a + b * x
+    caveat = Caveat("normal-scores-assumed", a=a, b=b)
+    low, high = scipy.special.ndtr(line - half), scipy.special.ndtr(line + half)
+    return _Ends(low, high, radius, caveats=(caveat,))

@@ -9,7 +9,7 @@ gamma spacings and a multinomial. That is the exact law of the resampled TPR at 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -66,20 +66,26 @@ def drawn_curves(
     """
     gaps = np.diff(ranks, prepend=0, append=n_neg + 1).astype(np.float64)
     drawn = np.empty((n_resamples, len(ranks)))
-    at_once = max(1, _AT_ONCE // len(gaps))
-    reported = 0
-    for start in range(0, n_resamples, at_once):
-        part = drawn[start : start + at_once]
+    for part in in_parts(drawn, _AT_ONCE // len(gaps), progress, "resampled ROC curves"):
         reached = np.cumsum(rng.standard_gamma(gaps, (len(part), len(gaps))), axis=1)
         chance = curve.at(reached[:, :-1] / reached[:, -1:])
         cells = np.maximum(np.diff(chance, axis=1, prepend=0.0, append=1.0), 0.0)
         np.cumsum(rng.multinomial(n_pos, cells)[:, :-1], axis=1, out=part)
-        done = start + len(part)
-        if progress is not None and done * _REPORTS // n_resamples > reported:
-            reported = done * _REPORTS // n_resamples
-            progress(f"{done} of {n_resamples} resampled ROC curves")
     drawn /= n_pos
     return drawn
+
+
+def in_parts(
+    drawn: Floats, at_once: int, progress: Progress | None = None, name: str = ""
+) -> Iterator[Floats]:
+    """The lines of `drawn`, some at a time, to be filled; reports progress up to ten times."""
+    reported, total, at_once = 0, len(drawn), max(1, at_once)
+    for start in range(0, total, at_once):
+        yield drawn[start : start + at_once]
+        done = min(start + at_once, total)
+        if progress is not None and done * _REPORTS // total > reported:
+            reported = done * _REPORTS // total
+            progress(f"{done} of {total} {name}")
 
 
 def whole_resamples(n_resamples: int, tail: float, method: str) -> tuple[int, int, tuple[Caveat, ...]]:

@@ -1,27 +1,36 @@
 """The true positive rate at single false positive rates, by the smoothed bootstrap.
 
 The law of the fluctuation R*(t) - R(t) of resamples about the curve that they are drawn from stands for that
-of the empirical curve about the true one, as it is or in standard deviations. [BCV08] is Bertail, Clémençon
-and Vayatis (2008), sections 3 and 4.
+of the empirical curve about the true one, as it is or in standard deviations: [BCV08] (Bertail, Clémençon and
+Vayatis 2008) eq. 4, R (1 - R) / n_pos + slope² t (1 - t) / n_neg, the slope being the ratio of the two
+densities at the threshold. A density is a count of rows near the threshold, so that a replicate needs no
+scores: given its r-th largest negative, the other negatives on either side are uniform there in the
+coordinate of `drawing`, and their number within the window is binomial.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rocmonitor.caveat import Caveat
 from rocmonitor.stats.band.drawing import drawn_curves, require_curve, whole_resamples
-from rocmonitor.stats.band.smoothing import Rule, bandwidths, empirical_curve, smoothed_curve
-from rocmonitor.stats.band.studentizing import spread_at, studentized_draws, windows
-from rocmonitor.stats.curve.kernel import Bandwidth
+from rocmonitor.stats.band.smoothing import (
+    Rule,
+    Smoothed,
+    bandwidths,
+    deviations,
+    empirical_curve,
+    smoothed_curve,
+)
+from rocmonitor.stats.curve.kernel import Bandwidth, ClassScores, class_scores
+from rocmonitor.stats.curve.laws import IntervalTable
 from rocmonitor.stats.curve.points import nearest_ranks
 from rocmonitor.stats.proportion import clipped_intervals, interval_caveats, require_level, require_method
 from rocmonitor.stats.resampling import Rng, generator
-from rocmonitor.stats.result import Table
 from rocmonitor.stats.rows import Counts, Floats
 from rocmonitor.stats.sample import Sample, on_sample
 
@@ -29,7 +38,7 @@ PointwiseMethod = Literal["smoothed", "studentized", "naive"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RocPointwise(Table):
+class RocPointwise(IntervalTable):
     """ROC points at given false positive rates, with a bootstrap interval for the true positive rate.
 
     As `VerticalIntervals`, with `n_resamples` and, as `tpr`, the empirical curve: its lower end where it
@@ -40,18 +49,11 @@ class RocPointwise(Table):
     tpr: Floats
     tpr_low: Floats
     tpr_high: Floats
-    method: str
-    confidence_level: float
     n_resamples: int
-    n_pos: int
-    n_neg: int
-    caveats: tuple[Caveat, ...]
 
     def __str__(self) -> str:
-        return (
-            f"{len(self.fpr)} ROC points by false positive rate, {100 * self.confidence_level:g} % intervals "
-            f"({self.method} bootstrap), {self.n_pos} positives, {self.n_neg} negatives"
-        )
+        points = f"{len(self.fpr)} ROC points by false positive rate"
+        return self._line(points, method=f"{self.method} bootstrap")
 
 
 @on_sample
@@ -165,3 +167,79 @@ def _drawn(
     increasing, back = np.unique(ranks, return_inverse=True)
     drawn = drawn_curves(law, increasing, sample.n_pos, sample.n_neg, resamples, rng)
     return np.asarray(drawn[:, back] - law.at(ranks / sample.n_neg))
+
+
+_FACTOR = 1.06 * math.sqrt(3)  # a uniform law's half width over its deviation is sqrt(3)
+
+
+class Windows(NamedTuple):
+    """Half widths of the windows in which positives and negatives are counted, in `class_scores`' unit."""
+
+    pos: float
+    neg: float
+
+
+def windows(sample: Sample) -> Windows:
+    """Of a uniform kernel with the deviation 1.06 sd n^(-1/3), the paper's order, for each class."""
+    pos, neg, _ = class_scores(sample)
+    sd_pos, sd_neg = deviations(sample, "studentized", "use another method")
+    return Windows(
+        _FACTOR * sd_pos * float(pos.total) ** (-1 / 3), _FACTOR * sd_neg * float(neg.total) ** (-1 / 3)
+    )
+
+
+def spread_at(sample: Sample, ranks: Counts, tpr: Floats, width: Windows) -> Floats:
+    """Standard deviations at FPR `ranks` / n_neg where the empirical curve is `tpr`, shape (h,)."""
+    pos, neg, _ = class_scores(sample)
+    flagged = np.rint((neg.above + neg.share) * neg.total)
+    at = neg.score[np.searchsorted(-flagged, -ranks, side="right") - 1]  # the r-th largest
+    near_pos, near_neg = _share_near(pos, at, width.pos), _share_near(neg, at, width.neg)
+    return _spread(sample, ranks / sample.n_neg, tpr, near_pos, near_neg, width)
+
+
+def studentized_draws(
+    sample: Sample, law: Smoothed, ranks: Counts, width: Windows, n_resamples: int, rng: np.random.Generator
+) -> Floats:
+    """(R* - R) / sd* of each replicate at each rank, (n_resamples, h); ranks are drawn one by one."""
+    n_pos, n_neg = sample.n_pos, sample.n_neg
+    fpr, tpr = law.curve
+    drawn = np.empty((n_resamples, len(ranks)))
+    for column, r in enumerate(ranks.tolist()):
+        u = rng.beta(r, n_neg - r + 1, n_resamples)
+        z = np.interp(u, fpr, law.threshold)
+
+        def beyond(rates: Floats, at: Floats) -> Floats:
+            return np.interp(at, law.threshold[::-1], rates[::-1])
+
+        chance = [beyond(tpr, z + width.pos), law.curve.at(u), beyond(tpr, z - width.pos)]
+        cells = np.diff(np.column_stack(chance), axis=1, prepend=0.0, append=1.0)
+        count = rng.multinomial(n_pos, np.maximum(cells, 0.0))
+        over = rng.binomial(r - 1, np.clip(1 - beyond(fpr, z + width.neg) / u, 0, 1))
+        under = rng.binomial(n_neg - r, np.clip(1 - (1 - beyond(fpr, z - width.neg)) / (1 - u), 0, 1))
+        reached = (count[:, 0] + count[:, 1]) / n_pos
+        sd = _spread(
+            sample,
+            np.full(n_resamples, r / n_neg),
+            reached,
+            (count[:, 1] + count[:, 2]) / n_pos,
+            (over + under + 1) / n_neg,  # the threshold itself is one of them
+            width,
+        )
+        drawn[:, column] = (reached - law.curve.at(np.asarray(r / n_neg))) / sd
+    return drawn
+
+
+def _spread(
+    sample: Sample, t: Floats, tpr: Floats, near_pos: Floats, near_neg: Floats, width: Windows
+) -> Floats:
+    slope = near_pos / width.pos / (near_neg / width.neg)
+    # One positive in squares: near the corners eq. 4 can be 0.
+    variance = tpr * (1 - tpr) / sample.n_pos + slope**2 * t * (1 - t) / sample.n_neg
+    return np.asarray(np.sqrt(variance + sample.n_pos**-2.0))
+
+
+def _share_near(rows: ClassScores, at: Floats, half: float) -> Floats:
+    """The share of a class within `half` of each of `at`."""
+    below = np.concatenate([[0.0], 1 - rows.above])
+    last = np.searchsorted(rows.score, at + half, side="right")
+    return np.asarray(below[last] - below[np.searchsorted(rows.score, at - half)])

@@ -11,13 +11,12 @@ from numpy.typing import ArrayLike
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats.binomial import Floats
-from rocmonitor.stats.cost.conditions import valid_conditions
+from rocmonitor.stats.cost.conditions import OperatingCondition, valid_conditions
 from rocmonitor.stats.cost.law import ENOUGH_ERRORS, CostDifferenceLaw, CostLaw, CostMethod, Errors
-from rocmonitor.stats.curve.counting import disagreements, flagged
-from rocmonitor.stats.curve.full_sampling import Sampling, require_sampling
-from rocmonitor.stats.curve.laws import IntervalTable, interval_options, measured
-from rocmonitor.stats.curve.points import without_nan
-from rocmonitor.stats.proportion import NOT_SMOOTHED, resample_caveats, resample_sizes
+from rocmonitor.stats.curve.laws import IntervalTable, Sampling, interval_options, measured, require_sampling
+from rocmonitor.stats.curve.points import disagreements, flagged, without_nan
+from rocmonitor.stats.proportion import NOT_SMOOTHED, is_number, resample_caveats, resample_sizes
+from rocmonitor.stats.result import Table
 from rocmonitor.stats.sample import PairedSample, Sample, on_pair, on_sample
 
 
@@ -160,7 +159,7 @@ def cost_curve(
         Errors(alarm, none, sample.n_neg, m_neg),
         sampling,
     )
-    return CostCurve(w=conditions, threshold=at, **_measured(law, method, confidence_level))
+    return CostCurve(w=conditions, threshold=at, **_measured(sample, law, method, confidence_level))
 
 
 @on_pair
@@ -227,9 +226,8 @@ def cost_difference(
         Errors(neg_2, neg_1, pair.n_neg, m_neg),
         sampling,
     )
-    return CostDifference(
-        w=conditions, threshold_1=at_1, threshold_2=at_2, **_measured(law, method, confidence_level)
-    )
+    fields = _measured(pair, law, method, confidence_level)
+    return CostDifference(w=conditions, threshold_1=at_1, threshold_2=at_2, **fields)
 
 
 def _matched(thresholds: ArrayLike, conditions: Floats, name: str) -> Floats:
@@ -246,7 +244,9 @@ def _matched(thresholds: ArrayLike, conditions: Floats, name: str) -> Floats:
     return np.broadcast_to(without_nan(at, name, "inf flags nothing"), conditions.shape).copy()
 
 
-def _measured(law: CostLaw, method: str, confidence_level: float) -> dict[str, Any]:
+def _measured(
+    rows: Sample | PairedSample, law: CostLaw, method: str, confidence_level: float
+) -> dict[str, Any]:
     """The fields that a curve and a difference have in common."""
     options = interval_options(method, get_args(CostMethod), confidence_level)
     pos, neg = law.pos, law.neg
@@ -255,20 +255,101 @@ def _measured(law: CostLaw, method: str, confidence_level: float) -> dict[str, A
     caveats = resample_caveats(pos.m, pos.n, neg.m, neg.n)
     untrusted = law.w[law.untrusted(method, options.tail)]
     if len(untrusted):
-        caveats += (_untrusted(method, untrusted),)
-    fields = measured({"cost": law}, options, law.w, caveats)
+        at = np.unique(untrusted)
+        caveats += (
+            Caveat("moved-by-smoothing", at=at, instead="mover")
+            if method == "agresti"
+            else Caveat("few-errors", at=at, errors=ENOUGH_ERRORS, instead="mover"),
+        )
+    fields = measured(rows, {"cost": law}, options, law.w, caveats)
     return fields | {
         "low": fields.pop("cost_low"),
         "high": fields.pop("cost_high"),
         "variance": law.moments(NOT_SMOOTHED)[1],
         "sampling": law.sampling,
-        "n_pos": pos.n,
-        "n_neg": neg.n,
     }
 
 
-def _untrusted(method: str, w: Floats) -> Caveat:
-    """Why the intervals of a method cannot be trusted `at` some w: `few-errors`, or `moved-by-smoothing`."""
-    if method == "agresti":
-        return Caveat("moved-by-smoothing", at=np.unique(w), instead="mover")
-    return Caveat("few-errors", at=np.unique(w), errors=ENOUGH_ERRORS, instead="mover")
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ExpectedCost(Table):
+    """Expected cost of a number of decisions, in the unit of the conditions' costs.
+
+    `w`, `cost`, `low` and `high`, shape (h,), are operating conditions, expected costs and the ends of their
+    intervals; `caveats` those of the normalised costs.
+    """
+
+    w: Floats
+    cost: Floats
+    low: Floats
+    high: Floats
+    decisions: int
+    confidence_level: float
+    caveats: tuple[Caveat, ...]
+
+
+def expected_cost(
+    costs: CostCurve | CostDifference,
+    conditions: OperatingCondition | list[OperatingCondition],
+    *,
+    decisions: int = 1000,
+) -> ExpectedCost:
+    """Normalised costs as money: the expected cost of so many decisions, with its interval.
+
+    Parameters
+    ----------
+    costs : CostCurve or CostDifference
+        Under stratified sampling: prevalence is then the one of `conditions`, and certain.
+    conditions : OperatingCondition, or a list of them, length h
+        One for each w of `costs`, in order.
+    decisions : int
+        At least 1.
+
+    Returns
+    -------
+    ExpectedCost
+
+    Raises
+    ------
+    InputError
+        As many conditions as w are needed, with these w; full sampling; fewer than 1 decision.
+
+    References
+    ----------
+    .. [DG08] Dugas, Gadoury (2008). Pointwise exact bootstrap distributions of cost curves. ICML 2008.
+
+    Examples
+    --------
+    >>> from rocmonitor.stats import OperatingCondition, cost_curve
+    >>> lending = OperatingCondition(false_positive=200, false_negative=5000, prevalence=0.02)
+    >>> curve = cost_curve([0, 0, 1, 1], [0.1, 0.6, 0.4, 0.9], lending.w, 0.5)
+    >>> expected_cost(curve, lending).cost.round(6).tolist()  # 20 x 1/2 x 5000 + 980 x 1/2 x 200
+    [148000.0]
+    """
+    listed = [conditions] if isinstance(conditions, OperatingCondition) else list(conditions)
+    if costs.sampling != "stratified":
+        raise InputError(
+            "costs must be of sampling='stratified': full sampling takes prevalence from the sample, and "
+            "conditions have their own"
+        )
+    if not is_number(decisions) or decisions < 1:
+        raise InputError(f"decisions must be at least 1; it is {decisions}")
+    w = np.array([condition.w for condition in listed])
+    if w.shape != costs.w.shape or not np.allclose(w, costs.w, rtol=0, atol=1e-9):
+        raise InputError(
+            f"conditions must be those of the costs, one for each w: their w are {_listed(w)}, those of the "
+            f"costs {_listed(costs.w)}"
+        )
+    money = decisions * np.array([condition.largest for condition in listed])
+    return ExpectedCost(
+        w=costs.w,
+        cost=money * costs.cost,
+        low=money * costs.low,
+        high=money * costs.high,
+        decisions=decisions,
+        confidence_level=costs.confidence_level,
+        caveats=costs.caveats,
+    )
+
+
+def _listed(w: Floats) -> str:
+    return ", ".join(f"{value:g}" for value in w[:5].tolist()) + (", …" if len(w) > 5 else "")

@@ -20,10 +20,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rocmonitor.stats.binomial import Counts, Floats, value_quantiles
-from rocmonitor.stats.curve.full_sampling import Sampling
-from rocmonitor.stats.curve.laws import BootstrapLaw, IntervalOptions
-from rocmonitor.stats.curve.trinomial import joint_difference, trinomial_difference
+from rocmonitor.stats.binomial import Counts, Floats, joint_difference, trinomial_difference, value_quantiles
+from rocmonitor.stats.curve.laws import BootstrapLaw, IntervalOptions, Sampling
 from rocmonitor.stats.proportion import AGRESTI_MIN, NOT_SMOOTHED, Smoothing, normal_quantile, proportion_ends
 
 CostMethod = Literal["wald", "agresti", "exact", "mover"]

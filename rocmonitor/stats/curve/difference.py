@@ -13,12 +13,17 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rocmonitor.stats.binomial import Counts, Floats
-from rocmonitor.stats.curve.counting import disagreements
-from rocmonitor.stats.curve.full_sampling import ClassSize, Sampling, sampled_sizes
-from rocmonitor.stats.curve.laws import BootstrapLaw, IntervalTable, interval_options, measured
-from rocmonitor.stats.curve.points import threshold_pairs
-from rocmonitor.stats.curve.trinomial import trinomial_difference
+from rocmonitor.stats.binomial import Counts, Floats, trinomial_difference
+from rocmonitor.stats.curve.laws import (
+    BootstrapLaw,
+    ClassSize,
+    IntervalTable,
+    Sampling,
+    interval_options,
+    measured,
+    sampled_sizes,
+)
+from rocmonitor.stats.curve.points import disagreements, threshold_pairs
 from rocmonitor.stats.proportion import AGRESTI_MIN, Smoothing, resample_caveats, resample_sizes
 from rocmonitor.stats.resampling import Rng
 from rocmonitor.stats.sample import PairedSample, on_pair
@@ -125,14 +130,9 @@ def threshold_difference(
         "dtpr": _Difference(pos_1, pos_2, pair.n_pos, rows_pos),
         "dfpr": _Difference(neg_1, neg_2, pair.n_neg, rows_neg),
     }
-    return ThresholdDifference(
-        threshold_1=at[:, 0].copy(),
-        threshold_2=at[:, 1].copy(),
-        joint=joint,
-        n_pos=pair.n_pos,
-        n_neg=pair.n_neg,
-        **measured(laws, options, at, resample_caveats(m_pos, pair.n_pos, m_neg, pair.n_neg)),
-    )
+    at_1, at_2 = at.T.copy()
+    fields = measured(pair, laws, options, at, resample_caveats(m_pos, pair.n_pos, m_neg, pair.n_neg))
+    return ThresholdDifference(threshold_1=at_1, threshold_2=at_2, joint=joint, **fields)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,9 +13,8 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.stats.binomial import Counts, Floats, binomial_window
-from rocmonitor.stats.curve.counting import disagreements
-from rocmonitor.stats.curve.full_sampling import Sampling, both_class_sizes, require_sampling
-from rocmonitor.stats.curve.points import threshold_pairs
+from rocmonitor.stats.curve.laws import Sampling, both_class_sizes, require_sampling
+from rocmonitor.stats.curve.points import disagreements, threshold_pairs
 from rocmonitor.stats.proportion import resample_sizes
 from rocmonitor.stats.result import Table
 from rocmonitor.stats.sample import PairedSample, on_pair
@@ -129,9 +128,10 @@ def threshold_dominance(
         in_neg = _signs(neg_1, neg_2, pair.n_neg, m_neg)
         chances = np.einsum("ih,jh->ijh", in_pos, in_neg)
     # Signs are in the order less, equal, more: chances[2, 0] is P(dTP > 0, dFP < 0).
+    at_1, at_2 = at.T.copy()
     return ThresholdDominance(
-        threshold_1=at[:, 0].copy(),
-        threshold_2=at[:, 1].copy(),
+        threshold_1=at_1,
+        threshold_2=at_2,
         first=chances[2, 0] + chances[2, 1] + chances[1, 0],
         second=chances[0, 2] + chances[0, 1] + chances[1, 2],
         both_higher=chances[2, 2].copy(),

@@ -21,7 +21,7 @@ from rocmonitor.stats.binomial import (
     log_binomial,
     log_characteristic,
 )
-from rocmonitor.stats.curve.full_sampling import ClassSize
+from rocmonitor.stats.curve.laws import ClassSize
 from rocmonitor.stats.sample import Sample
 
 Complex = NDArray[np.complex128]
@@ -63,7 +63,7 @@ class _Window(NamedTuple):
 
 
 def windows(r: Counts, own: Rows, other: Rows, *, full: bool = False) -> Counts:
-    """For each rank in `r` the last score that is surely flagged, and the first that is not: O(k + h log k)."""
+    """For each rank the last score that is surely flagged, and the first that is not: O(k + h log k)."""
     if full:
         n = own.total + other.total
         mean, reach = _spread(n, (own.above + other.above) / n, 0, np.zeros(1))

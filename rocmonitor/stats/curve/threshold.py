@@ -16,16 +16,18 @@ from numpy.typing import ArrayLike
 
 from rocmonitor.errors import InputError
 from rocmonitor.stats.binomial import Counts, Floats, binomial_law, binomial_window, log_binomial
-from rocmonitor.stats.curve.counting import flagged
-from rocmonitor.stats.curve.full_sampling import ClassSize, Sampling, require_sampling, sampled_sizes
 from rocmonitor.stats.curve.laws import (
     BootstrapLaw,
+    ClassSize,
     IntervalOptions,
     IntervalTable,
+    Sampling,
     interval_options,
     measured,
+    require_sampling,
+    sampled_sizes,
 )
-from rocmonitor.stats.curve.points import require_one, valid_thresholds
+from rocmonitor.stats.curve.points import flagged, require_one, valid_thresholds
 from rocmonitor.stats.proportion import (
     ProportionMethod,
     Smoothing,
@@ -206,13 +208,8 @@ def threshold_intervals(
         )
     tp, fp = flagged(sample, at)
     laws = {"tpr": _Rate(tp, sample.n_pos, rows_pos), "fpr": _Rate(fp, sample.n_neg, rows_neg)}
-    return ThresholdIntervals(
-        threshold=at,
-        joint=joint,
-        n_pos=sample.n_pos,
-        n_neg=sample.n_neg,
-        **measured(laws, options, at, resample_caveats(m_pos, sample.n_pos, m_neg, sample.n_neg)),
-    )
+    caveats = resample_caveats(m_pos, sample.n_pos, m_neg, sample.n_neg)
+    return ThresholdIntervals(threshold=at, joint=joint, **measured(sample, laws, options, at, caveats))
 
 
 @dataclass(frozen=True, eq=False)

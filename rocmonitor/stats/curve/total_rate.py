@@ -15,14 +15,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rocmonitor.stats.binomial import NEGLIGIBLE, Counts, Floats, law_ends
-from rocmonitor.stats.curve.full_sampling import (
+from rocmonitor.stats.curve.laws import (
+    BootstrapLaw,
     ClassSize,
+    IntervalTable,
     Sampling,
     both_class_sizes,
+    interval_options,
+    measured,
     require_sampling,
     sampled_sizes,
 )
-from rocmonitor.stats.curve.laws import BootstrapLaw, IntervalTable, interval_options, measured
 from rocmonitor.stats.curve.points import nearest_ranks, only_rank
 from rocmonitor.stats.curve.shared_threshold import Rows, class_rows, full_moments, moments, windows
 from rocmonitor.stats.curve.shared_threshold import law as law_of_class
@@ -157,9 +160,7 @@ def total_rate_intervals(
         "tpr": _class_rate(r, pos, neg, sampling, sizes[0]),
         "fpr": _class_rate(r, neg, pos, sampling, sizes[1]),
     }
-    return TotalRateIntervals(
-        rate=r / n, n_pos=sample.n_pos, n_neg=sample.n_neg, **measured(laws, options, r / n, moved)
-    )
+    return TotalRateIntervals(rate=r / n, **measured(sample, laws, options, r / n, moved))
 
 
 @on_sample

@@ -18,8 +18,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.errors import InputError
-from rocmonitor.stats.binomial import NEGLIGIBLE, Counts, Floats, law_ends
-from rocmonitor.stats.curve.counting import negative_thresholds, threshold_levels, tie_caveats
+from rocmonitor.stats.binomial import NEGLIGIBLE, Counts, Floats, law_ends, mixed_binomials
 from rocmonitor.stats.curve.kernel import Bandwidth, kernel_ends
 from rocmonitor.stats.curve.laws import (
     BootstrapLaw,
@@ -28,8 +27,14 @@ from rocmonitor.stats.curve.laws import (
     interval_options,
     measured,
 )
-from rocmonitor.stats.curve.mixtures import mixed_binomials
-from rocmonitor.stats.curve.points import nearest_ranks, only_rank, require_rates
+from rocmonitor.stats.curve.points import (
+    nearest_ranks,
+    negative_thresholds,
+    only_rank,
+    require_rates,
+    threshold_levels,
+    tie_caveats,
+)
 from rocmonitor.stats.proportion import Smoothing, resample_caveats, resample_sizes
 from rocmonitor.stats.resampling import Rng
 from rocmonitor.stats.sample import PairedSample, Sample, on_sample
@@ -138,10 +143,8 @@ def vertical_intervals(
     _require_apart(method, (m_pos, m_neg) == (sample.n_pos, sample.n_neg), bandwidth)
     r, moved = nearest_ranks(fpr, m_neg)
     law, at = _law(sample, r, m_pos, m_neg, bandwidth), r / m_neg
-    caveats = (*moved, *resample_caveats(m_pos, sample.n_pos, m_neg, sample.n_neg), *tie_caveats(sample, at))
-    return VerticalIntervals(
-        fpr=at, n_pos=sample.n_pos, n_neg=sample.n_neg, **measured({"tpr": law}, options, at, caveats)
-    )
+    caveats = resample_caveats(m_pos, sample.n_pos, m_neg, sample.n_neg) + tie_caveats(sample, at)
+    return VerticalIntervals(fpr=at, **measured(sample, {"tpr": law}, options, at, moved + caveats))
 
 
 @on_sample

@@ -18,10 +18,9 @@ from numpy.typing import ArrayLike
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats.binomial import LOG_NEGLIGIBLE, Counts, Floats, bernstein
-from rocmonitor.stats.curve.counting import tie_caveats
 from rocmonitor.stats.curve.joint import Levels, thresholds_law
 from rocmonitor.stats.curve.laws import IntervalTable, interval_options, measured
-from rocmonitor.stats.curve.points import nearest_ranks, only_rank
+from rocmonitor.stats.curve.points import nearest_ranks, only_rank, tie_caveats
 from rocmonitor.stats.curve.vertical import VerticalLaw, vertical_sizes
 from rocmonitor.stats.proportion import AGRESTI_MIN, NOT_SMOOTHED, Smoothing, is_number, resample_caveats
 from rocmonitor.stats.resampling import Rng
@@ -104,8 +103,8 @@ def vertical_difference(
     Notes
     -----
     Cost of a rate: O(n + w² sqrt(m_neg)) with w <= `max_thresholds` thresholds of each model, so O(n^1.5)
-    while exact, and nearly O(n) where `rocmonitor.stats.curve.krawtchouk` applies; ``exact`` takes at most
-    O(w² sqrt(m_pos)) more. Memory O(n + w²). The error of thinning is in docs/coverage.md.
+    while exact, and nearly O(n) where `rocmonitor.stats.curve.joint.excess_on_grid` applies; ``exact`` takes
+    at most O(w² sqrt(m_pos)) more. Memory O(n + w²). The error of thinning is in docs/coverage.md.
 
     References
     ----------
@@ -135,11 +134,11 @@ def vertical_difference(
         *tie_caveats(pair.first, at, model="first"),
         *tie_caveats(pair.second, at, model="second"),
     )
-    fields = measured({"dtpr": law}, options, at, caveats)
+    fields = measured(pair, {"dtpr": law}, options, at, caveats)
     if thinned.any():
         fields["method"] = f"{method}-thinned"
     _, variance = law.moments(AGRESTI_MIN if method == "agresti" else NOT_SMOOTHED)
-    return VerticalDifference(fpr=at, dtpr_se=np.sqrt(variance), n_pos=pair.n_pos, n_neg=pair.n_neg, **fields)
+    return VerticalDifference(fpr=at, dtpr_se=np.sqrt(variance), **fields)
 
 
 @on_pair

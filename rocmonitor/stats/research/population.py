@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from rocmonitor.stats.area.compare import Alternative
 from rocmonitor.stats.area.variances import delong_variance
+from rocmonitor.stats.band.drawing import in_parts
 from rocmonitor.stats.sample import Counts, Floats
 
 METHODS = ("studentized", "plain")
@@ -107,10 +108,8 @@ def resampled(
 
     Cost: O(m + n) a resample; memory for some 2**18 cells, whatever `n_resamples` is.
     """
-    at_once = max(1, _AT_ONCE // max(len(population.u), len(population.v)))
     drawn = np.empty(n_resamples)
-    for start in range(0, n_resamples, at_once):
-        part = drawn[start : start + at_once]
+    for part in in_parts(drawn, _AT_ONCE // max(len(population.u), len(population.v))):
         neg = rng.multinomial(sizes[1], population.u / population.u.sum(), size=len(part))
         pos = rng.multinomial(sizes[0], population.v / population.v.sum(), size=len(part))
         part[:] = statistics(population, neg, pos, studentized=studentized)
