@@ -24,8 +24,12 @@ from rocmonitor.stats.cost.curve import (
     cost_difference,
     expected_cost,
 )
-from rocmonitor.stats.curve.difference import ThresholdDifference, threshold_difference
-from rocmonitor.stats.curve.dominance import ThresholdDominance, threshold_dominance
+from rocmonitor.stats.curve.difference import (
+    ThresholdDifference,
+    ThresholdDominance,
+    threshold_difference,
+    threshold_dominance,
+)
 from rocmonitor.stats.curve.matching import calibrated_pairs, matched_pairs
 from rocmonitor.stats.curve.roc import RocCurve, roc_curve
 from rocmonitor.stats.curve.threshold import (

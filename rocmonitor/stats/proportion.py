@@ -78,11 +78,9 @@ def proportion_intervals(
     method : str
         ``agresti-coull``: normal, after adding 2 successes and 2 failures ([DG09] eq. 1); ``wald``: normal,
         nothing added; ``wilson``: inverted score test; ``clopper-pearson``: inverted binomial test;
-        ``jeffreys``: equal tails of the posterior under Beta(1/2, 1/2), with end 0 when nothing was
-        seen and 1 when everything was [BCD01]_; ``exact``: quantiles of the exact bootstrap law
-        Bin(m, count/n) / m.
-    confidence_level : float
-        Within (0, 1).
+        ``jeffreys``: equal tails of the posterior under Beta(1/2, 1/2), with end 0 when nothing was seen and
+        1 when everything was [BCD01]; ``exact``: quantiles of the exact bootstrap law Bin(m, count/n) / m.
+    confidence_level : float within (0, 1)
     m : int, optional
         Size of a resample, `n` by default. ``agresti-coull``, ``wald`` and ``exact`` describe the rate in a
         resample of that size ([DG09] alg. 1); the others do not support another size.
@@ -105,10 +103,9 @@ def proportion_intervals(
     References
     ----------
     .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
-    .. [BCD01] L. D. Brown, T. T. Cai and A. DasGupta (2001). Interval estimation for a binomial proportion.
-       Statistical Science 16, 101-133.
-    .. [AC98] A. Agresti and B. A. Coull (1998). Approximate is better than "exact" for interval estimation of
-       binomial proportions. The American Statistician 52, 119-126.
+    .. [BCD01] Brown, Cai, DasGupta (2001). Interval estimation for a binomial proportion. Statistical Science
+    16. .. [AC98] Agresti, Coull (1998). Approximate is better than "exact" … The American Statistician 52,
+    119-126.
 
     Examples
     --------

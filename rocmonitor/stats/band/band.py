@@ -32,14 +32,18 @@ import numpy as np
 import scipy
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.stats.band.drawing import Progress, band_ranks, drawn_curves, require_curve, whole_resamples
-from rocmonitor.stats.band.smoothing import (
+from rocmonitor.stats.band.drawing import (
     Curve,
+    Progress,
     Rule,
+    band_ranks,
     bandwidths,
     deviations,
+    drawn_curves,
     empirical_curve,
+    require_curve,
     smoothed_curve,
+    whole_resamples,
 )
 from rocmonitor.stats.curve.kernel import Bandwidth, class_scores
 from rocmonitor.stats.curve.laws import IntervalTable
@@ -136,8 +140,7 @@ def roc_band(
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,)
-        Labels and scores, or one `Sample` in their place.
+    y_true, y_score : array_like, shape (n,), or one `Sample` in their place
     method : str
         - "smoothed-db", "smoothed-sup": smoothed bootstrap, resamples of the scores with Gaussian noise; the
           distance of two curves is d_B, vertical or horizontal, whichever is less, or the sup norm
@@ -171,8 +174,8 @@ def roc_band(
         No positive, fewer than two negatives, one score only; by a rule of bandwidth, and with
         "working-hotelling", a class with one score only.
     InputError
-        An unknown method or rule, a level outside (0, 1), no `rng`, fewer resamples than the level needs, a
-        bandwidth that is not above 0.
+        An unknown method, rule or level, no `rng`, fewer resamples than the level needs, a bandwidth not
+        above 0.
 
     Notes
     -----
@@ -190,10 +193,9 @@ def roc_band(
 
     References
     ----------
-    .. [BCV08] Bertail, Clémençon, Vayatis (2008). On bootstrapping the ROC curve. NIPS 21.
-    .. [C94] G. Campbell (1994). Advances in statistical methodology for the evaluation of diagnostic and
-       laboratory tests. Statistics in Medicine 13, 499-508.
-    .. [MH93] Ma, Hall (1993). Confidence bands for ROC curves. Medical Decision Making 13.
+    .. [BCV08] Bertail, Clémençon, Vayatis (2008). On bootstrapping the ROC curve. NIPS 21. .. [C94] Campbell
+    (1994). Advances in statistical methodology for … laboratory tests. Stat. Med. 13, 499-508. .. [MH93] Ma,
+    Hall (1993). Confidence bands for ROC curves. Medical Decision Making 13.
 
     Examples
     --------

@@ -139,8 +139,7 @@ def roc_difference_band(
 
     Parameters
     ----------
-    y_true, score_1, score_2 : array_like, shape (n,)
-        Labels and the two models' scores on the same rows, or one `PairedSample` in their place.
+    y_true, score_1, score_2 : array_like, shape (n,), or one `PairedSample` in their place
     confidence_level, n_resamples, rng, progress
         As for `roc_band`; `rng` is needed.
     fpr : array_like, shape (h,), optional
@@ -176,9 +175,8 @@ def roc_difference_band(
 
     References
     ----------
-    .. [BCV08] Bertail, Clémençon, Vayatis (2008). On bootstrapping the ROC curve. NIPS 21.
-    .. [AM05] Agresti, Min (2005). Simple improved confidence intervals for comparing matched proportions.
-       Statistics in Medicine 24.
+    .. [BCV08] Bertail, Clémençon, Vayatis (2008). On bootstrapping the ROC curve. NIPS 21. .. [AM05] Agresti,
+    Min (2005). Improved confidence intervals for comparing matched proportions. Stat. Med. 24.
 
     Examples
     --------

@@ -17,14 +17,16 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rocmonitor.stats.band.drawing import drawn_curves, require_curve, whole_resamples
-from rocmonitor.stats.band.smoothing import (
+from rocmonitor.stats.band.drawing import (
     Rule,
     Smoothed,
     bandwidths,
     deviations,
+    drawn_curves,
     empirical_curve,
+    require_curve,
     smoothed_curve,
+    whole_resamples,
 )
 from rocmonitor.stats.curve.kernel import Bandwidth, ClassScores, class_scores
 from rocmonitor.stats.curve.laws import IntervalTable
@@ -71,8 +73,7 @@ def roc_pointwise(
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,)
-        Labels and scores, or one `Sample` in their place.
+    y_true, y_score : array_like, shape (n,), or one `Sample` in their place
     fpr : array_like, shape (h,)
         Rates within (0, 1); the nearest r / n_neg, r = 1…n_neg - 1, is used and reported.
     method : str

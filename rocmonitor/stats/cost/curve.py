@@ -88,8 +88,7 @@ def cost_curve(
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,)
-        Labels and scores, or one `Sample` in their place.
+    y_true, y_score : array_like, shape (n,), or one `Sample` in their place
     w : array_like, shape (h,)
         Operating conditions within [0, 1].
     thresholds : array_like, shape (h,) or ()
@@ -104,8 +103,7 @@ def cost_curve(
         errors and 2 right decisions to each class; ``exact``: quantiles of the exact bootstrap law;
         ``mover``: Clopper-Pearson limits of the error rates put together. ``wald`` and ``exact`` have zero
         length where no error was seen; ``mover`` can be trusted at any w (Notes).
-    confidence_level : float
-        Within (0, 1).
+    confidence_level : float within (0, 1)
     m_pos, m_neg : int, optional
         Sizes of a resample, the class sizes by default; not for ``mover``.
 
@@ -115,11 +113,9 @@ def cost_curve(
 
     Raises
     ------
-    DegenerateDataError
-        A class without rows.
-    InputError
-        w outside [0, 1], thresholds that are NaN or not as many as w, an unknown sampling or method, a level
-        outside (0, 1), resample sizes with ``mover``.
+    DegenerateDataError, InputError
+        A class without rows; w outside [0, 1], thresholds that are NaN or not as many as w, an unknown
+        sampling, method or level, resample sizes with ``mover``.
 
     Notes
     -----
@@ -135,15 +131,12 @@ def cost_curve(
     .. [DG08] Dugas, Gadoury (2008). Pointwise exact bootstrap distributions of cost curves. ICML 2008.
     .. [DH06] Drummond, Holte (2006). Cost curves: an improved method for visualizing classifier performance.
        Machine Learning 65.
-    .. [ZD08] G. Y. Zou and A. Donner (2008). Construction of confidence limits about effect measures: a
-       general approach. Statistics in Medicine 27, 1693-1702. (``mover``)
+    .. [ZD08] Zou, Donner (2008). Construction of confidence limits about effect measures. Stat. Med. 27.
+    (``mover``)
 
     Examples
     --------
-    >>> curve = cost_curve([0, 0, 1, 1], [0.1, 0.6, 0.4, 0.9], [0.2, 0.5], 0.5)
-    >>> curve.cost.tolist()
-    [0.5, 0.5]
-    >>> print(curve)
+    >>> print(cost_curve([0, 0, 1, 1], [0.1, 0.6, 0.4, 0.9], [0.2, 0.5], 0.5))
     Cost at 2 operating conditions, 95 % intervals (wald, stratified), 2 positives, 2 negatives
     """
     sample.require_both_classes()
@@ -179,8 +172,7 @@ def cost_difference(
 
     Parameters
     ----------
-    y_true, score_1, score_2 : array_like, shape (n,)
-        Labels and the two models' scores on the same rows, or one `PairedSample` in their place.
+    y_true, score_1, score_2 : array_like, shape (n,), or one `PairedSample` in their place
     w, thresholds_1, thresholds_2, sampling, confidence_level, m_pos, m_neg
         As for `cost_curve`.
     method : str
@@ -190,18 +182,8 @@ def cost_difference(
     Returns
     -------
     CostDifference
-        Below 0 the second model is the cheaper.
-
-    Raises
-    ------
-    DegenerateDataError, InputError
-        As `cost_curve`.
-
-    Notes
-    -----
-    Rows on which the models agree cancel, whatever they cost. Coverage: docs/coverage.md.
-
-    Cost: O(c + h log c) for c cells; ``exact`` as `cost_curve`.
+        Rows on which the models agree cancel, whatever they cost. Cost: O(c + h log c) for c cells; errors,
+        coverage and ``exact`` as for `cost_curve`.
 
     References
     ----------
@@ -312,10 +294,6 @@ def expected_cost(
     ------
     InputError
         As many conditions as w are needed, with these w; full sampling; fewer than 1 decision.
-
-    References
-    ----------
-    .. [DG08] Dugas, Gadoury (2008). Pointwise exact bootstrap distributions of cost curves. ICML 2008.
 
     Examples
     --------

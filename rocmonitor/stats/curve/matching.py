@@ -38,10 +38,8 @@ def matched_pairs(reference: PairedSample, flagged_shares: ArrayLike) -> Floats:
 
     Raises
     ------
-    DegenerateDataError
-        An empty reference; a model with one score for all its rows.
-    InputError
-        No shares, or shares outside (0, 1).
+    DegenerateDataError, InputError
+        An empty reference, or a model with one score for all its rows; no shares, or shares outside (0, 1).
 
     Notes
     -----
@@ -100,8 +98,8 @@ def calibrated_pairs(
     References
     ----------
     .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
-    .. [P99] J. Platt (1999). Probabilistic outputs for support vector machines and comparisons to regularized
-       likelihood methods. Advances in Large Margin Classifiers, MIT Press, 61-74.
+    .. [P99] J. Platt (1999). Probabilistic outputs for support vector machines. Advances in Large Margin
+       Classifiers, MIT Press, 61-74.
 
     Examples
     --------

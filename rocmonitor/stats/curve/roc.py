@@ -42,8 +42,7 @@ def roc_curve(sample: Sample, /) -> RocCurve:
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,)
-        Labels and scores, or one `Sample` in their place.
+    y_true, y_score : array_like, shape (n,), or one `Sample` in their place
 
     Returns
     -------
@@ -58,11 +57,8 @@ def roc_curve(sample: Sample, /) -> RocCurve:
 
     Notes
     -----
-    Rows with the same score are flagged together, so a score that both classes share gives a sloping segment.
-    The arrays equal those of ``sklearn.metrics.roc_curve(…, drop_intermediate=False)``. For the uncertainty
-    of the points see `threshold_intervals`, `vertical_intervals` and `roc_band`.
-
-    Cost: the sort of the sample, then O(k) for k distinct scores.
+    The points are those of ``sklearn.metrics.roc_curve(…, drop_intermediate=False)``. Cost: the sort of the
+    sample, then O(k) for k distinct scores.
 
     References
     ----------

@@ -142,15 +142,13 @@ def threshold_intervals(
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,)
-        Labels and scores, or one `Sample` in their place.
+    y_true, y_score : array_like, shape (n,), or one `Sample` in their place
     thresholds : array_like, shape (h,)
         At least one; any order. ``inf`` flags nothing, ``-inf`` everything.
     method : str
         ``agresti-coull``, ``wald``, ``wilson``, ``clopper-pearson``, ``jeffreys`` or ``exact``: see
         `rocmonitor.stats.proportion.proportion_intervals`; ``empirical``: percentiles over drawn resamples.
-    confidence_level : float
-        Within (0, 1).
+    confidence_level : float within (0, 1)
     joint : bool
         True: the rectangle of the two intervals has the level, each side 1 - alpha' with
         alpha' = 1 - sqrt(1 - alpha). False: each interval has it.
@@ -169,16 +167,15 @@ def threshold_intervals(
 
     Raises
     ------
-    DegenerateDataError
-        A class without rows, or one score for all rows.
-    InputError
-        No thresholds, NaN among them, an unknown method, a level outside (0, 1).
+    DegenerateDataError, InputError
+        A class without rows, or one score for all; thresholds that are missing or NaN, a method or level
+        unknown.
 
     Notes
     -----
     Cost: O(k + h log k) for k distinct scores after sorting; ``exact`` takes O(h log m) more, under full
-    sampling O(h m log m): a mixture over class sizes, of which every rate is sorted. The thresholds
-    count as chosen beforehand: picked on these very rows, the intervals are too narrow.
+    sampling O(h m log m). The thresholds count as chosen beforehand: picked on these very rows, the intervals
+    are too narrow.
 
     References
     ----------
@@ -187,10 +184,8 @@ def threshold_intervals(
     Examples
     --------
     >>> points = threshold_intervals([0, 0, 1, 1], [0.1, 0.6, 0.4, 0.9], [0.5], joint=False)
-    >>> points.tpr.tolist(), points.fpr.tolist()
-    ([0.5], [0.5])
-    >>> points.tpr_low.round(4).tolist(), points.tpr_high.round(4).tolist()
-    ([0.0999], [0.9001])
+    >>> points.tpr.tolist(), points.tpr_low.round(4).tolist(), points.tpr_high.round(4).tolist()
+    ([0.5], [0.0999], [0.9001])
     """
     sample.require_both_classes()
     sample.require_distinct_scores()
@@ -257,7 +252,7 @@ def threshold_law(
     Parameters
     ----------
     y_true, y_score, sampling, m_pos, m_neg
-        As for `threshold_intervals`; resamples without a class, which have no ROC point, do not count.
+        As for `threshold_intervals`, with its errors; resamples without a class do not count.
     threshold : float
         Not NaN; may be infinite.
 
@@ -266,19 +261,7 @@ def threshold_law(
     ThresholdLaw
         Stratified: Bin(m_pos, TPR) and Bin(m_neg, FPR), independent. Full: each count is binomial with its
         share of all rows, but for what a missing class takes away, and the two depend on each other.
-
-    Raises
-    ------
-    DegenerateDataError, InputError
-        As for `threshold_intervals`.
-
-    Notes
-    -----
-    Cost: O(k + m) for k distinct scores.
-
-    References
-    ----------
-    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
+        Cost: O(k + m) for k distinct scores.
 
     Examples
     --------

@@ -97,16 +97,14 @@ def total_rate_intervals(
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,)
-        Labels and scores, or one `Sample` in their place.
+    y_true, y_score : array_like, shape (n,), or one `Sample` in their place
     rates : array_like, shape (h,)
         Total positive rates within (0, 1). Offered are r / n, r = 1…n - 1; the nearest is used and reported.
     method : str
         ``agresti``: normal, with the exact moments after adding 2 flagged and 2 unflagged rows of the class;
         ``wald``: the same, nothing added; ``exact``: quantiles of the exact bootstrap law; ``empirical``:
         percentiles over drawn resamples.
-    confidence_level : float
-        Of each interval, within (0, 1).
+    confidence_level : float within (0, 1), of each interval
     sampling : str
         ``stratified``: a resample keeps the class sizes; ``full``: its n rows are drawn from both classes
         together.
@@ -120,17 +118,15 @@ def total_rate_intervals(
 
     Raises
     ------
-    DegenerateDataError
-        A class without rows, or one score for all rows.
-    InputError
-        No rates, rates outside (0, 1) or NaN, an unknown method, a level outside (0, 1).
+    DegenerateDataError, InputError
+        A class without rows, or one score for all; rates outside (0, 1), an unknown method or level.
 
     Notes
     -----
     A positive of score s is flagged when fewer than r of the other rows score above s, and two positives are
-    when the lower one is: the moments need only tails of the sum of two binomials, O(sqrt(n)) of them at a
-    bounded number of steps each. Under full sampling the rows above s are one binomial. ``exact`` takes O(n)
-    for each rate; under full sampling O(n^1.5), for small samples. Times: docs/coverage.md.
+    when the lower one is: the moments need only tails of the sum of two binomials (under full sampling of
+    one), O(sqrt(n)) of them. ``exact`` takes O(n) for each rate; under full sampling O(n^1.5). Times:
+    docs/coverage.md.
 
     ``agresti``: with m positives, pi the chance of one to be flagged and gamma the covariance of two, the
     variance of TPR is pi (1 - pi) / m + (1 - 1/m) gamma. Adding rows makes m into m + 4, pi into
@@ -170,27 +166,15 @@ def total_rate_law(sample: Sample, rate: float, *, sampling: Sampling = "stratif
     Parameters
     ----------
     y_true, y_score, sampling
-        As for `total_rate_intervals`; resamples without a class, which have no ROC point, do not count.
+        As for `total_rate_intervals`, with its errors; resamples without a class do not count.
     rate : float
         Within (0, 1); the nearest r / n is used and reported.
 
     Returns
     -------
     TotalRateLaw
-
-    Raises
-    ------
-    DegenerateDataError, InputError
-        As for `total_rate_intervals`.
-
-    Notes
-    -----
-    Only O(sqrt(n)) scores and counts matter, and few steps where few rows tie: O(n) work, absolute error
-    about 1e-12. Under full sampling the mixture of these laws over the class sizes, O(n^1.5).
-
-    References
-    ----------
-    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
+        With an absolute error about 1e-12. Only O(sqrt(n)) scores and counts matter, and few steps where few
+        rows tie: O(n) work. Under full sampling the mixture of these laws over the class sizes, O(n^1.5).
 
     Examples
     --------

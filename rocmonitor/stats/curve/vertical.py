@@ -85,8 +85,7 @@ def vertical_intervals(
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,)
-        Labels and scores, or one `Sample` in their place.
+    y_true, y_score : array_like, shape (n,), or one `Sample` in their place
     fpr : array_like, shape (h,)
         Rates within (0, 1). Offered are r / m_neg, r = 1…m_neg - 1; the nearest is used and reported.
     method : str
@@ -94,8 +93,7 @@ def vertical_intervals(
         positives; ``wald``: the same, nothing added; ``exact``: quantiles of the exact bootstrap law;
         ``empirical``: percentiles over drawn resamples; ``kernel``: normal, about the curve of smoothed
         distribution functions [HHF]: see `rocmonitor.stats.curve.kernel`.
-    confidence_level : float
-        Of each interval, within (0, 1).
+    confidence_level : float within (0, 1), of each interval
     m_pos, m_neg : int, optional
         Sizes of a resample, the class sizes by default; ``kernel`` does not support others.
     n_resamples, rng : int, and int, SeedSequence or Generator
@@ -115,8 +113,8 @@ def vertical_intervals(
         No positive or fewer than two negatives (or `m_neg` below two): no rate lies within (0, 1). One score
         for all rows; or for a class, by ``kernel`` without a `bandwidth`.
     InputError
-        No rates, rates outside (0, 1) or NaN, an unknown method, a level outside (0, 1), a `bandwidth` that
-        is not above 0 or is given to another method, resample sizes given to ``kernel``.
+        Rates outside (0, 1), an unknown method or level, a `bandwidth` that is not above 0 or is given to
+        another method, resample sizes given to ``kernel``.
 
     Notes
     -----
@@ -127,8 +125,8 @@ def vertical_intervals(
     References
     ----------
     .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
-    .. [HHF] P. Hall, R. J. Hyndman and Y. Fan (2004). Nonparametric confidence intervals for receiver
-       operating characteristic curves. Biometrika 91, 743-750.
+    .. [HHF] Hall, Hyndman, Fan (2004). Nonparametric confidence intervals for ROC curves. Biometrika 91,
+    743-750.
 
     Examples
     --------
@@ -154,28 +152,15 @@ def vertical_law(sample: Sample, fpr: float, *, m_pos: int | None = None, m_neg:
     Parameters
     ----------
     y_true, y_score, m_pos, m_neg
-        As for `vertical_intervals`.
+        As for `vertical_intervals`, with its errors.
     fpr : float
         Within (0, 1); the nearest r / m_neg is used, as `vertical_intervals` reports it.
 
     Returns
     -------
     ndarray, shape (m_pos + 1,)
-        Probabilities of 0, 1, …, m_pos true positives.
-
-    Raises
-    ------
-    DegenerateDataError, InputError
-        As for `vertical_intervals`.
-
-    Notes
-    -----
-    A mixture of binomials over the thresholds that carry mass: O(m_pos + sqrt(m_neg m_pos)) work at most,
-    mostly less by its characteristic function. Absolute error about 1e-14.
-
-    References
-    ----------
-    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
+        Probabilities of 0, 1, …, m_pos true positives, with an absolute error about 1e-14. A mixture of
+        binomials over the thresholds that carry mass: O(m_pos + sqrt(m_neg m_pos)) work at most.
 
     Examples
     --------

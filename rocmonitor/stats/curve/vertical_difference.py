@@ -77,8 +77,7 @@ def vertical_difference(
 
     Parameters
     ----------
-    y_true, score_1, score_2 : array_like, shape (n,)
-        Labels and the two models' scores on the same rows, or one `PairedSample` in their place.
+    y_true, score_1, score_2 : array_like, shape (n,), or one `PairedSample` in their place
     fpr, confidence_level, m_pos, m_neg, n_resamples, rng
         As for `vertical_intervals`.
     method : str
@@ -109,8 +108,8 @@ def vertical_difference(
     References
     ----------
     .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
-    .. [AM05] Agresti, Min (2005). Simple improved confidence intervals for comparing matched proportions.
-       Statistics in Medicine 24.
+    .. [AM05] Agresti, Min (2005). Improved confidence intervals for comparing matched proportions. Stat. Med.
+    24.
 
     Examples
     --------
@@ -155,27 +154,15 @@ def vertical_difference_law(
     Parameters
     ----------
     y_true, score_1, score_2, m_pos, m_neg, max_thresholds
-        As for `vertical_difference`, which says in its result whether thresholds were thinned.
+        As for `vertical_difference`, with its errors; it says in its result whether thresholds were thinned.
     fpr : float
         Within (0, 1); the nearest r / m_neg is used, as `vertical_difference` reports it.
 
     Returns
     -------
     ndarray, shape (2 m_pos + 1,)
-        Probabilities of -m_pos, …, m_pos: true positives of model 1 minus those of model 2.
-
-    Raises
-    ------
-    DegenerateDataError, InputError
-        As for `vertical_difference`.
-
-    Notes
-    -----
-    Cost as for ``method="exact"`` there. Absolute error about 1e-13.
-
-    References
-    ----------
-    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
+        Probabilities of -m_pos, …, m_pos: true positives of model 1 minus those of model 2, with an absolute
+        error about 1e-13. Cost as for ``method="exact"`` there.
 
     Examples
     --------

@@ -79,18 +79,16 @@ def averaging_table(
     ===========  ===================  ==========================  ==========================================
 
     The rates are those that each threshold has on this sample, so that a line is one operating point. By
-    threshold a positive is flagged or not by itself. By rate the threshold moves too: with the negatives
-    drawn (by FPR), which adds to the spread; with all rows drawn (by total rate), where the negatives add to
-    it, but more high positives raise the threshold, which takes from it: much where positives are many.
+    threshold a positive is flagged or not by itself. By rate the threshold moves too, with the negatives
+    drawn (by FPR), which adds to the spread, or with all rows (by total rate), where more high positives
+    raise the threshold, which takes from it: much where positives are many.
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,)
-        Labels and scores, or one `Sample` in their place.
+    y_true, y_score : array_like, shape (n,), or one `Sample` in their place
     thresholds : array_like, shape (h,)
         At least one; any order.
-    confidence_level : float
-        Of each interval, within (0, 1).
+    confidence_level : float within (0, 1), of each interval
 
     Returns
     -------
@@ -104,8 +102,8 @@ def averaging_table(
 
     Notes
     -----
-    The cost is that of `total_rate_intervals`. A rate of 0 or 1 cannot be held fixed: the nearest one
-    within (0, 1) takes its place, with a caveat.
+    The cost is that of `total_rate_intervals`. In place of a rate of 0 or 1, which cannot be held fixed,
+    stands the nearest one within (0, 1), with a caveat.
 
     Examples
     --------

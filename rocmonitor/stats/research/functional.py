@@ -15,8 +15,17 @@ import numpy as np
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
-from rocmonitor.stats.band.drawing import band_ranks, drawn_curves, require_curve, whole_resamples
-from rocmonitor.stats.band.smoothing import Curve, Rule, bandwidths, empirical_curve, smoothed_curve
+from rocmonitor.stats.band.drawing import (
+    Curve,
+    Rule,
+    band_ranks,
+    bandwidths,
+    drawn_curves,
+    empirical_curve,
+    require_curve,
+    smoothed_curve,
+    whole_resamples,
+)
 from rocmonitor.stats.curve.kernel import Bandwidth
 from rocmonitor.stats.proportion import clipped_intervals, interval_caveats, require_level, require_method
 from rocmonitor.stats.resampling import Rng, generator
@@ -89,8 +98,7 @@ def roc_functional(
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,)
-        Labels and scores, or one `Sample` in their place.
+    y_true, y_score : array_like, shape (n,), or one `Sample` in their place
     functional : callable or str
         ``functional(fpr, tpr)`` takes a curve, straight lines through points that go up from (0, 0) to
         (1, 1), shape (h,) each, and returns one finite number. It should be smooth in the curve. The arrays

@@ -74,8 +74,7 @@ def auc_test(
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,)
-        Labels and scores, or one `Sample` in their place.
+    y_true, y_score : array_like, shape (n,), or one `Sample` in their place
     null : float
         The AUC of the null hypothesis, within (0, 1).
     alternative : {"two-sided", "greater", "less"}
@@ -223,8 +222,7 @@ def auc_equality_test(
 
     Parameters
     ----------
-    y_true, score_1, score_2 : array_like, shape (n,)
-        Labels and the two models' scores on the same rows, or one `PairedSample` in their place.
+    y_true, score_1, score_2 : array_like, shape (n,), or one `PairedSample` in their place
     alternative : {"two-sided", "greater", "less"}
         "greater": the first area is the larger one.
     method, n_resamples, rng

@@ -56,8 +56,7 @@ def auc_path(sample: Sample, /, distances: ArrayLike) -> AucPath:
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,)
-        Labels and scores, or one `Sample` in their place.
+    y_true, y_score : array_like, shape (n,), or one `Sample` in their place
     distances : array_like, shape (h,)
         Finite numbers >= 0, in nats, in any order.
 
@@ -68,10 +67,8 @@ def auc_path(sample: Sample, /, distances: ArrayLike) -> AucPath:
 
     Raises
     ------
-    InputError
-        Unusable data (see `Sample`); no distances, or one that is negative or not a finite number.
-    DegenerateDataError
-        A class without rows.
+    DegenerateDataError, InputError
+        A class without rows; unusable data, no distances, or one that is negative or not finite.
 
     Notes
     -----

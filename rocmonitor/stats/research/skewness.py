@@ -58,8 +58,7 @@ def auc_skewness(sample: Sample, /, *, m_pos: int | None = None, m_neg: int | No
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,)
-        Labels and scores, or one `Sample` in their place.
+    y_true, y_score : array_like, shape (n,), or one `Sample` in their place
     m_pos, m_neg : int, optional
         Sizes of the resamples; the class sizes by default.
 
@@ -69,10 +68,8 @@ def auc_skewness(sample: Sample, /, *, m_pos: int | None = None, m_neg: int | No
 
     Raises
     ------
-    InputError
-        Unusable data (see `Sample`), resample sizes that are not positive.
-    DegenerateDataError
-        A class without rows.
+    DegenerateDataError, InputError
+        A class without rows; unusable data (see `Sample`), resample sizes that are not positive.
 
     Notes
     -----

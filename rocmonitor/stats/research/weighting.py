@@ -33,20 +33,14 @@ def weighted_sample(y_true: ArrayLike, y_score: ArrayLike, weights: ArrayLike) -
 
     Raises
     ------
-    InputError
-        Unusable data (see `Sample`), unequal lengths, a negative weight.
-    DegenerateDataError
-        A class without weight.
+    DegenerateDataError, InputError
+        A class without weight; unusable data (see `Sample`), unequal lengths, a negative weight.
 
     Examples
     --------
-    >>> from rocmonitor.stats import auc_bounds
     >>> weighted = weighted_sample([0, 0, 1], [1, 2, 2], [1.5, 0.5, 3.0])
     >>> weighted.neg.tolist()
     [0.75, 0.25]
-    >>> rows = auc_bounds([0, 0, 0, 0, 1], [1, 1, 1, 2, 2], 0.1)
-    >>> bool(abs(auc_bounds(weighted, 0.1).low - rows.low) < 1e-12)
-    True
     """
     positive, score = valid_labels(y_true), valid_scores(y_score, "y_score")
     weight = valid_scores(weights, "weights")

@@ -21,7 +21,7 @@ from rocmonitor.stats.band.difference import (
     pairing,
     roc_difference_band,
 )
-from rocmonitor.stats.band.smoothing import empirical_curve
+from rocmonitor.stats.band.drawing import empirical_curve
 from rocmonitor.stats.sample import PairedSample, Sample
 
 METHODS = ("studentized-sup", "naive-sup")
