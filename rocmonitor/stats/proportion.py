@@ -93,19 +93,18 @@ def proportion_intervals(
     Raises
     ------
     InputError
-        Counts outside [0, n], a level outside (0, 1), an unknown method, `m` for a method without resamples.
+        Counts outside [0, n], an unknown method or level, `m` for a method without resamples.
 
     Notes
     -----
-    Cost: O(h), and O(h log m) for ``exact``. Agresti and Coull's interval is centred on
-    (count + 2)/(n + 4): at levels below about 0.84 it need not contain an observed rate of 0 or 1.
+    Cost: O(h), and O(h log m) for ``exact``. At levels below about 0.84 the interval of ``agresti-coull``
+    need not contain an observed rate of 0 or 1.
 
     References
     ----------
     .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
-    .. [BCD01] Brown, Cai, DasGupta (2001). Interval estimation for a binomial proportion. Statistical Science
-    16. .. [AC98] Agresti, Coull (1998). Approximate is better than "exact" … The American Statistician 52,
-    119-126.
+    .. [BCD01] L. D. Brown, T. T. Cai and A. DasGupta (2001). Statistical Science 16, 101-133.
+    .. [AC98] A. Agresti and B. A. Coull (1998). The American Statistician 52, 119-126.
 
     Examples
     --------

@@ -3,23 +3,19 @@
 What is drawn is the fluctuation R* - R of a resampled curve around the curve R of the distribution it was
 drawn from; its quantile is laid around the empirical curve. Three things differ from [BCV08] (Bertail,
 Clémençon and Vayatis 2008). Its step 2 swaps n_pos / n and n_neg / n. It centres the fluctuations of the
-smoothed bootstrap on the empirical curve, which adds the bias of the smoothing to them (its remark 3 calls
-the two equivalent). It draws the class sizes too; here each class is resampled on its own.
+smoothed bootstrap on the empirical curve, which adds the bias of the smoothing to them. It draws the class
+sizes too; here each class is resampled on its own.
 
 d_B of curves f and g at t is the smaller of |f(t) - g(t)| and |g^-1(f(t)) - t|, where g is the curve drawn
 from. The curves f within a distance d_B of g then lie between g moved up or left by it and g moved down or
 right. A true curve is monotone: so a band that covers it at the rates of the table also covers it between
 them, from the lower end on the left to the upper end on the right.
 
-"studentized-sup" measures in standard deviations, which vary along the curve:
-
-- It takes the arcsine of the root of TPR, whose deviation hardly depends on TPR: near the corners
-  fluctuations are skewed, and a band in deviations of TPR itself is too wide on one side. Half of the
-  variance of a binomial proportion is added, so that no deviation is near 0.
-- A replicate is measured in the deviations of the others, as the true curve is in those of the replicates.
-- The smoothed scores of a class keep its deviation. Noise alone widens the classes and lowers the curve.
-- Within log10(n_neg) negatives of either end it claims only that the curve is monotone. The rows say nothing
-  about what lies beyond the largest negatives, and most misses near FPR 0 came from there.
+"studentized-sup" measures in standard deviations, which vary along the curve. It takes the arcsine of the
+root of TPR, whose deviation hardly depends on TPR: near the corners fluctuations are skewed. A replicate is
+measured in the deviations of the others, as the true curve is in those of the replicates. The smoothed scores
+of a class keep its deviation, as noise alone lowers the curve. Within log10(n_neg) negatives of either end it
+claims only that the curve is monotone: most misses near FPR 0 came from there (docs/coverage.md).
 """
 
 from __future__ import annotations
@@ -145,12 +141,11 @@ def roc_band(
         - "smoothed-db", "smoothed-sup": smoothed bootstrap, resamples of the scores with Gaussian noise; the
           distance of two curves is d_B, vertical or horizontal, whichever is less, or the sup norm
         - "naive-db", "naive-sup": the same, resamples of the scores as they are
-        - "studentized-sup": recommended (Notes). Smoothed bootstrap of the classes' own deviations, sup norm
-          of the arcsine of the root of TPR, in units of its standard deviation at each rate
+        - "studentized-sup": recommended (Notes). Smoothed bootstrap, sup norm in standard deviations of the
+          arcsine of the root of TPR
         - "kolmogorov-smirnov": fixed width, a Kolmogorov-Smirnov band for each class ([C94]). Never below its
           level, and wide
-        - "working-hotelling": around a straight line on normal paper, for normal scores in both classes
-          ([MH93])
+        - "working-hotelling": around a straight line on normal paper, for normal scores ([MH93])
     confidence_level : float
         Of the whole band, within (0, 1).
     n_resamples : int
@@ -179,10 +174,9 @@ def roc_band(
 
     Notes
     -----
-    Recommended is "studentized-sup": it covered 94.3 to 96.2 % at 95 % with 100 to 100,000 rows, with half to
-    nine tenths of the area of "smoothed-db". "smoothed-db" is safe and wider, "smoothed-sup" fell to 91 %,
-    "naive-db" to 81 % with 10 positives. "working-hotelling" is the smallest where scores are normal, and
-    wrong where not. The tables are in docs/coverage.md.
+    "studentized-sup" covered 94.3 to 96.2 % at 95 % with 100 to 100,000 rows, with half to nine tenths of the
+    area of "smoothed-db", which is safe. The others fell below in some designs, or are wider:
+    docs/coverage.md.
 
     Smoothing depends on the scale of the scores: the smoothed methods change a little under increasing maps,
     the naive ones and "kolmogorov-smirnov" do not. Scores that crowd in a corner (probabilities of a rare
@@ -193,9 +187,9 @@ def roc_band(
 
     References
     ----------
-    .. [BCV08] Bertail, Clémençon, Vayatis (2008). On bootstrapping the ROC curve. NIPS 21. .. [C94] Campbell
-    (1994). Advances in statistical methodology for … laboratory tests. Stat. Med. 13, 499-508. .. [MH93] Ma,
-    Hall (1993). Confidence bands for ROC curves. Medical Decision Making 13.
+    .. [BCV08] Bertail, Clémençon, Vayatis (2008). On bootstrapping the ROC curve. NIPS 21.
+    .. [C94] G. Campbell (1994). Statistics in Medicine 13, 499-508.
+    .. [MH93] G. Ma and W. J. Hall (1993). Medical Decision Making 13, 191-197.
 
     Examples
     --------

@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.errors import InputError
 from rocmonitor.stats.band.drawing import Progress, in_parts, require_curve, whole_resamples
 from rocmonitor.stats.curve.laws import IntervalTable
 from rocmonitor.stats.curve.points import nearest_ranks
@@ -163,20 +162,18 @@ def roc_difference_band(
     -----
     Where both models flag the same positives no resample differs, and the truth still may. So the variance of
     the resamples has 4 / (n_pos + 2)² added at every rate, as if they disagreed on four more positives
-    ([AM05] add one at 1.96 deviations; a band is 3 wide, and where a model misses five of its
-    positives its deviation is known badly), and the radius is at least that of one rate. The band of a model
-    against itself is 0 with ends of about ± 4 / n_pos. Coverage by simulation: docs/coverage.md.
+    ([AM05] add one at 1.96 deviations; a band is 3 wide), and the radius is at least that of one rate. The
+    band of a model against itself is 0 with ends of about ± 4 / n_pos. Coverage by simulation:
+    docs/coverage.md.
 
     Rows and grouped counts, rows in any order, and scores under increasing maps give the same band for the
-    same `rng`; with the two models swapped its mirror image.
-
-    Cost: O(n log n), then O(n + h log n) a resample: 999 resamples of 1,000,000 rows in 20 s on one core.
-    With 8 rows a cell of equal rows, or more, O(cells + h log n). Memory O(n + B h).
+    same `rng`; with the two models swapped its mirror image. Cost: O(n log n), then O(n + h log n) a
+    resample; with 8 rows a cell of equal rows, or more, O(cells + h log n). Memory O(n + B h).
 
     References
     ----------
-    .. [BCV08] Bertail, Clémençon, Vayatis (2008). On bootstrapping the ROC curve. NIPS 21. .. [AM05] Agresti,
-    Min (2005). Improved confidence intervals for comparing matched proportions. Stat. Med. 24.
+    .. [BCV08] Bertail, Clémençon, Vayatis (2008). On bootstrapping the ROC curve. NIPS 21.
+    .. [AM05] A. Agresti and Y. Min (2005). Statistics in Medicine 24, 729-740.
 
     Examples
     --------
@@ -187,8 +184,6 @@ def roc_difference_band(
     """
     require_method(method, get_args(DifferenceBandMethod))
     alpha = 1 - require_level(confidence_level)
-    if progress is not None and not callable(progress):
-        raise InputError(f"progress must be a function that takes a text, or None; it is {progress!r}")
     require_curve(pair)
     ranks, moved = (_table_ranks(pair.n_neg), ()) if fpr is None else nearest_ranks(fpr, pair.n_neg)
     ranks = np.unique(ranks)

@@ -85,6 +85,8 @@ def in_parts(
     drawn: Floats, at_once: int, progress: Progress | None = None, name: str = ""
 ) -> Iterator[Floats]:
     """The lines of `drawn`, some at a time, to be filled; reports progress up to ten times."""
+    if progress is not None and not callable(progress):
+        raise InputError(f"progress must be a function that takes a text, or None; it is {progress!r}")
     reported, total, at_once = 0, len(drawn), max(1, at_once)
     for start in range(0, total, at_once):
         yield drawn[start : start + at_once]

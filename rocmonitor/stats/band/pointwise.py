@@ -29,8 +29,8 @@ from rocmonitor.stats.band.drawing import (
     whole_resamples,
 )
 from rocmonitor.stats.curve.kernel import Bandwidth, ClassScores, class_scores
-from rocmonitor.stats.curve.laws import IntervalTable
 from rocmonitor.stats.curve.points import nearest_ranks
+from rocmonitor.stats.curve.vertical import VerticalIntervals
 from rocmonitor.stats.proportion import clipped_intervals, interval_caveats, require_level, require_method
 from rocmonitor.stats.resampling import Rng, generator
 from rocmonitor.stats.rows import Counts, Floats
@@ -40,17 +40,13 @@ PointwiseMethod = Literal["smoothed", "studentized", "naive"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RocPointwise(IntervalTable):
+class RocPointwise(VerticalIntervals):
     """ROC points at given false positive rates, with a bootstrap interval for the true positive rate.
 
     As `VerticalIntervals`, with `n_resamples` and, as `tpr`, the empirical curve: its lower end where it
     rises vertically, straight lines across ties.
     """
 
-    fpr: Floats
-    tpr: Floats
-    tpr_low: Floats
-    tpr_high: Floats
     n_resamples: int
 
     def __str__(self) -> str:

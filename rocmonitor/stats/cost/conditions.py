@@ -35,8 +35,7 @@ class OperatingCondition(Result):
     Raises
     ------
     InputError
-        A cost below 0 or not finite, both costs 0, a prevalence outside [0, 1], or one at which no error that
-        costs anything can occur.
+        A cost below 0 or not finite, a prevalence outside [0, 1], or no error that costs anything can occur.
 
     Examples
     --------
@@ -65,13 +64,7 @@ class OperatingCondition(Result):
 
     @classmethod
     def at(cls, w: float, *, prevalence: float, false_positive: float = 1.0) -> OperatingCondition:
-        """The condition with a given w: what a miss then costs, for one false alarm's cost.
-
-        Examples
-        --------
-        >>> round(OperatingCondition.at(0.2, prevalence=0.05).false_negative, 9)
-        4.75
-        """
+        """The condition with a given w: what a miss then costs, for one false alarm's cost."""
         conditions = valid_conditions(w)
         if len(conditions) != 1 or conditions[0] == 1 or not is_number(prevalence) or not 0 < prevalence < 1:
             raise InputError(
@@ -156,8 +149,7 @@ def cost_thresholds(sample: Sample, w: ArrayLike) -> CostThresholds:
 
     References
     ----------
-    .. [DH06] Drummond, Holte (2006). Cost curves: an improved method for visualizing classifier performance.
-       Machine Learning 65.
+    .. [DH06] C. Drummond and R. C. Holte (2006). Machine Learning 65, 95-130.
 
     Examples
     --------

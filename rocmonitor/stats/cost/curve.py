@@ -93,7 +93,7 @@ def cost_curve(
         Operating conditions within [0, 1].
     thresholds : array_like, shape (h,) or ()
         Threshold at each: t(w) as chosen on other rows (`cost_thresholds` of a reference), or one number for
-        all: the straight line of that threshold. May be infinite.
+        all. May be infinite.
     sampling : str
         ``stratified``: the class shares of deployment are what w says, and certain. ``full``: they scatter
         as in the sample; w stands for the costs w / p_pos of a miss and (1 - w) / p_neg of a false alarm,
@@ -101,8 +101,8 @@ def cost_curve(
     method : str
         ``wald``: normal, with the moments of the exact law ([DG08]); ``agresti``: normal, after adding 2
         errors and 2 right decisions to each class; ``exact``: quantiles of the exact bootstrap law;
-        ``mover``: Clopper-Pearson limits of the error rates put together. ``wald`` and ``exact`` have zero
-        length where no error was seen; ``mover`` can be trusted at any w (Notes).
+        ``mover``: Clopper-Pearson limits of the error rates put together, which can be trusted at any w; the
+        first and the third have zero length where no error was seen.
     confidence_level : float within (0, 1)
     m_pos, m_neg : int, optional
         Sizes of a resample, the class sizes by default; not for ``mover``.
@@ -119,20 +119,15 @@ def cost_curve(
 
     Notes
     -----
-    The thresholds count as chosen beforehand. Chosen on these very rows, the cost is too low and its interval
-    too narrow. `caveats` names the w at which the other methods cannot be trusted; coverage:
-    docs/coverage.md.
-
-    Cost: O(k + h log k) for k distinct scores after sorting; ``exact`` takes O(sqrt(m_pos m_neg)) more for
-    each w.
+    The thresholds count as chosen beforehand: chosen on these very rows, the cost is too low and its interval
+    too narrow. `caveats` names the w at which a method cannot be trusted; coverage: docs/coverage.md. Cost:
+    O(k + h log k) for k distinct scores after sorting; ``exact`` takes O(sqrt(m_pos m_neg)) more for each w.
 
     References
     ----------
     .. [DG08] Dugas, Gadoury (2008). Pointwise exact bootstrap distributions of cost curves. ICML 2008.
-    .. [DH06] Drummond, Holte (2006). Cost curves: an improved method for visualizing classifier performance.
-       Machine Learning 65.
-    .. [ZD08] Zou, Donner (2008). Construction of confidence limits about effect measures. Stat. Med. 27.
-    (``mover``)
+    .. [DH06] C. Drummond and R. C. Holte (2006). Machine Learning 65, 95-130.
+    .. [ZD08] G. Y. Zou and A. Donner (2008). Statistics in Medicine 27, 1693-1702. (``mover``)
 
     Examples
     --------

@@ -109,8 +109,7 @@ def threshold_difference(
     References
     ----------
     .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
-    .. [AM05] Agresti, Min (2005). Improved confidence intervals for comparing matched proportions. Stat. Med.
-    24.
+    .. [AM05] A. Agresti and Y. Min (2005). Statistics in Medicine 24, 729-740.
 
     Examples
     --------

@@ -1,7 +1,6 @@
 """Pairs of thresholds at which two models can be compared, chosen on a reference, never on the batch judged.
 
-Scores of two models need not share a scale (Dugas and Gadoury, 2009, section 3.2): a pair matches when both
-thresholds flag the same share of the reference, or mean the same calibrated probability.
+Scores of two models need not share a scale (Dugas and Gadoury, 2009, section 3.2).
 """
 
 from __future__ import annotations
@@ -98,8 +97,7 @@ def calibrated_pairs(
     References
     ----------
     .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
-    .. [P99] J. Platt (1999). Probabilistic outputs for support vector machines. Advances in Large Margin
-       Classifiers, MIT Press, 61-74.
+    .. [P99] J. Platt (1999). Probabilistic outputs for support vector machines. MIT Press, 61-74.
 
     Examples
     --------

@@ -168,8 +168,7 @@ def threshold_intervals(
     Raises
     ------
     DegenerateDataError, InputError
-        A class without rows, or one score for all; thresholds that are missing or NaN, a method or level
-        unknown.
+        A class without rows, or one score for all; NaN among the thresholds, an unknown method or level.
 
     Notes
     -----

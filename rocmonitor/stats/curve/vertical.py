@@ -138,7 +138,10 @@ def vertical_intervals(
     options = interval_options(
         method, get_args(VerticalMethod), confidence_level, n_resamples=n_resamples, rng=rng
     )
-    _require_apart(method, (m_pos, m_neg) == (sample.n_pos, sample.n_neg), bandwidth)
+    if method == "kernel" and (m_pos, m_neg) != (sample.n_pos, sample.n_neg):
+        raise InputError("method 'kernel' does not support m_pos and m_neg: leave them out")
+    if method != "kernel" and bandwidth is not None:
+        raise InputError(f"bandwidth belongs to method 'kernel', not {method!r}: leave it out")
     r, moved = nearest_ranks(fpr, m_neg)
     law, at = _law(sample, r, m_pos, m_neg, bandwidth), r / m_neg
     caveats = resample_caveats(m_pos, sample.n_pos, m_neg, sample.n_neg) + tie_caveats(sample, at)
@@ -305,11 +308,3 @@ def _beta_cells(r: int, m: int, edges: Floats) -> Floats:
     )
     mass = half * (_NODE_WEIGHTS @ np.exp(log_density))
     return np.asarray(mass / mass.sum())
-
-
-def _require_apart(method: str, whole: bool, bandwidth: Bandwidth | None) -> None:
-    """Refuse resample sizes to ``kernel``, and a bandwidth to the others."""
-    if method == "kernel" and not whole:
-        raise InputError("method 'kernel' does not support m_pos and m_neg: leave them out")
-    if method != "kernel" and bandwidth is not None:
-        raise InputError(f"bandwidth belongs to method 'kernel', not {method!r}: leave it out")

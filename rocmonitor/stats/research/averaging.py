@@ -1,7 +1,7 @@
 """One operating point, three questions: what is held fixed when its uncertainty is stated.
 
-Dugas and Gadoury (2009), section 2.4: averaging by threshold or by false positive rate are different
-problems, not different solutions; their conclusion asks for a third, averaging by total positive rate.
+Averaging by threshold or by false positive rate are different problems (Dugas and Gadoury 2009, section 2.4);
+their conclusion asks for a third, averaging by total positive rate.
 """
 
 from __future__ import annotations

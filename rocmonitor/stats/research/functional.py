@@ -1,8 +1,7 @@
 """One number of the whole ROC curve, with its bootstrap interval.
 
-What holds for the curve holds for a smooth function of it (Bertail, Clémençon and Vayatis 2008, [BCV08],
-remark 4): the law of Phi(R*) - Phi(R) over resampled curves R*, with R the curve that they are drawn from,
-approximates that of the empirical curve's value around the true one.
+What holds for the curve holds for a smooth function of it ([BCV08], Bertail, Clémençon and Vayatis 2008,
+remark 4): Phi(R*) - Phi(R) over resampled curves stands for the empirical curve's value around the true one.
 """
 
 from __future__ import annotations
@@ -123,9 +122,8 @@ def roc_functional(
     Notes
     -----
     `value` is taken on all points of the empirical curve, fluctuations on the rates of `roc_band`, so that a
-    rate between two of them is interpolated. Coverage by simulation: docs/coverage.md.
-
-    Cost after sorting: O(k), then O(h) and one call of the functional a replicate.
+    rate between two of them is interpolated. Coverage: docs/coverage.md. Cost after sorting: O(k), then O(h)
+    and one call of the functional a replicate.
 
     References
     ----------
@@ -134,11 +132,9 @@ def roc_functional(
     Examples
     --------
     >>> y, s = [0, 0, 1, 0, 1, 1], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
-    >>> best = roc_functional(y, s, "youden", method="naive", rng=1)
-    >>> round(best.value, 4)
+    >>> round(roc_functional(y, s, "youden", method="naive", rng=1).value, 4)
     0.6667
-    >>> at_half = roc_functional(y, s, lambda fpr, tpr: float(np.interp(0.5, fpr, tpr)), rng=1)
-    >>> at_half.value
+    >>> roc_functional(y, s, lambda fpr, tpr: float(np.interp(0.5, fpr, tpr)), rng=1).value
     1.0
     """
     name, of_curve = _named(functional)

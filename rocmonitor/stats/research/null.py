@@ -98,17 +98,15 @@ def auc_test(
 
     Notes
     -----
-    The future work of [M18]: the shares u and v of `auc_distance` at `null` are a population in which
-    the null hypothesis is true, and as close to the sample as one can be. Classes are resampled from it, and
-    the p-value is (1 + #) / (n_resamples + 1) of resamples as far out as the sample; two-sided, twice the
-    smaller of the two sides. Level and power by simulation: docs/coverage.md.
-
-    Cost: one `auc_distance`, then O(k) a resample for k distinct scores; about 20 ms for 1e6 rows.
+    The future work of [M18]: the shares u and v of `auc_distance` at `null` are a population in which the
+    null hypothesis is true, and as close to the sample as one can be. Classes are resampled from it, and the
+    p-value is (1 + #) / (n_resamples + 1) of resamples as far out as the sample; two-sided, twice the smaller
+    of the two sides. Level and power by simulation: docs/coverage.md. Cost: one `auc_distance`, then O(k) a
+    resample for k distinct scores.
 
     References
     ----------
-    .. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying
-       population. Working paper, University of Central Florida.
+    .. [M18] L. Morin (2018). Forecast intervals for the AUROC with a time-varying population. Working paper.
 
     Examples
     --------
@@ -245,18 +243,15 @@ def auc_equality_test(
     The future work of [M18]: weights u on the negative rows and v on the positive rows are found with A1(u,
     v) = A2(u, v) and the smallest KL(u||f) + KL(v||g); whole rows are resampled from them by class. The
     p-value is (1 + #) / (n_resamples + 1) of resamples as far out as the sample, by absolute value if
-    two-sided.
+    two-sided. Level and power are much those of DeLong's test (`compare_auc_paired`): docs/coverage.md.
 
-    `distance` does not shrink with the number of rows, as p-values do: compared with the distances that past
-    windows lay from a reference (`auc_distance`) it says whether an ordinary shift could level the two
-    models. Level and power are much those of DeLong's test (`compare_auc_paired`): docs/coverage.md.
-
+    `distance` does not shrink with the number of rows, as p-values do: compared with the distances of past
+    windows from a reference (`auc_distance`) it says whether an ordinary shift could level the two models.
     Cost: the two sorts of the sample; O(c) a sweep for c cells, some 20 sweeps; O(c) a resample.
 
     References
     ----------
-    .. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying
-       population. Working paper, University of Central Florida.
+    .. [M18] L. Morin (2018). Forecast intervals for the AUROC with a time-varying population. Working paper.
 
     Examples
     --------

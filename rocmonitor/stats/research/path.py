@@ -78,8 +78,7 @@ def auc_path(sample: Sample, /, distances: ArrayLike) -> AucPath:
 
     References
     ----------
-    .. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying
-       population. Working paper, University of Central Florida.
+    .. [M18] L. Morin (2018). Forecast intervals for the AUROC with a time-varying population. Working paper.
 
     Examples
     --------

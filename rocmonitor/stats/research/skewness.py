@@ -78,17 +78,14 @@ def auc_skewness(sample: Sample, /, *, m_pos: int | None = None, m_neg: int | No
         [ E h³ + 3 (n-1) E h² g + 3 (m-1) E h² f + (n-1)(n-2) E g³ + (m-1)(m-2) E f³
           + 6 (m-1)(n-1) E h g f ] / (m n)²
 
-    with means over all pairs of a positive and a negative of the sample. The other ways in which three
-    pairs can share rows leave one pair on its own, whose mean is 0. It extends the variance of [N67] and
-    [B75] by one order, and is the limit of a Monte Carlo bootstrap.
-
-    Cost: the sort of the sample, then O(k) for k distinct scores.
+    with means over all pairs of a positive and a negative of the sample. The other ways in which three pairs
+    can share rows leave one pair on its own, whose mean is 0. It extends the variance of [N67] and [B75] by
+    one order. Cost: the sort of the sample, then O(k) for k distinct scores.
 
     References
     ----------
     .. [N67] G. E. Noether (1967). Elements of Nonparametric Statistics. Wiley.
-    .. [B75] D. Bamber (1975). The area above the ordinal dominance graph and the area below the receiver
-       operating characteristic graph. Journal of Mathematical Psychology 12, 387-415.
+    .. [B75] D. Bamber (1975). Journal of Mathematical Psychology 12, 387-415.
 
     Examples
     --------
