@@ -125,7 +125,7 @@ FINEST = 1e-12
 """Of the largest score: a smaller deviation or bandwidth is taken as 0."""
 _REACH = 5.0  # bandwidths around the rows that the table resolves
 _TABLE = 2**24  # values of the normal law that a table may take: about a third of a second
-_AT_ONCE = 2**20
+_TABLE_AT_ONCE = 2**20
 
 
 class Curve(NamedTuple):
@@ -274,7 +274,7 @@ def _merged(rows: ClassScores, cell: float) -> tuple[Floats, Floats]:
 def _above(score: Floats, share: Floats, at: Floats, h: float) -> Floats:
     """The smoothed share of a class above each of `at`, decreasing."""
     found = np.empty(len(at))
-    step = max(1, _AT_ONCE // len(score))
+    step = max(1, _TABLE_AT_ONCE // len(score))
     for start in range(0, len(at), step):
         part = slice(start, start + step)
         found[part] = scipy.special.ndtr((score - at[part, np.newaxis]) / h) @ share

@@ -114,10 +114,7 @@ def roc_pointwise(
     source = generator(rng, resamples, method=method)
     t = ranks / sample.n_neg
     tpr = empirical_curve(sample).at(t)
-    if method == "studentized":
-        fluctuation, sd = _studentized(sample, ranks, tpr, bandwidth, resamples, source)
-    else:
-        fluctuation, sd = _drawn(sample, ranks, method, bandwidth, resamples, source), np.ones(len(t))
+    fluctuation, sd = _fluctuations(sample, ranks, tpr, method, bandwidth, resamples, source)
     fluctuation.sort(axis=0)
     least, greatest = fluctuation[resamples - 1 - place], fluctuation[place]
     intervals = clipped_intervals(tpr - greatest * sd, tpr - least * sd)
@@ -135,35 +132,26 @@ def roc_pointwise(
     )
 
 
-def _studentized(
+def _fluctuations(
     sample: Sample,
     ranks: Counts,
     tpr: Floats,
-    bandwidth: Bandwidth | Rule,
-    resamples: int,
-    rng: np.random.Generator,
-) -> tuple[Floats, Floats]:
-    """Fluctuations in standard deviations, shape (resamples, h), and the deviations of the sample, (h,)."""
-    smoothed, width = smoothed_curve(sample, bandwidths(sample, bandwidth)), windows(sample)
-    drawn = studentized_draws(sample, smoothed, ranks, width, resamples, rng)
-    return drawn, spread_at(sample, ranks, tpr, width)
-
-
-def _drawn(
-    sample: Sample,
-    ranks: Counts,
     method: str,
     bandwidth: Bandwidth | Rule,
     resamples: int,
     rng: np.random.Generator,
-) -> Floats:
-    """Fluctuations of TPR about the curve that is drawn from, shape (resamples, h)."""
+) -> tuple[Floats, Floats]:
+    """Of TPR about the curve drawn from, (resamples, h), in units of the sample's `sd`, (h,)."""
+    if method == "studentized":
+        smoothed, width = smoothed_curve(sample, bandwidths(sample, bandwidth)), windows(sample)
+        drawn = studentized_draws(sample, smoothed, ranks, width, resamples, rng)
+        return drawn, spread_at(sample, ranks, tpr, width)
     naive = method == "naive"
     law = empirical_curve(sample) if naive else smoothed_curve(sample, bandwidths(sample, bandwidth)).curve
     # Ranks are asked for in any order; curves are drawn at increasing ones.
     increasing, back = np.unique(ranks, return_inverse=True)
     drawn = drawn_curves(law, increasing, sample.n_pos, sample.n_neg, resamples, rng)
-    return np.asarray(drawn[:, back] - law.at(ranks / sample.n_neg))
+    return drawn[:, back] - law.at(ranks / sample.n_neg), np.ones(len(ranks))
 
 
 _FACTOR = 1.06 * math.sqrt(3)  # a uniform law's half width over its deviation is sqrt(3)
