@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,18 +22,6 @@ NEGLIGIBLE = 1e-16
 LOG_NEGLIGIBLE = 37.0  # exp(-37) < 1e-16
 LEVEL_ROUNDING = 1e-12  # a distribution function this close to a level has reached it
 _BINS = 1 << 14  # of the first search for a quantile
-
-
-def law_quantile(distribution: Callable[[int], float], m: int, level: float) -> int:
-    """Smallest count l in 0…m with ``distribution(l) >= level``, by bisection: O(log m) calls."""
-    below, reached = -1, m
-    while reached - below > 1:
-        middle = (below + reached) // 2
-        if distribution(middle) >= level - LEVEL_ROUNDING:
-            reached = middle
-        else:
-            below = middle
-    return reached
 
 
 def law_ends(low: int, law: Floats, m: int, tail: float) -> tuple[float, float]:
@@ -70,8 +58,7 @@ def value_quantiles(value: Floats, mass: Floats, tail: float) -> tuple[float, fl
 def bernstein(variance: Any, log_mass: Any = LOG_NEGLIGIBLE, step: Any = 1.0) -> Any:
     """Deviation h that a sum of independent draws exceeds, to one side, with probability < exp(-log_mass).
 
-    Bernstein's inequality solved for h: exp(-h² / (2 (variance + step h / 3))) = exp(-log_mass), where no
-    draw is further than `step` from its mean.
+    exp(-h² / (2 (variance + step h / 3))) = exp(-log_mass), no draw being further than `step` from its mean.
     """
     third = step * log_mass / 3
     return third + np.sqrt(third**2 + 2 * log_mass * variance)
@@ -239,7 +226,7 @@ def _grouped(weight: Floats, count: Floats) -> tuple[Floats, Floats]:
 def trinomial_difference(m: int, a: float, b: float) -> tuple[int, Floats]:
     """Law of X - Y for (X, Y, rest) multinomial in `m` trials with shares `a`, `b`, 1 - a - b.
 
-    Returns the first difference and the probabilities from there on: all but 2e-16 of the mass; O(sqrt(m)).
+    The first difference and the probabilities from there on: all but 2e-16 of the mass; O(sqrt(m)).
     """
     lows, law = joint_difference(m, [(a, b)])
     return lows[0], law
@@ -249,8 +236,7 @@ def joint_difference(m: int, shares: Sequence[tuple[float, float]]) -> tuple[lis
     """Joint law of such differences of several kinds of rows, all drawn in the same `m` trials.
 
     One inverse FFT of (1 + sum over the kinds of a (e^iθ - 1) + b (e^-iθ - 1))^m, over a window of each
-    difference that leaves out less than 2e-16 of the mass. Returns the first differences, and the
-    probabilities from there on.
+    difference. Returns the first differences, and the probabilities from there on.
     """
     real, imaginary, shift = (np.zeros((1,) * len(shares)) for _ in range(3))
     windows = [difference_range(m, a, b) for a, b in shares]

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
-from rocmonitor.stats.binomial import law_quantile
+from rocmonitor.stats.binomial import LEVEL_ROUNDING
 
 Floats = NDArray[np.float64]
 
@@ -132,9 +132,19 @@ def proportion_ends(count: NDArray[Any], n: int, m: int, method: str, tail: floa
             f"method {method!r} does not support resamples of {m} rows, only of the class size, {n}; use "
             "agresti-coull, wald or exact"
         )
-    return {"wilson": _wilson, "clopper-pearson": _clopper_pearson, "jeffreys": _jeffreys}[method](
-        count, n, tail
-    )
+    if method == "clopper-pearson":
+        low = scipy.special.betaincinv(np.maximum(count, 1), n - count + 1, tail)
+        high = scipy.special.betainccinv(count + 1, np.maximum(n - count, 1), tail)
+    elif method == "jeffreys":
+        low = scipy.special.betaincinv(count + 0.5, n - count + 0.5, tail)
+        high = scipy.special.betainccinv(count + 0.5, n - count + 0.5, tail)
+    else:
+        z = normal_quantile(tail)
+        p, z2 = count / n, z * z / n
+        half = z * np.sqrt(p * (1 - p) / n + z2 / (4 * n))
+        low, high = (p + z2 / 2 - half) / (1 + z2), (p + z2 / 2 + half) / (1 + z2)
+    # There Wilson's formula is 0 or 1 but for rounding.
+    return np.where(count == 0, 0.0, low), np.where(count == n, 1.0, high)
 
 
 def clipped_intervals(low: Floats, high: Floats, *, least: float = 0.0) -> Intervals:
@@ -178,14 +188,9 @@ def interval_caveats(
 
 def plain_points(values: NDArray[Any]) -> list[Any]:
     """Points as the values of a caveat: JSON has no infinity, so it becomes ``"inf"`` or ``"-inf"``."""
-    return [
-        plain_points(value)
-        if isinstance(value, np.ndarray)
-        else value.item()
-        if np.isfinite(value)
-        else str(value)
-        for value in values
-    ]
+    if values.ndim > 1:
+        return [plain_points(row) for row in values]
+    return [value if np.isfinite(value) else str(value) for value in values.tolist()]
 
 
 def normal_quantile(tail: float) -> float:
@@ -229,10 +234,10 @@ def is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
 
 
-def require_method(method: str, offered: tuple[str, ...]) -> None:
+def require_method(method: str, offered: tuple[str, ...], name: str = "method") -> None:
     """Refuse a method that is not offered."""
     if method not in offered:
-        raise InputError(f"method must be one of {', '.join(offered)}; it is {method!r}")
+        raise InputError(f"{name} must be one of {', '.join(offered)}; it is {method!r}")
 
 
 def _valid_counts(count: ArrayLike, n: int) -> Floats:
@@ -245,33 +250,15 @@ def _valid_counts(count: ArrayLike, n: int) -> Floats:
     return seen
 
 
-def _wilson(count: NDArray[Any], n: int, tail: float) -> tuple[Floats, Floats]:
-    z = normal_quantile(tail)
-    p, z2 = count / n, z * z / n
-    half = z * np.sqrt(p * (1 - p) / n + z2 / (4 * n))
-    # At the ends the formula is 0 or 1 but for rounding.
-    low = np.where(count == 0, 0.0, (p + z2 / 2 - half) / (1 + z2))
-    return low, np.where(count == n, 1.0, (p + z2 / 2 + half) / (1 + z2))
-
-
-def _clopper_pearson(count: NDArray[Any], n: int, tail: float) -> tuple[Floats, Floats]:
-    low = scipy.special.betaincinv(np.maximum(count, 1), n - count + 1, tail)
-    high = scipy.special.betainccinv(count + 1, np.maximum(n - count, 1), tail)
-    return np.where(count == 0, 0.0, low), np.where(count == n, 1.0, high)
-
-
-def _jeffreys(count: NDArray[Any], n: int, tail: float) -> tuple[Floats, Floats]:
-    low = scipy.special.betaincinv(count + 0.5, n - count + 0.5, tail)
-    high = scipy.special.betainccinv(count + 0.5, n - count + 0.5, tail)
-    return np.where(count == 0, 0.0, low), np.where(count == n, 1.0, high)
-
-
 def _exact(count: NDArray[Any], n: int, m: int, tail: float) -> tuple[Floats, Floats]:
-    def quantile(p: float, level: float) -> float:
-        return law_quantile(lambda seen: float(scipy.special.betaincc(seen + 1, m - seen, p)), m, level) / m
-
-    rates = (count / n).tolist()
-    return (
-        np.array([quantile(p, tail) for p in rates], dtype=np.float64),
-        np.array([quantile(p, 1 - tail) for p in rates], dtype=np.float64),
-    )
+    """The smallest counts whose distribution function reaches `tail` and 1 - `tail`, by bisection."""
+    p, ends = count / n, []
+    for level in (tail, 1 - tail):
+        below, reached = np.full(len(p), -1), np.full(len(p), m)
+        while (apart := reached - below > 1).any():
+            middle = (below + reached) // 2
+            hit = scipy.special.betaincc(middle + 1, m - middle, p) >= level - LEVEL_ROUNDING
+            reached = np.where(apart & hit, middle, reached)
+            below = np.where(apart & ~hit, middle, below)
+        ends.append(reached / m)
+    return ends[0], ends[1]

@@ -324,8 +324,7 @@ def _caveats(sample: Sample, tpr: Floats, low: Floats, high: Floats) -> tuple[Ca
 def kolmogorov_radii(sample: Sample, alpha: float) -> tuple[float, float]:
     """Half widths in TPR and FPR ([C94]): each class's distribution function with sqrt(1 - alpha).
 
-    The quantiles are those of the exact law of the two-sided Kolmogorov-Smirnov distance; with ties the
-    distance is less, so the band covers with at least its level whatever the scores are.
+    By the exact law of the two-sided distance; with ties the distance is less, so the band still covers.
     """
     from scipy import stats  # takes half a second to import
 
@@ -334,10 +333,10 @@ def kolmogorov_radii(sample: Sample, alpha: float) -> tuple[float, float]:
 
 
 def working_hotelling(sample: Sample, t: Floats, alpha: float) -> _Ends:
-    """The band at the rates `t` about TPR = Phi(a + b Phi^-1(FPR)), a and b from moments.
+    """The band at the rates `t` about TPR = Phi(a + b Phi^-1(FPR)), a and b from moments ([MH93]).
 
-    Working and Hotelling's band for the line of all rates at once: radius² is the quantile of chi-square
-    with two degrees of freedom ([MH93]). Variances of a and b by the delta method for normal scores.
+    Radius² is the quantile of chi-square with two degrees of freedom; variances of a and b by the delta
+    method.
     """
     sample.require_both_classes(at_least=2)
     pos, neg, _ = class_scores(sample)

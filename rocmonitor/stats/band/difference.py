@@ -96,10 +96,10 @@ class RocDifferenceBand(IntervalTable):
     n_resamples: int
 
     def regions(self) -> tuple[Region, ...]:
-        """From which FPR to which one model is better, all of it at once with the confidence level.
+        """From which FPR to which one model is better, all at once with the confidence level.
 
-        Runs of neighbouring rates of the table at which the band lies above 0, or below it, by increasing
-        rate. None of them says that the models are equal elsewhere.
+        Runs of neighbouring rates at which the band lies above 0, or below it; elsewhere models need not be
+        equal.
         """
         side = np.where(self.low > 0, 1, np.where(self.high < 0, -1, 0))
         start = np.flatnonzero(np.diff(side, prepend=0))
@@ -306,7 +306,7 @@ def pairing(pair: PairedSample) -> Pairing:
     """Sort the cells by both models: O(c log c).
 
     Rows and their counts, rows in any order, and the two models swapped all come out the same, but for the
-    sign: so that one generator gives all of them the same resamples.
+    sign, so that one generator gives all of them the same resamples.
     """
     here, swapped = _cells(pair), _cells(pair.swapped())
     sign = 1 if _comes_first(here, swapped) else -1

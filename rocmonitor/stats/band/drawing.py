@@ -44,10 +44,9 @@ def require_curve(rows: Sample | PairedSample) -> None:
 
 
 def band_ranks(n_neg: int) -> Counts:
-    """Ranks r, within 1…n_neg - 1, at whose rates r / n_neg a band is computed.
+    """Ranks r, within 1…n_neg - 1, at whose rates r / n_neg a band is computed: all of them up to 2,048.
 
-    All of them up to 2,048; above, 2,048 or 8 sqrt(n_neg), at most 8,192, evenly spaced, so that a step is a
-    small part of a band's width, and 1, 2, 3, … in growing steps from both ends, where curves are steep.
+    Above, 2,048 or 8 sqrt(n_neg), at most 8,192, evenly spaced, and in growing steps from both (steep) ends.
     """
     size = min(max(_POINTS, 8 * math.isqrt(n_neg)), _MOST_POINTS)
     if n_neg <= size:
@@ -66,9 +65,9 @@ def drawn_curves(
     rng: np.random.Generator,
     progress: Progress | None = None,
 ) -> Floats:
-    """TPR at FPR `ranks` / n_neg of resamples from the law with this curve, shape (n_resamples, h).
+    """TPR at FPR `ranks` / n_neg of resamples from the law with this curve, (n_resamples, h), O(h) each.
 
-    O(h) a resample. With the empirical curve this is the naive bootstrap, ties broken at random.
+    With the empirical curve this is the naive bootstrap, ties broken at random.
     """
     gaps = np.diff(ranks, prepend=0, append=n_neg + 1).astype(np.float64)
     drawn = np.empty((n_resamples, len(ranks)))
@@ -99,8 +98,7 @@ def in_parts(
 def whole_resamples(n_resamples: int, tail: float, method: str) -> tuple[int, int, tuple[Caveat, ...]]:
     """Resamples B such that (1 + B) `tail` is whole, the place of that quantile, and what was adjusted.
 
-    The place counts from 0 in increasing order: (1 + B) `tail` of the 1 + B gaps lie above it (Bertail,
-    Clémençon and Vayatis 2008, remark 1, after Hall 1986).
+    (1 + B) `tail` of the 1 + B gaps lie above it (Bertail, Clémençon and Vayatis 2008, remark 1).
     """
     if not is_number(n_resamples) or not 0 < n_resamples < np.inf or n_resamples != int(n_resamples):
         raise InputError(f"n_resamples must be a whole number of at least 1, not {n_resamples!r}")
@@ -162,12 +160,10 @@ class Smoothed(NamedTuple):
 def smoothed_curve(sample: Sample, bandwidth: tuple[float, float], *, shrunk: bool = False) -> Smoothed:
     """The curve of the two distribution functions smoothed by a Gaussian kernel, (positives, negatives).
 
-    Noise widens a class, and so lowers the curve. With `shrunk` the noisy scores are drawn towards the mean
-    of their class until its deviation is what it was (Silverman and Young 1987).
-
-    Rows within 1/8 of a bandwidth are taken at their mean, and the curve is a line through its points at
-    thresholds as far apart. Cost: O(k), then at most 2^24 values of the normal law; where the scores spread
-    over so many bandwidths that this is too few, the cells are wider.
+    With `shrunk` the noisy scores are drawn towards the mean of their class until its deviation is what it
+    was (Silverman and Young 1987). Rows within 1/8 of a bandwidth are taken at their mean, and the curve is a
+    line through its points at thresholds as far apart. Cost: O(k), then at most 2^24 values of the normal
+    law; where the scores spread over so many bandwidths that this is too few, the cells are wider.
     """
     pos, neg, unit = class_scores(sample)
     h_pos, h_neg = (max(h / unit, FINEST) for h in bandwidth)

@@ -13,9 +13,15 @@ from rocmonitor.errors import InputError
 from rocmonitor.stats.binomial import Floats
 from rocmonitor.stats.cost.conditions import OperatingCondition, valid_conditions
 from rocmonitor.stats.cost.law import ENOUGH_ERRORS, CostDifferenceLaw, CostLaw, CostMethod, Errors
-from rocmonitor.stats.curve.laws import IntervalTable, Sampling, interval_options, measured, require_sampling
+from rocmonitor.stats.curve.laws import IntervalTable, Sampling, interval_options, measured
 from rocmonitor.stats.curve.points import disagreements, flagged, without_nan
-from rocmonitor.stats.proportion import NOT_SMOOTHED, is_number, resample_caveats, resample_sizes
+from rocmonitor.stats.proportion import (
+    NOT_SMOOTHED,
+    is_number,
+    require_method,
+    resample_caveats,
+    resample_sizes,
+)
 from rocmonitor.stats.result import Table
 from rocmonitor.stats.sample import PairedSample, Sample, on_pair, on_sample
 
@@ -140,7 +146,7 @@ def cost_curve(
     hit, alarm = flagged(sample, at)
     none = np.zeros_like(hit)
     m_pos, m_neg = resample_sizes(m_pos, sample.n_pos, m_neg, sample.n_neg)
-    require_sampling(sampling)
+    require_method(sampling, get_args(Sampling), "sampling")
     law = CostLaw(
         conditions,
         Errors(sample.n_pos - hit, none, sample.n_pos, m_pos),
@@ -196,7 +202,7 @@ def cost_difference(
     at_2 = _matched(thresholds_2, conditions, "thresholds_2")
     pos_1, pos_2, neg_1, neg_2 = disagreements(pair, np.column_stack([at_1, at_2]))
     m_pos, m_neg = resample_sizes(m_pos, pair.n_pos, m_neg, pair.n_neg)
-    require_sampling(sampling)
+    require_method(sampling, get_args(Sampling), "sampling")
     law = CostDifferenceLaw(
         conditions,
         Errors(pos_1, pos_2, pair.n_pos, m_pos),  # flagged by the first only: missed by the second

@@ -153,8 +153,8 @@ class CostLaw(BootstrapLaw):
     def _mover_ends(self, tail: float) -> tuple[Floats, Floats]:
         """Clopper-Pearson limits of each kind of error, put together (Zou & Donner 2008, eq. 2 and 3).
 
-        The distances from the shares to their limits are added like standard deviations, with the correlation
-        that shares of one sample have.
+        The distances to the limits add like standard deviations, with the correlation of shares of one
+        sample.
         """
         kinds, below, above = self._kinds(), [], []
         for kind in kinds:

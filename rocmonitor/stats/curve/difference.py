@@ -24,11 +24,16 @@ from rocmonitor.stats.curve.laws import (
     both_class_sizes,
     interval_options,
     measured,
-    require_sampling,
     sampled_sizes,
 )
 from rocmonitor.stats.curve.points import disagreements, threshold_pairs
-from rocmonitor.stats.proportion import AGRESTI_MIN, Smoothing, resample_caveats, resample_sizes
+from rocmonitor.stats.proportion import (
+    AGRESTI_MIN,
+    Smoothing,
+    require_method,
+    resample_caveats,
+    resample_sizes,
+)
 from rocmonitor.stats.resampling import Rng
 from rocmonitor.stats.result import Table
 from rocmonitor.stats.sample import PairedSample, on_pair
@@ -250,7 +255,7 @@ def threshold_dominance(
     pair.require_both_classes()
     pair.require_distinct_scores()
     at = threshold_pairs(pairs)
-    require_sampling(sampling)
+    require_method(sampling, get_args(Sampling), "sampling")
     pos_1, pos_2, neg_1, neg_2 = disagreements(pair, at)
     m_pos, m_neg = resample_sizes(m_pos, pair.n_pos, m_neg, pair.n_neg)
     if sampling == "full":

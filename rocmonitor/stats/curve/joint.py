@@ -63,10 +63,9 @@ class Levels:
 
 
 class ThresholdsLaw(NamedTuple):
-    """Joint law of two thresholds.
+    """`weight`, (w1, w2): the probability that model 1 has its threshold number `at_1` and model 2 `at_2`.
 
-    `weight`, shape (w1, w2), is the probability that model 1 has threshold `at_1` and model 2 `at_2`
-    (positions among all their thresholds). Where `thinned`, a threshold stands for its neighbours too.
+    Where `thinned`, a threshold stands for its neighbours too.
     """
 
     weight: Floats
@@ -78,8 +77,8 @@ class ThresholdsLaw(NamedTuple):
 def thresholds_law(pair: PairedSample, levels: Levels, r: int, m: int, most: int) -> ThresholdsLaw:
     """Joint law of the r-th largest negative scores of both models in a resample of `m` ([DG09] eq. 19).
 
-    Cells of probability below about 1e-14 are left out. With more than `most` thresholds of a model, only the
-    probabilities of runs of thresholds are found, exactly, each put on the middle of its run.
+    Cells of probability below about 1e-14 are left out. With more than `most` thresholds of a model, those of
+    runs of thresholds are found, exactly, each put on the middle of its run.
     """
     edges_1, edges_2 = (_edges(r, m, above, pair.n_neg, most) for above in (levels.above_1, levels.above_2))
     both, above_1, above_2 = levels.flagged(pair.neg, edges_1, edges_2)
@@ -127,8 +126,7 @@ def _fill(
 def _edges(r: int, m: int, above: Counts, n: int, most: int) -> Counts:
     """Positions e_0 < e_1 < … of thresholds such that T_r lies after e_0 and not after the last, surely.
 
-    All positions of that window, or at most `most` + 1 of them, at odd and equal distances but for the
-    last. The first is -1 when nothing comes before the window.
+    At most `most` + 1 of them, at odd and equal distances but for the last; -1 when nothing comes before.
     """
     tail = math.exp(-_LOG_NEGLIGIBLE)
     ends = scipy.special.betaincinv(r, m - r + 1, tail), scipy.special.betainccinv(r, m - r + 1, tail)
@@ -240,8 +238,8 @@ def _steps(
 ) -> tuple[Counts, Counts]:
     """For each pair the x at which each of the five laws begins to matter, and the last x that does.
 
-    Bernstein's bounds, as in `binomial_window`: before its x a law is negligible (that of A: P(A <= r - x) is
-    1, or nothing else has begun); after `stop` one of P(B >= x), P(C >= x), P(A <= r - x) is negligible.
+    Before its x a law is negligible (that of A: P(A <= r - x) is 1, or nothing else has begun); after `stop`
+    one of P(B >= x), P(C >= x), P(A <= r - x) is negligible.
     """
     N, most = m - r, min(r, m - r + 1)
 

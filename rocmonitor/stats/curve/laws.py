@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.errors import InputError
 from rocmonitor.stats.binomial import Counts, Floats, binomial_window, value_quantiles
 from rocmonitor.stats.proportion import (
     AGRESTI_COULL,
@@ -43,17 +42,10 @@ _NAMES = {"tpr": "TPR", "fpr": "FPR", "dtpr": "TPR difference", "dfpr": "FPR dif
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class IntervalTable(Table):
-    """Intervals at points of a curve.
+    """Intervals at points of a curve; `n_pos` and `n_neg` are the class sizes.
 
-    Attributes
-    ----------
-    method : str
-    confidence_level : float
-    n_pos, n_neg : int
-        Class sizes.
-    caveats : tuple of Caveat
-        Points that had to move, or at which an approximation or ties matter; intervals that were clipped,
-        have zero length, or do not contain the estimate.
+    `caveats`: points that had to move, or at which an approximation or ties matter; intervals that were
+    clipped, have zero length, or do not contain the estimate; for bands also an adjusted number of resamples.
     """
 
     method: str
@@ -141,10 +133,7 @@ def measured(
     at: NDArray[Any],
     caveats: tuple[Caveat, ...],
 ) -> dict[str, Any]:
-    """The fields of a result that follow from its laws: for each `name`, and `name`_low and `name`_high.
-
-    The caveats of the intervals, which are those at the points `at`, come after the given ones.
-    """
+    """The fields of a result that follow from its laws: for each `name`, and `name`_low and `name`_high."""
     fields: dict[str, Any] = {}
     for name, law in laws.items():
         intervals = clipped_intervals(*law.ends(options), least=law.least)
@@ -161,12 +150,6 @@ def measured(
 
 
 Sampling = Literal["stratified", "full"]
-
-
-def require_sampling(sampling: str) -> None:
-    """Refuse a sampling that is not offered."""
-    if sampling not in get_args(Sampling):
-        raise InputError(f"sampling must be one of {', '.join(get_args(Sampling))}; it is {sampling!r}")
 
 
 class ClassSize(NamedTuple):
@@ -204,7 +187,7 @@ def sampled_sizes(
     sampling: Sampling, m_pos: int, m_neg: int, n_pos: int, n_neg: int
 ) -> tuple[ClassSize, ClassSize]:
     """Laws of the positives and of the negatives: `m_pos` and `m_neg`, or as m_pos + m_neg rows are drawn."""
-    require_sampling(sampling)
+    require_method(sampling, get_args(Sampling), "sampling")
     if sampling == "stratified":
         return ClassSize(np.array([m_pos]), np.ones(1)), ClassSize(np.array([m_neg]), np.ones(1))
     n, m = n_pos + n_neg, m_pos + m_neg
@@ -212,10 +195,7 @@ def sampled_sizes(
 
 
 def both_class_sizes(m_pos: int, m_neg: int, share: float) -> tuple[ClassSize, ClassSize]:
-    """Law of the positives, of this share, among m_pos + m_neg drawn, given both classes; and the negatives.
-
-    Aligned: the two have as many rows together as are drawn, line by line.
-    """
+    """Law of the positives among m_pos + m_neg drawn, given both classes; and the negatives, line by line."""
     m = m_pos + m_neg
     pos = class_size(m, share)
     both = pos.rows < m

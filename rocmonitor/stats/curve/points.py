@@ -117,20 +117,16 @@ def negative_thresholds(sample: Sample) -> tuple[Floats, Floats]:
 
 
 def threshold_levels(sample: Sample) -> NDArray[np.intp]:
-    """For each distinct score the first threshold, a negative score in decreasing order, that flags it, (k,).
-
-    The number of thresholds where none does.
-    """
+    """For each distinct score the first threshold (negative score, decreasing) that flags it, (k,)."""
     is_threshold = sample.neg[::-1] > 0
     # A score between two thresholds is first flagged by the lower one.
     return (np.cumsum(is_threshold) - is_threshold)[::-1]
 
 
 def tie_caveats(sample: Sample, fpr: Floats, **model: str) -> tuple[Caveat, ...]:
-    """`tied-threshold`, where ties of negatives make the threshold of a rate flag many more than that.
+    """`tied-threshold`: ties of negatives make the threshold of a rate flag more by a tenth, and half a row.
 
-    Counted on the observed rows: by more than a tenth, and half a row. Values: `count` of `total` rates, `at`
-    (the rates), `realised`, and `model` if it is given.
+    Values: `count` of `total` rates, `at` (the rates), `realised`, and `model` if it is given.
     """
     share, _ = negative_thresholds(sample)
     realised = share[np.minimum(np.searchsorted(share, fpr * (1 - 1e-12)), len(share) - 1)]
@@ -144,10 +140,7 @@ def tie_caveats(sample: Sample, fpr: Floats, **model: str) -> tuple[Caveat, ...]
 
 
 def disagreements(pair: PairedSample, pairs: Floats) -> Counts:
-    """Positives that only model 1, only model 2 flags, then negatives likewise: shape (4, h).
-
-    Cells are counted by the thresholds that flag them, some hundred pairs at a time: O(c) for c cells.
-    """
+    """Positives that only model 1, only model 2 flags, then negatives likewise: (4, h); O(c) for c cells."""
     parts = [pairs[i : i + _PAIRS_AT_ONCE] for i in range(0, len(pairs), _PAIRS_AT_ONCE)]
     return np.concatenate([_disagreements(pair, part) for part in parts], axis=1)
 

@@ -53,7 +53,7 @@ def class_rows(sample: Sample) -> tuple[Rows, Rows]:
 class _Window(NamedTuple):
     """Shares of the classes above, and of the own class at, the scores that may be the threshold, (w,).
 
-    Scores without rows of the own class are left out; `sure` is its share at scores that surely are flagged.
+    `sure` is the own share at scores that surely are flagged; scores without own rows are left out.
     """
 
     sure: float

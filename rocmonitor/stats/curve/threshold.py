@@ -24,7 +24,6 @@ from rocmonitor.stats.curve.laws import (
     Sampling,
     interval_options,
     measured,
-    require_sampling,
     sampled_sizes,
 )
 from rocmonitor.stats.curve.points import flagged, require_one, valid_thresholds
@@ -32,6 +31,7 @@ from rocmonitor.stats.proportion import (
     ProportionMethod,
     Smoothing,
     proportion_ends,
+    require_method,
     resample_caveats,
     resample_sizes,
 )
@@ -101,8 +101,7 @@ class ThresholdLaw(Result):
     def joint(self, tp: ArrayLike, fp: ArrayLike) -> Floats:
         """Probabilities of both counts at once; `tp` and `fp` are whole numbers and broadcast.
 
-        The product of the two laws under stratified sampling. Under full sampling a trinomial in
-        m_pos + m_neg draws, less the resamples that lack a class.
+        Stratified the product of the two laws; full a trinomial, less the resamples that lack a class.
         """
         a, b = np.broadcast_arrays(np.asarray(tp, dtype=np.int64), np.asarray(fp, dtype=np.int64))
         inside = (a >= 0) & (b >= 0) & (a < len(self.tp)) & (b < len(self.fp))
@@ -270,7 +269,7 @@ def threshold_law(
     """
     sample.require_both_classes()
     sample.require_distinct_scores()
-    require_sampling(sampling)
+    require_method(sampling, get_args(Sampling), "sampling")
     at = valid_thresholds(threshold)
     require_one(at, "threshold")
     seen_pos, seen_neg = (int(seen[0]) for seen in flagged(sample, at))

@@ -23,13 +23,12 @@ from rocmonitor.stats.curve.laws import (
     both_class_sizes,
     interval_options,
     measured,
-    require_sampling,
     sampled_sizes,
 )
 from rocmonitor.stats.curve.points import nearest_ranks, only_rank
 from rocmonitor.stats.curve.shared_threshold import Rows, class_rows, full_moments, moments, windows
 from rocmonitor.stats.curve.shared_threshold import law as law_of_class
-from rocmonitor.stats.proportion import Smoothing
+from rocmonitor.stats.proportion import Smoothing, require_method
 from rocmonitor.stats.resampling import Rng
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Sample, on_sample
@@ -184,7 +183,7 @@ def total_rate_law(sample: Sample, rate: float, *, sampling: Sampling = "stratif
     """
     sample.require_both_classes()
     sample.require_distinct_scores()
-    require_sampling(sampling)
+    require_method(sampling, get_args(Sampling), "sampling")
     n = sample.n_pos + sample.n_neg
     rank = int(only_rank(rate, n, "rate")[0])
     pos, neg = class_rows(sample)

@@ -104,10 +104,7 @@ def resampled(
     *,
     studentized: bool,
 ) -> Floats:
-    """Statistics of resamples of `sizes` (positives, negatives), shape (n_resamples,).
-
-    Cost: O(m + n) a resample; memory for some 2**18 cells, whatever `n_resamples` is.
-    """
+    """Statistics of resamples of `sizes` (positives, negatives), (n_resamples,); O(m + n) a resample."""
     drawn = np.empty(n_resamples)
     for part in in_parts(drawn, _AT_ONCE // max(len(population.u), len(population.v))):
         neg = rng.multinomial(sizes[1], population.u / population.u.sum(), size=len(part))
@@ -119,9 +116,8 @@ def resampled(
 def pvalue(statistic: float, drawn: Floats, alternative: Alternative, *, symmetric: bool = False) -> float:
     """Share of resamples as far out as the sample, which counts as one of them.
 
-    Two-sided: by absolute values if the law is about symmetric, else twice the smaller one-sided value. The
-    studentized law of one area leans: by absolute values its longer tail alone would decide, and a fall would
-    hardly be seen.
+    Two-sided: by absolute values if the law is about symmetric, else twice the smaller one-sided value: the
+    studentized law of one area leans, and by absolute values its longer tail alone would decide.
     """
     if alternative == "two-sided" and symmetric:
         return pvalue(abs(statistic), np.abs(drawn), "greater")
