@@ -165,12 +165,10 @@ def roc_band(
 
     Raises
     ------
-    DegenerateDataError
+    DegenerateDataError, InputError
         No positive, fewer than two negatives, one score only; by a rule of bandwidth, and with
-        "working-hotelling", a class with one score only.
-    InputError
-        An unknown method, rule or level, no `rng`, fewer resamples than the level needs, a bandwidth not
-        above 0.
+        "working-hotelling", a class with one score only. An unknown method, rule or level, no `rng`, fewer
+        resamples than the level needs, a bandwidth not above 0.
 
     Notes
     -----

@@ -107,8 +107,8 @@ def cost_curve(
     method : str
         ``wald``: normal, with the moments of the exact law ([DG08]); ``agresti``: normal, after adding 2
         errors and 2 right decisions to each class; ``exact``: quantiles of the exact bootstrap law;
-        ``mover``: Clopper-Pearson limits of the error rates put together, which can be trusted at any w; the
-        first and the third have zero length where no error was seen.
+        ``mover``: Clopper-Pearson limits of the error rates put together, which can be trusted at any w.
+        ``wald`` and ``exact`` have zero length where no error was seen.
     confidence_level : float within (0, 1)
     m_pos, m_neg : int, optional
         Sizes of a resample, the class sizes by default; not for ``mover``.

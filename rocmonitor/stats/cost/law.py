@@ -125,8 +125,7 @@ class CostLaw(BootstrapLaw):
             return np.zeros(len(self.w), dtype=bool)
         if method == "agresti":
             mean, variance = self.moments(self.smoothing)
-            half = normal_quantile(tail) * np.sqrt(variance)
-            return np.asarray(np.abs(mean - self.mean) > half / 2)
+            return np.asarray(np.abs(mean - self.mean) > normal_quantile(tail) * np.sqrt(variance) / 2)
         total, weak = np.zeros_like(self.w), np.zeros_like(self.w)
         for kind in self._kinds():
             errors = np.minimum(kind.seen, kind.n - kind.seen) + 0.5  # the next sample may have one

@@ -84,11 +84,9 @@ def calibrated_pairs(
 
     Raises
     ------
-    DegenerateDataError
-        A reference of one class; a model with one score for all its rows; ``platt``: a score that does not
-        rise with the share of positives.
-    InputError
-        No probabilities, probabilities outside (0, 1), an unknown method.
+    DegenerateDataError, InputError
+        As for `matched_pairs`; a reference of one class, or ``platt`` where the score does not rise with the
+        share of positives; probabilities outside (0, 1), an unknown method.
 
     Notes
     -----

@@ -50,10 +50,8 @@ def roc_curve(sample: Sample, /) -> RocCurve:
 
     Raises
     ------
-    InputError
-        Unusable data (see `Sample`).
-    DegenerateDataError
-        A class without rows.
+    DegenerateDataError, InputError
+        A class without rows; unusable data (see `Sample`).
 
     Notes
     -----

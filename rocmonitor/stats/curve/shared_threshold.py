@@ -217,7 +217,7 @@ def _log_near(angle: Floats, p: Floats) -> Complex:
     )
 
 
-def law(r: int, own: Rows, other: Rows, first: int, stop: int) -> Floats:
+def stratified_law(r: int, own: Rows, other: Rows) -> Floats:
     """Law of the flagged rows of a class, shape (m + 1,), stratified.
 
     Going down the distinct scores s_k, let B_k rows of the class and F_k of the other score above s_k, and
@@ -225,6 +225,7 @@ def law(r: int, own: Rows, other: Rows, first: int, stop: int) -> Floats:
     Bin(m - b, c_k / (rows not above)), c_k the rows of the class at s_k. The law is the sum over k of what
     that moves: h_k after the step less h_k.
     """
+    first, stop = windows(np.array([r]), own, other)[0].tolist()
     found = np.zeros(own.m + 1)
     low, mass = binomial_window(own.m, own.above[first] / own.total)
     found[low : low + len(mass)] = mass

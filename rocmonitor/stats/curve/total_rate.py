@@ -26,8 +26,14 @@ from rocmonitor.stats.curve.laws import (
     sampled_sizes,
 )
 from rocmonitor.stats.curve.points import nearest_ranks, only_rank
-from rocmonitor.stats.curve.shared_threshold import Rows, class_rows, full_moments, moments, windows
-from rocmonitor.stats.curve.shared_threshold import law as law_of_class
+from rocmonitor.stats.curve.shared_threshold import (
+    Rows,
+    class_rows,
+    full_moments,
+    moments,
+    stratified_law,
+    windows,
+)
 from rocmonitor.stats.proportion import Smoothing, require_method
 from rocmonitor.stats.resampling import Rng
 from rocmonitor.stats.result import Result
@@ -191,7 +197,7 @@ def total_rate_law(sample: Sample, rate: float, *, sampling: Sampling = "stratif
         size_pos, size_neg = both_class_sizes(sample.n_pos, sample.n_neg, sample.n_pos / n)
         tp, fp = _mixed_law(rank, pos, neg, size_pos), _mixed_law(rank, neg, pos, size_neg)
     else:
-        tp, fp = _stratified_law(rank, pos, neg), _stratified_law(rank, neg, pos)
+        tp, fp = stratified_law(rank, pos, neg), stratified_law(rank, neg, pos)
     return TotalRateLaw(
         rate=rank / n, tp=tp, fp=fp, sampling=sampling, n_pos=sample.n_pos, n_neg=sample.n_neg
     )
@@ -227,7 +233,7 @@ class _ClassRate(BootstrapLaw):
         if self.sampling == "full":
             law = partial(_sized_law, rank, own, other, own.total + other.total)
             return self.size.rate_quantiles(law, tail)
-        return law_ends(0, _stratified_law(rank, own, other), own.m, tail)
+        return law_ends(0, stratified_law(rank, own, other), own.m, tail)
 
     def drawn(self, n_resamples: int, rng: np.random.Generator) -> Floats:
         """Each resample serves all ranks."""
@@ -260,13 +266,9 @@ def _class_rate(r: Counts, own: Rows, other: Rows, sampling: Sampling, size: Cla
     return _ClassRate(r, own, other, sampling, size, found)
 
 
-def _stratified_law(r: int, own: Rows, other: Rows) -> Floats:
-    return law_of_class(r, own, other, *windows(np.array([r]), own, other)[0].tolist())
-
-
 def _sized_law(r: int, own: Rows, other: Rows, n: int, m: int) -> tuple[int, Floats]:
     """First count and probabilities when `m` of the `n` rows of a resample are of the class."""
-    law = _stratified_law(r, own._replace(m=m), other._replace(m=n - m))
+    law = stratified_law(r, own._replace(m=m), other._replace(m=n - m))
     some = np.flatnonzero(law > NEGLIGIBLE)
     return int(some[0]), law[some[0] : some[-1] + 1]
 
@@ -276,5 +278,5 @@ def _mixed_law(r: int, own: Rows, other: Rows, size: ClassSize) -> Floats:
     n = own.total + other.total
     mixed = np.zeros(n + 1)
     for m, weight in zip(size.rows.tolist(), size.weight.tolist(), strict=True):
-        mixed[: m + 1] += weight * _stratified_law(r, own._replace(m=m), other._replace(m=n - m))
+        mixed[: m + 1] += weight * stratified_law(r, own._replace(m=m), other._replace(m=n - m))
     return mixed

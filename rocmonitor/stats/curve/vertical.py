@@ -99,8 +99,7 @@ def vertical_intervals(
     n_resamples, rng : int, and int, SeedSequence or Generator
         Of ``empirical``: how many resamples are drawn, and their randomness, which must be given.
     bandwidth : float or (float, float), optional
-        Of ``kernel``, in place of its rule: in the units of the scores, of both classes or (positives,
-        negatives).
+        Of ``kernel``, in place of its rule: in the units of the scores, for both or (positives, negatives).
 
     Returns
     -------
@@ -109,12 +108,10 @@ def vertical_intervals(
 
     Raises
     ------
-    DegenerateDataError
-        No positive or fewer than two negatives (or `m_neg` below two): no rate lies within (0, 1). One score
-        for all rows; or for a class, by ``kernel`` without a `bandwidth`.
-    InputError
-        Rates outside (0, 1), an unknown method or level, a `bandwidth` that is not above 0 or is given to
-        another method, resample sizes given to ``kernel``.
+    DegenerateDataError, InputError
+        No positive or fewer than two negatives (or `m_neg` below two); one score for all rows, or for a class
+        by ``kernel`` without a `bandwidth`. Rates outside (0, 1), an unknown method or level, a `bandwidth`
+        that is not above 0 or is given to another method, resample sizes given to ``kernel``.
 
     Notes
     -----
@@ -125,8 +122,7 @@ def vertical_intervals(
     References
     ----------
     .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
-    .. [HHF] Hall, Hyndman, Fan (2004). Nonparametric confidence intervals for ROC curves. Biometrika 91,
-    743-750.
+    .. [HHF] P. Hall, R. J. Hyndman and Y. Fan (2004). Biometrika 91, 743-750.
 
     Examples
     --------

@@ -113,11 +113,9 @@ def roc_functional(
 
     Raises
     ------
-    DegenerateDataError
-        As for `roc_pointwise`.
-    InputError
-        A functional that is unknown, cannot be called, or returns what is not one finite number; as for
-        `roc_band`.
+    DegenerateDataError, InputError
+        As for `roc_pointwise`; a functional that is unknown, cannot be called, or returns what is not one
+        finite number.
 
     Notes
     -----

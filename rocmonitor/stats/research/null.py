@@ -90,11 +90,10 @@ def auc_test(
 
     Raises
     ------
-    InputError
-        Unusable data (see `Sample`), a null outside (0, 1), an unknown alternative or method, no `rng`.
-    DegenerateDataError
+    DegenerateDataError, InputError
         A class without rows (with "studentized", fewer than two); a `null` that no reweighting of the rows
-        reaches, because the scores do not overlap in its direction.
+        reaches, as the scores do not overlap in its direction. A null outside (0, 1), an unknown option, no
+        `rng`.
 
     Notes
     -----
@@ -232,11 +231,9 @@ def auc_equality_test(
 
     Raises
     ------
-    InputError
-        Unusable data (see `PairedSample`), an unknown alternative or method, no `rng`.
-    DegenerateDataError
-        A class without rows (with "studentized", fewer than two); one model is never behind on any pair of
-        rows, so that only pairs which both order alike would make them level.
+    DegenerateDataError, InputError
+        As for `auc_test`; one model is never behind on any pair of rows, so that only pairs which both order
+        alike would make them level.
 
     Notes
     -----
