@@ -18,6 +18,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 import scipy
+from numpy.typing import NDArray
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
@@ -93,6 +94,13 @@ def in_parts(
         if progress is not None and done * _REPORTS // total > reported:
             reported = done * _REPORTS // total
             progress(f"{done} of {total} {name}")
+
+
+def cumulated(counts: NDArray[np.integer]) -> Counts:
+    """Sums of the first 0, 1, …, c counts of each line, (b, c + 1)."""
+    total = np.zeros((len(counts), counts.shape[1] + 1), dtype=np.int64)
+    np.cumsum(counts, axis=1, dtype=np.int64, out=total[:, 1:])
+    return total
 
 
 def whole_resamples(n_resamples: int, tail: float, method: str) -> tuple[int, int, tuple[Caveat, ...]]:

@@ -71,15 +71,10 @@ class RocFunctional(Result):
         )
 
 
-def _area(fpr: Floats, tpr: Floats) -> float:
-    return float(np.sum(np.diff(fpr) * (tpr[1:] + tpr[:-1]) / 2))
-
-
-def _youden(fpr: Floats, tpr: Floats) -> float:
-    return float(np.max(tpr - fpr))
-
-
-_NAMED: dict[str, Functional] = {"auc": _area, "youden": _youden}
+_NAMED: dict[str, Functional] = {
+    "auc": lambda fpr, tpr: float(np.sum(np.diff(fpr) * (tpr[1:] + tpr[:-1]) / 2)),
+    "youden": lambda fpr, tpr: float(np.max(tpr - fpr)),
+}
 
 
 @on_sample

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rocmonitor.stats.area.compare import Alternative
 from rocmonitor.stats.area.variances import delong_variance
-from rocmonitor.stats.band.drawing import in_parts
+from rocmonitor.stats.band.drawing import cumulated, in_parts
 from rocmonitor.stats.sample import Counts, Floats
 
 METHODS = ("studentized", "plain")
@@ -135,16 +135,10 @@ def _sides(ordered: NDArray[np.intp], rank: NDArray[np.intp]) -> tuple[NDArray[n
 
 def _placements(of: Order, neg: Counts, pos: Counts) -> tuple[Floats, Floats]:
     """(r, n) negatives below each cell of the positives, (r, m) positives above each of the negatives."""
-    negatives, positives = _cumulated(neg[:, of.negatives]), _cumulated(pos[:, of.positives])
+    negatives, positives = cumulated(neg[:, of.negatives]), cumulated(pos[:, of.positives])
     below = (negatives[:, of.below[0]] + negatives[:, of.below[1]]) / 2
     not_above = (positives[:, of.not_above[0]] + positives[:, of.not_above[1]]) / 2
     return below, positives[:, -1:] - not_above
-
-
-def _cumulated(counts: Counts) -> Counts:
-    reached = np.zeros((len(counts), counts.shape[1] + 1), dtype=np.int64)
-    np.cumsum(counts, axis=1, out=reached[:, 1:])
-    return reached
 
 
 def _ratio(difference: Floats, se: Floats) -> Floats:
