@@ -15,12 +15,21 @@ from rocmonitor.stats.area.spread import AucSpread, PairedSpread
 from rocmonitor.stats.band.band import RocBand, roc_band
 from rocmonitor.stats.band.difference import RocDifferenceBand, roc_difference_band
 from rocmonitor.stats.band.pointwise import RocPointwise, roc_pointwise
-from rocmonitor.stats.cost.conditions import OperatingCondition
-from rocmonitor.stats.cost.curve import CostCurve, CostDifference, cost_curve, cost_difference
-from rocmonitor.stats.cost.money import ExpectedCost, expected_cost
-from rocmonitor.stats.cost.thresholds import CostThresholds, cost_thresholds
-from rocmonitor.stats.curve.difference import ThresholdDifference, threshold_difference
-from rocmonitor.stats.curve.dominance import ThresholdDominance, threshold_dominance
+from rocmonitor.stats.cost.conditions import CostThresholds, OperatingCondition, cost_thresholds
+from rocmonitor.stats.cost.curve import (
+    CostCurve,
+    CostDifference,
+    ExpectedCost,
+    cost_curve,
+    cost_difference,
+    expected_cost,
+)
+from rocmonitor.stats.curve.difference import (
+    ThresholdDifference,
+    ThresholdDominance,
+    threshold_difference,
+    threshold_dominance,
+)
 from rocmonitor.stats.curve.matching import calibrated_pairs, matched_pairs
 from rocmonitor.stats.curve.roc import RocCurve, roc_curve
 from rocmonitor.stats.curve.threshold import (

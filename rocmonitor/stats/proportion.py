@@ -1,8 +1,7 @@
 """Intervals of a proportion, and the binomial law that resampling a class gives it.
 
-A rate of the ROC curve at a fixed threshold is a proportion within one class. Under the stratified bootstrap
-its count is binomial: the law is known exactly, and nothing needs to be drawn. Dugas and Gadoury (2009, see
-`proportion_intervals`) is [DG09] below.
+A rate of the ROC curve at a fixed threshold is a proportion within one class, and its count in a stratified
+resample is binomial. [DG09] is Dugas and Gadoury (2009), see `proportion_intervals`.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
-from rocmonitor.stats.binomial import law_quantile
+from rocmonitor.stats.binomial import LEVEL_ROUNDING
 
 Floats = NDArray[np.float64]
 
@@ -29,13 +28,8 @@ _MOST_ROWS = 2**53
 class Smoothing(NamedTuple):
     """Rows that are added to a class before the moments of a rate are taken, [DG09] eq. 1.
 
-    Attributes
-    ----------
-    kind : float
-        Rows of each kind that is counted: flagged and not; or flagged by the first model only, and by the
-        second only.
-    rows : float
-        Rows in all.
+    `rows` in all, `kind` of each kind that is counted: flagged and not; or flagged by the first model only,
+    and by the second only.
     """
 
     kind: float
@@ -55,14 +49,9 @@ AGRESTI_MIN = Smoothing(0.5, 2.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Intervals:
-    """Intervals of several proportions, or of differences of two.
+    """Intervals of several proportions, or of differences of two, within [0, 1] or [-1, 1], shape (h,).
 
-    Attributes
-    ----------
-    low, high : ndarray, shape (h,)
-        Ends, within [0, 1], or [-1, 1] for differences.
-    clipped : ndarray of bool, shape (h,)
-        Where the method's own end lay outside.
+    `clipped` says where the method's own end lay outside.
     """
 
     low: Floats
@@ -89,11 +78,9 @@ def proportion_intervals(
     method : str
         ``agresti-coull``: normal, after adding 2 successes and 2 failures ([DG09] eq. 1); ``wald``: normal,
         nothing added; ``wilson``: inverted score test; ``clopper-pearson``: inverted binomial test;
-        ``jeffreys``: equal tails of the posterior under Beta(1/2, 1/2), with end 0 when nothing was
-        seen and 1 when everything was [BCD01]_; ``exact``: quantiles of the exact bootstrap law
-        Bin(m, count/n) / m.
-    confidence_level : float
-        Within (0, 1).
+        ``jeffreys``: equal tails of the posterior under Beta(1/2, 1/2), with end 0 when nothing was seen and
+        1 when everything was [BCD01]; ``exact``: quantiles of the exact bootstrap law Bin(m, count/n) / m.
+    confidence_level : float within (0, 1)
     m : int, optional
         Size of a resample, `n` by default. ``agresti-coull``, ``wald`` and ``exact`` describe the rate in a
         resample of that size ([DG09] alg. 1); the others do not support another size.
@@ -106,20 +93,18 @@ def proportion_intervals(
     Raises
     ------
     InputError
-        Counts outside [0, n], a level outside (0, 1), an unknown method, `m` for a method without resamples.
+        Counts outside [0, n], an unknown method or level, `m` for a method without resamples.
 
     Notes
     -----
-    Cost: O(h), and O(h log m) for ``exact``. Agresti and Coull's interval is centred on
-    (count + 2)/(n + 4): at levels below about 0.84 it need not contain an observed rate of 0 or 1.
+    Cost: O(h), and O(h log m) for ``exact``. At levels below about 0.84 the interval of ``agresti-coull``
+    need not contain an observed rate of 0 or 1.
 
     References
     ----------
     .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
-    .. [BCD01] L. D. Brown, T. T. Cai and A. DasGupta (2001). Interval estimation for a binomial proportion.
-       Statistical Science 16, 101-133.
-    .. [AC98] A. Agresti and B. A. Coull (1998). Approximate is better than "exact" for interval estimation of
-       binomial proportions. The American Statistician 52, 119-126.
+    .. [BCD01] L. D. Brown, T. T. Cai and A. DasGupta (2001). Statistical Science 16, 101-133.
+    .. [AC98] A. Agresti and B. A. Coull (1998). The American Statistician 52, 119-126.
 
     Examples
     --------
@@ -147,9 +132,19 @@ def proportion_ends(count: NDArray[Any], n: int, m: int, method: str, tail: floa
             f"method {method!r} does not support resamples of {m} rows, only of the class size, {n}; use "
             "agresti-coull, wald or exact"
         )
-    return {"wilson": _wilson, "clopper-pearson": _clopper_pearson, "jeffreys": _jeffreys}[method](
-        count, n, tail
-    )
+    if method == "clopper-pearson":
+        low = scipy.special.betaincinv(np.maximum(count, 1), n - count + 1, tail)
+        high = scipy.special.betainccinv(count + 1, np.maximum(n - count, 1), tail)
+    elif method == "jeffreys":
+        low = scipy.special.betaincinv(count + 0.5, n - count + 0.5, tail)
+        high = scipy.special.betainccinv(count + 0.5, n - count + 0.5, tail)
+    else:
+        z = normal_quantile(tail)
+        p, z2 = count / n, z * z / n
+        half = z * np.sqrt(p * (1 - p) / n + z2 / (4 * n))
+        low, high = (p + z2 / 2 - half) / (1 + z2), (p + z2 / 2 + half) / (1 + z2)
+    # There Wilson's formula is 0 or 1 but for rounding.
+    return np.where(count == 0, 0.0, low), np.where(count == n, 1.0, high)
 
 
 def clipped_intervals(low: Floats, high: Floats, *, least: float = 0.0) -> Intervals:
@@ -167,10 +162,9 @@ def interval_caveats(
     within: str = "[0, 1]",
     at: NDArray[Any] | None = None,
 ) -> tuple[Caveat, ...]:
-    """Intervals that were clipped (`clipped`), have no length (`zero-length`) or miss their estimate.
+    """Intervals that were clipped, have no length (`zero-length`) or miss their estimate (`off-estimate`).
 
-    The latter is `off-estimate`. Values: `rate`, `count` of `total` intervals, and `at`, the points they
-    belong to (thresholds, pairs of them, rates or operating conditions) if these are given.
+    Values: `rate`, `count` of `total` intervals, and `at`, the points they belong to, if these are given.
     """
     low, high = intervals.low, intervals.high
     found = {
@@ -194,14 +188,9 @@ def interval_caveats(
 
 def plain_points(values: NDArray[Any]) -> list[Any]:
     """Points as the values of a caveat: JSON has no infinity, so it becomes ``"inf"`` or ``"-inf"``."""
-    return [
-        plain_points(value)
-        if isinstance(value, np.ndarray)
-        else value.item()
-        if np.isfinite(value)
-        else str(value)
-        for value in values
-    ]
+    if values.ndim > 1:
+        return [plain_points(row) for row in values]
+    return [value if np.isfinite(value) else str(value) for value in values.tolist()]
 
 
 def normal_quantile(tail: float) -> float:
@@ -245,10 +234,10 @@ def is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
 
 
-def require_method(method: str, offered: tuple[str, ...]) -> None:
+def require_method(method: str, offered: tuple[str, ...], name: str = "method") -> None:
     """Refuse a method that is not offered."""
     if method not in offered:
-        raise InputError(f"method must be one of {', '.join(offered)}; it is {method!r}")
+        raise InputError(f"{name} must be one of {', '.join(offered)}; it is {method!r}")
 
 
 def _valid_counts(count: ArrayLike, n: int) -> Floats:
@@ -261,33 +250,15 @@ def _valid_counts(count: ArrayLike, n: int) -> Floats:
     return seen
 
 
-def _wilson(count: NDArray[Any], n: int, tail: float) -> tuple[Floats, Floats]:
-    z = normal_quantile(tail)
-    p, z2 = count / n, z * z / n
-    half = z * np.sqrt(p * (1 - p) / n + z2 / (4 * n))
-    # At the ends the formula is 0 or 1 but for rounding.
-    low = np.where(count == 0, 0.0, (p + z2 / 2 - half) / (1 + z2))
-    return low, np.where(count == n, 1.0, (p + z2 / 2 + half) / (1 + z2))
-
-
-def _clopper_pearson(count: NDArray[Any], n: int, tail: float) -> tuple[Floats, Floats]:
-    low = scipy.special.betaincinv(np.maximum(count, 1), n - count + 1, tail)
-    high = scipy.special.betainccinv(count + 1, np.maximum(n - count, 1), tail)
-    return np.where(count == 0, 0.0, low), np.where(count == n, 1.0, high)
-
-
-def _jeffreys(count: NDArray[Any], n: int, tail: float) -> tuple[Floats, Floats]:
-    low = scipy.special.betaincinv(count + 0.5, n - count + 0.5, tail)
-    high = scipy.special.betainccinv(count + 0.5, n - count + 0.5, tail)
-    return np.where(count == 0, 0.0, low), np.where(count == n, 1.0, high)
-
-
 def _exact(count: NDArray[Any], n: int, m: int, tail: float) -> tuple[Floats, Floats]:
-    def quantile(p: float, level: float) -> float:
-        return law_quantile(lambda seen: float(scipy.special.betaincc(seen + 1, m - seen, p)), m, level) / m
-
-    rates = (count / n).tolist()
-    return (
-        np.array([quantile(p, tail) for p in rates], dtype=np.float64),
-        np.array([quantile(p, 1 - tail) for p in rates], dtype=np.float64),
-    )
+    """The smallest counts whose distribution function reaches `tail` and 1 - `tail`, by bisection."""
+    p, ends = count / n, []
+    for level in (tail, 1 - tail):
+        below, reached = np.full(len(p), -1), np.full(len(p), m)
+        while (apart := reached - below > 1).any():
+            middle = (below + reached) // 2
+            hit = scipy.special.betaincc(middle + 1, m - middle, p) >= level - LEVEL_ROUNDING
+            reached = np.where(apart & hit, middle, reached)
+            below = np.where(apart & ~hit, middle, below)
+        ends.append(reached / m)
+    return ends[0], ends[1]

@@ -1,8 +1,7 @@
 """The alternative to every exact law: percentiles over resamples that are actually drawn.
 
-``method="empirical"`` of the intervals, as Dugas and Gadoury (2009) compare it (they draw 100 resamples), and
-``method="bootstrap"`` of the AUC. The ends contain the noise of the draws. An interval has zero length where
-every resample gives the same rate.
+``method="empirical"`` of the intervals, as Dugas and Gadoury (2009) compare it, and ``method="bootstrap"`` of
+the AUC. The ends contain the noise of the draws.
 """
 
 from __future__ import annotations

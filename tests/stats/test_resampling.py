@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from rocmonitor.errors import InputError
+from rocmonitor.stats.binomial import trinomial_difference
 from rocmonitor.stats.curve.difference import threshold_difference
 from rocmonitor.stats.curve.threshold import threshold_intervals, threshold_law
-from rocmonitor.stats.curve.trinomial import trinomial_difference
 from rocmonitor.stats.curve.vertical import vertical_intervals, vertical_law
 from rocmonitor.stats.curve.vertical_difference import vertical_difference, vertical_difference_law
 from rocmonitor.stats.resampling import generator

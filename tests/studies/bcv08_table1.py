@@ -22,8 +22,7 @@ from scipy.special import ndtr
 from studies.running import options, replicate, say, table
 
 from rocmonitor.stats import Sample
-from rocmonitor.stats.band.drawing import drawn_curves
-from rocmonitor.stats.band.smoothing import Curve, bandwidths, empirical_curve, smoothed_curve
+from rocmonitor.stats.band.drawing import Curve, bandwidths, drawn_curves, empirical_curve, smoothed_curve
 
 ROWS, RESAMPLES, LEVEL, RATE = 1000, 999, 0.95, 0.2
 PUBLISHED = {

@@ -1,34 +1,21 @@
 """A simultaneous confidence band for a whole ROC curve.
 
 What is drawn is the fluctuation R* - R of a resampled curve around the curve R of the distribution it was
-drawn from; its quantile is laid around the empirical curve. Three things differ from [BCV08]. Its step 2
-swaps n_pos / n and n_neg / n. It centres the fluctuations of the smoothed bootstrap on the empirical curve,
-which adds the bias of the smoothing to them (its remark 3 calls the two equivalent). It draws the class
+drawn from; its quantile is laid around the empirical curve. Three things differ from [BCV08] (Bertail,
+Clémençon and Vayatis 2008). Its step 2 swaps n_pos / n and n_neg / n. It centres the fluctuations of the
+smoothed bootstrap on the empirical curve, which adds the bias of the smoothing to them. It draws the class
 sizes too; here each class is resampled on its own.
 
 d_B of curves f and g at t is the smaller of |f(t) - g(t)| and |g^-1(f(t)) - t|, where g is the curve drawn
 from. The curves f within a distance d_B of g then lie between g moved up or left by it and g moved down or
-right.
+right. A true curve is monotone: so a band that covers it at the rates of the table also covers it between
+them, from the lower end on the left to the upper end on the right.
 
-A true curve is monotone. So a band that covers it at the rates of the table also covers it between them,
-from the lower end on the left to the upper end on the right, and no rate is missed.
-
-"studentized-sup" measures in standard deviations, which vary along the curve:
-
-- It takes the arcsine of the root of TPR, whose deviation hardly depends on TPR: near the corners
-  fluctuations are skewed, and a band in deviations of TPR itself is too wide on one side. Half of the
-  variance of a binomial proportion is added, so that no deviation is near 0.
-- A replicate is measured in the deviations of the others, as the true curve is in those of the replicates.
-- The smoothed scores of a class keep its deviation. Noise alone widens the classes and lowers the curve.
-- Within log10(n_neg) negatives of either end it claims only that the curve is monotone. The rows say nothing
-  about what lies beyond the largest negatives, and most misses near FPR 0 came from there.
-
-Coverage by simulation: docs/coverage.md.
-
-References
-----------
-.. [BCV08] P. Bertail, S. Clémençon and N. Vayatis (2008). On bootstrapping the ROC curve. Advances in
-   Neural Information Processing Systems 21, 137-144.
+"studentized-sup" measures in standard deviations, which vary along the curve. It takes the arcsine of the
+root of TPR, whose deviation hardly depends on TPR: near the corners fluctuations are skewed. A replicate is
+measured in the deviations of the others, as the true curve is in those of the replicates. The smoothed scores
+of a class keep its deviation, as noise alone lowers the curve. Within log10(n_neg) negatives of either end it
+claims only that the curve is monotone: most misses near FPR 0 came from there (docs/coverage.md).
 """
 
 from __future__ import annotations
@@ -38,15 +25,26 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
+import scipy
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.stats.band.drawing import Progress, band_ranks, drawn_curves, require_curve, whole_resamples
-from rocmonitor.stats.band.fixed import kolmogorov_radii, working_hotelling
-from rocmonitor.stats.band.smoothing import Curve, Rule, bandwidths, empirical_curve, smoothed_curve
-from rocmonitor.stats.curve.kernel import Bandwidth
+from rocmonitor.stats.band.drawing import (
+    Curve,
+    Progress,
+    Rule,
+    band_ranks,
+    bandwidths,
+    deviations,
+    drawn_curves,
+    empirical_curve,
+    require_curve,
+    smoothed_curve,
+    whole_resamples,
+)
+from rocmonitor.stats.curve.kernel import Bandwidth, class_scores
+from rocmonitor.stats.curve.laws import IntervalTable
 from rocmonitor.stats.proportion import require_level, require_method
 from rocmonitor.stats.resampling import Rng, generator
-from rocmonitor.stats.result import Table
 from rocmonitor.stats.rows import Counts, Floats
 from rocmonitor.stats.sample import Sample, on_sample
 
@@ -66,8 +64,8 @@ _SMOOTHING = ("smoothed-db", "smoothed-sup", "studentized-sup")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RocBand(Table):
-    """A band that holds the whole true curve with the confidence level.
+class RocBand(IntervalTable):
+    """A band that holds the whole true curve with the confidence level; the rest is as in `IntervalTable`.
 
     Attributes
     ----------
@@ -84,16 +82,10 @@ class RocBand(Table):
     fpr_radius : float
         How far the band reaches to either side in FPR: `radius` with the two of d_B, a length of its own
         with "kolmogorov-smirnov", 0 with the others.
-    method : str
-    confidence_level : float
     n_resamples : int
         Resamples drawn; 0 with the methods that draw none.
     bandwidth : tuple of float
         Of the positives and the negatives, in the units of the scores; empty where nothing is smoothed.
-    n_pos, n_neg : int
-        Class sizes.
-    caveats : tuple of Caveat
-        An adjusted number of resamples; ties; what a method assumes.
     """
 
     fpr: Floats
@@ -102,13 +94,8 @@ class RocBand(Table):
     high: Floats
     radius: float
     fpr_radius: float
-    method: str
-    confidence_level: float
     n_resamples: int
     bandwidth: tuple[float, ...]
-    n_pos: int
-    n_neg: int
-    caveats: tuple[Caveat, ...]
 
     @property
     def area(self) -> float:
@@ -149,18 +136,16 @@ def roc_band(
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,)
-        Labels and scores, or one `Sample` in their place.
+    y_true, y_score : array_like, shape (n,), or one `Sample` in their place
     method : str
         - "smoothed-db", "smoothed-sup": smoothed bootstrap, resamples of the scores with Gaussian noise; the
           distance of two curves is d_B, vertical or horizontal, whichever is less, or the sup norm
         - "naive-db", "naive-sup": the same, resamples of the scores as they are
-        - "studentized-sup": recommended (Notes). Smoothed bootstrap of the classes' own deviations, sup norm
-          of the arcsine of the root of TPR, in units of its standard deviation at each rate
+        - "studentized-sup": recommended (Notes). Smoothed bootstrap, sup norm in standard deviations of the
+          arcsine of the root of TPR
         - "kolmogorov-smirnov": fixed width, a Kolmogorov-Smirnov band for each class ([C94]). Never below its
           level, and wide
-        - "working-hotelling": around a straight line on normal paper, for normal scores in both classes
-          ([MH93])
+        - "working-hotelling": around a straight line on normal paper, for normal scores ([MH93])
     confidence_level : float
         Of the whole band, within (0, 1).
     n_resamples : int
@@ -177,40 +162,32 @@ def roc_band(
     Returns
     -------
     RocBand
-        ``.fpr .tpr .low .high .radius .area …``, ``.to_frame()`` and ``.to_dict()``.
 
     Raises
     ------
-    DegenerateDataError
+    DegenerateDataError, InputError
         No positive, fewer than two negatives, one score only; by a rule of bandwidth, and with
-        "working-hotelling", a class with one score only.
-    InputError
-        An unknown method or rule, a level outside (0, 1), no `rng`, fewer resamples than the level needs, a
-        bandwidth that is not above 0.
+        "working-hotelling", a class with one score only. An unknown method, rule or level, no `rng`, fewer
+        resamples than the level needs, a bandwidth not above 0.
 
     Notes
     -----
-    Recommended is "studentized-sup": in 900 to 5,200 simulations a design it covered 94.3 to 96.2 % at 95 %
-    with 100 to 100,000 rows, with half to nine tenths of the area of "smoothed-db". "smoothed-db" is safe and
-    wider, "smoothed-sup" fell to 91 %, "naive-db" to 81 % with 10 positives. "working-hotelling" is the
-    smallest where scores are normal, and wrong where not. The tables are in docs/coverage.md.
+    "studentized-sup" covered 94.3 to 96.2 % at 95 % with 100 to 100,000 rows, with half to nine tenths of the
+    area of "smoothed-db", which is safe. The others fell below in some designs, or are wider:
+    docs/coverage.md.
 
     Smoothing depends on the scale of the scores: the smoothed methods change a little under increasing maps,
     the naive ones and "kolmogorov-smirnov" do not. Scores that crowd in a corner (probabilities of a rare
     class) are better smoothed as log odds. The naive bootstrap breaks ties at random.
 
     Cost after sorting: O(k), a table of the smoothed curve (below 1 s), then O(h) a replicate for h rates:
-    n_neg of them up to 2,048, at most 8,192. Memory: 16 h bytes a replicate. With 999 replicates and half of
-    the rows positive, 10,000 rows take half a second of a processor; 1,000,000 two seconds and 0.3 GB.
+    n_neg of them up to 2,048, at most 8,192. Memory: 16 h bytes a replicate.
 
     References
     ----------
-    .. [BCV08] P. Bertail, S. Clémençon and N. Vayatis (2008). On bootstrapping the ROC curve. Advances in
-       Neural Information Processing Systems 21, 137-144.
-    .. [C94] G. Campbell (1994). Advances in statistical methodology for the evaluation of diagnostic and
-       laboratory tests. Statistics in Medicine 13, 499-508.
-    .. [MH93] G. Ma and W. J. Hall (1993). Confidence bands for receiver operating characteristic curves.
-       Medical Decision Making 13, 191-197.
+    .. [BCV08] Bertail, Clémençon, Vayatis (2008). On bootstrapping the ROC curve. NIPS 21.
+    .. [C94] G. Campbell (1994). Statistics in Medicine 13, 499-508.
+    .. [MH93] G. Ma and W. J. Hall (1993). Medical Decision Making 13, 191-197.
 
     Examples
     --------
@@ -227,8 +204,7 @@ def roc_band(
         in_tpr, in_fpr = kolmogorov_radii(sample, alpha)
         ends = _Ends(curve.at(t - in_fpr) - in_tpr, curve.at(t + in_fpr) + in_tpr, in_tpr, in_fpr)
     elif method == "working-hotelling":
-        line = working_hotelling(sample, t, alpha)
-        ends = _Ends(line.low, line.high, line.radius, caveats=(line.caveat,))
+        ends = working_hotelling(sample, t, alpha)
     else:
         ends = _drawn_ends(sample, curve, method, alpha, n_resamples, rng, bandwidth, progress)
     tpr = np.concatenate([[0.0], curve.at(t), [1.0]])
@@ -295,11 +271,7 @@ def _bootstrapped(method: str, curve: Curve, law: Curve, t: Floats, drawn: Float
 
 
 def _studentized(sample: Sample, curve: Curve, law: Curve, ranks: Counts, drawn: Floats, place: int) -> _Ends:
-    """The band of "studentized-sup": ends as many deviations away as the replicate in this place.
-
-    A replicate is measured in the deviations of the others, as the true curve is in those of all replicates:
-    otherwise a replicate far away would widen its own measure.
-    """
+    """The band of "studentized-sup": ends as many deviations away as the replicate in this place."""
     t, n_pos = ranks / sample.n_neg, sample.n_pos
     # The r-th negative from an end scatters by 1 / sqrt(r) of its rate: no law of it is known well.
     spared = max(1, int(math.log10(sample.n_neg)))
@@ -345,3 +317,38 @@ def _caveats(sample: Sample, tpr: Floats, low: Floats, high: Floats) -> tuple[Ca
     if outside := np.count_nonzero((tpr < low) | (tpr > high)):
         found.append(Caveat("curve-outside-band", outside=outside, rates=len(tpr)))
     return tuple(found)
+
+
+def kolmogorov_radii(sample: Sample, alpha: float) -> tuple[float, float]:
+    """Half widths in TPR and FPR ([C94]): each class's distribution function with sqrt(1 - alpha).
+
+    By the exact law of the two-sided distance; with ties the distance is less, so the band still covers.
+    """
+    from scipy import stats  # takes half a second to import
+
+    level = math.sqrt(1 - alpha)
+    return float(stats.kstwo.ppf(level, sample.n_pos)), float(stats.kstwo.ppf(level, sample.n_neg))
+
+
+def working_hotelling(sample: Sample, t: Floats, alpha: float) -> _Ends:
+    """The band at the rates `t` about TPR = Phi(a + b Phi^-1(FPR)), a and b from moments ([MH93]).
+
+    Radius² is the quantile of chi-square with two degrees of freedom; variances of a and b by the delta
+    method.
+    """
+    sample.require_both_classes(at_least=2)
+    pos, neg, _ = class_scores(sample)
+    sd_pos, sd_neg = deviations(sample, "working-hotelling", "use 'kolmogorov-smirnov'")
+    a = float(np.sum(pos.share * pos.score) - np.sum(neg.share * neg.score)) / sd_pos
+    b = sd_neg / sd_pos
+    x = scipy.special.ndtri(t)
+    # Variances of the log deviations are 1 / (2 n); of the means, in units of sd_pos, 1 / n_pos and b²/n_neg.
+    of_a = 1 / pos.total + b * b / neg.total + a * a / (2 * pos.total)
+    of_b = b * b * (0.5 / neg.total + 0.5 / pos.total)
+    of_both = a * b / (2 * pos.total)
+    radius = math.sqrt(scipy.special.chdtri(2, alpha))
+    half = radius * np.sqrt(of_a + 2 * of_both * x + of_b * x * x)
+    line = a + b * x
+    caveat = Caveat("normal-scores-assumed", a=a, b=b)
+    low, high = scipy.special.ndtr(line - half), scipy.special.ndtr(line + half)
+    return _Ends(low, high, radius, caveats=(caveat,))

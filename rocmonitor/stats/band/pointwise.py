@@ -1,27 +1,38 @@
 """The true positive rate at single false positive rates, by the smoothed bootstrap.
 
-Bertail, Clémençon and Vayatis (2008) is [BCV08], sections 3 and 4: the law of the fluctuation R*(t) - R(t)
-of resamples about the curve that they are drawn from stands for that of the empirical curve about the true
-one, as it is or in standard deviations.
+The law of the fluctuation R*(t) - R(t) of resamples about the curve that they are drawn from stands for that
+of the empirical curve about the true one, as it is or in standard deviations: [BCV08] (Bertail, Clémençon and
+Vayatis 2008) eq. 4, R (1 - R) / n_pos + slope² t (1 - t) / n_neg, the slope being the ratio of the two
+densities at the threshold. A density is a count of rows near the threshold, so that a replicate needs no
+scores: given its r-th largest negative, the other negatives on either side are uniform there in the
+coordinate of `drawing`, and their number within the window is binomial.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rocmonitor.caveat import Caveat
-from rocmonitor.stats.band.drawing import drawn_curves, require_curve, whole_resamples
-from rocmonitor.stats.band.smoothing import Rule, bandwidths, empirical_curve, smoothed_curve
-from rocmonitor.stats.band.studentizing import spread_at, studentized_draws, windows
-from rocmonitor.stats.curve.kernel import Bandwidth
+from rocmonitor.stats.band.drawing import (
+    Rule,
+    Smoothed,
+    bandwidths,
+    deviations,
+    drawn_curves,
+    empirical_curve,
+    require_curve,
+    smoothed_curve,
+    whole_resamples,
+)
+from rocmonitor.stats.curve.kernel import Bandwidth, ClassScores, class_scores
 from rocmonitor.stats.curve.points import nearest_ranks
+from rocmonitor.stats.curve.vertical import VerticalIntervals
 from rocmonitor.stats.proportion import clipped_intervals, interval_caveats, require_level, require_method
 from rocmonitor.stats.resampling import Rng, generator
-from rocmonitor.stats.result import Table
 from rocmonitor.stats.rows import Counts, Floats
 from rocmonitor.stats.sample import Sample, on_sample
 
@@ -29,44 +40,18 @@ PointwiseMethod = Literal["smoothed", "studentized", "naive"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RocPointwise(Table):
+class RocPointwise(VerticalIntervals):
     """ROC points at given false positive rates, with a bootstrap interval for the true positive rate.
 
-    Attributes
-    ----------
-    fpr : ndarray, shape (h,)
-        The rates r / n_neg that were used: the nearest to those asked for.
-    tpr : ndarray, shape (h,)
-        The empirical curve there: its lower end where it rises vertically, straight lines across ties.
-    tpr_low, tpr_high : ndarray, shape (h,)
-        Ends of the intervals, each with the confidence level by itself.
-    method : str
-    confidence_level : float
-    n_resamples : int
-        Resamples drawn.
-    n_pos, n_neg : int
-        Class sizes.
-    caveats : tuple of Caveat
-        Rates that had to move; an adjusted number of resamples; intervals that were clipped, have zero
-        length, or lie off `tpr`.
+    As `VerticalIntervals`, with `n_resamples` and, as `tpr`, the empirical curve: its lower end where it
+    rises vertically, straight lines across ties.
     """
 
-    fpr: Floats
-    tpr: Floats
-    tpr_low: Floats
-    tpr_high: Floats
-    method: str
-    confidence_level: float
     n_resamples: int
-    n_pos: int
-    n_neg: int
-    caveats: tuple[Caveat, ...]
 
     def __str__(self) -> str:
-        return (
-            f"{len(self.fpr)} ROC points by false positive rate, {100 * self.confidence_level:g} % intervals "
-            f"({self.method} bootstrap), {self.n_pos} positives, {self.n_neg} negatives"
-        )
+        points = f"{len(self.fpr)} ROC points by false positive rate"
+        return self._line(points, method=f"{self.method} bootstrap")
 
 
 @on_sample
@@ -84,48 +69,36 @@ def roc_pointwise(
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,)
-        Labels and scores, or one `Sample` in their place.
+    y_true, y_score : array_like, shape (n,), or one `Sample` in their place
     fpr : array_like, shape (h,)
         Rates within (0, 1); the nearest r / n_neg, r = 1…n_neg - 1, is used and reported.
     method : str
         ``smoothed``: resamples of the scores with Gaussian noise; ``naive``: of the scores as they are;
         ``studentized``: smoothed, each fluctuation divided by the replicate's own standard deviation
         ([BCV08] eq. 4), whose densities are counts within sqrt(3) 1.06 sd n^(-1/3) of the threshold.
-    confidence_level : float
-        Of each interval, within (0, 1).
-    n_resamples : int
-        Resamples B. (1 + B) times half of 1 - `confidence_level` should be a whole number; B is raised until
-        it is.
-    rng : int, SeedSequence or Generator
-        Randomness; needed.
+    confidence_level, n_resamples, rng
+        As for `roc_band`, of each interval, so that (1 + B) times half of 1 - `confidence_level` is made
+        whole.
     bandwidth : float, (float, float) or str
         Of the noise, as for `roc_band`; ``naive`` has none.
 
     Returns
     -------
     RocPointwise
-        ``.fpr .tpr .tpr_low .tpr_high …``. The ends lie as far from `tpr` as the opposite quantiles of the
-        fluctuation from 0.
+        The ends lie as far from `tpr` as the opposite quantiles of the fluctuation from 0.
 
     Raises
     ------
-    DegenerateDataError
-        No positive or fewer than two negatives; one score for all rows; a class with one score only, unless
-        the method is ``naive``.
-    InputError
+    DegenerateDataError, InputError
         As for `roc_band`; no rates, or rates outside (0, 1).
 
     Notes
     -----
-    Coverage by simulation: docs/coverage.md.
-
-    Cost after sorting: O(k), then O(h) a replicate for h rates, whatever n is.
+    Coverage: docs/coverage.md. Cost after sorting: O(k), then O(h) a replicate for h rates, whatever n is.
 
     References
     ----------
-    .. [BCV08] P. Bertail, S. Clémençon and N. Vayatis (2008). On bootstrapping the ROC curve. Advances in
-       Neural Information Processing Systems 21, 137-144.
+    .. [BCV08] Bertail, Clémençon, Vayatis (2008). On bootstrapping the ROC curve. NIPS 21.
 
     Examples
     --------
@@ -141,10 +114,7 @@ def roc_pointwise(
     source = generator(rng, resamples, method=method)
     t = ranks / sample.n_neg
     tpr = empirical_curve(sample).at(t)
-    if method == "studentized":
-        fluctuation, sd = _studentized(sample, ranks, tpr, bandwidth, resamples, source)
-    else:
-        fluctuation, sd = _drawn(sample, ranks, method, bandwidth, resamples, source), np.ones(len(t))
+    fluctuation, sd = _fluctuations(sample, ranks, tpr, method, bandwidth, resamples, source)
     fluctuation.sort(axis=0)
     least, greatest = fluctuation[resamples - 1 - place], fluctuation[place]
     intervals = clipped_intervals(tpr - greatest * sd, tpr - least * sd)
@@ -162,32 +132,99 @@ def roc_pointwise(
     )
 
 
-def _studentized(
+def _fluctuations(
     sample: Sample,
     ranks: Counts,
     tpr: Floats,
-    bandwidth: Bandwidth | Rule,
-    resamples: int,
-    rng: np.random.Generator,
-) -> tuple[Floats, Floats]:
-    """Fluctuations in standard deviations, shape (resamples, h), and the deviations of the sample, (h,)."""
-    smoothed, width = smoothed_curve(sample, bandwidths(sample, bandwidth)), windows(sample)
-    drawn = studentized_draws(sample, smoothed, ranks, width, resamples, rng)
-    return drawn, spread_at(sample, ranks, tpr, width)
-
-
-def _drawn(
-    sample: Sample,
-    ranks: Counts,
     method: str,
     bandwidth: Bandwidth | Rule,
     resamples: int,
     rng: np.random.Generator,
-) -> Floats:
-    """Fluctuations of TPR about the curve that is drawn from, shape (resamples, h)."""
+) -> tuple[Floats, Floats]:
+    """Of TPR about the curve drawn from, (resamples, h), in units of the sample's `sd`, (h,)."""
+    if method == "studentized":
+        smoothed, width = smoothed_curve(sample, bandwidths(sample, bandwidth)), windows(sample)
+        drawn = studentized_draws(sample, smoothed, ranks, width, resamples, rng)
+        return drawn, spread_at(sample, ranks, tpr, width)
     naive = method == "naive"
     law = empirical_curve(sample) if naive else smoothed_curve(sample, bandwidths(sample, bandwidth)).curve
     # Ranks are asked for in any order; curves are drawn at increasing ones.
     increasing, back = np.unique(ranks, return_inverse=True)
     drawn = drawn_curves(law, increasing, sample.n_pos, sample.n_neg, resamples, rng)
-    return np.asarray(drawn[:, back] - law.at(ranks / sample.n_neg))
+    return drawn[:, back] - law.at(ranks / sample.n_neg), np.ones(len(ranks))
+
+
+_FACTOR = 1.06 * math.sqrt(3)  # a uniform law's half width over its deviation is sqrt(3)
+
+
+class Windows(NamedTuple):
+    """Half widths of the windows in which positives and negatives are counted, in `class_scores`' unit."""
+
+    pos: float
+    neg: float
+
+
+def windows(sample: Sample) -> Windows:
+    """Of a uniform kernel with the deviation 1.06 sd n^(-1/3), the paper's order, for each class."""
+    pos, neg, _ = class_scores(sample)
+    sd_pos, sd_neg = deviations(sample, "studentized", "use another method")
+    return Windows(
+        _FACTOR * sd_pos * float(pos.total) ** (-1 / 3), _FACTOR * sd_neg * float(neg.total) ** (-1 / 3)
+    )
+
+
+def spread_at(sample: Sample, ranks: Counts, tpr: Floats, width: Windows) -> Floats:
+    """Standard deviations at FPR `ranks` / n_neg where the empirical curve is `tpr`, shape (h,)."""
+    pos, neg, _ = class_scores(sample)
+    flagged = np.rint((neg.above + neg.share) * neg.total)
+    at = neg.score[np.searchsorted(-flagged, -ranks, side="right") - 1]  # the r-th largest
+    near_pos, near_neg = _share_near(pos, at, width.pos), _share_near(neg, at, width.neg)
+    return _spread(sample, ranks / sample.n_neg, tpr, near_pos, near_neg, width)
+
+
+def studentized_draws(
+    sample: Sample, law: Smoothed, ranks: Counts, width: Windows, n_resamples: int, rng: np.random.Generator
+) -> Floats:
+    """(R* - R) / sd* of each replicate at each rank, (n_resamples, h); ranks are drawn one by one."""
+    n_pos, n_neg = sample.n_pos, sample.n_neg
+    fpr, tpr = law.curve
+    drawn = np.empty((n_resamples, len(ranks)))
+    for column, r in enumerate(ranks.tolist()):
+        u = rng.beta(r, n_neg - r + 1, n_resamples)
+        z = np.interp(u, fpr, law.threshold)
+
+        def beyond(rates: Floats, at: Floats) -> Floats:
+            return np.interp(at, law.threshold[::-1], rates[::-1])
+
+        chance = [beyond(tpr, z + width.pos), law.curve.at(u), beyond(tpr, z - width.pos)]
+        cells = np.diff(np.column_stack(chance), axis=1, prepend=0.0, append=1.0)
+        count = rng.multinomial(n_pos, np.maximum(cells, 0.0))
+        over = rng.binomial(r - 1, np.clip(1 - beyond(fpr, z + width.neg) / u, 0, 1))
+        under = rng.binomial(n_neg - r, np.clip(1 - (1 - beyond(fpr, z - width.neg)) / (1 - u), 0, 1))
+        reached = (count[:, 0] + count[:, 1]) / n_pos
+        sd = _spread(
+            sample,
+            np.full(n_resamples, r / n_neg),
+            reached,
+            (count[:, 1] + count[:, 2]) / n_pos,
+            (over + under + 1) / n_neg,  # the threshold itself is one of them
+            width,
+        )
+        drawn[:, column] = (reached - law.curve.at(np.asarray(r / n_neg))) / sd
+    return drawn
+
+
+def _spread(
+    sample: Sample, t: Floats, tpr: Floats, near_pos: Floats, near_neg: Floats, width: Windows
+) -> Floats:
+    slope = near_pos / width.pos / (near_neg / width.neg)
+    # One positive in squares: near the corners eq. 4 can be 0.
+    variance = tpr * (1 - tpr) / sample.n_pos + slope**2 * t * (1 - t) / sample.n_neg
+    return np.asarray(np.sqrt(variance + sample.n_pos**-2.0))
+
+
+def _share_near(rows: ClassScores, at: Floats, half: float) -> Floats:
+    """The share of a class within `half` of each of `at`."""
+    below = np.concatenate([[0.0], 1 - rows.above])
+    last = np.searchsorted(rows.score, at + half, side="right")
+    return np.asarray(below[last] - below[np.searchsorted(rows.score, at - half)])

@@ -1,8 +1,4 @@
-"""Cost curves: what a model's decisions cost at each operating condition, and what another model would save.
-
-The laws are in `rocmonitor.stats.cost.law`, the thresholds t(w) in `rocmonitor.stats.cost.thresholds`. Dugas
-and Gadoury (2008, see `cost_curve`) is [DG08] below.
-"""
+"""Cost curves: what a model's decisions cost at each operating condition, and what another one would save."""
 
 from __future__ import annotations
 
@@ -15,19 +11,24 @@ from numpy.typing import ArrayLike
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats.binomial import Floats
-from rocmonitor.stats.cost.conditions import valid_conditions
+from rocmonitor.stats.cost.conditions import OperatingCondition, valid_conditions
 from rocmonitor.stats.cost.law import ENOUGH_ERRORS, CostDifferenceLaw, CostLaw, CostMethod, Errors
-from rocmonitor.stats.curve.counting import disagreements, flagged
-from rocmonitor.stats.curve.full_sampling import Sampling, require_sampling
-from rocmonitor.stats.curve.laws import IntervalTable, interval_options, measured
-from rocmonitor.stats.curve.points import without_nan
-from rocmonitor.stats.proportion import NOT_SMOOTHED, resample_caveats, resample_sizes
+from rocmonitor.stats.curve.laws import IntervalTable, Sampling, interval_options, measured
+from rocmonitor.stats.curve.points import disagreements, flagged, without_nan
+from rocmonitor.stats.proportion import (
+    NOT_SMOOTHED,
+    is_number,
+    require_method,
+    resample_caveats,
+    resample_sizes,
+)
+from rocmonitor.stats.result import Table
 from rocmonitor.stats.sample import PairedSample, Sample, on_pair, on_sample
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CostCurve(IntervalTable):
-    """Normalised costs at operating conditions.
+    """Normalised costs at operating conditions; the rest is as in `IntervalTable`.
 
     Attributes
     ----------
@@ -40,9 +41,6 @@ class CostCurve(IntervalTable):
         law), and the ends of its interval.
     variance : ndarray, shape (h,)
         Of the exact bootstrap law.
-    sampling : str
-    method, confidence_level, n_pos, n_neg, caveats
-        As in `IntervalTable`.
     """
 
     w: Floats
@@ -62,12 +60,8 @@ class CostCurve(IntervalTable):
 class CostDifference(IntervalTable):
     """Normalised cost of the second model minus that of the first: below 0 the second is the cheaper.
 
-    Attributes
-    ----------
-    w, cost, low, high, variance, sampling, method, confidence_level, n_pos, n_neg, caveats
-        As in `CostCurve`, of the difference, which lies within [-1, 1].
-    threshold_1, threshold_2 : ndarray, shape (h,)
-        The thresholds of the two models.
+    As `CostCurve`, of the difference, which lies within [-1, 1], with `threshold_1` and `threshold_2` of the
+    models.
     """
 
     w: Floats
@@ -100,13 +94,12 @@ def cost_curve(
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,)
-        Labels and scores, or one `Sample` in their place.
+    y_true, y_score : array_like, shape (n,), or one `Sample` in their place
     w : array_like, shape (h,)
         Operating conditions within [0, 1].
     thresholds : array_like, shape (h,) or ()
         Threshold at each: t(w) as chosen on other rows (`cost_thresholds` of a reference), or one number for
-        all: the straight line of that threshold. May be infinite.
+        all. May be infinite.
     sampling : str
         ``stratified``: the class shares of deployment are what w says, and certain. ``full``: they scatter
         as in the sample; w stands for the costs w / p_pos of a miss and (1 - w) / p_neg of a false alarm,
@@ -114,51 +107,37 @@ def cost_curve(
     method : str
         ``wald``: normal, with the moments of the exact law ([DG08]); ``agresti``: normal, after adding 2
         errors and 2 right decisions to each class; ``exact``: quantiles of the exact bootstrap law;
-        ``mover``: Clopper-Pearson limits of the error rates put together. ``wald`` and ``exact`` have zero
-        length where no error was seen; ``mover`` can be trusted at any w (Notes).
-    confidence_level : float
-        Within (0, 1).
+        ``mover``: Clopper-Pearson limits of the error rates put together, which can be trusted at any w.
+        ``wald`` and ``exact`` have zero length where no error was seen.
+    confidence_level : float within (0, 1)
     m_pos, m_neg : int, optional
         Sizes of a resample, the class sizes by default; not for ``mover``.
 
     Returns
     -------
     CostCurve
-        ``.w .threshold .cost .low .high .variance …``, ``.to_frame()`` and ``.to_dict()``.
 
     Raises
     ------
-    DegenerateDataError
-        A class without rows.
-    InputError
-        w outside [0, 1], thresholds that are NaN or not as many as w, an unknown sampling or method, a level
-        outside (0, 1), resample sizes with ``mover``.
+    DegenerateDataError, InputError
+        A class without rows; w outside [0, 1], thresholds that are NaN or not as many as w, an unknown
+        sampling, method or level, resample sizes with ``mover``.
 
     Notes
     -----
-    The thresholds count as chosen beforehand. Chosen on these very rows, the cost is too low and its interval
-    too narrow.
-
-    `caveats` names the w at which the other methods cannot be trusted. Measured coverage is in
-    docs/coverage.md.
-
-    Cost: O(k + h log k) for k distinct scores after sorting; ``exact`` takes O(sqrt(m_pos m_neg)) more for
-    each w.
+    The thresholds count as chosen beforehand: chosen on these very rows, the cost is too low and its interval
+    too narrow. `caveats` names the w at which a method cannot be trusted; coverage: docs/coverage.md. Cost:
+    O(k + h log k) for k distinct scores after sorting; ``exact`` takes O(sqrt(m_pos m_neg)) more for each w.
 
     References
     ----------
     .. [DG08] Dugas, Gadoury (2008). Pointwise exact bootstrap distributions of cost curves. ICML 2008.
-    .. [DH06] Drummond, Holte (2006). Cost curves: an improved method for visualizing classifier performance.
-       Machine Learning 65.
-    .. [ZD08] G. Y. Zou and A. Donner (2008). Construction of confidence limits about effect measures: a
-       general approach. Statistics in Medicine 27, 1693-1702. (``mover``)
+    .. [DH06] C. Drummond and R. C. Holte (2006). Machine Learning 65, 95-130.
+    .. [ZD08] G. Y. Zou and A. Donner (2008). Statistics in Medicine 27, 1693-1702. (``mover``)
 
     Examples
     --------
-    >>> curve = cost_curve([0, 0, 1, 1], [0.1, 0.6, 0.4, 0.9], [0.2, 0.5], 0.5)
-    >>> curve.cost.tolist()
-    [0.5, 0.5]
-    >>> print(curve)
+    >>> print(cost_curve([0, 0, 1, 1], [0.1, 0.6, 0.4, 0.9], [0.2, 0.5], 0.5))
     Cost at 2 operating conditions, 95 % intervals (wald, stratified), 2 positives, 2 negatives
     """
     sample.require_both_classes()
@@ -167,14 +146,14 @@ def cost_curve(
     hit, alarm = flagged(sample, at)
     none = np.zeros_like(hit)
     m_pos, m_neg = resample_sizes(m_pos, sample.n_pos, m_neg, sample.n_neg)
-    require_sampling(sampling)
+    require_method(sampling, get_args(Sampling), "sampling")
     law = CostLaw(
         conditions,
         Errors(sample.n_pos - hit, none, sample.n_pos, m_pos),
         Errors(alarm, none, sample.n_neg, m_neg),
         sampling,
     )
-    return CostCurve(w=conditions, threshold=at, **_measured(law, method, confidence_level))
+    return CostCurve(w=conditions, threshold=at, **_measured(sample, law, method, confidence_level))
 
 
 @on_pair
@@ -190,19 +169,12 @@ def cost_difference(
     m_pos: int | None = None,
     m_neg: int | None = None,
 ) -> CostDifference:
-    """Cost of the second model's decisions minus that of the first's, on the same rows.
-
-    [DG08] eq. 6-8 and 11-13.
+    """Cost of the second model's decisions minus that of the first's ([DG08] eq. 6-8 and 11-13).
 
     Parameters
     ----------
-    y_true, score_1, score_2 : array_like, shape (n,)
-        Labels and the two models' scores, or one `PairedSample` in their place.
-    w : array_like, shape (h,)
-        Operating conditions within [0, 1].
-    thresholds_1, thresholds_2 : array_like, shape (h,) or ()
-        Thresholds of the two models at each, as for `cost_curve`.
-    sampling, confidence_level, m_pos, m_neg
+    y_true, score_1, score_2 : array_like, shape (n,), or one `PairedSample` in their place
+    w, thresholds_1, thresholds_2, sampling, confidence_level, m_pos, m_neg
         As for `cost_curve`.
     method : str
         As for `cost_curve`; ``agresti`` adds, to each class, 1/2 row that only one model gets wrong, 1/2 that
@@ -211,20 +183,8 @@ def cost_difference(
     Returns
     -------
     CostDifference
-        Below 0 the second model is the cheaper.
-
-    Raises
-    ------
-    DegenerateDataError, InputError
-        As `cost_curve`.
-
-    Notes
-    -----
-    Rows on which the models agree cancel, whatever they cost.
-
-    Measured coverage is in docs/coverage.md.
-
-    Cost: O(c + h log c) for c cells; ``exact`` as `cost_curve`.
+        Rows on which the models agree cancel, whatever they cost. Cost: O(c + h log c) for c cells; errors,
+        coverage and ``exact`` as for `cost_curve`.
 
     References
     ----------
@@ -242,16 +202,15 @@ def cost_difference(
     at_2 = _matched(thresholds_2, conditions, "thresholds_2")
     pos_1, pos_2, neg_1, neg_2 = disagreements(pair, np.column_stack([at_1, at_2]))
     m_pos, m_neg = resample_sizes(m_pos, pair.n_pos, m_neg, pair.n_neg)
-    require_sampling(sampling)
+    require_method(sampling, get_args(Sampling), "sampling")
     law = CostDifferenceLaw(
         conditions,
         Errors(pos_1, pos_2, pair.n_pos, m_pos),  # flagged by the first only: missed by the second
         Errors(neg_2, neg_1, pair.n_neg, m_neg),
         sampling,
     )
-    return CostDifference(
-        w=conditions, threshold_1=at_1, threshold_2=at_2, **_measured(law, method, confidence_level)
-    )
+    fields = _measured(pair, law, method, confidence_level)
+    return CostDifference(w=conditions, threshold_1=at_1, threshold_2=at_2, **fields)
 
 
 def _matched(thresholds: ArrayLike, conditions: Floats, name: str) -> Floats:
@@ -268,7 +227,9 @@ def _matched(thresholds: ArrayLike, conditions: Floats, name: str) -> Floats:
     return np.broadcast_to(without_nan(at, name, "inf flags nothing"), conditions.shape).copy()
 
 
-def _measured(law: CostLaw, method: str, confidence_level: float) -> dict[str, Any]:
+def _measured(
+    rows: Sample | PairedSample, law: CostLaw, method: str, confidence_level: float
+) -> dict[str, Any]:
     """The fields that a curve and a difference have in common."""
     options = interval_options(method, get_args(CostMethod), confidence_level)
     pos, neg = law.pos, law.neg
@@ -277,20 +238,97 @@ def _measured(law: CostLaw, method: str, confidence_level: float) -> dict[str, A
     caveats = resample_caveats(pos.m, pos.n, neg.m, neg.n)
     untrusted = law.w[law.untrusted(method, options.tail)]
     if len(untrusted):
-        caveats += (_untrusted(method, untrusted),)
-    fields = measured({"cost": law}, options, law.w, caveats)
+        at = np.unique(untrusted)
+        caveats += (
+            Caveat("moved-by-smoothing", at=at, instead="mover")
+            if method == "agresti"
+            else Caveat("few-errors", at=at, errors=ENOUGH_ERRORS, instead="mover"),
+        )
+    fields = measured(rows, {"cost": law}, options, law.w, caveats)
     return fields | {
         "low": fields.pop("cost_low"),
         "high": fields.pop("cost_high"),
         "variance": law.moments(NOT_SMOOTHED)[1],
         "sampling": law.sampling,
-        "n_pos": pos.n,
-        "n_neg": neg.n,
     }
 
 
-def _untrusted(method: str, w: Floats) -> Caveat:
-    """Why the intervals of a method cannot be trusted `at` some w: `few-errors`, or `moved-by-smoothing`."""
-    if method == "agresti":
-        return Caveat("moved-by-smoothing", at=np.unique(w), instead="mover")
-    return Caveat("few-errors", at=np.unique(w), errors=ENOUGH_ERRORS, instead="mover")
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ExpectedCost(Table):
+    """Expected cost of a number of decisions, in the unit of the conditions' costs.
+
+    `w`, `cost`, `low` and `high`, shape (h,), are operating conditions, expected costs and the ends of their
+    intervals; `caveats` those of the normalised costs.
+    """
+
+    w: Floats
+    cost: Floats
+    low: Floats
+    high: Floats
+    decisions: int
+    confidence_level: float
+    caveats: tuple[Caveat, ...]
+
+
+def expected_cost(
+    costs: CostCurve | CostDifference,
+    conditions: OperatingCondition | list[OperatingCondition],
+    *,
+    decisions: int = 1000,
+) -> ExpectedCost:
+    """Normalised costs as money: the expected cost of so many decisions, with its interval.
+
+    Parameters
+    ----------
+    costs : CostCurve or CostDifference
+        Under stratified sampling: prevalence is then the one of `conditions`, and certain.
+    conditions : OperatingCondition, or a list of them, length h
+        One for each w of `costs`, in order.
+    decisions : int
+        At least 1.
+
+    Returns
+    -------
+    ExpectedCost
+
+    Raises
+    ------
+    InputError
+        As many conditions as w are needed, with these w; full sampling; fewer than 1 decision.
+
+    Examples
+    --------
+    >>> from rocmonitor.stats import OperatingCondition, cost_curve
+    >>> lending = OperatingCondition(false_positive=200, false_negative=5000, prevalence=0.02)
+    >>> curve = cost_curve([0, 0, 1, 1], [0.1, 0.6, 0.4, 0.9], lending.w, 0.5)
+    >>> expected_cost(curve, lending).cost.round(6).tolist()  # 20 x 1/2 x 5000 + 980 x 1/2 x 200
+    [148000.0]
+    """
+    listed = [conditions] if isinstance(conditions, OperatingCondition) else list(conditions)
+    if costs.sampling != "stratified":
+        raise InputError(
+            "costs must be of sampling='stratified': full sampling takes prevalence from the sample, and "
+            "conditions have their own"
+        )
+    if not is_number(decisions) or decisions < 1:
+        raise InputError(f"decisions must be at least 1; it is {decisions}")
+    w = np.array([condition.w for condition in listed])
+    if w.shape != costs.w.shape or not np.allclose(w, costs.w, rtol=0, atol=1e-9):
+        raise InputError(
+            f"conditions must be those of the costs, one for each w: their w are {_listed(w)}, those of the "
+            f"costs {_listed(costs.w)}"
+        )
+    money = decisions * np.array([condition.largest for condition in listed])
+    return ExpectedCost(
+        w=costs.w,
+        cost=money * costs.cost,
+        low=money * costs.low,
+        high=money * costs.high,
+        decisions=decisions,
+        confidence_level=costs.confidence_level,
+        caveats=costs.caveats,
+    )
+
+
+def _listed(w: Floats) -> str:
+    return ", ".join(f"{value:g}" for value in w[:5].tolist()) + (", …" if len(w) > 5 else "")

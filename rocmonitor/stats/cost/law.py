@@ -8,9 +8,8 @@ second gets wrong, less those that only the first does. At operating condition w
 - full (m rows drawn from both classes together): (c_fn D_pos + c_fp D_neg) / (m max(c_fn, c_fp)), with
   c_fn = w / p_pos, c_fp = (1 - w) / p_neg and the sample's shares p of the classes.
 
-Dugas and Gadoury (2008, see `rocmonitor.stats.cost.curve`) is [DG08] below. Their eq. 5 lacks the class
-sizes, and eq. 10 and 13 are garbled: under full sampling the rows are drawn independently, so the variance is
-that of one row's cost over m.
+[DG08] is Dugas and Gadoury (2008). Their eq. 5 lacks the class sizes, and eq. 10 and 13 are garbled: under
+full sampling the rows are drawn independently, so the variance is that of one row's cost over m.
 """
 
 from __future__ import annotations
@@ -21,17 +20,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rocmonitor.stats.binomial import Counts, Floats, value_quantiles
-from rocmonitor.stats.curve.full_sampling import Sampling
-from rocmonitor.stats.curve.laws import BootstrapLaw, IntervalOptions
-from rocmonitor.stats.curve.trinomial import joint_difference, trinomial_difference
-from rocmonitor.stats.proportion import (
-    AGRESTI_MIN,
-    NOT_SMOOTHED,
-    Smoothing,
-    normal_quantile,
-    proportion_ends,
-)
+from rocmonitor.stats.binomial import Counts, Floats, joint_difference, trinomial_difference, value_quantiles
+from rocmonitor.stats.curve.laws import BootstrapLaw, IntervalOptions, Sampling
+from rocmonitor.stats.proportion import AGRESTI_MIN, NOT_SMOOTHED, Smoothing, normal_quantile, proportion_ends
 
 CostMethod = Literal["wald", "agresti", "exact", "mover"]
 
@@ -134,8 +125,7 @@ class CostLaw(BootstrapLaw):
             return np.zeros(len(self.w), dtype=bool)
         if method == "agresti":
             mean, variance = self.moments(self.smoothing)
-            half = normal_quantile(tail) * np.sqrt(variance)
-            return np.asarray(np.abs(mean - self.mean) > half / 2)
+            return np.asarray(np.abs(mean - self.mean) > normal_quantile(tail) * np.sqrt(variance) / 2)
         total, weak = np.zeros_like(self.w), np.zeros_like(self.w)
         for kind in self._kinds():
             errors = np.minimum(kind.seen, kind.n - kind.seen) + 0.5  # the next sample may have one
@@ -162,8 +152,8 @@ class CostLaw(BootstrapLaw):
     def _mover_ends(self, tail: float) -> tuple[Floats, Floats]:
         """Clopper-Pearson limits of each kind of error, put together (Zou & Donner 2008, eq. 2 and 3).
 
-        The distances from the shares to their limits are added like standard deviations, with the correlation
-        that shares of one sample have.
+        The distances to the limits add like standard deviations, with the correlation of shares of one
+        sample.
         """
         kinds, below, above = self._kinds(), [], []
         for kind in kinds:

@@ -1,13 +1,10 @@
 """The kernel interval of the true positive rate at a fixed false positive rate: a rival of the exact laws.
 
-P. Hall, R. J. Hyndman and Y. Fan (2004), Nonparametric confidence intervals for receiver operating
-characteristic curves, Biometrika 91, 743-750, is [HHF] below. Both distribution functions are smoothed by a
-Gaussian kernel; the interval is the normal one about the smoothed curve R(p), with the asymptotic variance
+[HHF] is P. Hall, R. J. Hyndman and Y. Fan (2004). Both distribution functions are smoothed by a Gaussian
+kernel; the interval is the normal one about the smoothed curve R(p), with the asymptotic variance
 R (1 - R) / n_pos + (g / f)² p (1 - p) / n_neg, f and g the densities of negatives and positives at the
 threshold. The bandwidths are those of [HHF]'s published software, but for a pilot (see `bandwidths`).
-
-Dugas and Gadoury (2009) compare with it (section 5.3). It is not based on resampling and, unlike the exact
-laws, changes when the scores are mapped. Measured coverage is in docs/coverage.md.
+Unlike the exact laws it changes when the scores are mapped.
 """
 
 from __future__ import annotations
@@ -58,8 +55,7 @@ def kernel_ends(
 ) -> tuple[Floats, Floats]:
     """Ends of the intervals of the TPR at false positive rates `p`, not clipped, shape (h,).
 
-    Each leaves `tail` on either side. A given `bandwidth` serves distribution functions and densities.
-    O(k) for the bandwidths; O(k + rows within 9 bandwidths of the threshold) for each rate.
+    Each leaves `tail` on its side. O(k) for the bandwidths; O(k + rows within 9 bandwidths) for each rate.
     """
     pos, neg, unit = class_scores(sample)
     h = bandwidths(pos, neg, tail) if bandwidth is None else _given(bandwidth, unit)

@@ -1,23 +1,28 @@
 """From a bootstrap law to intervals: the same way for rates, for differences of rates and for costs.
 
-Each function of this package states the law of what it estimates, as a `BootstrapLaw`. The rest is written
-here once: a normal law with the exact moments, quantiles of the exact law, or percentiles of drawn resamples;
-then clipping, caveats, and the columns of a result.
+Each function states the law of what it estimates, as a `BootstrapLaw`. The rest is written here once: a
+normal law with the exact moments, quantiles of the exact law, or percentiles of drawn resamples; then
+clipping, caveats, and the columns of a result.
+
+Under full sampling (Dugas and Gadoury 2009, section 5.5) m rows are drawn from all rows, and M of them belong
+to a class of share p: M ~ Bin(m, p), given that M >= 1, as there is no rate without rows. A rate is then a
+mixture over M: its mean is the stratified one, its variance has the mean of 1/M for 1/m. What needs both
+rates, a ROC point, is given that both classes were drawn.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.stats.binomial import Floats
+from rocmonitor.stats.binomial import Counts, Floats, binomial_window, value_quantiles
 from rocmonitor.stats.proportion import (
     AGRESTI_COULL,
     NOT_SMOOTHED,
@@ -30,23 +35,17 @@ from rocmonitor.stats.proportion import (
 )
 from rocmonitor.stats.resampling import Rng, generator, percentiles
 from rocmonitor.stats.result import Table
+from rocmonitor.stats.sample import PairedSample, Sample
 
 _NAMES = {"tpr": "TPR", "fpr": "FPR", "dtpr": "TPR difference", "dfpr": "FPR difference", "cost": "cost"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class IntervalTable(Table):
-    """Intervals at points of a curve.
+    """Intervals at points of a curve; `n_pos` and `n_neg` are the class sizes.
 
-    Attributes
-    ----------
-    method : str
-    confidence_level : float
-    n_pos, n_neg : int
-        Class sizes.
-    caveats : tuple of Caveat
-        Points that had to move, or at which an approximation or ties matter; intervals that were clipped,
-        have zero length, or do not contain the estimate.
+    `caveats`: points that had to move, or at which an approximation or ties matter; intervals that were
+    clipped, have zero length, or do not contain the estimate; for bands also an adjusted number of resamples.
     """
 
     method: str
@@ -128,15 +127,13 @@ class BootstrapLaw(ABC):
 
 
 def measured(
+    rows: Sample | PairedSample,
     laws: Mapping[str, BootstrapLaw],
     options: IntervalOptions,
     at: NDArray[Any],
     caveats: tuple[Caveat, ...],
 ) -> dict[str, Any]:
-    """The fields of a result that follow from its laws: for each `name`, and `name`_low and `name`_high.
-
-    The caveats of the intervals, which are those at the points `at`, come after the given ones.
-    """
+    """The fields of a result that follow from its laws: for each `name`, and `name`_low and `name`_high."""
     fields: dict[str, Any] = {}
     for name, law in laws.items():
         intervals = clipped_intervals(*law.ends(options), least=law.least)
@@ -146,5 +143,61 @@ def measured(
     return fields | {
         "method": options.method,
         "confidence_level": options.confidence_level,
+        "n_pos": rows.n_pos,
+        "n_neg": rows.n_neg,
         "caveats": caveats,
     }
+
+
+Sampling = Literal["stratified", "full"]
+
+
+class ClassSize(NamedTuple):
+    """Law of the number of rows of a class in a resample: `weight` of each of `rows`, both shape (w,)."""
+
+    rows: Counts
+    weight: Floats
+
+    def mean_inverse(self, added: float) -> float:
+        """Mean of 1 / (rows + added)."""
+        return float(self.weight @ (1 / (self.rows + added)))
+
+    def drawn(self, shape: int | tuple[int, int], rng: np.random.Generator) -> Counts:
+        """Numbers of rows in drawn resamples."""
+        return np.asarray(rng.choice(self.rows, shape, p=self.weight))
+
+    def rate_quantiles(self, law: Callable[[int], tuple[int, Floats]], tail: float) -> tuple[float, float]:
+        """Quantiles of count / rows when `law` gives the first count and the masses for each number."""
+        rates, masses = [], []
+        for m, weight in zip(self.rows.tolist(), self.weight.tolist(), strict=True):
+            low, mass = law(m)
+            rates.append(np.arange(low, low + len(mass)) / m)
+            masses.append(weight * mass)
+        return value_quantiles(np.concatenate(rates), np.concatenate(masses), tail)
+
+
+def class_size(m: int, share: float) -> ClassSize:
+    """Law of the rows of a class of this share among `m` drawn, given at least one; O(sqrt(m)) of them."""
+    low, mass = binomial_window(m, share)
+    rows = np.arange(low, low + len(mass))
+    return ClassSize(rows[rows > 0], mass[rows > 0] / mass[rows > 0].sum())
+
+
+def sampled_sizes(
+    sampling: Sampling, m_pos: int, m_neg: int, n_pos: int, n_neg: int
+) -> tuple[ClassSize, ClassSize]:
+    """Laws of the positives and of the negatives: `m_pos` and `m_neg`, or as m_pos + m_neg rows are drawn."""
+    require_method(sampling, get_args(Sampling), "sampling")
+    if sampling == "stratified":
+        return ClassSize(np.array([m_pos]), np.ones(1)), ClassSize(np.array([m_neg]), np.ones(1))
+    n, m = n_pos + n_neg, m_pos + m_neg
+    return class_size(m, n_pos / n), class_size(m, n_neg / n)
+
+
+def both_class_sizes(m_pos: int, m_neg: int, share: float) -> tuple[ClassSize, ClassSize]:
+    """Law of the positives among m_pos + m_neg drawn, given both classes; and the negatives, line by line."""
+    m = m_pos + m_neg
+    pos = class_size(m, share)
+    both = pos.rows < m
+    weight = pos.weight[both] / pos.weight[both].sum()
+    return ClassSize(pos.rows[both], weight), ClassSize(m - pos.rows[both], weight)

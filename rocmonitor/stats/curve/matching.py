@@ -1,7 +1,6 @@
 """Pairs of thresholds at which two models can be compared, chosen on a reference, never on the batch judged.
 
-Scores of two models need not share a scale (Dugas and Gadoury, 2009, section 3.2): a pair matches when both
-thresholds flag the same share of the reference, or mean the same calibrated probability.
+Scores of two models need not share a scale (Dugas and Gadoury, 2009, section 3.2).
 """
 
 from __future__ import annotations
@@ -38,10 +37,8 @@ def matched_pairs(reference: PairedSample, flagged_shares: ArrayLike) -> Floats:
 
     Raises
     ------
-    DegenerateDataError
-        An empty reference; a model with one score for all its rows.
-    InputError
-        No shares, or shares outside (0, 1).
+    DegenerateDataError, InputError
+        An empty reference, or a model with one score for all its rows; no shares, or shares outside (0, 1).
 
     Notes
     -----
@@ -72,7 +69,7 @@ def calibrated_pairs(
     Parameters
     ----------
     y_true, score_1, score_2 : array_like, shape (n,)
-        The reference: labels and both models' scores, or one `PairedSample` in their place.
+        The reference, as for `matched_pairs`.
     probabilities : array_like, shape (h,)
         Calibrated probabilities of being positive, within (0, 1).
     method : str
@@ -87,11 +84,9 @@ def calibrated_pairs(
 
     Raises
     ------
-    DegenerateDataError
-        A reference of one class; a model with one score for all its rows; ``platt``: a score that does not
-        rise with the share of positives.
-    InputError
-        No probabilities, probabilities outside (0, 1), an unknown method.
+    DegenerateDataError, InputError
+        As for `matched_pairs`; a reference of one class, or ``platt`` where the score does not rise with the
+        share of positives; probabilities outside (0, 1), an unknown method.
 
     Notes
     -----
@@ -100,8 +95,7 @@ def calibrated_pairs(
     References
     ----------
     .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
-    .. [P99] J. Platt (1999). Probabilistic outputs for support vector machines and comparisons to regularized
-       likelihood methods. Advances in Large Margin Classifiers, MIT Press, 61-74.
+    .. [P99] J. Platt (1999). Probabilistic outputs for support vector machines. MIT Press, 61-74.
 
     Examples
     --------

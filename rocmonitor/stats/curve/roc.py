@@ -22,8 +22,6 @@ class RocCurve(Table):
         Flagged shares of the negatives and of the positives, from (0, 0) to (1, 1).
     fp, tp : ndarray of int64, shape (k + 1,)
         Flagged negatives and positives.
-    n_pos, n_neg : int
-        Class sizes.
     """
 
     threshold: Floats
@@ -44,30 +42,21 @@ def roc_curve(sample: Sample, /) -> RocCurve:
 
     Parameters
     ----------
-    y_true : array_like, shape (n,)
-        Labels, 1 for positive and 0 for negative. Or one `Sample` in place of the two arrays.
-    y_score : array_like, shape (n,)
-        Finite scores; higher means more positive.
+    y_true, y_score : array_like, shape (n,), or one `Sample` in their place
 
     Returns
     -------
     RocCurve
-        ``.threshold .fpr .tpr .fp .tp .n_pos .n_neg``, ``.to_frame()`` and ``.to_dict()``.
 
     Raises
     ------
-    InputError
-        Unusable data (see `Sample`).
-    DegenerateDataError
-        A class without rows.
+    DegenerateDataError, InputError
+        A class without rows; unusable data (see `Sample`).
 
     Notes
     -----
-    Rows with the same score are flagged together, so a score that both classes share gives a sloping segment.
-    The arrays equal those of ``sklearn.metrics.roc_curve(…, drop_intermediate=False)``. For the uncertainty
-    of the points see `threshold_intervals`, `vertical_intervals` and `roc_band`.
-
-    Cost: the sort of the sample, then O(k) for k distinct scores.
+    The points are those of ``sklearn.metrics.roc_curve(…, drop_intermediate=False)``. Cost: the sort of the
+    sample, then O(k) for k distinct scores.
 
     References
     ----------

@@ -1,8 +1,7 @@
 """One threshold for both classes, the r-th largest score of all rows: what it flags of each class.
 
-The moments and laws behind `rocmonitor.stats.curve.total_rate`. In a stratified resample of m rows of the one
-class and m' of the other, the rows above a score are a sum of two binomials. In a full one m is random, and
-they are one binomial.
+In a stratified resample of m rows of the one class and m' of the other, the rows above a score are a sum of
+two binomials. In a full one m is random, and they are one binomial.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from rocmonitor.stats.binomial import (
     log_binomial,
     log_characteristic,
 )
-from rocmonitor.stats.curve.full_sampling import ClassSize
+from rocmonitor.stats.curve.laws import ClassSize
 from rocmonitor.stats.sample import Sample
 
 Complex = NDArray[np.complex128]
@@ -54,7 +53,7 @@ def class_rows(sample: Sample) -> tuple[Rows, Rows]:
 class _Window(NamedTuple):
     """Shares of the classes above, and of the own class at, the scores that may be the threshold, (w,).
 
-    Scores without rows of the own class are left out; `sure` is its share at scores that surely are flagged.
+    `sure` is the own share at scores that surely are flagged; scores without own rows are left out.
     """
 
     sure: float
@@ -64,10 +63,7 @@ class _Window(NamedTuple):
 
 
 def windows(r: Counts, own: Rows, other: Rows, *, full: bool = False) -> Counts:
-    """For each of the ranks `r` the last score that is surely flagged, and the first that is not, (h, 2).
-
-    The rows above a score are a sum of two binomials, or one under full sampling. O(k + h log k).
-    """
+    """For each rank the last score that is surely flagged, and the first that is not: O(k + h log k)."""
     if full:
         n = own.total + other.total
         mean, reach = _spread(n, (own.above + other.above) / n, 0, np.zeros(1))
@@ -221,7 +217,7 @@ def _log_near(angle: Floats, p: Floats) -> Complex:
     )
 
 
-def law(r: int, own: Rows, other: Rows, first: int, stop: int) -> Floats:
+def stratified_law(r: int, own: Rows, other: Rows) -> Floats:
     """Law of the flagged rows of a class, shape (m + 1,), stratified.
 
     Going down the distinct scores s_k, let B_k rows of the class and F_k of the other score above s_k, and
@@ -229,6 +225,7 @@ def law(r: int, own: Rows, other: Rows, first: int, stop: int) -> Floats:
     Bin(m - b, c_k / (rows not above)), c_k the rows of the class at s_k. The law is the sum over k of what
     that moves: h_k after the step less h_k.
     """
+    first, stop = windows(np.array([r]), own, other)[0].tolist()
     found = np.zeros(own.m + 1)
     low, mass = binomial_window(own.m, own.above[first] / own.total)
     found[low : low + len(mass)] = mass

@@ -1,9 +1,8 @@
 """The ROC point at a fixed threshold: its exact bootstrap law and intervals.
 
 "Flagged" means score >= threshold. In a stratified resample each class keeps its size, so a class's
-flagged count is binomial and two models' counts on the same rows are trinomial, the classes independent. In a
-full one the class sizes are random, and that is all that ties the classes.
-Dugas and Gadoury (2009), sections 3.1 and 3.2 and appendix A, is [DG09] below.
+flagged count is binomial; in a full one the class sizes are random, and that is all that ties the classes.
+[DG09] is Dugas and Gadoury (2009), sections 3.1 and 3.2 and appendix A.
 """
 
 from __future__ import annotations
@@ -17,20 +16,22 @@ from numpy.typing import ArrayLike
 
 from rocmonitor.errors import InputError
 from rocmonitor.stats.binomial import Counts, Floats, binomial_law, binomial_window, log_binomial
-from rocmonitor.stats.curve.counting import flagged
-from rocmonitor.stats.curve.full_sampling import ClassSize, Sampling, require_sampling, sampled_sizes
 from rocmonitor.stats.curve.laws import (
     BootstrapLaw,
+    ClassSize,
     IntervalOptions,
     IntervalTable,
+    Sampling,
     interval_options,
     measured,
+    sampled_sizes,
 )
-from rocmonitor.stats.curve.points import require_one, valid_thresholds
+from rocmonitor.stats.curve.points import flagged, require_one, valid_thresholds
 from rocmonitor.stats.proportion import (
     ProportionMethod,
     Smoothing,
     proportion_ends,
+    require_method,
     resample_caveats,
     resample_sizes,
 )
@@ -45,7 +46,7 @@ _OF_RESAMPLES = ("agresti-coull", "wald", "exact", "empirical")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ThresholdIntervals(IntervalTable):
-    """ROC points at given thresholds, with an interval for each rate.
+    """ROC points at given thresholds, with an interval for each rate; the rest is as in `IntervalTable`.
 
     Attributes
     ----------
@@ -55,8 +56,6 @@ class ThresholdIntervals(IntervalTable):
         Observed rates (also the mean of their exact bootstrap law) and the ends of their intervals.
     joint : bool
         Whether the level is that of the rectangle (both at once) or of each interval.
-    method, confidence_level, n_pos, n_neg, caveats
-        As in `IntervalTable`.
     """
 
     threshold: Floats
@@ -80,18 +79,12 @@ class ThresholdLaw(Result):
 
     Attributes
     ----------
-    threshold : float
-    tp : ndarray, shape (m_pos + 1,), or (m_pos + m_neg + 1,) under full sampling
-        Probability that 0, 1, … of a resample's positives are flagged.
-    fp : ndarray, shape (m_neg + 1,), or (m_pos + m_neg + 1,)
-        The same for its negatives.
-    sampling : str
+    tp, fp : ndarray, shape (m_pos + 1,) and (m_neg + 1,), or (m_pos + m_neg + 1,) under full sampling
+        Probability that 0, 1, … of a resample's positives, and of its negatives, are flagged.
     m_pos, m_neg : int
         Sizes of a resample; under full sampling their sum is.
-    true_positives, false_positives : int
-        The observed counts.
-    n_pos, n_neg : int
-        Class sizes.
+    true_positives, false_positives, n_pos, n_neg : int
+        The observed counts, and class sizes.
     """
 
     threshold: float
@@ -108,8 +101,7 @@ class ThresholdLaw(Result):
     def joint(self, tp: ArrayLike, fp: ArrayLike) -> Floats:
         """Probabilities of both counts at once; `tp` and `fp` are whole numbers and broadcast.
 
-        The product of the two laws under stratified sampling. Under full sampling a trinomial in
-        m_pos + m_neg draws, less the resamples that lack a class.
+        Stratified the product of the two laws; full a trinomial, less the resamples that lack a class.
         """
         a, b = np.broadcast_arrays(np.asarray(tp, dtype=np.int64), np.asarray(fp, dtype=np.int64))
         inside = (a >= 0) & (b >= 0) & (a < len(self.tp)) & (b < len(self.fp))
@@ -149,15 +141,13 @@ def threshold_intervals(
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,)
-        Labels and scores, or one `Sample` in their place.
+    y_true, y_score : array_like, shape (n,), or one `Sample` in their place
     thresholds : array_like, shape (h,)
         At least one; any order. ``inf`` flags nothing, ``-inf`` everything.
     method : str
         ``agresti-coull``, ``wald``, ``wilson``, ``clopper-pearson``, ``jeffreys`` or ``exact``: see
         `rocmonitor.stats.proportion.proportion_intervals`; ``empirical``: percentiles over drawn resamples.
-    confidence_level : float
-        Within (0, 1).
+    confidence_level : float within (0, 1)
     joint : bool
         True: the rectangle of the two intervals has the level, each side 1 - alpha' with
         alpha' = 1 - sqrt(1 - alpha). False: each interval has it.
@@ -165,9 +155,8 @@ def threshold_intervals(
         Sizes of a resample, the class sizes by default; ``agresti-coull``, ``wald`` and ``exact`` only.
     sampling : str
         ``stratified``: a resample keeps the class sizes; ``full``: m_pos + m_neg rows are drawn from both
-        classes together (`rocmonitor.stats.curve.full_sampling`), for ``agresti-coull``, ``wald``,
-        ``exact`` and ``empirical``. The two rates are then uncorrelated, not independent, and `joint` is
-        nearly right only.
+        classes together, for ``agresti-coull``, ``wald``, ``exact`` and ``empirical``. The two rates are then
+        uncorrelated, not independent, and `joint` is nearly right only.
     n_resamples, rng : int, and int, SeedSequence or Generator
         Of ``empirical``: how many resamples are drawn, and their randomness, which must be given.
 
@@ -177,16 +166,14 @@ def threshold_intervals(
 
     Raises
     ------
-    DegenerateDataError
-        Fewer than one positive or negative, or one score for all rows.
-    InputError
-        No thresholds, NaN among them, an unknown method, a level outside (0, 1).
+    DegenerateDataError, InputError
+        A class without rows, or one score for all; NaN among the thresholds, an unknown method or level.
 
     Notes
     -----
     Cost: O(k + h log k) for k distinct scores after sorting; ``exact`` takes O(h log m) more, under full
-    sampling O(h m log m): a mixture over class sizes, of which every rate is sorted. The thresholds
-    count as chosen beforehand: picked on these very rows, the intervals are too narrow.
+    sampling O(h m log m). The thresholds count as chosen beforehand: picked on these very rows, the intervals
+    are too narrow.
 
     References
     ----------
@@ -195,10 +182,8 @@ def threshold_intervals(
     Examples
     --------
     >>> points = threshold_intervals([0, 0, 1, 1], [0.1, 0.6, 0.4, 0.9], [0.5], joint=False)
-    >>> points.tpr.tolist(), points.fpr.tolist()
-    ([0.5], [0.5])
-    >>> points.tpr_low.round(4).tolist(), points.tpr_high.round(4).tolist()
-    ([0.0999], [0.9001])
+    >>> points.tpr.tolist(), points.tpr_low.round(4).tolist(), points.tpr_high.round(4).tolist()
+    ([0.5], [0.0999], [0.9001])
     """
     sample.require_both_classes()
     sample.require_distinct_scores()
@@ -216,13 +201,8 @@ def threshold_intervals(
         )
     tp, fp = flagged(sample, at)
     laws = {"tpr": _Rate(tp, sample.n_pos, rows_pos), "fpr": _Rate(fp, sample.n_neg, rows_neg)}
-    return ThresholdIntervals(
-        threshold=at,
-        joint=joint,
-        n_pos=sample.n_pos,
-        n_neg=sample.n_neg,
-        **measured(laws, options, at, resample_caveats(m_pos, sample.n_pos, m_neg, sample.n_neg)),
-    )
+    caveats = resample_caveats(m_pos, sample.n_pos, m_neg, sample.n_neg)
+    return ThresholdIntervals(threshold=at, joint=joint, **measured(sample, laws, options, at, caveats))
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,37 +249,17 @@ def threshold_law(
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,)
-        Labels and scores, or one `Sample` in their place.
+    y_true, y_score, sampling, m_pos, m_neg
+        As for `threshold_intervals`, with its errors; resamples without a class do not count.
     threshold : float
         Not NaN; may be infinite.
-    sampling : str
-        ``stratified``: a resample keeps the class sizes; ``full``: m_pos + m_neg rows are drawn from both
-        classes together, and resamples that lack a class, which have no ROC point, do not count.
-    m_pos, m_neg : int, optional
-        Sizes of a resample, the class sizes by default.
 
     Returns
     -------
     ThresholdLaw
-        Stratified: Bin(m_pos, TPR) and Bin(m_neg, FPR), independent of each other. Full: in m draws each
-        count is binomial with its share of all rows, but for what a missing class takes away, and they
-        depend on each other.
-
-    Raises
-    ------
-    DegenerateDataError
-        Fewer than one positive or negative, or one score for all rows.
-    InputError
-        A threshold that is NaN or not one number, an unknown sampling.
-
-    Notes
-    -----
-    Cost: O(k + m) for k distinct scores.
-
-    References
-    ----------
-    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
+        Stratified: Bin(m_pos, TPR) and Bin(m_neg, FPR), independent. Full: each count is binomial with its
+        share of all rows, but for what a missing class takes away, and the two depend on each other.
+        Cost: O(k + m) for k distinct scores.
 
     Examples
     --------
@@ -309,7 +269,7 @@ def threshold_law(
     """
     sample.require_both_classes()
     sample.require_distinct_scores()
-    require_sampling(sampling)
+    require_method(sampling, get_args(Sampling), "sampling")
     at = valid_thresholds(threshold)
     require_one(at, "threshold")
     seen_pos, seen_neg = (int(seen[0]) for seen in flagged(sample, at))

@@ -1,9 +1,8 @@
 """The rates at a fixed total positive rate: flag the top share of all rows, as a budget for treatment asks.
 
-In a resample of n rows, the threshold T_r of the nominal total positive rate r / n is the r-th
-largest score of both classes together, repeats counted, and "flagged" means score >= T_r: at least r rows,
-more on a tie, as in `rocmonitor.stats.curve.vertical`. Dugas and Gadoury (2009) close with the wish for
-this case.
+In a resample of n rows, the threshold T_r of the nominal total positive rate r / n is the r-th largest score
+of both classes together, repeats counted, and "flagged" means score >= T_r: at least r rows, more on a tie.
+Dugas and Gadoury (2009) close with the wish for this case.
 """
 
 from __future__ import annotations
@@ -16,18 +15,26 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rocmonitor.stats.binomial import NEGLIGIBLE, Counts, Floats, law_ends
-from rocmonitor.stats.curve.full_sampling import (
+from rocmonitor.stats.curve.laws import (
+    BootstrapLaw,
     ClassSize,
+    IntervalTable,
     Sampling,
     both_class_sizes,
-    require_sampling,
+    interval_options,
+    measured,
     sampled_sizes,
 )
-from rocmonitor.stats.curve.laws import BootstrapLaw, IntervalTable, interval_options, measured
 from rocmonitor.stats.curve.points import nearest_ranks, only_rank
-from rocmonitor.stats.curve.shared_threshold import Rows, class_rows, full_moments, moments, windows
-from rocmonitor.stats.curve.shared_threshold import law as law_of_class
-from rocmonitor.stats.proportion import Smoothing
+from rocmonitor.stats.curve.shared_threshold import (
+    Rows,
+    class_rows,
+    full_moments,
+    moments,
+    stratified_law,
+    windows,
+)
+from rocmonitor.stats.proportion import Smoothing, require_method
 from rocmonitor.stats.resampling import Rng
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Sample, on_sample
@@ -37,7 +44,7 @@ TotalRateMethod = Literal["agresti", "wald", "exact", "empirical"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TotalRateIntervals(IntervalTable):
-    """ROC points at given total positive rates, with an interval for each rate.
+    """ROC points at given total positive rates; the rest is as in `IntervalTable`.
 
     Attributes
     ----------
@@ -45,8 +52,6 @@ class TotalRateIntervals(IntervalTable):
         The total positive rates r / n that were used: the nearest to those asked for.
     tpr, tpr_low, tpr_high, fpr, fpr_low, fpr_high : ndarray, shape (h,)
         Means of the exact bootstrap laws, and the ends of the intervals, each with the level by itself.
-    method, confidence_level, n_pos, n_neg, caveats
-        As in `IntervalTable`.
     """
 
     rate: Floats
@@ -69,13 +74,9 @@ class TotalRateLaw(Result):
     ----------
     rate : float
         The rate r / n that was used.
-    tp : ndarray, shape (n_pos + 1,), or (n_pos + n_neg + 1,) under full sampling
-        Probability that 0, 1, … of a resample's positives are flagged.
-    fp : ndarray, shape (n_neg + 1,), or (n_pos + n_neg + 1,)
-        The same for its negatives. Not independent of the positives: at least r rows are flagged in all.
-    sampling : str
-    n_pos, n_neg : int
-        Class sizes.
+    tp, fp : ndarray, shape (n_pos + 1,) and (n_neg + 1,), or (n_pos + n_neg + 1,) under full sampling
+        Probability that 0, 1, … of a resample's positives, and of its negatives, are flagged. The two counts
+        are not independent: at least r rows are flagged in all.
     """
 
     rate: float
@@ -101,19 +102,17 @@ def total_rate_intervals(
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,)
-        Labels and scores, or one `Sample` in their place.
+    y_true, y_score : array_like, shape (n,), or one `Sample` in their place
     rates : array_like, shape (h,)
         Total positive rates within (0, 1). Offered are r / n, r = 1…n - 1; the nearest is used and reported.
     method : str
         ``agresti``: normal, with the exact moments after adding 2 flagged and 2 unflagged rows of the class;
         ``wald``: the same, nothing added; ``exact``: quantiles of the exact bootstrap law; ``empirical``:
         percentiles over drawn resamples.
-    confidence_level : float
-        Of each interval, within (0, 1).
+    confidence_level : float within (0, 1), of each interval
     sampling : str
         ``stratified``: a resample keeps the class sizes; ``full``: its n rows are drawn from both classes
-        together (`rocmonitor.stats.curve.full_sampling`).
+        together.
     n_resamples, rng : int, and int, SeedSequence or Generator
         Of ``empirical``: how many resamples are drawn, and their randomness, which must be given.
 
@@ -124,18 +123,15 @@ def total_rate_intervals(
 
     Raises
     ------
-    DegenerateDataError
-        Fewer than one positive or negative, or one score for all rows.
-    InputError
-        No rates, rates outside (0, 1) or NaN, an unknown method, a level outside (0, 1).
+    DegenerateDataError, InputError
+        A class without rows, or one score for all; rates outside (0, 1), an unknown method or level.
 
     Notes
     -----
     A positive of score s is flagged when fewer than r of the other rows score above s, and two positives are
-    when the lower one is: the moments need only tails of the sum of two binomials, O(sqrt(n)) of them at a
-    bounded number of steps each. Under full sampling the rows above s are one binomial, and the moments cost
-    six to ten times as much (a few hundred times with fewer than 200 rows of a class). ``exact`` takes O(n)
-    for each rate, see `total_rate_law`; under full sampling O(n^1.5), 4 s for 200 rows: for small samples.
+    when the lower one is: the moments need only tails of the sum of two binomials (under full sampling of
+    one), O(sqrt(n)) of them. ``exact`` takes O(n) for each rate; under full sampling O(n^1.5). Times:
+    docs/coverage.md.
 
     ``agresti``: with m positives, pi the chance of one to be flagged and gamma the covariance of two, the
     variance of TPR is pi (1 - pi) / m + (1 - 1/m) gamma. Adding rows makes m into m + 4, pi into
@@ -165,9 +161,7 @@ def total_rate_intervals(
         "tpr": _class_rate(r, pos, neg, sampling, sizes[0]),
         "fpr": _class_rate(r, neg, pos, sampling, sizes[1]),
     }
-    return TotalRateIntervals(
-        rate=r / n, n_pos=sample.n_pos, n_neg=sample.n_neg, **measured(laws, options, r / n, moved)
-    )
+    return TotalRateIntervals(rate=r / n, **measured(sample, laws, options, r / n, moved))
 
 
 @on_sample
@@ -176,32 +170,16 @@ def total_rate_law(sample: Sample, rate: float, *, sampling: Sampling = "stratif
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,)
-        Labels and scores, or one `Sample` in their place.
+    y_true, y_score, sampling
+        As for `total_rate_intervals`, with its errors; resamples without a class do not count.
     rate : float
         Within (0, 1); the nearest r / n is used and reported.
-    sampling : str
-        ``stratified``: a resample keeps the class sizes; ``full``: its n rows are drawn from both classes
-        together, and resamples that lack a class, which have no ROC point, do not count.
 
     Returns
     -------
     TotalRateLaw
-
-    Raises
-    ------
-    DegenerateDataError, InputError
-        As for `total_rate_intervals`.
-
-    Notes
-    -----
-    Only O(sqrt(n)) scores and counts matter, and few steps where few rows tie: O(n) work, absolute error
-    about 1e-12; see `rocmonitor.stats.curve.shared_threshold`. Under full sampling the mixture of these laws
-    over the class sizes, O(n^1.5): 4 s for 200 rows, so for small samples only.
-
-    References
-    ----------
-    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
+        With an absolute error about 1e-12. Only O(sqrt(n)) scores and counts matter, and few steps where few
+        rows tie: O(n) work. Under full sampling the mixture of these laws over the class sizes, O(n^1.5).
 
     Examples
     --------
@@ -211,7 +189,7 @@ def total_rate_law(sample: Sample, rate: float, *, sampling: Sampling = "stratif
     """
     sample.require_both_classes()
     sample.require_distinct_scores()
-    require_sampling(sampling)
+    require_method(sampling, get_args(Sampling), "sampling")
     n = sample.n_pos + sample.n_neg
     rank = int(only_rank(rate, n, "rate")[0])
     pos, neg = class_rows(sample)
@@ -219,7 +197,7 @@ def total_rate_law(sample: Sample, rate: float, *, sampling: Sampling = "stratif
         size_pos, size_neg = both_class_sizes(sample.n_pos, sample.n_neg, sample.n_pos / n)
         tp, fp = _mixed_law(rank, pos, neg, size_pos), _mixed_law(rank, neg, pos, size_neg)
     else:
-        tp, fp = _stratified_law(rank, pos, neg), _stratified_law(rank, neg, pos)
+        tp, fp = stratified_law(rank, pos, neg), stratified_law(rank, neg, pos)
     return TotalRateLaw(
         rate=rank / n, tp=tp, fp=fp, sampling=sampling, n_pos=sample.n_pos, n_neg=sample.n_neg
     )
@@ -255,7 +233,7 @@ class _ClassRate(BootstrapLaw):
         if self.sampling == "full":
             law = partial(_sized_law, rank, own, other, own.total + other.total)
             return self.size.rate_quantiles(law, tail)
-        return law_ends(0, _stratified_law(rank, own, other), own.m, tail)
+        return law_ends(0, stratified_law(rank, own, other), own.m, tail)
 
     def drawn(self, n_resamples: int, rng: np.random.Generator) -> Floats:
         """Each resample serves all ranks."""
@@ -288,13 +266,9 @@ def _class_rate(r: Counts, own: Rows, other: Rows, sampling: Sampling, size: Cla
     return _ClassRate(r, own, other, sampling, size, found)
 
 
-def _stratified_law(r: int, own: Rows, other: Rows) -> Floats:
-    return law_of_class(r, own, other, *windows(np.array([r]), own, other)[0].tolist())
-
-
 def _sized_law(r: int, own: Rows, other: Rows, n: int, m: int) -> tuple[int, Floats]:
     """First count and probabilities when `m` of the `n` rows of a resample are of the class."""
-    law = _stratified_law(r, own._replace(m=m), other._replace(m=n - m))
+    law = stratified_law(r, own._replace(m=m), other._replace(m=n - m))
     some = np.flatnonzero(law > NEGLIGIBLE)
     return int(some[0]), law[some[0] : some[-1] + 1]
 
@@ -304,5 +278,5 @@ def _mixed_law(r: int, own: Rows, other: Rows, size: ClassSize) -> Floats:
     n = own.total + other.total
     mixed = np.zeros(n + 1)
     for m, weight in zip(size.rows.tolist(), size.weight.tolist(), strict=True):
-        mixed[: m + 1] += weight * _stratified_law(r, own._replace(m=m), other._replace(m=n - m))
+        mixed[: m + 1] += weight * stratified_law(r, own._replace(m=m), other._replace(m=n - m))
     return mixed

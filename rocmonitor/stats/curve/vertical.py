@@ -1,10 +1,9 @@
 """The true positive rate at a fixed false positive rate: its exact bootstrap law and intervals.
 
 In a resample with `m_neg` negatives, the threshold T_r of the nominal false positive rate r / m_neg is the
-r-th largest negative score, repeats counted, and "flagged" means score >= T_r. So at least r of its
-negatives are flagged: exactly r when its r-th and (r+1)-th largest scores differ, more on a tie. No tie is
-broken at random. Dugas and Gadoury (2009), section 4.1, is [DG09] below; its s_k range over distinct scores
-here, which keeps equations 3 to 7 right under ties.
+r-th largest negative score, repeats counted, and "flagged" means score >= T_r: exactly r negatives when the
+r-th and (r+1)-th largest scores differ, more on a tie, which is never broken at random. [DG09] is Dugas and
+Gadoury (2009), section 4.1; its s_k range over distinct scores here, which keeps eq. 3 to 7 right under ties.
 """
 
 from __future__ import annotations
@@ -19,8 +18,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.errors import InputError
-from rocmonitor.stats.binomial import NEGLIGIBLE, Counts, Floats, law_ends
-from rocmonitor.stats.curve.counting import negative_thresholds, threshold_levels, tie_caveats
+from rocmonitor.stats.binomial import NEGLIGIBLE, Counts, Floats, law_ends, mixed_binomials
 from rocmonitor.stats.curve.kernel import Bandwidth, kernel_ends
 from rocmonitor.stats.curve.laws import (
     BootstrapLaw,
@@ -29,8 +27,14 @@ from rocmonitor.stats.curve.laws import (
     interval_options,
     measured,
 )
-from rocmonitor.stats.curve.mixtures import mixed_binomials
-from rocmonitor.stats.curve.points import nearest_ranks, only_rank, require_rates
+from rocmonitor.stats.curve.points import (
+    nearest_ranks,
+    negative_thresholds,
+    only_rank,
+    require_rates,
+    threshold_levels,
+    tie_caveats,
+)
 from rocmonitor.stats.proportion import Smoothing, resample_caveats, resample_sizes
 from rocmonitor.stats.resampling import Rng
 from rocmonitor.stats.sample import PairedSample, Sample, on_sample
@@ -43,7 +47,7 @@ _NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(3)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class VerticalIntervals(IntervalTable):
-    """ROC points at given false positive rates, with an interval for the true positive rate.
+    """ROC points at given false positive rates; the rest is as in `IntervalTable`.
 
     Attributes
     ----------
@@ -53,8 +57,6 @@ class VerticalIntervals(IntervalTable):
         Mean of the exact bootstrap law: the vertically averaged curve.
     tpr_low, tpr_high : ndarray, shape (h,)
         Ends of the intervals, each with the confidence level by itself.
-    method, confidence_level, n_pos, n_neg, caveats
-        As in `IntervalTable`.
     """
 
     fpr: Floats
@@ -83,8 +85,7 @@ def vertical_intervals(
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,)
-        Labels and scores, or one `Sample` in their place.
+    y_true, y_score : array_like, shape (n,), or one `Sample` in their place
     fpr : array_like, shape (h,)
         Rates within (0, 1). Offered are r / m_neg, r = 1…m_neg - 1; the nearest is used and reported.
     method : str
@@ -92,15 +93,13 @@ def vertical_intervals(
         positives; ``wald``: the same, nothing added; ``exact``: quantiles of the exact bootstrap law;
         ``empirical``: percentiles over drawn resamples; ``kernel``: normal, about the curve of smoothed
         distribution functions [HHF]: see `rocmonitor.stats.curve.kernel`.
-    confidence_level : float
-        Of each interval, within (0, 1).
+    confidence_level : float within (0, 1), of each interval
     m_pos, m_neg : int, optional
         Sizes of a resample, the class sizes by default; ``kernel`` does not support others.
     n_resamples, rng : int, and int, SeedSequence or Generator
         Of ``empirical``: how many resamples are drawn, and their randomness, which must be given.
     bandwidth : float or (float, float), optional
-        Of ``kernel`` only, in place of its rule: in the units of the scores, for both classes or for
-        (positives, negatives).
+        Of ``kernel``, in place of its rule: in the units of the scores, for both or (positives, negatives).
 
     Returns
     -------
@@ -109,25 +108,21 @@ def vertical_intervals(
 
     Raises
     ------
-    DegenerateDataError
-        Fewer than one positive or two negatives (or `m_neg` below two): no rate lies within (0, 1). One score
-        for all rows; or for a class, by ``kernel`` without a `bandwidth`.
-    InputError
-        No rates, rates outside (0, 1) or NaN, an unknown method, a level outside (0, 1), a `bandwidth` that
-        is not above 0 or is given to another method, resample sizes given to ``kernel``.
+    DegenerateDataError, InputError
+        No positive or fewer than two negatives (or `m_neg` below two); one score for all rows, or for a class
+        by ``kernel`` without a `bandwidth`. Rates outside (0, 1), an unknown method or level, a `bandwidth`
+        that is not above 0 or is given to another method, resample sizes given to ``kernel``.
 
     Notes
     -----
     Cost after sorting: O(k) for k distinct scores, then O(sqrt(m_neg)) for each rate, as only thresholds
     about the r-th largest negative carry mass; ``exact`` takes one Fourier transform of O(sqrt(m_pos)) more,
-    ``kernel`` a sum over the rows within 9 bandwidths of the threshold. `tpr` is the mean of the exact
-    law with ``kernel`` too. Measured coverage is in docs/coverage.md.
+    ``kernel`` a sum over the rows within 9 bandwidths of the threshold. Measured coverage: docs/coverage.md.
 
     References
     ----------
     .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
-    .. [HHF] P. Hall, R. J. Hyndman and Y. Fan (2004). Nonparametric confidence intervals for receiver
-       operating characteristic curves. Biometrika 91, 743-750.
+    .. [HHF] P. Hall, R. J. Hyndman and Y. Fan (2004). Biometrika 91, 743-750.
 
     Examples
     --------
@@ -139,20 +134,14 @@ def vertical_intervals(
     options = interval_options(
         method, get_args(VerticalMethod), confidence_level, n_resamples=n_resamples, rng=rng
     )
-    _require_apart(method, (m_pos, m_neg) == (sample.n_pos, sample.n_neg), bandwidth)
+    if method == "kernel" and (m_pos, m_neg) != (sample.n_pos, sample.n_neg):
+        raise InputError("method 'kernel' does not support m_pos and m_neg: leave them out")
+    if method != "kernel" and bandwidth is not None:
+        raise InputError(f"bandwidth belongs to method 'kernel', not {method!r}: leave it out")
     r, moved = nearest_ranks(fpr, m_neg)
     law, at = _law(sample, r, m_pos, m_neg, bandwidth), r / m_neg
-    caveats = (
-        *moved,
-        *resample_caveats(m_pos, sample.n_pos, m_neg, sample.n_neg),
-        *tie_caveats(sample, at),
-    )
-    return VerticalIntervals(
-        fpr=at,
-        n_pos=sample.n_pos,
-        n_neg=sample.n_neg,
-        **measured({"tpr": law}, options, at, caveats),
-    )
+    caveats = resample_caveats(m_pos, sample.n_pos, m_neg, sample.n_neg) + tie_caveats(sample, at)
+    return VerticalIntervals(fpr=at, **measured(sample, {"tpr": law}, options, at, moved + caveats))
 
 
 @on_sample
@@ -161,31 +150,16 @@ def vertical_law(sample: Sample, fpr: float, *, m_pos: int | None = None, m_neg:
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,)
-        Labels and scores, or one `Sample` in their place.
+    y_true, y_score, m_pos, m_neg
+        As for `vertical_intervals`, with its errors.
     fpr : float
         Within (0, 1); the nearest r / m_neg is used, as `vertical_intervals` reports it.
-    m_pos, m_neg : int, optional
-        Sizes of a resample, the class sizes by default.
 
     Returns
     -------
     ndarray, shape (m_pos + 1,)
-        Probabilities of 0, 1, …, m_pos true positives.
-
-    Raises
-    ------
-    DegenerateDataError, InputError
-        As for `vertical_intervals`.
-
-    Notes
-    -----
-    A mixture of binomials over the thresholds that carry mass: O(m_pos + sqrt(m_neg m_pos)) work at most,
-    mostly less by its characteristic function. Absolute error about 1e-14.
-
-    References
-    ----------
-    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
+        Probabilities of 0, 1, …, m_pos true positives, with an absolute error about 1e-14. A mixture of
+        binomials over the thresholds that carry mass: O(m_pos + sqrt(m_neg m_pos)) work at most.
 
     Examples
     --------
@@ -330,11 +304,3 @@ def _beta_cells(r: int, m: int, edges: Floats) -> Floats:
     )
     mass = half * (_NODE_WEIGHTS @ np.exp(log_density))
     return np.asarray(mass / mass.sum())
-
-
-def _require_apart(method: str, whole: bool, bandwidth: Bandwidth | None) -> None:
-    """Refuse resample sizes to ``kernel``, and a bandwidth to the others."""
-    if method == "kernel" and not whole:
-        raise InputError("method 'kernel' does not support m_pos and m_neg: leave them out")
-    if method != "kernel" and bandwidth is not None:
-        raise InputError(f"bandwidth belongs to method 'kernel', not {method!r}: leave it out")

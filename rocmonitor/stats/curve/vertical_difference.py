@@ -1,11 +1,9 @@
 """Two models at the same false positive rate: the exact bootstrap law of the difference of their TPRs.
 
-In a resample each model has a threshold of its own, the r-th largest of its negative scores, so that both
-have the nominal rate r / m_neg, as in `rocmonitor.stats.curve.vertical`. Given the two thresholds the
+Each model has a threshold of its own, as in `rocmonitor.stats.curve.vertical`. Given the two thresholds the
 difference of the true positive counts is a trinomial difference; `rocmonitor.stats.curve.joint` gives the
-law of the two thresholds. Dugas and Gadoury (2009), section 4.2 and appendix B, is [DG09] below. (Erratum:
-in their eq. 22 the sum for d < 0 ends at floor((m_pos + d) / 2), not at m_pos - d. Nothing here sums over
-that index.)
+law of the two thresholds. [DG09] is Dugas and Gadoury (2009), section 4.2 and appendix B. (Erratum: in their
+eq. 22 the sum for d < 0 ends at floor((m_pos + d) / 2), not at m_pos - d. Nothing here sums over that index.)
 """
 
 from __future__ import annotations
@@ -20,10 +18,9 @@ from numpy.typing import ArrayLike
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats.binomial import LOG_NEGLIGIBLE, Counts, Floats, bernstein
-from rocmonitor.stats.curve.counting import tie_caveats
 from rocmonitor.stats.curve.joint import Levels, thresholds_law
 from rocmonitor.stats.curve.laws import IntervalTable, interval_options, measured
-from rocmonitor.stats.curve.points import nearest_ranks, only_rank
+from rocmonitor.stats.curve.points import nearest_ranks, only_rank, tie_caveats
 from rocmonitor.stats.curve.vertical import VerticalLaw, vertical_sizes
 from rocmonitor.stats.proportion import AGRESTI_MIN, NOT_SMOOTHED, Smoothing, is_number, resample_caveats
 from rocmonitor.stats.resampling import Rng
@@ -43,10 +40,8 @@ class VerticalDifference(IntervalTable):
     ----------
     fpr : ndarray, shape (h,)
         The rates r / m_neg that were used: the nearest to those asked for.
-    dtpr : ndarray, shape (h,)
-        Means of the bootstrap laws.
-    dtpr_low, dtpr_high : ndarray, shape (h,)
-        Ends of the intervals, each with the confidence level by itself.
+    dtpr, dtpr_low, dtpr_high : ndarray, shape (h,)
+        Means of the bootstrap laws, and ends of the intervals, each with the confidence level by itself.
     dtpr_se : ndarray, shape (h,)
         Standard deviations of the bootstrap laws; of ``agresti``, of the smoothed ones, so never 0.
     method : str
@@ -82,24 +77,17 @@ def vertical_difference(
 
     Parameters
     ----------
-    y_true, score_1, score_2 : array_like, shape (n,)
-        Labels and the two models' scores on the same rows, or one `PairedSample` in their place.
-    fpr : array_like, shape (h,)
-        Rates within (0, 1). Offered are r / m_neg, r = 1…m_neg - 1; the nearest is used and reported.
+    y_true, score_1, score_2 : array_like, shape (n,), or one `PairedSample` in their place
+    fpr, confidence_level, m_pos, m_neg, n_resamples, rng
+        As for `vertical_intervals`.
     method : str
         ``agresti``: normal, with the exact moments of eq. 24 to 27 after adding 1/2 positive that only model
         1 flags, 1/2 that only model 2 flags and 1 on which they agree; ``wald``: the same, nothing added;
         ``exact``: quantiles of the exact bootstrap law; ``empirical``: percentiles over drawn resamples.
-    confidence_level : float
-        Of each interval, within (0, 1).
-    m_pos, m_neg : int, optional
-        Sizes of a resample, the class sizes by default.
     max_thresholds : int
         The law is exact at each rate where at most so many thresholds of either model carry mass: about
         15 sqrt(r (1 - r / m_neg)). Where more do, they are thinned to so many: the joint law at these
         stays exact, and a threshold between two of them counts as the middle one.
-    n_resamples, rng : int, and int, SeedSequence or Generator
-        Of ``empirical``: how many resamples are drawn, and their randomness, which must be given.
 
     Returns
     -------
@@ -108,24 +96,19 @@ def vertical_difference(
 
     Raises
     ------
-    DegenerateDataError
-        Fewer than one positive or two negatives (or `m_neg` below two): no rate lies within (0, 1). A model
-        with one score for all rows.
-    InputError
-        No rates, rates outside (0, 1) or NaN, an unknown method, a level outside (0, 1).
+    DegenerateDataError, InputError
+        As for `vertical_intervals`; a model with one score for all rows.
 
     Notes
     -----
     Cost of a rate: O(n + w² sqrt(m_neg)) with w <= `max_thresholds` thresholds of each model, so O(n^1.5)
-    while exact, and nearly O(n) where `rocmonitor.stats.curve.krawtchouk` applies; ``exact`` takes at most
-    O(w² sqrt(m_pos)) more. Memory O(n + w²). Thinning misplaces positives by part of a run of thresholds:
-    the ends move by less than 1 % of the interval's length at w = 80, 2 % at w = 40 (n = 2,000).
+    while exact, and nearly O(n) where `rocmonitor.stats.curve.joint.excess_on_grid` applies; ``exact`` takes
+    at most O(w² sqrt(m_pos)) more. Memory O(n + w²). The error of thinning is in docs/coverage.md.
 
     References
     ----------
     .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
-    .. [AM05] Agresti, Min (2005). Simple improved confidence intervals for comparing matched proportions.
-       Statistics in Medicine 24.
+    .. [AM05] A. Agresti and Y. Min (2005). Statistics in Medicine 24, 729-740.
 
     Examples
     --------
@@ -149,11 +132,11 @@ def vertical_difference(
         *tie_caveats(pair.first, at, model="first"),
         *tie_caveats(pair.second, at, model="second"),
     )
-    fields = measured({"dtpr": law}, options, at, caveats)
+    fields = measured(pair, {"dtpr": law}, options, at, caveats)
     if thinned.any():
         fields["method"] = f"{method}-thinned"
     _, variance = law.moments(AGRESTI_MIN if method == "agresti" else NOT_SMOOTHED)
-    return VerticalDifference(fpr=at, dtpr_se=np.sqrt(variance), n_pos=pair.n_pos, n_neg=pair.n_neg, **fields)
+    return VerticalDifference(fpr=at, dtpr_se=np.sqrt(variance), **fields)
 
 
 @on_pair
@@ -169,32 +152,16 @@ def vertical_difference_law(
 
     Parameters
     ----------
-    y_true, score_1, score_2 : array_like, shape (n,)
-        Labels and the two models' scores on the same rows, or one `PairedSample` in their place.
+    y_true, score_1, score_2, m_pos, m_neg, max_thresholds
+        As for `vertical_difference`, with its errors; it says in its result whether thresholds were thinned.
     fpr : float
         Within (0, 1); the nearest r / m_neg is used, as `vertical_difference` reports it.
-    m_pos, m_neg : int, optional
-        Sizes of a resample, the class sizes by default.
-    max_thresholds : int
-        As for `vertical_difference`, which says in its result whether thresholds were thinned.
 
     Returns
     -------
     ndarray, shape (2 m_pos + 1,)
-        Probabilities of -m_pos, …, m_pos: true positives of model 1 minus those of model 2.
-
-    Raises
-    ------
-    DegenerateDataError, InputError
-        As for `vertical_difference`.
-
-    Notes
-    -----
-    Cost as for ``method="exact"`` there. Absolute error about 1e-13.
-
-    References
-    ----------
-    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
+        Probabilities of -m_pos, …, m_pos: true positives of model 1 minus those of model 2, with an absolute
+        error about 1e-13. Cost as for ``method="exact"`` there.
 
     Examples
     --------

@@ -4,9 +4,8 @@ They take what those of `rocmonitor.stats` take. Importing `rocmonitor.stats` do
 """
 
 from rocmonitor.stats.research.averaging import AveragingTable, averaging_table
-from rocmonitor.stats.research.equality import AucEqualityTest, auc_equality_test
 from rocmonitor.stats.research.functional import RocFunctional, roc_functional
-from rocmonitor.stats.research.null import AucTest, auc_test
+from rocmonitor.stats.research.null import AucEqualityTest, AucTest, auc_equality_test, auc_test
 from rocmonitor.stats.research.path import AucPath, auc_path
 from rocmonitor.stats.research.skewness import AucSkewness, auc_skewness
 from rocmonitor.stats.research.weighting import weighted_sample

@@ -1,7 +1,7 @@
 """One operating point, three questions: what is held fixed when its uncertainty is stated.
 
-Dugas and Gadoury (2009), section 2.4: averaging by threshold or by false positive rate are different
-problems, not different solutions; their conclusion asks for a third, averaging by total positive rate.
+Averaging by threshold or by false positive rate are different problems (Dugas and Gadoury 2009, section 2.4);
+their conclusion asks for a third, averaging by total positive rate.
 """
 
 from __future__ import annotations
@@ -30,16 +30,12 @@ class AveragingTable(Table):
         As given.
     tpr, fpr, total_rate : ndarray, shape (h,)
         Observed shares of the positives, of the negatives and of all rows at or above the threshold.
-    by_threshold_low, by_threshold_high : ndarray, shape (h,)
-        Interval of the TPR with the threshold held fixed.
-    by_fpr_low, by_fpr_high : ndarray, shape (h,)
-        With the false positive rate held fixed.
-    by_total_rate_low, by_total_rate_high : ndarray, shape (h,)
-        With the total positive rate held fixed.
+    by_threshold_low, by_threshold_high, by_fpr_low, by_fpr_high, by_total_rate_low, by_total_rate_high
+        Intervals of the TPR with the threshold, the FPR or the total positive rate held fixed, shape (h,).
+    ndarray
+        Intervals of the TPR with the threshold, the FPR or the total positive rate held fixed, shape (h,).
     confidence_level : float
         Of each interval by itself.
-    n_pos, n_neg : int
-        Class sizes.
     caveats : tuple of Caveat
         Rates that had to move away from 0 or 1, and those of the three intervals.
     """
@@ -83,18 +79,16 @@ def averaging_table(
     ===========  ===================  ==========================  ==========================================
 
     The rates are those that each threshold has on this sample, so that a line is one operating point. By
-    threshold a positive is flagged or not by itself. By rate the threshold moves too: with the negatives
-    drawn (by FPR), which adds to the spread; with all rows drawn (by total rate), where the negatives add to
-    it, but more high positives raise the threshold, which takes from it: much where positives are many.
+    threshold a positive is flagged or not by itself. By rate the threshold moves too, with the negatives
+    drawn (by FPR), which adds to the spread, or with all rows (by total rate), where more high positives
+    raise the threshold, which takes from it: much where positives are many.
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,)
-        Labels and scores, or one `Sample` in their place.
+    y_true, y_score : array_like, shape (n,), or one `Sample` in their place
     thresholds : array_like, shape (h,)
         At least one; any order.
-    confidence_level : float
-        Of each interval, within (0, 1).
+    confidence_level : float within (0, 1), of each interval
 
     Returns
     -------
@@ -103,15 +97,13 @@ def averaging_table(
 
     Raises
     ------
-    DegenerateDataError
-        Fewer than one positive or two negatives, or one score for all rows.
-    InputError
-        No thresholds, NaN among them, a level outside (0, 1).
+    DegenerateDataError, InputError
+        As for `threshold_intervals` and `vertical_intervals`.
 
     Notes
     -----
-    The cost is that of `total_rate_intervals`. A rate of 0 or 1 cannot be held fixed: the nearest one
-    within (0, 1) takes its place, with a caveat.
+    The cost is that of `total_rate_intervals`. In place of a rate of 0 or 1, which cannot be held fixed,
+    stands the nearest one within (0, 1), with a caveat.
 
     Examples
     --------

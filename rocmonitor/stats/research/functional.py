@@ -1,8 +1,7 @@
 """One number of the whole ROC curve, with its bootstrap interval.
 
-What holds for the curve holds for a smooth function of it (Bertail, Clémençon and Vayatis 2008, [BCV08],
-remark 4): the law of Phi(R*) - Phi(R) over resampled curves R*, with R the curve that they are drawn from,
-approximates that of the empirical curve's value around the true one.
+What holds for the curve holds for a smooth function of it ([BCV08], Bertail, Clémençon and Vayatis 2008,
+remark 4): Phi(R*) - Phi(R) over resampled curves stands for the empirical curve's value around the true one.
 """
 
 from __future__ import annotations
@@ -15,8 +14,17 @@ import numpy as np
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
-from rocmonitor.stats.band.drawing import band_ranks, drawn_curves, require_curve, whole_resamples
-from rocmonitor.stats.band.smoothing import Curve, Rule, bandwidths, empirical_curve, smoothed_curve
+from rocmonitor.stats.band.drawing import (
+    Curve,
+    Rule,
+    band_ranks,
+    bandwidths,
+    drawn_curves,
+    empirical_curve,
+    require_curve,
+    smoothed_curve,
+    whole_resamples,
+)
 from rocmonitor.stats.curve.kernel import Bandwidth
 from rocmonitor.stats.proportion import clipped_intervals, interval_caveats, require_level, require_method
 from rocmonitor.stats.resampling import Rng, generator
@@ -30,26 +38,18 @@ FunctionalMethod = Literal["smoothed", "naive"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RocFunctional(Result):
-    """A number of the ROC curve, with a bootstrap interval.
+    """A number of the ROC curve, with a bootstrap interval; the rest is as in `IntervalTable`.
 
     Attributes
     ----------
     name : str
         The functional's.
-    value : float
-        Of the empirical curve.
-    se : float
-        Standard deviation over the replicates.
+    value, se : float
+        Of the empirical curve, and the standard deviation over the replicates.
     low, high : float
         Ends of the interval; those of "auc" and "youden" are clipped to [0, 1].
-    method : str
-    confidence_level : float
     n_resamples : int
         Resamples drawn.
-    n_pos, n_neg : int
-        Class sizes.
-    caveats : tuple of Caveat
-        An adjusted number of resamples; an interval that was clipped, has zero length or lies off `value`.
     """
 
     name: str
@@ -71,15 +71,10 @@ class RocFunctional(Result):
         )
 
 
-def _area(fpr: Floats, tpr: Floats) -> float:
-    return float(np.sum(np.diff(fpr) * (tpr[1:] + tpr[:-1]) / 2))
-
-
-def _youden(fpr: Floats, tpr: Floats) -> float:
-    return float(np.max(tpr - fpr))
-
-
-_NAMED: dict[str, Functional] = {"auc": _area, "youden": _youden}
+_NAMED: dict[str, Functional] = {
+    "auc": lambda fpr, tpr: float(np.sum(np.diff(fpr) * (tpr[1:] + tpr[:-1]) / 2)),
+    "youden": lambda fpr, tpr: float(np.max(tpr - fpr)),
+}
 
 
 @on_sample
@@ -97,61 +92,42 @@ def roc_functional(
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,)
-        Labels and scores, or one `Sample` in their place.
+    y_true, y_score : array_like, shape (n,), or one `Sample` in their place
     functional : callable or str
         ``functional(fpr, tpr)`` takes a curve, straight lines through points that go up from (0, 0) to
         (1, 1), shape (h,) each, and returns one finite number. It should be smooth in the curve. The arrays
         are read-only. Or by name: "auc", "youden" (the largest TPR - FPR).
-    method : str
-        ``smoothed``: resamples of the scores with Gaussian noise; ``naive``: of the scores as they are.
-    confidence_level : float
-        Within (0, 1).
-    n_resamples : int
-        Resamples B. (1 + B) times half of 1 - `confidence_level` should be a whole number; B is raised until
-        it is.
-    rng : int, SeedSequence or Generator
-        Randomness; needed.
-    bandwidth : float, (float, float) or str
-        Of the noise, as for `roc_band`; ``naive`` has none.
+    method, confidence_level, n_resamples, rng, bandwidth
+        As for `roc_pointwise`, without ``studentized``.
 
     Returns
     -------
     RocFunctional
-        ``.value .se .low .high …`` and ``.to_dict()``. The ends lie as far from `value` as the opposite
-        quantiles of the fluctuation from 0, which takes off the bias of a maximum such as "youden".
+        The ends lie as far from `value` as the opposite quantiles of the fluctuation from 0, which takes off
+        the bias of a maximum such as "youden".
 
     Raises
     ------
-    DegenerateDataError
-        No positive, fewer than two negatives, one score for all rows; a class with one score only, unless
-        the method is ``naive``.
-    InputError
-        A functional that is unknown, cannot be called, or returns what is not one finite number; as for
-        `roc_band`.
+    DegenerateDataError, InputError
+        As for `roc_pointwise`; a functional that is unknown, cannot be called, or returns what is not one
+        finite number.
 
     Notes
     -----
-    `value` is taken on all points of the empirical curve, fluctuations on the rates of `roc_band`: all
-    r / n_neg up to 2,048 of them, at most 8,192, so that a rate between two of them is interpolated.
-
-    Coverage by simulation: docs/coverage.md.
-
-    Cost after sorting: O(k), then O(h) and one call of the functional a replicate.
+    `value` is taken on all points of the empirical curve, fluctuations on the rates of `roc_band`, so that a
+    rate between two of them is interpolated. Coverage: docs/coverage.md. Cost after sorting: O(k), then O(h)
+    and one call of the functional a replicate.
 
     References
     ----------
-    .. [BCV08] P. Bertail, S. Clémençon and N. Vayatis (2008). On bootstrapping the ROC curve. Advances in
-       Neural Information Processing Systems 21, 137-144.
+    .. [BCV08] Bertail, Clémençon, Vayatis (2008). On bootstrapping the ROC curve. NIPS 21.
 
     Examples
     --------
     >>> y, s = [0, 0, 1, 0, 1, 1], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
-    >>> best = roc_functional(y, s, "youden", method="naive", rng=1)
-    >>> round(best.value, 4)
+    >>> round(roc_functional(y, s, "youden", method="naive", rng=1).value, 4)
     0.6667
-    >>> at_half = roc_functional(y, s, lambda fpr, tpr: float(np.interp(0.5, fpr, tpr)), rng=1)
-    >>> at_half.value
+    >>> roc_functional(y, s, lambda fpr, tpr: float(np.interp(0.5, fpr, tpr)), rng=1).value
     1.0
     """
     name, of_curve = _named(functional)

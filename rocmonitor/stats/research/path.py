@@ -1,10 +1,4 @@
-"""The smallest and the largest AUC as functions of the distance: figure 2 of [M18].
-
-References
-----------
-.. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying population.
-   Working paper, University of Central Florida.
-"""
+"""The smallest and the largest AUC as functions of the distance: figure 2 of Morin (2018)."""
 
 from __future__ import annotations
 
@@ -36,10 +30,8 @@ class AucPath(Table):
         changes nothing.
     auc : float
         The sample's own AUC.
-    residual : float
-        The largest residual of the first-order conditions (see `AucBounds`).
-    optimum : str
-        "proven" where every bound is; else "searched" (see `AucBounds`).
+    residual, optimum : float, str
+        As in `AucBounds`: the largest residual, and "proven" where every bound is.
     """
 
     distance: Floats
@@ -64,24 +56,19 @@ def auc_path(sample: Sample, /, distances: ArrayLike) -> AucPath:
 
     Parameters
     ----------
-    y_true : array_like, shape (n,)
-        Labels, 1 for positive and 0 for negative. Or one `Sample` in place of the two arrays.
-    y_score : array_like, shape (n,)
-        Finite scores; higher means more positive.
+    y_true, y_score : array_like, shape (n,), or one `Sample` in their place
     distances : array_like, shape (h,)
         Finite numbers >= 0, in nats, in any order.
 
     Returns
     -------
     AucPath
-        Arrays ``.distance .low .high``, ``.to_frame()`` and ``.to_dict()``; the values of `auc_bounds`.
+        The values of `auc_bounds`.
 
     Raises
     ------
-    InputError
-        Unusable data (see `Sample`); no distances, or one that is negative or not a finite number.
-    DegenerateDataError
-        A class without rows.
+    DegenerateDataError, InputError
+        A class without rows; unusable data, no distances, or one that is negative or not finite.
 
     Notes
     -----
@@ -91,8 +78,7 @@ def auc_path(sample: Sample, /, distances: ArrayLike) -> AucPath:
 
     References
     ----------
-    .. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying
-       population. Working paper, University of Central Florida.
+    .. [M18] L. Morin (2018). Forecast intervals for the AUROC with a time-varying population. Working paper.
 
     Examples
     --------

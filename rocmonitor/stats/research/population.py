@@ -1,13 +1,8 @@
 """Resamples from a reweighted population: what a statistic does when its null hypothesis is true.
 
-The future work of [M18], section 5: rows are drawn from the closest distributions that satisfy the
+The future work of Morin (2018), section 5: rows are drawn from the closest distributions that satisfy the
 null hypothesis, each class from its own. A resample is the number of rows that each cell gets; the areas and
 their placement variances follow from cumulated counts.
-
-References
-----------
-.. [M18] L. Morin (2018). Forecast intervals for the area under the ROC curve with a time-varying population.
-   Working paper, University of Central Florida.
 """
 
 from __future__ import annotations
@@ -19,6 +14,7 @@ from numpy.typing import NDArray
 
 from rocmonitor.stats.area.compare import Alternative
 from rocmonitor.stats.area.variances import delong_variance
+from rocmonitor.stats.band.drawing import cumulated, in_parts
 from rocmonitor.stats.sample import Counts, Floats
 
 METHODS = ("studentized", "plain")
@@ -57,14 +53,9 @@ def reweighted(
 ) -> tuple[Population, tuple[Counts, Counts]]:
     """The population of reweighted shares, and the sample's own rows in its cells, (1, m) and (1, n).
 
-    Parameters
-    ----------
-    shares, tilt : ndarray, shape (2, k)
-        Of negatives and positives in each cell, and the factors of the null hypothesis.
-    ranks : tuple of ndarray, shape (k,)
-        Ranks of the cells in each order.
-    sizes : tuple of int
-        Positives and negatives of the sample.
+    `shares` and `tilt`, (2, k), are those of negatives and positives in each cell and the factors of the null
+    hypothesis; `ranks` those of the cells, (k,), in each order; `sizes` the positives and negatives of the
+    sample.
     """
     negatives, positives = (np.flatnonzero(of) for of in shares)
     u, v = shares * tilt
@@ -85,10 +76,7 @@ def _order(neg_rank: NDArray[np.intp], pos_rank: NDArray[np.intp]) -> Order:
 def statistics(population: Population, neg: Counts, pos: Counts, *, studentized: bool) -> Floats:
     """Area or difference less its null value, and over DeLong's standard error if studentized: shape (r,).
 
-    Parameters
-    ----------
-    neg, pos : ndarray, shapes (r, m) and (r, n)
-        Rows in each cell, one resample a line.
+    `neg` and `pos`, (r, m) and (r, n), are the rows in each cell, one resample a line.
     """
     below, above = _placements(population.orders[0], neg, pos)
     if len(population.orders) == 2:
@@ -116,14 +104,9 @@ def resampled(
     *,
     studentized: bool,
 ) -> Floats:
-    """Statistics of resamples of `sizes` (positives, negatives), shape (n_resamples,).
-
-    Cost: O(m + n) a resample; memory for some 2**18 cells, whatever `n_resamples` is.
-    """
-    at_once = max(1, _AT_ONCE // max(len(population.u), len(population.v)))
+    """Statistics of resamples of `sizes` (positives, negatives), (n_resamples,); O(m + n) a resample."""
     drawn = np.empty(n_resamples)
-    for start in range(0, n_resamples, at_once):
-        part = drawn[start : start + at_once]
+    for part in in_parts(drawn, _AT_ONCE // max(len(population.u), len(population.v))):
         neg = rng.multinomial(sizes[1], population.u / population.u.sum(), size=len(part))
         pos = rng.multinomial(sizes[0], population.v / population.v.sum(), size=len(part))
         part[:] = statistics(population, neg, pos, studentized=studentized)
@@ -133,9 +116,8 @@ def resampled(
 def pvalue(statistic: float, drawn: Floats, alternative: Alternative, *, symmetric: bool = False) -> float:
     """Share of resamples as far out as the sample, which counts as one of them.
 
-    Two-sided: by absolute values if the law is about symmetric, else twice the smaller one-sided value. The
-    studentized law of one area leans: by absolute values its longer tail alone would decide, and a fall would
-    hardly be seen.
+    Two-sided: by absolute values if the law is about symmetric, else twice the smaller one-sided value: the
+    studentized law of one area leans, and by absolute values its longer tail alone would decide.
     """
     if alternative == "two-sided" and symmetric:
         return pvalue(abs(statistic), np.abs(drawn), "greater")
@@ -153,16 +135,10 @@ def _sides(ordered: NDArray[np.intp], rank: NDArray[np.intp]) -> tuple[NDArray[n
 
 def _placements(of: Order, neg: Counts, pos: Counts) -> tuple[Floats, Floats]:
     """(r, n) negatives below each cell of the positives, (r, m) positives above each of the negatives."""
-    negatives, positives = _cumulated(neg[:, of.negatives]), _cumulated(pos[:, of.positives])
+    negatives, positives = cumulated(neg[:, of.negatives]), cumulated(pos[:, of.positives])
     below = (negatives[:, of.below[0]] + negatives[:, of.below[1]]) / 2
     not_above = (positives[:, of.not_above[0]] + positives[:, of.not_above[1]]) / 2
     return below, positives[:, -1:] - not_above
-
-
-def _cumulated(counts: Counts) -> Counts:
-    reached = np.zeros((len(counts), counts.shape[1] + 1), dtype=np.int64)
-    np.cumsum(counts, axis=1, out=reached[:, 1:])
-    return reached
 
 
 def _ratio(difference: Floats, se: Floats) -> Floats:

@@ -25,18 +25,13 @@ class AucSkewness(Result):
 
     Attributes
     ----------
-    auc : float
-        Their mean, the AUC of the sample.
-    se : float
-        Their standard deviation: the standard error of ``auc(…, method="exact-bootstrap")``.
-    third_moment : float
-        Their third central moment.
+    auc, se, third_moment : float
+        Their mean, the AUC of the sample; their standard deviation, that of ``method="exact-bootstrap"`` of
+        `auc`; and their third central moment.
     skewness : float
         ``third_moment / se**3``; 0 when `se` is 0.
-    n_pos, n_neg : int
-        Class sizes of the sample.
-    m_pos, m_neg : int
-        Class sizes of the resamples.
+    n_pos, n_neg, m_pos, m_neg : int
+        Class sizes of the sample and of the resamples.
     caveats : tuple of Caveat
     """
 
@@ -63,24 +58,18 @@ def auc_skewness(sample: Sample, /, *, m_pos: int | None = None, m_neg: int | No
 
     Parameters
     ----------
-    y_true : array_like, shape (n,)
-        Labels, 1 for positive and 0 for negative. Or one `Sample` in place of the two arrays.
-    y_score : array_like, shape (n,)
-        Finite scores; higher means more positive.
+    y_true, y_score : array_like, shape (n,), or one `Sample` in their place
     m_pos, m_neg : int, optional
         Sizes of the resamples; the class sizes by default.
 
     Returns
     -------
     AucSkewness
-        ``.auc .se .third_moment .skewness .n_pos .n_neg .m_pos .m_neg .caveats``.
 
     Raises
     ------
-    InputError
-        Unusable data (see `Sample`), resample sizes that are not positive.
-    DegenerateDataError
-        A class without rows.
+    DegenerateDataError, InputError
+        A class without rows; unusable data (see `Sample`), resample sizes that are not positive.
 
     Notes
     -----
@@ -89,17 +78,14 @@ def auc_skewness(sample: Sample, /, *, m_pos: int | None = None, m_neg: int | No
         [ E h³ + 3 (n-1) E h² g + 3 (m-1) E h² f + (n-1)(n-2) E g³ + (m-1)(m-2) E f³
           + 6 (m-1)(n-1) E h g f ] / (m n)²
 
-    with means over all pairs of a positive and a negative of the sample. The other ways in which three
-    pairs can share rows leave one pair on its own, whose mean is 0. It extends the variance of [N67] and
-    [B75] by one order, and is the limit of a Monte Carlo bootstrap.
-
-    Cost: the sort of the sample, then O(k) for k distinct scores.
+    with means over all pairs of a positive and a negative of the sample. The other ways in which three pairs
+    can share rows leave one pair on its own, whose mean is 0. It extends the variance of [N67] and [B75] by
+    one order. Cost: the sort of the sample, then O(k) for k distinct scores.
 
     References
     ----------
     .. [N67] G. E. Noether (1967). Elements of Nonparametric Statistics. Wiley.
-    .. [B75] D. Bamber (1975). The area above the ordinal dominance graph and the area below the receiver
-       operating characteristic graph. Journal of Mathematical Psychology 12, 387-415.
+    .. [B75] D. Bamber (1975). Journal of Mathematical Psychology 12, 387-415.
 
     Examples
     --------

@@ -20,10 +20,8 @@ def weighted_sample(y_true: ArrayLike, y_score: ArrayLike, weights: ArrayLike) -
 
     Parameters
     ----------
-    y_true : array_like, shape (n,)
-        Labels, 1 for positive and 0 for negative.
-    y_score : array_like, shape (n,)
-        Finite scores; higher means more positive.
+    y_true, y_score : array_like, shape (n,)
+        Labels and scores.
     weights : array_like, shape (n,)
         Finite numbers >= 0, on any scale, for example ``0.5 ** (age / half_life)``. A weight below 2**-53 of
         the total of its class counts as 0.
@@ -35,20 +33,14 @@ def weighted_sample(y_true: ArrayLike, y_score: ArrayLike, weights: ArrayLike) -
 
     Raises
     ------
-    InputError
-        Unusable data (see `Sample`), unequal lengths, a negative weight.
-    DegenerateDataError
-        A class without weight.
+    DegenerateDataError, InputError
+        A class without weight; unusable data (see `Sample`), unequal lengths, a negative weight.
 
     Examples
     --------
-    >>> from rocmonitor.stats import auc_bounds
     >>> weighted = weighted_sample([0, 0, 1], [1, 2, 2], [1.5, 0.5, 3.0])
     >>> weighted.neg.tolist()
     [0.75, 0.25]
-    >>> rows = auc_bounds([0, 0, 0, 0, 1], [1, 1, 1, 2, 2], 0.1)
-    >>> bool(abs(auc_bounds(weighted, 0.1).low - rows.low) < 1e-12)
-    True
     """
     positive, score = valid_labels(y_true), valid_scores(y_score, "y_score")
     weight = valid_scores(weights, "weights")

@@ -18,8 +18,7 @@ from strategies import grouped_counts, samples
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.band.band import roc_band
-from rocmonitor.stats.band.drawing import drawn_curves
-from rocmonitor.stats.band.smoothing import bandwidths, empirical_curve, smoothed_curve
+from rocmonitor.stats.band.drawing import bandwidths, drawn_curves, empirical_curve, smoothed_curve
 from rocmonitor.stats.sample import Sample
 
 DRAWING = ("smoothed-db", "smoothed-sup", "naive-db", "naive-sup", "studentized-sup")

@@ -14,9 +14,14 @@ from strategies import increasing_maps, paired_samples
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.band.difference import SMOOTHING, RocDifferenceBand, roc_difference_band
-from rocmonitor.stats.band.pairing import drawn_differences, pairing
-from rocmonitor.stats.band.smoothing import empirical_curve
+from rocmonitor.stats.band.difference import (
+    SMOOTHING,
+    RocDifferenceBand,
+    drawn_differences,
+    pairing,
+    roc_difference_band,
+)
+from rocmonitor.stats.band.drawing import empirical_curve
 from rocmonitor.stats.sample import PairedSample, Sample
 
 METHODS = ("studentized-sup", "naive-sup")

@@ -10,8 +10,13 @@ from stats import oracle_curves as oracle
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
-from rocmonitor.stats.band.drawing import band_ranks, drawn_curves, whole_resamples
-from rocmonitor.stats.band.smoothing import empirical_curve, smoothed_curve
+from rocmonitor.stats.band.drawing import (
+    band_ranks,
+    drawn_curves,
+    empirical_curve,
+    smoothed_curve,
+    whole_resamples,
+)
 from rocmonitor.stats.sample import Sample
 
 DRAWS = 2_000

@@ -13,10 +13,8 @@ from strategies import grouped_counts
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.band.drawing import drawn_curves
-from rocmonitor.stats.band.pointwise import roc_pointwise
-from rocmonitor.stats.band.smoothing import bandwidths, empirical_curve, smoothed_curve
-from rocmonitor.stats.band.studentizing import spread_at, studentized_draws, windows
+from rocmonitor.stats.band.drawing import bandwidths, drawn_curves, empirical_curve, smoothed_curve
+from rocmonitor.stats.band.pointwise import roc_pointwise, spread_at, studentized_draws, windows
 from rocmonitor.stats.sample import Sample
 
 METHODS = ("smoothed", "studentized", "naive")

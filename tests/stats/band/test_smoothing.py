@@ -11,7 +11,7 @@ from scipy.stats import iqr
 from strategies import grouped_counts, samples
 
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.band.smoothing import bandwidths, empirical_curve, smoothed_curve
+from rocmonitor.stats.band.drawing import bandwidths, empirical_curve, smoothed_curve
 from rocmonitor.stats.sample import Sample
 
 

@@ -10,7 +10,7 @@ from scipy.stats import norm
 from studies import band_coverage, bcv08_table1
 
 from rocmonitor.stats import RocBand, roc_band, roc_pointwise
-from rocmonitor.stats.band.smoothing import bandwidths, empirical_curve, smoothed_curve
+from rocmonitor.stats.band.drawing import bandwidths, empirical_curve, smoothed_curve
 
 
 class TestTable1:

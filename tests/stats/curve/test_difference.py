@@ -16,8 +16,8 @@ from strategies import differing, increasing_maps, paired_samples
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
+from rocmonitor.stats.binomial import trinomial_difference
 from rocmonitor.stats.curve.difference import threshold_difference
-from rocmonitor.stats.curve.trinomial import trinomial_difference
 from rocmonitor.stats.sample import PairedSample
 
 METHODS = ["agresti-min", "wald", "exact"]

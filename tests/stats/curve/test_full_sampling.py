@@ -13,9 +13,8 @@ from scipy import stats as reference
 
 from rocmonitor.errors import InputError
 from rocmonitor.stats.curve import shared_threshold
-from rocmonitor.stats.curve.difference import threshold_difference
-from rocmonitor.stats.curve.dominance import threshold_dominance
-from rocmonitor.stats.curve.full_sampling import class_size
+from rocmonitor.stats.curve.difference import threshold_difference, threshold_dominance
+from rocmonitor.stats.curve.laws import class_size
 from rocmonitor.stats.curve.threshold import threshold_intervals, threshold_law
 from rocmonitor.stats.curve.total_rate import total_rate_intervals, total_rate_law
 from rocmonitor.stats.sample import PairedSample, Sample

@@ -16,7 +16,7 @@ from strategies import differing, grouped_counts, increasing_maps, paired_sample
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.curve.dominance import threshold_dominance
+from rocmonitor.stats.curve.difference import threshold_dominance
 from rocmonitor.stats.curve.threshold import threshold_intervals, threshold_law
 from rocmonitor.stats.proportion import proportion_intervals
 from rocmonitor.stats.sample import PairedSample, Sample

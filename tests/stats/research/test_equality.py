@@ -11,7 +11,7 @@ from strategies import paired_samples
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.auc import auc
 from rocmonitor.stats.area.compare import compare_auc_paired
-from rocmonitor.stats.research.equality import auc_equality_test
+from rocmonitor.stats.research.null import auc_equality_test
 from rocmonitor.stats.sample import PairedSample
 
 LABELS = [0, 0, 0, 1, 0, 1, 1, 0, 1, 1]
