@@ -122,19 +122,20 @@ def _samples(
             f"there are no scores; score the rows first, and name their column as predictions{asked}"
         )
     labels, scores = np.asarray(dataset.labels_data), np.asarray(dataset.predictions_data)
+    champion = _named(f"targets {names['label']!r}, predictions {names['score']!r}", labels, scores)
+    if settings.challenger is None:
+        return None, champion
+    others = _column(dataset.features_data, settings.challenger)
+    _named(f"targets {names['label']!r}, challenger {settings.challenger!r}", labels, others)
+    return (pair := PairedSample(labels, others, scores)), pair.second
+
+
+def _named(columns: str, labels: Any, scores: Any) -> Sample:
+    """The sample of two columns, which errors name as the user does."""
     try:
-        if settings.challenger is None:
-            return None, Sample(labels, scores)
-        others = _column(dataset.features_data, settings.challenger)
-        pair = PairedSample(labels, others, scores)
+        return Sample(labels, scores)
     except InputError as error:
-        columns = f"targets {names['label']!r} (y_true), predictions {names['score']!r}"
-        if settings.challenger is None:
-            columns += " (y_score)"
-        else:
-            columns += f" (score_2), challenger {settings.challenger!r} (score_1)"
         raise InputError(f"{columns}: {error}") from error
-    return pair, pair.second
 
 
 def _column(features: Any, name: str) -> Any:

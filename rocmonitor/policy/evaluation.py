@@ -116,7 +116,7 @@ class Verdict:
     confidence_level: float | None = None
     limit: tuple[float | None, float | None] = (None, None)
     margin: float | None = None
-    details: dict[str, Any] = field(default_factory=dict)
+    details: dict[str, Any] = field(default_factory=dict, hash=False)
     lacks: tuple[Caveat, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:

@@ -265,7 +265,7 @@ class TestBadInput:
             ({"challanger": "score_2", "fpr": [0.1]}, "unknown keys: challanger; known are challenger, conf"),
             ({"challenger": "score_3"}, "no column 'score_3' beside them; there are score_2, word"),
             ({"challenger": 2}, "must name a column; it is 2"),
-            ({"challenger": "word"}, "score_1 must be numbers"),
+            ({"challenger": "word"}, "challenger 'word': y_score must be numbers"),
             ({"confidence_level": 95}, "confidence_level"),
             ({"confidence_level": "high"}, "finite numbers and nothing else"),
             ({"fpr": 0.1}, "fpr must hold finite numbers"),

@@ -107,3 +107,10 @@ def test_a_reason_stays_one_reason_whatever_signs_it_has() -> None:
         "3 positives and 40 negatives are usable of 50 rows (7 without a label); min_per_class is 20",
         "down; try again",
     ]
+
+
+def test_a_rule_of_a_newer_version_is_named() -> None:
+    stored = found("floor").to_dict() | {"kind": "lasting", "rule": "lasting", "since": "2026-01-05"}
+    newer = Verdict.from_dict(stored)
+    assert verdict(newer) == "lasting: ok"
+    assert hash(newer) == hash(Verdict.from_dict(stored))

@@ -9,6 +9,7 @@ from rocmonitor.stats.research.null import AucEqualityTest, AucTest, auc_equalit
 from rocmonitor.stats.research.path import AucPath, auc_path
 from rocmonitor.stats.research.skewness import AucSkewness, auc_skewness
 from rocmonitor.stats.research.weighting import weighted_sample
+from rocmonitor.stats.sample import WeightedSample
 
 __all__ = [
     "AucEqualityTest",
@@ -17,6 +18,7 @@ __all__ = [
     "AucTest",
     "AveragingTable",
     "RocFunctional",
+    "WeightedSample",
     "auc_equality_test",
     "auc_path",
     "auc_skewness",
