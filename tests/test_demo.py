@@ -209,6 +209,7 @@ def client_of(folder):
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning:mlflow", "ignore::DeprecationWarning:mlflow")
+@pytest.mark.slow
 class TestBuild:
     def test_every_later_flight_is_scored_and_labelled(self, built, some):
         folder, told = built

@@ -42,7 +42,7 @@ def test_wrong_use_is_exit_code_2_and_says_what_to_do(here, arguments, says, roc
         (("history", "credit"), 0, "credit"),
         (("auc", "rows.csv", "--label", "y", "--score", "p"), 0, "p: AUROC 0.75"),
         (("channel", "test", "log"), 0, "log"),
-        (("run", "--json"), 0, '"status": "ok"'),
+        pytest.param(("run", "--json"), 0, '"status": "ok"', marks=pytest.mark.slow),
         (("run", "nosuch"), 2, "Error: no monitor 'nosuch'"),
         pytest.param(("check",), 0, "20 windows, 8,000 rows", marks=pytest.mark.slow),
         pytest.param(

@@ -186,6 +186,7 @@ class TestEvaluator:
         assert found.artifacts["rocmonitor/result.json"].content == told
         assert list(found.artifacts["rocmonitor/roc.csv"].content.columns)[:2] == ["model", "fpr"]
 
+    @pytest.mark.slow
     def test_on_a_server(self, mlflow_server: MlflowServer, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("MLFLOW_TRACKING_URI", mlflow_server.uri)
         client = MlflowClient()
@@ -464,6 +465,7 @@ class TestDataset:
         assert len(others) == 500
         assert set(rows["id"]).isdisjoint(others["id"])
 
+    @pytest.mark.slow
     def test_a_run_on_a_server_found_by_its_id(
         self, judged: World, mlflow_server: MlflowServer, monkeypatch: pytest.MonkeyPatch
     ) -> None:

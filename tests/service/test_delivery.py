@@ -120,6 +120,7 @@ def runs_wait(runtime: Runtime) -> int:
     return store.outbox_summary(runtime.store).waiting
 
 
+@pytest.mark.slow
 def test_a_failing_channel_is_tried_again_with_growing_pauses(here, http_sink):
     http_sink.status = 500
     clock = Clock(NOW)
@@ -141,6 +142,7 @@ def test_a_failing_channel_is_tried_again_with_growing_pauses(here, http_sink):
     assert len(events) == 1  # always the same event
 
 
+@pytest.mark.slow
 def test_what_is_refused_is_seen_ends_the_pass_and_arrives_once_it_is_mended(here, http_sink, monkeypatch):
     here.score(22)
     here.score(23, shift=0.2)

@@ -605,6 +605,7 @@ def on_postgres(here: World, url: str, monkeypatch: pytest.MonkeyPatch) -> Itera
         yield runtime
 
 
+@pytest.mark.slow
 def test_rows_and_store_in_postgresql_give_what_sqlite_gives(here, postgres_url, tmp_path, monkeypatch):
     expected = reviewed(here)
     folder = tmp_path / "there"

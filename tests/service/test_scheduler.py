@@ -81,6 +81,7 @@ def assert_all_there_once(here: World) -> None:
     assert len(set(events)) == LAST - 21
 
 
+@pytest.mark.slow
 def test_serve_catches_up_and_stops_cleanly_on_sigterm(here):
     with serving(here) as process:
         wait_for(process, r"credit .*2026-06-15.*: degraded")

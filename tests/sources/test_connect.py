@@ -114,6 +114,7 @@ def test_a_failure_in_the_middle_of_the_rows(postgres_url: str, mode: str) -> No
         assert source.pull(monitor(grouped=mode), WEEK).segments[""].counts.rows == 2000
 
 
+@pytest.mark.slow
 def test_a_locked_sqlite_file(sqlite_url: str) -> None:
     fill(sqlite_url, MESSY)
     with closing(sqlite3.connect(make_url(sqlite_url).database or "", isolation_level=None)) as other:

@@ -87,6 +87,7 @@ def test_without_challenger_id_and_segments(sqlite_url: str) -> None:
     assert len(frame(sqlite_url, columns=columns, segments=[], paired=True).rows) == 0
 
 
+@pytest.mark.slow
 def test_more_than_one_chunk(sqlite_url: str) -> None:
     fill(sqlite_url, [(n, NOON, n / 7, n / 5, n % 2, f"r{n % 3}") for n in range(50_003)])
     given = frame(sqlite_url)

@@ -211,10 +211,12 @@ def test_an_empty_postgresql_database_is_only_made_by_an_upgrade(postgres_url: s
     assert names(postgres_url) == set()
 
 
+@pytest.mark.slow
 def test_processes_that_open_a_new_file_at_once_make_it_once(sqlite_url: str) -> None:
     assert len(set(race(first_open, sqlite_url, processes=3))) == 1
 
 
+@pytest.mark.slow
 def test_processes_that_upgrade_at_once_do_it_once(postgres_url: str) -> None:
     assert race(upgrade, postgres_url, processes=3) == [None, None, None]
 

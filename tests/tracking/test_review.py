@@ -48,7 +48,9 @@ def tracking(request: pytest.FixtureRequest, tmp_path: Path) -> Tracking:
     return connect(request.getfixturevalue("mlflow_server").uri, tmp_path)
 
 
-on_both = pytest.mark.parametrize("tracking", ["sqlite", "server"], indirect=True)
+on_both = pytest.mark.parametrize(
+    "tracking", ["sqlite", pytest.param("server", marks=pytest.mark.slow)], indirect=True
+)
 
 
 @pytest.fixture

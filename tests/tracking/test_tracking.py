@@ -38,7 +38,7 @@ def sqlite_store(empty_mlflow: Path, tmp_path_factory: pytest.TempPathFactory) -
     return f"sqlite:///{folder / 'mlflow.db'}", folder
 
 
-@pytest.fixture(params=["sqlite", "server"])
+@pytest.fixture(params=["sqlite", pytest.param("server", marks=pytest.mark.slow)])
 def tracking(request: pytest.FixtureRequest, tmp_path: Path) -> Tracking:
     """A connection to each kind of MLflow."""
     if request.param == "sqlite":
@@ -272,6 +272,7 @@ class TestWindowRun:
         assert len(runs(tracking, monitor, kind="window", state="final")) == 2
         assert len(runs(tracking, monitor, kind="series", state="final")) == 2
 
+    @pytest.mark.slow
     def test_more_metrics_than_one_request_takes(self, tracking: Tracking, monitor: str) -> None:
         metrics = {f"champion/tpr_at_threshold_{number / 1000:g}": number / 1000 for number in range(1001)}
         for _ in range(2):

@@ -16,6 +16,8 @@ from rocmonitor.policy.review.document import Decision, Review
 from rocmonitor.report.review import page
 from rocmonitor.wording.review import advice, summary
 
+pytestmark = pytest.mark.slow
+
 SIZES = """[...document.images].map(image => ({
   whole: image.complete, drawn: image.naturalWidth,
   width: image.getBoundingClientRect().width, height: image.getBoundingClientRect().height}))"""

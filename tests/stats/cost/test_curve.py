@@ -89,6 +89,7 @@ class TestOneModel:
 
 
 class TestTwoModels:
+    @pytest.mark.slow
     @pytest.mark.parametrize("sampling", SAMPLINGS)
     @settings(max_examples=40)
     @given(paired_samples(max_per_class=3), conditions, cuts, cuts, st.integers(1, 3), st.integers(1, 3))

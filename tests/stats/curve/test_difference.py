@@ -60,7 +60,14 @@ def test_large_trinomial_difference_by_conditioning(m, shares):
     assert ours.sum() == pytest.approx(1, abs=1e-11)
 
 
-@pytest.mark.parametrize("sizes", [(None, None), (3, 5), (5, 2)])
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        pytest.param((None, None), marks=pytest.mark.slow),
+        (3, 5),
+        pytest.param((5, 2), marks=pytest.mark.slow),
+    ],
+)
 def test_intervals_equal_enumeration(sizes):
     y, s1, s2 = TIED
     m = {1: sizes[0] or 5, 0: sizes[1] or 4}

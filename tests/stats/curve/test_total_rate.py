@@ -64,6 +64,7 @@ def test_laws_and_intervals_equal_enumeration(data):
             assert getattr(exact, name + "_high")[line] == oracle.quantile(law, 0.9) / m
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=25)
 @given(samples(max_per_class=4).filter(differing), st.data())
 def test_laws_equal_enumeration_on_any_small_sample(drawn, data):

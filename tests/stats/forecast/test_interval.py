@@ -113,6 +113,7 @@ def test_windows_are_parts_only_when_all_of_them_fit_together():
     )
 
 
+@pytest.mark.slow
 def test_an_auc_is_inside_exactly_when_its_distance_is_allowed(rng, windows):
     reference = binormal(rng, 200, 100)
     interval = forecast_interval(reference, windows=windows, confidence_level=0.8)

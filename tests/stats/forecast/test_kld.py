@@ -228,7 +228,10 @@ def test_the_distance_of_a_bound_is_the_distance_it_was_asked_for(data, distance
 
 
 @pytest.mark.parametrize("share", [0.001, 0.05, 0.4, 0.9, 0.999, 1.2])
-@pytest.mark.parametrize(("rows", "ties"), [(60, True), (400, False), (6000, False), (20000, True)])
+@pytest.mark.parametrize(
+    ("rows", "ties"),
+    [(60, True), (400, False), pytest.param(6000, False, marks=pytest.mark.slow), (20000, True)],
+)
 def test_primal_and_dual_agree_to_1e_10_up_to_complete_separation_and_beyond(rows, ties, share):
     rng = np.random.default_rng(rows)
     y = rng.random(rows) < 0.3
