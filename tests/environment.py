@@ -12,6 +12,7 @@ import sqlite3
 from contextlib import suppress
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 from sqlalchemy import Engine, event
 
@@ -33,3 +34,11 @@ def _write_without_waiting(connection: object, _: object) -> None:
     if isinstance(connection, sqlite3.Connection):
         with suppress(sqlite3.Error):  # a file that is no database: its user is told so
             connection.execute("PRAGMA synchronous = OFF")
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that need an MLflow server share one worker, so that one server starts, not one a worker."""
+    for item in items:
+        if "mlflow_server" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("mlflow server"))
