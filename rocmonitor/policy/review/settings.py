@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from annotated_types import Ge, Interval
 
+from rocmonitor.errors import InputError
 from rocmonitor.policy.rules import Level
 
 if TYPE_CHECKING:
@@ -33,7 +34,11 @@ class Money:
     decisions: Annotated[int, Ge(1)] = 1000
 
     def __post_init__(self) -> None:
-        self.condition()  # refuses costs that are all 0
+        if not self.false_positive and not self.false_negative:
+            raise InputError(
+                "no error costs anything: false_positive and false_negative are 0; give one of them a cost "
+                "above 0"
+            )
 
     def condition(self) -> OperatingCondition:
         """The same, as the statistics take it."""
