@@ -66,6 +66,11 @@ class Positive(Section):
     negative: bool | int | float | str | None = None
     scores: Literal["higher", "lower"] = "higher"
 
+    @property
+    def low_is_positive(self) -> bool:
+        """Whether low scores are the positive ones."""
+        return self.scores == "lower"
+
     @model_validator(mode="after")
     def _two_labels(self) -> Positive:
         if self.negative is None:

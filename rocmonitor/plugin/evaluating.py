@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import time
 from collections.abc import Callable, Mapping
@@ -32,6 +30,7 @@ from rocmonitor.policy.measure import Measured, data_metrics, measure
 from rocmonitor.policy.record import caveats_of
 from rocmonitor.report.canvas import BLUE, GREY, LIGHT, ORANGE, heading, panels, png
 from rocmonitor.stats import PairedSample, Sample
+from rocmonitor.tracking.content import as_csv
 
 _FOLDER = "rocmonitor"
 _KINDS: dict[str, Any] = {
@@ -122,12 +121,17 @@ def _samples(
             f"there are no scores; score the rows first, and name their column as predictions{asked}"
         )
     labels, scores = np.asarray(dataset.labels_data), np.asarray(dataset.predictions_data)
-    champion = _named(f"targets {names['label']!r}, predictions {names['score']!r}", labels, scores)
+    first = f"targets {names['label']!r}, predictions {names['score']!r}"
     if settings.challenger is None:
-        return None, champion
+        return None, _named(first, labels, scores)
     others = _column(dataset.features_data, settings.challenger)
-    _named(f"targets {names['label']!r}, challenger {settings.challenger!r}", labels, others)
-    return (pair := PairedSample(labels, others, scores)), pair.second
+    try:
+        pair = PairedSample(labels, others, scores)
+    except InputError:  # which of the columns is it?
+        _named(first, labels, scores)
+        _named(f"targets {names['label']!r}, challenger {settings.challenger!r}", labels, others)
+        raise
+    return pair, pair.second
 
 
 def _named(columns: str, labels: Any, scores: Any) -> Sample:
@@ -164,10 +168,7 @@ def _forecast(
 
 
 def _files(found: Measured, settings: Settings, sample: Sample) -> dict[str, bytes]:
-    table = io.StringIO()
-    writer = csv.DictWriter(table, ["model", "fpr", "tpr", "tpr_low", "tpr_high"], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(found.tables["roc"])
+    roc = as_csv(found.tables["roc"], ["model", "fpr", "tpr", "tpr_low", "tpr_high"])
     result = {
         "metrics": found.metrics,
         "caveats": [caveat.to_dict() | {"text": str(caveat)} for caveat in found.caveats],
@@ -176,7 +177,7 @@ def _files(found: Measured, settings: Settings, sample: Sample) -> dict[str, byt
     }
     return {
         "roc.png": _figure(found, settings, sample),
-        "roc.csv": table.getvalue().encode(),
+        "roc.csv": roc.encode(),
         "result.json": json.dumps(result, indent=1, ensure_ascii=False).encode(),
     }
 

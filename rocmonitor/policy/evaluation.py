@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.policy.orientation import as_scored
-from rocmonitor.policy.record import Record, plain
+from rocmonitor.policy.record import Record, low_is_positive, plain
 from rocmonitor.policy.windows import Window
 
 Kind = Literal["data", "forecast", "floor", "drop", "challenger"]
@@ -198,8 +198,9 @@ class Evaluation(Record):
     @classmethod
     def _parsed(cls, stored: Mapping[str, Any]) -> dict[str, Any]:
         tables = stored["tables"]
-        if "explanation" in stored and _low_is_positive(stored):  # the shift was stored on negated scores
-            tables = tables | as_scored({"shift": tables["shift"]}, ())[0] if "shift" in tables else tables
+        # With an explanation stored earlier versions, and the shift on negated scores.
+        if "explanation" in stored and "shift" in tables and low_is_positive(stored["provenance"]):
+            tables = tables | as_scored({"shift": tables["shift"]}, ())[0]
         return {
             "tables": tables,
             "window": Window.from_dict(stored["window"]),
@@ -267,11 +268,6 @@ class Transition:
                 "reasons": read_reasons(reasons),
             }
         )
-
-
-def _low_is_positive(stored: Mapping[str, Any]) -> bool:
-    positive = stored["provenance"].get("positive") or {}
-    return bool(positive.get("scores") == "lower")
 
 
 def read_reasons(stored: list[Any]) -> tuple[Reason, ...]:

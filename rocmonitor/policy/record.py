@@ -83,6 +83,11 @@ class Record:
         raise NotImplementedError
 
 
+def low_is_positive(provenance: Mapping[str, Any]) -> bool:
+    """Whether the models that gave the scores mean low ones to be positive."""
+    return bool((provenance.get("positive") or {}).get("scores") == "lower")
+
+
 def plain(value: Any) -> Any:
     """Values as plain JSON types: instants as ISO 8601 in UTC, frozen values as objects of their fields."""
     if isinstance(value, Caveat):

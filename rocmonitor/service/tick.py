@@ -252,7 +252,7 @@ class TickRun:
         """What the rules say of the rows, with scores as the models gave them."""
         from rocmonitor.policy.judge import judge
 
-        low_is_positive = self.monitor.positive.scores == "lower"
+        low_is_positive = self.monitor.positive.low_is_positive
         thresholds = self.monitor.operating_points.thresholds
         finding = judge(
             rows.champion,

@@ -43,7 +43,7 @@ class Encoder:
         self.text_scores: tuple[str, ...] = ()
         self._monitor = monitor.name
         self._columns = monitor.segments
-        self._low_is_positive = monitor.positive.scores == "lower"
+        self._low_is_positive = monitor.positive.low_is_positive
         # 1, True, 1.0 and Decimal(1) are equal and hash alike; text equals text only.
         self._labels: dict[object, int] = {
             None: UNLABELLED,

@@ -228,14 +228,15 @@ def documents(
     for table, rows in tables.items():
         if rows:
             written[f"tables/{table}.json"] = json.dumps(rows, ensure_ascii=False)
-            written[f"tables/{table}.csv"] = _csv((words or tables)[table])
+            written[f"tables/{table}.csv"] = as_csv((words or tables)[table])
     return written
 
 
-def _csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    columns = dict.fromkeys(name for row in rows for name in row)
+def as_csv(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] = ()) -> str:
+    """A table as a file: `columns` first, also of an empty table, then the others that rows have."""
+    columns = [*dict.fromkeys([*columns, *(name for row in rows for name in row)])]
     text = io.StringIO()
-    writer = csv.DictWriter(text, list(columns), lineterminator="\n")
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rocmonitor.policy.evaluation import Evaluation, Status
+from rocmonitor.policy.record import low_is_positive
 from rocmonitor.wording.shift import explanation
 from rocmonitor.wording.verdicts import verdicts
 
@@ -18,7 +19,7 @@ def moved(evaluation: Evaluation) -> str:
         auc=metrics["champion/auc"],
         from_positives=metrics["shift/from_positives"],
         from_negatives=metrics["shift/from_negatives"],
-        low_is_positive=(evaluation.provenance.get("positive") or {}).get("scores") == "lower",
+        low_is_positive=low_is_positive(evaluation.provenance),
     )
 
 

@@ -22,6 +22,7 @@ from rocmonitor.report.review.figures import drawn
 from rocmonitor.report.review.tables import PULLED, Shown, costs, count, fprs, money, shown, windows
 from rocmonitor.report.text import table
 from rocmonitor.wording import review as wording
+from rocmonitor.wording.format import instant
 
 _WIDTH = 110
 _LAST = 10
@@ -92,8 +93,8 @@ def page(review: Review, *, zone: ZoneInfo, figures: Mapping[str, bytes] | None 
             review=review,
             zone=str(zone),
             period=review.period.in_zone(zone),
-            decided=None if review.decided_at is None else _instant(review.decided_at, zone),
-            reviewed=_instant(review.reviewed_at, zone),
+            decided=None if review.decided_at is None else instant(review.decided_at, zone),
+            reviewed=instant(review.reviewed_at, zone),
             kind=review.decision.name.lower(),
             summary=wording.summary(review),
             advice=wording.advice(review),
@@ -157,7 +158,7 @@ def text(review: Review, zone: ZoneInfo) -> str:
         make the regions sharper but seldom remove a trade-off.
     """
     metrics = review.metrics
-    since = "" if review.decided_at is None else f", since {_instant(review.decided_at, zone)}"
+    since = "" if review.decided_at is None else f", since {instant(review.decided_at, zone)}"
     by_hand = "" if review.registered else ", chosen by hand"
     rows, windows, checks = (
         count(metrics.get(name)) for name in ("data/rows", "review/windows", "review/checks")
@@ -251,8 +252,8 @@ def _model(review: Review) -> str:
 def _command(review: Review, zone: ZoneInfo) -> str:
     """The shell command that repeats the review."""
     ends = []
-    for instant in (review.period.start, review.period.end):
-        local = instant.astimezone(zone)
+    for moment in (review.period.start, review.period.end):
+        local = moment.astimezone(zone)
         # A plain date is midnight in the monitor's zone; any other time has its offset.
         ends.append(f"{local:%Y-%m-%d}" if local.time() == time() else local.isoformat())
     parts = ["rocmonitor", "review", review.monitor, "--from", ends[0], "--to", ends[1]]
@@ -275,15 +276,10 @@ def _words(value: Any, zone: ZoneInfo) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(_words(each, zone) for each in value)
     try:
-        instant = datetime.fromisoformat(value) if isinstance(value, str) and "T" in value else None
+        moment = datetime.fromisoformat(value) if isinstance(value, str) and "T" in value else None
     except ValueError:
-        instant = None
-    return str(value) if instant is None or instant.tzinfo is None else _instant(instant, zone)
-
-
-def _instant(instant: datetime, zone: ZoneInfo) -> str:
-    local = instant.astimezone(zone)
-    return f"{local:%Y-%m-%d}" if local.time() == time() else f"{local:%Y-%m-%d %H:%M}"
+        moment = None
+    return str(value) if moment is None or moment.tzinfo is None else instant(moment, zone)
 
 
 def _wrapped(words: str, mark: str = "    ") -> list[str]:

@@ -242,7 +242,7 @@ def _served(
         samples = [(window, one.champion) for (window, _), one in zip(counts, rows, strict=True)]
         known = freeze(samples, rules, monitor.cost_w)
         scatter = _scatter([sample for _, sample in samples])
-    low_is_positive = monitor.positive.scores == "lower"
+    low_is_positive = monitor.positive.low_is_positive
     failed, problems = unfit(known, rules, low_is_positive=low_is_positive)
     serving = {name: rule for name, rule in rules.items() if name not in failed}
     if rows is not None:

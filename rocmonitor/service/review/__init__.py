@@ -161,7 +161,7 @@ class _ReviewRun:
             rng=seed,
             progress=self._step,
         )
-        if self.monitor.positive.scores == "higher":
+        if not self.monitor.positive.low_is_positive:
             return found
         tables, caveats = as_scored(found.tables, found.caveats)
         return replace(found, tables=tables, caveats=(Caveat("low-scores-positive"), *caveats))
@@ -269,7 +269,7 @@ class _ReviewRun:
 def _for_measuring(monitor: Monitor) -> ReviewSettings:
     """The settings, with thresholds negated if reading negates the scores, because low ones are positive."""
     settings = monitor.review_settings
-    if monitor.positive.scores == "higher":
+    if not monitor.positive.low_is_positive:
         return settings
     return replace(settings, thresholds=tuple(0.0 - threshold for threshold in settings.thresholds))
 
