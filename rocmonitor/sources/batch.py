@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Counts
+from rocmonitor.sources import arrival
 from rocmonitor.sources.values import BAD, NEGATIVE, POSITIVE, UNLABELLED, Encoder
 from rocmonitor.stats.sample import PairedSample, Sample
 from rocmonitor.stats.unlabelled import PairedScoreCounts, ScoreCounts, no_scores
@@ -58,6 +59,8 @@ class Rows:
     unlabelled_pair : PairedScoreCounts or None
         Those of them whose challenger score is finite too, challenger first, in no particular order.
         None without ``columns.challenger``.
+    by_age : tuple of Sample
+        The rows of `champion` by the age at which their label was known, where ages were asked for.
     """
 
     champion: Sample
@@ -65,6 +68,7 @@ class Rows:
     counts: Counts
     caveats: tuple[Caveat, ...] = ()
     challenger_only: int = 0
+    by_age: tuple[Sample, ...] = ()
     unlabelled: ScoreCounts = field(default_factory=no_scores)
     unlabelled_pair: PairedScoreCounts | None = None
 
@@ -78,7 +82,8 @@ class Batch:
     segments : dict of str to Rows
         ``""`` holds all rows; then ``column=value`` in sorted order (NULL is ``column=(none)``).
     digest : str
-        SHA-256 of samples and counts; the same for rows and groups, in any order, from any database.
+        SHA-256 of samples and counts (with ``columns.labelled_at`` also of unlabelled scores); the same for
+        rows and groups, in any order, from any database.
     grouped : bool
         Whether the database did the grouping.
     """
@@ -123,6 +128,8 @@ class Chunk:
         Rows in each cell; None is one each.
     time : ndarray of int64 or None
         Microseconds, on any one clock. Needed with ids only.
+    arrival : ndarray of int8 or None
+        When the label became known, coded as in `rocmonitor.sources.arrival`.
     has_id : ndarray of bool or None
     id : ndarray of uint64, shape (n, 1) or (n, 2), or None
         The number itself, or 128 bits of a hash of anything else.
@@ -135,6 +142,7 @@ class Chunk:
     segments: tuple[NDArray[np.uint8], ...]
     weight: NDArray[np.int64] | None = None
     time: NDArray[np.int64] | None = None
+    arrival: NDArray[np.int8] | None = None
     has_id: Mask | None = None
     id: Words | None = None
 
@@ -159,7 +167,13 @@ _COLUMNS = tuple(field.name for field in fields(Chunk) if field.name != "segment
 
 
 def to_batch(
-    chunks: Sequence[Chunk], encoder: Encoder, monitor: Monitor, *, grouped: bool, truncated: bool
+    chunks: Sequence[Chunk],
+    encoder: Encoder,
+    monitor: Monitor,
+    *,
+    grouped: bool,
+    truncated: bool,
+    ages: int = 0,
 ) -> Batch:
     """Classify all cells and count them, for all rows and for each segment.
 
@@ -171,10 +185,10 @@ def to_batch(
     cells = _joined(chunks, encoder)
     category = _categories(cells)
     cells.id = cells.has_id = cells.time = None  # no longer needed; half of the memory
-    segments = {"": _rows(cells, category, encoder, monitor, truncated)}
+    segments = {"": _rows(cells, category, encoder, monitor, truncated, ages)}
     for name, index in _segments(cells, encoder):
-        segments[name] = _rows(cells.take(index), category[index], encoder, monitor, truncated)
-    return Batch(segments=segments, digest=_digest(segments), grouped=grouped)
+        segments[name] = _rows(cells.take(index), category[index], encoder, monitor, truncated, ages)
+    return Batch(segments=segments, digest=_digest(segments, cells.arrival is not None), grouped=grouped)
 
 
 def judged(chunks: Sequence[Chunk], encoder: Encoder) -> Mask:
@@ -200,6 +214,8 @@ def _joined(chunks: Sequence[Chunk], encoder: Encoder) -> Chunk:
     codes = zip(*(chunk.segments for chunk in chunks), strict=True)
     ranked = tuple(rank[np.concatenate(c)] for rank, c in zip(encoder.segment_ranks(), codes, strict=True))
     cells = Chunk(segments=ranked, **columns)
+    if cells.arrival is not None:
+        cells.label[cells.arrival == arrival.LATER] = UNLABELLED
     weight, has_id = cells.weight, cells.has_id
     if weight is None or has_id is None or not has_id.any():
         return cells
@@ -256,14 +272,22 @@ def _segments(cells: Chunk, encoder: Encoder) -> Iterator[tuple[str, NDArray[np.
 
 
 def _rows(
-    cells: Chunk, category: NDArray[np.int8], encoder: Encoder, monitor: Monitor, truncated: bool
+    cells: Chunk,
+    category: NDArray[np.int8],
+    encoder: Encoder,
+    monitor: Monitor,
+    truncated: bool,
+    ages: int,
 ) -> Rows:
     tally = np.bincount(category, weights=cells.weight, minlength=7).astype(np.int64).tolist()
     used, awaiting = category >= _NEGATIVE, category == _UNLABELLED
     pair, unlabelled_pair, no_challenger, challenger_only = None, None, 0, 0
     if cells.challenger is not None:
         scored = ~np.isnan(cells.challenger)
-        unlabelled_pair = _unlabelled_pair(cells, awaiting & scored)
+        both = awaiting & scored
+        unlabelled_pair = PairedScoreCounts.of(
+            cells.challenger[both], cells.champion[both], _weights(cells, both)
+        )
         challenger_only = _weighed(
             cells, scored & (category == _BAD_SCORE) & np.isin(cells.label, (NEGATIVE, POSITIVE))
         )
@@ -286,22 +310,22 @@ def _rows(
         champion = pair.second
     else:
         champion = _sampled(Sample, cells, category, used, cells.champion)
+    caveats = [*_caveats(counts, encoder, monitor)]
+    if cells.arrival is not None:
+        caveats += arrival.caveats(cells.arrival, cells.weight, used, awaiting, monitor)
     return Rows(
         champion=champion,
         pair=pair,
         counts=counts,
-        caveats=tuple(_caveats(counts, encoder, monitor)),
+        caveats=tuple(caveats),
         challenger_only=challenger_only,
         unlabelled=ScoreCounts.of(cells.champion[awaiting], _weights(cells, awaiting)),
         unlabelled_pair=unlabelled_pair,
+        by_age=tuple(
+            _sampled(Sample, cells, category, used & at, cells.champion)
+            for at in arrival.by_age(cells.arrival, ages)
+        ),
     )
-
-
-def _unlabelled_pair(cells: Chunk, among: Mask) -> PairedScoreCounts:
-    assert cells.challenger is not None
-    weight = _weights(cells, among)
-    count = np.ones(np.count_nonzero(among), dtype=np.int64) if weight is None else weight
-    return PairedScoreCounts(cells.challenger[among], cells.champion[among], count)
 
 
 def _weights(cells: Chunk, among: Mask) -> NDArray[np.int64] | None:
@@ -333,19 +357,14 @@ def _caveats(counts: Counts, encoder: Encoder, monitor: Monitor) -> Iterator[Cav
     if counts.outside:
         yield Caveat("rows-outside", count=counts.outside, column=monitor.columns.time, **where)
     if counts.bad_label:
-        yield Caveat(
-            "rows-with-bad-labels",
-            count=counts.bad_label,
-            positive=monitor.positive.label,
-            negative=monitor.positive.negative,
-            examples=encoder.bad_labels,
-            **where,
-        )
+        labels = {"positive": monitor.positive.label, "negative": monitor.positive.negative}
+        examples = encoder.bad_labels
+        yield Caveat("rows-with-bad-labels", count=counts.bad_label, **labels, examples=examples, **where)
     if counts.bad_score and encoder.text_scores:
         yield Caveat("text-scores", count=counts.bad_score, examples=encoder.text_scores, **where)
 
 
-def _digest(segments: dict[str, Rows]) -> str:
+def _digest(segments: dict[str, Rows], with_unlabelled: bool) -> str:
     content = hashlib.sha256()
     for name, rows in segments.items():
         content.update(repr((name, astuple(rows.counts))).encode())
@@ -353,6 +372,8 @@ def _digest(segments: dict[str, Rows]) -> str:
             _add(content, rows.champion.score, rows.champion.pos, rows.champion.neg)
             if rows.pair is not None:
                 _add(content, *_distinct_cells(rows.pair))
+            if with_unlabelled:
+                _add(content, *rows.unlabelled)
     return content.hexdigest()
 
 
