@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Counts
 from rocmonitor.sources import arrival
+from rocmonitor.sources.repeats import repeats
 from rocmonitor.sources.values import BAD, NEGATIVE, POSITIVE, UNLABELLED, Encoder
 from rocmonitor.stats.sample import PairedSample, Sample
 from rocmonitor.stats.unlabelled import PairedScoreCounts, ScoreCounts, no_scores
@@ -238,29 +239,9 @@ def _categories(cells: Chunk) -> NDArray[np.int8]:
         category[cells.label == label] = of_label
     category[np.isnan(cells.champion)] = _BAD_SCORE
     if cells.id is not None and cells.time is not None and cells.has_id is not None:
-        category[_duplicates(cells, cells.id, cells.time, cells.inside & cells.has_id)] = _DUPLICATE
+        category[repeats(cells, cells.id, cells.time, cells.inside & cells.has_id)] = _DUPLICATE
     category[~cells.inside] = _OUTSIDE
     return category
-
-
-def _duplicates(cells: Chunk, ids: Words, time: NDArray[np.int64], known: Mask) -> NDArray[np.intp]:
-    """Which rows repeat an id and are not the one that is kept."""
-    among = np.flatnonzero(known)
-    ordered = np.sort(ids[among, 0])
-    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
-    among = among[np.isin(ids[among, 0], repeated, kind="sort")]  # numpy 2.0 overflows by table
-    keys: list[NDArray[Any]] = [codes[among] for codes in reversed(cells.segments)]
-    if cells.challenger is not None:
-        keys.append(_worst_first(cells.challenger[among]))
-    keys += [_worst_first(cells.champion[among]), cells.label[among], time[among], *ids[among].T]
-    order = np.lexsort(keys)
-    in_order = ids[among[order]]
-    repeats: Mask = (in_order[1:] == in_order[:-1]).all(axis=1)
-    return among[order[:-1][repeats]]
-
-
-def _worst_first(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.where(np.isnan(scores), -np.inf, scores)
 
 
 def _segments(cells: Chunk, encoder: Encoder) -> Iterator[tuple[str, NDArray[np.intp]]]:
@@ -281,19 +262,9 @@ def _rows(
 ) -> Rows:
     tally = np.bincount(category, weights=cells.weight, minlength=7).astype(np.int64).tolist()
     used, awaiting = category >= _NEGATIVE, category == _UNLABELLED
-    pair, unlabelled_pair, no_challenger, challenger_only = None, None, 0, 0
-    if cells.challenger is not None:
-        scored = ~np.isnan(cells.challenger)
-        both = awaiting & scored
-        unlabelled_pair = PairedScoreCounts.of(
-            cells.challenger[both], cells.champion[both], _weights(cells, both)
-        )
-        challenger_only = _weighed(
-            cells, scored & (category == _BAD_SCORE) & np.isin(cells.label, (NEGATIVE, POSITIVE))
-        )
-        both = used & scored
-        pair = _sampled(PairedSample, cells, category, both, cells.challenger, cells.champion)
-        no_challenger = tally[_POSITIVE] + tally[_NEGATIVE] - pair.n_pos - pair.n_neg
+    by_both = {} if cells.challenger is None else _scored_by_both(cells, category, cells.challenger)
+    pair = by_both.get("pair")
+    no_challenger = 0 if pair is None else tally[_POSITIVE] + tally[_NEGATIVE] - pair.n_pos - pair.n_neg
     counts = Counts(
         rows=sum(tally),
         n_pos=tally[_POSITIVE],
@@ -306,26 +277,39 @@ def _rows(
         no_challenger=no_challenger,
         truncated=truncated,
     )
-    if pair is not None and not no_challenger:
-        champion = pair.second
-    else:
+    champion = None if pair is None or no_challenger else pair.second
+    if champion is None:
         champion = _sampled(Sample, cells, category, used, cells.champion)
+    known = arrival.by_age(cells.arrival, ages)
     caveats = [*_caveats(counts, encoder, monitor)]
     if cells.arrival is not None:
         caveats += arrival.caveats(cells.arrival, cells.weight, used, awaiting, monitor)
     return Rows(
         champion=champion,
-        pair=pair,
+        **{"pair": None} | by_both,
         counts=counts,
         caveats=tuple(caveats),
-        challenger_only=challenger_only,
         unlabelled=ScoreCounts.of(cells.champion[awaiting], _weights(cells, awaiting)),
-        unlabelled_pair=unlabelled_pair,
-        by_age=tuple(
-            _sampled(Sample, cells, category, used & at, cells.champion)
-            for at in arrival.by_age(cells.arrival, ages)
-        ),
+        by_age=tuple(_sampled(Sample, cells, category, used & at, cells.champion) for at in known),
     )
+
+
+def _scored_by_both(
+    cells: Chunk, category: NDArray[np.int8], challenger: NDArray[np.float64]
+) -> dict[str, Any]:
+    """The fields of `Rows` that depend on the challenger."""
+    scored = ~np.isnan(challenger)
+    alone = scored & (category == _BAD_SCORE) & np.isin(cells.label, (NEGATIVE, POSITIVE))
+    awaiting = scored & (category == _UNLABELLED)
+    return {
+        "pair": _sampled(
+            PairedSample, cells, category, scored & (category >= _NEGATIVE), challenger, cells.champion
+        ),
+        "challenger_only": _weighed(cells, alone),
+        "unlabelled_pair": PairedScoreCounts.of(
+            challenger[awaiting], cells.champion[awaiting], _weights(cells, awaiting)
+        ),
+    }
 
 
 def _weights(cells: Chunk, among: Mask) -> NDArray[np.int64] | None:

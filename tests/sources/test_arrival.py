@@ -140,7 +140,8 @@ def test_a_query_can_ask_for_the_instant_of_judging(any_database_url: str) -> No
     fill_known(any_database_url)
     query = (
         "SELECT loan_id, scored_at, p1, p2, region, "
-        "CASE WHEN known_at <= :as_of THEN defaulted END AS defaulted FROM scored WHERE scored_at >= :start AND scored_at < :end"
+        "CASE WHEN known_at <= :as_of THEN defaulted END AS defaulted "
+        "FROM scored WHERE scored_at >= :start AND scored_at < :end"
     )
     columns = {role: name for role, name in COLUMNS.items() if role != "labelled_at"}
     then, later = (
