@@ -57,6 +57,7 @@ from rocmonitor.stats.forecast.explanation import ShiftExplanation, explain_shif
 from rocmonitor.stats.forecast.forecasting import forecast_interval
 from rocmonitor.stats.forecast.interval import ForecastInterval
 from rocmonitor.stats.forecast.kld import AucBounds, auc_bounds, auc_distance
+from rocmonitor.stats.forecast.partial_labels import PartlyLabelledAuc, partly_labelled_auc
 from rocmonitor.stats.sample import PairedSample, Sample
 from rocmonitor.stats.sequence import ConfidenceSequence, confidence_sequence, windows_to_decide
 
@@ -82,6 +83,7 @@ __all__ = [
     "PairedSample",
     "PairedSpread",
     "PartialAucResult",
+    "PartlyLabelledAuc",
     "RocBand",
     "RocCurve",
     "RocDifferenceBand",
@@ -118,6 +120,7 @@ __all__ = [
     "forecast_interval",
     "matched_pairs",
     "partial_auc",
+    "partly_labelled_auc",
     "roc_band",
     "roc_curve",
     "roc_difference_band",
