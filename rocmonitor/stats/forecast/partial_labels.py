@@ -11,13 +11,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.placements import mean_over_pairs, placements
 from rocmonitor.stats.forecast.distance import require_sample
+from rocmonitor.stats.forecast.projection import rising
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.rows import same_length, valid_counts, valid_scores
 from rocmonitor.stats.sample import Floats, Sample
@@ -132,33 +132,35 @@ def partly_labelled_auc(
     score, rows = valid_scores(unlabelled[0], "unlabelled"), valid_counts(unlabelled[1], "unlabelled rows")
     same_length(unlabelled=score, rows=rows)
     missing = np.asarray(rows * later_share, dtype=np.float64)
-    n_unlabelled = int(rows.sum())
-    p = np.zeros(len(score))
-    if missing.any():
-        p = share_of_positives(late, score)
+    p = share_of_positives(late, score) if missing.any() else np.zeros(len(score))
     both = _Weighted.of(labelled, score, missing, p)
+    n, waiting = labelled.n_pos + labelled.n_neg, int(rows.sum())
     if min(both.n_pos, both.n_neg) <= 0:
         raise DegenerateDataError(
             f"needs positives and negatives: {labelled.n_pos} and {labelled.n_neg} are labelled, and of the "
-            f"{n_unlabelled} others only one class is expected; wait for more labels"
+            f"{waiting} others only one class is expected; wait for more labels"
         )
     auc, label_se, sampling_se = both.moments(score, missing, p)
-    n = labelled.n_pos + labelled.n_neg
     outside = int(rows[(score < late.score[0]) | (score > late.score[-1])].sum()) if missing.any() else 0
+    share = outside / waiting if waiting else 0.0
     return PartlyLabelledAuc(
         auc=auc,
         labelled_auc=_realised(labelled),
-        labelled_share=n / (n + n_unlabelled),
+        labelled_share=n / (n + waiting),
         prevalence=both.n_pos / (both.n_pos + both.n_neg),
         label_se=label_se,
         sampling_se=sampling_se,
-        outside_share=outside / n_unlabelled if n_unlabelled else 0.0,
+        outside_share=share,
         later_share=later_share,
         n_pos=labelled.n_pos,
         n_neg=labelled.n_neg,
-        n_unlabelled=n_unlabelled,
-        caveats=(Caveat("unlabelled-outside", rows=outside, unlabelled=n_unlabelled),) if outside else (),
+        n_unlabelled=waiting,
+        caveats=_outside(share, outside, waiting),
     )
+
+
+def _outside(share: float, rows: int, n_rows: int) -> tuple[Caveat, ...]:
+    return (Caveat("scores-outside-reference", share=share, rows=rows, n_rows=n_rows),) if rows else ()
 
 
 def _realised(labelled: Sample) -> float | None:
@@ -174,11 +176,8 @@ def share_of_positives(late: Sample, score: Floats) -> Floats:
             f"past rows that got their label later must have both classes; there are {late.n_pos} positives "
             f"and {late.n_neg} negatives: take a longer reference"
         )
-    rows = late.pos + late.neg
-    fit = scipy.optimize.isotonic_regression(late.pos / rows, weights=rows.astype(np.float64))
-    start = np.asarray(fit.blocks[:-1], dtype=np.intp)
-    level = np.add.reduceat(late.pos, start) / np.add.reduceat(rows, start)
-    return np.asarray(level[np.searchsorted(late.score[start[1:] - 1], score)])
+    fit = rising(late.pos, late.neg)
+    return np.asarray(fit.level[np.searchsorted(late.score[fit.start[1:] - 1], score)])
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,9 +21,4 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     "labelled-later": (
         "{count:,} of {rows:,} rows have a {column} after the instant of judging; they count as unlabelled"
     ),
-    # Estimates, from rocmonitor.stats.forecast.partial_labels
-    "unlabelled-outside": (
-        "{rows:,} of {unlabelled:,} unlabelled scores lie beyond those of the past rows that show what such "
-        "scores mean: they take the share of positives of the nearest"
-    ),
 }

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from strategies import samples
 
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats import Sample, auc, partly_labelled_auc
+from rocmonitor.stats import Sample, auc, expected_auc, partly_labelled_auc
 from rocmonitor.stats.forecast.partial_labels import share_of_positives
 
 EMPTY = Sample([], [])
@@ -63,6 +63,17 @@ def test_once_all_labels_are_in_it_is_the_realised_auc(labelled: Rows, late: Row
         assert found.sampling_se == pytest.approx(exact.se, abs=1e-12)
     alone = partly_labelled_auc(sample, none, EMPTY)
     assert (alone.auc, alone.labelled_share, alone.caveats) == (auc(sample).auc, 1.0, ())
+
+
+@given(samples(), samples())
+def test_with_no_label_it_is_the_expected_auc(others: Rows, late: Rows) -> None:
+    u = others[1]
+    if _open(u, late):
+        found = partly_labelled_auc(EMPTY, (u, np.ones(len(u))), Sample(*late), later_share=0.5)
+        expected = expected_auc(Sample(*late), u)
+        assert found.auc == pytest.approx(expected.auc, abs=1e-12)
+        assert found.prevalence == pytest.approx(expected.prevalence, abs=1e-12)
+        assert found.outside_share == expected.outside_share
 
 
 @given(samples(), samples())
@@ -124,9 +135,8 @@ def test_scores_beyond_the_past_rows_are_told() -> None:
     late = Sample([0, 1, 0, 1], [1, 1, 2, 2])
     found = partly_labelled_auc(EMPTY, ([0, 1, 3], [1, 2, 1]), late)
     [caveat] = found.caveats
-    assert (caveat.code, caveat.values["rows"], caveat.values["unlabelled"]) == ("unlabelled-outside", 2, 4)
+    assert (caveat.code, caveat.values["rows"]) == ("scores-outside-reference", 2)
     assert found.outside_share == 0.5
-    assert "2 of 4" in str(caveat)
 
 
 @pytest.mark.parametrize(
