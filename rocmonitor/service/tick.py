@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from importlib.metadata import version as installed
 from typing import TYPE_CHECKING, Any
 
@@ -143,11 +143,13 @@ class TickRun:
         self.versions: dict[Role, tuple[str | None, tuple[Caveat, ...]]] = {}
         self.standings = Standings(runtime.store, monitor)
         self.segments = {""}
+        self.backfill = False
 
     def work(self, source: SqlSource, windows: Sequence[Window] | None) -> None:
         """Judge what is due, window by window; a stop is heeded between two windows."""
         monitor = self.monitor
         chosen = monitor.windows(self.now) if windows is None else windows
+        self.backfill = windows is not None
         judged = store.evaluated(self.runtime.store, monitor.name)
         self.segments |= {segment for segment, _ in judged}
         for number, window in enumerate(chosen, 1):
@@ -182,7 +184,7 @@ class TickRun:
         age = self.monitor.labels.age(window, self.now)
         if age == "open" or (age == "closed" and before is not None and not again):
             return None
-        labels = source.label_counts(self.monitor, window)
+        labels = source.label_counts(self.monitor, window, as_of=self._as_of(window, before))
         self._beat()
         if before is not None:
             return None if labels.by_label == before.label_counts else labels
@@ -207,7 +209,8 @@ class TickRun:
                 progress=self.progress,
                 on_rows=lambda _: self._beat(),
             )
-        batch = source.pull(monitor, window, on_progress=lambda _: self._beat())
+        as_of = self._as_of(window, before)
+        batch = source.pull(monitor, window, as_of=as_of, on_progress=lambda _: self._beat())
         if before is not None and before.digest == batch.digest:
             return
         # A segment of the reference without rows now is insufficient, not absent.
@@ -227,7 +230,7 @@ class TickRun:
 
         rows = batch.segments.get(segment) or _no_rows(self.monitor)
         reference = (self.references or {}).get(segment, Reference(auc=None))
-        finding = self._finding(rows, reference)
+        finding = self._finding(rows, reference, self._as_of(window, before) - window.end)
         evaluation = self._evaluation(window, segment, batch, before, rows, finding, reference)
         status = self.standings.after(segment)
         change, notify = self.standings.change(
@@ -248,10 +251,19 @@ class TickRun:
             ],
         )
 
-    def _finding(self, rows: Rows, reference: Reference) -> Finding:
+    def _as_of(self, window: Window, before: store.Evaluated | None) -> datetime:
+        """At which instant labels must have been known: a backfill sees what was known when it was due."""
+        if self.backfill and before is None:
+            return min(self.now, self.monitor.labels.due_at(window))
+        return self.now
+
+    def _finding(self, rows: Rows, reference: Reference, age: timedelta) -> Finding:
         """What the rules say of the rows, with scores as the models gave them."""
+        from rocmonitor.policy.arrival import Awaiting
+        from rocmonitor.policy.early import allow_for_missing
         from rocmonitor.policy.judge import judge
 
+        rules = by_name(self.monitor.rules)
         low_is_positive = self.monitor.positive.low_is_positive
         thresholds = self.monitor.operating_points.thresholds
         finding = judge(
@@ -259,10 +271,20 @@ class TickRun:
             rows.pair,
             rows.counts,
             reference=reference,
-            rules=by_name(self.monitor.rules),
+            rules=rules,
             min_per_class=self.monitor.min_per_class,
             fprs=self.monitor.operating_points.fpr,
             thresholds={each: negated(each) if low_is_positive else each for each in thresholds},
+        )
+        finding = allow_for_missing(
+            finding,
+            rows.champion,
+            rows.counts,
+            reference=reference,
+            rules=rules,
+            awaiting=Awaiting(
+                unlabelled=rows.unlabelled, age=age, min_labelled=self.monitor.window.min_labelled
+            ),
         )
         if low_is_positive:
             tables, caveats = as_scored(finding.tables, finding.caveats)
@@ -305,7 +327,7 @@ class TickRun:
             metrics=finding.metrics,
             tables=finding.tables,
             reference=references.summary(monitor, reference),
-            provenance=_provenance(monitor, batch),
+            provenance=_provenance(monitor, batch, self._as_of(window, before)),
             caveats=(*doubts, *self._circular(window), *caveats_of(rows), *finding.caveats),
         )
 
@@ -330,10 +352,12 @@ class TickRun:
         self.lease = renew_lease(self.runtime, self.lease)
 
 
-def _provenance(monitor: Monitor, batch: Batch) -> dict[str, Any]:
+def _provenance(monitor: Monitor, batch: Batch, as_of: datetime) -> dict[str, Any]:
     """Enough to repeat the evaluation."""
+    replayed = monitor.reads_as_of or monitor.columns.labelled_at is not None
     return {
         **monitor.read_as,
+        **({"as_of": as_of.isoformat()} if replayed else {}),
         "grouped": batch.grouped,
         "data_digest": batch.digest,
         "rocmonitor": __version__,
