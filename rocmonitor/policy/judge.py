@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
-from rocmonitor.policy.evaluation import Counts, Status, Verdict
+from rocmonitor.policy.evaluation import Counts, Reason, Status, Verdict
 from rocmonitor.policy.measure import Measured, data_metrics, measure
 from rocmonitor.policy.record import Row, Tables, caveats_of
 from rocmonitor.policy.reference import Reference
@@ -101,6 +101,23 @@ def outcome_of(verdicts: Iterable[Verdict]) -> Status:
         if status in seen:
             return status
     return Status.OK
+
+
+def reasons_for(
+    finding: Finding, status: Status, row_caveats: Sequence[Caveat], *, before: Status
+) -> tuple[Reason, ...]:
+    """Why a window led to a status: the verdicts behind its outcome; of a recovery, all.
+
+    Broken scores come first. When a warning ends, what came of it is said.
+    """
+    came = (Caveat("warning-ended", confirmed=status is Status.DEGRADED),)
+    ended = came if before is Status.AT_RISK and status is not Status.AT_RISK else ()
+    if status is Status.OK:
+        return (*ended, *(verdict for verdict in finding.verdicts if verdict.margin is not None))
+    agreeing = [verdict for verdict in finding.verdicts if verdict.outcome is finding.outcome]
+    broken = [caveat for caveat in finding.caveats if caveat.code == "one-score"]
+    others = row_caveats if finding.outcome is Status.INSUFFICIENT else ()
+    return (*ended, *broken, *agreeing, *others)
 
 
 def rule_metrics(
