@@ -11,7 +11,7 @@ from rocmonitor.policy.evaluation import Counts, Reason, Status, Verdict
 from rocmonitor.policy.measure import Measured, data_metrics, measure
 from rocmonitor.policy.record import Row, Tables, caveats_of
 from rocmonitor.policy.reference import Reference
-from rocmonitor.policy.rules import Challenger, Drop, Floor, Forecast, Rule
+from rocmonitor.policy.rules import Challenger, Drop, Floor, Forecast, Rule, before_labels
 from rocmonitor.stats import (
     ForecastInterval,
     PairedSample,
@@ -20,6 +20,7 @@ from rocmonitor.stats import (
     compare_auc,
     explain_shift,
 )
+from rocmonitor.stats.unlabelled import ScoreCounts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +44,9 @@ def judge(
     min_per_class: int,
     fprs: Sequence[float] = (),
     thresholds: Mapping[float, float] | None = None,
+    scores: ScoreCounts | None = None,
 ) -> Finding:
-    """Measure a window and apply the rules.
+    """Measure a window and apply the rules that need labels.
 
     Parameters
     ----------
@@ -61,7 +63,10 @@ def judge(
         Operating points to report.
     thresholds : dict of float to float, optional
         As for `rocmonitor.policy.measure.measure`.
+    scores : ScoreCounts, optional
+        All usable champion scores, labelled or not; default those of `champion`.
     """
+    rules = {name: rule for name, rule in rules.items() if not before_labels(rule)}
     metrics = data_metrics(counts)
     if (small := too_few(counts, min_per_class)) is not None:
         expected = rule_metrics((), reference, _expected(rules, reference))  # for charts without gaps
@@ -228,6 +233,7 @@ def _verdict(
         return _floor(name, rule, measured)
     if isinstance(rule, Drop):
         return _drop(name, rule, measured, reference)
+    assert isinstance(rule, Challenger)
     return _challenger(name, rule, measured)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from rocmonitor.policy.windows import Window
 from rocmonitor.service.standing import Standings
 
 if TYPE_CHECKING:
+    from rocmonitor.policy.judge import Finding
     from rocmonitor.policy.reference import Reference
     from rocmonitor.sources import Rows
 
@@ -58,21 +60,11 @@ class Outlooks:
         made_at: datetime,
     ) -> Outlook | None:
         """The outlook of a window and segment; None when it has one already, or the monitor wants none."""
-        from rocmonitor.policy.foresight import foresee
-
         monitor, at = self._monitor, self._monitor.outlook_at(window)
         if at is None or (segment, window) in self._made:
             return None
-        found = foresee(
-            rows.scores,
-            reference=reference,
-            rules=by_name(monitor.rules),
-            min_rows=2 * monitor.min_per_class,
-        )
-        tables, caveats = found.tables, found.caveats
-        if monitor.positive.low_is_positive:
-            tables, caveats = as_scored(tables, caveats)
-        scored = int(rows.scores[1].sum())
+        found = _foreseen(monitor, rows, reference)
+        scored = rows.scores.rows
         outlook = Outlook(
             monitor=monitor.name,
             model=monitor.model.name,
@@ -86,12 +78,24 @@ class Outlooks:
             scored=scored,
             labelled=rows.counts.used,
             metrics=found.metrics | {"outlook/scored": float(scored)},
-            tables=tables,
+            tables=found.tables,
             provenance=provenance,
-            caveats=(*doubts, *caveats_of(rows), *caveats),
+            caveats=(*doubts, *caveats_of(rows), *found.caveats),
         )
         self._made[segment, window] = outlook.metrics
         return outlook
+
+
+def _foreseen(monitor: Monitor, rows: Rows, reference: Reference) -> Finding:
+    """What the scores say, in scores as the models gave them."""
+    from rocmonitor.policy.foresight import foresee
+
+    rules, min_rows = by_name(monitor.rules), 2 * monitor.min_per_class
+    found = foresee(rows.scores, reference=reference, rules=rules, min_rows=min_rows)
+    if monitor.positive.low_is_positive:
+        tables, caveats = as_scored(found.tables, found.caveats)
+        return replace(found, tables=tables, caveats=caveats)
+    return found
 
 
 def record(outlook: Outlook, standings: Standings) -> store.OutlookRecord:

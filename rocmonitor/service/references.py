@@ -35,6 +35,8 @@ def digest(monitor: Monitor) -> str:
     }
     if monitor.cost_w:
         parts["cost_w"] = monitor.cost_w
+    if monitor.outlook is not None:  # earlier references have no history of scores
+        parts["scores"] = True
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
@@ -43,7 +45,7 @@ def _options(rule: Forecast) -> dict[str, Any]:
 
     So an update of rocmonitor leaves the references alone that are frozen already.
     """
-    later = {"alternative": "two-sided", "half_life": None}
+    later = {"alternative": "two-sided", "half_life": None, "given": None}
     return {name: value for name, value in asdict(rule).items() if (name, value) not in later.items()}
 
 

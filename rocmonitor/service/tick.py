@@ -16,7 +16,7 @@ from rocmonitor import __version__, store
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
 from rocmonitor.errors import RocmonitorError, StoreError, TrackingError
-from rocmonitor.policy.evaluation import Counts, Evaluation, Status
+from rocmonitor.policy.evaluation import Evaluation, Status
 from rocmonitor.policy.orientation import as_scored, negated
 from rocmonitor.policy.outlook import Outlook, repeated, rows_since
 from rocmonitor.policy.record import caveats_of
@@ -27,7 +27,6 @@ from rocmonitor.service.runtime import Progress, Runtime, hold_lease, renew_leas
 from rocmonitor.service.standing import Standings
 from rocmonitor.service.versions import Role, version
 from rocmonitor.sources import Batch, LabelCounts, Rows, SqlSource, open_source
-from rocmonitor.stats.sample import PairedSample, Sample
 
 if TYPE_CHECKING:
     from rocmonitor.policy.judge import Finding
@@ -257,7 +256,7 @@ class TickRun:
         )
 
     def _rows(self, batch: Batch, segment: str) -> Rows:
-        return batch.segments.get(segment) or _no_rows(self.monitor)
+        return batch.segments.get(segment) or Rows.none(paired=self.monitor.columns.challenger is not None)
 
     def _reference(self, segment: str) -> Reference:
         from rocmonitor.policy.reference import Reference
@@ -328,11 +327,7 @@ class TickRun:
         from rocmonitor.service import references
 
         monitor = self.monitor
-        if before is None:
-            (champion, doubt), (challenger, other) = self._version("champion"), self._version("challenger")
-            doubts = (*doubt, *other)
-        else:  # its rows were scored by the versions of then
-            champion, challenger, doubts = before.champion_version, before.challenger_version, ()
+        champion, challenger, doubts = self._versions(before)
         self.standings.add_outcome(segment, window, finding.outcome)
         foreseen = self.outlooks.made(segment, window)
         return Evaluation(
@@ -357,10 +352,17 @@ class TickRun:
                 *doubts,
                 *self._circular(window),
                 *caveats_of(rows),
-                *rows_since(foreseen, rows.scored),
+                *rows_since(foreseen, rows.scores.rows),
                 *finding.caveats,
             ),
         )
+
+    def _versions(self, before: store.Evaluated | None) -> tuple[str | None, str | None, tuple[Caveat, ...]]:
+        """Champion and challenger, and what is doubtful about them; a revision keeps the first ones."""
+        if before is not None:  # its rows were scored by the versions of then
+            return before.champion_version, before.challenger_version, ()
+        (champion, doubt), (challenger, other) = self._version("champion"), self._version("challenger")
+        return champion, challenger, (*doubt, *other)
 
     def _circular(self, window: Window) -> tuple[Caveat, ...]:
         period = self.monitor.reference_period
@@ -392,8 +394,3 @@ def _provenance(monitor: Monitor, batch: Batch) -> dict[str, Any]:
         "rocmonitor": __version__,
         **{package: installed(package) for package in ("numpy", "scipy")},
     }
-
-
-def _no_rows(monitor: Monitor) -> Rows:
-    pair = None if monitor.columns.challenger is None else PairedSample([], [], [])
-    return Rows(champion=Sample([], []), pair=pair, counts=Counts(), caveats=())

@@ -102,6 +102,39 @@ def _challenger(found: Verdict) -> str:
     )
 
 
+def _scores(found: Verdict) -> str:
+    assert found.estimate is not None
+    assert found.limit[1] is not None
+    moved = found.outcome is Status.AT_RISK
+    return (
+        f"scores are {found.estimate:.4f} nats from those of the reference, "
+        f"{'more' if moved else 'not more'} than the {found.limit[1]:.4f} within which reference windows of "
+        f"this size stay{_at_level(found)}"
+    )
+
+
+def _outlook(found: Verdict) -> str:
+    assert found.estimate is not None
+    assert found.low is not None
+    assert found.high is not None
+    limit = found.limit[0]
+    assert limit is not None
+    place = "below" if found.outcome is Status.AT_RISK else "not below"
+    what = {
+        "windows": f"the lowest that reference windows lead one to expect, {area(limit)}{_at_level(found)}",
+        "floor": f"the floor {limit:g} with its whole interval",
+        "forecast": f"the forecast that leaves the scores aside, {area(limit)}, with its whole interval",
+    }[found.details["against"]]
+    return (
+        f"AUROC {area(found.estimate)} ({forecast_span(found.low, found.high)}) is expected from the scores: "
+        f"{place} {what}"
+    )
+
+
+def _at_level(found: Verdict) -> str:
+    return "" if found.confidence_level is None else f" ({percent(found.confidence_level)})"
+
+
 def _interval(found: Verdict, *, sign: bool = False) -> str:
     assert found.low is not None
     assert found.high is not None
@@ -109,4 +142,11 @@ def _interval(found: Verdict, *, sign: bool = False) -> str:
     return f"{percent(found.confidence_level, 6)} interval {span(found.low, found.high, sign=sign)}"
 
 
-_SENTENCES = {"forecast": _forecast, "floor": _floor, "drop": _drop, "challenger": _challenger}
+_SENTENCES = {
+    "forecast": _forecast,
+    "floor": _floor,
+    "drop": _drop,
+    "challenger": _challenger,
+    "scores": _scores,
+    "outlook": _outlook,
+}
