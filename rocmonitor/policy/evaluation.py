@@ -175,7 +175,10 @@ class Evaluation(Record):
     -----
     The metrics of the rules are listed at `rocmonitor.policy.judge.rule_metrics`. A degraded or improved
     window has ``shift/from_positives`` and ``shift/from_negatives``, the two parts of its change against the
-    reference, and ``shift/similarity`` to the least favourable change.
+    reference, and ``shift/similarity`` to the least favourable change; ``shift/foreseen`` and
+    ``shift/unforeseen``, the part of the change that its scores foretold and the rest, with
+    ``shift/score_distance`` and ``shift/label_distance`` in nats. A window with an outlook repeats
+    ``outlook/auc``, ``outlook/low``, ``outlook/high`` and ``outlook/score_distance``.
 
     Tables: ``roc`` (the curve with its intervals), ``thresholds``, ``fprs``, ``costs``, ``dominance``;
     ``shift`` (where the scores differ from the reference) of a degraded or improved window.

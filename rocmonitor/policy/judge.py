@@ -16,6 +16,7 @@ from rocmonitor.stats import (
     ForecastInterval,
     PairedSample,
     Sample,
+    ScoreForecast,
     ShiftExplanation,
     compare_auc,
     explain_shift,
@@ -73,7 +74,9 @@ def judge(
         return Finding(outcome=Status.INSUFFICIENT, verdicts=(small,), metrics=metrics | expected)
     costs = reference.cost_thresholds
     measured = measure(champion, pair, fprs=fprs, thresholds=thresholds or {}, costs=costs)
-    forecasts, doubts = _forecasts(rules, reference, champion)
+    if scores is None:
+        scores = ScoreCounts(champion.score, champion.pos + champion.neg)
+    forecasts, doubts = _forecasts(rules, reference, champion, scores)
     verdicts = tuple(_verdict(name, rule, measured, reference, forecasts) for name, rule in rules.items())
     known = {lack for verdict in verdicts for lack in verdict.lacks}
     others = [each for each in reference.caveats if each not in known and each.bare() not in known]
@@ -86,7 +89,7 @@ def judge(
     )
     if finding.outcome not in (Status.DEGRADED, Status.IMPROVED):
         return finding
-    return _explained(finding, reference, champion)
+    return _explained(finding, reference, champion, scores)
 
 
 def too_few(counts: Counts, min_per_class: int) -> Verdict | None:
@@ -159,7 +162,7 @@ def _expected(rules: Mapping[str, Rule], reference: Reference) -> dict[str, Fore
 
 
 def _forecasts(
-    rules: Mapping[str, Rule], reference: Reference, champion: Sample
+    rules: Mapping[str, Rule], reference: Reference, champion: Sample, scores: ScoreCounts
 ) -> tuple[dict[str, ForecastInterval], list[Caveat]]:
     """The intervals for a batch of this size, and what is doubtful about them."""
     forecasts = _expected(rules, reference)
@@ -170,11 +173,36 @@ def _forecasts(
         forecasts = {
             name: each if each.batch == batch else each.for_batch(reference.cells, batch)
             for name, each in forecasts.items()
-        }
+        } | _given_scores(rules, reference, reference.cells, scores, batch)
     return forecasts, [caveat for name, each in forecasts.items() for caveat in caveats_of(each, name)]
 
 
-def _explained(finding: Finding, reference: Reference, champion: Sample) -> Finding:
+def _given_scores(
+    rules: Mapping[str, Rule],
+    reference: Reference,
+    cells: Sample,
+    scores: ScoreCounts,
+    batch: tuple[int, int],
+) -> dict[str, ForecastInterval]:
+    """The intervals of the forecast rules that take the scores as given."""
+    if reference.history is None:
+        return {}
+    return {
+        name: reference.history.forecast(
+            cells,
+            scores,
+            batch=batch,
+            confidence_level=rule.confidence_level,
+            alternative=rule.alternative,
+        )
+        for name, rule in rules.items()
+        if isinstance(rule, Forecast) and rule.given is not None
+    }
+
+
+def _explained(
+    finding: Finding, reference: Reference, champion: Sample, scores: ScoreCounts
+) -> Finding:
     """The finding with a table that shows which scores made the AUROC what it is."""
     if reference.cells is None or reference.auc is None:
         return finding
@@ -183,6 +211,10 @@ def _explained(finding: Finding, reference: Reference, champion: Sample) -> Find
     metrics = {"shift/from_positives": shift.from_positives, "shift/from_negatives": shift.from_negatives}
     if shift.similarity is not None:
         metrics["shift/similarity"] = shift.similarity
+    if reference.history is not None:
+        split = reference.history.split(reference.cells, champion, scores=scores)
+        names = ("foreseen", "unforeseen", "score_distance", "label_distance")
+        metrics |= {f"shift/{name}": float(getattr(split, name)) for name in names}
     return replace(
         finding,
         metrics=finding.metrics | metrics,
@@ -209,7 +241,7 @@ def _lacks(
 ) -> tuple[Caveat, ...]:
     """Why the reference cannot serve a rule; empty when it can."""
     if isinstance(rule, Forecast):
-        lacking = name not in forecasts
+        lacking = name not in forecasts or (rule.given is not None and reference.history is None)
     else:
         lacking = isinstance(rule, Drop) and reference.auc is None
     if not lacking:
@@ -251,6 +283,7 @@ def _forecast(name: str, measured: Measured, interval: ForecastInterval) -> Verd
             "method": interval.method,
             "sampling_low": interval.sampling_low,
             "sampling_high": interval.sampling_high,
+            **({"expected": interval.auc} if isinstance(interval, ScoreForecast) else {}),
         },
     )
 

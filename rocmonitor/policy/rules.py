@@ -43,8 +43,8 @@ class Forecast:
             )
         if self.half_life is not None and self.method != "calibrated":
             raise InputError("half_life belongs to method calibrated: leave one of the two out")
-        if self.given is not None and self.method != "calibrated":
-            raise InputError("given belongs to method calibrated: leave one of the two out")
+        if self.given is not None and (self.method != "calibrated" or self.half_life is not None):
+            raise InputError("given belongs to method calibrated without half_life: leave one of the two out")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -75,7 +75,10 @@ def load_or_build(
             samples.setdefault(segment, {})[window] = rows.champion
     rules = by_name(monitor.rules)
     computed = {
-        segment: freeze(list(parts.items()), rules, monitor.cost_w) for segment, parts in samples.items()
+        segment: freeze(
+            list(parts.items()), rules, monitor.cost_w, outlooks=monitor.outlook is not None
+        )
+        for segment, parts in samples.items()
     }
     if keep and now >= monitor.labels.due_at(monitor.reference_period):
         plain = {segment: reference.to_dict() for segment, reference in computed.items()}
@@ -84,10 +87,10 @@ def load_or_build(
 
 
 def summary(monitor: Monitor, reference: Reference) -> dict[str, Any]:
-    """The reference as an evaluation keeps it: all but the cells, which the store has once, by the digest."""
+    """The reference as an evaluation keeps it: all but the cells and the history, which the store has once, by the digest."""
     period = monitor.reference_period
     plain = reference.to_dict()
-    del plain["cells"]
+    del plain["cells"], plain["history"]
     return {
         "start": period.start.isoformat(),
         "end": period.end.isoformat(),

@@ -56,7 +56,10 @@ def _forecast(found: Verdict) -> str:
     assert low is not None
     assert high is not None
     place = {Status.DEGRADED: "below", Status.IMPROVED: "above"}.get(found.outcome, "inside")
+    given = "expected" in found.details
     what = "forecast of" if low < 1 <= high else "forecast interval"
+    if given:
+        what = f"forecast given the scores, {area(found.details['expected'])} within"
     basis = found.details["method"]
     if found.confidence_level is not None:
         basis += f", {percent(found.confidence_level)}"
