@@ -44,7 +44,9 @@ def foresee(
     history, cells = reference.history, reference.cells
     assert history is not None
     assert cells is not None
-    level = min((rule.confidence_level for rule in rules.values() if isinstance(rule, Outlook)), default=LEVEL)
+    level = min(
+        (rule.confidence_level for rule in rules.values() if isinstance(rule, Outlook)), default=LEVEL
+    )
     try:
         expected = history.forecast(cells, scores, confidence_level=level)
     except DegenerateDataError as error:
@@ -106,17 +108,27 @@ def _outlook(
     against, limit = "windows", lowest.limit
     if expected.auc >= lowest.limit and beyond:
         against, limit = max(beyond.items(), key=lambda each: each[1])
-    own = against == "windows"
+    if against == "windows":
+        return Verdict(
+            rule=name,
+            kind="outlook",
+            outcome=_warns(expected.auc < limit),
+            estimate=expected.auc,
+            confidence_level=lowest.achieved_level,
+            limit=(limit, None),
+            margin=expected.auc - limit,
+            details={"against": against},
+        )
     return Verdict(
         rule=name,
         kind="outlook",
-        outcome=_warns(expected.auc < limit if own else True),
-        estimate=expected.auc,
+        outcome=Status.AT_RISK,
+        estimate=expected.foreseen,
         low=expected.low,
         high=expected.high,
-        confidence_level=lowest.achieved_level if own else expected.achieved_level,
+        confidence_level=expected.achieved_level,
         limit=(limit, None),
-        margin=(expected.auc if own else expected.high) - limit,
+        margin=expected.high - limit,
         details={"against": against},
     )
 
@@ -137,11 +149,11 @@ def _limits(
     return limits
 
 
-def _metrics(
-    expected: ScoreForecast, verdicts: list[Verdict], reference: Reference
-) -> dict[str, float]:
-    values = ("auc", "low", "high", "prevalence", "score_distance", "outside_share")
-    metrics = {f"outlook/{name}": float(getattr(expected, name)) for name in values}
+def _metrics(expected: ScoreForecast, verdicts: list[Verdict], reference: Reference) -> dict[str, float]:
+    values = {"auc": expected.foreseen, "expected_auc": expected.auc}  # with and without learned strength
+    for name in ("low", "high", "strength", "prevalence", "score_distance", "outside_share"):
+        values[name] = float(getattr(expected, name))
+    metrics = {f"outlook/{name}": value for name, value in values.items()}
     for interval in list(reference.forecasts.values())[:1]:  # what is normal, for the words
         metrics |= {"forecast/low": interval.low, "forecast/high": interval.high}
     return metrics | {

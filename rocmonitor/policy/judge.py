@@ -200,9 +200,7 @@ def _given_scores(
     }
 
 
-def _explained(
-    finding: Finding, reference: Reference, champion: Sample, scores: ScoreCounts
-) -> Finding:
+def _explained(finding: Finding, reference: Reference, champion: Sample, scores: ScoreCounts) -> Finding:
     """The finding with a table that shows which scores made the AUROC what it is."""
     if reference.cells is None or reference.auc is None:
         return finding

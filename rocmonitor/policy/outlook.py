@@ -27,8 +27,8 @@ class Outlook(Record):
     made_at : datetime
         When it was computed.
     outcome : {Status.AT_RISK, Status.INSUFFICIENT} or None
-        At risk when a rule warns, insufficient when it cannot be made. None when nothing warns: that does
-        not make the window ok, for only labels can.
+        At risk when a rule warns, insufficient when the reference allows none. None when nothing warns:
+        that does not make the window ok, for only labels can.
     verdicts : tuple of Verdict
         Of the rules ``scores`` and ``outlook``.
     scored, labelled : int
@@ -36,7 +36,8 @@ class Outlook(Record):
 
     Notes
     -----
-    Metrics: ``outlook/auc`` (expected), ``outlook/low`` and ``outlook/high`` (its interval),
+    Metrics: ``outlook/auc`` with its interval ``outlook/low`` to ``outlook/high``; ``outlook/strength``, from
+    0 (the scores are left aside) to 1 (they are trusted fully, which gives ``outlook/expected_auc``);
     ``outlook/prevalence``, ``outlook/score_distance`` (nats), ``outlook/outside_share``, ``outlook/scored``,
     and ``RULE/margin`` of the rules.
     Table ``scores``: where the scores differ from the reference, when a rule warns.

@@ -134,19 +134,9 @@ def freeze(
         overall = auc(whole)
     except DegenerateDataError as error:
         return Reference(auc=None, windows=sizes, caveats=(_not_computed("reference", error),))
-    forecasts, caveats = {}, list(caveats_of(overall))
-    for name, rule in rules.items():
-        if isinstance(rule, Forecast):
-            try:
-                forecasts[name] = _forecast(rule, windows, whole)
-            except DegenerateDataError as error:
-                caveats.append(_not_computed(name, error))
-    history = None
-    try:
-        history = score_history(whole, samples)
-    except DegenerateDataError as error:
-        given = [name for name, rule in rules.items() if isinstance(rule, Forecast) and rule.given]
-        caveats += [_not_computed(name, error) for name in [*given, *(["outlook"] if outlooks else [])]]
+    forecasts, lacking = _forecasts(rules, windows, whole)
+    history, missing = _history(whole, samples, rules, outlooks=outlooks)
+    caveats = (*caveats_of(overall), *lacking, *missing)
     cells = condensed(whole)
     at = cost_thresholds(whole, cost_w).threshold.tolist() if cost_w else []
     return Reference(
@@ -159,6 +149,33 @@ def freeze(
         windows=sizes,
         caveats=tuple(dict.fromkeys(caveats)),
     )
+
+
+def _forecasts(
+    rules: Mapping[str, Rule], windows: Sequence[tuple[Window, Sample]], whole: Sample
+) -> tuple[dict[str, ForecastInterval], list[Caveat]]:
+    """The interval of each forecast rule, and why one is missing."""
+    forecasts, caveats = {}, []
+    for name, rule in rules.items():
+        if isinstance(rule, Forecast):
+            try:
+                forecasts[name] = _forecast(rule, windows, whole)
+            except DegenerateDataError as error:
+                caveats.append(_not_computed(name, error))
+    return forecasts, caveats
+
+
+def _history(
+    whole: Sample, samples: Sequence[Sample], rules: Mapping[str, Rule], *, outlooks: bool
+) -> tuple[ScoreHistory | None, list[Caveat]]:
+    """The history of scores, and for whom it is missing."""
+    try:
+        return score_history(whole, samples), []
+    except DegenerateDataError as error:
+        needing = [name for name, rule in rules.items() if isinstance(rule, Forecast) and rule.given]
+        if outlooks:
+            needing.append("outlook")
+        return None, [_not_computed(name, error) for name in needing]
 
 
 def _forecast(rule: Forecast, windows: Sequence[tuple[Window, Sample]], whole: Sample) -> ForecastInterval:

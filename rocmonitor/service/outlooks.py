@@ -59,11 +59,17 @@ class Outlooks:
         doubts: tuple[Caveat, ...],
         made_at: datetime,
     ) -> Outlook | None:
-        """The outlook of a window and segment; None when it has one already, or the monitor wants none."""
+        """The outlook of a window and segment.
+
+        None when it has one already, when the monitor wants none, and while too few rows are in: then the
+        next tick tries again.
+        """
         monitor, at = self._monitor, self._monitor.outlook_at(window)
         if at is None or (segment, window) in self._made:
             return None
         found = _foreseen(monitor, rows, reference)
+        if _awaits_rows(found):
+            return None
         scored = rows.scores.rows
         outlook = Outlook(
             monitor=monitor.name,
@@ -84,6 +90,10 @@ class Outlooks:
         )
         self._made[segment, window] = outlook.metrics
         return outlook
+
+
+def _awaits_rows(found: Finding) -> bool:
+    return any(lack.code in ("no-rows", "too-few-scores") for each in found.verdicts for lack in each.lacks)
 
 
 def _foreseen(monitor: Monitor, rows: Rows, reference: Reference) -> Finding:

@@ -75,9 +75,7 @@ def load_or_build(
             samples.setdefault(segment, {})[window] = rows.champion
     rules = by_name(monitor.rules)
     computed = {
-        segment: freeze(
-            list(parts.items()), rules, monitor.cost_w, outlooks=monitor.outlook is not None
-        )
+        segment: freeze(list(parts.items()), rules, monitor.cost_w, outlooks=monitor.outlook is not None)
         for segment, parts in samples.items()
     }
     if keep and now >= monitor.labels.due_at(monitor.reference_period):
@@ -87,7 +85,7 @@ def load_or_build(
 
 
 def summary(monitor: Monitor, reference: Reference) -> dict[str, Any]:
-    """The reference as an evaluation keeps it: all but the cells and the history, which the store has once, by the digest."""
+    """The reference as an evaluation keeps it; the store has its cells and history once, by the digest."""
     period = monitor.reference_period
     plain = reference.to_dict()
     del plain["cells"], plain["history"]

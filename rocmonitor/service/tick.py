@@ -348,13 +348,7 @@ class TickRun:
             tables=finding.tables,
             reference=references.summary(monitor, reference),
             provenance=_provenance(monitor, batch),
-            caveats=(
-                *doubts,
-                *self._circular(window),
-                *caveats_of(rows),
-                *rows_since(foreseen, rows.scores.rows),
-                *finding.caveats,
-            ),
+            caveats=(*doubts, *self._doubts(window, rows, foreseen), *finding.caveats),
         )
 
     def _versions(self, before: store.Evaluated | None) -> tuple[str | None, str | None, tuple[Caveat, ...]]:
@@ -363,6 +357,9 @@ class TickRun:
             return before.champion_version, before.challenger_version, ()
         (champion, doubt), (challenger, other) = self._version("champion"), self._version("challenger")
         return champion, challenger, (*doubt, *other)
+
+    def _doubts(self, window: Window, rows: Rows, foreseen: dict[str, float]) -> tuple[Caveat, ...]:
+        return (*self._circular(window), *caveats_of(rows), *rows_since(foreseen, rows.scores.rows))
 
     def _circular(self, window: Window) -> tuple[Caveat, ...]:
         period = self.monitor.reference_period

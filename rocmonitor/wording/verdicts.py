@@ -118,19 +118,21 @@ def _scores(found: Verdict) -> str:
 
 def _outlook(found: Verdict) -> str:
     assert found.estimate is not None
-    assert found.low is not None
-    assert found.high is not None
     limit = found.limit[0]
     assert limit is not None
-    place = "below" if found.outcome is Status.AT_RISK else "not below"
-    what = {
-        "windows": f"the lowest that reference windows lead one to expect, {area(limit)}{_at_level(found)}",
-        "floor": f"the floor {limit:g} with its whole interval",
-        "forecast": f"the forecast that leaves the scores aside, {area(limit)}, with its whole interval",
-    }[found.details["against"]]
+    if found.details["against"] == "windows":
+        place = "below" if found.outcome is Status.AT_RISK else "not below"
+        return (
+            f"the scores lead to an AUROC of {area(found.estimate)}, {place} the lowest to which reference "
+            f"windows lead, {area(limit)}{_at_level(found)}"
+        )
+    assert found.low is not None
+    assert found.high is not None
+    floor = found.details["against"] == "floor"
+    what = f"floor {limit:g}" if floor else f"forecast that leaves the scores aside, {area(limit)} or more"
     return (
-        f"AUROC {area(found.estimate)} ({forecast_span(found.low, found.high)}) is expected from the scores: "
-        f"{place} {what}"
+        f"the scores lead to an AUROC of {forecast_span(found.low, found.high)}{_at_level(found)}: all of it "
+        f"below the {what}"
     )
 
 
