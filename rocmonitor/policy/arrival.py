@@ -227,7 +227,7 @@ def forecasts(
     intervals = {}
     for name, full in reference.forecasts.items():
         rule = rules.get(name)
-        if isinstance(rule, Forecast) and getattr(rule, "given", None) is None:
+        if isinstance(rule, Forecast) and rule.given is None:
             intervals[name] = _at_this_age(found, rule, reference, reference.cells, full)
     return intervals
 

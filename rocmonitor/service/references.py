@@ -38,6 +38,8 @@ def digest(monitor: Monitor) -> str:
         parts["cost_w"] = monitor.cost_w
     if monitor.columns.labelled_at is not None:
         parts["ages"] = [age.total_seconds() for age in monitor.labels.ages]
+    if monitor.outlook is not None:  # earlier references have no history of scores
+        parts["scores"] = True
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
@@ -51,7 +53,7 @@ def _options(rule: Forecast) -> dict[str, Any]:
 
     So an update of rocmonitor leaves the references alone that are frozen already.
     """
-    later = {"alternative": "two-sided", "half_life": None}
+    later = {"alternative": "two-sided", "half_life": None, "given": None}
     return {name: value for name, value in asdict(rule).items() if (name, value) not in later.items()}
 
 
@@ -89,7 +91,8 @@ def load_or_build(
             past.setdefault(segment, []).append(PastWindow(by_age, rows.unlabelled, as_of - window.end))
     rules = by_name(monitor.rules)
     computed = {
-        segment: freeze(list(parts.items()), rules, monitor.cost_w) for segment, parts in samples.items()
+        segment: freeze(list(parts.items()), rules, monitor.cost_w, outlooks=monitor.outlook is not None)
+        for segment, parts in samples.items()
     }
     computed = {
         segment: with_labels(reference, past[segment], ages) for segment, reference in computed.items()
@@ -109,10 +112,10 @@ def complete_at(monitor: Monitor) -> datetime:
 
 
 def summary(monitor: Monitor, reference: Reference) -> dict[str, Any]:
-    """The reference as an evaluation keeps it: all but the cells, which the store has once, by the digest."""
+    """The reference as an evaluation keeps it; the store has its cells and history once, by the digest."""
     period = monitor.reference_period
     plain = reference.to_dict()
-    del plain["cells"], plain["labels"]
+    del plain["cells"], plain["history"], plain["labels"]
     return {
         "start": period.start.isoformat(),
         "end": period.end.isoformat(),

@@ -73,6 +73,18 @@ class Rows:
     unlabelled: ScoreCounts = field(default_factory=no_scores)
     unlabelled_pair: PairedScoreCounts | None = None
 
+    @classmethod
+    def none(cls, *, paired: bool) -> Rows:
+        """No rows."""
+        pair = PairedSample([], [], []) if paired else None
+        return cls(champion=Sample([], []), pair=pair, counts=Counts())
+
+    @property
+    def scores(self) -> ScoreCounts:
+        """Champion scores of all usable rows, labelled or not."""
+        labelled = ScoreCounts(self.champion.score, self.champion.pos + self.champion.neg)
+        return labelled.plus(self.unlabelled)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:

@@ -45,6 +45,20 @@ class ScoreCounts(NamedTuple):
         """Rows at all scores."""
         return int(self.counts.sum())
 
+    def plus(self, other: ScoreCounts) -> ScoreCounts:
+        """The rows of both.
+
+        Examples
+        --------
+        >>> both = ScoreCounts.of(np.array([0.4, 0.1])).plus(ScoreCounts.of(np.array([0.4])))
+        >>> both.score.tolist(), both.counts.tolist()
+        ([0.1, 0.4], [1, 2])
+        """
+        if not len(other.score):
+            return self
+        score = np.concatenate([self.score, other.score])
+        return ScoreCounts.of(score, np.concatenate([self.counts, other.counts]))
+
 
 class PairedScoreCounts(NamedTuple):
     """Unlabelled scores of two models on the same rows: one cell for each row, or group of equal rows.
