@@ -170,19 +170,24 @@ def _other_arrival(found: PartlyLabelledAuc, reading: Reading, age: timedelta) -
     ]
 
 
-def refused(reference: Reference, counts: Counts, min_labelled: float | None) -> Caveat | None:
-    """Why a window with so few labels is not judged; None when it is.
+def needed_share(min_labelled: float | None, past: float | None, *, dated: bool) -> float:
+    """The share of labelled rows below which a window is not judged.
 
-    A share that was configured is needed. Without one it is `MIN_LABELLED`, unless the reference has hardly
-    more labels, or has a history of them.
+    What is configured; else none where a history of labels shows what the others will be, and `MIN_LABELLED`
+    where there is none, or less if the reference has hardly more (`past` is its share, None if not known).
     """
+    if min_labelled is not None:
+        return min_labelled
+    if dated:
+        return 0.0
+    return MIN_LABELLED if past is None else min(MIN_LABELLED, past - ALIKE)
+
+
+def refused(reference: Reference, counts: Counts, min_labelled: float | None) -> Caveat | None:
+    """Why a window with so few labels is not judged; None when it is."""
     share, past = counts.labelled_share, labelled_share(reference)
-    needed = MIN_LABELLED if min_labelled is None else min_labelled
+    needed = needed_share(min_labelled, past, dated=reference.labels is not None)
     if share >= needed or not counts.unlabelled:
-        return None
-    if min_labelled is None and (
-        reference.labels is not None or (past is not None and share >= past - ALIKE)
-    ):
         return None
     return Caveat(
         "too-few-labels",
