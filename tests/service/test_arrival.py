@@ -15,6 +15,7 @@ from scenario import World, week
 from rocmonitor import config, store
 from rocmonitor.policy.evaluation import Evaluation, Status
 from rocmonitor.service import references
+from rocmonitor.service.checking import check
 from rocmonitor.service.tick import Tick, run_monitor
 from rocmonitor.wording.verdicts import verdict
 
@@ -206,12 +207,9 @@ def test_check_concludes_from_both_shares(dated: Dated) -> None:
         dated.score(number, labelled=share)
     ends = ("2026-06-01", "2026-06-08", "2026-06-15")
     alike, other, few = (explained(dated, week(30), column="", window=until.format(end)) for end in ends)
-    assert alike == [
-        "95% of the rows of the last window have a label, 100% of the reference's: they can be compared as they are"
-    ]
-    assert other[0].startswith(
-        "70% of the rows of the last window have a label, 100% of the reference's: where"
-    )
+    both = "of the rows of the last window have a label, 100% of the reference's"
+    assert alike == [f"95% {both}: they can be compared as they are"]
+    assert other[0].startswith(f"70% {both}: where labels come first to some scores")
     assert "columns.labelled_at" in other[0]
     assert "50% are needed, so such a window is insufficient" in few[0]
 
