@@ -18,6 +18,7 @@ from rocmonitor.policy.judge import too_few
 from rocmonitor.policy.reference import Reference, freeze
 from rocmonitor.policy.rules import Floor, Rule, by_name
 from rocmonitor.policy.windows import Window
+from rocmonitor.service.checking.early_warnings import warnings
 from rocmonitor.service.checking.forecast_alarms import expected, on_reference
 from rocmonitor.service.checking.reference_checks import costs, levels, set_aside, unfit, useless
 from rocmonitor.sources import SqlSource, open_source
@@ -240,7 +241,7 @@ def _served(
             rules = {name: rule for name, rule in rules.items() if not isinstance(rule, Floor)}
     else:
         samples = [(window, one.champion) for (window, _), one in zip(counts, rows, strict=True)]
-        known = freeze(samples, rules, monitor.cost_w)
+        known = freeze(samples, rules, monitor.cost_w, outlooks=monitor.outlook is not None)
         scatter = _scatter([sample for _, sample in samples])
     low_is_positive = monitor.positive.low_is_positive
     failed, problems = unfit(known, rules, low_is_positive=low_is_positive)
@@ -340,6 +341,8 @@ def _rules(monitor: Monitor, seen: _Seen) -> list[str]:
             judged=seen.judged,
             segmented=bool(monitor.segments),
         )
+        rows = round(seen.scenario.n_pos + seen.scenario.n_neg)
+        lines += warnings(monitor, seen.scenario.rules, seen.scenario.reference, rows)
     return lines
 
 
