@@ -27,7 +27,7 @@ _QUOTED = tuple(
 
 
 class Model(Section):
-    """The registered model: aliases looked up on every tick, or fixed versions."""
+    """The model: aliases of MLflow's registry, looked up on every tick, or versions by name, or none."""
 
     name: str = Field(min_length=1)
     champion: str | None = None
@@ -37,11 +37,16 @@ class Model(Section):
 
     @model_validator(mode="after")
     def _alias_or_version(self) -> Model:
-        if (self.champion is None) == (self.version is None):
-            raise ValueError("needs either champion (a registry alias) or version")
+        if self.champion is not None and self.version is not None:
+            raise ValueError("has both champion (a registry alias) and version; keep one")
         if self.challenger is not None and self.challenger_version is not None:
             raise ValueError("has both challenger (a registry alias) and challenger_version; keep one")
         return self
+
+    @property
+    def names_champion(self) -> bool:
+        """Whether the champion's version can be known."""
+        return self.champion is not None or self.version is not None
 
     @property
     def names_challenger(self) -> bool:
@@ -233,29 +238,26 @@ class Monitor(Section):
     @classmethod
     def _two_to_compare(cls, review: Reviewing | None, info: ValidationInfo) -> Reviewing | None:
         columns, model = info.data.get("columns"), info.data.get("model")
-        if review is not None and columns is not None and columns.challenger is None:
-            raise ValueError(
-                "compares a challenger with the champion, but columns.challenger does not say where its "
-                "scores are"
-            )
-        if review is not None and model is not None and not model.names_challenger:
-            raise ValueError(
-                "compares a challenger with the champion, but model names none; set model.challenger (a "
-                "registry alias) or model.challenger_version"
-            )
+        missing = []
+        if columns is not None and columns.challenger is None:
+            missing.append("columns.challenger (the column with its scores)")
+        if model is not None and not model.names_challenger:
+            missing.append("model.challenger (a registry alias) or model.challenger_version")
+        if review is not None and missing:
+            raise ValueError(f"compares a challenger with the champion: set {' and '.join(missing)}")
         return review
 
     @model_validator(mode="after")
     def _challenger_complete(self) -> Monitor:
-        scored = self.columns.challenger is not None
-        if self.model.names_challenger and not scored:
-            raise ValueError(
-                "model names a challenger, but columns.challenger does not say where its scores are"
+        if self.columns.challenger is None:
+            named = ["model names a challenger"] if self.model.names_challenger else []
+            named += (
+                ["rules has kind challenger"] if any(isinstance(r, Challenger) for r in self.rules) else []
             )
-        if any(isinstance(rule, Challenger) for rule in self.rules) and not scored:
-            raise ValueError(
-                "rules has kind challenger, but columns.challenger does not say where its scores are"
-            )
+            if named:
+                raise ValueError(
+                    f"{' and '.join(named)}, but columns.challenger does not say where its scores are"
+                )
         return self
 
     @model_validator(mode="after")

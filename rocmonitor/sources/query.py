@@ -45,6 +45,11 @@ _MARIADB_FLOAT = 4
 _MARIADB_BIT = 16
 _MARIADB_TEXT = {15, 245, 247, 248, 249, 250, 251, 252, 253, 254}
 
+_EVERYTHING: tuple[dict[str, Any], ...] = (
+    {"start": "", "end": "\U0010ffff"},
+    {"start": -(2**62), "end": 2**62},
+)
+"""Bounds that hold every text, and every number, of SQLite."""
 Bound = Mapping[str, Any]
 
 
@@ -244,6 +249,9 @@ def _clock(connection: Connection, monitor: Monitor, spec: Source, code: Any, ne
     )
     value = connection.execute(one, near).scalar()
     if backend == "sqlite":
+        # Times that do not start with the year are outside of every window: look at all of them.
+        for bound in _EVERYTHING if value is None else ():
+            value = connection.execute(one, bound).scalar() if value is None else value
         return Clock(None, " ") if value is None else text_clock(str(value), spec.timezone, **where)
     instants = value is None or (isinstance(value, datetime) and value.tzinfo is not None)
     return Clock(None if instants else declared(spec.timezone, **where))
