@@ -80,6 +80,7 @@ def review_chart(review: Review) -> dict[str, Any]:
         "marks": [None] * len(rows),
         "lines": lines,
         "format": "signed",
+        "extent": _extent(rows, margin),
     }
     decided = review.decided_at
     return {
@@ -95,6 +96,17 @@ def review_chart(review: Review) -> dict[str, Any]:
         else [{"x": decided.timestamp(), "kind": "decided", "text": wording.DECIDED_HERE}],
         "panels": [panel],
     }
+
+
+def _extent(rows: Sequence[Row], margin: float) -> list[float]:
+    """Room for the windows and the end of the band, whose beginning is far wider."""
+    ends = [row[name] for row in rows for name in ("low", "high") if row["checked"] and row[name] is not None]
+    ends += [row["difference"] for row in rows if row["difference"] is not None]
+    bounded = [row for row in rows if known(row["anytime_low"], row["anytime_high"])]
+    ends += [bounded[-1]["anytime_low"], bounded[-1]["anytime_high"]] if bounded else []
+    low, high = min([*ends, -margin, 0.0]), max([*ends, margin, 0.0])
+    room = 0.12 * (high - low) or 0.01
+    return [low - room, high + room]
 
 
 def _thin(title: str, values: list[Any], format: str) -> dict[str, Any]:

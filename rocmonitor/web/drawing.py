@@ -6,7 +6,7 @@ Whole numbers and relative steps keep them short: the overview has one for each 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from rocmonitor.store.glance import Brief
 
@@ -24,8 +24,8 @@ class Spark:
         Paths: the forecast, the AUROC, the interval of the last, a mark for each degraded window.
     outlook : str
         The hollow end of the line: windows without labels.
-    end : tuple of int or None
-        Where the last AUROC is.
+    end : str
+        A path of no length where the last is: a round cap makes it a point.
     """
 
     band: str = ""
@@ -33,8 +33,7 @@ class Spark:
     whisker: str = ""
     alarms: str = ""
     outlook: str = ""
-    end: tuple[int, int] | None = None
-    marks: list[tuple[int, int]] = field(default_factory=list)
+    end: str = ""
 
 
 def spark(briefs: Sequence[Brief], ahead: Sequence[float] = ()) -> Spark:
@@ -69,8 +68,7 @@ def spark(briefs: Sequence[Brief], ahead: Sequence[float] = ()) -> Spark:
         whisker=whisker,
         alarms="".join(f"M{at} {top - 5}l5 9h-10z" for at, top in marks),
         outlook=polyline([*points[-1:], *hollow]) if hollow else "",
-        end=(hollow or points or [None])[-1],
-        marks=hollow,
+        end="".join(f"M{at} {top}h0" for at, top in hollow or points[-1:]),
     )
 
 

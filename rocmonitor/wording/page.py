@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -128,9 +128,10 @@ def one_test(decided: bool, low: float | None, high: float | None) -> str:
     )
 
 
-def spark_label(windows: int, degraded: int) -> str:
-    """The small chart for those who do not see it."""
-    return f"{count(windows, 'window')}, {degraded} degraded"
+def spark_label(outcomes: Sequence[str]) -> str:
+    """The small chart for those who do not see it; empty where no window is degraded."""
+    degraded = sum(outcome == "degraded" for outcome in outcomes)
+    return f"{degraded} of the last {count(len(outcomes), 'window')} degraded" if degraded else ""
 
 
 def chart_label(windows: int) -> str:
@@ -258,7 +259,8 @@ def ago(age: timedelta) -> str:
 def failing(destination: str, error: str, waiting: int) -> str:
     """A destination that deliveries do not reach."""
     where = "MLflow" if destination == "mlflow" else destination.replace(":", " ", 1)
-    return f"{where}: {error} ({count(waiting, 'delivery', 'deliveries')} waiting in all)"
+    said = error if error.startswith(where) else f"{where}: {error}"
+    return f"{said} ({count(waiting, 'delivery', 'deliveries')} waiting in all)"
 
 
 def segments_line(statuses: Mapping[str, int]) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 from sqlalchemy import text
 
 from rocmonitor.store import Store
@@ -28,11 +31,10 @@ INSERT INTO rocmonitor_evaluation (
   data_digest, label_counts, metrics, result,
   auc, auc_low, auc_high, expected_low, expected_high, labelled_share)
 SELECT name, '', start, end_, 0, '3', NULL, end_, outcome, '', '{}',
-  json_object('champion/auc', auc, 'champion/auc_low', auc - 0.02, 'champion/auc_high', auc + 0.02,
+  json_patch(:metrics, json_object('champion/auc', auc, 'champion/auc_low', auc - 0.02, 'champion/auc_high', auc + 0.02,
     'forecast/low', 0.68, 'forecast/high', 0.82, 'data/positives', 400.0, 'data/negatives', 1600.0,
-    'data/prevalence', 0.2, 'data/labelled_share', 0.97, 'data/rows', 2061.0, 'reference/auc', 0.751,
-    'padding', :padding),
-  '{}', auc, auc - 0.02, auc + 0.02, 0.68, 0.82, 0.97
+    'data/prevalence', 0.2, 'data/labelled_share', 0.97, 'data/rows', 2061.0, 'reference/auc', 0.751)),
+  CASE WHEN w = :windows - 1 THEN :result ELSE '{}' END, auc, auc - 0.02, auc + 0.02, 0.68, 0.82, 0.97
 FROM named ORDER BY w, m
 """
 _TRANSITIONS = """
@@ -43,12 +45,13 @@ WHERE outcome = 'degraded'
 """
 
 
-def fill(store: Store, monitors: int, windows: int, padding: int = 1500) -> None:
+def fill(store: Store, monitors: int, windows: int, result: dict[str, Any], metrics: dict[str, float]) -> None:
     """Weekly windows of so many monitors, one in sixteen of which is degraded.
 
-    `padding` is as many characters of metrics as a real window has beside those that are shown here.
+    Each has these metrics beside those that are made here; the last of each has `result`.
     """
-    values = {"monitors": monitors, "windows": windows, "start": START, "padding": "x" * padding}
+    values = {"monitors": monitors, "windows": windows, "start": START}
+    values |= {"result": json.dumps(result), "metrics": json.dumps(metrics)}
     with store.writing() as connection:
         connection.execute(text(_EVALUATIONS), values)
         connection.execute(text(_TRANSITIONS))

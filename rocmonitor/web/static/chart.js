@@ -25,8 +25,28 @@
   const known = value => value !== null && value !== undefined;
   const zoned = stamp => uPlot.tzDate(new Date(stamp * 1e3), spec.zone);
 
+  const written = options => new Intl.DateTimeFormat("en-GB", { timeZone: spec.zone, ...options });
+  const forms = {
+    year: written({ month: "short", year: "numeric" }), day: written({ day: "numeric", month: "short" }),
+    minute: written({ day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", hour12: false }),
+  };
+  // Dates as they are written beside the months of other years, within a year, and within a day.
+  function dates(chart, ticks, axis, space, step) {
+    const long = step >= 28 * 86400, form = long ? forms.year : step >= 86400 ? forms.day : forms.minute;
+    return ticks.map(tick => form.format(new Date(tick * 1e3)));
+  }
+
+  // The window under the cursor.
+  function under(chart) {
+    if (!known(chart.cursor.left) || chart.cursor.left < 0) return null;
+    const value = chart.posToVal(chart.cursor.left, "x");
+    const at = spec.starts.findIndex((start, index) => value >= start && value < spec.ends[index]);
+    return at < 0 ? null : at;
+  }
+
   // The ends of the axis of values: all that is drawn, and a little room.
   function extent(panel) {
+    if (panel.extent) return panel.extent;
     const lists = [panel.y, panel.low, panel.high, panel.band_low, panel.band_high].filter(Boolean);
     const values = lists.flat().filter(known).concat((panel.lines || []).map(line => line.y));
     if (panel === spec.panels[0] && spec.reference && known(spec.reference.low))
@@ -82,7 +102,7 @@
     }
     spec.verticals.forEach(mark => {
       if (mark.kind === "revision") return;
-      ctx.strokeStyle = colour(["degraded", "error", "at-risk", "ok", "improved"].includes(mark.kind) ? mark.kind : "champion");
+      ctx.strokeStyle = colour(["degraded", "error", "at-risk", "ok", "improved", "insufficient"].includes(mark.kind) ? mark.kind : "champion");
       ctx.setLineDash(mark.kind === "version" ? [2 * pixel, 3 * pixel] : []);
       ctx.lineWidth = pixel;
       ctx.beginPath(); ctx.moveTo(x(mark.x), top); ctx.lineTo(x(mark.x), top + height); ctx.stroke();
@@ -101,8 +121,8 @@
       ctx.setLineDash([2 * pixel, 3 * pixel]); ctx.lineWidth = pixel;
       ctx.beginPath(); ctx.moveTo(x0, y(line.y)); ctx.lineTo(x0 + width, y(line.y)); ctx.stroke();
       ctx.font = `${12 * pixel}px ${colour("sans")}`;
-      ctx.textAlign = "right";
-      ctx.fillText(line.text, x0 + width - 4 * pixel, y(line.y) - 4 * pixel);
+      ctx.textAlign = "left";
+      ctx.fillText(line.text, x0 + 4 * pixel, y(line.y) - 4 * pixel);
     });
     ctx.setLineDash([]);
     const dense = width / pixel / Math.max(1, middle.filter(value => value >= chart.scales.x.min && value <= chart.scales.x.max).length) < 7;
@@ -139,20 +159,20 @@
     if (panel.middle) series.push({ ...line, stroke: colour("reference"), dash: [6, 4] });
     return {
       width, height: main ? (width < 560 ? widths.narrow : widths.main) + (last ? 0 : -24) : widths.thin + (last ? 26 : 0),
-      tzDate: zoned, padding: [main ? 8 : 16, right, last ? 0 : 4, 0],
+      tzDate: zoned, padding: [main ? 22 : 18, right, last ? 0 : 4, 0],
       legend: { show: false },
       cursor: { y: false, sync: { key: "rocmonitor", setSeries: false }, points: { show: false }, drag: { x: true, y: false, dist: 6 } },
       select: { show: true },
-      scales: { x: { time: true, range: () => range || [spec.reference && spec.reference.windows !== false ? Math.min(spec.starts[0], spec.reference.start) : spec.starts[0], spec.ends[spec.ends.length - 1]] }, y: { range: () => extent(panel) } },
+      scales: { x: { time: true, range: () => range || [spec.reference ? Math.min(spec.starts[0], spec.reference.start) : spec.starts[0], spec.ends[spec.ends.length - 1]] }, y: { range: () => extent(panel) } },
       axes: [
-        { ...axis, show: last, space: 70, size: 32 },
+        { ...axis, show: last, space: 70, size: 32, values: dates },
         { ...axis, size: left, values: (_, ticks) => ticks.map(formats[panel.format]), ...(main ? {} : { splits: (_, __, low, high) => [0, high * 0.9] }) },
       ],
       series,
       hooks: {
         drawClear: [chart => drawBelow(chart, panel)],
         draw: [chart => { if (panel.kind === "points") drawAbove(chart, panel); title(chart, panel, main); }],
-        setCursor: [chart => { if (main) show(chart.cursor.idx); }],
+        setCursor: [chart => { if (main) show(under(chart)); }],
         setSelect: [chart => zoom(chart)],
       },
     };
@@ -164,7 +184,7 @@
     ctx.fillStyle = colour(main ? "ink" : "soft");
     ctx.font = `${12 * pixel}px ${colour("sans")}`;
     ctx.textAlign = "left";
-    ctx.fillText(panel.title, chart.bbox.left + 4 * pixel, chart.bbox.top + (main ? 14 : -4) * pixel);
+    ctx.fillText(panel.title, chart.bbox.left + 4 * pixel, chart.bbox.top - 5 * pixel);
     ctx.restore();
   }
 
@@ -221,14 +241,18 @@
     const width = plot.clientWidth;
     charts = spec.panels.map((panel, number) => {
       const data = [middle, panel.y];
-      if (panel.kind === "steps") data[0] = spec.starts;
+      // A step ends where its window does.
+      if (panel.kind === "steps") {
+        data[0] = [...spec.starts, spec.ends[spec.ends.length - 1]];
+        data[1] = [...panel.y, panel.y[panel.y.length - 1]];
+      }
       if (panel.middle) data.push(panel.middle);
       const chart = new uPlot(options(panel, number, width), data, plot);
       chart.over.addEventListener("dblclick", () => { range = null; charts.forEach(each => each.redraw(true, true)); charts.forEach(each => each.setScale("x", { min: null, max: null })); });
       let pressed = 0;
       chart.over.addEventListener("mousedown", event => { pressed = event.clientX; });
       chart.over.addEventListener("click", event => {
-        if (Math.abs(event.clientX - pressed) < 6 && known(chart.cursor.idx)) open(chart.cursor.idx);
+        if (Math.abs(event.clientX - pressed) < 6 && known(under(chart))) open(under(chart));
       });
       return chart;
     });
