@@ -99,6 +99,28 @@ class Browser:
         assert "exceptionDetails" not in found, found["exceptionDetails"]
         return found["result"].get("value")
 
+    def later(self, promise: str) -> Any:
+        """What a promise in the page comes to."""
+        found = self.call("Runtime.evaluate", expression=promise, returnByValue=True, awaitPromise=True)
+        assert "exceptionDetails" not in found, found["exceptionDetails"]
+        return found["result"].get("value")
+
+    def until(self, condition: str) -> None:
+        """Wait until a JavaScript expression is true, looking once a frame."""
+        look = f"() => ({condition}) ? done(1) : requestAnimationFrame(look)"
+        self.later(f"new Promise(done => {{ const look = {look}; look(); }})")
+
+    def press(self, key: str) -> None:
+        """A key, where the focus is."""
+        for kind in ("keyDown", "keyUp"):
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key)
+
+    def click(self, x: float, y: float) -> None:
+        """The left button, at a place of the window."""
+        self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+        for kind in ("mousePressed", "mouseReleased"):
+            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
     def pdf(self) -> bytes:
         """The page, printed as its own style wants it."""
         printed = self.call("Page.printToPDF", printBackground=True, preferCSSPageSize=True)
@@ -163,7 +185,11 @@ def _problem(message: dict[str, Any]) -> str:
     given = message.get("params", {})
     if message.get("method") == "Runtime.exceptionThrown":
         return json.dumps(given["exceptionDetails"])
-    if message.get("method") == "Runtime.consoleAPICalled" and given["type"] in ("error", "warning", "assert"):
+    if message.get("method") == "Runtime.consoleAPICalled" and given["type"] in (
+        "error",
+        "warning",
+        "assert",
+    ):
         return json.dumps(given["args"])
     if message.get("method") == "Log.entryAdded" and given["entry"]["level"] in ("error", "warning"):
         return str(given["entry"]["text"])

@@ -20,7 +20,9 @@ def upgrade() -> None:
     for name in COLUMNS:
         op.add_column("rocmonitor_evaluation", sa.Column(name, sa.Float(), nullable=True))
     on_sqlite = op.get_bind().dialect.name == "sqlite"
-    read = """json_extract(metrics, '$."{}"')""" if on_sqlite else "CAST(metrics ->> '{}' AS DOUBLE PRECISION)"
+    read = (
+        """json_extract(metrics, '$."{}"')""" if on_sqlite else "CAST(metrics ->> '{}' AS DOUBLE PRECISION)"
+    )
     values = ", ".join(f"{name} = {read.format(metric)}" for name, metric in COLUMNS.items())
     op.execute(sa.text(f"UPDATE rocmonitor_evaluation SET {values}"))
     op.create_index(

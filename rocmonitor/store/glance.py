@@ -321,12 +321,12 @@ _LONG_AGO = datetime(1, 1, 1, tzinfo=UTC)
 
 
 def _glance(rows: list[Row[Any]]) -> Glance:
-    _, _, start, end, revision, version, *_ = rows[-1]
+    last = rows[-1]
     return Glance(
-        window=Window(_instant(start), _instant(end)),
-        revision=revision,
-        version=version,
-        briefs=tuple(Brief(*row[6:]) for row in rows),
+        window=Window(_instant(last[2]), _instant(last[3])),
+        revision=last[4],
+        version=last[5],
+        briefs=tuple(Brief._make(row[6:]) for row in rows),
     )
 
 

@@ -51,7 +51,9 @@ def _refused(token: str | None) -> Response | None:
     """Why this request gets no page; None when it does."""
     if token is None:
         if _host() not in LOOPBACK:
-            return Response("rocmonitor ui answers only to localhost; see --token-env\n", 403, mimetype="text/plain")
+            return Response(
+                "rocmonitor ui answers only to localhost; see --token-env\n", 403, mimetype="text/plain"
+            )
         return None
     given = request.args.get("token")
     if given is not None and request.method == "GET":
@@ -109,6 +111,6 @@ def _host() -> str:
     return host.partition("]")[0].strip("[") if host.startswith("[") else host.partition(":")[0]
 
 
-def _unforeseen(error: Exception) -> Response:
+def _unforeseen(_: Exception) -> Response:
     log.exception("a page failed in a way that is not foreseen")
     return problem("This page failed", wording.UNFORESEEN, 500)

@@ -9,6 +9,7 @@ from typing import Any
 from rocmonitor.policy.review.document import Review
 from rocmonitor.report.review.tables import known
 from rocmonitor.wording import page as wording
+import itertools
 
 Row = Mapping[str, Any]
 
@@ -133,7 +134,7 @@ def _changes(view: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _versions(points: Sequence[Row]) -> list[dict[str, Any]]:
     """Where the champion changed, and which windows were revised."""
     marks = []
-    for before, after in zip(points, points[1:], strict=False):
+    for before, after in itertools.pairwise(points):
         if after["version"] != before["version"]:
             text = wording.champion_changed(before["version"], after["version"])
             marks.append({"x": _seconds(after["start"]), "kind": "version", "text": text})

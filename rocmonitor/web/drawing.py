@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from rocmonitor.store.glance import Brief
+import itertools
 
 STEP, HEIGHT = 8, 48
 """Width of a window and height of the small chart, in its own units: half a pixel."""
@@ -93,9 +94,7 @@ def polyline(points: Sequence[tuple[int, int]]) -> str:
     if not points:
         return ""
     x, y = points[0]
-    steps = [
-        f"{to[0] - at[0]}{_signed(to[1] - at[1])}" for at, to in zip(points, points[1:], strict=False)
-    ]
+    steps = [f"{to[0] - at[0]}{_signed(to[1] - at[1])}" for at, to in itertools.pairwise(points)]
     return f"M{x} {y}" + ("l" + " ".join(steps) if steps else "")
 
 

@@ -40,7 +40,7 @@ def roc(rows: Sequence[Row], model: str | None = None) -> dict[str, str]:
 
 
 def shares(rows: Sequence[Row], key: str) -> dict[str, str]:
-    """Of one class (``pos`` or ``neg``) its shares by score bin: ``reference`` as bars, ``window`` as steps."""
+    """Shares of a class (``pos``, ``neg``) by score bin: ``reference`` as bars, ``window`` as steps."""
     top = max((row[f"{key}_{when}"] for row in rows for when in ("reference", "window")), default=0) or 1
     heights = {
         when: [round(TALL * row[f"{key}_{when}"] / top) for row in rows] for when in ("reference", "window")

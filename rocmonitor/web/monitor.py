@@ -58,7 +58,7 @@ class Choice:
 
 
 def monitor_view(site: Site, name: str, choice: Choice) -> dict[str, Any] | None:
-    """All that the page of a monitor shows, in plain JSON types; None when there is no such monitor or choice.
+    """All that the page of a monitor shows, in plain JSON types; None when there is nothing of that name.
 
     Raises
     ------
@@ -174,7 +174,9 @@ def _next_due(monitor: Monitor, points: Sequence[dict[str, Any]], now: datetime)
     """When the first window that is not judged yet falls due at the latest."""
     newest = datetime.fromisoformat(points[-1]["end"]) if points else monitor.start
     # A window that is long due and was never judged says nothing of the next one.
-    window = monitor.calendar.following(max(newest, now - monitor.window.label_delay - 2 * monitor.window.every))
+    window = monitor.calendar.following(
+        max(newest, now - monitor.window.label_delay - 2 * monitor.window.every)
+    )
     end = monitor.window.end
     if end is not None and window.end > end.replace(tzinfo=monitor.timezone):
         return None

@@ -37,7 +37,7 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
-"""Of every answer: no script and no style but ours, no frame, no guess of types, no address sent elsewhere."""
+"""Of every answer: scripts and styles are ours, nobody frames it, types are not guessed, addresses stay."""
 
 STATIC = {
     "style.css": ("rocmonitor.report", "style.css", "text/css"),
@@ -102,7 +102,9 @@ def problem(title: str, text: str, status: int) -> Response:
         answer: Response = jsonify(error=text)
         answer.status_code = status
         return answer
-    return Response(render("problem.html.j2", title=title, text=text, home=_home()), status, mimetype="text/html")
+    return Response(
+        render("problem.html.j2", title=title, text=text, home=_home()), status, mimetype="text/html"
+    )
 
 
 def _answering(view: Any, site: Site) -> Any:
@@ -232,10 +234,8 @@ def _home() -> str:
 
 
 def _json_address(endpoint: str, **values: Any) -> str:
-    return url_for(f"rocmonitor.{endpoint}", **values, **request.args.to_dict())
+    return url_for(f"rocmonitor.{endpoint}", **values, **dict[str, Any](request.args.to_dict()))
 
 
 def _one_of(given: str, known: tuple[str, ...]) -> str:
     return given if given in known else ""
-
-

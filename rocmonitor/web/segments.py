@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-
 from rocmonitor.policy.record import plain
 from rocmonitor.store.glance import history, newest_in_window, segments, standings
 from rocmonitor.web.monitor import METRICS, window_slug

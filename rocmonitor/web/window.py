@@ -153,6 +153,8 @@ def _facts(evaluation: Evaluation) -> list[list[str]]:
 
 def _command(monitor: Monitor, one: Kept) -> str:
     """The shell command that computes the window again and saves nothing."""
-    ends = [instant(moment, monitor.timezone).replace(" ", "T") for moment in (one.window.start, one.window.end)]
+    ends = [
+        instant(moment, monitor.timezone).replace(" ", "T") for moment in (one.window.start, one.window.end)
+    ]
     parts = ["rocmonitor", "backfill", monitor.name, "--from", ends[0], "--to", ends[1], "--dry-run"]
     return shlex.join(parts)

@@ -13,22 +13,25 @@ from rocmonitor.wording.format import count
 
 WAITING = "not judged yet"
 ALL_ROWS = "all rows"
-NOT_FOUND = "There is no such page here. It may have been removed from the configuration; the overview has all monitors."
+NOT_FOUND = (
+    "There is no such page here. It may have been removed from the configuration; the overview has all "
+    "monitors."
+)
 READ_ONLY = "These pages can only be read."
 UNFORESEEN = "The log of `rocmonitor ui` says why. Nothing is lost: the pages only read."
 DECIDED_HERE = "the decision has stood since this window"
 
 SPARK_WINDOWS = 26
 """Windows in the small chart of the overview."""
-NO_SEGMENTS = "This monitor has no segments; `segments:` in its configuration names columns to cut the rows by."
-NO_CURVE = "No curve: too few rows, or one score for all of them."
-FIRST_WINDOW = (
-    "When it has been judged, this page shows its AUROC over time inside the range that the reference predicts."
+NO_SEGMENTS = (
+    "This monitor has no segments; `segments:` in its configuration names columns to cut the rows by."
 )
+NO_CURVE = "No curve: too few rows, or one score for all of them."
+FIRST_WINDOW = "Once it has been judged, this page shows its AUROC over time and the range expected of it."
 CHART_KEYS = "Chart. Left and right arrow keys go from window to window, Enter opens the one that is marked."
 CHART_CAPTION = (
-    "AUROC of each window with its 95 % interval, over the range that the reference predicts (band). A hollow "
-    "point still waits for labels. Drag to zoom, double-click for all; click a window to see it below."
+    "AUROC of each window with its 95 % interval, over the expected range (band). A hollow point "
+    " still waits for labels. Drag to zoom, double-click for all; click a window to see it below."
 )
 
 _ATTENTION = ("degraded", "error")
@@ -66,7 +69,11 @@ def headline(statuses: Mapping[str, int], last_tick: timedelta | None) -> list[s
 
 
 def monitor_sentence(
-    values: Mapping[str, float | None], window: str, status: str, since: str | None, foreseen: float | None = None
+    values: Mapping[str, float | None],
+    window: str,
+    status: str,
+    since: str | None,
+    foreseen: float | None = None,
 ) -> str:
     """What the newest judged window shows beside what was expected, and since when the status holds.
 
@@ -157,7 +164,9 @@ def window_lead(version: str, challenger: str | None, revision: int, superseded:
 
 def rows_line(counts: Mapping[str, int]) -> str:
     """How many rows were used."""
-    return f"{counts['n_pos']:,} positives and {counts['n_neg']:,} negatives of {count(counts['rows'], 'row')}."
+    return (
+        f"{counts['n_pos']:,} positives and {counts['n_neg']:,} negatives of {count(counts['rows'], 'row')}."
+    )
 
 
 def margin_label(margin: float | None) -> str:
@@ -185,7 +194,9 @@ def shift_label(name: str) -> str:
 
 def shift_caption(name: str) -> str:
     """Below the shares of a class."""
-    return f"{name.capitalize()}: share in each bin of scores, low scores left; grey in the reference, line now."
+    return (
+        f"{name.capitalize()}: share in each bin of scores, low scores left; grey in the reference, line now."
+    )
 
 
 def segments_lead(window: str, zone: str) -> str:
@@ -198,20 +209,23 @@ def forest_caption(low: float | None, high: float | None) -> str:
     if low is None or high is None:
         return "No segment has an AUROC in this window."
     return (
-        f"Drawn from {low:.3f} to {high:.3f}: AUROC with its interval, the expected range behind it, and a line "
-        "where all rows are. Intervals hold for one segment each."
+        f"Drawn from {low:.3f} to {high:.3f}: AUROC with its interval, the expected range behind it, and a "
+        "line where all rows are. Intervals hold for one segment each."
     )
 
 
 def review_lead(review: Review) -> str:
     """Versions and period of a review."""
     period = review.period.in_zone(review.zone)
-    return f"Champion {review.champion_version} against challenger {review.challenger_version}, {period} ({review.zone})."
+    versions = f"Champion {review.champion_version} against challenger {review.challenger_version}"
+    return f"{versions}, {period} ({review.zone})."
 
 
 def review_command(review: Review) -> str:
     """Writes the review as a file."""
-    ends = [f"{end.astimezone(review.zone):%Y-%m-%dT%H:%M}" for end in (review.period.start, review.period.end)]
+    ends = [
+        f"{end.astimezone(review.zone):%Y-%m-%dT%H:%M}" for end in (review.period.start, review.period.end)
+    ]
     ends = [end.removesuffix("T00:00") for end in ends]
     parts = ["rocmonitor", "review", review.monitor, "--from", ends[0], "--to", ends[1]]
     parts += ["--segment", review.segment] if review.segment else []

@@ -31,7 +31,8 @@ INSERT INTO rocmonitor_evaluation (
   data_digest, label_counts, metrics, result,
   auc, auc_low, auc_high, expected_low, expected_high, labelled_share)
 SELECT name, '', start, end_, 0, '3', NULL, end_, outcome, '', '{}',
-  json_patch(:metrics, json_object('champion/auc', auc, 'champion/auc_low', auc - 0.02, 'champion/auc_high', auc + 0.02,
+  json_patch(:metrics, json_object('champion/auc', auc,
+    'champion/auc_low', auc - 0.02, 'champion/auc_high', auc + 0.02,
     'forecast/low', 0.68, 'forecast/high', 0.82, 'data/positives', 400.0, 'data/negatives', 1600.0,
     'data/prevalence', 0.2, 'data/labelled_share', 0.97, 'data/rows', 2061.0, 'reference/auc', 0.751)),
   CASE WHEN w = :windows - 1 THEN :result ELSE '{}' END, auc, auc - 0.02, auc + 0.02, 0.68, 0.82, 0.97
@@ -45,7 +46,9 @@ WHERE outcome = 'degraded'
 """
 
 
-def fill(store: Store, monitors: int, windows: int, result: dict[str, Any], metrics: dict[str, float]) -> None:
+def fill(
+    store: Store, monitors: int, windows: int, result: dict[str, Any], metrics: dict[str, float]
+) -> None:
     """Weekly windows of so many monitors, one in sixteen of which is degraded.
 
     Each has these metrics beside those that are made here; the last of each has `result`.

@@ -1,4 +1,4 @@
-"""A world with one monitor of each kind, judged by real ticks; what is hostile in it would show if not escaped."""
+"""One monitor of each kind, judged by real ticks; what is hostile would show if it were not escaped."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ _MONITOR = """
     reference: {{from: 2026-01-05, to: 2026-05-25}}
     min_per_class: {least}
     operating_points: {{fpr: [0.1], thresholds: [0.5], cost: [{{w: 0.2}}]}}
-    rules: [{{kind: forecast}}, {{kind: floor, value: 0.6}}, {{kind: drop, value: 0.02}}, {{kind: challenger}}]
+    rules: [{{kind: forecast}}, {{kind: floor, value: 0.6}}, {{kind: drop, value: 0.02}},
+      {{kind: challenger}}]
     notify: [log]
 """
 _PLAIN = {"model": "credit", "champion": "p", "segments": "[]", "least": 20, "start": "", "source": "here"}
