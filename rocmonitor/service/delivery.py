@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 from rocmonitor import store
 from rocmonitor.errors import AlertError, ConfigError, ExternalError, RocmonitorError
 from rocmonitor.policy.evaluation import Evaluation, Point, Transition
+from rocmonitor.policy.outlook import Outlook
 from rocmonitor.policy.review.document import Review
 from rocmonitor.policy.rules import Floor
 from rocmonitor.service.runtime import Progress, Runtime, hold_lease, renew_lease
@@ -91,9 +92,12 @@ def _deliver(runtime: Runtime, row: store.Delivery) -> str | None:
     """Hand one row to its destination, and give back what the destination answered."""
     evaluation = None if row.evaluation_id is None else store.evaluation(runtime.store, row.evaluation_id)
     review = None if row.review_id is None else store.review(runtime.store, row.review_id)
+    outlook = None if row.outlook_id is None else store.outlook(runtime.store, row.outlook_id)
     monitor = runtime.config.monitors.get(row.monitor)
     zone = monitor.timezone if monitor else ZoneInfo("UTC")
     if row.destination == "mlflow":
+        if outlook is not None:
+            return _publish_outlook(runtime, outlook)
         if review is not None:
             return _publish_review(runtime, review, zone)
         assert evaluation is not None
@@ -107,9 +111,12 @@ def _deliver(runtime: Runtime, row: store.Delivery) -> str | None:
             f"channel {name} is no longer configured; define channels.{name} and the message goes out",
             transient=False,
         )
-    link = store.receipt_of(runtime.store, row.evaluation_id, row.review_id)
+    link = store.receipt_of(runtime.store, row.evaluation_id, row.review_id, row.outlook_id)
     if review is not None:
         message = alerts.compose_review(review, before=row.payload["before"], zone=zone, link=link)
+    elif outlook is not None:
+        change = Transition.from_dict(row.payload["transition"])
+        message = alerts.compose_outlook(change, outlook, zone=zone, link=link)
     else:
         message = alerts.compose(
             Transition.from_dict(row.payload["transition"]), evaluation, zone=zone, link=link
@@ -138,6 +145,18 @@ def _publish(runtime: Runtime, evaluation: Evaluation) -> str:
         lambda: {"figures/auc_over_time.png": _history(runtime, evaluation, points)},
     )
     return link
+
+
+def _publish_outlook(runtime: Runtime, outlook: Outlook) -> str:
+    """The outlook's point in the series of outlooks of its monitor and segment."""
+    monitor, segment = outlook.monitor, outlook.segment
+    return runtime.tracking.publish_series(
+        store.instance_id(runtime.store),
+        monitor,
+        segment,
+        store.outlook_series(runtime.store, monitor, segment),
+        kind="outlook",
+    )
 
 
 def _publish_review(runtime: Runtime, review: Review, zone: ZoneInfo) -> str:

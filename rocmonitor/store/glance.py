@@ -321,7 +321,7 @@ _LONG_AGO = datetime(1, 1, 1, tzinfo=UTC)
 
 
 def _glance(rows: list[Row[Any]]) -> Glance:
-    last = rows[-1]
+    last: Any = rows[-1]
     return Glance(
         window=Window(_instant(last[2]), _instant(last[3])),
         revision=last[4],

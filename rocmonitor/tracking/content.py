@@ -66,10 +66,11 @@ def window_tags(evaluation: Evaluation) -> dict[str, str]:
     return origin("window") | tags | {"mlflow.note.content": note.of_window(evaluation)}
 
 
-def series_tags(monitor: str, segment: str, points: Sequence[Point]) -> dict[str, str]:
+def series_tags(monitor: str, segment: str, points: Sequence[Point], kind: str) -> dict[str, str]:
     """What a series run is found by."""
-    description = note.of_series(monitor, segment, [point.window for point in points], points[-1].metrics)
-    return origin("series") | {
+    describe = note.of_outlooks if kind == "outlook" else note.of_series
+    description = describe(monitor, segment, [point.window for point in points], points[-1].metrics)
+    return origin(kind) | {
         "rocmonitor.monitor": monitor,
         "rocmonitor.segment": segment,
         "mlflow.note.content": description,
@@ -82,9 +83,10 @@ def window_name(evaluation: Evaluation) -> str:
     return ", ".join(filter(None, [evaluation.segment, window, f"r{evaluation.revision}"]))
 
 
-def series_name(segment: str) -> str:
+def series_name(segment: str, kind: str) -> str:
     """Name of a series run, as people read it."""
-    return ", ".join(filter(None, [segment, "all windows"]))
+    what = "outlooks of all windows" if kind == "outlook" else "all windows"
+    return ", ".join(filter(None, [segment, what]))
 
 
 def params(evaluation: Evaluation) -> dict[str, str]:

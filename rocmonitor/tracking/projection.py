@@ -8,7 +8,7 @@ from datetime import datetime
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from rocmonitor.errors import TrackingError
 from rocmonitor.policy.evaluation import Evaluation, Point
@@ -124,8 +124,9 @@ class Tracking:
         segment: str,
         points: Sequence[Point],
         artifacts: Callable[[], Files] = dict,
+        kind: Literal["series", "outlook"] = "series",
     ) -> str:
-        """Write all windows of a segment as one run, for line charts.
+        """Write all windows of a segment, or all outlooks, as one run, for line charts.
 
         New points are appended. When a point that was logged before has changed, all are logged in a new run
         and the old one is marked superseded: MLflow can neither overwrite a point nor show a lower one.
@@ -138,6 +139,8 @@ class Tracking:
         artifacts : callable, optional
             Gives files by path in the run. When all points are there already it is not asked, and nothing is
             written at all.
+        kind : {"series", "outlook"}
+            Outlooks have a run of their own: they come before the windows are judged.
 
         Returns
         -------
@@ -158,12 +161,12 @@ class Tracking:
             self.uri, f"publishing the series of {monitor}, {segment or 'all rows'}"
         ):
             experiment = self._experiment(monitor)
-            key = content.quoted(f"{instance}|{monitor}|{segment}|series")
+            key = content.quoted(f"{instance}|{monitor}|{segment}|{kind}")
             drawn = [run for run in self._runs(experiment, key) if run.data.tags.get(STATE) != "superseded"]
             fitting = sorted(
                 (run for run in drawn if _fits(run, digests)), key=lambda run: -int(run.data.tags[POINTS])
             )
-            tags = content.series_tags(monitor, segment, points)
+            tags = content.series_tags(monitor, segment, points, kind)
             tags |= {KEY: key, POINTS: str(len(points)), DIGEST: digests[-1], STATE: "publishing"}
             run = self._one(experiment, fitting[:1], points[0].window.start, tags)
             done = int(run.data.tags[POINTS]) if run.data.tags.get(STATE) == "final" else 0
@@ -177,7 +180,7 @@ class Tracking:
                 for old in drawn:
                     if old.info.run_id != run.info.run_id:
                         self._retire(old, by=run)
-                self._finish(run, content.series_name(segment), points[-1].window.end, {STATE: "final"})
+                self._finish(run, content.series_name(segment, kind), points[-1].window.end, {STATE: "final"})
             return self._link(run, monitor)
 
     def publish_review(self, instance: str, review: Review, *, artifacts: Files | None = None) -> str:

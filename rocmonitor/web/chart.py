@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -9,7 +10,6 @@ from typing import Any
 from rocmonitor.policy.review.document import Review
 from rocmonitor.report.review.tables import known
 from rocmonitor.wording import page as wording
-import itertools
 
 Row = Mapping[str, Any]
 

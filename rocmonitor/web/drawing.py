@@ -5,11 +5,11 @@ Whole numbers and relative steps keep them short: the overview has one for each 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from rocmonitor.store.glance import Brief
-import itertools
 
 STEP, HEIGHT = 8, 48
 """Width of a window and height of the small chart, in its own units: half a pixel."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import itertools
 import re
 from typing import Any
 
@@ -11,7 +12,6 @@ from flask.testing import FlaskClient
 from web.world import HOSTILE, MONITORS, SECRET
 
 from rocmonitor.web.site import Site
-import itertools
 
 PAGES = (
     "/",
