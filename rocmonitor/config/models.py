@@ -62,6 +62,7 @@ class Columns(Section):
     label: Column
     challenger: Column | None = None
     id: Column | None = None
+    labelled_at: Column | None = None
 
 
 class Positive(Section):
@@ -220,7 +221,7 @@ class Monitor(Section):
         if quoted := _quoted_binds(query):
             raise ValueError(
                 f"has {' and '.join(quoted)} within quotes or a comment, where nothing can be bound; "
-                "write :start and :end outside of quotes and comments, and \\: for a colon that is text"
+                "write :start, :end and :as_of outside of quotes and comments, and \\: for a colon in a text"
             )
         binds = set(_BIND.findall(query))
         if missing := [f":{bind}" for bind in ("start", "end") if bind not in binds]:
@@ -228,9 +229,10 @@ class Monitor(Section):
                 f"must bound its rows by :start and :end (WHERE time >= :start AND time < :end); "
                 f"{' and '.join(missing)} missing"
             )
-        if unknown := sorted(binds - {"start", "end"}):
+        if unknown := sorted(binds - {"start", "end", "as_of"}):
             raise ValueError(
-                f"binds :{', :'.join(unknown)}, which nothing gives a value; only :start and :end are bound"
+                f"binds :{', :'.join(unknown)}, which nothing gives a value; only :start, :end and :as_of "
+                "are bound"
             )
         return query
 
@@ -287,6 +289,11 @@ class Monitor(Section):
             "positive": self.positive.model_dump(),
             "timezone": str(self.timezone),
         }
+
+    @property
+    def reads_as_of(self) -> bool:
+        """Whether the query asks for the instant of judging."""
+        return "as_of" in _BIND.findall(self.query)
 
     @property
     def cost_w(self) -> tuple[float, ...]:
