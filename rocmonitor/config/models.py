@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -11,19 +10,13 @@ from zoneinfo import ZoneInfo
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
 from rocmonitor.config.outside import Channel, Mlflow, Secret, Source, Webhook
+from rocmonitor.config.query import Query, binds
 from rocmonitor.config.review import Reviewing
 from rocmonitor.config.values import Column, Cron, Duration, Name, Rate, Section, WallTime, Zone, no_switch
 from rocmonitor.policy.review.settings import ReviewRule, ReviewSettings
 from rocmonitor.policy.rules import Challenger, Rule, before_labels
 from rocmonitor.policy.status import Alarm
 from rocmonitor.policy.windows import A_MONDAY, Calendar, Labels, Window, split
-
-_BIND = re.compile(r"(?<![:\w\\]):(\w+)(?!:)")
-# Quotes and comments of SQL, as the standard reads a backslash in a text, and as MySQL does.
-_QUOTED = tuple(
-    re.compile(rf"""{text}|"[^"]*"|`[^`]*`|--[^\n]*|/\*.*?\*/|\$(\w*)\$.*?\$\1\$""", re.DOTALL)
-    for text in (r"'[^']*'", r"'(?:[^'\\]|\\.)*'")
-)
 
 
 class Model(Section):
@@ -193,7 +186,7 @@ class Monitor(Section):
     name: Name
     model: Model
     source: str
-    query: str
+    query: Query
     columns: Columns
     segments: tuple[Column, ...] = ()
     positive: Positive = Positive()
@@ -211,30 +204,6 @@ class Monitor(Section):
     schedule: Cron = "0 6 * * *"
     timezone: Zone = ZoneInfo("UTC")
     notify: tuple[str, ...] = ()
-
-    @field_validator("query")
-    @classmethod
-    def _one_bounded_select(cls, query: str) -> str:
-        query = query.strip().rstrip(";").strip()
-        if not re.match(r"(select|with)\b", query, re.IGNORECASE):
-            raise ValueError("must be one SELECT (or WITH … SELECT); it is only ever read from")
-        if quoted := _quoted_binds(query):
-            raise ValueError(
-                f"has {' and '.join(quoted)} within quotes or a comment, where nothing can be bound; "
-                "write :start, :end and :as_of outside of quotes and comments, and \\: for a colon in a text"
-            )
-        binds = set(_BIND.findall(query))
-        if missing := [f":{bind}" for bind in ("start", "end") if bind not in binds]:
-            raise ValueError(
-                f"must bound its rows by :start and :end (WHERE time >= :start AND time < :end); "
-                f"{' and '.join(missing)} missing"
-            )
-        if unknown := sorted(binds - {"start", "end", "as_of"}):
-            raise ValueError(
-                f"binds :{', :'.join(unknown)}, which nothing gives a value; only :start, :end and :as_of "
-                "are bound"
-            )
-        return query
 
     @field_validator("review")
     @classmethod
@@ -293,7 +262,7 @@ class Monitor(Section):
     @property
     def reads_as_of(self) -> bool:
         """Whether the query asks for the instant of judging."""
-        return "as_of" in _BIND.findall(self.query)
+        return "as_of" in binds(self.query)
 
     @property
     def cost_w(self) -> tuple[float, ...]:
@@ -367,17 +336,6 @@ class Monitor(Section):
 
     def _instant(self, wall: datetime) -> datetime:
         return wall.replace(tzinfo=self.timezone).astimezone(UTC)
-
-
-def _quoted_binds(query: str) -> list[str]:
-    """Binds in quotes or comments, whichever way a backslash is read."""
-    readings = [[found.span() for found in quoted.finditer(query)] for quoted in _QUOTED]
-    inside = {
-        bind[0]
-        for bind in _BIND.finditer(query)
-        if all(any(start < bind.start() < end for start, end in spans) for spans in readings)
-    }
-    return sorted(inside)
 
 
 class Config(Section):

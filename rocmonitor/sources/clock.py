@@ -102,8 +102,8 @@ def text_clock(
         zone_of = "the zone of these times" if _DAY_FIRST.match(text) else "UTC"
         raise ConfigError(
             f"monitors.{monitor}.columns.{key}: {column} holds {text!r}, which cannot be compared as text "
-            f"with :start, :end and :as_of; use {_converted(text, column)} in the SELECT and the WHERE of the "
-            f"query, and set sources.{source}.timezone to {zone_of}"
+            f"with :start, :end and :as_of; use {_converted(text, column)} in the SELECT and the WHERE of "
+            f"the query, and set sources.{source}.timezone to {zone_of}"
         )
     if offset:
         return Clock(None, found["separator"])
