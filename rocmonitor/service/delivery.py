@@ -111,14 +111,23 @@ def _deliver(runtime: Runtime, row: store.Delivery) -> str | None:
             f"channel {name} is no longer configured; define channels.{name} and the message goes out",
             transient=False,
         )
-    link = store.receipt_of(runtime.store, row.evaluation_id, row.review_id)
+    context = alerts.Context(
+        zone=zone,
+        owner=monitor.owner if monitor else None,
+        runbook=monitor.runbook if monitor else None,
+        run=store.receipt_of(runtime.store, row.evaluation_id, row.review_id),
+    )
+    folder, url = runtime.config.folder, channel.read(runtime.config.folder)
     if review is not None:
-        message = alerts.compose_review(review, before=row.payload["before"], zone=zone, link=link)
+        message = alerts.compose_review(review, before=row.payload["before"], context=context)
+        alerts.send(url, message, folder=folder)
     else:
-        message = alerts.compose(
-            Transition.from_dict(row.payload["transition"]), evaluation, zone=zone, link=link
-        )
-    alerts.send(channel.read(runtime.config.folder), message, folder=runtime.config.folder)
+        change = Transition.from_dict(row.payload["transition"])
+        message = alerts.compose(change, evaluation, context)
+        picture = None
+        if evaluation is not None:
+            picture = _story(runtime, row.monitor, change.segment, evaluation).draw("small")
+        alerts.send(url, message, folder=folder, picture=picture)
     return None
 
 
@@ -178,12 +187,17 @@ class _Story:
         )
 
 
-def _story(runtime: Runtime, name: str, segment: str) -> _Story:
+def _story(runtime: Runtime, name: str, segment: str, until: Evaluation | None = None) -> _Story:
+    """The windows of a monitor and segment, up to that of an evaluation."""
     monitor = runtime.config.monitors.get(name)
     floors = [rule.value for rule in monitor.rules if isinstance(rule, Floor)] if monitor else []
     return _Story(
         title=f"{name}, {segment or 'all rows'}",
-        points=store.series(runtime.store, name, segment),
+        points=[
+            point
+            for point in store.series(runtime.store, name, segment)
+            if until is None or point.window.start <= until.window.start
+        ],
         outcomes=dict(store.outcomes(runtime.store, name, segment)),
         floor=max(floors, default=None),
         zone=monitor.timezone if monitor else ZoneInfo("UTC"),
