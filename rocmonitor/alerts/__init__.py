@@ -8,6 +8,7 @@ from rocmonitor.alerts.message import (
     compose_review,
     trial_message,
 )
+from rocmonitor.alerts.outlook import compose_outlook
 from rocmonitor.alerts.service import check_url, send
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "Message",
     "check_url",
     "compose",
+    "compose_outlook",
     "compose_review",
     "send",
     "trial_message",

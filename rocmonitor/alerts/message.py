@@ -19,6 +19,7 @@ from rocmonitor.wording import status as words
 from rocmonitor.wording.certainty import how_sure
 from rocmonitor.wording.counts import CUT, set_aside
 from rocmonitor.wording.format import instant, one_line, percent, printable, span
+from rocmonitor.wording.outlook import foreseen
 from rocmonitor.wording.verdicts import by_rule, reasons
 from rocmonitor.wording.window import moved, moved_most
 
@@ -114,24 +115,24 @@ def compose(transition: Transition, evaluation: Evaluation | None, context: Cont
     first = [
         Line("", f"{words.headline(transition, evaluation)}."),
         since,
-        *_labelled("How sure", how_sure(transition, evaluation) if evaluation else ""),
+        *labelled("How sure", how_sure(transition, evaluation) if evaluation else ""),
         *(Line("Why", text) for text in why),
-        *_labelled("What moved", moved_most(evaluation) if evaluation else ""),
-        *_labelled("Check", words.advice(transition, evaluation)),
-        *_context(context),
+        *labelled("What moved", moved_most(evaluation) if evaluation else ""),
+        *labelled("Check", words.advice(transition, evaluation)),
+        *context_lines(context),
     ]
-    event = _event_id(transition, evaluation)
+    event = event_id(transition, evaluation.key if evaluation else "")
     details = [
         Line("Monitor", transition.monitor),
-        *_labelled("Segment", transition.segment),
+        *labelled("Segment", transition.segment),
         *(_of_evaluation(transition, evaluation, context.zone) if evaluation else []),
         Line("Look", f"rocmonitor history {transition.monitor}"),
         Line("Noticed", f"{instant(transition.at, context.zone)} ({context.zone.key})"),
         Line("Event", f"{event} (the same id again is the same event)"),
     ]
-    title = _title(transition.after.upper(), words.subject(transition), words.title(transition, evaluation))
+    title = titled(transition.after.upper(), words.subject(transition), words.title(transition, evaluation))
     kind: Kind = words.WORDS[transition.after].kind
-    return _message(title, kind, first, details)
+    return assemble(title, kind, first, details)
 
 
 def compose_review(review: Review, *, before: str, context: Context) -> Message:
@@ -154,22 +155,22 @@ def compose_review(review: Review, *, before: str, context: Context) -> Message:
         Line("", f"{_capital(review_wording.sentence(review))}."),
         Line("", f"The decision was “{before}” before. Nothing was promoted."),
         Line("Why", review_wording.summary(review)),
-        *_labelled("Next", review_wording.advice(review)),
-        *_context(context),
+        *labelled("Next", review_wording.advice(review)),
+        *context_lines(context),
     ]
     event = hashlib.sha256(review.key.encode()).hexdigest()[:12]
     details = [
         Line("Monitor", review.monitor),
         Line("Model", review.model),
-        *_labelled("", review_wording.difference_line(review)),
+        *labelled("", review_wording.difference_line(review)),
         Line("Period", f"{review.period.in_zone(zone)} ({zone.key})"),
         Line("Look", f"rocmonitor review {review.monitor} --output review.html"),
         *(Line("Caveat", str(caveat)) for caveat in review.caveats),
         Line("Reviewed", f"{instant(review.reviewed_at, zone)} ({zone.key})"),
         Line("Event", f"{event} (the same id again is the same event)"),
     ]
-    title = _title("REVIEW", review.monitor, review_wording.title(review))
-    return _message(title, "notice", first, details)
+    title = titled("REVIEW", review.monitor, review_wording.title(review))
+    return assemble(title, "notice", first, details)
 
 
 def trial_message(channel: str) -> Message:
@@ -181,7 +182,8 @@ def trial_message(channel: str) -> Message:
     )
 
 
-def _message(title: str, kind: Kind, first: Lines, details: Lines) -> Message:
+def assemble(title: str, kind: Kind, first: Lines, details: Lines) -> Message:
+    """A message in all its lengths, from what matters most and the rest."""
     short = [line for line in first if line.label not in ("How sure", "Owner")]
     return Message(
         title,
@@ -203,16 +205,18 @@ def _is_why(found: Verdict) -> bool:
     return found.outcome is not Status.OK and (found.kind != "forecast" or bool(found.lacks))
 
 
-def _context(context: Context) -> list[Line]:
+def context_lines(context: Context) -> list[Line]:
+    """Whose it is, and where to look."""
     return [
-        *_labelled("Owner", context.owner),
-        *_labelled("Runbook", context.runbook),
-        *_labelled("Run", context.run),
-        *_labelled("Page", context.page),
+        *labelled("Owner", context.owner),
+        *labelled("Runbook", context.runbook),
+        *labelled("Run", context.run),
+        *labelled("Page", context.page),
     ]
 
 
-def _labelled(label: str, text: str | None) -> list[Line]:
+def labelled(label: str, text: str | None) -> list[Line]:
+    """A line, if there is anything to say."""
     return [Line(label, text)] if text else []
 
 
@@ -226,12 +230,13 @@ def _of_evaluation(transition: Transition, evaluation: Evaluation, zone: ZoneInf
     yield Line("Used", f"{counts.n_pos:,} positives, {counts.n_neg:,} negatives")
     if "champion/auc" in metrics:
         yield Line("AUROC", _interval(metrics, "champion"))
+    yield from labelled("From the scores", foreseen(metrics))
     if "reference/auc" in metrics:
         yield Line("Reference", f"AUROC {_interval(metrics, 'reference')}")
     if "challenger/auc" in metrics:
         named = f"version {evaluation.challenger_version}, " if evaluation.challenger_version else ""
         yield Line("Challenger", f"{named}AUROC {_interval(metrics, 'challenger')}")
-    yield from _labelled("Explanation", moved(evaluation))
+    yield from labelled("Explanation", moved(evaluation))
     for rule, outcome, text in by_rule(_not_said_yet(transition, evaluation)):
         yield Line(f"Rule {rule}, {outcome}", text)
     for caveat in evaluation.caveats:
@@ -267,19 +272,20 @@ def _interval(metrics: dict[str, float], model: str) -> str:
     return f"{value:.4f} ({percent(LEVEL)} interval {span(low, high)})"
 
 
-def _title(head: str, whose: str, found: str) -> str:
+def titled(head: str, whose: str, found: str) -> str:
     """The status, whose it is, and as much of both as 80 characters hold."""
-    found = printable(one_line(found, LONGEST_TITLE - len(head) - 25))
-    whose = printable(one_line(whose, LONGEST_TITLE - len(head) - len(found) - 3))
-    return one_line(f"{head} {whose}: {found}", LONGEST_TITLE)
+    room = LONGEST_TITLE - len(head) - 3
+    found = printable(one_line(found, room - min(len(whose), 22)))
+    return one_line(f"{head} {printable(one_line(whose, room - len(found)))}: {found}", LONGEST_TITLE)
 
 
-def _event_id(transition: Transition, evaluation: Evaluation | None) -> str:
+def event_id(transition: Transition, key: str) -> str:
+    """Names the event; `key` is that of the result it was seen in, empty without one."""
     parts = (
         transition.monitor,
         transition.segment,
         transition.at.astimezone(UTC).isoformat(),
         f"{transition.before}>{transition.after}",
-        evaluation.key if evaluation else "",
+        key,
     )
     return hashlib.sha256("|".join(parts).encode()).hexdigest()[:12]

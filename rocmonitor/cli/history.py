@@ -24,21 +24,27 @@ def history(path: Path, monitor: str, as_json: bool) -> int:
     chosen = monitor_named(config, monitor)
     with store.open_store(config.store_url) as opened:
         evaluations = store.evaluations(opened, monitor, every_revision=as_json)
+        outlooks = store.outlooks(opened, monitor, pending=not as_json)
         changes = store.transitions(opened, monitor)
         waiting = store.outbox_summary(opened)
     if as_json:
         print_json(
             {
                 "evaluations": [evaluation.to_dict() for evaluation in evaluations],
+                "outlooks": [outlook.to_dict() for outlook in outlooks],
                 "transitions": [change.to_dict() for change in changes],
                 "outbox": {"waiting": waiting.waiting, "errors": waiting.errors},
             }
         )
-    elif not evaluations and not changes:
+    elif not evaluations and not outlooks and not changes:
         echo(f"{monitor} has not been judged yet; `rocmonitor run {monitor}` does it now", err=True)
     else:
         echo(f"{monitor} ({chosen.timezone})")
-        echo(text.windows(evaluations, chosen.timezone))
+        if evaluations:
+            echo(text.windows(evaluations, chosen.timezone))
+        if outlooks:
+            echo("\nBefore the labels, expected from the scores:")
+            echo(text.outlooks(outlooks, chosen.timezone))
         echo(f"\nChanges of status ({chosen.timezone}):")
         echo(text.transitions(changes, chosen.timezone) or "none")
     print_outbox(waiting)

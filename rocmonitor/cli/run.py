@@ -90,6 +90,9 @@ def _conclude(runtime: Runtime, ticks: list[Tick], *, dry_run: bool, as_json: bo
             echo(f"{tick.monitor} ({zone})")
             echo(text.windows(tick.evaluations, zone))
             echo(text.findings(tick.evaluations, zone), nl=False)
+        if tick.outlooks and not as_json:
+            echo(f"{tick.monitor} ({zone}), before the labels, expected from the scores:")
+            echo(text.outlooks(tick.outlooks, zone))
         explain_tick(tick, zone)
     if not dry_run:
         print_outbox(waiting, busy=delivered.busy)

@@ -85,7 +85,7 @@ def explain_tick(tick: Tick, zone: ZoneInfo) -> None:
         echo(f"{tick.monitor}: another rocmonitor process is at work on it; nothing was done", err=True)
     elif tick.error is not None:
         echo(f"{tick.monitor}: {tick.error}", err=True)
-    elif not tick.evaluations:
+    elif not tick.evaluations and not tick.outlooks:
         echo(f"{tick.monitor}: nothing new is due", err=True)
     for window in tick.waiting:
         echo(f"{tick.monitor}: {window.in_zone(zone)} waits for labels", err=True)

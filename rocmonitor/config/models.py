@@ -14,7 +14,7 @@ from rocmonitor.config.outside import Channel, Mlflow, Secret, Source, Webhook
 from rocmonitor.config.review import Reviewing
 from rocmonitor.config.values import Column, Cron, Duration, Name, Rate, Section, WallTime, Zone, no_switch
 from rocmonitor.policy.review.settings import ReviewRule, ReviewSettings
-from rocmonitor.policy.rules import Challenger, Rule
+from rocmonitor.policy.rules import Challenger, Rule, before_labels
 from rocmonitor.policy.status import Alarm
 from rocmonitor.policy.windows import A_MONDAY, Calendar, Labels, Window, split
 
@@ -101,6 +101,12 @@ class WindowSpec(Section):
         if every < timedelta(minutes=1):
             raise ValueError("must be at least 1m")
         return every
+
+
+class OutlookSpec(Section):
+    """The forecast of a window from its scores, before its labels."""
+
+    after: Duration
 
 
 class ReferencePeriod(Section):
@@ -190,6 +196,7 @@ class Monitor(Section):
     reference: ReferencePeriod
     min_per_class: int = Field(default=50, ge=2)
     operating_points: OperatingPoints = OperatingPoints()
+    outlook: OutlookSpec | None = None
     rules: tuple[Annotated[Annotated[Rule, Field(discriminator="kind")], BeforeValidator(no_switch)], ...] = (
         Field(min_length=1)
     )
@@ -253,6 +260,22 @@ class Monitor(Section):
             )
         return self
 
+    @model_validator(mode="after")
+    def _outlook_when_asked(self) -> Monitor:
+        names = [rule.kind for rule in self.rules if before_labels(rule)]
+        if names and self.outlook is None:
+            raise ValueError(
+                f"rules has kind {' and '.join(names)}, which is judged before the labels; say how long "
+                "after the end of a window its rows are in, such as outlook: {after: 6h}"
+            )
+        delay = self.window.label_delay
+        if self.outlook is not None and self.outlook.after > delay:
+            raise ValueError(
+                f"outlook.after ({self.outlook.after}) is longer than window.label_delay ({delay}): an "
+                "outlook comes before the labels; shorten outlook.after"
+            )
+        return self
+
     @property
     def read_as(self) -> dict[str, Any]:
         """What is read and how, in plain JSON types, for those who want to read it again."""
@@ -301,6 +324,10 @@ class Monitor(Section):
     def start(self) -> datetime:
         """From when windows are judged: `window.start`, else the end of the reference."""
         return self._instant(self.window.start or self.reference.end)
+
+    def outlook_at(self, window: Window) -> datetime | None:
+        """When the outlook of a window is made; None without outlooks."""
+        return None if self.outlook is None else window.end + self.outlook.after
 
     def windows(self, now: datetime, start: datetime | None = None) -> list[Window]:
         """The windows to be judged that have ended by `now`, oldest first; `start` replaces the usual one."""

@@ -7,15 +7,17 @@ from collections.abc import Iterable, Sequence
 from zoneinfo import ZoneInfo
 
 from rocmonitor.policy.evaluation import Evaluation, Status, Transition
+from rocmonitor.policy.outlook import Outlook
 from rocmonitor.wording.format import forecast_span, instant
-from rocmonitor.wording.verdicts import reasons
+from rocmonitor.wording.outlook import moved as moved_scores
+from rocmonitor.wording.verdicts import reasons, verdicts
 from rocmonitor.wording.window import moved, why
 
 _NUMBER = re.compile(r"[-+\d.,]+")
 
 
 def windows(evaluations: Sequence[Evaluation], zone: ZoneInfo) -> str:
-    """A table of windows: sizes, AUROC with its interval, forecast interval, outcome and status.
+    """A table of windows: sizes, AUROC with its interval, forecast, what was foreseen, outcome and status.
 
     Columns that say nothing (one segment only, no challenger) are left out.
     """
@@ -30,15 +32,39 @@ def windows(evaluations: Sequence[Evaluation], zone: ZoneInfo) -> str:
         "AUROC": [_value(evaluation.metrics, "champion/auc") for evaluation in evaluations],
         "95 % interval": [_span(evaluation.metrics, "champion/auc_") for evaluation in evaluations],
         "forecast": [_forecast(evaluation.metrics) for evaluation in evaluations],
+        "foreseen": [_foreseen(evaluation.metrics) for evaluation in evaluations],
         "challenger gain": [
             _value(evaluation.metrics, "difference/auc", sign=True) for evaluation in evaluations
         ],
         "outcome": [str(evaluation.outcome) for evaluation in evaluations],
         "status": [str(evaluation.status) for evaluation in evaluations],
     }
-    idle = {"segment": "all rows", "forecast": "-", "challenger gain": "-"}
+    idle = {"segment": "all rows", "forecast": "-", "foreseen": "-", "challenger gain": "-"}
     shown = {name: cells for name, cells in columns.items() if set(cells) != {idle.get(name)}}
     return table(list(shown), list(zip(*shown.values(), strict=True)))
+
+
+def outlooks(found: Sequence[Outlook], zone: ZoneInfo) -> str:
+    """A table of windows that wait for their labels: what their scores foretell, and whether that warns."""
+    columns = {
+        "window": [outlook.window.in_zone(zone) for outlook in found],
+        "segment": [outlook.segment or "all rows" for outlook in found],
+        "scored": [f"{outlook.scored:,}" for outlook in found],
+        "labelled": [f"{outlook.labelled:,}" for outlook in found],
+        "AUROC expected": [_value(outlook.metrics, "outlook/auc") for outlook in found],
+        "interval": [_span(outlook.metrics, "outlook/") for outlook in found],
+        "outlook": [str(outlook.outcome or "no warning") for outlook in found],
+    }
+    if set(columns["segment"]) == {"all rows"}:
+        del columns["segment"]
+    lines = [table(list(columns), list(zip(*columns.values(), strict=True)))]
+    for outlook in found:
+        if outlook.outcome is not None:
+            segment = f" {outlook.segment}" if outlook.segment else ""
+            lines.append(f"\n{outlook.outcome} {outlook.window.in_zone(zone)}{segment}")
+            warning = [each for each in outlook.verdicts if each.outcome is outlook.outcome]
+            lines += [f"    {text}" for text in (*verdicts(warning), moved_scores(outlook)) if text]
+    return "\n".join(lines)
 
 
 def findings(evaluations: Iterable[Evaluation], zone: ZoneInfo) -> str:
@@ -86,6 +112,12 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def _forecast(metrics: dict[str, float]) -> str:
     low, high = metrics.get("forecast/low"), metrics.get("forecast/high")
     return "-" if low is None or high is None else forecast_span(low, high).replace(" to ", "-")
+
+
+def _foreseen(metrics: dict[str, float]) -> str:
+    if "outlook/auc" not in metrics:
+        return "-"
+    return f"{metrics['outlook/auc']:.4f} ({_span(metrics, 'outlook/')})"
 
 
 def _value(metrics: dict[str, float], name: str, *, sign: bool = False) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -18,6 +18,7 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Counts
 from rocmonitor.sources.values import BAD, NEGATIVE, POSITIVE, UNLABELLED, Encoder
 from rocmonitor.stats.sample import PairedSample, Sample
+from rocmonitor.stats.unlabelled import PairedScoreCounts, ScoreCounts, no_scores
 
 if TYPE_CHECKING:
     from rocmonitor.config import Monitor
@@ -52,6 +53,11 @@ class Rows:
     challenger_only : int
         Labelled rows with a finite challenger score and no usable champion score: a part of
         ``counts.bad_score``.
+    unlabelled : ScoreCounts
+        Champion scores of the ``counts.unlabelled`` rows: distinct, increasing, with the rows at each.
+    unlabelled_pair : PairedScoreCounts or None
+        Those of them whose challenger score is finite too, challenger first, in no particular order.
+        None without ``columns.challenger``.
     """
 
     champion: Sample
@@ -59,6 +65,20 @@ class Rows:
     counts: Counts
     caveats: tuple[Caveat, ...] = ()
     challenger_only: int = 0
+    unlabelled: ScoreCounts = field(default_factory=no_scores)
+    unlabelled_pair: PairedScoreCounts | None = None
+
+    @classmethod
+    def none(cls, *, paired: bool) -> Rows:
+        """No rows."""
+        pair = PairedSample([], [], []) if paired else None
+        return cls(champion=Sample([], []), pair=pair, counts=Counts())
+
+    @property
+    def scores(self) -> ScoreCounts:
+        """Champion scores of all usable rows, labelled or not."""
+        labelled = ScoreCounts(self.champion.score, self.champion.pos + self.champion.neg)
+        return labelled.plus(self.unlabelled)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,10 +271,11 @@ def _rows(
     cells: Chunk, category: NDArray[np.int8], encoder: Encoder, monitor: Monitor, truncated: bool
 ) -> Rows:
     tally = np.bincount(category, weights=cells.weight, minlength=7).astype(np.int64).tolist()
-    used = category >= _NEGATIVE
-    pair, no_challenger, challenger_only = None, 0, 0
+    used, awaiting = category >= _NEGATIVE, category == _UNLABELLED
+    pair, unlabelled_pair, no_challenger, challenger_only = None, None, 0, 0
     if cells.challenger is not None:
         scored = ~np.isnan(cells.challenger)
+        unlabelled_pair = _unlabelled_pair(cells, awaiting & scored)
         challenger_only = _weighed(
             cells, scored & (category == _BAD_SCORE) & np.isin(cells.label, (NEGATIVE, POSITIVE))
         )
@@ -283,7 +304,20 @@ def _rows(
         counts=counts,
         caveats=tuple(_caveats(counts, encoder, monitor)),
         challenger_only=challenger_only,
+        unlabelled=ScoreCounts.of(cells.champion[awaiting], _weights(cells, awaiting)),
+        unlabelled_pair=unlabelled_pair,
     )
+
+
+def _unlabelled_pair(cells: Chunk, among: Mask) -> PairedScoreCounts:
+    assert cells.challenger is not None
+    weight = _weights(cells, among)
+    count = np.ones(np.count_nonzero(among), dtype=np.int64) if weight is None else weight
+    return PairedScoreCounts(cells.challenger[among], cells.champion[among], count)
+
+
+def _weights(cells: Chunk, among: Mask) -> NDArray[np.int64] | None:
+    return None if cells.weight is None else cells.weight[among]
 
 
 def _weighed(cells: Chunk, among: Mask) -> int:

@@ -100,6 +100,22 @@ evaluation = Table(
     UniqueConstraint("monitor", "segment", "window_start", "window_end", "revision", "model_version"),
 )
 
+outlook = Table(
+    PREFIX + "outlook",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("monitor", String, nullable=False),
+    Column("segment", String, nullable=False),
+    Column("window_start", Instant, nullable=False),
+    Column("window_end", Instant, nullable=False),
+    Column("model_version", String, nullable=False),
+    Column("at", Instant, nullable=False),
+    Column("outcome", String),  # NULL: nothing warns
+    Column("metrics", Plain, nullable=False),
+    Column("result", Plain, nullable=False),  # all of Outlook.to_dict() but the metrics
+    UniqueConstraint("monitor", "segment", "window_start", "window_end"),
+)
+
 transition = Table(
     PREFIX + "transition",
     metadata,
@@ -112,7 +128,8 @@ transition = Table(
     Column("reasons", Plain, nullable=False),
     Column("since", Instant, nullable=False),
     Column("notified", Boolean, nullable=False),
-    Column("evaluation_id", ForeignKey(evaluation.c.id)),  # NULL: an error, not a window
+    Column("evaluation_id", ForeignKey(evaluation.c.id)),  # NULL: an outlook, or an error
+    Column("outlook_id", ForeignKey(outlook.c.id)),
     Index(None, "monitor", "segment", "id"),
 )
 
@@ -140,6 +157,7 @@ outbox = Table(
     Column("monitor", String, nullable=False),
     Column("evaluation_id", ForeignKey(evaluation.c.id), index=True),
     Column("review_id", ForeignKey(review.c.id), index=True),
+    Column("outlook_id", ForeignKey(outlook.c.id), index=True),
     Column("destination", String, nullable=False),
     Column("payload", Plain, nullable=False),
     Column("state", String, nullable=False),  # pending, delivered or refused

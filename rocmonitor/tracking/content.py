@@ -87,13 +87,16 @@ def window_tags(evaluation: Evaluation) -> dict[str, str]:
     return tags | origin("window") | {"mlflow.note.content": note.of_window(evaluation)}
 
 
-def series_tags(monitor: str, segment: str, points: Sequence[Point], zone: ZoneInfo) -> dict[str, str]:
+def series_tags(
+    monitor: str, segment: str, points: Sequence[Point], zone: ZoneInfo, kind: str
+) -> dict[str, str]:
     """What a series run is found by."""
     windows = [point.window for point in points]
-    return origin("series") | {
+    describe = note.of_outlooks if kind == "outlook" else note.of_series
+    return origin(kind) | {
         "rocmonitor.monitor": monitor,
         "rocmonitor.segment": segment,
-        "mlflow.note.content": note.of_series(monitor, segment, windows, points[-1].metrics, zone),
+        "mlflow.note.content": describe(monitor, segment, windows, points[-1].metrics, zone),
     }
 
 
@@ -122,9 +125,10 @@ def run_status(evaluation: Evaluation) -> str:
     return "FAILED" if evaluation.outcome is Status.DEGRADED else "FINISHED"
 
 
-def series_name(segment: str) -> str:
+def series_name(segment: str, kind: str) -> str:
     """Name of a series run, as people read it."""
-    return " · ".join(filter(None, ["AUROC over time", segment]))
+    what = "outlooks over time" if kind == "outlook" else "AUROC over time"
+    return " · ".join(filter(None, [what, segment]))
 
 
 def params(evaluation: Evaluation) -> dict[str, str]:

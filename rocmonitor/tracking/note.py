@@ -11,6 +11,7 @@ from rocmonitor.policy.measure import LEVEL
 from rocmonitor.policy.windows import Window
 from rocmonitor.wording.counts import CUT, set_aside
 from rocmonitor.wording.format import count
+from rocmonitor.wording.outlook import expected, foreseen
 from rocmonitor.wording.verdicts import by_rule
 from rocmonitor.wording.window import moved
 
@@ -34,6 +35,8 @@ def of_window(evaluation: Evaluation) -> str:
         parts.append(f"**What moved.** {line(text)} See `figures/shift.png`.")
     if "champion/auc" in evaluation.metrics:
         parts.append(_aurocs(evaluation))
+    if said := foreseen(evaluation.metrics):
+        parts.append(f"**From the scores, before the labels:** {said}.")
     if costs := evaluation.tables.get("costs"):
         parts.append("\n".join(_cost(row) for row in costs))
     parts.append(_rows(evaluation.counts))
@@ -58,6 +61,22 @@ def of_series(
         "Each metric has one point per window, of its newest revision. Step 1 is the first window; with the "
         "x axis set to time, a point stands at the end of its window. `figures/auc_over_time.png` has the "
         "intervals. When late labels change a window that is drawn already, a new run takes this one's place."
+    )
+
+
+def of_outlooks(
+    monitor: str, segment: str, windows: Sequence[Window], last: Mapping[str, float], zone: ZoneInfo
+) -> str:
+    """The description of a run with outlooks."""
+    said = expected(last)
+    span = Window(windows[0].start, windows[-1].end).in_zone(zone)
+    return (
+        f"**{line(monitor)}, {line(segment) or 'all rows'}**: outlooks of {count(len(windows), 'window')}, "
+        f"{span} ({zone}), made from their scores before any label. "
+        f"Last window: {f'AUROC {said} expected' if said else 'none could be made'}.\n\n"
+        "`outlook/auc` is the AUROC that the scores lead one to expect, `outlook/low` and `outlook/high` its "
+        "interval, `outlook/score_distance` how far the scores have moved from the reference, in nats. An "
+        "outlook is made once; what came of it stands in the window's own run."
     )
 
 

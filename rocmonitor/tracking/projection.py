@@ -8,7 +8,7 @@ from datetime import datetime
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 from zoneinfo import ZoneInfo
 
 from rocmonitor.errors import TrackingError
@@ -127,12 +127,13 @@ class Tracking:
         segment: str,
         points: Sequence[Point],
         artifacts: Callable[[], Files] = dict,
+        kind: Literal["series", "outlook"] = "series",
         *,
         outcomes: Mapping[Window, Status] | None = None,
         zone: ZoneInfo | None = None,
         picture: str | None = None,
     ) -> str:
-        """Write all windows of a segment as one run, for line charts.
+        """Write all windows of a segment, or all outlooks, as one run, for line charts.
 
         New points are appended. When a point that was logged before has changed, all are logged in a new run
         and the old one is marked superseded: MLflow can neither overwrite a point nor show a lower one.
@@ -145,6 +146,8 @@ class Tracking:
         artifacts : callable, optional
             Gives files by path in the run. When all points are there already it is not asked, and nothing is
             written at all.
+        kind : {"series", "outlook"}
+            Outlooks have a run of their own: they come before the windows are judged.
         outcomes : dict of Window to Status, optional
             For the table of the last windows in the description of the experiment.
         zone : ZoneInfo, optional
@@ -172,12 +175,12 @@ class Tracking:
             self.uri, f"publishing the series of {monitor}, {segment or 'all rows'}"
         ):
             experiment = self._experiment(monitor)
-            key = content.quoted(f"{instance}|{monitor}|{segment}|series")
+            key = content.quoted(f"{instance}|{monitor}|{segment}|{kind}")
             drawn = [run for run in self._runs(experiment, key) if run.data.tags.get(STATE) != "superseded"]
             fitting = sorted(
                 (run for run in drawn if _fits(run, digests)), key=lambda run: -int(run.data.tags[POINTS])
             )
-            tags = content.series_tags(monitor, segment, points, zone)
+            tags = content.series_tags(monitor, segment, points, zone, kind)
             tags |= {KEY: key, POINTS: str(len(points)), DIGEST: digests[-1], STATE: "publishing"}
             run = self._one(experiment, fitting[:1], points[0].window.start, tags)
             done = int(run.data.tags[POINTS]) if run.data.tags.get(STATE) == "final" else 0
@@ -186,8 +189,8 @@ class Tracking:
                 for old in drawn:
                     if old.info.run_id != run.info.run_id:
                         self._retire(old, by=run)
-                self._finish(run, content.series_name(segment), points[-1].window.end, {STATE: "final"})
-            if not segment:  # the description of the experiment is about all rows
+                self._finish(run, content.series_name(segment, kind), points[-1].window.end, {STATE: "final"})
+            if kind == "series" and not segment:  # the description of the experiment is about all rows
                 shown = None if picture is None else f"get-artifact?path={picture}&run_uuid={run.info.run_id}"
                 text = overview.of_experiment(experiment, points, outcomes or {}, zone, shown)
                 self._describe(experiment, text)

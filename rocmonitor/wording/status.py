@@ -20,7 +20,6 @@ from rocmonitor.wording.verdicts import reasons
 CHECK_IMPROVED = "better is a change too: easy cases labelled first, leaked labels, a new population?"
 CHECK_ERROR = "nothing is lost: the window stays due, and the next run tries again."
 CHECK_REFERENCE = "does the reference period have labelled rows of both classes here?"
-CHECK_AT_RISK = "this is a warning from the scores, before their labels: what has changed in the input?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,7 @@ class Words:
 
 WORDS: dict[str, Words] = {
     "degraded": Words("▲", "Degraded", "alarm"),
-    "at-risk": Words("◆", "At risk", "alarm", CHECK_AT_RISK),
+    "at-risk": Words("◆", "At risk", "alarm"),
     "improved": Words("↑", "Improved", "notice", CHECK_IMPROVED),
     "insufficient": Words("○", "Not judged", "alarm"),
     "error": Words("✕", "Error", "alarm", CHECK_ERROR),

@@ -13,14 +13,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from alarms import BELOW, BERLIN, CONTEXT, FLOOR_HOLDS, WHOSE, evaluation, explained, transition
+from alarms import BELOW, BERLIN, CONTEXT, FLOOR_HOLDS, FOUND, WHOSE, evaluation, explained, transition
 from reviews import review
 
-from rocmonitor.alerts import Message, compose, compose_review, trial_message
+from rocmonitor.alerts import Message, compose, compose_outlook, compose_review, trial_message
 from rocmonitor.alerts.service import _fitting
 from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Counts, Status, Verdict
 from rocmonitor.policy.judge import too_few
+from rocmonitor.policy.outlook import Outlook
 from rocmonitor.policy.review.document import Decision
 
 FOLDER = Path(__file__).parent / "messages"
@@ -46,6 +47,48 @@ def _degraded_by_a_floor() -> Message:
     metrics = {name: value for name, value in evaluation().metrics.items() if "forecast" not in name}
     found = evaluation(verdicts=(BELOW_FLOOR,), metrics=metrics)
     return compose(transition(Status.DEGRADED, reasons=(BELOW_FLOOR,)), found, CONTEXT)
+
+
+def _at_risk() -> Message:
+    warning = Verdict(
+        rule="outlook",
+        kind="outlook",
+        outcome=Status.AT_RISK,
+        estimate=0.69,
+        low=0.655,
+        high=0.724,
+        confidence_level=0.95,
+        limit=(0.741, 0.801),
+        margin=-0.017,
+        details={"against": "forecast"},
+    )
+    shown = evaluation()
+    outlook = Outlook(
+        monitor=shown.monitor,
+        model=shown.model,
+        champion_version="7",
+        window=shown.window,
+        at=FOUND,
+        made_at=FOUND,
+        outcome=Status.AT_RISK,
+        verdicts=(warning,),
+        scored=4600,
+        labelled=12,
+        metrics={
+            "outlook/auc": 0.69,
+            "outlook/low": 0.655,
+            "outlook/high": 0.724,
+            "forecast/low": 0.741,
+            "forecast/high": 0.801,
+        },
+        tables={
+            "scores": [
+                {"low": None, "high": 0.4, "reference": 0.5, "window": 0.62},
+                {"low": 0.4, "high": None, "reference": 0.5, "window": 0.38},
+            ]
+        },
+    )
+    return compose_outlook(transition(Status.AT_RISK, reasons=(warning,)), outlook, WHOSE)
 
 
 def _improved() -> Message:
@@ -100,6 +143,7 @@ CASES: dict[str, Callable[[], Message]] = {
         _degraded,
         _degraded_in_a_segment_by_late_labels,
         _degraded_by_a_floor,
+        _at_risk,
         _improved,
         _recovered,
         _insufficient,
