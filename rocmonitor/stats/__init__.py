@@ -66,6 +66,9 @@ from rocmonitor.stats.forecast.projection import (
     expected_auc_difference,
 )
 from rocmonitor.stats.forecast.score_history import HistoryLimit, ScoreHistory, score_history
+from rocmonitor.stats.lasting.chart import LastingChart, lasting_change, lasting_chart
+from rocmonitor.stats.lasting.result import LastingChange
+from rocmonitor.stats.lasting.windows import WindowAuc
 from rocmonitor.stats.sample import PairedSample, Sample
 from rocmonitor.stats.sequence import ConfidenceSequence, confidence_sequence, windows_to_decide
 
@@ -91,6 +94,8 @@ __all__ = [
     "ForeseenChange",
     "HistoryLimit",
     "Interval",
+    "LastingChange",
+    "LastingChart",
     "OperatingCondition",
     "PairedSample",
     "PairedSpread",
@@ -112,6 +117,7 @@ __all__ = [
     "TotalRateLaw",
     "VerticalDifference",
     "VerticalIntervals",
+    "WindowAuc",
     "auc",
     "auc_bounds",
     "auc_covariance",
@@ -135,6 +141,8 @@ __all__ = [
     "forecast_difference",
     "forecast_interval",
     "foreseen_change",
+    "lasting_change",
+    "lasting_chart",
     "matched_pairs",
     "partial_auc",
     "roc_band",
