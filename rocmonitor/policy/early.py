@@ -1,104 +1,119 @@
-"""A finding on a window, once it is known that some of its labels are missing."""
+"""What the rules that need no labels will do: how often they warn in vain, and which loss they find."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from statistics import fmean, stdev
 
-from rocmonitor.caveat import Caveat
-from rocmonitor.policy import arrival
-from rocmonitor.policy.arrival import Awaiting, Estimate
-from rocmonitor.policy.evaluation import Counts, Status, Verdict
-from rocmonitor.policy.judge import Finding, outcome_of, rule_metrics
-from rocmonitor.policy.record import caveats_of
-from rocmonitor.policy.reference import Reference
-from rocmonitor.policy.rules import Rule
-from rocmonitor.stats import Sample
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import ndtri
+
+from rocmonitor.policy.false_alarms import YEAR
+from rocmonitor.policy.rules import Outlook, Rule, Scores
+from rocmonitor.stats import Sample, ScoreHistory
+from rocmonitor.stats.unlabelled import ScoreCounts
+
+_ALL = 10_000_000  # rows that stand for a law without sampling noise
 
 
-def allow_for_missing(
-    finding: Finding,
-    champion: Sample,
-    counts: Counts,
-    *,
-    reference: Reference,
-    rules: Mapping[str, Rule],
-    awaiting: Awaiting,
-) -> Finding:
-    """What holds of a finding on the labelled rows when other rows wait for their labels.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Early:
+    """What one rule does before the labels.
+
+    Attributes
+    ----------
+    warnings_a_year : float
+        Windows of a year that warn although nothing is wrong, on average over references.
+    unlucky_warnings_a_year : float
+        What one reference in ten exceeds: its windows happen to lie close together.
+    loss : float or None
+        The loss of AUROC that one window shows with the power asked for. For ``outlook`` a loss that the
+        scores foretell, against the mean of the reference windows. For ``scores`` the loss when positives
+        come to score like negatives; None when the rule does not see even that all of them do.
+    """
+
+    warnings_a_year: float
+    unlucky_warnings_a_year: float
+    loss: float | None
+
+
+def early(
+    rule: Rule, history: ScoreHistory, cells: Sample, *, rows: int, every: timedelta, power: float = 0.8
+) -> Early:
+    """What a rule ``scores`` or ``outlook`` does on windows of `rows` scores.
 
     Parameters
     ----------
-    finding : Finding
-        Of the labelled rows alone.
-    champion : Sample
-    counts : Counts
-    reference : Reference
-    rules : dict of str to Rule
-    awaiting : Awaiting
+    rule : Scores or Outlook
+    history : ScoreHistory
+    cells : Sample
+        Of the reference.
+    rows : int
+    every : timedelta
+        Length of a window.
+    power : float
+        Probability with which one window shows the loss.
 
-    Returns
-    -------
-    Finding
-        Unchanged for a window that is too small, or has all labels that are to be expected. With a history
-        of the reference's labels the rules are applied to the estimate of all rows, and the
-        explanation of a change, which compares labelled rows only, is left out. Without one the finding
-        stands, with a caveat where the reference has other shares of labelled rows; with too few labels the
-        window is ``insufficient``.
+    Notes
+    -----
+    The share of windows that warn in vain varies over references like a Beta variable (`HistoryLimit`).
+    An expected AUROC scatters as in the reference windows, and that an outlook is also compared with a floor
+    and with the forecast is left out. Where a share of the positives scores as negatives do, the AUROC falls
+    by that share times (AUC - 1/2); the sampling noise of the distance is taken as normal, and what
+    reference windows move beyond it is left out. So both find a little more than is said here.
     """
-    if not counts.unlabelled or any(verdict.kind == "data" for verdict in finding.verdicts):
-        return finding
-    if (lack := arrival.refused(reference, counts, awaiting.min_labelled)) is not None:
-        return _refused(finding, lack)
-    found = arrival.estimate(reference, champion, awaiting)
-    if isinstance(found, Estimate):
-        return _estimated(finding, found, reference, rules)
-    doubts = () if found is None else (found,)
-    if isinstance(found, Caveat) and counts.labelled_share < (awaiting.min_labelled or arrival.MIN_LABELLED):
-        return _refused(finding, found)
-    return replace(finding, caveats=(*finding.caveats, *doubts, *arrival.shares_differ(reference, counts)))
+    from scipy.stats import beta
 
-
-def _refused(finding: Finding, lack: Caveat) -> Finding:
-    """Measured, and not judged."""
-    verdict = Verdict(rule="data", kind="data", outcome=Status.INSUFFICIENT, lacks=(lack,))
-    metrics = {name: value for name, value in finding.metrics.items() if not name.endswith("/margin")}
-    return replace(
-        finding,
-        outcome=Status.INSUFFICIENT,
-        verdicts=(verdict,),
-        metrics=_without_shift(metrics),
-        tables={name: table for name, table in finding.tables.items() if name != "shift"},
+    z = float(ndtri(power))
+    loss: float | None
+    if isinstance(rule, Scores):
+        limit = history.distance_limit(rows, confidence_level=rule.confidence_level)
+        loss = _loss(_short(history, cells, limit.limit, rows, z), history.auc)
+    else:
+        assert isinstance(rule, Outlook)
+        limit = history.expected_limit(rows, confidence_level=rule.confidence_level)
+        loss = fmean(history.window_expected) + z * stdev(history.window_expected) - limit.limit
+    a_year, (a, b) = YEAR / every, limit.beta
+    return Early(
+        warnings_a_year=a_year * (1 - limit.achieved_level),
+        unlucky_warnings_a_year=a_year * float(beta.ppf(0.9, a, b)),
+        loss=loss,
     )
 
 
-def _estimated(finding: Finding, found: Estimate, reference: Reference, rules: Mapping[str, Rule]) -> Finding:
-    intervals = arrival.forecasts(found, rules, reference)
-    verdicts = tuple(
-        arrival.verdict(each.rule, rules[each.rule], found, reference, intervals) or each
-        for each in finding.verdicts
-    )
-    replaced = {each.rule for each in verdicts if each not in finding.verdicts}
-    metrics = {
-        name: value
-        for name, value in finding.metrics.items()
-        if name.split("/")[0] not in replaced and not name.endswith("/margin")
-    }
-    doubts = [caveat for name, each in intervals.items() for caveat in caveats_of(each, name)]
-    kept = [each for each in finding.caveats if not replaced.intersection(each.about[:1])]
-    return replace(
-        finding,
-        outcome=outcome_of(verdicts),
-        verdicts=verdicts,
-        metrics=_without_shift(metrics) | found.metrics | rule_metrics(verdicts, reference, intervals),
-        tables={name: table for name, table in finding.tables.items() if name != "shift"},
-        caveats=tuple(
-            dict.fromkeys(
-                [*found.caveats, *(each for each in kept if each.about[:1] != ("explanation",)), *doubts]
-            )
-        ),
-    )
+def _loss(short: Callable[[float], float], auc: float) -> float | None:
+    """The loss at which nothing is short of the limit any more."""
+    if auc <= 0.5 or short(1.0) > 0:
+        return None
+    share = 0.0 if short(0.0) <= 0 else float(brentq(short, 0.0, 1.0, xtol=1e-4))
+    return share * (auc - 0.5)
 
 
-def _without_shift(metrics: Mapping[str, float]) -> dict[str, float]:
-    return {name: value for name, value in metrics.items() if not name.startswith("shift/")}
+def _lost(cells: Sample, share: float) -> ScoreCounts:
+    """The law of the scores when a share of the positives scores as negatives do."""
+    positives, negatives = cells.pos / cells.n_pos, cells.neg / cells.n_neg
+    prevalence = cells.n_pos / (cells.n_pos + cells.n_neg)
+    law = prevalence * ((1 - share) * positives + share * negatives) + (1 - prevalence) * negatives
+    counts = np.round(law * _ALL).astype(np.int64)
+    return ScoreCounts(cells.score[counts > 0], counts[counts > 0])
+
+
+def _short(
+    history: ScoreHistory, cells: Sample, limit: float, rows: int, z: float
+) -> Callable[[float], float]:
+    """How far the distance of a window's scores falls short of the limit, by the share that is lost."""
+
+    def of(share: float) -> float:
+        shift = history.shift(cells, _lost(cells, share))
+        law, here = shift.window_share, shift.window_share > 0
+        ratio = shift.nats[here] / law[here]
+        variance = float(law[here] @ ratio**2) - shift.score_distance**2
+        spare = (np.count_nonzero(here) - 1) / 2 / rows
+        deviation = math.sqrt(max(variance, 0.0) / rows + spare / rows)
+        return limit - (shift.score_distance + spare - z * deviation)
+
+    return of

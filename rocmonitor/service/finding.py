@@ -7,8 +7,8 @@ from datetime import timedelta
 
 from rocmonitor.config import Monitor
 from rocmonitor.policy.arrival import Awaiting
-from rocmonitor.policy.early import allow_for_missing
 from rocmonitor.policy.judge import Finding, judge
+from rocmonitor.policy.missing_labels import allow_for_missing
 from rocmonitor.policy.orientation import as_scored, negated
 from rocmonitor.policy.reference import Reference
 from rocmonitor.policy.rules import by_name

@@ -352,6 +352,8 @@ def _caveats(counts: Counts, encoder: Encoder, monitor: Monitor) -> Iterator[Cav
         yield Caveat("rows-truncated", source=monitor.source, **where)
     if counts.outside:
         yield Caveat("rows-outside", count=counts.outside, column=monitor.columns.time, **where)
+    if counts.duplicates > counts.rows / 2:
+        yield Caveat("ids-repeated", count=counts.duplicates, column=monitor.columns.id, **where)
     if counts.bad_label:
         labels = {"positive": monitor.positive.label, "negative": monitor.positive.negative}
         examples = encoder.bad_labels

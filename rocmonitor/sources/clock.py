@@ -26,6 +26,9 @@ _TEXT = re.compile(
     r"\d{4}-\d\d-\d\d(?:(?P<separator>[ T])\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?P<offset>Z|[+-]\d\d(?::?\d\d)?)?)?"
 )
 
+_DAY_FIRST = re.compile(r"\d\d[./]\d\d[./]\d{4}(?!\d)")
+_SECONDS = re.compile(r"\d+(\.\d+)?")
+
 
 @dataclass(frozen=True, slots=True)
 class Clock:
@@ -96,15 +99,25 @@ def text_clock(
     found = _TEXT.fullmatch(text)
     offset = found and found["offset"]
     if not found or (offset and offset.strip("Z+0:")):
+        zone_of = "the zone of these times" if _DAY_FIRST.match(text) else "UTC"
         raise ConfigError(
             f"monitors.{monitor}.columns.{key}: {column} holds {text!r}, which cannot be compared as text "
-            f"with :start, :end and :as_of; use datetime({column}) in the SELECT and the WHERE of the query "
-            f"(with 'unixepoch' if it counts seconds), and set sources.{source}.timezone to UTC"
+            f"with :start, :end and :as_of; use {_converted(text, column)} in the SELECT and the WHERE of "
+            f"the query, and set sources.{source}.timezone to {zone_of}"
         )
     if offset:
         return Clock(None, found["separator"])
     wall = declared(zone, source=source, monitor=monitor, column=column, key=key)
     return Clock(wall, found["separator"] or " ")
+
+
+def _converted(text: str, column: str) -> str:
+    """An expression of SQLite that gives a time from the year down."""
+    if _DAY_FIRST.match(text):
+        year, month, day = (f"substr({column}, {part})" for part in ("7, 4", "4, 2", "1, 2"))
+        doubt = " (which reads the day first; exchange 4 and 1 for the month first)" if "/" in text else ""
+        return f"{year} || '-' || {month} || '-' || {day} || substr({column}, 11){doubt}"
+    return f"datetime({column}, 'unixepoch')" if _SECONDS.fullmatch(text) else f"datetime({column})"
 
 
 def declared(zone: ZoneInfo | None, *, source: str, monitor: str, column: str, key: str = "time") -> ZoneInfo:

@@ -46,6 +46,11 @@ _MARIADB_FLOAT = 4
 _MARIADB_BIT = 16
 _MARIADB_TEXT = {15, 245, 247, 248, 249, 250, 251, 252, 253, 254}
 
+_EVERYTHING: tuple[dict[str, Any], ...] = (
+    {"start": "", "end": "\U0010ffff"},
+    {"start": -(2**62), "end": 2**62},
+)
+"""Bounds that hold every text, and every number, of SQLite."""
 _ALWAYS = datetime(2037, 12, 31, tzinfo=UTC)  # later than any label; TIMESTAMP of MariaDB ends in 2038
 
 Bound = Mapping[str, Any]
@@ -304,6 +309,9 @@ def _clock(
     )
     value = connection.execute(one, near).scalar()
     if backend == "sqlite":
+        # Times that do not start with the year are outside of every window: look at all of them.
+        for bound in _EVERYTHING if value is None else ():
+            value = connection.execute(one, bound).scalar() if value is None else value
         return Clock(None, " ") if value is None else text_clock(str(value), spec.timezone, **where)
     instants = value is None or (isinstance(value, datetime) and value.tzinfo is not None)
     return Clock(None if instants else declared(spec.timezone, **where))
