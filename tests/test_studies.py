@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib.util
 import math
 from functools import partial
@@ -13,6 +14,7 @@ from scipy.special import ndtr
 from studies import (
     auc_intervals,
     forecast_level,
+    label_arrival,
     m18_figure2,
     m18_recurrence,
     m18_table1,
@@ -52,6 +54,7 @@ class TestRunning:
             "m18-recurrence",
             "forecast-level",
             "review-level",
+            "label-arrival",
         } <= names
         assert not {"running", "published-recurrence"} & names
 
@@ -350,6 +353,54 @@ class TestReviewLevel:
         assert "FPR 0.05" in out
         assert "between, false in a year" in out
         assert out.splitlines()[-1].split()[:2] == ["1", "0.05"]
+
+
+class TestLabelArrival:
+    def test_arrival_depends_on_what_the_design_says(self) -> None:
+        rng = np.random.default_rng(1)
+        y, s = rng.random(20_000) < 0.5, rng.normal(size=20_000)
+        early = label_arrival.DESIGNS["both"].labelled(y, s, rng, later=False)
+        assert early[y].mean() > early[~y].mean() + 0.2
+        assert early[s > 0.4].mean() > early[s < 0.4].mean() + 0.1
+        slower = label_arrival.DESIGNS["both, slower later"].labelled(y, s, rng, later=True)
+        assert slower.mean() < early.mean() - 0.1
+
+    def test_labelled_rows_alone_are_biased_and_the_estimate_is_not(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(label_arrival, "WINDOWS", 20)
+        found = label_arrival.one(label_arrival.DESIGNS["both"], np.random.default_rng(1))
+        values = dict(zip(label_arrival.FIELDS, found.T, strict=True))
+        assert values["alone"].mean() < -0.04
+        assert abs(values["error"].mean()) < 0.02
+        assert values["final"].sum() >= 6
+        assert values["alarm"].sum() <= 4 < values["alarm_alone"].sum()
+        assert label_arrival.line("both", found[np.newaxis])[-1] == "0.00"
+
+    def test_bookings_are_read_by_week(self, tmp_path: Path) -> None:
+        file = tmp_path / "scored.csv.gz"
+        with gzip.open(file, "wt", encoding="utf-8") as out:
+            out.write("week,score,y,label_age_days\n2,0.5,1,40\n1,0.25,0,30\n1,0.75,1,31\n")
+        first, second = label_arrival.bookings(file)
+        assert (first.s.tolist(), first.y.tolist(), first.labelled.tolist()) == (
+            [0.25, 0.75],
+            [False, True],
+            [True, False],
+        )
+        assert second.labelled.tolist() == [False]
+
+    def test_what_is_absent_is_said(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        monkeypatch.setattr(label_arrival, "WINDOWS", 9)
+        monkeypatch.setattr(label_arrival, "LATER", 1)
+        monkeypatch.setattr(label_arrival, "DATA", tmp_path)
+        monkeypatch.setattr(label_arrival, "DESIGNS", {"both": label_arrival.DESIGNS["both"]})
+        monkeypatch.setattr(label_arrival, "SHARES", {0.5: -0.7})
+        label_arrival.main(["--replications", "2", "--processes", "1"])
+        out = capsys.readouterr().out
+        assert "arrival depends on" in out
+        assert out.count("skipped: ") == 2
 
 
 class TestAucIntervals:
