@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import sys
 from pathlib import Path
 
 import click
@@ -50,6 +52,7 @@ def ui(path: Path, host: str, port: int, token_env: str | None) -> int:
             f"--host {host} --port {port}: cannot listen there: {error.strerror}; name another port"
         ) from None
     echo(f"http://{_named(host)}:{server.effective_port}/  (Ctrl-C ends it)", err=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # waitress ends as it does on Ctrl-C
     server.run()
     return OK
 

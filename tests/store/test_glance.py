@@ -140,8 +140,8 @@ def test_only_outlooks_after_the_last_judged_window(store: Store) -> None:
     fill(store, "credit", "", range(3))
     saved: dict[str, list[int]] = defaultdict(list)
     insert = text(
-        "INSERT INTO rocmonitor_outlook (monitor, segment, window_start, window_end, model_version, at, outcome,"
-        " metrics, result) VALUES (:monitor, '', :start, :end, '7', :end, :outcome, :metrics, '{}')"
+        "INSERT INTO rocmonitor_outlook (monitor, segment, window_start, window_end, model_version, at,"
+        " outcome, metrics, result) VALUES (:monitor, '', :start, :end, '7', :end, :outcome, :metrics, '{}')"
     )
     with store.writing() as connection:
         for monitor, numbers in (("credit", range(1, 5)), ("unjudged", range(2))):

@@ -58,6 +58,19 @@
     return [low - room, panel.format === "area" ? Math.min(high + room, 1.005) : high + room];
   }
 
+  // Words that stay readable over lines.
+  function write(ctx, text, x, y, ink) {
+    ctx.font = `${12 * devicePixelRatio}px ${colour("sans")}`;
+    ctx.textAlign = "left";
+    ctx.setLineDash([]);
+    ctx.lineWidth = 4 * devicePixelRatio;
+    ctx.strokeStyle = colour("paper");
+    ctx.lineJoin = "round";
+    ctx.strokeText(text, x, y);
+    ctx.fillStyle = colour(ink);
+    ctx.fillText(text, x, y);
+  }
+
   function drawBelow(chart, panel) {
     const { ctx } = chart, { left: x0, top, width, height } = chart.bbox;
     const x = value => chart.valToPos(value, "x", true), y = value => chart.valToPos(value, "y", true);
@@ -89,10 +102,7 @@
         ctx.globalAlpha = 1;
         ctx.fillRect(from, y(spec.reference.auc) - pixel / 2, to - from, pixel);
         if (to > x0 + 40 * pixel) {
-          ctx.fillStyle = colour("soft");
-          ctx.font = `${12 * pixel}px ${colour("sans")}`;
-          ctx.textAlign = "left";
-          ctx.fillText(`reference ${spec.reference.auc.toFixed(3)}`, Math.max(from, x0) + 4 * pixel, y(spec.reference.high) - 6 * pixel);
+          write(ctx, `reference ${spec.reference.auc.toFixed(3)}`, Math.max(from, x0) + 4 * pixel, y(spec.reference.high) - 6 * pixel, "soft");
         }
       }
       ctx.strokeStyle = colour("reference");
@@ -117,12 +127,9 @@
     ctx.save();
     ctx.beginPath(); ctx.rect(x0, top, width, height); ctx.clip();
     (panel.lines || []).forEach(line => {
-      ctx.strokeStyle = colour("ink"); ctx.fillStyle = colour("soft");
+      ctx.strokeStyle = colour("ink");
       ctx.setLineDash([2 * pixel, 3 * pixel]); ctx.lineWidth = pixel;
       ctx.beginPath(); ctx.moveTo(x0, y(line.y)); ctx.lineTo(x0 + width, y(line.y)); ctx.stroke();
-      ctx.font = `${12 * pixel}px ${colour("sans")}`;
-      ctx.textAlign = "left";
-      ctx.fillText(line.text, x0 + 4 * pixel, y(line.y) - 4 * pixel);
     });
     ctx.setLineDash([]);
     const dense = width / pixel / Math.max(1, middle.filter(value => value >= chart.scales.x.min && value <= chart.scales.x.max).length) < 7;
@@ -147,6 +154,7 @@
       ctx.fillStyle = colour("soft");
       ctx.fillRect(x(mark.x), top + height - 6 * pixel, 3 * pixel, 6 * pixel);
     });
+    (panel.lines || []).forEach(line => write(ctx, line.text, x0 + 4 * pixel, y(line.y) - 5 * pixel, "soft"));
     ctx.restore();
   }
 
@@ -229,10 +237,7 @@
   function title(chart, panel, main) {
     const { ctx } = chart, pixel = devicePixelRatio;
     ctx.save();
-    ctx.fillStyle = colour(main ? "ink" : "soft");
-    ctx.font = `${12 * pixel}px ${colour("sans")}`;
-    ctx.textAlign = "left";
-    ctx.fillText(panel.title, chart.bbox.left + 4 * pixel, chart.bbox.top - 5 * pixel);
+    write(ctx, panel.title, chart.bbox.left + 4 * pixel, chart.bbox.top - 5 * pixel, main ? "ink" : "soft");
     ctx.restore();
   }
 
