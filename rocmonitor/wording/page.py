@@ -256,6 +256,11 @@ def is_link(receipt: str) -> bool:
     return receipt.startswith(("http://", "https://"))
 
 
+def reference_window(name: str) -> str:
+    """A window of the reference, below the chart."""
+    return f"reference, {name}"
+
+
 def expected(low: float | None, high: float | None) -> str | None:
     """The forecast interval with three decimals; None where there is none."""
     if low is None or high is None:
