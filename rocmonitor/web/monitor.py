@@ -107,6 +107,7 @@ def _over_time(
         "status": status,
         "since": since,
         "sentence": _sentence(windows, monitor, status, since),
+        "advice": wording.advice(status),
         "floor": next((rule.value for rule in monitor.rules if isinstance(rule, Floor)), None),
         "points": points,
         "ahead": [_ahead(each, zone) for each in outlooks],

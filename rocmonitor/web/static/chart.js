@@ -77,13 +77,6 @@
     const pixel = devicePixelRatio;
     ctx.save();
     ctx.beginPath(); ctx.rect(x0, top, width, height); ctx.clip();
-    const at = spec.slugs.indexOf(spec.chosen);
-    if (spec.chosen && at >= 0) {
-      ctx.fillStyle = colour("line");
-      ctx.globalAlpha = 0.5;
-      ctx.fillRect(x(spec.starts[at]), top, x(spec.ends[at]) - x(spec.starts[at]), height);
-      ctx.globalAlpha = 1;
-    }
     if (panel.band_low) {
       ctx.fillStyle = colour("band");
       panel.band_low.forEach((low, index) => {
@@ -92,6 +85,13 @@
         const from = Math.round(x(spec.starts[index])), to = Math.round(x(spec.ends[index]));
         ctx.fillRect(from, y(high), Math.max(to - from, pixel), y(low) - y(high));
       });
+    }
+    const at = spec.slugs.indexOf(spec.chosen);
+    if (spec.chosen && at >= 0) {
+      ctx.fillStyle = colour("line");
+      ctx.globalAlpha = 0.5;
+      ctx.fillRect(x(spec.starts[at]), top, x(spec.ends[at]) - x(spec.starts[at]), height);
+      ctx.globalAlpha = 1;
     }
     if (spec.reference) {
       const from = x(spec.reference.start), to = x(spec.reference.end);
