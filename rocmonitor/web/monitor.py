@@ -102,6 +102,8 @@ def _over_time(
         "name": monitor.name,
         "segment": segment,
         "model": monitor.model.name,
+        "owner": monitor.owner,
+        "runbook": monitor.runbook,
         "zone": str(zone),
         "now": plain(now),
         "status": status,
