@@ -92,6 +92,17 @@ class TestOverview:
         assert 'value="cred"' in page
         assert "calm" not in text_of(page)
 
+    def test_owners_have_a_column_where_there_are_any(self, client: FlaskClient) -> None:
+        page = client.get("/").text
+        assert ">Owner</th>" in page
+        assert f"risk {HOSTILE}" in html.unescape(page)
+        assert ">Owner</th>" not in client.get("/?status=ok").text
+        found = client.get("/overview.json?text=RISK").get_json()["monitors"]
+        assert [row["name"] for row in found] == ["credit"]
+        monitor = client.get("/monitors/credit").text
+        assert f"Owner: risk {HOSTILE}" in html.unescape(monitor)
+        assert 'href="https://example.org/credit"' in monitor
+
     def test_segments_fold_and_unfold(self, client: FlaskClient) -> None:
         assert "region=all" not in client.get("/").text
         assert "1 of 2 segments degraded" in text_of(client.get("/").text)
@@ -171,7 +182,7 @@ class TestMonitor:
         )
         assert [each["auc"] for each in row["ahead"]] == [ahead["auc"]]
         overview = client.get("/").text
-        assert overview.count("<circle class=h") == 1
+        assert overview.count("<path class=o") == 1
         assert f"{ahead['auc']:.3f} ({ahead['low']:.3f}–{ahead['high']:.3f}) expected" in text_of(overview)
 
     def test_what_was_foreseen_stands_beside_what_came_of_it(self, client: FlaskClient) -> None:
