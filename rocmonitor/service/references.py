@@ -14,6 +14,7 @@ from rocmonitor.config import Monitor
 from rocmonitor.policy.reference import Reference, freeze
 from rocmonitor.policy.rules import Forecast, by_name
 from rocmonitor.policy.windows import Window
+from rocmonitor.service.progress import Step
 from rocmonitor.sources import SqlSource
 from rocmonitor.stats import Sample
 
@@ -68,7 +69,8 @@ def load_or_build(
     samples: dict[str, dict[Window, Sample]] = {}
     windows = monitor.reference_windows
     for number, window in enumerate(windows, 1):
-        progress(f"{monitor.name} reference {window.in_zone(monitor.timezone)} ({number} of {len(windows)})")
+        words = f"{monitor.name} reference {window.in_zone(monitor.timezone)}"
+        progress(Step(words, number, len(windows)))
         for segment, rows in source.pull(monitor, window, on_progress=on_rows).segments.items():
             samples.setdefault(segment, {})[window] = rows.champion
     rules = by_name(monitor.rules)

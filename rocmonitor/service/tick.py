@@ -21,7 +21,8 @@ from rocmonitor.policy.orientation import as_scored, negated
 from rocmonitor.policy.record import caveats_of
 from rocmonitor.policy.rules import by_name
 from rocmonitor.policy.windows import Window
-from rocmonitor.service.runtime import Progress, Runtime, hold_lease, renew_lease
+from rocmonitor.service.progress import Progress, Step
+from rocmonitor.service.runtime import Runtime, hold_lease, renew_lease
 from rocmonitor.service.standing import Standings
 from rocmonitor.service.versions import Role, version
 from rocmonitor.sources import Batch, LabelCounts, Rows, SqlSource, open_source
@@ -149,6 +150,9 @@ class TickRun:
         monitor = self.monitor
         chosen = monitor.windows(self.now) if windows is None else windows
         judged = store.evaluated(self.runtime.store, monitor.name)
+        log.debug(
+            "%s: %d windows have ended, %d are judged", monitor.name, len(chosen), len({w for _, w in judged})
+        )
         self.segments |= {segment for segment, _ in judged}
         for number, window in enumerate(chosen, 1):
             if self.runtime.stop.is_set():
@@ -156,9 +160,8 @@ class TickRun:
             before = judged.get(("", window))
             labels = self._label_counts_if_due(source, window, before, again=windows is not None)
             if labels is not None:
-                self.progress(
-                    f"{monitor.name} {window.in_zone(monitor.timezone)} ({number} of {len(chosen)})"
-                )
+                words = f"{monitor.name} {window.in_zone(monitor.timezone)}"
+                self.progress(Step(words, number, len(chosen)))
                 self._judge(source, window, before, labels)
 
     def close(self) -> None:
@@ -208,6 +211,12 @@ class TickRun:
                 on_rows=lambda _: self._beat(),
             )
         batch = source.pull(monitor, window, on_progress=lambda _: self._beat())
+        counts = batch.segments[""].counts
+        log.debug(
+            "%s %s: %s rows, %s positives, %s negatives, %s",
+            *(monitor.name, window, counts.rows, counts.n_pos, counts.n_neg),
+            "grouped by the database" if batch.grouped else "row by row",
+        )
         if before is not None and before.digest == batch.digest:
             return
         # A segment of the reference without rows now is insufficient, not absent.
