@@ -14,6 +14,7 @@ from rocmonitor.cli.exit_codes import OK
 from rocmonitor.cli.opening import load, monitor_named
 from rocmonitor.cli.terminal import (
     echo,
+    echo_folded,
     echo_table,
     evaluation_json,
     print_json,
@@ -61,7 +62,7 @@ def history(path: Path, monitor: str, last: int | None, as_json: bool, tables: b
         if evaluations:
             echo_table(text.windows(evaluations, chosen.timezone, width_of(sys.stdout)))
         echo(f"\nChanges of status ({chosen.timezone}):", style="bold")
-        echo(text.transitions(changes, chosen.timezone) or "none")
+        echo_folded(text.transitions(changes, chosen.timezone) or "none", hang=2)
     print_outbox(waiting)
     return OK
 

@@ -14,6 +14,7 @@ from rocmonitor.cli.opening import load, monitor_named, open_runtime, past_insta
 from rocmonitor.cli.progress import shown_progress
 from rocmonitor.cli.terminal import (
     echo,
+    echo_folded,
     echo_table,
     evaluation_json,
     explain_tick,
@@ -142,4 +143,4 @@ def _print_tick(tick: Tick, zone: ZoneInfo, *, in_full: bool) -> None:
         return
     echo(f"{tick.monitor} ({zone})", style="bold")
     echo_table(text.windows(tick.evaluations, zone, width_of(sys.stdout)))
-    echo(text.findings(tick.evaluations, zone), nl=False)
+    echo_folded(text.findings(tick.evaluations, zone), hang=2, nl=False)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import textwrap
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
@@ -55,6 +56,23 @@ def echo(text: str, *, err: bool = False, nl: bool = True, style: str = "") -> N
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
+def echo_folded(text: str, *, hang: int, nl: bool = True) -> None:
+    """Print lines of prose; on a terminal, one that is too long goes on below, indented by `hang` more."""
+    width = width_of(sys.stdout)
+    if width is not None and width > 4 * hang:
+        text = "".join(_folded(line, width, hang) for line in text.splitlines(keepends=True))
+    echo(text, nl=nl)
+
+
+def _folded(line: str, width: int, hang: int) -> str:
+    indent = " " * (len(line) - len(line.lstrip()) + hang)
+    end = "\n" if line.endswith("\n") else ""
+    parts = textwrap.wrap(
+        line.rstrip("\n"), width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+    return "\n".join(parts) + end
+
+
 def echo_table(text: str) -> None:
     """Print a table, its head in bold."""
     head, _, rows = text.partition("\n")
@@ -83,6 +101,7 @@ def _print_styled(text: str, stream: TextIO, *, end: str, style: str) -> None:
     for status, colour in _STYLES.items():
         for words in {marked(status), _encodable(marked(status), stream)}:
             shown.highlight_words([words], colour)
+    shown.highlight_words(["PROBLEM:", "Error:"], "bold red")
     Console(file=stream, highlight=False).print(shown, end=end, soft_wrap=True)
 
 

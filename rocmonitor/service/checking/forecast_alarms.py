@@ -26,6 +26,8 @@ from rocmonitor.sources.batch import Rows
 POWER = 0.8
 """Power used for the detectable drop."""
 
+_LEAST_SHOWN = 0.01  # a year
+
 MOST_JUDGED = 100
 """At most so many of the latest reference windows are judged by the rules."""
 
@@ -81,12 +83,13 @@ def _false_alarms(
     outlook: Outlook, alone: Mapping[str, Outlook], alarm: Alarm, every: timedelta
 ) -> list[str]:
     each = [f"{name} {_number(false_alarms_a_year(one, alarm, every))}" for name, one in alone.items()]
-    yearly = _number(false_alarms_a_year(outlook, alarm, every))
-    text = f"when nothing is wrong: about {yearly} false alarms a year"
+    yearly = false_alarms_a_year(outlook, alarm, every)
+    about = "" if yearly < _LEAST_SHOWN else "about "
+    text = f"when nothing is wrong: {about}{_number(yearly)} false alarms a year"
     if len(each) > 1:
         text += f" (each rule alone: {', '.join(each)})"
     improved = improved_a_year(outlook, alarm, every)
-    if improved >= 0.01:
+    if improved >= _LEAST_SHOWN:
         text += f", and about {_number(improved)} messages a year of an improvement that is none"
     if alarm.of > 1:
         text += f"; an alarm needs {alarm.after} of {alarm.of} windows degraded"
@@ -146,6 +149,6 @@ def on_reference(
 
 
 def _number(rate: float) -> str:
-    if rate < 0.01:
-        return "less than 0.01"
+    if rate < _LEAST_SHOWN:
+        return f"less than {_LEAST_SHOWN:g}"
     return f"{rate:.2g}" if rate < 10 else f"{rate:,.0f}"
