@@ -16,6 +16,7 @@ from rocmonitor.wording import review as review_wording
 from rocmonitor.wording import status as words
 from rocmonitor.wording.counts import CUT, set_aside
 from rocmonitor.wording.format import forecast_span, instant, one_line, percent, span
+from rocmonitor.wording.outlook import foreseen
 from rocmonitor.wording.verdicts import by_rule, reasons
 from rocmonitor.wording.window import moved
 
@@ -25,6 +26,7 @@ LONGEST_TITLE = 80
 
 _KINDS: dict[Status, Kind] = {
     Status.OK: "recovery",
+    Status.AT_RISK: "alarm",
     Status.IMPROVED: "notice",
     Status.DEGRADED: "alarm",
     Status.INSUFFICIENT: "alarm",
@@ -90,6 +92,7 @@ def compose(
     """
     known = _of_evaluation(transition, evaluation, zone) if evaluation else _NOTHING_KNOWN
     check = words.advice(transition, evaluation)
+    event = event_id(transition, evaluation.key if evaluation else "")
     lines = [
         words.headline(transition, evaluation),
         f"Status {transition.after}, was {transition.before}",
@@ -106,10 +109,10 @@ def compose(
         "",
         *known.details,
         f"Noticed {instant(transition.at, zone)} ({zone.key})",
-        f"Event {_event_id(transition, evaluation)} (the same id again is the same event)",
+        f"Event {event} (the same id again is the same event)",
     ]
     found = words.title(transition, evaluation)
-    title = _title(transition.after.upper(), words.subject(transition), found)
+    title = titled(transition.after.upper(), words.subject(transition), found)
     return Message(title, "\n".join(lines), _KINDS[transition.after])
 
 
@@ -147,7 +150,7 @@ def compose_review(review: Review, *, before: str, zone: ZoneInfo, link: str | N
         f"Reviewed {instant(review.reviewed_at, zone)} ({zone.key})",
         f"Event {hashlib.sha256(review.key.encode()).hexdigest()[:12]} (the same id again is the same event)",
     ]
-    return Message(_title("REVIEW", review.monitor, review_wording.title(review)), "\n".join(lines), "notice")
+    return Message(titled("REVIEW", review.monitor, review_wording.title(review)), "\n".join(lines), "notice")
 
 
 def trial_message(channel: str) -> Message:
@@ -177,6 +180,8 @@ def _of_evaluation(transition: Transition, evaluation: Evaluation, zone: ZoneInf
         first.append(f"AUROC {_interval(metrics, 'champion')}")
     if limits := words.forecast_limits(evaluation, words.deciding(transition, evaluation)):
         first.append(f"Forecast {forecast_span(*limits)}")
+    if said := foreseen(metrics):
+        first.append(f"From the scores: {said}")
     first.append(f"{counts.n_pos:,} positives, {counts.n_neg:,} negatives")
 
     revision = f", revision {evaluation.revision}" if evaluation.revision else ""
@@ -214,18 +219,19 @@ def _interval(metrics: dict[str, float], model: str) -> str:
     return f"{value:.4f} ({percent(LEVEL)} interval {span(low, high)})"
 
 
-def _title(head: str, whose: str, found: str) -> str:
+def titled(head: str, whose: str, found: str) -> str:
     """The status, whose it is, and as much of both as 80 characters hold."""
     found = one_line(found, LONGEST_TITLE - len(head) - 25)
     return f"{head} {one_line(whose, LONGEST_TITLE - len(head) - len(found) - 3)}: {found}"
 
 
-def _event_id(transition: Transition, evaluation: Evaluation | None) -> str:
+def event_id(transition: Transition, key: str) -> str:
+    """Names the event; `key` is that of the result it was seen in, empty without one."""
     parts = (
         transition.monitor,
         transition.segment,
         transition.at.astimezone(UTC).isoformat(),
         f"{transition.before}>{transition.after}",
-        evaluation.key if evaluation else "",
+        key,
     )
     return hashlib.sha256("|".join(parts).encode()).hexdigest()[:12]

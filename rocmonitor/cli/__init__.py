@@ -21,6 +21,7 @@ from rocmonitor.cli.run import backfill, run
 from rocmonitor.cli.serve import serve
 from rocmonitor.cli.status import status
 from rocmonitor.cli.terminal import echo
+from rocmonitor.cli.ui import ui
 from rocmonitor.errors import RocmonitorError
 
 __all__ = ["cli", "main"]
@@ -80,5 +81,5 @@ def cli(context: click.Context, path: Path, verbose: bool) -> None:
     logging.getLogger("rocmonitor").setLevel(logging.DEBUG if verbose else logging.INFO)
 
 
-for command in (init, check, run, backfill, review, serve, status, history, channel, db, auc):
+for command in (init, check, run, backfill, review, serve, ui, status, history, channel, db, auc):
     cli.add_command(command)

@@ -19,6 +19,7 @@ from rocmonitor.cli.terminal import (
     evaluation_json,
     print_json,
     print_outbox,
+    print_outlooks,
     tables_option,
     width_of,
 )
@@ -43,6 +44,11 @@ def history(path: Path, monitor: str, last: int | None, as_json: bool, tables: b
     with store.open_store(config.store_url) as opened:
         start = None if last is None else _start(opened, monitor, last)
         evaluations = store.evaluations(opened, monitor, start=start, every_revision=as_json)
+        outlooks = [
+            outlook
+            for outlook in store.outlooks(opened, monitor, pending=not as_json)
+            if start is None or outlook.window.start >= start
+        ]
         changes = [
             change for change in store.transitions(opened, monitor) if start is None or change.since >= start
         ]
@@ -51,16 +57,19 @@ def history(path: Path, monitor: str, last: int | None, as_json: bool, tables: b
         print_json(
             {
                 "evaluations": [evaluation_json(evaluation, tables=tables) for evaluation in evaluations],
+                "outlooks": [outlook.to_dict() for outlook in outlooks],
                 "transitions": [change.to_dict() for change in changes],
                 "outbox": {"waiting": waiting.waiting, "errors": waiting.errors},
             }
         )
-    elif not evaluations and not changes:
+    elif not evaluations and not outlooks and not changes:
         echo(f"{monitor} has not been judged yet; `rocmonitor run {monitor}` does it now", err=True)
     else:
         echo(f"{monitor} ({chosen.timezone})", style="bold")
         if evaluations:
             echo_table(text.windows(evaluations, chosen.timezone, width_of(sys.stdout)))
+        if outlooks:
+            print_outlooks(text.outlooks(outlooks, chosen.timezone), "\nBefore the labels")
         echo(f"\nChanges of status ({chosen.timezone}):", style="bold")
         echo_folded(text.transitions(changes, chosen.timezone) or "none", hang=2)
     print_outbox(waiting)

@@ -22,6 +22,7 @@ from rocmonitor.cli.terminal import (
     print_json,
     print_next,
     print_outbox,
+    print_outlooks,
     tables_option,
     width_of,
 )
@@ -122,7 +123,7 @@ def _conclude(
         print_json({"monitors": found, "delivered": sent, "undelivered": waiting.errors})
     for tick in ticks:
         zone = runtime.config.monitors[tick.monitor].timezone
-        if tick.evaluations and not as_json:
+        if (tick.evaluations or tick.outlooks) and not as_json:
             _print_tick(tick, zone, in_full=delivered is None or is_interactive(sys.stdout))
         explain_tick(tick, zone)
     if delivered is not None:
@@ -139,8 +140,13 @@ def _print_tick(tick: Tick, zone: ZoneInfo, *, in_full: bool) -> None:
     from rocmonitor.report import text
 
     if not in_full:
-        echo(text.summary(tick.monitor, tick.evaluations, str(tick.status[""]), zone))
+        if tick.evaluations or any(outlook.outcome for outlook in tick.outlooks):
+            status = str(tick.status[""])
+            echo(text.summary(tick.monitor, tick.evaluations, tick.outlooks, status, zone))
         return
-    echo(f"{tick.monitor} ({zone})", style="bold")
-    echo_table(text.windows(tick.evaluations, zone, width_of(sys.stdout)))
-    echo_folded(text.findings(tick.evaluations, zone), hang=2, nl=False)
+    if tick.evaluations:
+        echo(f"{tick.monitor} ({zone})", style="bold")
+        echo_table(text.windows(tick.evaluations, zone, width_of(sys.stdout)))
+        echo_folded(text.findings(tick.evaluations, zone), hang=2, nl=False)
+    if tick.outlooks:
+        print_outlooks(text.outlooks(tick.outlooks, zone), f"{tick.monitor} ({zone}), before the labels")

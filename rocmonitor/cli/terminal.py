@@ -29,7 +29,7 @@ _STYLES = {
     "improved": "cyan",
     "insufficient": "blue",
     "error": "bold magenta",
-    "new": "dim",
+    "waiting": "dim",
 }
 
 
@@ -78,6 +78,15 @@ def echo_table(text: str) -> None:
     head, _, rows = text.partition("\n")
     echo(head, style="bold")
     echo(rows)
+
+
+def print_outlooks(text: str, title: str) -> None:
+    """Print what is expected of windows without labels: a table, then warnings."""
+    table, _, warnings = text.partition("\n\n")
+    echo(f"{title}, expected from the scores:", style="bold")
+    echo_table(table)
+    if warnings:
+        echo_folded(f"\n{warnings}", hang=2)
 
 
 def _encodable(text: str, stream: TextIO) -> str:
@@ -176,7 +185,7 @@ def explain_tick(tick: Tick, zone: ZoneInfo) -> None:
         echo(f"{tick.monitor}: another rocmonitor process is at work on it; nothing was done", err=True)
     elif tick.error is not None:
         echo(f"{tick.monitor}: {tick.error}", err=True)
-    elif not tick.evaluations:
+    elif not tick.evaluations and not tick.outlooks:
         echo(f"{tick.monitor}: nothing new is due", err=True)
     if tick.waiting:
         many = f"{len(tick.waiting)} windows wait" if len(tick.waiting) > 1 else "1 window waits"
@@ -188,7 +197,7 @@ def print_next(config: Config, monitor: str) -> None:
     if not is_interactive(sys.stderr):
         return
     echo(f"\nWhy, window by window:  rocmonitor history {monitor}", err=True)
-    echo("All monitors:           rocmonitor status", err=True)
+    echo("All monitors:           rocmonitor status, in a browser: rocmonitor ui", err=True)
     uri = config.mlflow.page or config.tracking_uri
     if uri.startswith("sqlite:///"):
         echo(f"Figures, in MLflow:     mlflow server --backend-store-uri {uri}", err=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -11,19 +10,13 @@ from zoneinfo import ZoneInfo
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
 from rocmonitor.config.outside import Channel, Mlflow, Secret, Source, Webhook
+from rocmonitor.config.query import Query, binds
 from rocmonitor.config.review import Reviewing
 from rocmonitor.config.values import Column, Cron, Duration, Name, Rate, Section, WallTime, Zone, no_switch
 from rocmonitor.policy.review.settings import ReviewRule, ReviewSettings
-from rocmonitor.policy.rules import Challenger, Rule
+from rocmonitor.policy.rules import Challenger, Rule, before_labels
 from rocmonitor.policy.status import Alarm
 from rocmonitor.policy.windows import A_MONDAY, Calendar, Labels, Window, split
-
-_BIND = re.compile(r"(?<![:\w\\]):(\w+)(?!:)")
-# Quotes and comments of SQL, as the standard reads a backslash in a text, and as MySQL does.
-_QUOTED = tuple(
-    re.compile(rf"""{text}|"[^"]*"|`[^`]*`|--[^\n]*|/\*.*?\*/|\$(\w*)\$.*?\$\1\$""", re.DOTALL)
-    for text in (r"'[^']*'", r"'(?:[^'\\]|\\.)*'")
-)
 
 
 class Model(Section):
@@ -62,6 +55,7 @@ class Columns(Section):
     label: Column
     challenger: Column | None = None
     id: Column | None = None
+    labelled_at: Column | None = None
 
 
 class Positive(Section):
@@ -106,6 +100,12 @@ class WindowSpec(Section):
         if every < timedelta(minutes=1):
             raise ValueError("must be at least 1m")
         return every
+
+
+class OutlookSpec(Section):
+    """The forecast of a window from its scores, before its labels."""
+
+    after: Duration
 
 
 class ReferencePeriod(Section):
@@ -186,7 +186,7 @@ class Monitor(Section):
     name: Name
     model: Model
     source: str
-    query: str
+    query: Query
     columns: Columns
     segments: tuple[Column, ...] = ()
     positive: Positive = Positive()
@@ -195,6 +195,7 @@ class Monitor(Section):
     reference: ReferencePeriod
     min_per_class: int = Field(default=50, ge=2)
     operating_points: OperatingPoints = OperatingPoints()
+    outlook: OutlookSpec | None = None
     rules: tuple[Annotated[Annotated[Rule, Field(discriminator="kind")], BeforeValidator(no_switch)], ...] = (
         Field(min_length=1)
     )
@@ -203,29 +204,6 @@ class Monitor(Section):
     schedule: Cron = "0 6 * * *"
     timezone: Zone = ZoneInfo("UTC")
     notify: tuple[str, ...] = ()
-
-    @field_validator("query")
-    @classmethod
-    def _one_bounded_select(cls, query: str) -> str:
-        query = query.strip().rstrip(";").strip()
-        if not re.match(r"(select|with)\b", query, re.IGNORECASE):
-            raise ValueError("must be one SELECT (or WITH … SELECT); it is only ever read from")
-        if quoted := _quoted_binds(query):
-            raise ValueError(
-                f"has {' and '.join(quoted)} within quotes or a comment, where nothing can be bound; "
-                "write :start and :end outside of quotes and comments, and \\: for a colon that is text"
-            )
-        binds = set(_BIND.findall(query))
-        if missing := [f":{bind}" for bind in ("start", "end") if bind not in binds]:
-            raise ValueError(
-                f"must bound its rows by :start and :end (WHERE time >= :start AND time < :end); "
-                f"{' and '.join(missing)} missing"
-            )
-        if unknown := sorted(binds - {"start", "end"}):
-            raise ValueError(
-                f"binds :{', :'.join(unknown)}, which nothing gives a value; only :start and :end are bound"
-            )
-        return query
 
     @field_validator("review")
     @classmethod
@@ -253,6 +231,22 @@ class Monitor(Section):
                 )
         return self
 
+    @model_validator(mode="after")
+    def _outlook_when_asked(self) -> Monitor:
+        names = [rule.kind for rule in self.rules if before_labels(rule)]
+        if names and self.outlook is None:
+            raise ValueError(
+                f"rules has kind {' and '.join(names)}, which is judged before the labels; say how long "
+                "after the end of a window its rows are in, such as outlook: {after: 6h}"
+            )
+        delay = self.window.label_delay
+        if self.outlook is not None and self.outlook.after > delay:
+            raise ValueError(
+                f"outlook.after ({self.outlook.after}) is longer than window.label_delay ({delay}): an "
+                "outlook comes before the labels; shorten outlook.after"
+            )
+        return self
+
     @property
     def read_as(self) -> dict[str, Any]:
         """What is read and how, in plain JSON types, for those who want to read it again."""
@@ -264,6 +258,11 @@ class Monitor(Section):
             "positive": self.positive.model_dump(),
             "timezone": str(self.timezone),
         }
+
+    @property
+    def reads_as_of(self) -> bool:
+        """Whether the query asks for the instant of judging."""
+        return "as_of" in binds(self.query)
 
     @property
     def cost_w(self) -> tuple[float, ...]:
@@ -302,6 +301,10 @@ class Monitor(Section):
         """From when windows are judged: `window.start`, else the end of the reference."""
         return self._instant(self.window.start or self.reference.end)
 
+    def outlook_at(self, window: Window) -> datetime | None:
+        """When the outlook of a window is made; None without outlooks."""
+        return None if self.outlook is None else window.end + self.outlook.after
+
     def windows(self, now: datetime, start: datetime | None = None) -> list[Window]:
         """The windows to be judged that have ended by `now`, oldest first; `start` replaces the usual one."""
         end = now if self.window.end is None else min(now, self._instant(self.window.end))
@@ -333,17 +336,6 @@ class Monitor(Section):
 
     def _instant(self, wall: datetime) -> datetime:
         return wall.replace(tzinfo=self.timezone).astimezone(UTC)
-
-
-def _quoted_binds(query: str) -> list[str]:
-    """Binds in quotes or comments, whichever way a backslash is read."""
-    readings = [[found.span() for found in quoted.finditer(query)] for quoted in _QUOTED]
-    inside = {
-        bind[0]
-        for bind in _BIND.finditer(query)
-        if all(any(start < bind.start() < end for start, end in spans) for spans in readings)
-    }
-    return sorted(inside)
 
 
 class Config(Section):

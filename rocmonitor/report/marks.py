@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-MARKS = {
-    "degraded": "▲",
-    "at-risk": "◆",
-    "ok": "●",
-    "improved": "↑",
-    "insufficient": "○",
-    "error": "✕",
-    "new": "·",
-}
-WORST_FIRST = ("error", "degraded", "at-risk", "insufficient", "improved", "new", "ok")
-_WORDS = {"at-risk": "at risk", "new": "not judged yet"}
+from rocmonitor.wording.page import status_word
+from rocmonitor.wording.status import WORDS
+
+MARKS = {status: words.mark for status, words in WORDS.items()} | {"waiting": "·"}
+WORST_FIRST = ("error", "degraded", "at-risk", "insufficient", "improved", "waiting", "ok")
 _PLAIN = str.maketrans("▲◆●↑○✕·–—…×⁺⁻²", "!?*+ox.--.x+-2")
 
 
 def marked(status: str) -> str:
     """The sign of a status and its word."""
-    return f"{MARKS.get(status, '·')} {_WORDS.get(status, status)}"
+    return f"{MARKS[status]} {status_word(status)}"
 
 
 def plain(text: str) -> str:

@@ -11,13 +11,13 @@ from matplotlib.axes import Axes
 
 from rocmonitor.policy.evaluation import Evaluation
 from rocmonitor.policy.measure import LEVEL
-from rocmonitor.report.canvas import BLUE, GREY, LIGHT, ORANGE, heading, panels, png, short
+from rocmonitor.report.canvas import BLUE, GREY, LIGHT, PURPLE, heading, panels, png, short
 from rocmonitor.stats.proportion import proportion_intervals
 from rocmonitor.wording.window import moved
 
 Rows = Sequence[Mapping[str, Any]]
 
-_CLASSES = {"pos": ("positives", ORANGE, "o"), "neg": ("negatives", BLUE, "s")}
+_CLASSES = {"pos": ("positives", PURPLE, "o"), "neg": ("negatives", BLUE, "s")}
 
 
 def shift(evaluation: Evaluation) -> bytes:

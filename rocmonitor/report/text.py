@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from rocmonitor.policy.evaluation import Evaluation, Status, Transition
+from rocmonitor.policy.outlook import Outlook
+from rocmonitor.policy.record import plain
+from rocmonitor.policy.windows import Window
 from rocmonitor.report.marks import WORST_FIRST, marked
 from rocmonitor.wording.format import count, forecast_span, instant
-from rocmonitor.wording.verdicts import reasons
+from rocmonitor.wording.outlook import moved as moved_scores
+from rocmonitor.wording.verdicts import reasons, verdicts
 from rocmonitor.wording.window import moved, why
 
 _NUMBER = re.compile(r"[-+\d.,]+")
 
 
 def windows(evaluations: Sequence[Evaluation], zone: ZoneInfo, width: int | None = None) -> str:
-    """A table of windows: sizes, AUROC with its interval, forecast interval, outcome and status.
+    """A table of windows: sizes, AUROC with its interval, forecast, what was foreseen, outcome and status.
 
     Columns that say nothing (one segment only, no challenger) are left out, and in less than the needed
     `width` those that say least.
@@ -36,15 +40,39 @@ def windows(evaluations: Sequence[Evaluation], zone: ZoneInfo, width: int | None
         "AUROC": [_value(evaluation.metrics, "champion/auc") for evaluation in evaluations],
         "95 % interval": [_span(evaluation.metrics, "champion/auc_") for evaluation in evaluations],
         "forecast": [_forecast(evaluation.metrics) for evaluation in evaluations],
+        "foreseen": [_foreseen(evaluation.metrics) for evaluation in evaluations],
         "challenger gain": [
             _value(evaluation.metrics, "difference/auc", sign=True) for evaluation in evaluations
         ],
         "outcome": [marked(evaluation.outcome) for evaluation in evaluations],
         "status": [marked(evaluation.status) for evaluation in evaluations],
     }
-    idle = {"segment": "all rows", "forecast": "-", "challenger gain": "-"}
+    idle = {"segment": "all rows", "forecast": "-", "foreseen": "-", "challenger gain": "-"}
     shown = {name: cells for name, cells in columns.items() if set(cells) != {idle.get(name)}}
     return narrowed(shown, ("negatives", "positives", "challenger gain", "outcome", "95 % interval"), width)
+
+
+def outlooks(found: Sequence[Outlook], zone: ZoneInfo) -> str:
+    """A table of windows that wait for their labels: what their scores foretell; then, warnings."""
+    columns = {
+        "window": [outlook.window.in_zone(zone) for outlook in found],
+        "segment": [outlook.segment or "all rows" for outlook in found],
+        "scored": [f"{outlook.scored:,}" for outlook in found],
+        "labelled": [f"{outlook.labelled:,}" for outlook in found],
+        "AUROC expected": [_value(outlook.metrics, "outlook/auc") for outlook in found],
+        "interval": [_span(outlook.metrics, "outlook/") for outlook in found],
+        "outlook": [marked(outlook.outcome) if outlook.outcome else "no warning" for outlook in found],
+    }
+    if set(columns["segment"]) == {"all rows"}:
+        del columns["segment"]
+    lines = [table(list(columns), list(zip(*columns.values(), strict=True)))]
+    for outlook in found:
+        if outlook.outcome is not None:
+            segment = f" {outlook.segment}" if outlook.segment else ""
+            lines.append(f"\n{marked(outlook.outcome)} {outlook.window.in_zone(zone)}{segment}")
+            warning = [each for each in outlook.verdicts if each.outcome is outlook.outcome]
+            lines += [f"    {text}" for text in (*verdicts(warning), moved_scores(outlook)) if text]
+    return "\n".join(lines)
 
 
 def findings(evaluations: Iterable[Evaluation], zone: ZoneInfo) -> str:
@@ -76,75 +104,75 @@ def transitions(changes: Iterable[Transition], zone: ZoneInfo) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """How a monitor, or a segment of it, stands.
+    """How a monitor, or a segment of it, stands, and what its newest window showed.
 
     Attributes
     ----------
-    monitor, segment : str
-    status : str
-        ``new`` before the first window was judged.
+    monitor, segment, status : str
+        ``waiting`` is the status before the first window was judged.
     since : datetime or None
         From when the status holds; None where it never changed.
-    last : Evaluation or None
-        The newest window.
     zone : ZoneInfo
+    window, version, auc, low, high, expected_low, expected_high, labelled_share
+        Of the newest window, as `rocmonitor.store.glance.Brief` has them; None where not known.
     """
 
     monitor: str
-    segment: str = ""
+    segment: str
     status: str
-    since: datetime | None = None
-    last: Evaluation | None = None
+    since: datetime | None
     zone: ZoneInfo
+    window: Window | None = None
+    version: str | None = None
+    auc: float | None = None
+    low: float | None = None
+    high: float | None = None
+    expected_low: float | None = None
+    expected_high: float | None = None
+    labelled_share: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types; instants as ISO 8601 in UTC, None for what is not known."""
-        last = self.last
-        metrics = {} if last is None else last.metrics
-        names = ("champion/auc", "champion/auc_low", "champion/auc_high", "forecast/low", "forecast/high")
-        return {
-            "monitor": self.monitor,
-            "segment": self.segment,
-            "status": self.status,
-            "since": None if self.since is None else self.since.isoformat(),
-            "model": None if last is None else f"{last.model}/{last.champion_version}",
-            "window": None
-            if last is None
-            else {"start": last.window.start.isoformat(), "end": last.window.end.isoformat()},
-            **{name: metrics.get(name) for name in names},
-            "labelled_share": None if last is None else last.counts.labelled_share,
-        }
+        """Plain JSON types; instants as ISO 8601 in UTC."""
+        found: dict[str, Any] = plain(self)
+        return found | {"zone": str(self.zone)}
 
 
 def overview(standings: Sequence[Standing], width: int | None = None) -> str:
-    """How many monitors need attention, and a table of all, worst first; segments only where not ok."""
-    whole = [standing for standing in standings if not standing.segment]
-    ill = [standing for standing in whole if standing.status in ("error", "degraded", "at-risk")]
-    head = (
-        f"{len(ill)} of {count(len(whole), 'monitor')} need{'s' if len(ill) == 1 else ''} attention."
-        if ill
-        else f"No monitor of {len(whole)} needs attention."
-    )
-    rank = {each.monitor: WORST_FIRST.index(each.status) for each in whole}
+    """A table of all monitors, worst first; segments only where they are not ok."""
+    rank = {each.monitor: WORST_FIRST.index(each.status) for each in standings if not each.segment}
     rows = sorted(standings, key=lambda each: (rank[each.monitor], each.monitor, each.segment))
-    rows = [each for each in rows if not each.segment or each.status not in ("ok", "new")]
+    rows = [each for each in rows if not each.segment or each.status not in ("ok", "waiting")]
     columns = {
         "status": [marked(each.status) for each in rows],
         "monitor": [f"  {each.segment}" if each.segment else each.monitor for each in rows],
-        "last window": ["-" if each.last is None else each.last.window.in_zone(each.zone) for each in rows],
-        "AUROC": [_of_last(each, lambda last: _value(last.metrics, "champion/auc")) for each in rows],
-        "95 % interval": [_of_last(each, lambda last: _span(last.metrics, "champion/auc_")) for each in rows],
-        "expected": [_of_last(each, lambda last: _forecast(last.metrics)) for each in rows],
+        "last window": ["-" if each.window is None else each.window.in_zone(each.zone) for each in rows],
+        "AUROC": ["-" if each.auc is None else f"{each.auc:.4f}" for each in rows],
+        "95 % interval": [_ends(each.low, each.high) for each in rows],
+        "expected": [_ends(each.expected_low, each.expected_high) for each in rows],
         "labelled": [
-            _of_last(each, lambda last: f"{100 * last.counts.labelled_share:.0f} %") for each in rows
+            "-" if each.labelled_share is None else f"{100 * each.labelled_share:.0f} %" for each in rows
         ],
         "since": ["-" if each.since is None else instant(each.since, each.zone) for each in rows],
     }
-    return f"{head}\n\n{narrowed(columns, ('95 % interval', 'labelled', 'last window', 'since'), width)}"
+    return narrowed(columns, ("95 % interval", "labelled", "last window", "since"), width)
 
 
-def summary(monitor: str, evaluations: Sequence[Evaluation], status: str, zone: ZoneInfo) -> str:
-    """One line on what a run found: the status, how many windows were judged, the newest of them."""
+def summary(
+    monitor: str, evaluations: Sequence[Evaluation], outlooks: Sequence[Outlook], status: str, zone: ZoneInfo
+) -> str:
+    """One line on what a run found: the status, how many windows were judged, the newest, what is at risk."""
+    parts = [f"{monitor}: {marked(status)}", *_judged(evaluations, zone)]
+    warned = {outlook.window for outlook in outlooks if outlook.outcome is Status.AT_RISK}
+    if warned:
+        parts.append(
+            f"{count(len(warned), 'window')} at risk by {'its' if len(warned) == 1 else 'their'} scores"
+        )
+    return "; ".join([*parts, f"`rocmonitor history {monitor}` shows why"])
+
+
+def _judged(evaluations: Sequence[Evaluation], zone: ZoneInfo) -> Iterator[str]:
+    if not evaluations:
+        return
     whole = [evaluation for evaluation in evaluations if not evaluation.segment] or list(evaluations)
     found = Counter(str(evaluation.outcome) for evaluation in whole)
     each = ", ".join(f"{number} {outcome}" for outcome, number in found.items())
@@ -154,10 +182,8 @@ def summary(monitor: str, evaluations: Sequence[Evaluation], status: str, zone: 
         measured = f" AUROC {last.metrics['champion/auc']:.4f} ({_span(last.metrics, 'champion/auc_')})"
         if (expected := _forecast(last.metrics)) != "-":
             measured += f", expected {expected}"
-    return (
-        f"{monitor}: {marked(status)}; {count(len(whole), 'window')} judged ({each}); "
-        f"{last.window.in_zone(zone)}{measured}; `rocmonitor history {monitor}` shows why"
-    )
+    yield f"{count(len(whole), 'window')} judged ({each})"
+    yield f"{last.window.in_zone(zone)}{measured}"
 
 
 def narrowed(columns: dict[str, list[str]], least: Sequence[str], width: int | None) -> str:
@@ -188,8 +214,18 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _forecast(metrics: dict[str, float]) -> str:
-    low, high = metrics.get("forecast/low"), metrics.get("forecast/high")
+    return _ends(metrics.get("forecast/low"), metrics.get("forecast/high"))
+
+
+def _ends(low: float | None, high: float | None) -> str:
     return "-" if low is None or high is None else forecast_span(low, high).replace(" to ", "-")
+
+
+def _foreseen(metrics: dict[str, float]) -> str:
+    if "outlook/auc" not in metrics:
+        return "-"
+    warned = " at-risk" if metrics.get("outlook/warned") else ""
+    return f"{metrics['outlook/auc']:.4f} ({_span(metrics, 'outlook/')}){warned}"
 
 
 def _value(metrics: dict[str, float], name: str, *, sign: bool = False) -> str:
@@ -199,7 +235,3 @@ def _value(metrics: dict[str, float], name: str, *, sign: bool = False) -> str:
 def _span(metrics: dict[str, float], prefix: str) -> str:
     low, high = metrics.get(f"{prefix}low"), metrics.get(f"{prefix}high")
     return "-" if low is None or high is None else f"{low:.4f}-{high:.4f}"
-
-
-def _of_last(standing: Standing, what: Callable[[Evaluation], str]) -> str:
-    return "-" if standing.last is None else what(standing.last)

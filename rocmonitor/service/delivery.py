@@ -6,16 +6,19 @@ Figures and channels take seconds to import: they are imported when there is som
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Literal
 from zoneinfo import ZoneInfo
 
 from rocmonitor import store
 from rocmonitor.errors import AlertError, ConfigError, ExternalError, RocmonitorError
-from rocmonitor.policy.evaluation import Evaluation, Point, Transition
+from rocmonitor.policy.evaluation import Evaluation, Point, Status, Transition
+from rocmonitor.policy.outlook import Outlook
 from rocmonitor.policy.review.document import Review
 from rocmonitor.policy.rules import Floor
+from rocmonitor.policy.windows import Window
 from rocmonitor.service.progress import Progress, Step
 from rocmonitor.service.runtime import Runtime, hold_lease, renew_lease
 
@@ -23,6 +26,8 @@ log = logging.getLogger(__name__)
 
 FIRST_RETRY = timedelta(seconds=10)
 LONGEST_RETRY = timedelta(hours=1)
+
+SERIES_FIGURE, PICTURE = "figures/auc_over_time.png", "figures/auc_small.png"
 
 
 @dataclass(kw_only=True)
@@ -93,9 +98,12 @@ def _deliver(runtime: Runtime, row: store.Delivery) -> str | None:
     """Hand one row to its destination, and give back what the destination answered."""
     evaluation = None if row.evaluation_id is None else store.evaluation(runtime.store, row.evaluation_id)
     review = None if row.review_id is None else store.review(runtime.store, row.review_id)
+    outlook = None if row.outlook_id is None else store.outlook(runtime.store, row.outlook_id)
     monitor = runtime.config.monitors.get(row.monitor)
     zone = monitor.timezone if monitor else ZoneInfo("UTC")
     if row.destination == "mlflow":
+        if outlook is not None:
+            return _publish_outlook(runtime, outlook, zone)
         if review is not None:
             return _publish_review(runtime, review, zone)
         assert evaluation is not None
@@ -109,9 +117,12 @@ def _deliver(runtime: Runtime, row: store.Delivery) -> str | None:
             f"channel {name} is no longer configured; define channels.{name} and the message goes out",
             transient=False,
         )
-    link = store.receipt_of(runtime.store, row.evaluation_id, row.review_id)
+    link = store.receipt_of(runtime.store, row.evaluation_id, row.review_id, row.outlook_id)
     if review is not None:
         message = alerts.compose_review(review, before=row.payload["before"], zone=zone, link=link)
+    elif outlook is not None:
+        change = Transition.from_dict(row.payload["transition"])
+        message = alerts.compose_outlook(change, outlook, zone=zone, link=link)
     else:
         message = alerts.compose(
             Transition.from_dict(row.payload["transition"]), evaluation, zone=zone, link=link
@@ -131,15 +142,31 @@ def _publish(runtime: Runtime, evaluation: Evaluation) -> str:
     if evaluation.tables.get("shift"):
         drawn["figures/shift.png"] = shift(evaluation)
     link = runtime.tracking.publish_window(instance, evaluation, newest=newest, artifacts=drawn)
-    points = store.series(runtime.store, evaluation.monitor, evaluation.segment)
+    story = _story(runtime, evaluation.monitor, evaluation.segment)
     runtime.tracking.publish_series(
         instance,
         evaluation.monitor,
         evaluation.segment,
-        points,
-        lambda: {"figures/auc_over_time.png": _history(runtime, evaluation, points)},
+        story.points,
+        lambda: {SERIES_FIGURE: story.draw("history"), PICTURE: story.draw("small")},
+        outcomes=story.outcomes,
+        zone=story.zone,
+        picture=PICTURE,
     )
     return link
+
+
+def _publish_outlook(runtime: Runtime, outlook: Outlook, zone: ZoneInfo) -> str:
+    """The outlook's point in the series of outlooks of its monitor and segment."""
+    monitor, segment = outlook.monitor, outlook.segment
+    return runtime.tracking.publish_series(
+        store.instance_id(runtime.store),
+        monitor,
+        segment,
+        store.outlook_series(runtime.store, monitor, segment),
+        kind="outlook",
+        zone=zone,
+    )
 
 
 def _publish_review(runtime: Runtime, review: Review, zone: ZoneInfo) -> str:
@@ -154,15 +181,32 @@ def _publish_review(runtime: Runtime, review: Review, zone: ZoneInfo) -> str:
     )
 
 
-def _history(runtime: Runtime, evaluation: Evaluation, points: Sequence[Point]) -> bytes:
-    from rocmonitor.report import figures
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Story:
+    """The windows of a monitor and segment so far, and how they are drawn."""
 
-    monitor = runtime.config.monitors.get(evaluation.monitor)
+    title: str
+    points: Sequence[Point]
+    outcomes: Mapping[Window, Status]
+    floor: float | None
+    zone: ZoneInfo
+
+    def draw(self, figure: Literal["history", "small"]) -> bytes:
+        """A figure of `rocmonitor.report.timeline`, as PNG."""
+        from rocmonitor.report import timeline
+
+        return getattr(timeline, figure)(  # type: ignore[no-any-return]
+            self.title, self.points, outcomes=self.outcomes, floor=self.floor, zone=self.zone
+        )
+
+
+def _story(runtime: Runtime, name: str, segment: str) -> _Story:
+    monitor = runtime.config.monitors.get(name)
     floors = [rule.value for rule in monitor.rules if isinstance(rule, Floor)] if monitor else []
-    return figures.history(
-        f"{evaluation.monitor}, {evaluation.segment or 'all rows'}",
-        points,
-        outcomes=dict(store.outcomes(runtime.store, evaluation.monitor, evaluation.segment)),
+    return _Story(
+        title=f"{name}, {segment or 'all rows'}",
+        points=store.series(runtime.store, name, segment),
+        outcomes=dict(store.outcomes(runtime.store, name, segment)),
         floor=max(floors, default=None),
-        zone=monitor.timezone if monitor else None,
+        zone=monitor.timezone if monitor else ZoneInfo("UTC"),
     )

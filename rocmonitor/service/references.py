@@ -36,6 +36,8 @@ def digest(monitor: Monitor) -> str:
     }
     if monitor.cost_w:
         parts["cost_w"] = monitor.cost_w
+    if monitor.outlook is not None:  # earlier references have no history of scores
+        parts["scores"] = True
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
@@ -44,7 +46,7 @@ def _options(rule: Forecast) -> dict[str, Any]:
 
     So an update of rocmonitor leaves the references alone that are frozen already.
     """
-    later = {"alternative": "two-sided", "half_life": None}
+    later = {"alternative": "two-sided", "half_life": None, "given": None}
     return {name: value for name, value in asdict(rule).items() if (name, value) not in later.items()}
 
 
@@ -75,7 +77,8 @@ def load_or_build(
             samples.setdefault(segment, {})[window] = rows.champion
     rules = by_name(monitor.rules)
     computed = {
-        segment: freeze(list(parts.items()), rules, monitor.cost_w) for segment, parts in samples.items()
+        segment: freeze(list(parts.items()), rules, monitor.cost_w, outlooks=monitor.outlook is not None)
+        for segment, parts in samples.items()
     }
     if keep and now >= monitor.labels.due_at(monitor.reference_period):
         plain = {segment: reference.to_dict() for segment, reference in computed.items()}
@@ -84,10 +87,10 @@ def load_or_build(
 
 
 def summary(monitor: Monitor, reference: Reference) -> dict[str, Any]:
-    """The reference as an evaluation keeps it: all but the cells, which the store has once, by the digest."""
+    """The reference as an evaluation keeps it; the store has its cells and history once, by the digest."""
     period = monitor.reference_period
     plain = reference.to_dict()
-    del plain["cells"]
+    del plain["cells"], plain["history"]
     return {
         "start": period.start.isoformat(),
         "end": period.end.isoformat(),

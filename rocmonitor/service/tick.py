@@ -16,17 +16,18 @@ from rocmonitor import __version__, store
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
 from rocmonitor.errors import RocmonitorError, StoreError, TrackingError
-from rocmonitor.policy.evaluation import Counts, Evaluation, Reason, Status
+from rocmonitor.policy.evaluation import Evaluation, Status
 from rocmonitor.policy.orientation import as_scored, negated
+from rocmonitor.policy.outlook import Outlook, repeated, rows_since
 from rocmonitor.policy.record import caveats_of
 from rocmonitor.policy.rules import by_name
 from rocmonitor.policy.windows import Window
+from rocmonitor.service.outlooks import PUBLISH, Outlooks, record
 from rocmonitor.service.progress import Progress, Step
 from rocmonitor.service.runtime import Runtime, hold_lease, renew_lease
 from rocmonitor.service.standing import Standings
 from rocmonitor.service.versions import Role, version
 from rocmonitor.sources import Batch, LabelCounts, Rows, SqlSource, open_source
-from rocmonitor.stats.sample import PairedSample, Sample
 
 if TYPE_CHECKING:
     from rocmonitor.policy.judge import Finding
@@ -44,6 +45,8 @@ class Tick:
     monitor : str
     evaluations : list of Evaluation
         New ones, in order of window and segment.
+    outlooks : list of Outlook
+        New ones of windows that wait for labels, in order of window and segment.
     waiting : list of Window
         Ended, but not labelled enough yet.
     status : dict of str to Status
@@ -56,6 +59,7 @@ class Tick:
 
     monitor: str
     evaluations: list[Evaluation] = field(default_factory=list)
+    outlooks: list[Outlook] = field(default_factory=list)
     waiting: list[Window] = field(default_factory=list)
     status: dict[str, Status] = field(default_factory=dict)
     error: RocmonitorError | None = None
@@ -67,6 +71,7 @@ class Tick:
             "monitor": self.monitor,
             "status": {segment: str(status) for segment, status in self.status.items()},
             "evaluations": [evaluation.to_dict() for evaluation in self.evaluations],
+            "outlooks": [outlook.to_dict() for outlook in self.outlooks],
             "waiting": [str(window) for window in self.waiting],
             "error": None if self.error is None else str(self.error),
             "busy": self.busy,
@@ -143,10 +148,11 @@ class TickRun:
         self.references: dict[str, Reference] | None = None
         self.versions: dict[Role, tuple[str | None, tuple[Caveat, ...]]] = {}
         self.standings = Standings(runtime.store, monitor)
+        self.outlooks = Outlooks(runtime.store, monitor, now)
         self.segments = {""}
 
     def work(self, source: SqlSource, windows: Sequence[Window] | None) -> None:
-        """Judge what is due, window by window; a stop is heeded between two windows."""
+        """Judge or foresee what is due, window by window; a stop is heeded between two windows."""
         monitor = self.monitor
         chosen = monitor.windows(self.now) if windows is None else windows
         judged = store.evaluated(self.runtime.store, monitor.name)
@@ -159,10 +165,18 @@ class TickRun:
                 return
             before = judged.get(("", window))
             labels = self._label_counts_if_due(source, window, before, again=windows is not None)
+            foresee = labels is None and before is None and self.outlooks.due(window)
+            if labels is None and not foresee:
+                continue
+            words = f"{monitor.name} {window.in_zone(monitor.timezone)}"
+            self.progress(Step(words, number, len(chosen)))
+            self._load_references(source)
+            batch = source.pull(monitor, window, on_progress=lambda _: self._beat())
+            log.debug("%s %s: %s", monitor.name, window, batch.segments[""].counts)
             if labels is not None:
-                words = f"{monitor.name} {window.in_zone(monitor.timezone)}"
-                self.progress(Step(words, number, len(chosen)))
-                self._judge(source, window, before, labels)
+                self._judge(batch, window, before, labels)
+            else:
+                self._foresee(batch, window)
 
     def close(self) -> None:
         """Record that the monitor fails, or works again; and how it stands."""
@@ -194,15 +208,12 @@ class TickRun:
             return None
         return labels
 
-    def _judge(
-        self, source: SqlSource, window: Window, before: store.Evaluated | None, labels: LabelCounts
-    ) -> None:
+    def _load_references(self, source: SqlSource) -> None:
         from rocmonitor.service import references
 
-        monitor = self.monitor
         if self.references is None:
             self.references = references.load_or_build(
-                monitor,
+                self.monitor,
                 source,
                 self.runtime.store,
                 now=self.now,
@@ -210,32 +221,61 @@ class TickRun:
                 progress=self.progress,
                 on_rows=lambda _: self._beat(),
             )
-        batch = source.pull(monitor, window, on_progress=lambda _: self._beat())
-        counts = batch.segments[""].counts
-        log.debug(
-            "%s %s: %s rows, %s positives, %s negatives, %s",
-            *(monitor.name, window, counts.rows, counts.n_pos, counts.n_neg),
-            "grouped by the database" if batch.grouped else "row by row",
-        )
+
+    def _judge(
+        self, batch: Batch, window: Window, before: store.Evaluated | None, labels: LabelCounts
+    ) -> None:
         if before is not None and before.digest == batch.digest:
             return
-        # A segment of the reference without rows now is insufficient, not absent.
         results = [
-            self._result(window, segment, batch, before, labels)
-            for segment in sorted({*batch.segments, *self.references})
+            self._result(window, segment, batch, before, labels) for segment in self._segments_of(batch)
         ]
         if not self.dry_run:
             store.save(self.runtime.store, results, lease=self.lease)
         self.segments |= {result.evaluation.segment for result in results}
         self.tick.evaluations += [result.evaluation for result in results]
 
+    def _foresee(self, batch: Batch, window: Window) -> None:
+        """The outlook of every segment of a window that waits for its labels."""
+        made = [self._outlook(window, segment, batch) for segment in self._segments_of(batch)]
+        records = [record(each, self.standings) for each in made if each is not None]
+        if not self.dry_run:
+            store.save_outlooks(self.runtime.store, records, lease=self.lease)
+        self.segments |= {each.outlook.segment for each in records}
+        self.tick.outlooks += [each.outlook for each in records]
+
+    def _segments_of(self, batch: Batch) -> list[str]:
+        """A segment of the reference without rows now is insufficient, not absent."""
+        return sorted({*batch.segments, *(self.references or {})})
+
+    def _outlook(self, window: Window, segment: str, batch: Batch) -> Outlook | None:
+        champion, doubts = self._version("champion")
+        return self.outlooks.make(
+            window,
+            segment,
+            self._rows(batch, segment),
+            self._reference(segment),
+            version=champion or "unknown",
+            provenance=_provenance(self.monitor, batch),
+            doubts=(*doubts, *self._circular(window)),
+            made_at=self.runtime.clock(),
+        )
+
+    def _rows(self, batch: Batch, segment: str) -> Rows:
+        return batch.segments.get(segment) or Rows.none(paired=self.monitor.columns.challenger is not None)
+
+    def _reference(self, segment: str) -> Reference:
+        from rocmonitor.policy.reference import Reference
+
+        return (self.references or {}).get(segment, Reference(auc=None))
+
     def _result(
         self, window: Window, segment: str, batch: Batch, before: store.Evaluated | None, labels: LabelCounts
     ) -> store.WindowRecord:
-        from rocmonitor.policy.reference import Reference
+        from rocmonitor.policy.judge import reasons_for
 
-        rows = batch.segments.get(segment) or _no_rows(self.monitor)
-        reference = (self.references or {}).get(segment, Reference(auc=None))
+        rows, reference = self._rows(batch, segment), self._reference(segment)
+        outlook = self._outlook(window, segment, batch) if before is None else None
         finding = self._finding(rows, reference)
         evaluation = self._evaluation(window, segment, batch, before, rows, finding, reference)
         status = self.standings.after(segment)
@@ -244,7 +284,7 @@ class TickRun:
             status,
             at=evaluation.at,
             since=self.standings.since(segment, status, window),
-            reasons=_reasons(finding, status, rows),
+            reasons=reasons_for(finding, status, caveats_of(rows), before=self.standings.current(segment)),
         )
         return store.WindowRecord(
             evaluation=evaluation,
@@ -252,9 +292,10 @@ class TickRun:
             transition=change,
             notified=notify,
             outbox=[
-                store.Outgoing(destination="mlflow", payload={}),
+                PUBLISH,
                 *self.standings.messages(change, notify),
             ],
+            outlook=None if outlook is None else store.OutlookRecord(outlook=outlook, outbox=[PUBLISH]),
         )
 
     def _finding(self, rows: Rows, reference: Reference) -> Finding:
@@ -267,6 +308,7 @@ class TickRun:
             rows.champion,
             rows.pair,
             rows.counts,
+            scores=rows.scores,
             reference=reference,
             rules=by_name(self.monitor.rules),
             min_per_class=self.monitor.min_per_class,
@@ -291,12 +333,9 @@ class TickRun:
         from rocmonitor.service import references
 
         monitor = self.monitor
-        if before is None:
-            (champion, doubt), (challenger, other) = self._version("champion"), self._version("challenger")
-            doubts = (*doubt, *other)
-        else:  # its rows were scored by the versions of then
-            champion, challenger, doubts = before.champion_version, before.challenger_version, ()
+        champion, challenger, doubts = self._versions(before)
         self.standings.add_outcome(segment, window, finding.outcome)
+        foreseen = self.outlooks.made(segment, window)
         return Evaluation(
             monitor=monitor.name,
             model=monitor.model.name,
@@ -311,12 +350,22 @@ class TickRun:
             status=self.standings.after(segment, until=window),
             verdicts=finding.verdicts,
             counts=rows.counts,
-            metrics=finding.metrics,
+            metrics=finding.metrics | repeated(foreseen),
             tables=finding.tables,
             reference=references.summary(monitor, reference),
             provenance=_provenance(monitor, batch),
-            caveats=(*doubts, *self._circular(window), *caveats_of(rows), *finding.caveats),
+            caveats=(*doubts, *self._doubts(window, rows, foreseen), *finding.caveats),
         )
+
+    def _versions(self, before: store.Evaluated | None) -> tuple[str | None, str | None, tuple[Caveat, ...]]:
+        """Champion and challenger, and what is doubtful about them; a revision keeps the first ones."""
+        if before is not None:  # its rows were scored by the versions of then
+            return before.champion_version, before.challenger_version, ()
+        (champion, doubt), (challenger, other) = self._version("champion"), self._version("challenger")
+        return champion, challenger, (*doubt, *other)
+
+    def _doubts(self, window: Window, rows: Rows, foreseen: dict[str, float]) -> tuple[Caveat, ...]:
+        return (*self._circular(window), *caveats_of(rows), *rows_since(foreseen, rows.scores.rows))
 
     def _circular(self, window: Window) -> tuple[Caveat, ...]:
         period = self.monitor.reference_period
@@ -348,18 +397,3 @@ def _provenance(monitor: Monitor, batch: Batch) -> dict[str, Any]:
         "rocmonitor": __version__,
         **{package: installed(package) for package in ("numpy", "scipy")},
     }
-
-
-def _no_rows(monitor: Monitor) -> Rows:
-    pair = None if monitor.columns.challenger is None else PairedSample([], [], [])
-    return Rows(champion=Sample([], []), pair=pair, counts=Counts(), caveats=())
-
-
-def _reasons(finding: Finding, status: Status, rows: Rows) -> tuple[Reason, ...]:
-    """The verdicts behind the outcome, after what is said first of broken scores; a recovery's, all."""
-    if status is Status.OK:
-        return tuple(verdict for verdict in finding.verdicts if verdict.margin is not None)
-    agreeing = [verdict for verdict in finding.verdicts if verdict.outcome is finding.outcome]
-    broken = [caveat for caveat in finding.caveats if caveat.code == "one-score"]
-    others = caveats_of(rows) if finding.outcome is Status.INSUFFICIENT else ()
-    return (*broken, *agreeing, *others)

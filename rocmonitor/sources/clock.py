@@ -58,6 +58,15 @@ class Clock:
             return start, end
         return _shortest(start, self.separator), _shortest(end, self.separator)
 
+    def at(self, instant: datetime) -> datetime:
+        """An instant on this clock."""
+        return instant if self.zone is None else wall_time(instant, self.zone)
+
+    def bound_at(self, instant: datetime) -> datetime | str:
+        """What ``:as_of`` is bound to."""
+        time = self.at(instant)
+        return time if self.separator is None else f"{time:%Y-%m-%d}{self.separator}{time:%H:%M:%S.%f}"
+
     def microseconds(self, window: Window) -> tuple[int, int]:
         """Start and end as `read` counts."""
         start, end = self.ends(window)
@@ -76,7 +85,9 @@ class Clock:
         return since_epoch(time)
 
 
-def text_clock(text: str, zone: ZoneInfo | None, *, source: str, monitor: str, column: str) -> Clock:
+def text_clock(
+    text: str, zone: ZoneInfo | None, *, source: str, monitor: str, column: str, key: str = "time"
+) -> Clock:
     """The clock of a column of text, as SQLite keeps times, from one of its values.
 
     The query compares text as text, so all times must have one format, from the year down, and one zone:
@@ -90,13 +101,14 @@ def text_clock(text: str, zone: ZoneInfo | None, *, source: str, monitor: str, c
     if not found or (offset and offset.strip("Z+0:")):
         zone_of = "the zone of these times" if _DAY_FIRST.match(text) else "UTC"
         raise ConfigError(
-            f"monitors.{monitor}.columns.time: {column} holds {text!r}, which cannot be compared as text "
-            f"with :start and :end; use {_converted(text, column)} in the SELECT and the WHERE of the query, "
-            f"and set sources.{source}.timezone to {zone_of}"
+            f"monitors.{monitor}.columns.{key}: {column} holds {text!r}, which cannot be compared as text "
+            f"with :start, :end and :as_of; use {_converted(text, column)} in the SELECT and the WHERE of "
+            f"the query, and set sources.{source}.timezone to {zone_of}"
         )
     if offset:
         return Clock(None, found["separator"])
-    return Clock(declared(zone, source=source, monitor=monitor, column=column), found["separator"] or " ")
+    wall = declared(zone, source=source, monitor=monitor, column=column, key=key)
+    return Clock(wall, found["separator"] or " ")
 
 
 def _converted(text: str, column: str) -> str:
@@ -108,11 +120,11 @@ def _converted(text: str, column: str) -> str:
     return f"datetime({column}, 'unixepoch')" if _SECONDS.fullmatch(text) else f"datetime({column})"
 
 
-def declared(zone: ZoneInfo | None, *, source: str, monitor: str, column: str) -> ZoneInfo:
+def declared(zone: ZoneInfo | None, *, source: str, monitor: str, column: str, key: str = "time") -> ZoneInfo:
     """The zone of wall times, which must be configured."""
     if zone is None:
         raise ConfigError(
-            f"sources.{source}.timezone: needed, because {column} (monitors.{monitor}.columns.time) holds "
+            f"sources.{source}.timezone: needed, because {column} (monitors.{monitor}.columns.{key}) holds "
             "times without a zone; name the zone they are written in, such as UTC or Europe/Berlin"
         )
     return zone

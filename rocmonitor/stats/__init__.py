@@ -55,8 +55,18 @@ from rocmonitor.stats.forecast.difference import ForecastDifference, forecast_di
 from rocmonitor.stats.forecast.distance import binned_distance
 from rocmonitor.stats.forecast.explanation import ShiftExplanation, explain_shift
 from rocmonitor.stats.forecast.forecasting import forecast_interval
+from rocmonitor.stats.forecast.foreseen import ForeseenChange, ScoreShift, foreseen_change, score_shift
+from rocmonitor.stats.forecast.given_scores import ScoreForecast
 from rocmonitor.stats.forecast.interval import ForecastInterval
 from rocmonitor.stats.forecast.kld import AucBounds, auc_bounds, auc_distance
+from rocmonitor.stats.forecast.partial_labels import PartlyLabelledAuc, partly_labelled_auc
+from rocmonitor.stats.forecast.projection import (
+    ExpectedAuc,
+    ExpectedAucDifference,
+    expected_auc,
+    expected_auc_difference,
+)
+from rocmonitor.stats.forecast.score_history import HistoryLimit, ScoreHistory, score_history
 from rocmonitor.stats.sample import PairedSample, Sample
 from rocmonitor.stats.sequence import ConfidenceSequence, confidence_sequence, windows_to_decide
 
@@ -74,19 +84,27 @@ __all__ = [
     "CostCurve",
     "CostDifference",
     "CostThresholds",
+    "ExpectedAuc",
+    "ExpectedAucDifference",
     "ExpectedCost",
     "ForecastDifference",
     "ForecastInterval",
+    "ForeseenChange",
+    "HistoryLimit",
     "Interval",
     "OperatingCondition",
     "PairedSample",
     "PairedSpread",
     "PartialAucResult",
+    "PartlyLabelledAuc",
     "RocBand",
     "RocCurve",
     "RocDifferenceBand",
     "RocPointwise",
     "Sample",
+    "ScoreForecast",
+    "ScoreHistory",
+    "ScoreShift",
     "ShiftExplanation",
     "ThresholdDifference",
     "ThresholdDominance",
@@ -112,16 +130,22 @@ __all__ = [
     "cost_difference",
     "cost_thresholds",
     "detectable_drop",
+    "expected_auc",
+    "expected_auc_difference",
     "expected_cost",
     "explain_shift",
     "forecast_difference",
     "forecast_interval",
+    "foreseen_change",
     "matched_pairs",
     "partial_auc",
+    "partly_labelled_auc",
     "roc_band",
     "roc_curve",
     "roc_difference_band",
     "roc_pointwise",
+    "score_history",
+    "score_shift",
     "threshold_difference",
     "threshold_dominance",
     "threshold_intervals",

@@ -148,5 +148,5 @@ def _read(value: Any, annotation: object) -> Any:
     if "Caveat" in str(annotation):
         return tuple(Caveat.from_dict(item) for item in value)
     if isinstance(value, list):
-        return tuple(value)
+        return tuple(tuple(item) if isinstance(item, list) else item for item in value)
     return float(value) if value in ("inf", "-inf") else value

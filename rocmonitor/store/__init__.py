@@ -18,6 +18,13 @@ from rocmonitor.store.outbox import (
     pending,
     receipt_of,
 )
+from rocmonitor.store.outlooks import (
+    outlook,
+    outlook_series,
+    outlooks,
+    outlooks_made,
+    pending_warnings,
+)
 from rocmonitor.store.reading import (
     Evaluated,
     Notified,
@@ -25,7 +32,6 @@ from rocmonitor.store.reading import (
     evaluated,
     evaluation,
     evaluations,
-    last_evaluations,
     last_notified,
     last_transition,
     newest_revision,
@@ -34,7 +40,7 @@ from rocmonitor.store.reading import (
     transitions,
 )
 from rocmonitor.store.reviews import last_reviewed, review, review_with_key, reviews, save_review
-from rocmonitor.store.saving import WindowRecord, save, save_transition
+from rocmonitor.store.saving import OutlookRecord, WindowRecord, save, save_outlooks, save_transition
 
 __all__ = [
     "Delivery",
@@ -43,6 +49,7 @@ __all__ = [
     "Notified",
     "OutboxSummary",
     "Outgoing",
+    "OutlookRecord",
     "SavedTransition",
     "Store",
     "WindowRecord",
@@ -52,7 +59,6 @@ __all__ = [
     "evaluation",
     "evaluations",
     "instance_id",
-    "last_evaluations",
     "last_notified",
     "last_reviewed",
     "last_transition",
@@ -62,7 +68,12 @@ __all__ = [
     "open_store",
     "outbox_summary",
     "outcomes",
+    "outlook",
+    "outlook_series",
+    "outlooks",
+    "outlooks_made",
     "pending",
+    "pending_warnings",
     "receipt_of",
     "reference",
     "release",
@@ -72,6 +83,7 @@ __all__ = [
     "reviews",
     "save",
     "save_alias",
+    "save_outlooks",
     "save_reference",
     "save_review",
     "save_transition",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import RowMapping, Select, and_, func, select
+from sqlalchemy import RowMapping, Select, func, select
 
 from rocmonitor.errors import StoreError
 from rocmonitor.policy.evaluation import Evaluation, Point, Status, Transition, read_reasons
@@ -158,22 +158,6 @@ def evaluations(
         table.c.window_start, table.c.window_end, table.c.segment, table.c.revision, table.c.id
     )
     return [_evaluation(row) for row in _rows(store, in_order)]
-
-
-def last_evaluations(store: Store, monitor: str) -> list[Evaluation]:
-    """The newest window of each segment (its newest revision), in the order of the segments.
-
-    Raises
-    ------
-    StoreError
-    """
-    of_monitor = table.c.monitor == monitor
-    last = select(table.c.segment, func.max(table.c.window_start).label("start")).where(of_monitor)
-    newest = last.group_by(table.c.segment).subquery()
-    at_last = and_(table.c.segment == newest.c.segment, table.c.window_start == newest.c.start)
-    query = select(*_WINDOW, table.c.metrics, table.c.result).join(newest, at_last).where(of_monitor)
-    found = [_evaluation(row) for row in _rows(store, _newest(query))]
-    return sorted(found, key=lambda evaluation: evaluation.segment)
 
 
 def evaluation(store: Store, id: int) -> Evaluation:

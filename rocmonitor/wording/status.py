@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Literal
+
 from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition, Verdict
 from rocmonitor.wording.format import apart, area, forecast_span, one_line, span
 from rocmonitor.wording.verdicts import reasons
@@ -9,6 +12,40 @@ from rocmonitor.wording.verdicts import reasons
 CHECK_IMPROVED = "better is a change too: easy cases labelled first, leaked labels, a new population?"
 CHECK_ERROR = "nothing is lost: the window stays due, and the next run tries again."
 CHECK_REFERENCE = "does the reference period have labelled rows of both classes here?"
+CHECK_AT_RISK = "this is a warning from the scores, before their labels: what has changed in the input?"
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What is said of a status wherever it is shown.
+
+    Attributes
+    ----------
+    mark : str
+        Its sign, as in ``style.css``.
+    headline : str
+        The first word of a message about a change to it.
+    kind : {"alarm", "recovery", "notice"}
+        How urgent that message is.
+    check : str
+        What to look at first; empty when it depends on the window.
+    """
+
+    mark: str
+    headline: str
+    kind: Literal["alarm", "recovery", "notice"]
+    check: str = ""
+
+
+WORDS: dict[str, Words] = {
+    "degraded": Words("▲", "Degraded", "alarm"),
+    "at-risk": Words("◆", "At risk", "alarm", CHECK_AT_RISK),
+    "improved": Words("↑", "Improved", "notice", CHECK_IMPROVED),
+    "insufficient": Words("○", "Cannot be judged", "alarm"),
+    "error": Words("✕", "Error", "alarm", CHECK_ERROR),
+    "ok": Words("●", "Recovered", "recovery"),
+}
+"""The words of each status, by its name; a new status needs one line here."""
 
 
 def headline(change: Transition, evaluation: Evaluation | None) -> str:

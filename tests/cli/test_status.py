@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from scenario import until
@@ -10,14 +11,13 @@ from scenario import until
 
 def test_before_the_first_window_a_monitor_is_new(here, rocmonitor):
     done = rocmonitor("status")
-    assert done.stdout.startswith("No monitor of 1 needs attention.\n")
+    assert done.stdout.startswith("The model is not degraded. 1 has not been judged yet. No tick yet.\n")
     assert "· not judged yet  credit" in done.stdout
     [monitor] = json.loads(rocmonitor("status", "--json").stdout)["monitors"]
-    assert (monitor["status"], monitor["window"], monitor["champion/auc"]) == ("new", None, None)
+    assert (monitor["status"], monitor["window"], monitor["auc"]) == ("waiting", None, None)
 
 
-@pytest.mark.parametrize("region", ["north"])
-def test_the_worst_comes_first_with_what_is_known_of_its_last_window(here, rocmonitor, region):
+def test_the_worst_comes_first_with_what_is_known_of_its_last_window(here, rocmonitor):
     path = here.folder / "rocmonitor.yaml"
     here.configure(window=until("2026-06-15"))
     here.score(22, shift=0.2, labelled=0.9)
@@ -27,7 +27,7 @@ def test_the_worst_comes_first_with_what_is_known_of_its_last_window(here, rocmo
     rocmonitor("run", code=3)
     done = rocmonitor("status", code=3)
     head, _, columns, first, second = done.stdout.splitlines()
-    assert head == "1 of 2 monitors needs attention."
+    assert re.fullmatch(r"1 of 2 models needs attention\. Last tick .*\.", head)
     assert columns.split()[:2] == ["status", "monitor"]
     assert first.startswith("▲ degraded  credit   2026-06-08 to 2026-06-15  0.")
     assert first.endswith("90 %      2026-06-08")
@@ -36,8 +36,8 @@ def test_the_worst_comes_first_with_what_is_known_of_its_last_window(here, rocmo
     assert told["outbox"] == {"waiting": 0, "errors": {}}
     credit, another = told["monitors"]
     kept = json.loads(rocmonitor("history", "credit", "--json", "--last", "1").stdout)["evaluations"]
-    assert credit["champion/auc"] == kept[0]["metrics"]["champion/auc"]
-    assert credit["forecast/low"] == kept[0]["metrics"]["forecast/low"]
+    assert credit["auc"] == kept[0]["metrics"]["champion/auc"]
+    assert credit["expected_low"] == kept[0]["metrics"]["forecast/low"]
     assert credit["labelled_share"] == pytest.approx(0.9)
     assert (credit["status"], credit["since"]) == ("degraded", "2026-06-08T00:00:00+00:00")
     assert (another["status"], another["since"]) == ("ok", None)

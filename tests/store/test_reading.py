@@ -15,7 +15,6 @@ from rocmonitor.store import (
     evaluated,
     evaluation,
     evaluations,
-    last_evaluations,
     last_notified,
     last_transition,
     newest_revision,
@@ -79,19 +78,6 @@ def test_reading_gives_the_newest_revision_oldest_window_first(store: Store) -> 
         for each in (revised, second)
     ]
     assert [newest_revision(store, each) for each in (first, revised, second)] == [1, 1, 0]
-
-
-def test_the_last_of_each_segment_is_its_newest_revision(store: Store) -> None:
-    revised, north = an_evaluation(1, revision=1), an_evaluation(2, segment=NORTH)
-    others = [
-        an_evaluation(0),
-        an_evaluation(0, revision=3),
-        an_evaluation(1),
-        an_evaluation(0, segment=NORTH),
-    ]
-    put(store, *others, revised, north, an_evaluation(5, monitor="other"))
-    assert last_evaluations(store, "credit") == [revised, north]
-    assert last_evaluations(store, "nosuch") == []
 
 
 def test_a_span_takes_whole_windows(store: Store) -> None:

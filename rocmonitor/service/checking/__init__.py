@@ -14,11 +14,12 @@ from rocmonitor import alerts, tracking
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Config, Monitor
 from rocmonitor.errors import ConfigError, DegenerateDataError, RocmonitorError
-from rocmonitor.policy.false_alarms import Outlook
+from rocmonitor.policy.false_alarms import Scenario
 from rocmonitor.policy.judge import too_few
 from rocmonitor.policy.reference import Reference, freeze
 from rocmonitor.policy.rules import Floor, Rule, by_name
 from rocmonitor.policy.windows import Window
+from rocmonitor.service.checking.early_warnings import warnings
 from rocmonitor.service.checking.forecast_alarms import expected, on_reference
 from rocmonitor.service.checking.reference_checks import (
     backwards,
@@ -102,7 +103,7 @@ class _Seen:
     """What earlier sections of a monitor have read, for the later ones."""
 
     last: Sample | None = None
-    outlook: Outlook | None = None
+    scenario: Scenario | None = None
     assumed: str = ""
     judged: str = ""
 
@@ -236,7 +237,7 @@ def _served(
     rows: Sequence[Rows] | None,
     seen: _Seen,
 ) -> list[Line]:
-    """How far the reference serves the rules; the outlook goes to `seen`."""
+    """How far the reference serves the rules; the scenario goes to `seen`."""
     rules = by_name(monitor.rules)
     scatter: AucSpread | None
     if rows is None:
@@ -248,7 +249,7 @@ def _served(
             rules = {name: rule for name, rule in rules.items() if not isinstance(rule, Floor)}
     else:
         samples = [(window, one.champion) for (window, _), one in zip(counts, rows, strict=True)]
-        known = freeze(samples, rules, monitor.cost_w)
+        known = freeze(samples, rules, monitor.cost_w, outlooks=monitor.outlook is not None)
         scatter = _scatter([sample for _, sample in samples])
     low_is_positive = monitor.positive.low_is_positive
     if reversed_scores := list(backwards(monitor, known, read=rows is not None)):
@@ -258,8 +259,8 @@ def _served(
     serving = {name: rule for name, rule in rules.items() if name not in failed}
     if rows is not None:
         seen.judged = on_reference(rows, known, serving, monitor.min_per_class)
-    seen.outlook = _outlook(serving, known, scatter)
-    if seen.outlook is None:
+    seen.scenario = _scenario(serving, known, scatter)
+    if seen.scenario is None:
         why = (
             useless(known, low_is_positive=low_is_positive)
             or "no window of the reference has labels of both classes"
@@ -279,13 +280,13 @@ def _scatter(samples: Sequence[Sample]) -> AucSpread | None:
         return None
 
 
-def _outlook(rules: Mapping[str, Rule], reference: Reference, spread: AucSpread | None) -> Outlook | None:
+def _scenario(rules: Mapping[str, Rule], reference: Reference, spread: AucSpread | None) -> Scenario | None:
     """What to expect of a window; None when nothing is known to derive it from."""
     sizes = [(w["n_pos"], w["n_neg"]) for w in reference.windows if w["n_pos"] and w["n_neg"]]
     if not sizes or spread is None or reference.auc is None:
         return None
     n_pos, n_neg = (median_low(size) for size in zip(*sizes, strict=True))
-    return Outlook(rules=rules, reference=reference, spread=spread, n_pos=n_pos, n_neg=n_neg)
+    return Scenario(rules=rules, reference=reference, spread=spread, n_pos=n_pos, n_neg=n_neg)
 
 
 def _assumed(like_last: AucSpread | None) -> tuple[AucSpread, str]:
@@ -339,18 +340,20 @@ def _rules(monitor: Monitor, seen: _Seen) -> list[str]:
         )
         for name, rule in by_name(monitor.rules).items()
     ]
-    if seen.outlook is None:
+    if seen.scenario is None:
         lines.append(f"false alarms cannot be predicted: {seen.assumed or 'the reference cannot be read'}")
     else:
         if seen.assumed:
             lines.append(seen.assumed)
         lines += expected(
-            seen.outlook,
+            seen.scenario,
             monitor.alarm.policy(),
             monitor.window.every,
             judged=seen.judged,
             segmented=bool(monitor.segments),
         )
+        rows = round(seen.scenario.n_pos + seen.scenario.n_neg)
+        lines += warnings(monitor, seen.scenario.rules, seen.scenario.reference, rows)
     return lines
 
 

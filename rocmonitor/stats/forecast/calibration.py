@@ -9,7 +9,7 @@ out and near an AUC of 1, with a variance that the class sizes tell.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -76,22 +76,41 @@ def conformal_root(
     shifts, missing, weights = shifts[used], missing[used], weights[used]
     total = float(weights.sum())
     wanted = confidence_level * (total + 1) - LEVEL_ROUNDING
-    observed = _observed(np.abs(shifts) if alternative == "two-sided" else -shifts, weights, wanted)
+    observed = observed_root(np.abs(shifts) if alternative == "two-sided" else -shifts, weights, wanted)
     if not missing.any():
         return observed
     deviation = np.sqrt(missing)
+    largest = float(np.max(np.abs(shifts) + _FAR * deviation))
+    return noisy_root(
+        lambda root: _outside(root, shifts, deviation, alternative),
+        weights,
+        confidence_level,
+        observed.root,
+        largest,
+    )
+
+
+def noisy_root(
+    outside: Callable[[float], Floats], weights: Floats, confidence_level: float, least: float, largest: float
+) -> Root:
+    """The conformal quantile where noise is missing, between two bounds (see `conformal_root`).
+
+    `outside` gives the chance that each past window, with its missing noise, lies beyond a value.
+    """
+    total = float(weights.sum())
+    wanted = confidence_level * (total + 1) - LEVEL_ROUNDING
 
     def enough(root: float) -> bool:
-        outside = _outside(root, shifts, deviation, alternative)
-        mean = float(weights @ outside) / total
+        beyond = outside(root)
+        mean = float(weights @ beyond) / total
         between = total * mean * (1 - mean)
-        noise = float(weights @ (outside * (1 - outside))) / between if between > 0 else 1.0
+        noise = float(weights @ (beyond * (1 - beyond))) / between if between > 0 else 1.0
         return (1 - mean) * (total + min(noise, 1.0)) >= wanted
 
     level = min(confidence_level, total / (total + 1))
-    if enough(observed.root):
-        return Root(observed.root, level)
-    low, high = observed.root, float(np.max(np.abs(shifts) + _FAR * deviation))
+    if enough(least):
+        return Root(least, level)
+    low, high = least, largest
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         low, high = (low, middle) if enough(middle) else (middle, high)
@@ -119,7 +138,7 @@ def windows_needed(confidence_level: float) -> int:
     return math.ceil(round(1 / (1 - confidence_level), 9)) - 1
 
 
-def _observed(outside: Floats, weights: Floats, wanted: float) -> Root:
+def observed_root(outside: Floats, weights: Floats, wanted: float) -> Root:
     """The smallest observed value whose weights suffice, or the largest."""
     order = np.argsort(outside, kind="stable")
     reached = np.cumsum(weights[order])

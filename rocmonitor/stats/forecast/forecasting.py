@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, get_args
+from dataclasses import replace
+from typing import Literal, get_args, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,9 +13,12 @@ from rocmonitor.errors import InputError
 from rocmonitor.stats.area.variances import moments
 from rocmonitor.stats.forecast.calibration import Alternative
 from rocmonitor.stats.forecast.distance import require_sample, resampled_distance
-from rocmonitor.stats.forecast.interval import ForecastInterval, finished, valid_batch
+from rocmonitor.stats.forecast.given_scores import ScoreForecast
+from rocmonitor.stats.forecast.interval import ForecastInterval, finished, require_alternative, valid_batch
 from rocmonitor.stats.forecast.kld import area
-from rocmonitor.stats.forecast.windows import Past, mean_sizes, used_windows, valid_windows
+from rocmonitor.stats.forecast.projection import Scores
+from rocmonitor.stats.forecast.score_history import score_history
+from rocmonitor.stats.forecast.windows import Past, mean_sizes, used_windows, valid_weights, valid_windows
 from rocmonitor.stats.proportion import require_level, require_method
 from rocmonitor.stats.resampling import Rng
 from rocmonitor.stats.sample import Floats, Sample
@@ -22,10 +26,38 @@ from rocmonitor.stats.sample import Floats, Sample
 ForecastMethod = Literal["calibrated", "binned", "dual", "bootstrap", "fixed"]
 
 
+@overload
+def forecast_interval(
+    reference: Sample,
+    *,
+    windows: Sequence[Sample],
+    given: Scores,
+    confidence_level: float = 0.95,
+    batch: tuple[int, int] | None = None,
+    alternative: Alternative = "two-sided",
+    weights: ArrayLike | None = None,
+) -> ScoreForecast: ...
+@overload
 def forecast_interval(
     reference: Sample,
     *,
     windows: Sequence[Sample] | None = None,
+    given: None = None,
+    distance: float | None = None,
+    method: ForecastMethod = "calibrated",
+    confidence_level: float = 0.95,
+    batch: tuple[int, int] | None = None,
+    alternative: Alternative = "two-sided",
+    weights: ArrayLike | None = None,
+    symmetric: bool = False,
+    n_resamples: int = 999,
+    rng: Rng | None = None,
+) -> ForecastInterval: ...
+def forecast_interval(
+    reference: Sample,
+    *,
+    windows: Sequence[Sample] | None = None,
+    given: Scores | None = None,
     distance: float | None = None,
     method: ForecastMethod = "calibrated",
     confidence_level: float = 0.95,
@@ -46,6 +78,10 @@ def forecast_interval(
         Past windows. Needed by "calibrated", "dual" and "binned"; "bootstrap" takes their mean sizes unless
         it has a batch. When all of them together are contained in the reference (at every score, in both
         classes) they are taken as its parts, otherwise as being outside of it.
+    given : array_like, shape (n,), or tuple of two array_like, shape (k,)
+        For "calibrated": the unlabelled scores of the coming window, or the pair (score, count). The
+        interval then lies around what these scores foretell, as far as that has served the past windows, of
+        which it needs 8: see `ScoreHistory`.
     distance : float
         For "fixed" only: D >= 0, in nats.
     method : {"calibrated", "binned", "dual", "bootstrap", "fixed"}
@@ -78,6 +114,7 @@ def forecast_interval(
     Returns
     -------
     ForecastInterval
+        With `given` a `ScoreForecast`, whose `auc` is the expected one.
 
     Raises
     ------
@@ -87,7 +124,7 @@ def forecast_interval(
         a method that does not use it.
     DegenerateDataError
         A reference of one class; no window with both classes; a window whose AUC no reweighting of
-        the reference reaches.
+        the reference reaches; with `given`, fewer than 8 windows that can be used.
 
     Notes
     -----
@@ -126,36 +163,37 @@ def forecast_interval(
     require_level(confidence_level)
     require_sample(reference, "reference")
     reference.require_both_classes()
-    given = [] if windows is None else valid_windows(windows, Sample)
-    _require_arguments(method, alternative, given, windows, distance, weights, symmetric, batch)
+    past_ones = [] if windows is None else valid_windows(windows, Sample)
+    _require_arguments(method, alternative, past_ones, windows, distance, weights, symmetric, batch)
+    if given is not None:
+        _require_calibrated(method)
+        return score_history(reference, past_ones, weights=weights).forecast(
+            reference, given, batch=batch, confidence_level=confidence_level, alternative=alternative
+        )
     sizes = None if batch is None else valid_batch(batch)
-    past = used_windows(reference, given, method, symmetric)
-    worth = None if weights is None else _valid_weights(weights, len(given), past.kept)
+    past = used_windows(reference, past_ones, method, symmetric)
+    worth = None if weights is None else valid_weights(weights, len(past_ones), past.kept)
     if method == "bootstrap":
-        mean = sizes or mean_sizes([given[place] for place in past.kept])
-        distance = resampled_distance(reference, mean, symmetric=symmetric, n_resamples=n_resamples, rng=rng)
+        rows = sizes or mean_sizes([past_ones[place] for place in past.kept])
+        distance = resampled_distance(reference, rows, symmetric=symmetric, n_resamples=n_resamples, rng=rng)
     elif method in ("binned", "dual"):
         distance = float(np.average(past.distances, weights=worth))
-    draft = _draft(
-        reference,
-        past,
-        given,
-        worth,
-        distance=0.0 if distance is None else float(distance),
-        method=method,
-        confidence_level=float(confidence_level),
-        alternative=alternative,
-        batch=sizes,
-    )
-    return finished(draft, reference)
+    kept = [past_ones[place] for place in past.kept]
+    draft = _draft(reference, past, kept, worth, float(distance or 0.0), method, float(confidence_level))
+    return finished(replace(draft, alternative=alternative, batch=sizes), reference)
 
 
 def _draft(
-    reference: Sample, past: Past, given: Sequence[Sample], worth: Floats | None, **settings: Any
+    reference: Sample,
+    past: Past,
+    used: Sequence[Sample],
+    worth: Floats | None,
+    distance: float,
+    method: str,
+    confidence_level: float,
 ) -> ForecastInterval:
     """The interval before its ends are known, with what it keeps of the reference and the windows."""
     pairs, own = moments(reference), area(reference)
-    used = [given[place] for place in past.kept]
     return ForecastInterval(
         auc=own,
         low=own,
@@ -172,26 +210,15 @@ def _draft(
         n_pos=reference.n_pos,
         n_neg=reference.n_neg,
         pair_variances=(pairs.zeta10, pairs.zeta01, pairs.kernel),
-        **settings,
+        distance=distance,
+        method=method,
+        confidence_level=confidence_level,
     )
 
 
-def _valid_weights(weights: ArrayLike, n: int, kept: Sequence[int]) -> Floats:
-    """Weights of the windows that are kept of `n`."""
-    try:
-        values = np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"weights must be numbers: {error}") from error
-    if values.shape != (n,):
-        raise InputError(
-            f"weights must be one number for each of the {n} windows; its shape is {values.shape}"
-        )
-    if not ((values >= 0) & (values <= 1)).all():
-        raise InputError("weights must lie within [0, 1], where 1 is what the coming window weighs")
-    used: Floats = values[list(kept)]
-    if not used.any():
-        raise InputError("weights are all 0 on the windows that can be used; give one of them a weight")
-    return used
+def _require_calibrated(method: str) -> None:
+    if method != "calibrated":
+        raise InputError(f"method {method!r} does not use scores; leave given out, or use 'calibrated'")
 
 
 def _require_arguments(
@@ -205,8 +232,7 @@ def _require_arguments(
     batch: object,
 ) -> None:
     """Refuse an argument that a method does not use, and what it cannot do without."""
-    if alternative not in get_args(Alternative):
-        raise InputError(f"alternative must be 'two-sided' or 'less'; it is {alternative!r}")
+    require_alternative(alternative)
     if symmetric and method not in ("binned", "bootstrap"):
         raise InputError(f"method {method!r} does not support symmetric; use 'binned' or 'bootstrap'")
     if weights is not None and method in ("bootstrap", "fixed"):

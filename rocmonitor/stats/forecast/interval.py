@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, get_args
 
 import numpy as np
 
@@ -224,6 +224,12 @@ class ForecastInterval(Forecast):
         return f"{low:.4f} or more" if self.alternative == "less" else f"{low:.4f} to {high:.4f}"
 
 
+def require_alternative(alternative: object) -> None:
+    """Refuse an alternative that is none."""
+    if alternative not in get_args(Alternative):
+        raise InputError(f"alternative must be 'two-sided' or 'less'; it is {alternative!r}")
+
+
 def valid_batch(batch: object) -> tuple[int, int]:
     """Sizes of a coming window, positives and negatives."""
     try:
@@ -266,13 +272,13 @@ def finished(draft: ForecastInterval, reference: Sample) -> ForecastInterval:
         )
     caveats = [*done.set_aside, *done.level_caveats(done.weights, batch=done.batch is not None)]
     if level is not None:
-        caveats += _size_caveats(done, noise)
+        caveats += size_caveats(done, noise)
     if distance == 0:
         caveats.append(Caveat("zero-distance"))
     return replace(done, caveats=(*caveats, *bounds.caveats))
 
 
-def _size_caveats(done: ForecastInterval, noise: Noise) -> Iterator[Caveat]:
+def size_caveats(done: ForecastInterval, noise: Noise) -> Iterator[Caveat]:
     """Caveats on the sizes of the reference, the past windows and the batch."""
     past = [noise.variance(*sizes) for sizes in zip(done.window_n_pos, done.window_n_neg, strict=True)]
     if not done.inside and noise.variance(done.n_pos, done.n_neg) > _NOISIER * np.median(past):

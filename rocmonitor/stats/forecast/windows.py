@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
@@ -163,6 +163,24 @@ def carried(auc: float, own: float, to: float) -> float:
     if auc == own or own == to:
         return to if auc == own else auc
     return 1 - (1 - auc) * ((1 - to) / (1 - own)) if auc > own else auc * (to / own)
+
+
+def valid_weights(weights: ArrayLike, n: int, kept: Sequence[int]) -> Floats:
+    """Weights of the windows that are kept of `n`."""
+    try:
+        values = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"weights must be numbers: {error}") from error
+    if values.shape != (n,):
+        raise InputError(
+            f"weights must be one number for each of the {n} windows; its shape is {values.shape}"
+        )
+    if not ((values >= 0) & (values <= 1)).all():
+        raise InputError("weights must lie within [0, 1], where 1 is what the coming window weighs")
+    used: Floats = values[list(kept)]
+    if not used.any():
+        raise InputError("weights are all 0 on the windows that can be used; give one of them a weight")
+    return used
 
 
 def mean_sizes(windows: Sequence[Sample]) -> tuple[int, int]:

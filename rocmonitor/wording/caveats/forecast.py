@@ -71,6 +71,15 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     "auc-cannot-move": (
         "no reweighting changes the AUC of these scores (all scores equal, or perfect separation)"
     ),
+    "scores-outside-reference": (
+        "{share:.1%} of the scores ({rows} of {n_rows}) lie outside the range of the reference and count "
+        "like its nearest scores"
+    ),
+    "scores-all-equal": "all {n_rows} scores are equal, so the expected AUC is 0.5",
+    "scores-without-order": (
+        "in the reference the share of positives does not rise with the score, so the expected AUC is 0.5 "
+        "for any scores"
+    ),
     "same-ranking": "both models rank the rows alike, so nothing can tell them apart",
     "few-rows-per-bin": (
         "{rows} {kind} in {bins} bins: chance alone moves the share of a bin by half of it or more"

@@ -22,6 +22,7 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     "works-again": "the monitor works again",
     "no-rows": "no rows: nothing was scored in this window, or the query does not find it",
     "too-few-rows": _too_few_rows,
+    "too-few-scores": "{rows:,} rows have a score, and an outlook needs {min_rows:,}: twice min_per_class",
     "one-score": "all {rows:,} scores are {score:g}: is the scoring broken?",
     "no-scatter-to-compare": "AUROC {auc:.4f} here and {reference_auc:.4f} in the reference, and neither "
     "shows any scatter to compare by",
