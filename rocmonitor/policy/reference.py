@@ -49,7 +49,7 @@ class Reference:
     cost_thresholds : dict of float to float
         The threshold that costs least in the reference, by operating condition w.
     windows : list of dict
-        ``start, end, n_pos, n_neg`` of each reference window.
+        ``start, end, n_pos, n_neg`` of each reference window; ``auc, auc_low, auc_high`` where it has one.
     caveats : tuple of Caveat
         About one rule each, or about ``reference``.
     """
@@ -120,15 +120,7 @@ def freeze(
     the history of scores, with a caveat when `outlooks` or a rule need it.
     """
     samples = [sample for _, sample in windows]
-    sizes = [
-        {
-            "start": window.start.isoformat(),
-            "end": window.end.isoformat(),
-            "n_pos": sample.n_pos,
-            "n_neg": sample.n_neg,
-        }
-        for window, sample in windows
-    ]
+    sizes = [_size(window, sample) for window, sample in windows]
     try:
         whole = Sample.merge(samples)
         overall = auc(whole)
@@ -176,6 +168,22 @@ def _history(
         if outlooks:
             needing.append("outlook")
         return None, [_not_computed(name, error) for name in needing]
+
+
+def _size(window: Window, sample: Sample) -> dict[str, Any]:
+    """Rows of a reference window, and its AUROC with its interval, for charts."""
+    row: dict[str, Any] = {
+        "start": window.start.isoformat(),
+        "end": window.end.isoformat(),
+        "n_pos": sample.n_pos,
+        "n_neg": sample.n_neg,
+    }
+    try:
+        found = auc(sample)
+        low, high = found.ci(LEVEL, transform="logit")
+    except DegenerateDataError:
+        return row
+    return row | {"auc": found.auc, "auc_low": low, "auc_high": high}
 
 
 def _forecast(rule: Forecast, windows: Sequence[tuple[Window, Sample]], whole: Sample) -> ForecastInterval:
