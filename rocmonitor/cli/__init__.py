@@ -21,6 +21,7 @@ from rocmonitor.cli.review import review
 from rocmonitor.cli.run import backfill, run
 from rocmonitor.cli.serve import serve
 from rocmonitor.cli.terminal import echo
+from rocmonitor.cli.ui import ui
 from rocmonitor.errors import RocmonitorError
 
 __all__ = ["cli", "main"]
@@ -77,5 +78,5 @@ def cli(context: click.Context, path: Path, verbose: bool) -> None:
     logging.getLogger("rocmonitor").setLevel(logging.DEBUG if verbose else logging.INFO)
 
 
-for command in (init, check, run, backfill, review, report, serve, history, channel, db, auc):
+for command in (init, check, run, backfill, review, report, serve, ui, history, channel, db, auc):
     cli.add_command(command)

@@ -49,7 +49,8 @@ class Reference:
     cost_thresholds : dict of float to float
         The threshold that costs least in the reference, by operating condition w.
     windows : list of dict
-        ``start, end, n_pos, n_neg`` of each reference window; ``auc, auc_low, auc_high`` where it has one.
+        ``start, end, n_pos, n_neg`` of each reference window; ``auc, auc_low, auc_high`` where it has two
+        rows of each class.
     caveats : tuple of Caveat
         About one rule each, or about ``reference``.
     """
@@ -120,7 +121,7 @@ def freeze(
     the history of scores, with a caveat when `outlooks` or a rule need it.
     """
     samples = [sample for _, sample in windows]
-    sizes = [_size(window, sample) for window, sample in windows]
+    sizes = [_measured(window, sample) for window, sample in windows]
     try:
         whole = Sample.merge(samples)
         overall = auc(whole)
@@ -141,6 +142,21 @@ def freeze(
         windows=sizes,
         caveats=tuple(dict.fromkeys(caveats)),
     )
+
+
+def _measured(window: Window, sample: Sample) -> dict[str, Any]:
+    """A reference window for charts: its sizes, and its AUROC with an interval where there is one."""
+    found: dict[str, Any] = {
+        "start": window.start.isoformat(),
+        "end": window.end.isoformat(),
+        "n_pos": sample.n_pos,
+        "n_neg": sample.n_neg,
+    }
+    if min(sample.n_pos, sample.n_neg) < 2:
+        return found
+    area = auc(sample)
+    low, high = area.ci(LEVEL, transform="logit")
+    return found | {"auc": area.auc, "auc_low": low, "auc_high": high}
 
 
 def _forecasts(
@@ -168,22 +184,6 @@ def _history(
         if outlooks:
             needing.append("outlook")
         return None, [_not_computed(name, error) for name in needing]
-
-
-def _size(window: Window, sample: Sample) -> dict[str, Any]:
-    """Rows of a reference window, and its AUROC with its interval, for charts."""
-    row: dict[str, Any] = {
-        "start": window.start.isoformat(),
-        "end": window.end.isoformat(),
-        "n_pos": sample.n_pos,
-        "n_neg": sample.n_neg,
-    }
-    try:
-        found = auc(sample)
-        low, high = found.ci(LEVEL, transform="logit")
-    except DegenerateDataError:
-        return row
-    return row | {"auc": found.auc, "auc_low": low, "auc_high": high}
 
 
 def _forecast(rule: Forecast, windows: Sequence[tuple[Window, Sample]], whole: Sample) -> ForecastInterval:

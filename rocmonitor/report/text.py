@@ -117,7 +117,8 @@ def _forecast(metrics: dict[str, float]) -> str:
 def _foreseen(metrics: dict[str, float]) -> str:
     if "outlook/auc" not in metrics:
         return "-"
-    return f"{metrics['outlook/auc']:.4f} ({_span(metrics, 'outlook/')})"
+    warned = " at-risk" if metrics.get("outlook/warned") else ""
+    return f"{metrics['outlook/auc']:.4f} ({_span(metrics, 'outlook/')}){warned}"
 
 
 def _value(metrics: dict[str, float], name: str, *, sign: bool = False) -> str:

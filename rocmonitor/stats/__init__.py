@@ -59,6 +59,7 @@ from rocmonitor.stats.forecast.foreseen import ForeseenChange, ScoreShift, fores
 from rocmonitor.stats.forecast.given_scores import ScoreForecast
 from rocmonitor.stats.forecast.interval import ForecastInterval
 from rocmonitor.stats.forecast.kld import AucBounds, auc_bounds, auc_distance
+from rocmonitor.stats.forecast.partial_labels import PartlyLabelledAuc, partly_labelled_auc
 from rocmonitor.stats.forecast.projection import (
     ExpectedAuc,
     ExpectedAucDifference,
@@ -95,6 +96,7 @@ __all__ = [
     "PairedSample",
     "PairedSpread",
     "PartialAucResult",
+    "PartlyLabelledAuc",
     "RocBand",
     "RocCurve",
     "RocDifferenceBand",
@@ -137,6 +139,7 @@ __all__ = [
     "foreseen_change",
     "matched_pairs",
     "partial_auc",
+    "partly_labelled_auc",
     "roc_band",
     "roc_curve",
     "roc_difference_band",

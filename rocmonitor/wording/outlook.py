@@ -28,7 +28,8 @@ def foreseen(metrics: Mapping[str, float]) -> str:
     """What the scores foretold of a window, and what came of it; empty where either is not known."""
     if not (said := expected(metrics)) or "champion/auc" not in metrics:
         return ""
-    return f"foreseen {said}, came out {area(metrics['champion/auc'])}"
+    warned = " with a warning" if metrics.get("outlook/warned") else ""
+    return f"foreseen {said}{warned}, came out {area(metrics['champion/auc'])}"
 
 
 def headline(change: Transition, outlook: Outlook) -> str:

@@ -1,0 +1,335 @@
+"""What the overview shows of every monitor: a few numbers of its newest windows, and how it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import Row, Select, func, select, type_coerce
+from sqlalchemy.types import NullType
+
+from rocmonitor.policy.evaluation import Status
+from rocmonitor.policy.windows import Window
+from rocmonitor.store import tables
+from rocmonitor.store.connection import Store
+
+_evaluation, _transition = tables.evaluation.c, tables.transition.c
+
+
+class Brief(NamedTuple):
+    """The newest revision of one window, in brief; a tuple, for the overview reads thousands.
+
+    Attributes
+    ----------
+    outcome : str
+        Of `Status`.
+    auc, low, high : float or None
+        The champion's AUROC and its interval.
+    expected_low, expected_high : float or None
+        The forecast interval.
+    labelled_share : float or None
+    """
+
+    outcome: str
+    auc: float | None
+    low: float | None
+    high: float | None
+    expected_low: float | None
+    expected_high: float | None
+    labelled_share: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Glance:
+    """One segment of a monitor at a glance.
+
+    Attributes
+    ----------
+    window : Window
+        The newest that was evaluated.
+    revision : int
+        Of it.
+    version : str
+        The champion's, in that window.
+    briefs : tuple of Brief
+        The newest windows, oldest first.
+    """
+
+    window: Window
+    revision: int
+    version: str
+    briefs: tuple[Brief, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """The status of a segment after its last change.
+
+    Attributes
+    ----------
+    status : Status
+    at : datetime
+        When it became so.
+    since : datetime
+        Start of the first window it was seen in.
+    """
+
+    status: Status
+    at: datetime
+    since: datetime
+
+
+def glances(store: Store, windows: int = 26) -> dict[tuple[str, str], Glance]:
+    """The newest windows of every monitor and segment.
+
+    Raises
+    ------
+    StoreError
+
+    Notes
+    -----
+    Reads no metrics and no results: O(evaluations) index entries to list the segments, then only the
+    newest windows of each.
+    """
+    found: dict[tuple[str, str], list[Row[Any]]] = {}
+    last = None
+    with store.reading() as connection:
+        for row in connection.execute(_newest_windows(windows)):
+            of = found.setdefault((row[0], row[1]), [])
+            # Of a window the newest revision comes last.
+            if last is not None and last[:4] == row[:4]:
+                of[-1] = row
+            else:
+                of.append(row)
+            last = row
+    return {key: _glance(rows) for key, rows in found.items()}
+
+
+def standings(store: Store) -> dict[tuple[str, str], Standing]:
+    """The last change of status of every monitor and segment that has had one.
+
+    Raises
+    ------
+    StoreError
+    """
+    last = select(func.max(_transition.id)).group_by(_transition.monitor, _transition.segment)
+    query = select(
+        _transition.monitor, _transition.segment, _transition.after, _transition.at, _transition.since
+    ).where(_transition.id.in_(last))
+    with store.reading() as connection:
+        return {
+            (row.monitor, row.segment): Standing(status=Status(row.after), at=row.at, since=row.since)
+            for row in connection.execute(query)
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """One revision of one window, without what only its own page shows.
+
+    Attributes
+    ----------
+    id : int
+        Names the evaluation in the store.
+    window : Window
+    revision : int
+    version : str
+        The champion's.
+    at : datetime
+        When it fell due.
+    outcome : Status
+    metrics : dict of str to float
+    """
+
+    id: int
+    window: Window
+    revision: int
+    version: str
+    at: datetime
+    outcome: Status
+    metrics: dict[str, float]
+
+
+def history(store: Store, monitor: str, segment: str) -> list[list[Kept]]:
+    """The windows of a segment, oldest first, each with its revisions, newest last.
+
+    Raises
+    ------
+    StoreError
+    """
+    query = _kept(monitor, segment)
+    windows: dict[Window, list[Kept]] = {}
+    with store.reading() as connection:
+        for row in connection.execute(query):
+            one = _as_kept(row)
+            windows.setdefault(one.window, []).append(one)
+    return list(windows.values())
+
+
+def newest_in_window(store: Store, monitor: str, segment: str, window: Window) -> Kept | None:
+    """The newest revision of one window; None where it was not evaluated.
+
+    Raises
+    ------
+    StoreError
+    """
+    query = _kept(monitor, segment).where(
+        _evaluation.window_start == window.start, _evaluation.window_end == window.end
+    )
+    with store.reading() as connection:
+        rows = connection.execute(query).all()
+    return _as_kept(rows[-1]) if rows else None
+
+
+def _kept(monitor: str, segment: str) -> Select[Any]:
+    return (
+        select(
+            _evaluation.id,
+            _evaluation.window_start,
+            _evaluation.window_end,
+            _evaluation.revision,
+            _evaluation.model_version,
+            _evaluation.at,
+            _evaluation.outcome,
+            _evaluation.metrics,
+        )
+        .where(_evaluation.monitor == monitor, _evaluation.segment == segment)
+        .order_by(_evaluation.window_start, _evaluation.window_end, _evaluation.revision, _evaluation.id)
+    )
+
+
+def _as_kept(row: Row[Any]) -> Kept:
+    return Kept(
+        id=row.id,
+        window=Window(row.window_start, row.window_end),
+        revision=row.revision,
+        version=row.model_version,
+        at=row.at,
+        outcome=Status(row.outcome),
+        metrics=row.metrics,
+    )
+
+
+def segments(store: Store, monitor: str) -> list[str]:
+    """The segments of a monitor that were evaluated, without all rows.
+
+    Raises
+    ------
+    StoreError
+    """
+    query = select(_evaluation.segment).where(_evaluation.monitor == monitor, _evaluation.segment != "")
+    with store.reading() as connection:
+        return list(connection.scalars(query.distinct().order_by(_evaluation.segment)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewBrief:
+    """A review in a list.
+
+    Attributes
+    ----------
+    id : int
+    champion_version, challenger_version, decision : str
+    period : Window
+    reviewed_at : datetime
+    """
+
+    id: int
+    champion_version: str
+    challenger_version: str
+    decision: str
+    period: Window
+    reviewed_at: datetime
+
+
+def review_list(store: Store, monitor: str) -> list[ReviewBrief]:
+    """The reviews of a monitor, newest first.
+
+    Raises
+    ------
+    StoreError
+    """
+    table = tables.review.c
+    names = ("id", "champion_version", "challenger_version", "decision", "reviewed_at")
+    query = select(*(table[name] for name in names), table.period_start, table.period_end)
+    with store.reading() as connection:
+        return [
+            ReviewBrief(
+                **{name: row[name] for name in names}, period=Window(row["period_start"], row["period_end"])
+            )
+            for row in connection.execute(
+                query.where(table.monitor == monitor).order_by(table.id.desc())
+            ).mappings()
+        ]
+
+
+def last_activity(store: Store) -> Mapping[str, datetime]:
+    """When each lease runs or ran out, by name: how lately somebody worked on a monitor.
+
+    Raises
+    ------
+    StoreError
+    """
+    with store.reading() as connection:
+        return {row.name: row.expires_at for row in connection.execute(select(tables.lease))}
+
+
+def _newest_windows(windows: int) -> Select[Any]:
+    """Index entries of the newest windows, oldest first, all revisions."""
+    segments = select(_evaluation.monitor, _evaluation.segment).distinct().subquery()
+    inner = tables.evaluation.alias()
+    first = (
+        select(inner.c.window_start)
+        .where(inner.c.monitor == segments.c.monitor, inner.c.segment == segments.c.segment)
+        .distinct()
+        .order_by(inner.c.window_start.desc())
+        .limit(1)
+        .offset(windows - 1)
+        .scalar_subquery()
+    )
+    # As the driver gives them: of most windows only the order counts.
+    ends = [type_coerce(each, NullType()) for each in (_evaluation.window_start, _evaluation.window_end)]
+    return (
+        select(
+            _evaluation.monitor,
+            _evaluation.segment,
+            *ends,
+            _evaluation.revision,
+            _evaluation.model_version,
+            _evaluation.outcome,
+            *(_evaluation[name] for name in tables.GLANCE),
+        )
+        .join_from(
+            segments,
+            tables.evaluation,
+            (_evaluation.monitor == segments.c.monitor) & (_evaluation.segment == segments.c.segment),
+        )
+        .where(_evaluation.window_start >= func.coalesce(first, _LONG_AGO))
+        .order_by(
+            _evaluation.monitor,
+            _evaluation.segment,
+            _evaluation.window_start,
+            _evaluation.window_end,
+            _evaluation.revision,
+        )
+    )
+
+
+_LONG_AGO = datetime(1, 1, 1, tzinfo=UTC)
+
+
+def _glance(rows: list[Row[Any]]) -> Glance:
+    last: Any = rows[-1]
+    return Glance(
+        window=Window(_instant(last[2]), _instant(last[3])),
+        revision=last[4],
+        version=last[5],
+        briefs=tuple(Brief._make(row[6:]) for row in rows),
+    )
+
+
+def _instant(given: str | datetime) -> datetime:
+    moment = datetime.fromisoformat(given) if isinstance(given, str) else given
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
