@@ -101,7 +101,7 @@ def _deliver(runtime: Runtime, row: store.Delivery) -> str | None:
     outlook = None if row.outlook_id is None else store.outlook(runtime.store, row.outlook_id)
     if row.destination == "mlflow":
         if outlook is not None:
-            return _publish_outlook(runtime, outlook)
+            return _publish_outlook(runtime, outlook, _zone(runtime, row.monitor))
         if review is not None:
             return _publish_review(runtime, review, _zone(runtime, row.monitor))
         assert evaluation is not None
@@ -167,7 +167,7 @@ def _publish(runtime: Runtime, evaluation: Evaluation) -> str:
     return link
 
 
-def _publish_outlook(runtime: Runtime, outlook: Outlook) -> str:
+def _publish_outlook(runtime: Runtime, outlook: Outlook, zone: ZoneInfo) -> str:
     """The outlook's point in the series of outlooks of its monitor and segment."""
     monitor, segment = outlook.monitor, outlook.segment
     return runtime.tracking.publish_series(
@@ -176,7 +176,7 @@ def _publish_outlook(runtime: Runtime, outlook: Outlook) -> str:
         segment,
         store.outlook_series(runtime.store, monitor, segment),
         kind="outlook",
-        zone=_zone(runtime, monitor),
+        zone=zone,
     )
 
 
