@@ -10,8 +10,8 @@ from window to window. At the age at which a window is judged some rows have no 
 - on both, at a pace that varies from window to window;
 - on both, slower after the reference than in it (which nothing calibrated on the reference can allow for).
 
-Each reference has 39 windows whose labels all came in the end. Shown are bias and standard deviation
-against the AUC of all rows once they have labels, of the labelled rows alone and of the estimate; how often its 95 %
+Each reference has 39 windows whose labels all came in the end. Shown are bias and standard deviation of the
+labelled rows alone and of the estimate, against the AUC of all rows once they have labels; how often its 95 %
 interval contains that final AUC, and the confidence interval of `drop` and `floor` the true one; how often a
 forecast at 95 % is left: by labelled rows alone with the forecast of full labels, and by the estimate with the
 forecast calibrated at the same label age; and the share of windows that are refused because labels come at
