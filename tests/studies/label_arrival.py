@@ -13,8 +13,8 @@ from window to window. At the age at which a window is judged some rows have no 
 Each reference has 39 windows whose labels all came in the end. Shown are bias and standard deviation of the
 labelled rows alone and of the estimate, against the AUC of all rows once they have labels; how often its 95 %
 interval contains that final AUC, and the confidence interval of `drop` and `floor` the true one; how often a
-forecast at 95 % is left: by labelled rows alone with the forecast of full labels, and by the estimate with the
-forecast calibrated at the same label age; and the share of windows that are refused because labels come at
+forecast at 95 % is left: by labelled rows alone with the forecast of full labels, and by the estimate with
+that calibrated at the same label age; and the share of windows that are refused because labels come at
 another pace, which are not counted before. Brackets: Monte Carlo standard errors.
 
 Then, for arrival on both, how often labelled rows alone leave the forecast by the share of labelled rows:
