@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -110,6 +111,17 @@ def test_a_click_chooses_a_window(browser: Browser, address: str) -> None:
     )
     browser.click(x, y)
     browser.until("location.href.includes('window=')")
+    assert browser.problems == []
+
+
+def test_the_chart_is_saved_as_a_picture(browser: Browser, address: str, tmp_path: Path) -> None:
+    browser.call("Page.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
+    browser.visit(f"{address}/monitors/credit", width=1280)
+    browser.measure("document.querySelector('.save').click()")
+    deadline = time.monotonic() + 30
+    while not (found := list(tmp_path.glob("*.png"))) and time.monotonic() < deadline:
+        browser.until("true")
+    assert found[0].read_bytes().startswith(b"\x89PNG")
     assert browser.problems == []
 
 
