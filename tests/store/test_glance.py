@@ -82,7 +82,7 @@ def test_the_overview_reads_the_index_alone(store: Store) -> None:
     with store.reading() as connection:
         plan = [row.detail for row in connection.execute(text(f"EXPLAIN QUERY PLAN {query}"))]
     reads = [line for line in plan if "rocmonitor_evaluation" in line]
-    assert len(reads) == 3
+    assert len(reads) >= 4
     assert all("COVERING INDEX" in line for line in reads)
 
 
