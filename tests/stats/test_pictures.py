@@ -138,7 +138,7 @@ def test_one_line_and_a_small_page(name):
     if name != "Interval":
         page = result._repr_html_()
         assert page.count("<img src=") == 1
-        assert page.count("<tr>") <= 30
+        assert page.count("<tr>") <= 12
         assert len(page) < 60_000
         assert page == result._repr_html_()
     assert pyplot.get_fignums() == figures
