@@ -16,6 +16,7 @@ from rocmonitor.cli.db import db
 from rocmonitor.cli.exit_codes import OK, USAGE, code_of
 from rocmonitor.cli.history import history
 from rocmonitor.cli.init import init
+from rocmonitor.cli.report import report
 from rocmonitor.cli.review import review
 from rocmonitor.cli.run import backfill, run
 from rocmonitor.cli.serve import serve
@@ -81,5 +82,5 @@ def cli(context: click.Context, path: Path, verbose: bool) -> None:
     logging.getLogger("rocmonitor").setLevel(logging.DEBUG if verbose else logging.INFO)
 
 
-for command in (init, check, run, backfill, review, serve, ui, status, history, channel, db, auc):
+for command in (init, check, run, backfill, review, report, serve, ui, status, history, channel, db, auc):
     cli.add_command(command)

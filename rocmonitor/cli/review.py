@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from rocmonitor.cli.exit_codes import EXTERNAL, OK
 from rocmonitor.cli.opening import load, monitor_named, open_runtime, wall_time
 from rocmonitor.cli.progress import shown_progress
 from rocmonitor.cli.terminal import echo, print_json, print_outbox
+from rocmonitor.cli.writing import require_writable, write
 from rocmonitor.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def review(
     if begin is not None and stop is not None and begin >= stop:
         raise ConfigError(f"--from ({start}) must come before --to ({end})")
     if output is not None:
-        _require_writable(output)
+        require_writable(output)
     with open_runtime(config) as runtime:
         with shown_progress() as progress:
             found = review_monitor(
@@ -94,24 +94,5 @@ def _conclude_review(
     if delivered is not None:
         print_outbox(waiting, busy=delivered.busy)
     if output is not None:  # last: what cannot be written loses nothing else
-        try:
-            output.write_text(page(review, zone=zone), encoding="utf-8")
-        except OSError as error:
-            raise _not_writable(output, error.strerror) from None
-        echo(f"wrote {output}", err=True)
+        write(output, page(review, zone=zone))
     return EXTERNAL if waiting.errors and delivered is not None else OK
-
-
-def _require_writable(output: Path) -> None:
-    """Say before long work that its result could not be written."""
-    folder = output.parent
-    if output.is_dir():
-        raise _not_writable(output, "it is a folder")
-    if not folder.is_dir():
-        raise _not_writable(output, f"there is no folder {folder}")
-    if not os.access(output if output.exists() else folder, os.W_OK):
-        raise _not_writable(output, "no permission")
-
-
-def _not_writable(output: Path, why: str | None) -> ConfigError:
-    return ConfigError(f"--output {output} cannot be written: {why}; name another file")
