@@ -87,6 +87,14 @@ def zero(ax: Axes, *, vertical: bool = False) -> None:
     draw(0, color=GREY, linewidth=0.8, linestyle=":", zorder=1)
 
 
+def limits(ax: Axes, values: Sequence[float], name: str) -> None:
+    """Level lines, the first with its name."""
+    for value in values:
+        ax.axhline(value, color=GREY, linewidth=1.2, linestyle="--", zorder=1)
+    where = ax.get_yaxis_transform()
+    ax.text(0.01, values[0], name, transform=where, va="bottom", color=GREY, fontsize="small")
+
+
 def along(
     ax: Axes, x: Floats, y: Floats, low: Floats | None, high: Floats | None, *, label: str | None = None
 ) -> None:
@@ -159,7 +167,8 @@ def marks(ax: Axes, x: Floats, y: Floats, names: Sequence[str]) -> None:
 
 def stretches(ax: Axes, ends: Sequence[tuple[float, float]], name: str) -> None:
     """Stretches of the x axis, marked at the bottom; the name stands above the longest."""
-    where = ax.get_xaxis_transform()
+    where, (bottom, top) = ax.get_xaxis_transform(), ax.get_ylim()
+    ax.set_ylim(bottom - 0.1 * (top - bottom), top)
     for low, high in ends:
         ax.plot([low, high], [0.02, 0.02], color=GREY, linewidth=3, transform=where, solid_capstyle="butt")
     low, high = max(ends, key=lambda stretch: stretch[1] - stretch[0])

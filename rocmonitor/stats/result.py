@@ -94,7 +94,12 @@ class Result:
                 f"{type(self).__name__} has no single estimate to format with {spec!r}; format one of its "
                 f"fields: {names}"
             )
-        return format(getattr(self, self._estimate), spec)
+        estimate = getattr(self, self._estimate)
+        if estimate is None:
+            raise TypeError(
+                f"{type(self).__name__}.{self._estimate} is None: nothing to format with {spec!r}"
+            )
+        return format(estimate, spec)
 
     def _repr_html_(self) -> str:
         picture = ""
