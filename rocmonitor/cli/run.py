@@ -19,6 +19,7 @@ from rocmonitor.cli.terminal import (
     evaluation_json,
     explain_tick,
     is_interactive,
+    print_idle,
     print_json,
     print_next,
     print_outbox,
@@ -126,6 +127,7 @@ def _conclude(
         if (tick.evaluations or tick.outlooks) and not as_json:
             _print_tick(tick, zone, in_full=delivered is None or is_interactive(sys.stdout))
         explain_tick(tick, zone)
+    print_idle(ticks)
     if delivered is not None:
         print_outbox(waiting, busy=delivered.busy)
         judged = [tick.monitor for tick in ticks if tick.evaluations]
