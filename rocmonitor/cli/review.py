@@ -7,19 +7,22 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rocmonitor.cli.completion import monitor_names
 from rocmonitor.cli.exit_codes import EXTERNAL, OK
 from rocmonitor.cli.opening import load, monitor_named, open_runtime, wall_time
-from rocmonitor.cli.terminal import echo, print_json, print_outbox, progress
+from rocmonitor.cli.progress import shown_progress
+from rocmonitor.cli.terminal import echo, print_json, print_outbox
 from rocmonitor.cli.writing import require_writable, write
 from rocmonitor.errors import ConfigError
 
 if TYPE_CHECKING:
     from rocmonitor.policy.review.document import Review
+    from rocmonitor.service.delivery import Delivered
     from rocmonitor.service.runtime import Runtime
 
 
 @click.command()
-@click.argument("monitor")
+@click.argument("monitor", shell_complete=monitor_names)
 @click.option("--from", "start", metavar="TIME", help="Start of another period, chosen by hand.")
 @click.option("--to", "end", metavar="TIME", help="End of another period, chosen by hand.")
 @click.option(
@@ -45,6 +48,7 @@ def review(
     one check, and reviewing often does not make a false decision more likely. The verdict goes to MLflow, on
     both model versions; nothing is promoted. The exit code is 0 whatever the decision.
     """
+    from rocmonitor.service.delivery import drain
     from rocmonitor.service.review import review_monitor
 
     config = load(path)
@@ -58,40 +62,37 @@ def review(
     if output is not None:
         require_writable(output)
     with open_runtime(config) as runtime:
-        found = review_monitor(
-            runtime,
-            chosen,
-            now=runtime.clock(),
-            start=begin,
-            end=stop,
-            segment=segment,
-            dry_run=dry_run,
-            progress=progress,
-        )
-        return _conclude_review(runtime, found, output, dry_run=dry_run, as_json=as_json)
+        with shown_progress() as progress:
+            found = review_monitor(
+                runtime,
+                chosen,
+                now=runtime.clock(),
+                start=begin,
+                end=stop,
+                segment=segment,
+                dry_run=dry_run,
+                progress=progress,
+            )
+            delivered = None if dry_run else drain(runtime, progress=progress)
+        return _conclude_review(runtime, found, delivered, output, as_json=as_json)
 
 
 def _conclude_review(
-    runtime: Runtime, review: Review, output: Path | None, *, dry_run: bool, as_json: bool
+    runtime: Runtime, review: Review, delivered: Delivered | None, output: Path | None, *, as_json: bool
 ) -> int:
-    """Deliver, print, write the report, and the exit code."""
+    """Print, write the report, and the exit code; no delivery in a dry run."""
     from rocmonitor import store
     from rocmonitor.report.review import page, text
-    from rocmonitor.service.delivery import Delivered, drain
 
     zone = runtime.config.monitors[review.monitor].timezone
-    delivered = Delivered() if dry_run else drain(runtime, progress=progress)
     waiting = store.outbox_summary(runtime.store)
-    progress(None)
     if as_json:
-        sent = {"delivered": delivered.sent, "undelivered": waiting.errors}
+        sent = {"delivered": 0 if delivered is None else delivered.sent, "undelivered": waiting.errors}
         print_json({"review": review.to_dict(), **sent})
     else:
         echo(text(review, zone))
-    if not dry_run:
+    if delivered is not None:
         print_outbox(waiting, busy=delivered.busy)
     if output is not None:  # last: what cannot be written loses nothing else
         write(output, page(review, zone=zone))
-    if dry_run:
-        return OK
-    return EXTERNAL if waiting.errors else OK
+    return EXTERNAL if waiting.errors and delivered is not None else OK

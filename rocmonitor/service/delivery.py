@@ -20,7 +20,8 @@ from rocmonitor.policy.outlook import Outlook
 from rocmonitor.policy.review.document import Review
 from rocmonitor.policy.rules import Floor
 from rocmonitor.policy.windows import Window
-from rocmonitor.service.runtime import Progress, Runtime, hold_lease, renew_lease
+from rocmonitor.service.progress import Progress, Step
+from rocmonitor.service.runtime import Runtime, hold_lease, renew_lease
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +70,8 @@ def drain(runtime: Runtime, *, progress: Progress = lambda _: None) -> Delivered
                 if runtime.stop.is_set():
                     return done
                 if row.destination not in done.failed:
-                    progress(f"delivering {row.monitor} to {row.destination} ({number} of {len(rows)})")
+                    words = f"delivering {row.monitor} to {row.destination}"
+                    progress(Step(words, number, len(rows)))
                     _attempt(runtime, row, done)
                     lease = renew_lease(runtime, lease)
                     attempted = True

@@ -126,143 +126,72 @@ def standings(store: Store) -> dict[tuple[str, str], Standing]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
-    """One revision of one window, without what only its own page shows.
+class Ahead:
+    """What the scores of a window say that is newer than all judged ones.
 
     Attributes
     ----------
-    id : int
-        Names the evaluation in the store.
     window : Window
-    revision : int
-    version : str
-        The champion's.
-    at : datetime
-        When it fell due.
-    outcome : Status
-    metrics : dict of str to float
+    outcome : Status or None
+        At risk, or None where nothing warns.
+    auc, low, high : float or None
+        The expected AUROC and its interval.
+    distance : float or None
+        Of the scores from the reference, in nats.
     """
 
-    id: int
     window: Window
-    revision: int
-    version: str
-    at: datetime
-    outcome: Status
-    metrics: dict[str, float]
+    outcome: Status | None
+    auc: float | None
+    low: float | None
+    high: float | None
+    distance: float | None
 
 
-def history(store: Store, monitor: str, segment: str) -> list[list[Kept]]:
-    """The windows of a segment, oldest first, each with its revisions, newest last.
+def ahead(store: Store, monitor: str | None = None) -> dict[tuple[str, str], tuple[Ahead, ...]]:
+    """The outlooks after the last judged window, by monitor and segment, oldest first.
+
+    Parameters
+    ----------
+    monitor : str, optional
+        Of one monitor only.
 
     Raises
     ------
     StoreError
     """
-    query = _kept(monitor, segment)
-    windows: dict[Window, list[Kept]] = {}
+    found: dict[tuple[str, str], tuple[Ahead, ...]] = {}
     with store.reading() as connection:
-        for row in connection.execute(query):
-            one = _as_kept(row)
-            windows.setdefault(one.window, []).append(one)
-    return list(windows.values())
+        for row in connection.execute(_unjudged_outlooks(monitor)):
+            one = Ahead(
+                window=Window(row.window_start, row.window_end),
+                outcome=None if row.outcome is None else Status(row.outcome),
+                distance=row.metrics.get("outlook/score_distance"),
+                **{name: row.metrics.get(f"outlook/{name}") for name in ("auc", "low", "high")},
+            )
+            key = (row.monitor, row.segment)
+            found[key] = (*found.get(key, ()), one)
+    return found
 
 
-def newest_in_window(store: Store, monitor: str, segment: str, window: Window) -> Kept | None:
-    """The newest revision of one window; None where it was not evaluated.
-
-    Raises
-    ------
-    StoreError
-    """
-    query = _kept(monitor, segment).where(
-        _evaluation.window_start == window.start, _evaluation.window_end == window.end
+def _unjudged_outlooks(monitor: str | None) -> Select[Any]:
+    """By ranges of the outlooks' key: all but the newest stay unread."""
+    table = tables.outlook.c
+    named = select(table.monitor, table.segment).distinct()
+    of = (named if monitor is None else named.where(table.monitor == monitor)).subquery()
+    last = (
+        select(func.max(_evaluation.window_start))
+        .where(_evaluation.monitor == of.c.monitor, _evaluation.segment == of.c.segment)
+        .scalar_subquery()
     )
-    with store.reading() as connection:
-        rows = connection.execute(query).all()
-    return _as_kept(rows[-1]) if rows else None
-
-
-def _kept(monitor: str, segment: str) -> Select[Any]:
     return (
         select(
-            _evaluation.id,
-            _evaluation.window_start,
-            _evaluation.window_end,
-            _evaluation.revision,
-            _evaluation.model_version,
-            _evaluation.at,
-            _evaluation.outcome,
-            _evaluation.metrics,
+            table.monitor, table.segment, table.window_start, table.window_end, table.outcome, table.metrics
         )
-        .where(_evaluation.monitor == monitor, _evaluation.segment == segment)
-        .order_by(_evaluation.window_start, _evaluation.window_end, _evaluation.revision, _evaluation.id)
+        .join_from(of, tables.outlook, (table.monitor == of.c.monitor) & (table.segment == of.c.segment))
+        .where(table.window_start > func.coalesce(last, _LONG_AGO))
+        .order_by(table.monitor, table.segment, table.window_start)
     )
-
-
-def _as_kept(row: Row[Any]) -> Kept:
-    return Kept(
-        id=row.id,
-        window=Window(row.window_start, row.window_end),
-        revision=row.revision,
-        version=row.model_version,
-        at=row.at,
-        outcome=Status(row.outcome),
-        metrics=row.metrics,
-    )
-
-
-def segments(store: Store, monitor: str) -> list[str]:
-    """The segments of a monitor that were evaluated, without all rows.
-
-    Raises
-    ------
-    StoreError
-    """
-    query = select(_evaluation.segment).where(_evaluation.monitor == monitor, _evaluation.segment != "")
-    with store.reading() as connection:
-        return list(connection.scalars(query.distinct().order_by(_evaluation.segment)))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewBrief:
-    """A review in a list.
-
-    Attributes
-    ----------
-    id : int
-    champion_version, challenger_version, decision : str
-    period : Window
-    reviewed_at : datetime
-    """
-
-    id: int
-    champion_version: str
-    challenger_version: str
-    decision: str
-    period: Window
-    reviewed_at: datetime
-
-
-def review_list(store: Store, monitor: str) -> list[ReviewBrief]:
-    """The reviews of a monitor, newest first.
-
-    Raises
-    ------
-    StoreError
-    """
-    table = tables.review.c
-    names = ("id", "champion_version", "challenger_version", "decision", "reviewed_at")
-    query = select(*(table[name] for name in names), table.period_start, table.period_end)
-    with store.reading() as connection:
-        return [
-            ReviewBrief(
-                **{name: row[name] for name in names}, period=Window(row["period_start"], row["period_end"])
-            )
-            for row in connection.execute(
-                query.where(table.monitor == monitor).order_by(table.id.desc())
-            ).mappings()
-        ]
 
 
 def last_activity(store: Store) -> Mapping[str, datetime]:

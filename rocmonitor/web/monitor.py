@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -14,7 +14,8 @@ from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.record import plain
 from rocmonitor.policy.rules import Floor
 from rocmonitor.policy.windows import Window
-from rocmonitor.store.glance import Kept, history, review_list, segments
+from rocmonitor.store.glance import Ahead, ahead
+from rocmonitor.store.history import Kept, history, review_list, segments
 from rocmonitor.web.site import Site
 from rocmonitor.web.window import chosen_window
 from rocmonitor.wording import page as wording
@@ -34,6 +35,9 @@ METRICS = {
     "negatives": "data/negatives",
     "prevalence": "data/prevalence",
     "labelled_share": "data/labelled_share",
+    "outlook_auc": "outlook/auc",
+    "outlook_low": "outlook/low",
+    "outlook_high": "outlook/high",
     "distance": "outlook/score_distance",
 }
 """Numbers of a window on the page, and the metrics they are."""
@@ -67,7 +71,7 @@ def monitor_view(site: Site, name: str, choice: Choice) -> dict[str, Any] | None
     monitor = site.config().monitors.get(name)
     if monitor is None:
         return None
-    kept, now = site.store(), site.clock()
+    kept = site.store()
     names = segments(kept, name)
     if choice.segment and choice.segment not in names:
         return None
@@ -75,33 +79,44 @@ def monitor_view(site: Site, name: str, choice: Choice) -> dict[str, Any] | None
     chosen = _chosen(windows, choice, monitor.timezone)
     if chosen is None and (choice.window or choice.revision is not None):
         return None
-    changes = store.transitions(kept, name, choice.segment)
+    view = _over_time(kept, monitor, choice.segment, windows, site.clock())
+    view |= {"segments": names, "chosen": None, "reference": None}
+    if chosen is not None:
+        view |= chosen_window(kept, monitor, *chosen)
+        view["chosen"]["place"] = next(
+            number for number, each in enumerate(view["points"]) if each["slug"] == view["chosen"]["slug"]
+        )
+    return view
+
+
+def _over_time(
+    kept: store.Store, monitor: Monitor, segment: str, windows: Sequence[list[Kept]], now: datetime
+) -> dict[str, Any]:
+    """All of the view but the chosen window."""
+    zone = monitor.timezone
+    changes = store.transitions(kept, monitor.name, segment)
     points = [_point(revisions, monitor, now) for revisions in windows]
-    status, since = _status(points, changes, monitor.timezone)
-    view: dict[str, Any] = {
-        "name": name,
-        "segment": choice.segment,
-        "segments": names,
+    status, since = _status(points, changes, zone)
+    outlooks = ahead(kept, monitor.name).get((monitor.name, segment), ())
+    return {
+        "name": monitor.name,
+        "segment": segment,
         "model": monitor.model.name,
-        "zone": str(monitor.timezone),
+        "owner": monitor.owner,
+        "runbook": monitor.runbook,
+        "zone": str(zone),
         "now": plain(now),
         "status": status,
         "since": since,
         "sentence": _sentence(windows, monitor, status, since),
+        "advice": wording.advice(status),
         "floor": next((rule.value for rule in monitor.rules if isinstance(rule, Floor)), None),
         "points": points,
-        "changes": [_change(each, monitor.timezone) for each in reversed(changes[-CHANGES:])],
-        "reviews": [plain(each) for each in review_list(kept, name)],
+        "ahead": [_ahead(each, zone) for each in outlooks],
+        "changes": [_change(each, zone) for each in reversed(changes[-CHANGES:])],
+        "reviews": [plain(each) for each in review_list(kept, monitor.name)],
         "next_due": _next_due(monitor, points, now),
-        "chosen": None,
-        "reference": None,
     }
-    if chosen is not None:
-        view |= chosen_window(kept, monitor, *chosen)
-        view["chosen"]["place"] = next(
-            number for number, each in enumerate(points) if each["slug"] == view["chosen"]["slug"]
-        )
-    return view
 
 
 def window_slug(window: Window, zone: ZoneInfo) -> str:
@@ -155,7 +170,24 @@ def _sentence(windows: Sequence[list[Kept]], monitor: Monitor, status: str, sinc
     newest = (measured or [windows[-1][-1]])[-1]
     values = {name: newest.metrics.get(metric) for name, metric in METRICS.items()}
     where = wording.window_name(newest.window, monitor.timezone)
-    return wording.monitor_sentence(values, where, status, since, newest.metrics.get("shift/foreseen_share"))
+    return wording.monitor_sentence(values, where, status, since, _foreseen_share(newest.metrics))
+
+
+def _foreseen_share(metrics: Mapping[str, float]) -> float | None:
+    """Which part of the change against the reference the scores foretold, from 0 to 1; None where unknown."""
+    foreseen, rest = metrics.get("shift/foreseen"), metrics.get("shift/unforeseen")
+    if foreseen is None or rest is None or not foreseen + rest:
+        return None
+    return min(max(foreseen / (foreseen + rest), 0.0), 1.0)
+
+
+def _ahead(one: Ahead, zone: ZoneInfo) -> dict[str, Any]:
+    values: dict[str, Any] = plain(one)
+    return values | {
+        "name": one.window.in_zone(zone),
+        "start": plain(one.window.start),
+        "end": plain(one.window.end),
+    }
 
 
 def _change(change: store.SavedTransition, zone: ZoneInfo) -> dict[str, Any]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from rocmonitor.policy.review.document import Review
 from rocmonitor.policy.windows import Window
 from rocmonitor.wording.format import count
+from rocmonitor.wording.status import WORDS
 
 WAITING = "not judged yet"
 ALL_ROWS = "all rows"
@@ -135,6 +137,24 @@ def one_test(decided: bool, low: float | None, high: float | None) -> str:
     )
 
 
+def ahead_short(outlook: Mapping[str, float]) -> str:
+    """What the scores foretell, on the overview."""
+    return f"{outlook['auc']:.3f} ({outlook['low']:.3f}–{outlook['high']:.3f}) expected from the scores"
+
+
+def ahead_sentence(outlooks: Sequence[Mapping[str, Any]]) -> str:
+    """What the scores say of the windows without labels; empty where there are none."""
+    known = [each for each in outlooks if each["auc"] is not None]
+    if not known:
+        return ""
+    last = known[-1]
+    text = (
+        f"Before its labels, the window {last['name']} is expected at {last['auc']:.3f} "
+        f"({last['low']:.3f} to {last['high']:.3f}) from its scores"
+    )
+    return text + (", which is a warning." if last["outcome"] == "at-risk" else ".")
+
+
 def spark_label(outcomes: Sequence[str]) -> str:
     """The small chart for those who do not see it; empty where no window is degraded."""
     degraded = sum(outcome == "degraded" for outcome in outcomes)
@@ -235,6 +255,17 @@ def review_command(review: Review) -> str:
 def is_link(receipt: str) -> bool:
     """Whether what MLflow answered can be opened."""
     return receipt.startswith(("http://", "https://"))
+
+
+def reference_window(name: str) -> str:
+    """A window of the reference, below the chart."""
+    return f"reference, {name}"
+
+
+def advice(status: str) -> str:
+    """What to look at first; empty where that depends on the window."""
+    words = WORDS.get(status)
+    return "" if words is None or not words.check else f"{words.check[0].upper()}{words.check[1:]}"
 
 
 def expected(low: float | None, high: float | None) -> str | None:
