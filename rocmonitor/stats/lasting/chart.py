@@ -167,14 +167,13 @@ def lasting_chart(
     between = scatter_between(values, noise)
     shape = _shape(values, noise, between)
     outlook = possible(values, noise, places)
-    serial = float(outlook.weight @ outlook.serial)
     return LastingChart(
         mean=shape.mean,
         between=math.sqrt(between),
         noise=shape.noise,
         mean_share=shape.mean_share,
         limit=chart_limit(outlook, shape, ahead, probability, two_sided=alternative == "two-sided"),
-        serial=serial,
+        serial=outlook.mean_serial,
         values=tuple(values.tolist()),
         noises=tuple(noise.tolist()),
         places=places,
@@ -186,7 +185,7 @@ def lasting_chart(
         horizon=ahead,
         alternative=alternative,
         n_windows=len(used),
-        caveats=_caveats(used, serial),
+        caveats=_caveats(used, outlook.mean_serial),
     )
 
 

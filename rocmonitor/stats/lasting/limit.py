@@ -39,6 +39,11 @@ class Outlook(NamedTuple):
     mean: Floats
     mean_variance: Floats
 
+    @property
+    def mean_serial(self) -> float:
+        """The serial correlation, on average of what is possible."""
+        return float(self.weight @ self.serial)
+
 
 def scatter_between(values: Floats, noise: Floats) -> float:
     """The variance between windows that makes their scatter what was expected ([PM82]); at least 0."""
