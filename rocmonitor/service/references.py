@@ -12,7 +12,7 @@ from typing import Any
 from rocmonitor import store
 from rocmonitor.config import Monitor
 from rocmonitor.policy.reference import Reference, freeze
-from rocmonitor.policy.rules import Forecast, by_name
+from rocmonitor.policy.rules import Forecast, Lasting, by_name
 from rocmonitor.policy.windows import Window
 from rocmonitor.sources import SqlSource
 from rocmonitor.stats import Sample
@@ -30,7 +30,7 @@ def digest(monitor: Monitor) -> str:
         "rules": {
             name: _options(rule)
             for name, rule in by_name(monitor.rules).items()
-            if isinstance(rule, Forecast)
+            if isinstance(rule, Forecast | Lasting)
         },
     }
     if monitor.cost_w:
@@ -40,11 +40,13 @@ def digest(monitor: Monitor) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def _options(rule: Forecast) -> dict[str, Any]:
+def _options(rule: Forecast | Lasting) -> dict[str, Any]:
     """A rule's options; one that came with a later version counts only when it is used.
 
     So an update of rocmonitor leaves the references alone that are frozen already.
     """
+    if isinstance(rule, Lasting):
+        return asdict(rule)
     later = {"alternative": "two-sided", "half_life": None, "given": None}
     return {name: value for name, value in asdict(rule).items() if (name, value) not in later.items()}
 
@@ -85,10 +87,10 @@ def load_or_build(
 
 
 def summary(monitor: Monitor, reference: Reference) -> dict[str, Any]:
-    """The reference as an evaluation keeps it; the store has its cells and history once, by the digest."""
+    """The reference as an evaluation keeps it; the store has the rest once, by the digest."""
     period = monitor.reference_period
     plain = reference.to_dict()
-    del plain["cells"], plain["history"]
+    del plain["cells"], plain["history"], plain["charts"]
     return {
         "start": period.start.isoformat(),
         "end": period.end.isoformat(),

@@ -22,6 +22,7 @@ from rocmonitor.policy.outlook import Outlook, repeated, rows_since
 from rocmonitor.policy.record import caveats_of
 from rocmonitor.policy.rules import by_name
 from rocmonitor.policy.windows import Window
+from rocmonitor.service.courses import Courses
 from rocmonitor.service.outlooks import PUBLISH, Outlooks, record
 from rocmonitor.service.runtime import Progress, Runtime, hold_lease, renew_lease
 from rocmonitor.service.standing import Standings
@@ -30,6 +31,7 @@ from rocmonitor.sources import Batch, LabelCounts, Rows, SqlSource, open_source
 
 if TYPE_CHECKING:
     from rocmonitor.policy.judge import Finding
+    from rocmonitor.policy.lasting import Course
     from rocmonitor.policy.reference import Reference
 
 log = logging.getLogger(__name__)
@@ -148,6 +150,7 @@ class TickRun:
         self.versions: dict[Role, tuple[str | None, tuple[Caveat, ...]]] = {}
         self.standings = Standings(runtime.store, monitor)
         self.outlooks = Outlooks(runtime.store, monitor, now)
+        self.courses = Courses(runtime.store, monitor)
         self.segments = {""}
 
     def work(self, source: SqlSource, windows: Sequence[Window] | None) -> None:
@@ -270,8 +273,11 @@ class TickRun:
 
         rows, reference = self._rows(batch, segment), self._reference(segment)
         outlook = self._outlook(window, segment, batch) if before is None else None
-        finding = self._finding(rows, reference)
+        version, *_ = self._versions(before)
+        past = self.courses.leading_to(segment, window, version or "unknown")
+        finding = self._finding(rows, reference, past)
         evaluation = self._evaluation(window, segment, batch, before, rows, finding, reference)
+        self.courses.add(evaluation)
         status = self.standings.after(segment)
         change, notify = self.standings.change(
             segment,
@@ -285,14 +291,11 @@ class TickRun:
             label_counts=labels.by_label,
             transition=change,
             notified=notify,
-            outbox=[
-                PUBLISH,
-                *self.standings.messages(change, notify),
-            ],
+            outbox=[PUBLISH, *self.standings.messages(change, notify)],
             outlook=None if outlook is None else store.OutlookRecord(outlook=outlook, outbox=[PUBLISH]),
         )
 
-    def _finding(self, rows: Rows, reference: Reference) -> Finding:
+    def _finding(self, rows: Rows, reference: Reference, past: Course | None) -> Finding:
         """What the rules say of the rows, with scores as the models gave them."""
         from rocmonitor.policy.judge import judge
 
@@ -303,6 +306,7 @@ class TickRun:
             rows.pair,
             rows.counts,
             scores=rows.scores,
+            past=past,
             reference=reference,
             rules=by_name(self.monitor.rules),
             min_per_class=self.monitor.min_per_class,

@@ -3,7 +3,7 @@
 Windows of 300 + 2,700 rows, AUC 0.8, true values that scatter by 0.02 (0.024 with sampling noise), after 8,
 19 and 39 reference windows, and variations of each: heavy tails, sampling noise alone, uneven sizes, serial
 correlation, a season, gaps, scores that foresee a part of the scatter. Beside it an EWMA with the same
-weight (0.15) and a limit that takes the reference's mean and scatter for known, and mean - 3 SD. Five minutes.
+weight (0.15) whose limit takes the reference's mean and scatter for known, and mean - 3 SD. Half an hour.
 """
 
 from __future__ import annotations
