@@ -81,12 +81,8 @@ def judge(
     if scores is None:
         scores = ScoreCounts(champion.score, champion.pos + champion.neg)
     forecasts, doubts = _forecasts(rules, reference, champion, scores)
-    doubts += [
-        caveat
-        for name in rules
-        if name in reference.charts
-        for caveat in caveats_of(reference.charts[name], name)
-    ]
+    for name in (each for each in rules if each in reference.charts):
+        doubts += caveats_of(reference.charts[name], name)
     verdicts = tuple(
         _verdict(name, rule, measured, reference, forecasts, past) for name, rule in rules.items()
     )
@@ -95,10 +91,7 @@ def judge(
     finding = Finding(
         outcome=outcome_of(verdicts),
         verdicts=verdicts,
-        metrics=metrics
-        | measured.metrics
-        | rule_metrics(verdicts, reference, forecasts)
-        | lasting_metrics(verdicts),
+        metrics=metrics | measured.metrics | rule_metrics(verdicts, reference, forecasts),
         tables=measured.tables,
         caveats=tuple(dict.fromkeys([*_one_score(champion), *caveats_of(measured), *others, *doubts])),
     )
@@ -144,7 +137,7 @@ def reasons_for(
 
 
 def rule_metrics(
-    verdicts: Iterable[Verdict], reference: Reference, forecasts: Mapping[str, ForecastInterval]
+    verdicts: Sequence[Verdict], reference: Reference, forecasts: Mapping[str, ForecastInterval]
 ) -> dict[str, float]:
     """What the rules compared with, as metrics.
 
@@ -157,9 +150,11 @@ def rule_metrics(
         Kullback-Leibler distance that the interval allows, in nats, which is the sum of
         ``RULE/sampling_distance`` (what that sampling takes) and ``RULE/drift_distance`` (what past
         windows have moved beyond that).
-        ``reference/auc``, ``reference/auc_low`` and ``reference/auc_high``.
+        ``reference/auc``, ``reference/auc_low`` and ``reference/auc_high``. Of each chart those of
+        `rocmonitor.policy.lasting.lasting_metrics`.
     """
     metrics = {f"{verdict.rule}/margin": verdict.margin for verdict in verdicts if verdict.margin is not None}
+    metrics |= lasting_metrics(verdicts)
     ends = ("low", "high", "sampling_low", "sampling_high")
     names = (*ends, "distance", "sampling_distance", "drift_distance")
     for rule, interval in forecasts.items():

@@ -79,7 +79,7 @@ def test_without_windows_the_reference_is_cut_like_the_monitor(load):
         ("kind: floor, value: 0.70", "kind: floor, valu: 0.7", "rules.1.valu: unknown key"),
         ("kind: floor, value: 0.70", "kind: floor", "rules.1.value: required"),
         ("kind: floor, value: 0.70", "kind: floor, value: 7", "rules.1.value: Input should be less than 1"),
-        ("kind: challenger", "kind: chalenger", "rules.2.kind: must be one of 'forecast', 'floor'"),
+        ("kind: challenger", "kind: chalenger", "rules.2.kind: must be one of 'forecast', 'lasting'"),
         ("calibrated, conf", "fixed, conf", "rules.0: distance belongs to method fixed, which needs it"),
         ("calibrated, conf", "calibrated, distance: 0.1, conf", "rules.0: distance belongs to method fixed"),
         ("calibrated, conf", "dual, half_life: 5, conf", "rules.0: half_life belongs to method calibrated"),

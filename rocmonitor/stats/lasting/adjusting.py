@@ -56,6 +56,12 @@ def days_covered(windows: Sequence[WindowAuc]) -> float | None:
     return span + span / (len(days) - 1)
 
 
+def wave_step(windows: Sequence[WindowAuc]) -> float:
+    """By how much the angle of the season moves from window to window, in the median."""
+    days = np.array([window.day for window in windows if window.day is not None])
+    return float(np.median(np.diff(days))) * 2 * math.pi / YEAR_DAYS
+
+
 def adjusted(windows: Sequence[WindowAuc]) -> tuple[Adjustment, Floats]:
     """What explains the reference windows, and (n,) what is left of each when the others explain it."""
     values = np.array([scaled(window.auc) for window in windows])

@@ -16,7 +16,7 @@ import numpy as np
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.variances import moments
-from rocmonitor.stats.lasting.adjusting import WHOLE_YEAR, Adjustment, adjusted, days_covered
+from rocmonitor.stats.lasting.adjusting import WHOLE_YEAR, Adjustment, adjusted, days_covered, wave_step
 from rocmonitor.stats.lasting.ewma import ChartShape, running
 from rocmonitor.stats.lasting.limit import chart_limit, possible, scatter_between
 from rocmonitor.stats.lasting.result import LastingChange, found_change
@@ -165,7 +165,7 @@ def lasting_chart(
     _require_scatter(values, pairs, used[0].auc)
     noise = noises(used, pairs, float(values.var()))
     between = scatter_between(values, noise)
-    shape = _shape(values, noise, between)
+    shape = _shape(values, noise, between, explained, used)
     outlook = possible(values, noise, places)
     return LastingChart(
         mean=shape.mean,
@@ -334,13 +334,18 @@ def _require_scatter(values: Floats, pairs: PairVariances, auc: float) -> None:
         )
 
 
-def _shape(values: Floats, noise: Floats, between: float) -> ChartShape:
+def _shape(
+    values: Floats, noise: Floats, between: float, explained: Adjustment, used: Sequence[WindowAuc]
+) -> ChartShape:
     weight, typical = 1 / (noise + between), float(np.median(noise))
+    wavy = any(explained.wave)
     return ChartShape(
         mean=float(weight @ values / weight.sum()),
         noise=typical,
         deviation=math.sqrt(between + typical),
         mean_share=float(1 / weight.sum()) / (between + typical),
+        wave_error=math.sqrt(2 / weight.sum()) if wavy else 0.0,
+        wave_step=wave_step(used) if wavy else 0.0,
     )
 
 
