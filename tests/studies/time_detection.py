@@ -40,9 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for n in (8, 19, 39):
         weeks = Weeks(reference=n)
         for start in (0, AFTER):
-            say(
-                f"\n{n} reference windows, drop from window {start + 1} on; error up to {_error(chosen):.3f}\n"
-            )
+            say(f"\n{n} reference windows, drop from window {start + 1} on; ± {_error(chosen):.3f}\n")
             table(header, compared(weeks, start, chosen))
     small = Weeks(n_pos=35, n_neg=165, uneven=True)
     for probability in (0.05, 0.5):
