@@ -52,7 +52,7 @@ class LastingChart(Result):
     serial : float
         Serial correlation of the true values, the mean of what the reference windows leave possible.
     values, noises : tuple of float
-        Of the reference windows, and their places in the series.
+        Of the reference windows, and their places in the series, which begins with the first usable one.
     pair_variances : tuple of float
         AUC, zeta10, zeta01 and the variance of psi over all pairs of the reference.
     slope, centre, wave
@@ -158,8 +158,8 @@ def lasting_chart(
     probability, ahead = _valid_promise(false_alarm_probability, horizon, alternative)
     numbers = valid_numbers(windows, "reference")
     used = [window for window in numbers if window is not None]
-    places = tuple(place for place, window in enumerate(numbers) if window is not None)
     _require_windows(len(used), len(numbers))
+    places = _places(numbers)
     explained, values = adjusted(used)
     pairs = PairVariances(*pair_variances)
     _require_scatter(values, pairs, used[0].auc)
@@ -324,6 +324,12 @@ def _require_windows(usable: int, given: int) -> None:
             f"a lasting change needs at least {FEWEST_WINDOWS} reference windows with both classes, which "
             f"show how much windows differ; {usable} of {given} can be used: give more or shorter windows"
         )
+
+
+def _places(windows: Sequence[WindowAuc | None]) -> tuple[int, ...]:
+    """Those of the usable windows, counted from the first of them."""
+    found = [place for place, window in enumerate(windows) if window is not None]
+    return tuple(place - found[0] for place in found)
 
 
 def _require_scatter(values: Floats, pairs: PairVariances, auc: float) -> None:

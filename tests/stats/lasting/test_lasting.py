@@ -12,7 +12,16 @@ from studies.weekly import PAIRS, Weeks, charted, dropped
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats import LastingChart, Sample, WindowAuc, auc, lasting_change, lasting_chart
+from rocmonitor.stats import (
+    LastingChart,
+    Sample,
+    WindowAuc,
+    auc,
+    forecast_interval,
+    lasting_change,
+    lasting_chart,
+    seasonal_weights,
+)
 from rocmonitor.stats.lasting.adjusting import adjusted
 from rocmonitor.stats.lasting.change import mixed_quantile, step_sums, steps
 from rocmonitor.stats.lasting.ewma import CAP, DECAY, running
@@ -91,7 +100,7 @@ class TestChart:
         assert found.statistic[0] < CAP
 
     def test_stored_and_read_back_it_finds_the_same(self) -> None:
-        first = chart([*quiet()[:9], None, *quiet()[9:]], alternative="two-sided")
+        first = chart([None, *quiet()[:9], None, *quiet()[9:]], alternative="two-sided")
         read = LastingChart.from_dict(json.loads(json.dumps(first.to_dict(), allow_nan=False)))
         later = known(0.8, 0.74, 0.73, 0.72, 0.74)
         assert read.apply(later).to_dict() == first.apply(later).to_dict()
@@ -168,6 +177,18 @@ class TestReference:
         assert sharp.slope > 0.5
         assert sharp.between < 0.7 * plain.between
         assert adjusted(blind)[0].slope == 0
+
+    def test_windows_of_the_same_season_weigh_most_and_the_forecast_takes_it(self) -> None:
+        days = 7.0 * np.arange(104)
+        weights = seasonal_weights(days, 7.0 * 104, width=30)
+        assert weights[[0, 52]] == pytest.approx(1, abs=0.01)
+        assert weights[[26, 78]] == pytest.approx(0, abs=1e-6)
+        assert weights == pytest.approx(seasonal_weights(days - 365.25, 7.0 * 104 + 365.25, width=30))
+        found = forecast_interval(Sample.merge(REFERENCE), windows=REFERENCE, weights=weights[-19:])
+        assert found.achieved_level < 0.95
+        for arguments in (([1.0], math.inf), ([1.0], 0.0, 0.0)):
+            with pytest.raises(InputError, match="day must be finite and width above 0 days"):
+                seasonal_weights(*arguments[:2], width=(*arguments, 9.0)[2])
 
 
 class TestChange:
