@@ -179,7 +179,7 @@ class Evaluation(Record):
     reference, and ``shift/similarity`` to the least favourable change; ``shift/foreseen`` and
     ``shift/unforeseen``, the part of the change that its scores foretold and the rest, with
     ``shift/score_distance`` and ``shift/label_distance`` in nats. A window with an outlook repeats
-    ``outlook/auc``, ``outlook/low``, ``outlook/high`` and ``outlook/score_distance``.
+    ``outlook/auc``, ``outlook/low``, ``outlook/high``, ``outlook/score_distance`` and ``outlook/warned``.
 
     Tables: ``roc`` (the curve with its intervals), ``thresholds``, ``fprs``, ``costs``, ``dominance``;
     ``shift`` (where the scores differ from the reference) of a degraded or improved window.

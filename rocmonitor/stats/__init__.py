@@ -59,6 +59,7 @@ from rocmonitor.stats.forecast.foreseen import ForeseenChange, ScoreShift, fores
 from rocmonitor.stats.forecast.given_scores import ScoreForecast
 from rocmonitor.stats.forecast.interval import ForecastInterval
 from rocmonitor.stats.forecast.kld import AucBounds, auc_bounds, auc_distance
+from rocmonitor.stats.forecast.partial_labels import PartlyLabelledAuc, partly_labelled_auc
 from rocmonitor.stats.forecast.projection import (
     ExpectedAuc,
     ExpectedAucDifference,
@@ -101,6 +102,7 @@ __all__ = [
     "PairedSample",
     "PairedSpread",
     "PartialAucResult",
+    "PartlyLabelledAuc",
     "RocBand",
     "RocCurve",
     "RocDifferenceBand",
@@ -146,6 +148,7 @@ __all__ = [
     "lasting_chart",
     "matched_pairs",
     "partial_auc",
+    "partly_labelled_auc",
     "roc_band",
     "roc_curve",
     "roc_difference_band",

@@ -7,6 +7,7 @@ from typing import Any
 
 from rocmonitor.wording.caveats import (
     area,
+    arrival,
     band,
     cost,
     curve,
@@ -30,6 +31,7 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     **lasting.SENTENCES,
     **research.SENTENCES,
     **window.SENTENCES,
+    **arrival.SENTENCES,
     **rules.SENTENCES,
     **review.SENTENCES,
 }
