@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import importlib.util
 import math
+from argparse import Namespace
 from functools import partial
 from pathlib import Path
 
@@ -20,9 +21,12 @@ from studies import (
     m18_table1,
     review_level,
     running,
+    time_detection,
+    time_level,
     wmk16_ties,
 )
 from studies.published_recurrence import recurrence
+from studies.weekly import Weeks
 
 from rocmonitor.stats import Sample, auc, auc_bounds, auc_distance
 
@@ -55,6 +59,8 @@ class TestRunning:
             "forecast-level",
             "review-level",
             "label-arrival",
+            "time-level",
+            "time-detection",
         } <= names
         assert not {"running", "published-recurrence"} & names
 
@@ -415,3 +421,33 @@ class TestAucIntervals:
         ends = auc_intervals.one((20, 200), area, np.random.default_rng(1))
         assert len({tuple(interval) for interval in ends}) == len(auc_intervals.METHODS)
         assert all(0 <= low < high <= 1 for low, high in ends)
+
+
+class TestLasting:
+    def test_a_quiet_year_alarms_less_often_than_charts_without_calibration(self) -> None:
+        """100 years: 5 % and more than 20 % of them."""
+        found = np.array(running.replicate(time_level.year, Weeks(reference=8), replications=100, seed=1))
+        ours, naive, three = found.mean(axis=0)
+        assert ours < 0.12 < naive
+        assert three > 0.12
+
+    def test_a_lasting_drop_is_found_more_often_than_by_single_windows(self) -> None:
+        chosen = Namespace(seed=1, replications=60, processes=1)
+        lines = time_detection.compared(Weeks(), 0, chosen)
+        assert [line[0] for line in lines] == ["lasting", *time_detection.NAMES]
+        share = {name: [float(cell) for cell in cells] for name, *cells in lines}
+        found = dict(zip(time_detection.CASES, share["lasting"][1:], strict=True))
+        weekly = dict(zip(time_detection.CASES, share["weekly rule"][1:], strict=True))
+        assert found[0.05, 8] > 0.8 > weekly[0.05, 8]
+        assert found[0.03, 26] > 0.7 > weekly[0.03, 26]
+
+    def test_it_prints(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(time_level, "DESIGNS", {"independent": Weeks()})
+        monkeypatch.setattr(time_level, "YEAR_DESIGNS", {"no season": Weeks(reference=53, dated=True)})
+        time_level.main(["--replications", "2", "--processes", "1"])
+        monkeypatch.setattr(time_detection, "CASES", ((0.05, 8),))
+        time_detection.main(["--replications", "4", "--processes", "1"])
+        printed = capsys.readouterr().out
+        assert "independent" in printed
+        assert "with the scores" in printed
+        assert "likelihood ratio" in printed
