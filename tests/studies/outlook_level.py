@@ -194,7 +194,7 @@ def draw(drift: str, rows: int, rng: np.random.Generator) -> Sample:
     law = DRIFTS[drift](rng)
     while True:
         neg, pos = rng.multinomial(rows, (law / law.sum()).ravel()).reshape(2, -1)
-        if pos.any() and neg.any():
+        if min(pos.sum(), neg.sum()) > 1:
             return Sample.from_counts(SCORE, pos, neg)
 
 
