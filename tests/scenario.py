@@ -50,6 +50,7 @@ monitors:
     rules: {rules}
     alarm: {alarm}
     notify: {notify}
+    outlook: {outlook}
 """
 DEFAULTS = {
     "model": "{name: credit, version: 7, challenger_version: 8}",
@@ -62,6 +63,7 @@ DEFAULTS = {
     "channels": '{log: {url: "file://alarms.log"}}',
     "mlflow": "{}",
     "notify": "[log]",
+    "outlook": "null",
 }
 REFERENCE_WEEKS = 20
 

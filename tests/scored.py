@@ -105,6 +105,8 @@ def same(one: Batch, other: Batch) -> None:
         for column in ("score", "pos", "neg"):
             np.testing.assert_array_equal(getattr(rows.champion, column), getattr(twin.champion, column))
         assert cells(rows.pair) == cells(twin.pair)
+        for one_column, other_column in zip(rows.unlabelled, twin.unlabelled, strict=True):
+            np.testing.assert_array_equal(one_column, other_column)
 
 
 def cells(pair: Any) -> list[Row]:

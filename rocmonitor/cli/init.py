@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from rocmonitor.cli.exit_codes import OK
-from rocmonitor.cli.terminal import echo, progress
+from rocmonitor.cli.progress import shown_progress
+from rocmonitor.cli.terminal import echo
 from rocmonitor.errors import ConfigError
 
 
@@ -22,8 +23,8 @@ def init(path: Path, demo: bool) -> int:
     if demo:
         from rocmonitor.demo import build
 
-        build(path.resolve().parent, on_progress=progress)
-        progress(None)
+        with shown_progress() as progress:
+            build(path.resolve().parent, on_progress=progress)
         echo("next: `rocmonitor check` explains what is watched, `rocmonitor run` judges it", err=True)
     else:
         if path.exists():

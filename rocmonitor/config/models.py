@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -11,23 +10,17 @@ from zoneinfo import ZoneInfo
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
 from rocmonitor.config.outside import Channel, Mlflow, Secret, Source, Webhook
+from rocmonitor.config.query import Query, binds
 from rocmonitor.config.review import Reviewing
 from rocmonitor.config.values import Column, Cron, Duration, Name, Rate, Section, WallTime, Zone, no_switch
 from rocmonitor.policy.review.settings import ReviewRule, ReviewSettings
-from rocmonitor.policy.rules import Challenger, Rule
+from rocmonitor.policy.rules import Challenger, Rule, before_labels
 from rocmonitor.policy.status import Alarm
 from rocmonitor.policy.windows import A_MONDAY, Calendar, Labels, Window, split
 
-_BIND = re.compile(r"(?<![:\w\\]):(\w+)(?!:)")
-# Quotes and comments of SQL, as the standard reads a backslash in a text, and as MySQL does.
-_QUOTED = tuple(
-    re.compile(rf"""{text}|"[^"]*"|`[^`]*`|--[^\n]*|/\*.*?\*/|\$(\w*)\$.*?\$\1\$""", re.DOTALL)
-    for text in (r"'[^']*'", r"'(?:[^'\\]|\\.)*'")
-)
-
 
 class Model(Section):
-    """The registered model: aliases looked up on every tick, or fixed versions."""
+    """The model: aliases of MLflow's registry, looked up on every tick, or versions by name, or none."""
 
     name: str = Field(min_length=1)
     champion: str | None = None
@@ -37,11 +30,16 @@ class Model(Section):
 
     @model_validator(mode="after")
     def _alias_or_version(self) -> Model:
-        if (self.champion is None) == (self.version is None):
-            raise ValueError("needs either champion (a registry alias) or version")
+        if self.champion is not None and self.version is not None:
+            raise ValueError("has both champion (a registry alias) and version; keep one")
         if self.challenger is not None and self.challenger_version is not None:
             raise ValueError("has both challenger (a registry alias) and challenger_version; keep one")
         return self
+
+    @property
+    def names_champion(self) -> bool:
+        """Whether the champion's version can be known."""
+        return self.champion is not None or self.version is not None
 
     @property
     def names_challenger(self) -> bool:
@@ -57,6 +55,7 @@ class Columns(Section):
     label: Column
     challenger: Column | None = None
     id: Column | None = None
+    labelled_at: Column | None = None
 
 
 class Positive(Section):
@@ -101,6 +100,12 @@ class WindowSpec(Section):
         if every < timedelta(minutes=1):
             raise ValueError("must be at least 1m")
         return every
+
+
+class OutlookSpec(Section):
+    """The forecast of a window from its scores, before its labels."""
+
+    after: Duration
 
 
 class ReferencePeriod(Section):
@@ -181,7 +186,7 @@ class Monitor(Section):
     name: Name
     model: Model
     source: str
-    query: str
+    query: Query
     columns: Columns
     segments: tuple[Column, ...] = ()
     positive: Positive = Positive()
@@ -190,6 +195,7 @@ class Monitor(Section):
     reference: ReferencePeriod
     min_per_class: int = Field(default=50, ge=2)
     operating_points: OperatingPoints = OperatingPoints()
+    outlook: OutlookSpec | None = None
     rules: tuple[Annotated[Annotated[Rule, Field(discriminator="kind")], BeforeValidator(no_switch)], ...] = (
         Field(min_length=1)
     )
@@ -198,56 +204,48 @@ class Monitor(Section):
     schedule: Cron = "0 6 * * *"
     timezone: Zone = ZoneInfo("UTC")
     notify: tuple[str, ...] = ()
-
-    @field_validator("query")
-    @classmethod
-    def _one_bounded_select(cls, query: str) -> str:
-        query = query.strip().rstrip(";").strip()
-        if not re.match(r"(select|with)\b", query, re.IGNORECASE):
-            raise ValueError("must be one SELECT (or WITH … SELECT); it is only ever read from")
-        if quoted := _quoted_binds(query):
-            raise ValueError(
-                f"has {' and '.join(quoted)} within quotes or a comment, where nothing can be bound; "
-                "write :start and :end outside of quotes and comments, and \\: for a colon that is text"
-            )
-        binds = set(_BIND.findall(query))
-        if missing := [f":{bind}" for bind in ("start", "end") if bind not in binds]:
-            raise ValueError(
-                f"must bound its rows by :start and :end (WHERE time >= :start AND time < :end); "
-                f"{' and '.join(missing)} missing"
-            )
-        if unknown := sorted(binds - {"start", "end"}):
-            raise ValueError(
-                f"binds :{', :'.join(unknown)}, which nothing gives a value; only :start and :end are bound"
-            )
-        return query
+    owner: str | None = Field(default=None, min_length=1)
+    runbook: str | None = Field(default=None, min_length=1)
 
     @field_validator("review")
     @classmethod
     def _two_to_compare(cls, review: Reviewing | None, info: ValidationInfo) -> Reviewing | None:
         columns, model = info.data.get("columns"), info.data.get("model")
-        if review is not None and columns is not None and columns.challenger is None:
-            raise ValueError(
-                "compares a challenger with the champion, but columns.challenger does not say where its "
-                "scores are"
-            )
-        if review is not None and model is not None and not model.names_challenger:
-            raise ValueError(
-                "compares a challenger with the champion, but model names none; set model.challenger (a "
-                "registry alias) or model.challenger_version"
-            )
+        missing = []
+        if columns is not None and columns.challenger is None:
+            missing.append("columns.challenger (the column with its scores)")
+        if model is not None and not model.names_challenger:
+            missing.append("model.challenger (a registry alias) or model.challenger_version")
+        if review is not None and missing:
+            raise ValueError(f"compares a challenger with the champion: set {' and '.join(missing)}")
         return review
 
     @model_validator(mode="after")
     def _challenger_complete(self) -> Monitor:
-        scored = self.columns.challenger is not None
-        if self.model.names_challenger and not scored:
-            raise ValueError(
-                "model names a challenger, but columns.challenger does not say where its scores are"
+        if self.columns.challenger is None:
+            named = ["model names a challenger"] if self.model.names_challenger else []
+            named += (
+                ["rules has kind challenger"] if any(isinstance(r, Challenger) for r in self.rules) else []
             )
-        if any(isinstance(rule, Challenger) for rule in self.rules) and not scored:
+            if named:
+                raise ValueError(
+                    f"{' and '.join(named)}, but columns.challenger does not say where its scores are"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _outlook_when_asked(self) -> Monitor:
+        names = [rule.kind for rule in self.rules if before_labels(rule)]
+        if names and self.outlook is None:
             raise ValueError(
-                "rules has kind challenger, but columns.challenger does not say where its scores are"
+                f"rules has kind {' and '.join(names)}, which is judged before the labels; say how long "
+                "after the end of a window its rows are in, such as outlook: {after: 6h}"
+            )
+        delay = self.window.label_delay
+        if self.outlook is not None and self.outlook.after > delay:
+            raise ValueError(
+                f"outlook.after ({self.outlook.after}) is longer than window.label_delay ({delay}): an "
+                "outlook comes before the labels; shorten outlook.after"
             )
         return self
 
@@ -262,6 +260,11 @@ class Monitor(Section):
             "positive": self.positive.model_dump(),
             "timezone": str(self.timezone),
         }
+
+    @property
+    def reads_as_of(self) -> bool:
+        """Whether the query asks for the instant of judging."""
+        return "as_of" in binds(self.query)
 
     @property
     def cost_w(self) -> tuple[float, ...]:
@@ -300,6 +303,10 @@ class Monitor(Section):
         """From when windows are judged: `window.start`, else the end of the reference."""
         return self._instant(self.window.start or self.reference.end)
 
+    def outlook_at(self, window: Window) -> datetime | None:
+        """When the outlook of a window is made; None without outlooks."""
+        return None if self.outlook is None else window.end + self.outlook.after
+
     def windows(self, now: datetime, start: datetime | None = None) -> list[Window]:
         """The windows to be judged that have ended by `now`, oldest first; `start` replaces the usual one."""
         end = now if self.window.end is None else min(now, self._instant(self.window.end))
@@ -331,17 +338,6 @@ class Monitor(Section):
 
     def _instant(self, wall: datetime) -> datetime:
         return wall.replace(tzinfo=self.timezone).astimezone(UTC)
-
-
-def _quoted_binds(query: str) -> list[str]:
-    """Binds in quotes or comments, whichever way a backslash is read."""
-    readings = [[found.span() for found in quoted.finditer(query)] for quoted in _QUOTED]
-    inside = {
-        bind[0]
-        for bind in _BIND.finditer(query)
-        if all(any(start < bind.start() < end for start, end in spans) for spans in readings)
-    }
-    return sorted(inside)
 
 
 class Config(Section):

@@ -28,7 +28,7 @@ from rocmonitor.plugin.settings import Settings
 from rocmonitor.policy.evaluation import Counts
 from rocmonitor.policy.measure import Measured, data_metrics, measure
 from rocmonitor.policy.record import caveats_of
-from rocmonitor.report.canvas import BLUE, GREY, LIGHT, ORANGE, heading, panels, png
+from rocmonitor.report.canvas import BLUE, GREY, LIGHT, PURPLE, heading, panels, png
 from rocmonitor.stats import PairedSample, Sample
 from rocmonitor.tracking.content import as_csv
 
@@ -38,7 +38,7 @@ _KINDS: dict[str, Any] = {
     "roc.csv": CsvEvaluationArtifact,
     "result.json": JsonEvaluationArtifact,
 }
-_STYLES = {"champion": (BLUE, "-"), "challenger": (ORANGE, "--")}
+_STYLES = {"champion": (BLUE, "-"), "challenger": (PURPLE, "--")}
 _DATA = ("data/rows", "data/positives", "data/negatives")
 
 

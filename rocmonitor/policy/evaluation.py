@@ -14,13 +14,14 @@ from rocmonitor.policy.orientation import as_scored
 from rocmonitor.policy.record import Record, low_is_positive, plain
 from rocmonitor.policy.windows import Window
 
-Kind = Literal["data", "forecast", "floor", "drop", "challenger"]
+Kind = Literal["data", "forecast", "floor", "drop", "challenger", "scores", "outlook"]
 
 
 class Status(StrEnum):
-    """How a monitor, or one window of it, stands."""
+    """How a monitor, or one window of it, stands; ``at-risk`` is a warning from scores without labels."""
 
     OK = "ok"
+    AT_RISK = "at-risk"
     DEGRADED = "degraded"
     IMPROVED = "improved"
     INSUFFICIENT = "insufficient"
@@ -87,7 +88,7 @@ class Verdict:
     ----------
     rule : str
         Name of the rule in its monitor: its kind, numbered when it comes twice (``forecast``, ``floor_2``).
-    kind : {"data", "forecast", "floor", "drop", "challenger"}
+    kind : {"data", "forecast", "floor", "drop", "challenger", "scores", "outlook"}
         ``data`` is no rule: the window is too small to be measured.
     outcome : Status
     estimate : float or None
@@ -174,7 +175,10 @@ class Evaluation(Record):
     -----
     The metrics of the rules are listed at `rocmonitor.policy.judge.rule_metrics`. A degraded or improved
     window has ``shift/from_positives`` and ``shift/from_negatives``, the two parts of its change against the
-    reference, and ``shift/similarity`` to the least favourable change.
+    reference, and ``shift/similarity`` to the least favourable change; ``shift/foreseen`` and
+    ``shift/unforeseen``, the part of the change that its scores foretold and the rest, with
+    ``shift/score_distance`` and ``shift/label_distance`` in nats. A window with an outlook repeats
+    ``outlook/auc``, ``outlook/low``, ``outlook/high``, ``outlook/score_distance`` and ``outlook/warned``.
 
     Tables: ``roc`` (the curve with its intervals), ``thresholds``, ``fprs``, ``costs``, ``dominance``;
     ``shift`` (where the scores differ from the reference) of a degraded or improved window.

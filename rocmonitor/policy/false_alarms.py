@@ -36,7 +36,7 @@ _DEEPEST, _STEP = 6.0, 0.25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outlook:
+class Scenario:
     """The windows to come, while the model is as good as in the reference.
 
     Attributes
@@ -74,12 +74,12 @@ class Outlook:
         )
 
 
-def false_alarms_a_year(outlook: Outlook, alarm: Alarm, every: timedelta) -> float:
+def false_alarms_a_year(scenario: Scenario, alarm: Alarm, every: timedelta) -> float:
     """Expected changes to ``degraded`` in a year of windows on which nothing is wrong.
 
     Parameters
     ----------
-    outlook : Outlook
+    scenario : Scenario
     alarm : Alarm
         k-of-n and recovery.
     every : timedelta
@@ -103,66 +103,66 @@ def false_alarms_a_year(outlook: Outlook, alarm: Alarm, every: timedelta) -> flo
     Examples
     --------
     >>> reference = Reference(auc=AucResult(auc=0.8, se=0.01, n_pos=2000, n_neg=8000, method="delong"))
-    >>> outlook = Outlook(
+    >>> scenario = Scenario(
     ...     rules={"drop": Drop(confidence_level=0.95)},
     ...     reference=reference,
     ...     spread=AucSpread.normal(0.8),
     ...     n_pos=300,
     ...     n_neg=1200,
     ... )
-    >>> round(false_alarms_a_year(outlook, Alarm(), timedelta(days=7)), 2)
+    >>> round(false_alarms_a_year(scenario, Alarm(), timedelta(days=7)), 2)
     1.06
     """
-    chances, weights = _chances(outlook)
+    chances, weights = _chances(scenario)
     machine = _machine(alarm)
     rates = [_alarm_rate(chance, *machine) for chance in chances.tolist()]
     return float(weights @ np.array(rates) * (YEAR / every))
 
 
-def improved_a_year(outlook: Outlook, alarm: Alarm, every: timedelta) -> float:
+def improved_a_year(scenario: Scenario, alarm: Alarm, every: timedelta) -> float:
     """Expected changes to ``improved`` in a year of windows on which nothing is better.
 
     As `false_alarms_a_year`, on the other side: two-sided forecasts and drops find a rise as they find a
     loss. That windows may be found degraded in between is left out.
     """
-    return false_alarms_a_year(_mirrored(outlook), alarm, every)
+    return false_alarms_a_year(_mirrored(scenario), alarm, every)
 
 
-def sampling_only(outlook: Outlook) -> list[str]:
+def sampling_only(scenario: Scenario) -> list[str]:
     """Names of the rules that `false_alarms_a_year` counts as if windows differed by sampling alone."""
     return [
         name
-        for name, rule in outlook.rules.items()
+        for name, rule in scenario.rules.items()
         if isinstance(rule, Floor | Drop)
-        or (_level(name, outlook) is None and _known_low(name, outlook) is not None)
+        or (_level(name, scenario) is None and _known_low(name, scenario) is not None)
     ]
 
 
-def window_rate(outlook: Outlook) -> float:
+def window_rate(scenario: Scenario) -> float:
     """Probability that some rule finds one window degraded although nothing is wrong."""
-    chances, weights = _chances(outlook)
+    chances, weights = _chances(scenario)
     return float(weights @ chances)
 
 
-def first_window_drop(outlook: Outlook, *, power: float = 0.8) -> tuple[str, float] | None:
+def first_window_drop(scenario: Scenario, *, power: float = 0.8) -> tuple[str, float] | None:
     """The smallest drop of the AUROC that one window shows with this power, and the rule that shows it.
 
     None when no rule can show any. Where the reference's forecast interval is known, its own low end counts.
     The power is over the errors of the window and of the reference, as in `detectable_drop`.
     """
     seen = {}
-    for name in outlook.rules:
-        low = _known_low(name, outlook)
-        at = _limit(name, outlook, None) if low is None else _log_odds(low)
+    for name in scenario.rules:
+        low = _known_low(name, scenario)
+        at = _limit(name, scenario, None) if low is None else _log_odds(low)
         if math.isinf(at):
             continue
         try:
             seen[name] = detectable_drop(
-                outlook.spread,
-                n_pos=outlook.n_pos,
-                n_neg=outlook.n_neg,
+                scenario.spread,
+                n_pos=scenario.n_pos,
+                n_neg=scenario.n_neg,
                 power=power,
-                reference=outlook.auc,
+                reference=scenario.auc,
                 against=float(expit(at)),
                 alternative="one-sided",
                 confidence_level=0.5,  # what is compared with the limit is the AUROC itself
@@ -172,12 +172,14 @@ def first_window_drop(outlook: Outlook, *, power: float = 0.8) -> tuple[str, flo
     return min(seen.items(), key=lambda item: item[1]) if seen else None
 
 
-def uncounted(outlook: Outlook) -> list[str]:
+def uncounted(scenario: Scenario) -> list[str]:
     """Names of forecast rules without a level whose interval is not known: they count nothing here."""
     return [
         name
-        for name, rule in outlook.rules.items()
-        if isinstance(rule, Forecast) and _level(name, outlook) is None and _known_low(name, outlook) is None
+        for name, rule in scenario.rules.items()
+        if isinstance(rule, Forecast)
+        and _level(name, scenario) is None
+        and _known_low(name, scenario) is None
     ]
 
 
@@ -197,64 +199,64 @@ def forecast_weights(name: str, rules: Mapping[str, Rule], reference: Reference)
     return tuple(0.5 ** (age / half_life) for age in ages) or None
 
 
-def _mirrored(outlook: Outlook) -> Outlook:
-    """The outlook of the other side: with all scores negated, its drops are the rises of this one."""
-    auc = 1 - outlook.auc.auc
+def _mirrored(scenario: Scenario) -> Scenario:
+    """The scenario of the other side: with all scores negated, its drops are the rises of this one."""
+    auc = 1 - scenario.auc.auc
     rules = {
         name: rule
-        for name, rule in outlook.rules.items()
+        for name, rule in scenario.rules.items()
         if isinstance(rule, Drop) or (isinstance(rule, Forecast) and rule.alternative == "two-sided")
     }
     forecasts = {
         name: replace(each, auc=auc, low=1 - each.high, high=1 - each.low)
-        for name, each in outlook.reference.forecasts.items()
+        for name, each in scenario.reference.forecasts.items()
     }
     return replace(
-        outlook,
+        scenario,
         rules=rules,
-        reference=replace(outlook.reference, auc=replace(outlook.auc, auc=auc), forecasts=forecasts),
-        spread=replace(outlook.spread, auc=auc),  # its variances are the same
+        reference=replace(scenario.reference, auc=replace(scenario.auc, auc=auc), forecasts=forecasts),
+        spread=replace(scenario.spread, auc=auc),  # its variances are the same
     )
 
 
-def _chances(outlook: Outlook) -> tuple[Floats, Floats]:
+def _chances(scenario: Scenario) -> tuple[Floats, Floats]:
     """Chances of a false finding, by what the year's reference happens to be, and their weights."""
-    limits, shares = _limits(outlook)
-    ends = [_logit_error(outlook.window(float(expit(x)))) if np.isfinite(x) else 1.0 for x in limits]
+    limits, shares = _limits(scenario)
+    ends = [_logit_error(scenario.window(float(expit(x)))) if np.isfinite(x) else 1.0 for x in limits]
     hermite, weights = np.polynomial.hermite.hermgauss(9)
-    true = logit(outlook.auc.auc) + math.sqrt(2) * _logit_error(outlook.auc) * hermite
+    true = logit(scenario.auc.auc) + math.sqrt(2) * _logit_error(scenario.auc) * hermite
     chances = ndtr((limits[:, None] - true) / np.array(ends)[:, None])
     return chances.ravel(), np.outer(shares, weights / weights.sum()).ravel()
 
 
-def _limits(outlook: Outlook) -> tuple[Floats, Floats]:
+def _limits(scenario: Scenario) -> tuple[Floats, Floats]:
     """The highest limit of all rules, by how wide calibrated intervals came out, and the weights of these."""
-    calibrated = [name for name in outlook.rules if _level(name, outlook) is not None]
-    fixed = max((_limit(n, outlook, None) for n in outlook.rules if n not in calibrated), default=-math.inf)
+    calibrated = [name for name in scenario.rules if _level(name, scenario) is not None]
+    fixed = max((_limit(n, scenario, None) for n in scenario.rules if n not in calibrated), default=-math.inf)
     if not calibrated:
         return np.array([fixed]), np.ones(1)
     nodes, shares = np.polynomial.legendre.leggauss(16)
     luck = ((nodes + 1) / 2).tolist()
-    return np.array([max(fixed, *(_limit(n, outlook, u) for n in calibrated)) for u in luck]), shares / 2
+    return np.array([max(fixed, *(_limit(n, scenario, u) for n in calibrated)) for u in luck]), shares / 2
 
 
-def _limit(name: str, outlook: Outlook, luck: float | None) -> float:
+def _limit(name: str, scenario: Scenario, luck: float | None) -> float:
     """Log odds of the AUROC below which a rule finds a window degraded; -inf if there is none.
 
     `luck` within (0, 1) is how wide a calibrated interval came out; None for one with just its level.
     """
-    rule, reference = outlook.rules[name], outlook.auc
-    level = _level(name, outlook)
+    rule, reference = scenario.rules[name], scenario.auc
+    level = _level(name, scenario)
     if isinstance(rule, Floor):
         return _root(
             lambda window: window.ci(rule.confidence_level, transform="logit").high - rule.value,
-            outlook,
+            scenario,
             below=rule.value,
         )
     if isinstance(rule, Drop):
         return _root(
             lambda window: compare_auc(window, reference).ci(rule.confidence_level).high + rule.value,
-            outlook,
+            scenario,
             below=reference.auc,
         )
     if isinstance(rule, Forecast) and level is not None:
@@ -265,18 +267,18 @@ def _limit(name: str, outlook: Outlook, luck: float | None) -> float:
         centre, error = float(logit(reference.auc)), _logit_error(reference)
         return _root(
             lambda window: _log_odds(window.auc) - centre + z * math.hypot(_logit_error(window), error),
-            outlook,
+            scenario,
             below=reference.auc if z >= 0 else float(expit(centre + _DEEPEST / 2)),  # a one-sided miss
         )
-    low = _known_low(name, outlook)
+    low = _known_low(name, scenario)
     return -math.inf if low is None else _log_odds(low)
 
 
-def _root(excess: Callable[[AucResult], float], outlook: Outlook, *, below: float) -> float:
+def _root(excess: Callable[[AucResult], float], scenario: Scenario, *, below: float) -> float:
     """The highest log odds below which `excess` of a window is negative; at the AUROC `below` it is not."""
 
     def of(log_odds: float) -> float:
-        return excess(outlook.window(float(expit(log_odds))))
+        return excess(scenario.window(float(expit(log_odds))))
 
     top = _log_odds(below)
     for down in np.arange(_STEP, _DEEPEST, _STEP).tolist():
@@ -285,22 +287,22 @@ def _root(excess: Callable[[AucResult], float], outlook: Outlook, *, below: floa
     return -math.inf
 
 
-def _level(name: str, outlook: Outlook) -> tuple[float, float] | None:
+def _level(name: str, scenario: Scenario) -> tuple[float, float] | None:
     """Level of a calibrated forecast, and how many windows it is worth; None for every other rule."""
-    rule = outlook.rules[name]
+    rule = scenario.rules[name]
     if not isinstance(rule, Forecast) or rule.method != "calibrated":
         return None
-    weights = forecast_weights(name, outlook.rules, outlook.reference)
+    weights = forecast_weights(name, scenario.rules, scenario.reference)
     if weights is None:
         return None
     total = sum(weights)
-    interval = outlook.reference.forecasts.get(name)
+    interval = scenario.reference.forecasts.get(name)
     level = min(rule.confidence_level, total / (total + 1)) if interval is None else interval.achieved_level
     return None if level is None else (level, total**2 / sum(weight**2 for weight in weights))
 
 
-def _known_low(name: str, outlook: Outlook) -> float | None:
-    interval = outlook.reference.forecasts.get(name)
+def _known_low(name: str, scenario: Scenario) -> float | None:
+    interval = scenario.reference.forecasts.get(name)
     return None if interval is None else interval.low
 
 

@@ -7,19 +7,21 @@ from dataclasses import asdict, dataclass, field, replace
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
-from rocmonitor.policy.evaluation import Counts, Status, Verdict
+from rocmonitor.policy.evaluation import Counts, Reason, Status, Verdict
 from rocmonitor.policy.measure import Measured, data_metrics, measure
 from rocmonitor.policy.record import Row, Tables, caveats_of
 from rocmonitor.policy.reference import Reference
-from rocmonitor.policy.rules import Challenger, Drop, Floor, Forecast, Rule
+from rocmonitor.policy.rules import Challenger, Drop, Floor, Forecast, Rule, before_labels
 from rocmonitor.stats import (
     ForecastInterval,
     PairedSample,
     Sample,
+    ScoreForecast,
     ShiftExplanation,
     compare_auc,
     explain_shift,
 )
+from rocmonitor.stats.unlabelled import ScoreCounts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +45,9 @@ def judge(
     min_per_class: int,
     fprs: Sequence[float] = (),
     thresholds: Mapping[float, float] | None = None,
+    scores: ScoreCounts | None = None,
 ) -> Finding:
-    """Measure a window and apply the rules.
+    """Measure a window and apply the rules that need labels.
 
     Parameters
     ----------
@@ -61,14 +64,19 @@ def judge(
         Operating points to report.
     thresholds : dict of float to float, optional
         As for `rocmonitor.policy.measure.measure`.
+    scores : ScoreCounts, optional
+        All usable champion scores, labelled or not; default those of `champion`.
     """
+    rules = {name: rule for name, rule in rules.items() if not before_labels(rule)}
     metrics = data_metrics(counts)
     if (small := too_few(counts, min_per_class)) is not None:
         expected = rule_metrics((), reference, _expected(rules, reference))  # for charts without gaps
         return Finding(outcome=Status.INSUFFICIENT, verdicts=(small,), metrics=metrics | expected)
     costs = reference.cost_thresholds
     measured = measure(champion, pair, fprs=fprs, thresholds=thresholds or {}, costs=costs)
-    forecasts, doubts = _forecasts(rules, reference, champion)
+    if scores is None:
+        scores = ScoreCounts(champion.score, champion.pos + champion.neg)
+    forecasts, doubts = _forecasts(rules, reference, champion, scores)
     verdicts = tuple(_verdict(name, rule, measured, reference, forecasts) for name, rule in rules.items())
     known = {lack for verdict in verdicts for lack in verdict.lacks}
     others = [each for each in reference.caveats if each not in known and each.bare() not in known]
@@ -81,7 +89,7 @@ def judge(
     )
     if finding.outcome not in (Status.DEGRADED, Status.IMPROVED):
         return finding
-    return _explained(finding, reference, champion)
+    return _explained(finding, reference, champion, scores)
 
 
 def too_few(counts: Counts, min_per_class: int) -> Verdict | None:
@@ -101,6 +109,23 @@ def outcome_of(verdicts: Iterable[Verdict]) -> Status:
         if status in seen:
             return status
     return Status.OK
+
+
+def reasons_for(
+    finding: Finding, status: Status, row_caveats: Sequence[Caveat], *, before: Status
+) -> tuple[Reason, ...]:
+    """Why a window led to a status: the verdicts behind its outcome; of a recovery, all.
+
+    Broken scores come first. When a warning ends, what came of it is said.
+    """
+    came = (Caveat("warning-ended", confirmed=status is Status.DEGRADED),)
+    ended = came if before is Status.AT_RISK and status is not Status.AT_RISK else ()
+    if status is Status.OK:
+        return (*ended, *(verdict for verdict in finding.verdicts if verdict.margin is not None))
+    agreeing = [verdict for verdict in finding.verdicts if verdict.outcome is finding.outcome]
+    broken = [caveat for caveat in finding.caveats if caveat.code == "one-score"]
+    others = row_caveats if finding.outcome is Status.INSUFFICIENT else ()
+    return (*ended, *broken, *agreeing, *others)
 
 
 def rule_metrics(
@@ -137,7 +162,7 @@ def _expected(rules: Mapping[str, Rule], reference: Reference) -> dict[str, Fore
 
 
 def _forecasts(
-    rules: Mapping[str, Rule], reference: Reference, champion: Sample
+    rules: Mapping[str, Rule], reference: Reference, champion: Sample, scores: ScoreCounts
 ) -> tuple[dict[str, ForecastInterval], list[Caveat]]:
     """The intervals for a batch of this size, and what is doubtful about them."""
     forecasts = _expected(rules, reference)
@@ -148,11 +173,34 @@ def _forecasts(
         forecasts = {
             name: each if each.batch == batch else each.for_batch(reference.cells, batch)
             for name, each in forecasts.items()
-        }
+        } | _given_scores(rules, reference, reference.cells, scores, batch)
     return forecasts, [caveat for name, each in forecasts.items() for caveat in caveats_of(each, name)]
 
 
-def _explained(finding: Finding, reference: Reference, champion: Sample) -> Finding:
+def _given_scores(
+    rules: Mapping[str, Rule],
+    reference: Reference,
+    cells: Sample,
+    scores: ScoreCounts,
+    batch: tuple[int, int],
+) -> dict[str, ForecastInterval]:
+    """The intervals of the forecast rules that take the scores as given."""
+    if reference.history is None:
+        return {}
+    return {
+        name: reference.history.forecast(
+            cells,
+            scores,
+            batch=batch,
+            confidence_level=rule.confidence_level,
+            alternative=rule.alternative,
+        )
+        for name, rule in rules.items()
+        if isinstance(rule, Forecast) and rule.given is not None
+    }
+
+
+def _explained(finding: Finding, reference: Reference, champion: Sample, scores: ScoreCounts) -> Finding:
     """The finding with a table that shows which scores made the AUROC what it is."""
     if reference.cells is None or reference.auc is None:
         return finding
@@ -161,6 +209,10 @@ def _explained(finding: Finding, reference: Reference, champion: Sample) -> Find
     metrics = {"shift/from_positives": shift.from_positives, "shift/from_negatives": shift.from_negatives}
     if shift.similarity is not None:
         metrics["shift/similarity"] = shift.similarity
+    if reference.history is not None:
+        split = reference.history.split(reference.cells, champion, scores=scores)
+        names = ("foreseen", "unforeseen", "score_distance", "label_distance")
+        metrics |= {f"shift/{name}": float(getattr(split, name)) for name in names}
     return replace(
         finding,
         metrics=finding.metrics | metrics,
@@ -187,7 +239,7 @@ def _lacks(
 ) -> tuple[Caveat, ...]:
     """Why the reference cannot serve a rule; empty when it can."""
     if isinstance(rule, Forecast):
-        lacking = name not in forecasts
+        lacking = name not in forecasts or (rule.given is not None and reference.history is None)
     else:
         lacking = isinstance(rule, Drop) and reference.auc is None
     if not lacking:
@@ -211,6 +263,7 @@ def _verdict(
         return _floor(name, rule, measured)
     if isinstance(rule, Drop):
         return _drop(name, rule, measured, reference)
+    assert isinstance(rule, Challenger)
     return _challenger(name, rule, measured)
 
 
@@ -228,6 +281,7 @@ def _forecast(name: str, measured: Measured, interval: ForecastInterval) -> Verd
             "method": interval.method,
             "sampling_low": interval.sampling_low,
             "sampling_high": interval.sampling_high,
+            **({"expected": interval.auc} if isinstance(interval, ScoreForecast) else {}),
         },
     )
 

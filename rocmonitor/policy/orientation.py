@@ -19,7 +19,7 @@ Score = TypeVar("Score", float, "NDArray[np.float64]")
 
 _COLUMNS = frozenset({"threshold", "champion_threshold", "challenger_threshold"})
 _VALUES = frozenset({"score", "scores", "champion_scores", "challenger_scores", "threshold", "thresholds"})
-_SCORE_BINS = "shift"  # the table whose rows are bins from `low` to `high`
+_SCORE_BINS = ("shift", "scores")  # tables whose rows are bins from `low` to `high`
 
 
 def negated(score: Score) -> Score:
@@ -35,9 +35,9 @@ def as_scored(
     Parameters
     ----------
     tables : dict of str to list of dict
-        Columns of thresholds are negated back; None (nothing is flagged) stays None. In the table ``shift``
-        the score bins are, and the lowest comes first again: a bin then holds the scores from `low` up to
-        but not including `high`.
+        Columns of thresholds are negated back; None (nothing is flagged) stays None. In the tables ``shift``
+        and ``scores`` the score bins are, and the lowest comes first again: a bin then holds the scores
+        from `low` up to but not including `high`.
     caveats : iterable of Caveat
         Values called score, scores, threshold or thresholds are negated back.
 
@@ -50,8 +50,9 @@ def as_scored(
     ([{'threshold': 0.2, 'tpr': 0.7}], {'rows': 9, 'score': 0.5})
     """
     shown = {name: [_row(row) for row in rows] for name, rows in tables.items()}
-    if _SCORE_BINS in shown:
-        shown[_SCORE_BINS] = [_bin(row) for row in reversed(shown[_SCORE_BINS])]
+    for name in _SCORE_BINS:
+        if name in shown:
+            shown[name] = [_bin(row) for row in reversed(shown[name])]
     return shown, tuple(_caveat(caveat) for caveat in caveats)
 
 

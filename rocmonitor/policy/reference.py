@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from statistics import median_low
 from typing import Any
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
+from rocmonitor.policy.label_history import LabelHistory, PastWindow, label_history
 from rocmonitor.policy.measure import LEVEL
 from rocmonitor.policy.record import caveats_of
 from rocmonitor.policy.rules import Forecast, Rule
@@ -18,10 +20,12 @@ from rocmonitor.stats import (
     AucResult,
     ForecastInterval,
     Sample,
+    ScoreHistory,
     auc,
     condensed,
     cost_thresholds,
     forecast_interval,
+    score_history,
 )
 
 
@@ -41,10 +45,16 @@ class Reference:
         with. None without an AUC, and when an earlier version froze the reference.
     joined : bool
         Whether scores were joined at all.
+    history : ScoreHistory or None
+        What the reference windows show of forecasts from scores; None with fewer than 8 of them, and when
+        an earlier version froze the reference.
     cost_thresholds : dict of float to float
         The threshold that costs least in the reference, by operating condition w.
+    labels : LabelHistory or None
+        When the labels became known; None without ``columns.labelled_at``.
     windows : list of dict
-        ``start, end, n_pos, n_neg`` of each reference window.
+        ``start, end, n_pos, n_neg`` of each reference window; ``auc, auc_low, auc_high`` where it has two
+        rows of each class; ``unlabelled`` rows, unless an earlier version froze the reference.
     caveats : tuple of Caveat
         About one rule each, or about ``reference``.
     """
@@ -53,7 +63,9 @@ class Reference:
     forecasts: dict[str, ForecastInterval] = field(default_factory=dict)
     cells: Sample | None = None
     joined: bool = False
+    history: ScoreHistory | None = None
     cost_thresholds: dict[float, float] = field(default_factory=dict)
+    labels: LabelHistory | None = None
     windows: list[dict[str, Any]] = field(default_factory=list)
     caveats: tuple[Caveat, ...] = ()
 
@@ -63,11 +75,13 @@ class Reference:
             "auc": None,
             "forecasts": {name: interval.to_dict() for name, interval in self.forecasts.items()},
             "cells": None,
+            "history": None if self.history is None else self.history.to_dict(),
             # JSON has no infinity: None flags nothing.
             "cost_thresholds": [
                 {"w": w, "threshold": at if math.isfinite(at) else None}
                 for w, at in self.cost_thresholds.items()
             ],
+            "labels": None if self.labels is None else self.labels.to_dict(),
             "windows": self.windows,
             "caveats": [caveat.to_dict() for caveat in self.caveats],
         }
@@ -90,44 +104,39 @@ class Reference:
             },
             cells=None if cells is None else Sample.from_counts(cells["score"], cells["pos"], cells["neg"]),
             joined=cells is not None and cells["joined"],
+            history=None if plain.get("history") is None else ScoreHistory.from_dict(plain["history"]),
             cost_thresholds={
                 point["w"]: math.inf if point["threshold"] is None else point["threshold"]
                 for point in plain.get("cost_thresholds", ())
             },
+            labels=None if plain.get("labels") is None else LabelHistory.from_dict(plain["labels"]),
             windows=list(plain["windows"]),
             caveats=tuple(map(Caveat.from_dict, plain["caveats"])),
         )
 
 
 def freeze(
-    windows: Sequence[tuple[Window, Sample]], rules: Mapping[str, Rule], cost_w: Sequence[float] = ()
+    windows: Sequence[tuple[Window, Sample]],
+    rules: Mapping[str, Rule],
+    cost_w: Sequence[float] = (),
+    *,
+    outlooks: bool = False,
 ) -> Reference:
     """Reduce the reference windows of one segment to what `rules` and the operating conditions `cost_w` need.
 
-    A rule whose interval cannot be computed on these windows is left out, with a caveat that says why.
+    A rule whose interval cannot be computed on these windows is left out, with a caveat that says why. So is
+    the history of scores, with a caveat when `outlooks` or a rule need it.
     """
     samples = [sample for _, sample in windows]
-    sizes = [
-        {
-            "start": window.start.isoformat(),
-            "end": window.end.isoformat(),
-            "n_pos": sample.n_pos,
-            "n_neg": sample.n_neg,
-        }
-        for window, sample in windows
-    ]
+    sizes = [_measured(window, sample) for window, sample in windows]
     try:
         whole = Sample.merge(samples)
         overall = auc(whole)
     except DegenerateDataError as error:
         return Reference(auc=None, windows=sizes, caveats=(_not_computed("reference", error),))
-    forecasts, caveats = {}, list(caveats_of(overall))
-    for name, rule in rules.items():
-        if isinstance(rule, Forecast):
-            try:
-                forecasts[name] = _forecast(rule, windows, whole)
-            except DegenerateDataError as error:
-                caveats.append(_not_computed(name, error))
+    forecasts, lacking = _forecasts(rules, windows, whole)
+    history, missing = _history(whole, samples, rules, outlooks=outlooks)
+    caveats = (*caveats_of(overall), *lacking, *missing)
     cells = condensed(whole)
     at = cost_thresholds(whole, cost_w).threshold.tolist() if cost_w else []
     return Reference(
@@ -135,10 +144,63 @@ def freeze(
         forecasts=forecasts,
         cells=cells,
         joined=len(cells.score) < len(whole.score),
+        history=history,
         cost_thresholds=dict(zip(cost_w, at, strict=True)),
         windows=sizes,
         caveats=tuple(dict.fromkeys(caveats)),
     )
+
+
+def _measured(window: Window, sample: Sample) -> dict[str, Any]:
+    """A reference window for charts: its sizes, and its AUROC with an interval where there is one."""
+    found: dict[str, Any] = {
+        "start": window.start.isoformat(),
+        "end": window.end.isoformat(),
+        "n_pos": sample.n_pos,
+        "n_neg": sample.n_neg,
+    }
+    if min(sample.n_pos, sample.n_neg) < 2:
+        return found
+    area = auc(sample)
+    low, high = area.ci(LEVEL, transform="logit")
+    return found | {"auc": area.auc, "auc_low": low, "auc_high": high}
+
+
+def with_labels(reference: Reference, windows: Sequence[PastWindow], ages: Sequence[timedelta]) -> Reference:
+    """The reference with what is known of its labels: how many are missing and, with ages, when they came."""
+    unlabelled = [{"unlabelled": window.unlabelled.rows} for window in windows]
+    return replace(
+        reference,
+        windows=[known | more for known, more in zip(reference.windows, unlabelled, strict=True)],
+        labels=label_history(windows, ages) if ages else None,
+    )
+
+
+def _forecasts(
+    rules: Mapping[str, Rule], windows: Sequence[tuple[Window, Sample]], whole: Sample
+) -> tuple[dict[str, ForecastInterval], list[Caveat]]:
+    """The interval of each forecast rule, and why one is missing."""
+    forecasts, caveats = {}, []
+    for name, rule in rules.items():
+        if isinstance(rule, Forecast):
+            try:
+                forecasts[name] = _forecast(rule, windows, whole)
+            except DegenerateDataError as error:
+                caveats.append(_not_computed(name, error))
+    return forecasts, caveats
+
+
+def _history(
+    whole: Sample, samples: Sequence[Sample], rules: Mapping[str, Rule], *, outlooks: bool
+) -> tuple[ScoreHistory | None, list[Caveat]]:
+    """The history of scores, and for whom it is missing."""
+    try:
+        return score_history(whole, samples), []
+    except DegenerateDataError as error:
+        needing = [name for name, rule in rules.items() if isinstance(rule, Forecast) and rule.given]
+        if outlooks:
+            needing.append("outlook")
+        return None, [_not_computed(name, error) for name in needing]
 
 
 def _forecast(rule: Forecast, windows: Sequence[tuple[Window, Sample]], whole: Sample) -> ForecastInterval:
@@ -155,7 +217,9 @@ def _forecast(rule: Forecast, windows: Sequence[tuple[Window, Sample]], whole: S
             median_low(sample.n_neg for sample in samples if sample.n_neg),
         ),
         alternative=rule.alternative,
-        weights=None if rule.half_life is None else _weights(windows, rule.half_life),
+        weights=None
+        if rule.half_life is None
+        else weights([window for window, _ in windows], rule.half_life),
     )
 
 
@@ -163,9 +227,9 @@ def _not_computed(what: str, error: DegenerateDataError) -> Caveat:
     return Caveat("not-computed", why=str(error)).concerning(what)
 
 
-def _weights(windows: Sequence[tuple[Window, Sample]], half_life: float) -> list[float]:
+def weights(windows: Sequence[Window], half_life: float) -> list[float]:
     """What each window counts against the latest: half as much for every `half_life` windows of age."""
-    latest = max(window.start for window, _ in windows)
+    latest = max(window.start for window in windows)
     # Whole windows of age: an hour of daylight saving is none.
-    ages = [round((latest - window.start) / (window.end - window.start)) for window, _ in windows]
+    ages = [round((latest - window.start) / (window.end - window.start)) for window in windows]
     return [0.5 ** (age / half_life) for age in ages]

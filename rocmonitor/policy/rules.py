@@ -22,7 +22,8 @@ class Forecast:
     """The realised AUROC leaves the forecast interval of the reference ([M18], calibrated by default).
 
     ``alternative="less"`` looks for a loss only. ``half_life``, in windows, lets recent reference windows
-    count for more: one that is `half_life` windows older than the latest counts half.
+    count for more: one that is `half_life` windows older than the latest counts half. ``given="scores"``
+    compares with the forecast given the window's scores: sharper, and blind to a loss that they explain.
     """
 
     __pydantic_config__: ClassVar[dict[str, str | bool]] = _STRICT
@@ -33,6 +34,7 @@ class Forecast:
     distance: Annotated[float, Ge(0)] | None = None
     alternative: Literal["two-sided", "less"] = "two-sided"
     half_life: Annotated[float, Gt(0)] | None = None
+    given: Literal["scores"] | None = None
 
     def __post_init__(self) -> None:
         if (self.distance is not None) != (self.method == "fixed"):
@@ -41,6 +43,8 @@ class Forecast:
             )
         if self.half_life is not None and self.method != "calibrated":
             raise InputError("half_life belongs to method calibrated: leave one of the two out")
+        if self.given is not None and (self.method != "calibrated" or self.half_life is not None):
+            raise InputError("given belongs to method calibrated without half_life: leave one of the two out")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +79,36 @@ class Challenger:
     confidence_level: Level = 0.95
 
 
-Rule = Forecast | Floor | Drop | Challenger
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scores:
+    """The law of the scores has left what reference windows do to one another; judged without labels."""
+
+    __pydantic_config__: ClassVar[dict[str, str | bool]] = _STRICT
+
+    kind: Literal["scores"] = "scores"
+    confidence_level: Level = 0.95
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """The AUROC expected from the scores is lower than in the reference windows; judged without labels.
+
+    It also warns when the whole interval of the outlook lies below a ``floor`` of the monitor, or below the
+    forecast that leaves the scores aside.
+    """
+
+    __pydantic_config__: ClassVar[dict[str, str | bool]] = _STRICT
+
+    kind: Literal["outlook"] = "outlook"
+    confidence_level: Level = 0.95
+
+
+Rule = Forecast | Floor | Drop | Challenger | Scores | Outlook
+
+
+def before_labels(rule: Rule) -> bool:
+    """Whether a rule is judged on an outlook; the others need labels."""
+    return isinstance(rule, Scores | Outlook)
 
 
 def by_name(rules: Sequence[Rule]) -> dict[str, Rule]:

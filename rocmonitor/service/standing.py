@@ -35,6 +35,7 @@ class Standings:
         self._store, self._monitor = kept, monitor
         self._segments: dict[str, _Standing] = {}
         self._histories: dict[str, dict[Window, Status]] = {}
+        self._warnings: dict[str, set[Window]] = {}
 
     def current(self, segment: str) -> Status:
         """The status after the last change."""
@@ -48,11 +49,21 @@ class Standings:
         """Count a window that was judged, or judged anew."""
         self._history(segment)[window] = outcome
 
+    def add_warning(self, segment: str, window: Window) -> None:
+        """Count an outlook that warns; it holds until the window is judged."""
+        self._pending(segment).add(window)
+
     def after(self, segment: str, *, until: Window | None = None) -> Status:
-        """The status that the windows so far amount to, or those up to one of them."""
+        """The status that the windows so far amount to, or those up to one of them.
+
+        With no degraded window, an outlook that warns of a later one makes it ``at-risk``.
+        """
         history = sorted(self._history(segment).items())
         outcomes = (outcome for window, outcome in history if until is None or window <= until)
-        return status_after(outcomes, self._monitor.alarm.policy())
+        status = status_after(outcomes, self._monitor.alarm.policy())
+        judged = self._history(segment)
+        pending = any(window not in judged for window in self._pending(segment))
+        return Status.AT_RISK if pending and status is not Status.DEGRADED else status
 
     def since(self, segment: str, status: Status, window: Window) -> datetime:
         """Start of the first window that k-of-n counts for `status`; of `window` when none is."""
@@ -107,6 +118,12 @@ class Standings:
                 alarmed_at=notified.alarmed_at,
             )
         return self._segments[segment]
+
+    def _pending(self, segment: str) -> set[Window]:
+        if segment not in self._warnings:
+            found = store.pending_warnings(self._store, self._monitor.name, segment)
+            self._warnings[segment] = set(found)
+        return self._warnings[segment]
 
     def _history(self, segment: str) -> dict[Window, Status]:
         if segment not in self._histories:

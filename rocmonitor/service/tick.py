@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from importlib.metadata import version as installed
 from typing import TYPE_CHECKING, Any
@@ -16,16 +16,16 @@ from rocmonitor import __version__, store
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
 from rocmonitor.errors import RocmonitorError, StoreError, TrackingError
-from rocmonitor.policy.evaluation import Counts, Evaluation, Reason, Status
-from rocmonitor.policy.orientation import as_scored, negated
+from rocmonitor.policy.evaluation import Evaluation, Status
+from rocmonitor.policy.outlook import Outlook, repeated, rows_since
 from rocmonitor.policy.record import caveats_of
-from rocmonitor.policy.rules import by_name
 from rocmonitor.policy.windows import Window
-from rocmonitor.service.runtime import Progress, Runtime, hold_lease, renew_lease
+from rocmonitor.service.outlooks import PUBLISH, Outlooks, record
+from rocmonitor.service.progress import Progress, Step
+from rocmonitor.service.runtime import Runtime, hold_lease, renew_lease
 from rocmonitor.service.standing import Standings
 from rocmonitor.service.versions import Role, version
 from rocmonitor.sources import Batch, LabelCounts, Rows, SqlSource, open_source
-from rocmonitor.stats.sample import PairedSample, Sample
 
 if TYPE_CHECKING:
     from rocmonitor.policy.judge import Finding
@@ -43,6 +43,8 @@ class Tick:
     monitor : str
     evaluations : list of Evaluation
         New ones, in order of window and segment.
+    outlooks : list of Outlook
+        New ones of windows that wait for labels, in order of window and segment.
     waiting : list of Window
         Ended, but not labelled enough yet.
     status : dict of str to Status
@@ -55,6 +57,7 @@ class Tick:
 
     monitor: str
     evaluations: list[Evaluation] = field(default_factory=list)
+    outlooks: list[Outlook] = field(default_factory=list)
     waiting: list[Window] = field(default_factory=list)
     status: dict[str, Status] = field(default_factory=dict)
     error: RocmonitorError | None = None
@@ -66,6 +69,7 @@ class Tick:
             "monitor": self.monitor,
             "status": {segment: str(status) for segment, status in self.status.items()},
             "evaluations": [evaluation.to_dict() for evaluation in self.evaluations],
+            "outlooks": [outlook.to_dict() for outlook in self.outlooks],
             "waiting": [str(window) for window in self.waiting],
             "error": None if self.error is None else str(self.error),
             "busy": self.busy,
@@ -142,24 +146,38 @@ class TickRun:
         self.references: dict[str, Reference] | None = None
         self.versions: dict[Role, tuple[str | None, tuple[Caveat, ...]]] = {}
         self.standings = Standings(runtime.store, monitor)
+        self.outlooks = Outlooks(runtime.store, monitor, now)
         self.segments = {""}
+        self.backfill = False
 
     def work(self, source: SqlSource, windows: Sequence[Window] | None) -> None:
-        """Judge what is due, window by window; a stop is heeded between two windows."""
+        """Judge or foresee what is due, window by window; a stop is heeded between two windows."""
         monitor = self.monitor
         chosen = monitor.windows(self.now) if windows is None else windows
+        self.backfill = windows is not None
         judged = store.evaluated(self.runtime.store, monitor.name)
+        log.debug(
+            "%s: %d windows have ended, %d are judged", monitor.name, len(chosen), len({w for _, w in judged})
+        )
         self.segments |= {segment for segment, _ in judged}
         for number, window in enumerate(chosen, 1):
             if self.runtime.stop.is_set():
                 return
             before = judged.get(("", window))
             labels = self._label_counts_if_due(source, window, before, again=windows is not None)
+            foresee = labels is None and before is None and self.outlooks.due(window)
+            if labels is None and not foresee:
+                continue
+            words = f"{monitor.name} {window.in_zone(monitor.timezone)}"
+            self.progress(Step(words, number, len(chosen)))
+            self._load_references(source)
+            as_of = self._as_of(window, before)
+            batch = source.pull(monitor, window, as_of=as_of, on_progress=lambda _: self._beat())
+            log.debug("%s %s: %s", monitor.name, window, batch.segments[""].counts)
             if labels is not None:
-                self.progress(
-                    f"{monitor.name} {window.in_zone(monitor.timezone)} ({number} of {len(chosen)})"
-                )
-                self._judge(source, window, before, labels)
+                self._judge(batch, window, before, labels)
+            else:
+                self._foresee(batch, window)
 
     def close(self) -> None:
         """Record that the monitor fails, or works again; and how it stands."""
@@ -182,7 +200,7 @@ class TickRun:
         age = self.monitor.labels.age(window, self.now)
         if age == "open" or (age == "closed" and before is not None and not again):
             return None
-        labels = source.label_counts(self.monitor, window)
+        labels = source.label_counts(self.monitor, window, as_of=self._as_of(window, before))
         self._beat()
         if before is not None:
             return None if labels.by_label == before.label_counts else labels
@@ -191,15 +209,12 @@ class TickRun:
             return None
         return labels
 
-    def _judge(
-        self, source: SqlSource, window: Window, before: store.Evaluated | None, labels: LabelCounts
-    ) -> None:
+    def _load_references(self, source: SqlSource) -> None:
         from rocmonitor.service import references
 
-        monitor = self.monitor
         if self.references is None:
             self.references = references.load_or_build(
-                monitor,
+                self.monitor,
                 source,
                 self.runtime.store,
                 now=self.now,
@@ -207,27 +222,63 @@ class TickRun:
                 progress=self.progress,
                 on_rows=lambda _: self._beat(),
             )
-        batch = source.pull(monitor, window, on_progress=lambda _: self._beat())
+
+    def _judge(
+        self, batch: Batch, window: Window, before: store.Evaluated | None, labels: LabelCounts
+    ) -> None:
         if before is not None and before.digest == batch.digest:
             return
-        # A segment of the reference without rows now is insufficient, not absent.
         results = [
-            self._result(window, segment, batch, before, labels)
-            for segment in sorted({*batch.segments, *self.references})
+            self._result(window, segment, batch, before, labels) for segment in self._segments_of(batch)
         ]
         if not self.dry_run:
             store.save(self.runtime.store, results, lease=self.lease)
         self.segments |= {result.evaluation.segment for result in results}
         self.tick.evaluations += [result.evaluation for result in results]
 
+    def _foresee(self, batch: Batch, window: Window) -> None:
+        """The outlook of every segment of a window that waits for its labels."""
+        made = [self._outlook(window, segment, batch) for segment in self._segments_of(batch)]
+        records = [record(each, self.standings) for each in made if each is not None]
+        if not self.dry_run:
+            store.save_outlooks(self.runtime.store, records, lease=self.lease)
+        self.segments |= {each.outlook.segment for each in records}
+        self.tick.outlooks += [each.outlook for each in records]
+
+    def _segments_of(self, batch: Batch) -> list[str]:
+        """A segment of the reference without rows now is insufficient, not absent."""
+        return sorted({*batch.segments, *(self.references or {})})
+
+    def _outlook(self, window: Window, segment: str, batch: Batch) -> Outlook | None:
+        champion, doubts = self._version("champion")
+        return self.outlooks.make(
+            window,
+            segment,
+            self._rows(batch, segment),
+            self._reference(segment),
+            version=champion or "unknown",
+            provenance=_provenance(self.monitor, batch, self.now),
+            doubts=(*doubts, *self._circular(window)),
+            made_at=self.runtime.clock(),
+        )
+
+    def _rows(self, batch: Batch, segment: str) -> Rows:
+        return batch.segments.get(segment) or Rows.none(paired=self.monitor.columns.challenger is not None)
+
+    def _reference(self, segment: str) -> Reference:
+        from rocmonitor.policy.reference import Reference
+
+        return (self.references or {}).get(segment, Reference(auc=None))
+
     def _result(
         self, window: Window, segment: str, batch: Batch, before: store.Evaluated | None, labels: LabelCounts
     ) -> store.WindowRecord:
-        from rocmonitor.policy.reference import Reference
+        from rocmonitor.policy.judge import reasons_for
+        from rocmonitor.service.finding import find
 
-        rows = batch.segments.get(segment) or _no_rows(self.monitor)
-        reference = (self.references or {}).get(segment, Reference(auc=None))
-        finding = self._finding(rows, reference)
+        rows, reference = self._rows(batch, segment), self._reference(segment)
+        outlook = self._outlook(window, segment, batch) if before is None else None
+        finding = find(self.monitor, rows, reference, self._as_of(window, before) - window.end)
         evaluation = self._evaluation(window, segment, batch, before, rows, finding, reference)
         status = self.standings.after(segment)
         change, notify = self.standings.change(
@@ -235,7 +286,7 @@ class TickRun:
             status,
             at=evaluation.at,
             since=self.standings.since(segment, status, window),
-            reasons=_reasons(finding, status, rows),
+            reasons=reasons_for(finding, status, caveats_of(rows), before=self.standings.current(segment)),
         )
         return store.WindowRecord(
             evaluation=evaluation,
@@ -243,31 +294,17 @@ class TickRun:
             transition=change,
             notified=notify,
             outbox=[
-                store.Outgoing(destination="mlflow", payload={}),
+                PUBLISH,
                 *self.standings.messages(change, notify),
             ],
+            outlook=None if outlook is None else store.OutlookRecord(outlook=outlook, outbox=[PUBLISH]),
         )
 
-    def _finding(self, rows: Rows, reference: Reference) -> Finding:
-        """What the rules say of the rows, with scores as the models gave them."""
-        from rocmonitor.policy.judge import judge
-
-        low_is_positive = self.monitor.positive.low_is_positive
-        thresholds = self.monitor.operating_points.thresholds
-        finding = judge(
-            rows.champion,
-            rows.pair,
-            rows.counts,
-            reference=reference,
-            rules=by_name(self.monitor.rules),
-            min_per_class=self.monitor.min_per_class,
-            fprs=self.monitor.operating_points.fpr,
-            thresholds={each: negated(each) if low_is_positive else each for each in thresholds},
-        )
-        if low_is_positive:
-            tables, caveats = as_scored(finding.tables, finding.caveats)
-            return replace(finding, tables=tables, caveats=caveats)
-        return finding
+    def _as_of(self, window: Window, before: store.Evaluated | None) -> datetime:
+        """At which instant labels must have been known: a backfill sees what was known when it was due."""
+        if self.backfill and before is None:
+            return min(self.now, self.monitor.labels.due_at(window))
+        return self.now
 
     def _evaluation(
         self,
@@ -282,12 +319,9 @@ class TickRun:
         from rocmonitor.service import references
 
         monitor = self.monitor
-        if before is None:
-            (champion, doubt), (challenger, other) = self._version("champion"), self._version("challenger")
-            doubts = (*doubt, *other)
-        else:  # its rows were scored by the versions of then
-            champion, challenger, doubts = before.champion_version, before.challenger_version, ()
+        champion, challenger, doubts = self._versions(before)
         self.standings.add_outcome(segment, window, finding.outcome)
+        foreseen = self.outlooks.made(segment, window)
         return Evaluation(
             monitor=monitor.name,
             model=monitor.model.name,
@@ -302,12 +336,22 @@ class TickRun:
             status=self.standings.after(segment, until=window),
             verdicts=finding.verdicts,
             counts=rows.counts,
-            metrics=finding.metrics,
+            metrics=finding.metrics | repeated(foreseen),
             tables=finding.tables,
             reference=references.summary(monitor, reference),
-            provenance=_provenance(monitor, batch),
-            caveats=(*doubts, *self._circular(window), *caveats_of(rows), *finding.caveats),
+            provenance=_provenance(monitor, batch, self._as_of(window, before)),
+            caveats=(*doubts, *self._doubts(window, rows, foreseen), *finding.caveats),
         )
+
+    def _versions(self, before: store.Evaluated | None) -> tuple[str | None, str | None, tuple[Caveat, ...]]:
+        """Champion and challenger, and what is doubtful about them; a revision keeps the first ones."""
+        if before is not None:  # its rows were scored by the versions of then
+            return before.champion_version, before.challenger_version, ()
+        (champion, doubt), (challenger, other) = self._version("champion"), self._version("challenger")
+        return champion, challenger, (*doubt, *other)
+
+    def _doubts(self, window: Window, rows: Rows, foreseen: dict[str, float]) -> tuple[Caveat, ...]:
+        return (*self._circular(window), *caveats_of(rows), *rows_since(foreseen, rows.scores.rows))
 
     def _circular(self, window: Window) -> tuple[Caveat, ...]:
         period = self.monitor.reference_period
@@ -330,27 +374,14 @@ class TickRun:
         self.lease = renew_lease(self.runtime, self.lease)
 
 
-def _provenance(monitor: Monitor, batch: Batch) -> dict[str, Any]:
+def _provenance(monitor: Monitor, batch: Batch, as_of: datetime) -> dict[str, Any]:
     """Enough to repeat the evaluation."""
+    replayed = monitor.reads_as_of or monitor.columns.labelled_at is not None
     return {
         **monitor.read_as,
+        **({"as_of": as_of.isoformat()} if replayed else {}),
         "grouped": batch.grouped,
         "data_digest": batch.digest,
         "rocmonitor": __version__,
         **{package: installed(package) for package in ("numpy", "scipy")},
     }
-
-
-def _no_rows(monitor: Monitor) -> Rows:
-    pair = None if monitor.columns.challenger is None else PairedSample([], [], [])
-    return Rows(champion=Sample([], []), pair=pair, counts=Counts(), caveats=())
-
-
-def _reasons(finding: Finding, status: Status, rows: Rows) -> tuple[Reason, ...]:
-    """The verdicts behind the outcome, after what is said first of broken scores; a recovery's, all."""
-    if status is Status.OK:
-        return tuple(verdict for verdict in finding.verdicts if verdict.margin is not None)
-    agreeing = [verdict for verdict in finding.verdicts if verdict.outcome is finding.outcome]
-    broken = [caveat for caveat in finding.caveats if caveat.code == "one-score"]
-    others = caveats_of(rows) if finding.outcome is Status.INSUFFICIENT else ()
-    return (*broken, *agreeing, *others)

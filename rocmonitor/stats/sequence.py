@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
+from rocmonitor.stats import plotting
 from rocmonitor.stats.proportion import is_number, require_level
 from rocmonitor.stats.result import Table
 from rocmonitor.stats.rows import Floats, window_numbers
@@ -65,6 +66,14 @@ class ConfidenceSequence(Table):
     confidence_level: float
     tuned_for: float
     caveats: tuple[Caveat, ...]
+
+    def _draw(self, ax: plotting.Axes, label: str | None) -> None:
+        plotting.zero(ax)
+        known = self.high - self.low < 2  # nothing is known after the first windows
+        window = np.arange(1.0, len(self.estimate) + 1)[known]
+        plotting.along(ax, window, self.estimate[known], self.low[known], self.high[known], label=label)
+        note = f"mean so far, {100 * self.confidence_level:g} % for all checks together"
+        plotting.describe(ax, x="windows", y="difference of the AUROC", note=note)
 
     def __str__(self) -> str:
         windows = f"{len(self.estimate)} window{'' if len(self.estimate) == 1 else 's'}"

@@ -18,6 +18,13 @@ from rocmonitor.store.outbox import (
     pending,
     receipt_of,
 )
+from rocmonitor.store.outlooks import (
+    outlook,
+    outlook_series,
+    outlooks,
+    outlooks_made,
+    pending_warnings,
+)
 from rocmonitor.store.reading import (
     Evaluated,
     Notified,
@@ -33,7 +40,7 @@ from rocmonitor.store.reading import (
     transitions,
 )
 from rocmonitor.store.reviews import last_reviewed, review, review_with_key, reviews, save_review
-from rocmonitor.store.saving import WindowRecord, save, save_transition
+from rocmonitor.store.saving import OutlookRecord, WindowRecord, save, save_outlooks, save_transition
 
 __all__ = [
     "Delivery",
@@ -42,6 +49,7 @@ __all__ = [
     "Notified",
     "OutboxSummary",
     "Outgoing",
+    "OutlookRecord",
     "SavedTransition",
     "Store",
     "WindowRecord",
@@ -60,7 +68,12 @@ __all__ = [
     "open_store",
     "outbox_summary",
     "outcomes",
+    "outlook",
+    "outlook_series",
+    "outlooks",
+    "outlooks_made",
     "pending",
+    "pending_warnings",
     "receipt_of",
     "reference",
     "release",
@@ -70,6 +83,7 @@ __all__ = [
     "reviews",
     "save",
     "save_alias",
+    "save_outlooks",
     "save_reference",
     "save_review",
     "save_transition",

@@ -39,8 +39,8 @@ class Delivery:
     ----------
     id : int
     monitor : str
-    evaluation_id, review_id : int or None
-        The evaluation or the review it was saved with.
+    evaluation_id, review_id, outlook_id : int or None
+        The evaluation, review or outlook it was saved with.
     destination : str
     payload : dict
     attempts : int
@@ -52,6 +52,7 @@ class Delivery:
     monitor: str
     evaluation_id: int | None
     review_id: int | None
+    outlook_id: int | None
     destination: str
     payload: dict[str, Any]
     attempts: int
@@ -135,21 +136,27 @@ def mark_failed(
     _attempted(store, id, now, state=state, next_attempt_at=retry_at, error=error)
 
 
-def receipt_of(store: Store, evaluation_id: int | None, review_id: int | None = None) -> str | None:
-    """What MLflow answered to the first delivery for this evaluation or review: where its run is.
+def receipt_of(
+    store: Store,
+    evaluation_id: int | None = None,
+    review_id: int | None = None,
+    outlook_id: int | None = None,
+) -> str | None:
+    """What MLflow answered to the first delivery for this evaluation, review or outlook: where its run is.
 
-    None before that, and where both ids are None.
+    None before that, and where all ids are None.
 
     Raises
     ------
     StoreError
     """
-    if evaluation_id is None and review_id is None:
+    ids = {"evaluation_id": evaluation_id, "review_id": review_id, "outlook_id": outlook_id}
+    of = [outbox.c[name] == id for name, id in ids.items() if id is not None]
+    if not of:
         return None
-    of = outbox.c.evaluation_id == evaluation_id if review_id is None else outbox.c.review_id == review_id
     query = (
         select(outbox.c.receipt)
-        .where(of, outbox.c.destination == "mlflow", outbox.c.receipt.is_not(None))
+        .where(*of, outbox.c.destination == "mlflow", outbox.c.receipt.is_not(None))
         .order_by(outbox.c.id)
         .limit(1)
     )
@@ -193,6 +200,7 @@ def put(
     *,
     evaluation_id: int | None = None,
     review_id: int | None = None,
+    outlook_id: int | None = None,
 ) -> None:
     """Add what is to be delivered, within the transaction that saves what it is about."""
     for each in outgoing:
@@ -201,6 +209,7 @@ def put(
                 monitor=monitor,
                 evaluation_id=evaluation_id,
                 review_id=review_id,
+                outlook_id=outlook_id,
                 destination=each.destination,
                 payload=each.payload,
                 state=PENDING,

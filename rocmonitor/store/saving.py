@@ -1,4 +1,4 @@
-"""Saving what one tick found, in one transaction: evaluations, changes of status, outbox rows."""
+"""Saving what one tick found, in one transaction: results, changes of status, outbox rows."""
 
 from __future__ import annotations
 
@@ -8,10 +8,21 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from rocmonitor.policy.evaluation import Evaluation, Transition
+from rocmonitor.policy.outlook import Outlook
 from rocmonitor.store import tables
 from rocmonitor.store.connection import Store, insert
 from rocmonitor.store.leases import Lease, require
 from rocmonitor.store.outbox import Outgoing, put
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutlookRecord:
+    """What the outlook of one window and segment led to; the other fields are those of `WindowRecord`."""
+
+    outlook: Outlook
+    transition: Transition | None = None
+    notified: bool = False
+    outbox: Sequence[Outgoing] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +39,8 @@ class WindowRecord:
     notified : bool
         Whether somebody is notified of the transition.
     outbox : sequence of Outgoing
+    outlook : OutlookRecord or None
+        The outlook of a window that had none before it was judged.
     """
 
     evaluation: Evaluation
@@ -35,6 +48,7 @@ class WindowRecord:
     transition: Transition | None = None
     notified: bool = False
     outbox: Sequence[Outgoing] = ()
+    outlook: OutlookRecord | None = None
 
 
 def save(store: Store, results: Sequence[WindowRecord], *, lease: Lease) -> None:
@@ -54,6 +68,20 @@ def save(store: Store, results: Sequence[WindowRecord], *, lease: Lease) -> None
             _save_result(connection, result)
 
 
+def save_outlooks(store: Store, records: Sequence[OutlookRecord], *, lease: Lease) -> None:
+    """Save all or none; an outlook that is there already is left out with all that follows from it.
+
+    Raises
+    ------
+    StoreError
+        Also (transient) when another process has taken over the lease.
+    """
+    with store.writing() as connection:
+        require(connection, lease)
+        for record in records:
+            _put_outlook(connection, record)
+
+
 def save_transition(
     store: Store, transition: Transition, notified: bool, outbox: Sequence[Outgoing], *, lease: Lease
 ) -> None:
@@ -66,7 +94,7 @@ def save_transition(
     """
     with store.writing() as connection:
         require(connection, lease)
-        _save_transition(connection, transition, notified, None)
+        _put_transition(connection, transition, notified)
         put(connection, transition.monitor, outbox, transition.at)
 
 
@@ -90,14 +118,17 @@ def _save_result(connection: Connection, result: WindowRecord) -> None:
             label_counts=result.label_counts,
             metrics=metrics,
             result=plain,
+            **{column: metrics.get(metric) for column, metric in tables.GLANCE.items()},
         )
         .on_conflict_do_nothing()
         .returning(tables.evaluation.c.id)
     )
     if evaluation_id is None:
         return
+    if result.outlook is not None:
+        _put_outlook(connection, result.outlook)
     if result.transition is not None:
-        _save_transition(connection, result.transition, result.notified, evaluation_id)
+        _put_transition(connection, result.transition, result.notified, evaluation_id=evaluation_id)
     put(
         connection,
         evaluation.monitor,
@@ -107,8 +138,40 @@ def _save_result(connection: Connection, result: WindowRecord) -> None:
     )
 
 
-def _save_transition(
-    connection: Connection, transition: Transition, notified: bool, evaluation_id: int | None
+def _put_outlook(connection: Connection, record: OutlookRecord) -> None:
+    outlook = record.outlook
+    plain = outlook.to_dict()
+    metrics = plain.pop("metrics")
+    outlook_id = connection.scalar(
+        insert(connection, tables.outlook)
+        .values(
+            monitor=outlook.monitor,
+            segment=outlook.segment,
+            window_start=outlook.window.start,
+            window_end=outlook.window.end,
+            model_version=outlook.champion_version,
+            at=outlook.at,
+            outcome=outlook.outcome,
+            metrics=metrics,
+            result=plain,
+        )
+        .on_conflict_do_nothing()
+        .returning(tables.outlook.c.id)
+    )
+    if outlook_id is None:
+        return
+    if record.transition is not None:
+        _put_transition(connection, record.transition, record.notified, outlook_id=outlook_id)
+    put(connection, outlook.monitor, record.outbox, outlook.made_at, outlook_id=outlook_id)
+
+
+def _put_transition(
+    connection: Connection,
+    transition: Transition,
+    notified: bool,
+    *,
+    evaluation_id: int | None = None,
+    outlook_id: int | None = None,
 ) -> None:
     connection.execute(
         tables.transition.insert().values(
@@ -121,5 +184,6 @@ def _save_transition(
             since=transition.since,
             notified=notified,
             evaluation_id=evaluation_id,
+            outlook_id=outlook_id,
         )
     )

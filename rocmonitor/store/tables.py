@@ -16,6 +16,7 @@ from sqlalchemy import (
     Column,
     DateTime,
     Dialect,
+    Float,
     ForeignKey,
     Index,
     Integer,
@@ -27,6 +28,16 @@ from sqlalchemy import (
 )
 
 PREFIX = "rocmonitor_"
+
+GLANCE = {
+    "auc": "champion/auc",
+    "auc_low": "champion/auc_low",
+    "auc_high": "champion/auc_high",
+    "expected_low": "forecast/low",
+    "expected_high": "forecast/high",
+    "labelled_share": "data/labelled_share",
+}
+"""Columns of an evaluation that repeat a metric, and which."""
 
 metadata = MetaData(
     naming_convention={
@@ -96,8 +107,31 @@ evaluation = Table(
     Column("label_counts", Plain, nullable=False),
     Column("metrics", Plain, nullable=False),
     Column("result", Plain, nullable=False),  # all of Evaluation.to_dict() but the metrics
+    *(Column(name, Float) for name in GLANCE),  # some metrics once more: the overview reads no JSON
     # In this order the key also serves every look-up by monitor and segment, oldest window first.
     UniqueConstraint("monitor", "segment", "window_start", "window_end", "revision", "model_version"),
+    # All that the overview shows: it never reads the wide rows.
+    Index(
+        None,
+        *("monitor", "segment", "window_start", "window_end", "revision", "model_version", "outcome"),
+        *GLANCE,
+    ),
+)
+
+outlook = Table(
+    PREFIX + "outlook",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("monitor", String, nullable=False),
+    Column("segment", String, nullable=False),
+    Column("window_start", Instant, nullable=False),
+    Column("window_end", Instant, nullable=False),
+    Column("model_version", String, nullable=False),
+    Column("at", Instant, nullable=False),
+    Column("outcome", String),  # NULL: nothing warns
+    Column("metrics", Plain, nullable=False),
+    Column("result", Plain, nullable=False),  # all of Outlook.to_dict() but the metrics
+    UniqueConstraint("monitor", "segment", "window_start", "window_end"),
 )
 
 transition = Table(
@@ -112,7 +146,8 @@ transition = Table(
     Column("reasons", Plain, nullable=False),
     Column("since", Instant, nullable=False),
     Column("notified", Boolean, nullable=False),
-    Column("evaluation_id", ForeignKey(evaluation.c.id)),  # NULL: an error, not a window
+    Column("evaluation_id", ForeignKey(evaluation.c.id)),  # NULL: an outlook, or an error
+    Column("outlook_id", ForeignKey(outlook.c.id)),
     Index(None, "monitor", "segment", "id"),
 )
 
@@ -140,6 +175,7 @@ outbox = Table(
     Column("monitor", String, nullable=False),
     Column("evaluation_id", ForeignKey(evaluation.c.id), index=True),
     Column("review_id", ForeignKey(review.c.id), index=True),
+    Column("outlook_id", ForeignKey(outlook.c.id), index=True),
     Column("destination", String, nullable=False),
     Column("payload", Plain, nullable=False),
     Column("state", String, nullable=False),  # pending, delivered or refused

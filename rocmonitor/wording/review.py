@@ -37,6 +37,15 @@ def title(review: Review) -> str:
     return f"{review.decision} (champion {review.champion_version}, challenger {review.challenger_version})"
 
 
+def sentence(review: Review) -> str:
+    """The decision, the versions and the difference that decides, in one line."""
+    area = _area(review)
+    shown = "" if area is None or area.estimate is None else f": AUROC {signed(area.estimate)}"
+    ends = "" if area is None else _interval(area)
+    sides = f"challenger {review.challenger_version} against champion {review.champion_version}"
+    return f"{review.decision}, {sides}{shown}{f' ({ends})' if shown and ends else ''}"
+
+
 def difference_line(review: Review) -> str:
     """The AUROC difference that decides; empty where no window could be compared."""
     area = _area(review)

@@ -16,7 +16,7 @@ def verdict(found: Verdict) -> str:
         return _lacking([found])
     if found.kind not in _SENTENCES:  # a rule of a newer version
         return f"{found.rule}: {found.outcome}"
-    return _SENTENCES[found.kind](found)
+    return _SENTENCES[found.kind](found) + _early(found)
 
 
 def by_rule(found: Sequence[Verdict]) -> list[tuple[str, Status, str]]:
@@ -56,7 +56,10 @@ def _forecast(found: Verdict) -> str:
     assert low is not None
     assert high is not None
     place = {Status.DEGRADED: "below", Status.IMPROVED: "above"}.get(found.outcome, "inside")
+    given = "expected" in found.details
     what = "forecast of" if low < 1 <= high else "forecast interval"
+    if given:
+        what = f"forecast given the scores, {area(found.details['expected'])} within"
     basis = found.details["method"]
     if found.confidence_level is not None:
         basis += f", {percent(found.confidence_level)}"
@@ -102,6 +105,51 @@ def _challenger(found: Verdict) -> str:
     )
 
 
+def _early(found: Verdict) -> str:
+    """From how many of the labels, where some are missing."""
+    if "label_age_days" not in found.details:
+        return ""
+    age, share = found.details["label_age_days"], found.details["labelled_share"]
+    alone = found.details["labelled_auc"]
+    said = f"; estimated from {100 * share:.3g} % of the labels, {age:.3g} days after the window"
+    return said if alone is None else f"{said} (labelled rows alone {area(alone)})"
+
+
+def _scores(found: Verdict) -> str:
+    assert found.estimate is not None
+    assert found.limit[1] is not None
+    moved = found.outcome is Status.AT_RISK
+    return (
+        f"scores are {found.estimate:.4f} nats from those of the reference, "
+        f"{'more' if moved else 'not more'} than the {found.limit[1]:.4f} within which reference windows of "
+        f"this size stay{_at_level(found)}"
+    )
+
+
+def _outlook(found: Verdict) -> str:
+    assert found.estimate is not None
+    limit = found.limit[0]
+    assert limit is not None
+    if found.details["against"] == "windows":
+        place = "below" if found.outcome is Status.AT_RISK else "not below"
+        return (
+            f"the scores lead to an AUROC of {area(found.estimate)}, {place} the lowest to which reference "
+            f"windows lead, {area(limit)}{_at_level(found)}"
+        )
+    assert found.low is not None
+    assert found.high is not None
+    floor = found.details["against"] == "floor"
+    what = f"floor {limit:g}" if floor else f"forecast that leaves the scores aside, {area(limit)} or more"
+    return (
+        f"the scores lead to an AUROC of {forecast_span(found.low, found.high)}{_at_level(found)}: all of it "
+        f"below the {what}"
+    )
+
+
+def _at_level(found: Verdict) -> str:
+    return "" if found.confidence_level is None else f" ({percent(found.confidence_level)})"
+
+
 def _interval(found: Verdict, *, sign: bool = False) -> str:
     assert found.low is not None
     assert found.high is not None
@@ -109,4 +157,11 @@ def _interval(found: Verdict, *, sign: bool = False) -> str:
     return f"{percent(found.confidence_level, 6)} interval {span(found.low, found.high, sign=sign)}"
 
 
-_SENTENCES = {"forecast": _forecast, "floor": _floor, "drop": _drop, "challenger": _challenger}
+_SENTENCES = {
+    "forecast": _forecast,
+    "floor": _floor,
+    "drop": _drop,
+    "challenger": _challenger,
+    "scores": _scores,
+    "outlook": _outlook,
+}

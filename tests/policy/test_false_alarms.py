@@ -11,7 +11,7 @@ from rocmonitor.policy import measure
 from rocmonitor.policy.evaluation import Counts, Status
 from rocmonitor.policy.false_alarms import (
     YEAR,
-    Outlook,
+    Scenario,
     false_alarms_a_year,
     first_window_drop,
     forecast_weights,
@@ -30,8 +30,8 @@ from rocmonitor.stats import AucResult, AucSpread, Sample, compare_auc, detectab
 ALARMS = [Alarm(), Alarm(after=2, of=3), Alarm(after=2, of=4, recover_after=3), Alarm(recover_after=5)]
 
 
-def outlook(*rules, auc=0.8, se=0.01, n_pos=300, n_neg=1200, windows=20, forecasts=None):
-    return Outlook(
+def scenario(*rules, auc=0.8, se=0.01, n_pos=300, n_neg=1200, windows=20, forecasts=None):
+    return Scenario(
         rules=by_name(rules),
         reference=Reference(
             auc=AucResult(auc=auc, se=se, n_pos=5000, n_neg=20_000, method="delong"),
@@ -44,9 +44,9 @@ def outlook(*rules, auc=0.8, se=0.01, n_pos=300, n_neg=1200, windows=20, forecas
     )
 
 
-def at_its_floor(chance: float) -> Outlook:
+def at_its_floor(chance: float) -> Scenario:
     """Windows of which this share is found degraded, one like another."""
-    return outlook(Floor(value=0.8, confidence_level=1 - 2 * chance), se=1e-9)
+    return scenario(Floor(value=0.8, confidence_level=1 - 2 * chance), se=1e-9)
 
 
 # One window
@@ -58,7 +58,7 @@ def test_a_model_at_its_floor_is_found_below_it_with_half_of_the_rest(chance):
 
 
 def test_a_floor_counts_as_far_as_the_model_is_above_it():
-    rates = [window_rate(outlook(Floor(value=value))) for value in (0.6, 0.7, 0.77, 0.79, 0.8, 0.85, 0.95)]
+    rates = [window_rate(scenario(Floor(value=value))) for value in (0.6, 0.7, 0.77, 0.79, 0.8, 0.85, 0.95)]
     assert rates == sorted(rates)
     assert rates[0] < 1e-9
     assert rates[-1] > 1 - 1e-9
@@ -69,14 +69,14 @@ def test_a_floor_counts_as_far_as_the_model_is_above_it():
 def test_a_calibrated_forecast_has_its_own_level(se, alternative, sides):
     """Whatever the reference's error: a conformal level holds over the reference and the window."""
     rule = Forecast(confidence_level=0.9, alternative=alternative)
-    assert window_rate(outlook(rule, se=se)) == pytest.approx(0.1 / sides, rel=0.01)
-    assert window_rate(outlook(rule, se=se, windows=4)) == pytest.approx(0.2 / sides, rel=0.01)
+    assert window_rate(scenario(rule, se=se)) == pytest.approx(0.1 / sides, rel=0.01)
+    assert window_rate(scenario(rule, se=se, windows=4)) == pytest.approx(0.2 / sides, rel=0.01)
 
 
 def test_a_drop_counts_as_it_compares():
     """The chance by its definition: of a window below the one that `compare_auc` just calls degraded."""
     rule = Drop(value=0.01, confidence_level=0.9)
-    seen = outlook(rule, se=1e-9)
+    seen = scenario(rule, se=1e-9)
     grid = np.linspace(0.6, 0.8, 20_001)
     found = [compare_auc(seen.window(a), seen.auc).ci(0.9).high < -0.01 for a in grid[::100].tolist()]
     edge = grid[::100][np.flatnonzero(found)[-1]]
@@ -86,21 +86,21 @@ def test_a_drop_counts_as_it_compares():
 
 def test_rules_on_one_auroc_are_not_independent():
     forecast, drop = Forecast(confidence_level=0.9), Drop(confidence_level=0.9)
-    alone = [window_rate(outlook(rule)) for rule in (forecast, drop)]
-    both = window_rate(outlook(forecast, drop))
+    alone = [window_rate(scenario(rule)) for rule in (forecast, drop)]
+    both = window_rate(scenario(forecast, drop))
     assert max(alone) <= both < 1 - (1 - alone[0]) * (1 - alone[1])
-    assert window_rate(outlook(forecast, forecast)) == pytest.approx(alone[0])
+    assert window_rate(scenario(forecast, forecast)) == pytest.approx(alone[0])
 
 
 def test_rules_that_never_alarm_by_chance_count_nothing():
-    assert false_alarms_a_year(outlook(Floor(value=0.5), Challenger()), Alarm(), timedelta(days=7)) < 1e-9
-    assert false_alarms_a_year(outlook(Challenger()), Alarm(), timedelta(days=7)) == 0
-    assert false_alarms_a_year(outlook(), Alarm(), timedelta(days=7)) == 0
+    assert false_alarms_a_year(scenario(Floor(value=0.5), Challenger()), Alarm(), timedelta(days=7)) < 1e-9
+    assert false_alarms_a_year(scenario(Challenger()), Alarm(), timedelta(days=7)) == 0
+    assert false_alarms_a_year(scenario(), Alarm(), timedelta(days=7)) == 0
 
 
 def test_a_forecast_without_a_level_counts_when_its_interval_is_known():
     fixed = Forecast(method="fixed", distance=0.01)
-    unknown = outlook(fixed, se=1e-9)
+    unknown = scenario(fixed, se=1e-9)
     assert uncounted(unknown) == ["forecast"]
     assert window_rate(unknown) == 0
     rng = np.random.default_rng(2)
@@ -116,9 +116,9 @@ def test_a_forecast_without_a_level_counts_when_its_interval_is_known():
 def test_only_calibrated_forecasts_count_drift():
     fixed = Forecast(method="fixed", distance=0.01)
     rules = (Forecast(), Floor(value=0.7), Drop(), Challenger(), fixed)
-    assert sampling_only(outlook(*rules)) == ["floor", "drop"]  # the fixed one is not counted at all
+    assert sampling_only(scenario(*rules)) == ["floor", "drop"]  # the fixed one is not counted at all
     known = freeze([(WINDOW, drawn(np.random.default_rng(2), 0.8, 300, 1200))], by_name([fixed]))
-    assert sampling_only(replace(outlook(fixed), reference=known)) == ["forecast"]
+    assert sampling_only(replace(scenario(fixed), reference=known)) == ["forecast"]
 
 
 def test_windows_weigh_the_same_whether_they_were_read_or_counted():
@@ -168,7 +168,7 @@ def test_the_rate_agrees_with_a_simulation_of_the_status_machine(alarm: Alarm):
 def test_the_reference_is_wrong_all_year():
     """Windows that share a reference are found degraded together: 3 of 3 is no cube of the chance."""
     alarm, windows, years = Alarm(after=3, of=3), 100, 300
-    seen = outlook(Drop(confidence_level=0.8), se=0.012)
+    seen = scenario(Drop(confidence_level=0.8), se=0.012)
     rng = np.random.default_rng(3)
     edge = next(
         a for a in np.arange(0.8, 0.6, -1e-4) if compare_auc(seen.window(a), seen.auc).ci(0.8).high < 0
@@ -192,18 +192,18 @@ def test_the_largest_machine():
 
 def test_a_calibrated_forecast_finds_rises_as_often_as_losses():
     week = timedelta(days=7)
-    seen = outlook(Forecast(), auc=0.85)
+    seen = scenario(Forecast(), auc=0.85)
     assert improved_a_year(seen, Alarm(), week) == pytest.approx(
         false_alarms_a_year(seen, Alarm(), week),
         rel=0.05,  # errors differ at the two limits
     )
     for silent in (Forecast(alternative="less"), Floor(value=0.85), Challenger()):
-        assert improved_a_year(outlook(silent), Alarm(), week) == 0
+        assert improved_a_year(scenario(silent), Alarm(), week) == 0
 
 
 def test_a_drop_finds_rises_as_it_compares():
     """By its definition: of windows above the one that `compare_auc` just calls better."""
-    seen = outlook(Drop(value=0.01, confidence_level=0.8), se=1e-9)
+    seen = scenario(Drop(value=0.01, confidence_level=0.8), se=1e-9)
     grid = np.linspace(0.8, 0.95, 1501).tolist()
     edge = next(a for a in grid if compare_auc(seen.window(a), seen.auc).ci(0.8).low > 0.01)
     se = seen.window(edge).se / (edge * (1 - edge))
@@ -213,7 +213,7 @@ def test_a_drop_finds_rises_as_it_compares():
 
 
 def test_always_degraded_is_no_series_of_alarms():
-    seen = outlook(Floor(value=0.95))
+    seen = scenario(Floor(value=0.95))
     assert window_rate(seen) == pytest.approx(1)
     assert false_alarms_a_year(seen, Alarm(), timedelta(days=7)) < 1e-6
 
@@ -224,16 +224,16 @@ def test_always_degraded_is_no_series_of_alarms():
 def test_the_drop_that_is_seen_is_that_of_the_most_sensitive_rule():
     options = {"n_pos": 300, "n_neg": 1200}
     drop = Drop(value=0.02, confidence_level=0.95)
-    name, size = first_window_drop(outlook(drop))
-    seen = outlook(drop)
+    name, size = first_window_drop(scenario(drop))
+    seen = scenario(drop)
     direct = detectable_drop(
         seen.spread, reference=seen.auc, against=0.78, confidence_level=0.95, power=0.8, **options
     )
     assert (name, size) == ("drop", pytest.approx(direct, rel=0.02))
-    assert first_window_drop(outlook(drop, Floor(value=0.7))) == (name, size)
-    assert first_window_drop(outlook(drop, Floor(value=0.795)))[0] == "floor"
-    assert first_window_drop(outlook(Challenger())) is None
-    assert first_window_drop(outlook(drop, n_pos=3000, n_neg=12_000))[1] < size
+    assert first_window_drop(scenario(drop, Floor(value=0.7))) == (name, size)
+    assert first_window_drop(scenario(drop, Floor(value=0.795)))[0] == "floor"
+    assert first_window_drop(scenario(Challenger())) is None
+    assert first_window_drop(scenario(drop, n_pos=3000, n_neg=12_000))[1] < size
 
 
 # The judge himself
@@ -266,7 +266,7 @@ def test_the_judge_alarms_as_often_and_sees_as_much_as_told(monkeypatch):
         past = [drawn(rng, area, n_pos, n_neg) for _ in range(9)]
         # Without its cells the reference keeps the intervals that it has, and nothing is explained: quicker.
         reference = replace(freeze([(WINDOW, sample) for sample in past], rules), cells=None)
-        told = Outlook(
+        told = Scenario(
             rules=rules,
             reference=reference,
             spread=AucSpread.from_sample(Sample.merge(past)),

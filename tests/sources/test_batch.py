@@ -93,6 +93,26 @@ def expected(given: list[Row]) -> tuple[dict[str, Counter[str]], list[Row]]:
     return counts, [(*key, pairs[*key, 1], pairs[*key, 0]) for key in scored]
 
 
+def where_unlabelled(given: list[Row]) -> list[str]:
+    return ["", *{f"region={'(none)' if row[6] is None else row[6]}" for row in given}]
+
+
+def awaiting(given: list[Row], segment: str, scores: list[int]) -> list[Row]:
+    """Scores of the rows that wait for a label, with their number."""
+    kept: dict[Any, Row] = {}
+    for row in given:
+        key = (type(row[0]), row[0])
+        if row[2] and row[0] is not None and (key not in kept or best(row) > best(kept[key])):
+            kept[key] = row
+    found: Counter[Row] = Counter()
+    for row in given:
+        where = place(row, kept.get((type(row[0]), row[0])))
+        inside = segment in ("", f"region={'(none)' if row[6] is None else row[6]}")
+        if where == "unlabelled" and inside and all(row[at] is not None for at in scores):
+            found[tuple(row[at] for at in scores)] += 1
+    return sorted((*key, count) for key, count in found.items())
+
+
 @given(rows)
 def test_rows_go_where_the_rules_say(given: list[Row]) -> None:
     given = [tuple(row) for row in given]
@@ -108,6 +128,14 @@ def test_rows_go_where_the_rules_say(given: list[Row]) -> None:
             told.used + told.unlabelled + told.bad_score + told.bad_label + told.duplicates + told.outside
         )
     assert cells(found.segments[""].pair) == pairs
+    for name in where_unlabelled(given):
+        rows = found.segments[name]
+        assert list(zip(*map(np.ndarray.tolist, rows.unlabelled), strict=True)) == awaiting(given, name, [3])
+        assert rows.unlabelled.rows == rows.counts.unlabelled
+        both: Counter[Row] = Counter()
+        for *scores, count in zip(*map(np.ndarray.tolist, rows.unlabelled_pair or ()), strict=True):
+            both[tuple(scores)] += count
+        assert sorted((*key, count) for key, count in both.items()) == awaiting(given, name, [4, 3])
     assert {name: found.segments[name].challenger_only for name in counts} == {
         name: where["challenger_only"] for name, where in counts.items()
     }

@@ -19,17 +19,17 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from rocmonitor.policy.review.document import Review
-from rocmonitor.report.canvas import BLUE, GREY, LIGHT, ORANGE, heading, panels, png, short
+from rocmonitor.report.canvas import BLUE, GREY, LIGHT, PURPLE, heading, panels, png, short
 from rocmonitor.report.review.tables import known
 
 Row = Mapping[str, Any]
 
 _WIDTH = 5.4
 _SHARP = 200  # dots an inch: still clear on paper
-_MODELS = {"champion": (BLUE, "-", "o"), "challenger": (ORANGE, "--", "s")}
+_MODELS = {"champion": (BLUE, "-", "o"), "challenger": (PURPLE, "--", "s")}
 # Darkness and hatching tell them apart in grey print.
 _OUTCOMES = {
-    "challenger_better": ("challenger better: more positives, fewer negatives flagged", ORANGE, ""),
+    "challenger_better": ("challenger better: more positives, fewer negatives flagged", PURPLE, ""),
     "both_higher": ("challenger flags more of both classes", "#F6D5BF", ""),
     "tie": ("equal", "white", ""),
     "both_lower": ("challenger flags fewer of both classes", "#CFE3F0", "...."),

@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.false_alarms import (
-    Outlook,
+    Scenario,
     false_alarms_a_year,
     first_window_drop,
     improved_a_year,
@@ -19,23 +19,27 @@ from rocmonitor.policy.false_alarms import (
 )
 from rocmonitor.policy.judge import judge, too_few
 from rocmonitor.policy.reference import Reference
-from rocmonitor.policy.rules import Challenger, Floor, Rule
+from rocmonitor.policy.rules import Challenger, Floor, Rule, before_labels
 from rocmonitor.policy.status import Alarm
 from rocmonitor.sources.batch import Rows
 
 POWER = 0.8
 """Power used for the detectable drop."""
 
+_LEAST_SHOWN = 0.01  # a year
+
 MOST_JUDGED = 100
 """At most so many of the latest reference windows are judged by the rules."""
 
 
-def expected(outlook: Outlook, alarm: Alarm, every: timedelta, *, judged: str, segmented: bool) -> list[str]:
+def expected(
+    scenario: Scenario, alarm: Alarm, every: timedelta, *, judged: str, segmented: bool
+) -> list[str]:
     """False alarms and what is seen.
 
     Parameters
     ----------
-    outlook : Outlook
+    scenario : Scenario
     alarm : Alarm
     every : timedelta
         Length of a window.
@@ -44,28 +48,28 @@ def expected(outlook: Outlook, alarm: Alarm, every: timedelta, *, judged: str, s
     segmented : bool
         Whether segments are watched, too.
     """
-    missing = uncounted(outlook)
+    missing = uncounted(scenario)
     counted = {
         name: rule
-        for name, rule in outlook.rules.items()
-        if not isinstance(rule, Challenger) and name not in missing
+        for name, rule in scenario.rules.items()
+        if not isinstance(rule, Challenger) and name not in missing and not before_labels(rule)
     }
     lines = [f"not counted below, because it has no level: {', '.join(missing)}"] if missing else []
     if not counted:
         return [*lines, "none of these rules can raise an alarm whose rate is known"]
     lines.append(
-        f"expected windows: {outlook.n_pos:,.0f} positives and {outlook.n_neg:,.0f} negatives, with an AUROC "
-        f"of {outlook.auc.auc:.4f} as in the reference"
+        f"expected windows: {scenario.n_pos:,.0f} positives and {scenario.n_neg:,.0f} negatives, with an "
+        f"AUROC of {scenario.auc.auc:.4f} as in the reference"
     )
-    alone = {name: replace(outlook, rules={name: rule}) for name, rule in counted.items()}
-    lines += _false_alarms(outlook, alone, alarm, every)
+    alone = {name: replace(scenario, rules={name: rule}) for name, rule in counted.items()}
+    lines += _false_alarms(scenario, alone, alarm, every)
     if judged:
         lines.append(judged)
     if segmented:
         lines.append("each segment value is watched separately and adds about as many")
-    if window_rate(outlook) > 0.5:
+    if window_rate(scenario) > 0.5:
         lines.append(_guilty(alone))
-    seen = first_window_drop(outlook, power=POWER)
+    seen = first_window_drop(scenario, power=POWER)
     if seen is None:
         lines.append(f"no drop is found in a single window with {100 * POWER:.0f} % probability")
     elif seen[1] > 0:
@@ -78,20 +82,21 @@ def expected(outlook: Outlook, alarm: Alarm, every: timedelta, *, judged: str, s
 
 
 def _false_alarms(
-    outlook: Outlook, alone: Mapping[str, Outlook], alarm: Alarm, every: timedelta
+    scenario: Scenario, alone: Mapping[str, Scenario], alarm: Alarm, every: timedelta
 ) -> list[str]:
-    each = [f"{name} {_number(false_alarms_a_year(one, alarm, every))}" for name, one in alone.items()]
-    yearly = _number(false_alarms_a_year(outlook, alarm, every))
-    text = f"when nothing is wrong: about {yearly} false alarms a year"
+    each = [f"{name} {rate(false_alarms_a_year(one, alarm, every))}" for name, one in alone.items()]
+    yearly = false_alarms_a_year(scenario, alarm, every)
+    about = "" if yearly < _LEAST_SHOWN else "about "
+    text = f"when nothing is wrong: {about}{rate(yearly)} false alarms a year"
     if len(each) > 1:
         text += f" (each rule alone: {', '.join(each)})"
-    improved = improved_a_year(outlook, alarm, every)
-    if improved >= 0.01:
-        text += f", and about {_number(improved)} messages a year of an improvement that is none"
+    improved = improved_a_year(scenario, alarm, every)
+    if improved >= _LEAST_SHOWN:
+        text += f", and about {rate(improved)} messages a year of an improvement that is none"
     if alarm.of > 1:
         text += f"; an alarm needs {alarm.after} of {alarm.of} windows degraded"
     lines = [text]
-    if sampling := sampling_only(outlook):
+    if sampling := sampling_only(scenario):
         lines.append(
             f"for {' and '.join(sampling)} this counts sampling error only: where true windows differ, they "
             "alarm more often"
@@ -99,7 +104,7 @@ def _false_alarms(
     return lines
 
 
-def _guilty(alone: Mapping[str, Outlook]) -> str:
+def _guilty(alone: Mapping[str, Scenario]) -> str:
     """Which rule finds most windows degraded."""
     rates = {name: window_rate(one) for name, one in alone.items()}
     guilty = [name for name, rate in rates.items() if rate > 0.5] or [
@@ -117,7 +122,9 @@ def on_reference(
     windows: Sequence[Rows], reference: Reference, rules: Mapping[str, Rule], min_per_class: int
 ) -> str:
     """What the rules say of the reference windows, each judged as a window to come would be."""
-    alarming = [name for name, rule in rules.items() if not isinstance(rule, Challenger)]
+    alarming = [
+        name for name, rule in rules.items() if not isinstance(rule, Challenger) and not before_labels(rule)
+    ]
     enough = [rows for rows in windows if too_few(rows.counts, min_per_class) is None]
     if not alarming or reference.auc is None or len(enough) < 2:
         return ""
@@ -145,7 +152,8 @@ def on_reference(
     )
 
 
-def _number(rate: float) -> str:
-    if rate < 0.01:
-        return "less than 0.01"
-    return f"{rate:.2g}" if rate < 10 else f"{rate:,.0f}"
+def rate(each_year: float) -> str:
+    """A number of events a year, no more precise than it is."""
+    if each_year < _LEAST_SHOWN:
+        return f"less than {_LEAST_SHOWN:g}"
+    return f"{each_year:.2g}" if each_year < 10 else f"{each_year:,.0f}"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from rocmonitor.errors import DegenerateDataError
+from rocmonitor.config import Monitor
+from rocmonitor.errors import ConfigError, DegenerateDataError
 from rocmonitor.policy.false_alarms import forecast_weights
 from rocmonitor.policy.orientation import negated
 from rocmonitor.policy.reference import Reference
@@ -34,6 +35,31 @@ def unfit(
     return list(why), [DegenerateDataError(f"{name}: {text}") for name, text in why.items()]
 
 
+def backwards(monitor: Monitor, reference: Reference, *, read: bool) -> Iterator[ConfigError]:
+    """A reference whose scores order the classes the wrong way round; `read`, or known by the last window."""
+    if reference.auc is None or reference.auc.auc >= 0.5:
+        return
+    area, low_is_positive = reference.auc, monitor.positive.low_is_positive
+    other = "higher" if low_is_positive else "lower"
+    low, high = area.ci(transform="logit")
+    positive = f"label {monitor.positive.label!r} (positive)"
+    if high < 0.5:
+        way_out = (
+            f"rows with {positive} score {'higher' if low_is_positive else 'lower'} than the others; set "
+            f"scores: {other}, or exchange positive.label and positive.negative"
+        )
+    else:
+        way_out = (
+            "the scores do not separate the classes; see whether columns.champion and columns.label belong "
+            f"together, and whether scores should be {other}"
+        )
+    of = "reference" if read else "last window"
+    yield ConfigError(
+        f"monitors.{monitor.name}.positive.scores: the AUROC of the {of} is {area.auc:.4f} "
+        f"({low:.4f} to {high:.4f}), below 0.5: {way_out}"
+    )
+
+
 def useless(reference: Reference, *, low_is_positive: bool) -> str:
     """Why nothing can be compared with a reference; empty when something can."""
     n_pos, n_neg = (sum(window[n] for window in reference.windows) for n in ("n_pos", "n_neg"))
@@ -51,9 +77,7 @@ def useless(reference: Reference, *, low_is_positive: bool) -> str:
         return f"all {n_pos + n_neg:,} scores of the reference are {score:g}: is the scoring broken?"
     if reference.auc.auc in (0, 1):
         doubt = (
-            "is the label among the scores"
-            if reference.auc.auc
-            else "is `positive.scores` the wrong way round"
+            "is the label among the scores" if reference.auc.auc else "is positive.scores the wrong way round"
         )
         return (
             f"the scores of the reference separate its classes completely (AUROC {reference.auc.auc:g}), so "

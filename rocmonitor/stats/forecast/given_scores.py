@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from rocmonitor.errors import InputError
+from rocmonitor.stats import plotting
 from rocmonitor.stats.forecast.blending import Laws
 from rocmonitor.stats.forecast.calibration import (
     LEVEL_ROUNDING,
@@ -78,6 +79,14 @@ class ScoreForecast(ForecastInterval):
     prevalence: float
     outside_share: float
     n_rows: int
+
+    def _draw(self, ax: plotting.Axes, label: str | None) -> None:
+        names, ends = ["given the scores"], [(self.foreseen, self.low, self.high)]
+        if self.sampling_low is not None and self.sampling_high is not None:
+            names.append("sampling alone")
+            ends.append((self.foreseen, self.sampling_low, self.sampling_high))
+        note = f"{self.method}, {self._level()}, {self.n_windows} windows; the point is foreseen"
+        plotting.rows(ax, names, ends, x="AUROC of a coming window", note=note, label=label)
 
     def for_batch(self, reference: Sample, batch: tuple[int, int]) -> ForecastInterval:  # noqa: ARG002
         """Refused: the scores of the batch would be needed."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -60,6 +60,8 @@ class HistoryLimit(Result):
     n_windows : int
         Past windows used.
     """
+
+    _estimate: ClassVar[str | None] = "limit"
 
     limit: float
     confidence_level: float

@@ -22,6 +22,7 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     "works-again": "the monitor works again",
     "no-rows": "no rows: nothing was scored in this window, or the query does not find it",
     "too-few-rows": _too_few_rows,
+    "too-few-scores": "{rows:,} rows have a score, and an outlook needs {min_rows:,}: twice min_per_class",
     "one-score": "all {rows:,} scores are {score:g}: is the scoring broken?",
     "no-scatter-to-compare": "AUROC {auc:.4f} here and {reference_auc:.4f} in the reference, and neither "
     "shows any scatter to compare by",
@@ -30,6 +31,10 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     "old-reference": "the reference was frozen by an earlier version: its forecast is for windows of its own "
     "size, and a change is not explained",
     "window-in-reference": "this window is a part of the reference that it is compared with",
+    "version-not-named": (
+        "the configuration names no version of {model}, so results before and after a new version look "
+        "alike; set model.version (any text, such as a date) or model.champion (an MLflow alias)"
+    ),
     "version-unknown": "the challenger's version is not known: {why}",
     "version-remembered": "MLflow could not be asked: {alias} was version {version} at {at}",
 }

@@ -30,8 +30,19 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
         "{count:,} of {rows:,} rows are set aside: their {column} is outside the window, missing, or not a "
         "time; use :start and :end in monitors.{monitor}.query"
     ),
+    "ids-repeated": (
+        "{count:,} of {rows:,} rows are set aside: another row has the same {column}; name a column whose "
+        "value differs for every scored case in monitors.{monitor}.columns.id, or leave id out"
+    ),
     "rows-with-bad-labels": _rows_with_bad_labels,
     "text-scores": _text_scores,
+    # Outlooks, from rocmonitor.policy.outlook and judge
+    "rows-since-outlook": "{now:,} rows are scored now; the outlook was made from {then:,}",
+    "warning-ended": lambda *, confirmed: (
+        "the warning from the scores is confirmed"
+        if confirmed
+        else "the warning from the scores is withdrawn"
+    ),
     # Measurements, from rocmonitor.policy.measure
     "challenger-scored-too-few": (
         "the challenger is left out: it scored {n_pos:,} positives and {n_neg:,} negatives, and at least 2 "

@@ -1,0 +1,78 @@
+"""What the scores of a window say of its AUROC before its labels have come, as values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from rocmonitor.caveat import Caveat
+from rocmonitor.policy.evaluation import Status, Verdict
+from rocmonitor.policy.record import Record
+from rocmonitor.policy.windows import Window
+
+_REPEATED = tuple(f"outlook/{name}" for name in ("auc", "low", "high", "score_distance", "warned"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook(Record):
+    """The forecast of one window given its scores; made once, never an evaluation.
+
+    Attributes
+    ----------
+    window : Window
+    at : datetime
+        When it fell due: ``outlook.after`` after the end of the window.
+    made_at : datetime
+        When it was computed.
+    outcome : {Status.AT_RISK, Status.INSUFFICIENT} or None
+        At risk when a rule warns, insufficient when the reference allows none. None when nothing warns:
+        that does not make the window ok, for only labels can.
+    verdicts : tuple of Verdict
+        Of the rules ``scores`` and ``outlook``.
+    scored, labelled : int
+        Rows with a usable score when it was made, and those of them that had a label by then.
+
+    Notes
+    -----
+    Metrics: ``outlook/auc`` with its interval ``outlook/low`` to ``outlook/high``; ``outlook/strength``, from
+    0 (the scores are left aside) to 1 (they are trusted fully, which gives ``outlook/expected_auc``);
+    ``outlook/prevalence``, ``outlook/score_distance`` (nats), ``outlook/outside_share``, ``outlook/scored``,
+    ``outlook/warned`` (0 or 1), and ``RULE/margin`` of the rules.
+    Table ``scores``: where the scores differ from the reference, when a rule warns.
+    """
+
+    window: Window
+    at: datetime
+    made_at: datetime
+    outcome: Status | None
+    verdicts: tuple[Verdict, ...] = ()
+    scored: int = 0
+    labelled: int = 0
+
+    @property
+    def key(self) -> str:
+        """Names the window, unique within one store."""
+        return f"{self.monitor}|{self.segment}|{self.window}|outlook"
+
+    @classmethod
+    def _parsed(cls, stored: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            "window": Window.from_dict(stored["window"]),
+            "at": datetime.fromisoformat(stored["at"]),
+            "made_at": datetime.fromisoformat(stored["made_at"]),
+            "outcome": None if stored["outcome"] is None else Status(stored["outcome"]),
+            "verdicts": tuple(map(Verdict.from_dict, stored["verdicts"])),
+        }
+
+
+def repeated(foreseen: Mapping[str, float]) -> dict[str, float]:
+    """What an evaluation repeats of its outlook's metrics, to be read beside what came of them."""
+    return {name: foreseen[name] for name in _REPEATED if name in foreseen}
+
+
+def rows_since(foreseen: Mapping[str, float], scored: int) -> tuple[Caveat, ...]:
+    """A caveat when the rows of a window are no longer those of its outlook."""
+    then = round(foreseen.get("outlook/scored", scored))
+    return () if then == scored else (Caveat("rows-since-outlook", then=then, now=scored),)

@@ -1,0 +1,133 @@
+"""Outlooks during one tick: which windows get one, what it says, and what follows from it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from rocmonitor import store
+from rocmonitor.caveat import Caveat
+from rocmonitor.config import Monitor
+from rocmonitor.policy.evaluation import Status
+from rocmonitor.policy.orientation import as_scored
+from rocmonitor.policy.outlook import Outlook
+from rocmonitor.policy.record import caveats_of
+from rocmonitor.policy.rules import by_name
+from rocmonitor.policy.windows import Window
+from rocmonitor.service.standing import Standings
+
+if TYPE_CHECKING:
+    from rocmonitor.policy.judge import Finding
+    from rocmonitor.policy.reference import Reference
+    from rocmonitor.sources import Rows
+
+
+class Outlooks:
+    """The outlooks of one monitor during one tick: those that the store has, and those that the tick makes.
+
+    Parameters
+    ----------
+    kept : Store
+        Only read, once.
+    monitor : Monitor
+    now : datetime
+    """
+
+    def __init__(self, kept: store.Store, monitor: Monitor, now: datetime) -> None:
+        self._monitor, self._now = monitor, now
+        self._made = store.outlooks_made(kept, monitor.name) if monitor.outlook else {}
+
+    def due(self, window: Window) -> bool:
+        """Whether the window ended long enough ago and has no outlook yet."""
+        at = self._monitor.outlook_at(window)
+        return at is not None and at <= self._now and ("", window) not in self._made
+
+    def made(self, segment: str, window: Window) -> dict[str, float]:
+        """The metrics of a window's outlook; empty without one."""
+        return self._made.get((segment, window), {})
+
+    def make(
+        self,
+        window: Window,
+        segment: str,
+        rows: Rows,
+        reference: Reference,
+        *,
+        version: str,
+        provenance: dict[str, Any],
+        doubts: tuple[Caveat, ...],
+        made_at: datetime,
+    ) -> Outlook | None:
+        """The outlook of a window and segment.
+
+        None when it has one already, when the monitor wants none, and while too few rows are in: then the
+        next tick tries again.
+        """
+        monitor, at = self._monitor, self._monitor.outlook_at(window)
+        if at is None or (segment, window) in self._made:
+            return None
+        found = _foreseen(monitor, rows, reference)
+        if _awaits_rows(found):
+            return None
+        scored = rows.scores.rows
+        outlook = Outlook(
+            monitor=monitor.name,
+            model=monitor.model.name,
+            segment=segment,
+            window=window,
+            champion_version=version,
+            at=at,
+            made_at=made_at,
+            outcome=None if found.outcome is Status.OK else found.outcome,
+            verdicts=found.verdicts,
+            scored=scored,
+            labelled=rows.counts.used,
+            metrics=found.metrics
+            | {"outlook/scored": float(scored), "outlook/warned": float(found.outcome is Status.AT_RISK)},
+            tables=found.tables,
+            provenance=provenance,
+            caveats=(*doubts, *caveats_of(rows), *found.caveats),
+        )
+        self._made[segment, window] = outlook.metrics
+        return outlook
+
+
+def _awaits_rows(found: Finding) -> bool:
+    return any(lack.code in ("no-rows", "too-few-scores") for each in found.verdicts for lack in each.lacks)
+
+
+def _foreseen(monitor: Monitor, rows: Rows, reference: Reference) -> Finding:
+    """What the scores say, in scores as the models gave them."""
+    from rocmonitor.policy.foresight import foresee
+
+    rules, min_rows = by_name(monitor.rules), 2 * monitor.min_per_class
+    found = foresee(rows.scores, reference=reference, rules=rules, min_rows=min_rows)
+    if monitor.positive.low_is_positive:
+        tables, caveats = as_scored(found.tables, found.caveats)
+        return replace(found, tables=tables, caveats=caveats)
+    return found
+
+
+def record(outlook: Outlook, standings: Standings) -> store.OutlookRecord:
+    """The outlook of a window without labels, with the change of status and the messages that follow."""
+    segment, window = outlook.segment, outlook.window
+    if outlook.outcome is Status.AT_RISK:
+        standings.add_warning(segment, window)
+    status = standings.after(segment)
+    change, notify = standings.change(
+        segment,
+        status,
+        at=outlook.at,
+        since=window.start,
+        reasons=tuple(each for each in outlook.verdicts if each.outcome is outlook.outcome),
+    )
+    return store.OutlookRecord(
+        outlook=outlook,
+        transition=change,
+        notified=notify,
+        outbox=[PUBLISH, *standings.messages(change, notify)],
+    )
+
+
+PUBLISH = store.Outgoing(destination="mlflow", payload={})

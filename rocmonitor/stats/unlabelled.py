@@ -1,0 +1,94 @@
+"""Scores without a label, as counts: all that a window shows before its labels arrive."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rocmonitor.stats.rows import Counts, Floats, add_up
+
+
+class ScoreCounts(NamedTuple):
+    """Unlabelled scores of one model; a pair of arrays, as `expected_auc` takes it.
+
+    Attributes
+    ----------
+    score : ndarray of float64, shape (k,)
+        The distinct scores, increasing.
+    counts : ndarray of int64, shape (k,)
+        Rows at each.
+    """
+
+    score: Floats
+    counts: Counts
+
+    @classmethod
+    def of(cls, score: Floats, weight: Counts | None = None) -> ScoreCounts:
+        """Count the rows at each score; `weight`, shape (n,), is how many rows each score stands for.
+
+        Examples
+        --------
+        >>> score, counts = ScoreCounts.of(np.array([0.4, 0.1, 0.4]))
+        >>> score.tolist(), counts.tolist()
+        ([0.1, 0.4], [1, 2])
+        """
+        if weight is None:
+            distinct, count = np.unique(score, return_counts=True)
+            return cls(distinct, count.astype(np.int64, copy=False))
+        distinct, place = np.unique(score, return_inverse=True)
+        return cls(distinct, add_up(place, weight, len(distinct)))
+
+    @property
+    def rows(self) -> int:
+        """Rows at all scores."""
+        return int(self.counts.sum())
+
+    def plus(self, other: ScoreCounts) -> ScoreCounts:
+        """The rows of both.
+
+        Examples
+        --------
+        >>> both = ScoreCounts.of(np.array([0.4, 0.1])).plus(ScoreCounts.of(np.array([0.4])))
+        >>> both.score.tolist(), both.counts.tolist()
+        ([0.1, 0.4], [1, 2])
+        """
+        if not len(other.score):
+            return self
+        score = np.concatenate([self.score, other.score])
+        return ScoreCounts.of(score, np.concatenate([self.counts, other.counts]))
+
+
+class PairedScoreCounts(NamedTuple):
+    """Unlabelled scores of two models on the same rows: one cell for each row, or group of equal rows.
+
+    Attributes
+    ----------
+    score_1, score_2 : ndarray of float64, shape (c,)
+        As in `PairedSample`; a pair of scores may come more than once.
+    counts : ndarray of int64, shape (c,)
+        Rows in each cell.
+    """
+
+    score_1: Floats
+    score_2: Floats
+    counts: Counts
+
+    @classmethod
+    def of(cls, score_1: Floats, score_2: Floats, weight: Counts | None = None) -> PairedScoreCounts:
+        """A cell for each pair of scores; `weight`, shape (c,), is how many rows each stands for."""
+        return cls(score_1, score_2, np.ones(len(score_1), dtype=np.int64) if weight is None else weight)
+
+    @property
+    def rows(self) -> int:
+        """Rows in all cells."""
+        return int(self.counts.sum())
+
+
+def no_scores() -> ScoreCounts:
+    """The counts of no rows."""
+    return ScoreCounts(_EMPTY, np.zeros(0, dtype=np.int64))
+
+
+_EMPTY: NDArray[np.float64] = np.zeros(0)

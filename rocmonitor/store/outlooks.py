@@ -1,0 +1,123 @@
+"""Outlooks: what the scores of a window said before its labels; kept once, never changed."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import RowMapping, Select, and_, select
+
+from rocmonitor.errors import StoreError
+from rocmonitor.policy.evaluation import Point, Status
+from rocmonitor.policy.outlook import Outlook
+from rocmonitor.policy.windows import Window
+from rocmonitor.store.connection import Store, shown
+from rocmonitor.store.tables import evaluation
+from rocmonitor.store.tables import outlook as table
+
+
+def outlook(store: Store, id: int) -> Outlook:
+    """One outlook, by the number that a delivery names.
+
+    Raises
+    ------
+    StoreError
+        Also when there is none.
+    """
+    rows = _rows(store, select(table.c.metrics, table.c.result).where(table.c.id == id))
+    if not rows:
+        raise StoreError(f"store {shown(store.engine.url)}: there is no outlook {id}", transient=False)
+    return _outlook(rows[0])
+
+
+def outlooks(
+    store: Store,
+    monitor: str,
+    *,
+    segment: str | None = None,
+    start: datetime | None = None,
+    end: datetime | None = None,
+    pending: bool = False,
+) -> list[Outlook]:
+    """Outlooks of the windows inside [start, end), oldest first, then by segment.
+
+    Parameters
+    ----------
+    segment : str, optional
+        One segment only (empty: all rows); default every segment.
+    pending : bool
+        Only of windows that have not been judged.
+
+    Raises
+    ------
+    StoreError
+    """
+    query = select(table.c.metrics, table.c.result).where(table.c.monitor == monitor)
+    if segment is not None:
+        query = query.where(table.c.segment == segment)
+    if start is not None:
+        query = query.where(table.c.window_start >= start)
+    if end is not None:
+        query = query.where(table.c.window_end <= end)
+    if pending:
+        query = _unjudged(query)
+    in_order = query.order_by(table.c.window_start, table.c.window_end, table.c.segment)
+    return [_outlook(row) for row in _rows(store, in_order)]
+
+
+def outlooks_made(store: Store, monitor: str) -> dict[tuple[str, Window], dict[str, float]]:
+    """The metrics of each outlook of a monitor, by segment and window.
+
+    Raises
+    ------
+    StoreError
+    """
+    query = select(table.c.segment, table.c.window_start, table.c.window_end, table.c.metrics)
+    found = _rows(store, query.where(table.c.monitor == monitor))
+    return {(row["segment"], _window(row)): row["metrics"] for row in found}
+
+
+def pending_warnings(store: Store, monitor: str, segment: str) -> list[Window]:
+    """The windows whose outlook warns and that have not been judged, oldest first.
+
+    Raises
+    ------
+    StoreError
+    """
+    query = select(table.c.window_start, table.c.window_end).where(
+        table.c.monitor == monitor, table.c.segment == segment, table.c.outcome == Status.AT_RISK
+    )
+    return [_window(row) for row in _rows(store, _unjudged(query).order_by(table.c.window_start))]
+
+
+def outlook_series(store: Store, monitor: str, segment: str) -> list[Point]:
+    """The metrics of each outlook of a segment, oldest window first.
+
+    Raises
+    ------
+    StoreError
+    """
+    query = select(table.c.window_start, table.c.window_end, table.c.at, table.c.metrics).where(
+        table.c.monitor == monitor, table.c.segment == segment
+    )
+    rows = _rows(store, query.order_by(table.c.window_start, table.c.window_end))
+    return [Point(window=_window(row), revision=0, at=row["at"], metrics=row["metrics"]) for row in rows]
+
+
+def _unjudged(query: Select[Any]) -> Select[Any]:
+    same = ("monitor", "segment", "window_start", "window_end")
+    judged = select(evaluation.c.id).where(and_(*(evaluation.c[name] == table.c[name] for name in same)))
+    return query.where(~judged.exists())
+
+
+def _rows(store: Store, query: Select[Any]) -> list[RowMapping]:
+    with store.reading() as connection:
+        return list(connection.execute(query).mappings())
+
+
+def _window(row: RowMapping) -> Window:
+    return Window(row["window_start"], row["window_end"])
+
+
+def _outlook(row: RowMapping) -> Outlook:
+    return Outlook.from_dict({**row["result"], "metrics": row["metrics"]})

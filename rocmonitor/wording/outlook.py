@@ -1,0 +1,76 @@
+"""What scores say before the labels, in words; and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rocmonitor.policy.evaluation import Status, Transition
+from rocmonitor.policy.outlook import Outlook
+from rocmonitor.wording.format import area, beside_normal, forecast_span, percent
+from rocmonitor.wording.status import WORDS
+
+ADVICE = (
+    "the labels will decide. Meanwhile: which scores moved, did a source or the mix of cases change, and can "
+    "decisions on these cases wait or be checked?"
+)
+
+
+def expected(metrics: Mapping[str, float]) -> str:
+    """The AUROC that the scores foretell, with its interval; empty without one."""
+    if "outlook/auc" not in metrics:
+        return ""
+    low, high = metrics["outlook/low"], metrics["outlook/high"]
+    return f"{area(metrics['outlook/auc'])} ({forecast_span(low, high)})"
+
+
+def foreseen(metrics: Mapping[str, float]) -> str:
+    """What the scores foretold of a window, and what came of it; empty where either is not known."""
+    if not (said := expected(metrics)) or "champion/auc" not in metrics:
+        return ""
+    warned = " with a warning" if metrics.get("outlook/warned") else ""
+    return f"foreseen {said}{warned}, came out {area(metrics['champion/auc'])}"
+
+
+def headline(change: Transition, outlook: Outlook) -> str:
+    """What the scores foretell, beside what is normal, in one line."""
+    if change.after is Status.AT_RISK and "outlook/auc" in outlook.metrics:
+        return f"{_beside_normal(outlook, 'expected from the scores')}; no labels yet"
+    return WORDS[change.after].headline
+
+
+def title(change: Transition, outlook: Outlook) -> str:
+    """What the title says after the monitor's name."""
+    warning = next((each for each in outlook.verdicts if each.outcome is Status.AT_RISK), None)
+    if warning is None:
+        return f"was {change.before}"
+    if warning.kind == "scores" or "outlook/auc" not in outlook.metrics:
+        return "the scores have moved, no labels yet"
+    return _beside_normal(outlook, "expected")
+
+
+def _beside_normal(outlook: Outlook, found: str) -> str:
+    metrics = outlook.metrics
+    low, high = metrics.get("forecast/low"), metrics.get("forecast/high")
+    if low is None or high is None:
+        return f"AUROC {expected(metrics)} {found}"
+    return beside_normal(metrics["outlook/auc"], low, high, found=f" {found}")
+
+
+def moved(outlook: Outlook) -> str:
+    """Where most scores have come to, and where most have gone; empty without a table of them."""
+    rows = outlook.tables.get("scores")
+    if not rows:
+        return ""
+    more = max(rows, key=lambda row: row["window"] - row["reference"])
+    fewer = min(rows, key=lambda row: row["window"] - row["reference"])
+    return f"{_share(more)}; {_share(fewer)}."
+
+
+def _share(row: Mapping[str, Any]) -> str:
+    low, high = row["low"], row["high"]
+    if low is None:
+        where = f"up to {high:.4g}"
+    else:
+        where = f"above {low:.4g}" if high is None else f"from {low:.4g} to {high:.4g}"
+    return f"{percent(row['window'])} of scores {where}, {percent(row['reference'])} in the reference"

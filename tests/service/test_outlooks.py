@@ -1,0 +1,180 @@
+"""Outlooks in a tick: made before the labels, once, and followed by what came of them."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import pytest
+from scenario import Clock, World, week
+
+from rocmonitor import store
+from rocmonitor.policy.evaluation import Status
+from rocmonitor.service.delivery import drain
+from rocmonitor.service.tick import Tick, run_monitor
+
+HOURS, DAY = timedelta(hours=6), timedelta(days=1)
+LATE = {
+    "window": "{every: 7d, label_delay: 30d, revise_for: 60d}",
+    "outlook": "{after: 6h}",
+    "rules": "[{kind: forecast}, {kind: outlook}, {kind: scores}]",
+}
+
+
+def tick(here: World, now: datetime, **changes: str) -> Tick:
+    with here.runtime(now, **{**LATE, **changes}) as runtime:
+        found = run_monitor(runtime, runtime.config.monitors["credit"], now=now)
+        drain(runtime)
+    assert found.error is None
+    return found
+
+
+def test_a_window_is_foreseen_once_its_rows_are_in_and_judged_when_its_labels_are(here: World) -> None:
+    here.score(20)
+    early = tick(here, week(21) + HOURS - timedelta(minutes=1))
+    assert (early.outlooks, early.evaluations) == ([], [])
+    [outlook] = tick(here, week(21) + HOURS).outlooks
+    assert outlook.at == week(21) + HOURS
+    assert outlook.outcome is None
+    assert outlook.metrics["outlook/low"] < outlook.metrics["outlook/auc"] < outlook.metrics["outlook/high"]
+    assert tick(here, week(21) + DAY).outlooks == []
+    late = tick(here, week(21) + 30 * DAY)
+    [evaluation] = late.evaluations
+    assert late.outlooks == []
+    for name in ("auc", "low", "high", "score_distance"):
+        assert evaluation.metrics[f"outlook/{name}"] == outlook.metrics[f"outlook/{name}"]
+    assert late.status == {"": Status.OK}
+
+
+def test_labels_do_not_change_an_outlook(here: World) -> None:
+    here.score(20, labelled=0.5)
+    [half] = tick(here, week(21) + HOURS).outlooks
+    assert (half.scored, half.labelled) == (400, 200)
+    here.label_late(20)
+    here.score(21, labelled=1.0)
+    here.score(22, labelled=0.0)
+    full, none = tick(here, week(23) + HOURS).outlooks
+    assert (full.labelled, none.labelled) == (400, 0)
+    assert full.outcome is none.outcome is None
+
+
+def test_a_warning_comes_before_the_labels_and_is_confirmed_by_them(here: World) -> None:
+    """Scores of the positives fall to those of the negatives: the scores alone show it, 30 days earlier."""
+    here.score(20, shift=0.0)
+    warned = tick(here, week(21) + HOURS)
+    assert warned.status == {"": Status.AT_RISK}
+    assert {verdict.rule: verdict.outcome for verdict in warned.outlooks[0].verdicts} == {
+        "outlook": Status.AT_RISK,
+        "scores": Status.AT_RISK,
+    }
+    assert here.alarms.count("AT-RISK credit") == 1
+    assert "; no labels yet.\n" in here.alarms
+    judged = tick(here, week(21) + 30 * DAY)
+    assert judged.status == {"": Status.DEGRADED}
+    assert "the warning from the scores is confirmed" in here.alarms
+    with here.runtime(**LATE) as runtime:
+        changes = store.transitions(runtime.store, "credit")
+    assert [(change.before, change.after) for change in changes] == [
+        (Status.OK, Status.AT_RISK),
+        (Status.AT_RISK, Status.DEGRADED),
+    ]
+    assert changes[1].at - changes[0].at == 30 * DAY - HOURS
+    # How much of the fall the scores foretold is a part of its explanation.
+    [evaluation] = judged.evaluations
+    metrics = evaluation.metrics
+    assert metrics["shift/foreseen"] + metrics["shift/unforeseen"] == pytest.approx(
+        metrics["champion/auc"] - metrics["reference/auc"], abs=1e-3
+    )
+    assert metrics["shift/foreseen"] < 0
+
+
+def test_a_warning_that_the_labels_do_not_bear_out_is_withdrawn(here: World) -> None:
+    """A pipeline adds a constant: the scores have moved, the order of the cases has not."""
+    here.score(20, shift=1.2)
+    with here._engine() as engine, engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE scored SET p = p + 1.5 WHERE id >= 2000000")
+    rules = "[{kind: forecast}, {kind: scores}]"
+    warned = tick(here, week(21) + HOURS, rules=rules)
+    assert warned.status == {"": Status.AT_RISK}
+    assert sum(row["window"] for row in warned.outlooks[0].tables["scores"]) == pytest.approx(1)
+    assert tick(here, week(21) + 30 * DAY, rules=rules).status == {"": Status.OK}
+    assert "the warning from the scores is withdrawn" in here.alarms
+
+
+def test_a_warning_holds_while_later_windows_are_quiet(here: World) -> None:
+    here.score(20, shift=0.0)
+    here.score(21)
+    assert tick(here, week(22) + HOURS).status == {"": Status.AT_RISK}
+    assert here.alarms.count("AT-RISK credit") == 1
+
+
+def test_windows_that_are_judged_at_once_get_their_outlook_too_and_no_warning(here: World) -> None:
+    here.score(20, shift=0.0)
+    here.score(21)
+    found = tick(here, week(22) + 30 * DAY)
+    assert found.outlooks == []
+    assert ["outlook/auc" in evaluation.metrics for evaluation in found.evaluations] == [True, True]
+    with here.runtime(**LATE) as runtime:
+        kept = store.outlooks(runtime.store, "credit")
+    assert [outlook.outcome for outlook in kept] == [Status.AT_RISK, None]
+    assert "AT-RISK" not in here.alarms
+
+
+def test_rows_that_came_after_the_outlook_are_counted(here: World) -> None:
+    here.score(20)
+    tick(here, week(21) + HOURS)
+    here.score(20, n=100, region="late")
+    [evaluation] = tick(here, week(21) + 30 * DAY).evaluations
+    [since] = [caveat for caveat in evaluation.caveats if caveat.code == "rows-since-outlook"]
+    assert since.values == {"then": 400, "now": 500}
+
+
+def test_an_outlook_waits_for_rows(here: World) -> None:
+    here.score(20, n=39)
+    assert tick(here, week(21) + HOURS).outlooks == []
+    here.score(20, n=400, region="late")
+    [outlook] = tick(here, week(21) + DAY).outlooks
+    assert (outlook.at, outlook.scored) == (week(21) + HOURS, 439)
+
+
+def test_a_reference_of_too_few_windows_says_why_there_is_no_outlook(here: World) -> None:
+    config = here.configure(**LATE).folder / "rocmonitor.yaml"
+    text = config.read_text().replace("from: 2026-01-05", "from: 2026-04-13")
+    config.write_text(text)
+    from rocmonitor import config as configuration
+    from rocmonitor.service.runtime import Runtime
+
+    here.score(20)
+    known = configuration.load(config)
+    with store.open_store(known.store_url) as kept:
+        runtime = Runtime(config=known, store=kept, clock=Clock(week(21) + HOURS))
+        [outlook] = run_monitor(runtime, known.monitors["credit"], now=week(21) + HOURS).outlooks
+    assert outlook.outcome is Status.INSUFFICIENT
+    assert "at least 8" in str(outlook.verdicts[0].lacks[0])
+
+
+def test_a_segment_without_a_reference_says_so_and_one_without_rows_waits(here: World) -> None:
+    here.score(20, region="north", n=200)
+    found = tick(here, week(21) + HOURS, segments="[region]").outlooks
+    assert {outlook.segment: outlook.outcome for outlook in found} == {
+        "": None,
+        "region=north": Status.INSUFFICIENT,  # the reference has no such segment
+    }
+
+
+def test_a_dry_run_foresees_and_keeps_nothing(here: World) -> None:
+    here.score(20, shift=0.0)
+    with here.runtime(week(21) + HOURS, **LATE) as runtime:
+        found = run_monitor(runtime, runtime.config.monitors["credit"], now=runtime.clock(), dry_run=True)
+        assert len(found.outlooks) == 1
+        assert store.outlooks(runtime.store, "credit") == []
+
+
+def test_given_the_scores_a_loss_that_they_explain_is_forgiven(here: World) -> None:
+    """Fewer clear cases at the same P(positive | score): the plain forecast alarms, the other does not."""
+    rules = "[{kind: forecast}, {kind: forecast, given: scores}]"
+    here.score(20, shift=0.0)
+    [evaluation] = tick(here, week(21) + 30 * DAY, rules=rules).evaluations
+    plain, given = evaluation.verdicts
+    assert plain.outcome is Status.DEGRADED
+    assert given.details["expected"] < evaluation.metrics["reference/auc"]
+    assert given.limit[0] < plain.limit[0]
