@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 PYTEST := $(BIN)/python -m pytest --numprocesses=2 --dist=loadgroup
 LOWEST := .venv-lowest
-EXTRAS := [postgres,mysql,demo,test]
+EXTRAS := [postgres,mysql,demo,docs,test]
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-slow check bench study clean
