@@ -77,6 +77,8 @@ def _cell(text: str) -> str:
 class _Generator(GenerateJsonSchema):
     """Durations, times and zones as they are written in the file, not as they are kept."""
 
+    # ruff: noqa: ARG002 the arguments are pydantic's
+
     def timedelta_schema(self, schema: core_schema.TimedeltaSchema) -> JsonSchemaValue:
         return {"type": "string", "pattern": r"^\s*\d+[smhd]\s*$", "examples": ["12h", "7d"]}
 
@@ -160,7 +162,7 @@ _FILLED_IN = {"Config": "folder", "Monitor": "name"}
 
 
 def json_schema() -> dict[str, Any]:
-    """The schema of rocmonitor.yaml: structure and limits from the models, descriptions from the reference."""
+    """The schema of rocmonitor.yaml: limits from the models, descriptions from the reference page."""
     schema = Config.model_json_schema(schema_generator=_Generator)
     kinds: dict[str, Any] = schema["$defs"]
     whole = {"Config": schema, **kinds}
@@ -180,12 +182,12 @@ def json_schema() -> dict[str, Any]:
         named["additionalProperties"] = section
     for rule in (kind for kind in kinds.values() if "const" in kind["properties"].get("kind", {})):
         rule["required"] = ["kind", *rule.get("required", [])]
-    _describe(schema, kinds, schema, "")
+    _describe(schema, kinds, "")
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "rocmonitor.yaml"}
     return {**head, **{key: schema[key] for key in sorted(schema) if key != "$defs"}, "$defs": kinds}
 
 
-def _describe(section: dict[str, Any], kinds: Mapping[str, Any], place: Any, path: str) -> None:
+def _describe(section: dict[str, Any], kinds: Mapping[str, Any], path: str) -> None:
     """Copies the meaning of each key from the tables of docs/configuration.md."""
     kind = section["properties"].get("kind", {}).get("const")
     meanings = _MEANINGS[f"`{path}`, `kind: {kind}`" if kind else f"`{path}`" if path else "Top level"]
@@ -194,7 +196,7 @@ def _describe(section: dict[str, Any], kinds: Mapping[str, Any], place: Any, pat
             continue
         value["description"] = meanings[key]
         for below, inner in _sections(value, f"{path}.{key}".lstrip(".")):
-            _describe(kinds[inner], kinds, value, below)
+            _describe(kinds[inner], kinds, below)
 
 
 def _sections(value: Mapping[str, Any], path: str) -> Iterator[tuple[str, str]]:

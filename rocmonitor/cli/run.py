@@ -49,7 +49,7 @@ def run(path: Path, monitors: tuple[str, ...], at: str | None, dry_run: bool, as
 @click.option("--json", "as_json", is_flag=True, help="Print the evaluations as JSON.")
 @click.pass_obj
 def backfill(path: Path, monitor: str, start: str, end: str, dry_run: bool, as_json: bool) -> int:
-    """Judge the windows of a period, and judge again those whose labels have changed, however old they are."""
+    """Judge the windows of a period, and judge again those whose labels have changed, however old."""
     from rocmonitor.service.tick import run_monitor
 
     config = load(path)
