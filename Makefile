@@ -46,7 +46,7 @@ check: $(READY) ## Check format, types, imports, migrations and the documentatio
 	  export ROCMONITOR_STORE_URL="sqlite:///$$folder/rocmonitor.db" && \
 	  $(BIN)/alembic -c pyproject.toml upgrade head && $(BIN)/alembic -c pyproject.toml check
 	$(BIN)/python docs/generate.py --check
-	$(SITE) --site-dir "$$(mktemp -d)/site"
+	folder=$$(mktemp -d) && trap 'rm -r "$$folder"' EXIT && $(SITE) --site-dir "$$folder/site"
 
 docs: $(READY) ## Write what the documentation takes from the code, and build the site in ./site
 	$(BIN)/python docs/generate.py
