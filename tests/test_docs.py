@@ -198,6 +198,12 @@ def test_a_notebook_runs(notebook, capsys):
     assert capsys.readouterr().out
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_studies_that_are_named_exist(page):
+    for name in re.findall(r"make\s+study\s+NAME=([\w-]+)", page.read_text(encoding="utf-8")):
+        assert (ROOT / "tests" / "studies" / f"{name.replace('-', '_')}.py").exists(), name
+
+
 # Literature
 
 
