@@ -204,6 +204,8 @@ class Monitor(Section):
     schedule: Cron = "0 6 * * *"
     timezone: Zone = ZoneInfo("UTC")
     notify: tuple[str, ...] = ()
+    owner: str | None = Field(default=None, min_length=1)
+    runbook: str | None = Field(default=None, min_length=1)
 
     @field_validator("review")
     @classmethod

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from statistics import median_low
 from typing import Any
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
+from rocmonitor.policy.label_history import LabelHistory, PastWindow, label_history
 from rocmonitor.policy.measure import LEVEL
 from rocmonitor.policy.record import caveats_of
 from rocmonitor.policy.rules import Forecast, Rule
@@ -48,8 +50,11 @@ class Reference:
         an earlier version froze the reference.
     cost_thresholds : dict of float to float
         The threshold that costs least in the reference, by operating condition w.
+    labels : LabelHistory or None
+        When the labels became known; None without ``columns.labelled_at``.
     windows : list of dict
-        ``start, end, n_pos, n_neg`` of each reference window.
+        ``start, end, n_pos, n_neg`` of each reference window; ``auc, auc_low, auc_high`` where it has two
+        rows of each class; ``unlabelled`` rows, unless an earlier version froze the reference.
     caveats : tuple of Caveat
         About one rule each, or about ``reference``.
     """
@@ -60,6 +65,7 @@ class Reference:
     joined: bool = False
     history: ScoreHistory | None = None
     cost_thresholds: dict[float, float] = field(default_factory=dict)
+    labels: LabelHistory | None = None
     windows: list[dict[str, Any]] = field(default_factory=list)
     caveats: tuple[Caveat, ...] = ()
 
@@ -75,6 +81,7 @@ class Reference:
                 {"w": w, "threshold": at if math.isfinite(at) else None}
                 for w, at in self.cost_thresholds.items()
             ],
+            "labels": None if self.labels is None else self.labels.to_dict(),
             "windows": self.windows,
             "caveats": [caveat.to_dict() for caveat in self.caveats],
         }
@@ -102,6 +109,7 @@ class Reference:
                 point["w"]: math.inf if point["threshold"] is None else point["threshold"]
                 for point in plain.get("cost_thresholds", ())
             },
+            labels=None if plain.get("labels") is None else LabelHistory.from_dict(plain["labels"]),
             windows=list(plain["windows"]),
             caveats=tuple(map(Caveat.from_dict, plain["caveats"])),
         )
@@ -120,15 +128,7 @@ def freeze(
     the history of scores, with a caveat when `outlooks` or a rule need it.
     """
     samples = [sample for _, sample in windows]
-    sizes = [
-        {
-            "start": window.start.isoformat(),
-            "end": window.end.isoformat(),
-            "n_pos": sample.n_pos,
-            "n_neg": sample.n_neg,
-        }
-        for window, sample in windows
-    ]
+    sizes = [_measured(window, sample) for window, sample in windows]
     try:
         whole = Sample.merge(samples)
         overall = auc(whole)
@@ -148,6 +148,31 @@ def freeze(
         cost_thresholds=dict(zip(cost_w, at, strict=True)),
         windows=sizes,
         caveats=tuple(dict.fromkeys(caveats)),
+    )
+
+
+def _measured(window: Window, sample: Sample) -> dict[str, Any]:
+    """A reference window for charts: its sizes, and its AUROC with an interval where there is one."""
+    found: dict[str, Any] = {
+        "start": window.start.isoformat(),
+        "end": window.end.isoformat(),
+        "n_pos": sample.n_pos,
+        "n_neg": sample.n_neg,
+    }
+    if min(sample.n_pos, sample.n_neg) < 2:
+        return found
+    area = auc(sample)
+    low, high = area.ci(LEVEL, transform="logit")
+    return found | {"auc": area.auc, "auc_low": low, "auc_high": high}
+
+
+def with_labels(reference: Reference, windows: Sequence[PastWindow], ages: Sequence[timedelta]) -> Reference:
+    """The reference with what is known of its labels: how many are missing and, with ages, when they came."""
+    unlabelled = [{"unlabelled": window.unlabelled.rows} for window in windows]
+    return replace(
+        reference,
+        windows=[known | more for known, more in zip(reference.windows, unlabelled, strict=True)],
+        labels=label_history(windows, ages) if ages else None,
     )
 
 
@@ -192,7 +217,9 @@ def _forecast(rule: Forecast, windows: Sequence[tuple[Window, Sample]], whole: S
             median_low(sample.n_neg for sample in samples if sample.n_neg),
         ),
         alternative=rule.alternative,
-        weights=None if rule.half_life is None else _weights(windows, rule.half_life),
+        weights=None
+        if rule.half_life is None
+        else weights([window for window, _ in windows], rule.half_life),
     )
 
 
@@ -200,9 +227,9 @@ def _not_computed(what: str, error: DegenerateDataError) -> Caveat:
     return Caveat("not-computed", why=str(error)).concerning(what)
 
 
-def _weights(windows: Sequence[tuple[Window, Sample]], half_life: float) -> list[float]:
+def weights(windows: Sequence[Window], half_life: float) -> list[float]:
     """What each window counts against the latest: half as much for every `half_life` windows of age."""
-    latest = max(window.start for window, _ in windows)
+    latest = max(window.start for window in windows)
     # Whole windows of age: an hour of daylight saving is none.
-    ages = [round((latest - window.start) / (window.end - window.start)) for window, _ in windows]
+    ages = [round((latest - window.start) / (window.end - window.start)) for window in windows]
     return [0.5 ** (age / half_life) for age in ages]

@@ -97,17 +97,22 @@ def _deliver(runtime: Runtime, row: store.Delivery) -> str | None:
     evaluation = None if row.evaluation_id is None else store.evaluation(runtime.store, row.evaluation_id)
     review = None if row.review_id is None else store.review(runtime.store, row.review_id)
     outlook = None if row.outlook_id is None else store.outlook(runtime.store, row.outlook_id)
-    monitor = runtime.config.monitors.get(row.monitor)
-    zone = monitor.timezone if monitor else ZoneInfo("UTC")
     if row.destination == "mlflow":
         if outlook is not None:
-            return _publish_outlook(runtime, outlook, zone)
+            return _publish_outlook(runtime, outlook)
         if review is not None:
-            return _publish_review(runtime, review, zone)
+            return _publish_review(runtime, review, _zone(runtime, row.monitor))
         assert evaluation is not None
         return _publish(runtime, evaluation)
+    _send(runtime, row, evaluation or outlook or review)
+    return None
+
+
+def _send(runtime: Runtime, row: store.Delivery, found: Evaluation | Outlook | Review | None) -> None:
+    """Hand a message about what was found to its channel."""
     from rocmonitor import alerts
 
+    monitor = runtime.config.monitors.get(row.monitor)
     name = row.destination.removeprefix("channel:")
     channel = runtime.config.channels.get(name)
     if channel is None:
@@ -115,18 +120,24 @@ def _deliver(runtime: Runtime, row: store.Delivery) -> str | None:
             f"channel {name} is no longer configured; define channels.{name} and the message goes out",
             transient=False,
         )
-    link = store.receipt_of(runtime.store, row.evaluation_id, row.review_id, row.outlook_id)
-    if review is not None:
-        message = alerts.compose_review(review, before=row.payload["before"], zone=zone, link=link)
-    elif outlook is not None:
-        change = Transition.from_dict(row.payload["transition"])
-        message = alerts.compose_outlook(change, outlook, zone=zone, link=link)
+    context = alerts.Context(
+        zone=_zone(runtime, row.monitor),
+        owner=monitor.owner if monitor else None,
+        runbook=monitor.runbook if monitor else None,
+        run=store.receipt_of(runtime.store, row.evaluation_id, row.review_id, row.outlook_id),
+    )
+    folder, picture = runtime.config.folder, None
+    if isinstance(found, Review):
+        message = alerts.compose_review(found, before=row.payload["before"], context=context)
     else:
-        message = alerts.compose(
-            Transition.from_dict(row.payload["transition"]), evaluation, zone=zone, link=link
-        )
-    alerts.send(channel.read(runtime.config.folder), message, folder=runtime.config.folder)
-    return None
+        change = Transition.from_dict(row.payload["transition"])
+        if isinstance(found, Outlook):
+            message = alerts.compose_outlook(change, found, context)
+        else:
+            message = alerts.compose(change, found, context)
+        if found is not None:
+            picture = _story(runtime, row.monitor, change.segment, found.window).draw("small")
+    alerts.send(channel.read(folder), message, folder=folder, picture=picture)
 
 
 def _publish(runtime: Runtime, evaluation: Evaluation) -> str:
@@ -154,7 +165,7 @@ def _publish(runtime: Runtime, evaluation: Evaluation) -> str:
     return link
 
 
-def _publish_outlook(runtime: Runtime, outlook: Outlook, zone: ZoneInfo) -> str:
+def _publish_outlook(runtime: Runtime, outlook: Outlook) -> str:
     """The outlook's point in the series of outlooks of its monitor and segment."""
     monitor, segment = outlook.monitor, outlook.segment
     return runtime.tracking.publish_series(
@@ -163,7 +174,7 @@ def _publish_outlook(runtime: Runtime, outlook: Outlook, zone: ZoneInfo) -> str:
         segment,
         store.outlook_series(runtime.store, monitor, segment),
         kind="outlook",
-        zone=zone,
+        zone=_zone(runtime, monitor),
     )
 
 
@@ -198,13 +209,24 @@ class _Story:
         )
 
 
-def _story(runtime: Runtime, name: str, segment: str) -> _Story:
+def _story(runtime: Runtime, name: str, segment: str, until: Window | None = None) -> _Story:
+    """The windows of a monitor and segment, up to the one given."""
     monitor = runtime.config.monitors.get(name)
     floors = [rule.value for rule in monitor.rules if isinstance(rule, Floor)] if monitor else []
     return _Story(
         title=f"{name}, {segment or 'all rows'}",
-        points=store.series(runtime.store, name, segment),
+        points=[
+            point
+            for point in store.series(runtime.store, name, segment)
+            if until is None or point.window.start <= until.start
+        ],
         outcomes=dict(store.outcomes(runtime.store, name, segment)),
         floor=max(floors, default=None),
-        zone=monitor.timezone if monitor else ZoneInfo("UTC"),
+        zone=_zone(runtime, name),
     )
+
+
+def _zone(runtime: Runtime, name: str) -> ZoneInfo:
+    """The zone of a monitor's dates; UTC for one that is no longer configured."""
+    monitor = runtime.config.monitors.get(name)
+    return monitor.timezone if monitor else ZoneInfo("UTC")

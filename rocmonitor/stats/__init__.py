@@ -67,6 +67,9 @@ from rocmonitor.stats.forecast.projection import (
     expected_auc_difference,
 )
 from rocmonitor.stats.forecast.score_history import HistoryLimit, ScoreHistory, score_history
+from rocmonitor.stats.lasting.chart import LastingChart, lasting_change, lasting_chart
+from rocmonitor.stats.lasting.result import LastingChange
+from rocmonitor.stats.lasting.windows import WindowAuc
 from rocmonitor.stats.sample import PairedSample, Sample
 from rocmonitor.stats.sequence import ConfidenceSequence, confidence_sequence, windows_to_decide
 
@@ -92,6 +95,8 @@ __all__ = [
     "ForeseenChange",
     "HistoryLimit",
     "Interval",
+    "LastingChange",
+    "LastingChart",
     "OperatingCondition",
     "PairedSample",
     "PairedSpread",
@@ -114,6 +119,7 @@ __all__ = [
     "TotalRateLaw",
     "VerticalDifference",
     "VerticalIntervals",
+    "WindowAuc",
     "auc",
     "auc_bounds",
     "auc_covariance",
@@ -137,6 +143,8 @@ __all__ = [
     "forecast_difference",
     "forecast_interval",
     "foreseen_change",
+    "lasting_change",
+    "lasting_chart",
     "matched_pairs",
     "partial_auc",
     "partly_labelled_auc",

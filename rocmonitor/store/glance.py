@@ -126,6 +126,75 @@ def standings(store: Store) -> dict[tuple[str, str], Standing]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Ahead:
+    """What the scores of a window say that is newer than all judged ones.
+
+    Attributes
+    ----------
+    window : Window
+    outcome : Status or None
+        At risk, or None where nothing warns.
+    auc, low, high : float or None
+        The expected AUROC and its interval.
+    distance : float or None
+        Of the scores from the reference, in nats.
+    """
+
+    window: Window
+    outcome: Status | None
+    auc: float | None
+    low: float | None
+    high: float | None
+    distance: float | None
+
+
+def ahead(store: Store, monitor: str | None = None) -> dict[tuple[str, str], tuple[Ahead, ...]]:
+    """The outlooks after the last judged window, by monitor and segment, oldest first.
+
+    Parameters
+    ----------
+    monitor : str, optional
+        Of one monitor only.
+
+    Raises
+    ------
+    StoreError
+    """
+    found: dict[tuple[str, str], tuple[Ahead, ...]] = {}
+    with store.reading() as connection:
+        for row in connection.execute(_unjudged_outlooks(monitor)):
+            one = Ahead(
+                window=Window(row.window_start, row.window_end),
+                outcome=None if row.outcome is None else Status(row.outcome),
+                distance=row.metrics.get("outlook/score_distance"),
+                **{name: row.metrics.get(f"outlook/{name}") for name in ("auc", "low", "high")},
+            )
+            key = (row.monitor, row.segment)
+            found[key] = (*found.get(key, ()), one)
+    return found
+
+
+def _unjudged_outlooks(monitor: str | None) -> Select[Any]:
+    """By ranges of the outlooks' key: all but the newest stay unread."""
+    table = tables.outlook.c
+    named = select(table.monitor, table.segment).distinct()
+    of = (named if monitor is None else named.where(table.monitor == monitor)).subquery()
+    last = (
+        select(func.max(_evaluation.window_start))
+        .where(_evaluation.monitor == of.c.monitor, _evaluation.segment == of.c.segment)
+        .scalar_subquery()
+    )
+    return (
+        select(
+            table.monitor, table.segment, table.window_start, table.window_end, table.outcome, table.metrics
+        )
+        .join_from(of, tables.outlook, (table.monitor == of.c.monitor) & (table.segment == of.c.segment))
+        .where(table.window_start > func.coalesce(last, _LONG_AGO))
+        .order_by(table.monitor, table.segment, table.window_start)
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
     """One revision of one window, without what only its own page shows.
 

@@ -211,6 +211,7 @@ def dataset_of(
         "segment": record.segment,
         **{part: provenance.get(part) for part in ("source", "query", "columns", "segments", "positive")},
         "digest": provenance.get("data_digest"),
+        **({"as_of": provenance["as_of"]} if "as_of" in provenance else {}),
         **(more or {}),
     }
     return DatasetInput(

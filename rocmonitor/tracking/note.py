@@ -68,7 +68,8 @@ def of_outlooks(
     monitor: str, segment: str, windows: Sequence[Window], last: Mapping[str, float], zone: ZoneInfo
 ) -> str:
     """The description of a run with outlooks."""
-    said, span = expected(last), Window(windows[0].start, windows[-1].end).in_zone(zone)
+    said = expected(last)
+    span = Window(windows[0].start, windows[-1].end).in_zone(zone)
     return (
         f"**{line(monitor)}, {line(segment) or 'all rows'}**: outlooks of {count(len(windows), 'window')}, "
         f"{span} ({zone}), made from their scores before any label. "

@@ -190,7 +190,7 @@ class Tracking:
                     if old.info.run_id != run.info.run_id:
                         self._retire(old, by=run)
                 self._finish(run, content.series_name(segment, kind), points[-1].window.end, {STATE: "final"})
-            if not segment and kind == "series":  # the description of the experiment is about all rows
+            if kind == "series" and not segment:  # the description of the experiment is about all rows
                 shown = None if picture is None else f"get-artifact?path={picture}&run_uuid={run.info.run_id}"
                 text = overview.of_experiment(experiment, points, outcomes or {}, zone, shown)
                 self._describe(experiment, text)

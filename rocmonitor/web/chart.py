@@ -17,12 +17,16 @@ Row = Mapping[str, Any]
 def monitor_chart(view: Mapping[str, Any]) -> dict[str, Any]:
     """AUROC inside its forecast, and below it, on the same time axis, what the windows are made of."""
     points: Sequence[Row] = view["points"]
+    ahead: Sequence[Row] = view["ahead"]
     reference: Row | None = view["reference"]
     before = (reference or {}).get("windows") or []
-    blank = [None] * len(before)
+    blank, after = [None] * len(before), [None] * len(ahead)
 
     def column(name: str) -> list[Any]:
-        return [*blank, *(point[name] for point in points)]
+        return [*blank, *(point[name] for point in points), *after]
+
+    def outlook(name: str) -> list[Any]:
+        return [*blank, *(point[f"outlook_{name}"] for point in points), *(each[name] for each in ahead)]
 
     main = {
         "title": "AUROC",
@@ -32,24 +36,26 @@ def monitor_chart(view: Mapping[str, Any]) -> dict[str, Any]:
         "high": column("high"),
         "band_low": column("expected_low"),
         "band_high": column("expected_high"),
-        "hollow": [False] * len(before) + [not point["complete"] for point in points],
-        "marks": [*blank, *(point["outcome"] for point in points)],
+        "outlook": {name: outlook(name) for name in ("auc", "low", "high")},
+        "hollow": [*blank, *(not point["complete"] for point in points), *after],
+        "marks": [*blank, *(point["outcome"] for point in points), *(each["outcome"] for each in ahead)],
         "lines": [] if view["floor"] is None else [{"y": view["floor"], "text": f"floor {view['floor']:g}"}],
         "format": "area",
     }
-    counts = [row["n_pos"] for row in before] + [point["positives"] for point in points]
-    shares = [row["prevalence"] for row in before] + [point["prevalence"] for point in points]
+    counts = [row["n_pos"] for row in before] + [point["positives"] for point in points] + after
+    shares = [row["prevalence"] for row in before] + [point["prevalence"] for point in points] + after
     panels = [main, _thin("positives", counts, "count"), _thin("prevalence", shares, "percent")]
     panels.append(_thin("labelled", column("labelled_share"), "percent"))
-    if any(point["distance"] is not None for point in points):
-        panels.append(_thin("distance of the scores, nats", column("distance"), "number"))
-    spans = [*before, *points]
+    distances = [*blank, *(each["distance"] for each in (*points, *ahead))]
+    if any(distance is not None for distance in distances):
+        panels.append(_thin("distance of the scores, nats", distances, "number"))
+    spans = [*before, *points, *ahead]
     return {
         "zone": view["zone"],
         "starts": [_seconds(row["start"]) for row in spans],
         "ends": [_seconds(row["end"]) for row in spans],
-        "slugs": [*[""] * len(before), *(point["slug"] for point in points)],
-        "names": [*["reference"] * len(before), *(point["name"] for point in points)],
+        "slugs": [*[""] * len(before), *(point["slug"] for point in points), *[""] * len(ahead)],
+        "names": [*["reference"] * len(before), *(point["name"] for point in (*points, *ahead))],
         "chosen": (view["chosen"] or {}).get("slug", ""),
         "reference": None if reference is None else _reference(reference),
         "verticals": [*_changes(view), *_versions(points)],

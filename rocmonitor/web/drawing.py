@@ -26,7 +26,9 @@ class Spark:
     outlook : str
         The hollow end of the line: windows without labels.
     end : str
-        A path of no length where the last is: a round cap makes it a point.
+        A path of no length where the last AUROC is: a round cap makes it a point.
+    hollow : tuple of int or None
+        Where the last outlook is.
     """
 
     band: str = ""
@@ -35,6 +37,7 @@ class Spark:
     alarms: str = ""
     outlook: str = ""
     end: str = ""
+    hollow: tuple[int, int] | None = None
 
 
 def spark(briefs: Sequence[Brief], ahead: Sequence[float] = ()) -> Spark:
@@ -69,7 +72,8 @@ def spark(briefs: Sequence[Brief], ahead: Sequence[float] = ()) -> Spark:
         whisker=whisker,
         alarms="".join(f"M{at} {top - 5}l5 9h-10z" for at, top in marks),
         outlook=polyline([*points[-1:], *hollow]) if hollow else "",
-        end="".join(f"M{at} {top}h0" for at, top in hollow or points[-1:]),
+        end="".join(f"M{at} {top}h0" for at, top in points[-1:]),
+        hollow=hollow[-1] if hollow else None,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -14,7 +14,7 @@ from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.record import plain
 from rocmonitor.policy.rules import Floor
 from rocmonitor.policy.windows import Window
-from rocmonitor.store.glance import Kept, history, review_list, segments
+from rocmonitor.store.glance import Ahead, Kept, ahead, history, review_list, segments
 from rocmonitor.web.site import Site
 from rocmonitor.web.window import chosen_window
 from rocmonitor.wording import page as wording
@@ -34,6 +34,9 @@ METRICS = {
     "negatives": "data/negatives",
     "prevalence": "data/prevalence",
     "labelled_share": "data/labelled_share",
+    "outlook_auc": "outlook/auc",
+    "outlook_low": "outlook/low",
+    "outlook_high": "outlook/high",
     "distance": "outlook/score_distance",
 }
 """Numbers of a window on the page, and the metrics they are."""
@@ -90,6 +93,9 @@ def monitor_view(site: Site, name: str, choice: Choice) -> dict[str, Any] | None
         "sentence": _sentence(windows, monitor, status, since),
         "floor": next((rule.value for rule in monitor.rules if isinstance(rule, Floor)), None),
         "points": points,
+        "ahead": [
+            _ahead(each, monitor.timezone) for each in ahead(kept, name).get((name, choice.segment), ())
+        ],
         "changes": [_change(each, monitor.timezone) for each in reversed(changes[-CHANGES:])],
         "reviews": [plain(each) for each in review_list(kept, name)],
         "next_due": _next_due(monitor, points, now),
@@ -155,7 +161,23 @@ def _sentence(windows: Sequence[list[Kept]], monitor: Monitor, status: str, sinc
     newest = (measured or [windows[-1][-1]])[-1]
     values = {name: newest.metrics.get(metric) for name, metric in METRICS.items()}
     where = wording.window_name(newest.window, monitor.timezone)
-    return wording.monitor_sentence(values, where, status, since, newest.metrics.get("shift/foreseen_share"))
+    return wording.monitor_sentence(values, where, status, since, _foreseen_share(newest.metrics))
+
+
+def _foreseen_share(metrics: Mapping[str, float]) -> float | None:
+    """Which part of the change against the reference the scores foretold, from 0 to 1; None where unknown."""
+    foreseen, rest = metrics.get("shift/foreseen"), metrics.get("shift/unforeseen")
+    if foreseen is None or rest is None or not foreseen + rest:
+        return None
+    return min(max(foreseen / (foreseen + rest), 0.0), 1.0)
+
+
+def _ahead(one: Ahead, zone: ZoneInfo) -> dict[str, Any]:
+    return plain(one) | {
+        "name": one.window.in_zone(zone),
+        "start": plain(one.window.start),
+        "end": plain(one.window.end),
+    }
 
 
 def _change(change: store.SavedTransition, zone: ZoneInfo) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from rocmonitor import store
 from rocmonitor.config import Config, Monitor
 from rocmonitor.policy.record import plain
 from rocmonitor.service.runtime import LEASE
-from rocmonitor.store.glance import Glance, Standing, glances, last_activity, standings
+from rocmonitor.store.glance import Ahead, Glance, Standing, ahead, glances, last_activity, standings
 from rocmonitor.web.site import Site
 from rocmonitor.wording import page as wording
 from rocmonitor.wording.format import instant
@@ -40,6 +40,21 @@ class Filters:
     opened: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _State:
+    """What the store has of all monitors, by monitor and segment."""
+
+    seen: Mapping[tuple[str, str], Glance]
+    stands: Mapping[tuple[str, str], Standing]
+    ahead: Mapping[tuple[str, str], tuple[Ahead, ...]]
+
+    def status(self, key: tuple[str, str]) -> str:
+        """After the last change; without one ok, or waiting for its first window."""
+        if key in self.stands:
+            return str(self.stands[key].status)
+        return "ok" if key in self.seen else "waiting"
+
+
 def overview(site: Site, filters: Filters) -> dict[str, Any]:
     """All that the overview shows, in plain JSON types.
 
@@ -48,18 +63,19 @@ def overview(site: Site, filters: Filters) -> dict[str, Any]:
     ConfigError, StoreError
     """
     config, kept, now = site.config(), site.store(), site.clock()
-    seen, stands = glances(kept), standings(kept)
+    state = _State(seen=glances(kept), stands=standings(kept), ahead=ahead(kept))
+    seen, stands = state.seen, state.stands
     segments: dict[str, list[str]] = {}
     for monitor, segment in seen.keys() | stands.keys():
         if segment:
             segments.setdefault(monitor, []).append(segment)
-    rows = [_monitor(each, segments.get(each.name, []), seen, stands) for each in config.monitors.values()]
+    rows = [_monitor(each, segments.get(each.name, []), state) for each in config.monitors.values()]
     shown = [row for row in rows if _asked_for(row, filters)]
     shown.sort(key=lambda row: (WORST_FIRST.index(row["status"]), row["name"]))
     for row in shown:
         if row["name"] == filters.opened:
             row["opened"] = [
-                _segment(config.monitors[row["name"]], segment, seen, stands)
+                _segment(config.monitors[row["name"]], segment, state)
                 for segment in sorted(segments.get(row["name"], ()))
             ]
     counted = Counter(row["status"] for row in rows)
@@ -110,30 +126,20 @@ def _asked_for(row: Row, filters: Filters) -> bool:
     return filters.text.casefold() in f"{row['name']} {row['model']} {row['version'] or ''}".casefold()
 
 
-def _monitor(
-    monitor: Monitor,
-    segments: list[str],
-    seen: Mapping[tuple[str, str], Glance],
-    stands: Mapping[tuple[str, str], Standing],
-) -> Row:
-    row = _segment(monitor, "", seen, stands)
-    counted = Counter(_status(seen, stands, (monitor.name, segment)) for segment in segments)
+def _monitor(monitor: Monitor, segments: list[str], state: _State) -> Row:
+    row = _segment(monitor, "", state)
+    counted = Counter(state.status((monitor.name, segment)) for segment in segments)
     worst = {status: counted[status] for status in WORST_FIRST if counted[status]}
     return row | {"model": monitor.model.name, "segments": worst}
 
 
-def _segment(
-    monitor: Monitor,
-    segment: str,
-    seen: Mapping[tuple[str, str], Glance],
-    stands: Mapping[tuple[str, str], Standing],
-) -> Row:
+def _segment(monitor: Monitor, segment: str, state: _State) -> Row:
     key, zone = (monitor.name, segment), monitor.timezone
-    glance, standing = seen.get(key), stands.get(key)
+    glance, standing = state.seen.get(key), state.stands.get(key)
     row: Row = {
         "name": monitor.name,
         "segment": segment,
-        "status": _status(seen, stands, key),
+        "status": state.status(key),
         "since": None if standing is None else _day(standing.since, zone),
         "version": None,
         "window": None,
@@ -144,6 +150,7 @@ def _segment(
         "expected_high": None,
         "labelled_share": None,
         "windows": [],
+        "ahead": [plain(each) for each in state.ahead.get(key, ())],
     }
     if glance is None:
         return row
@@ -155,17 +162,6 @@ def _segment(
         **{name: getattr(judged, name) for name in ("auc", "low", "high", "expected_low", "expected_high")},
         "windows": glance.briefs,
     }
-
-
-def _status(
-    seen: Mapping[tuple[str, str], Glance],
-    stands: Mapping[tuple[str, str], Standing],
-    key: tuple[str, str],
-) -> str:
-    """After the last change; without one ok, or waiting for its first window."""
-    if key in stands:
-        return str(stands[key].status)
-    return "ok" if key in seen else "waiting"
 
 
 def _day(moment: datetime, zone: ZoneInfo) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from rocmonitor.policy.review.document import Review
@@ -133,6 +134,24 @@ def one_test(decided: bool, low: float | None, high: float | None) -> str:
         "A review is checked again with every window, and such a test would sooner or later call chance "
         "clear; the interval that stays valid under repeated checks does not exclude zero yet."
     )
+
+
+def ahead_short(outlook: Mapping[str, float]) -> str:
+    """What the scores foretell, on the overview."""
+    return f"{outlook['auc']:.3f} ({outlook['low']:.3f}–{outlook['high']:.3f}) expected from the scores"
+
+
+def ahead_sentence(outlooks: Sequence[Mapping[str, Any]]) -> str:
+    """What the scores say of the windows without labels; empty where there are none."""
+    known = [each for each in outlooks if each["auc"] is not None]
+    if not known:
+        return ""
+    last = known[-1]
+    text = (
+        f"Before its labels, the window {last['name']} is expected at {last['auc']:.3f} "
+        f"({last['low']:.3f} to {last['high']:.3f}) from its scores"
+    )
+    return text + (", which is a warning." if last["outcome"] == "at-risk" else ".")
 
 
 def spark_label(outcomes: Sequence[str]) -> str:

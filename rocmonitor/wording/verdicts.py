@@ -16,7 +16,7 @@ def verdict(found: Verdict) -> str:
         return _lacking([found])
     if found.kind not in _SENTENCES:  # a rule of a newer version
         return f"{found.rule}: {found.outcome}"
-    return _SENTENCES[found.kind](found)
+    return _SENTENCES[found.kind](found) + _early(found)
 
 
 def by_rule(found: Sequence[Verdict]) -> list[tuple[str, Status, str]]:
@@ -103,6 +103,16 @@ def _challenger(found: Verdict) -> str:
         f"{ahead}: challenger minus champion {signed(found.estimate)}, {_interval(found, sign=True)}, "
         f"in this window alone, on {found.details['rows']:,} rows"
     )
+
+
+def _early(found: Verdict) -> str:
+    """From how many of the labels, where some are missing."""
+    if "label_age_days" not in found.details:
+        return ""
+    age, share = found.details["label_age_days"], found.details["labelled_share"]
+    alone = found.details["labelled_auc"]
+    said = f"; estimated from {100 * share:.3g} % of the labels, {age:.3g} days after the window"
+    return said if alone is None else f"{said} (labelled rows alone {area(alone)})"
 
 
 def _scores(found: Verdict) -> str:

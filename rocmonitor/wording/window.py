@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from rocmonitor.policy.evaluation import Evaluation, Status
 from rocmonitor.policy.record import low_is_positive
-from rocmonitor.wording.shift import explanation
+from rocmonitor.wording.shift import explanation, main_part
 from rocmonitor.wording.verdicts import verdicts
 
 
 def moved(evaluation: Evaluation) -> str:
     """Which scores made the AUROC what it is; empty for a window without a table of the shift."""
+    return _explained(evaluation, explanation)
+
+
+def moved_most(evaluation: Evaluation) -> str:
+    """The class of rows that made most of the change, in one sentence; empty as `moved`."""
+    return _explained(evaluation, main_part)
+
+
+def _explained(evaluation: Evaluation, words: Callable[..., str]) -> str:
     rows, metrics = evaluation.tables.get("shift"), evaluation.metrics
     if not rows:
         return ""
-    return explanation(
+    return words(
         rows,
         reference_auc=metrics["reference/auc"],
         auc=metrics["champion/auc"],

@@ -275,8 +275,8 @@ def test_one_window_is_too_few_for_a_calibrated_forecast(here, monkeypatch, most
 
 
 def test_a_rule_that_the_reference_cannot_be_computed_for_is_a_problem(here, monkeypatch):
-    def lacking(*arguments: object) -> Reference:
-        whole = freeze(*arguments)
+    def lacking(*arguments: object, **options: bool) -> Reference:
+        whole = freeze(*arguments, **options)
         why = Caveat("not-computed", why="no reweighting reaches window 3").concerning("forecast")
         return replace(whole, forecasts={}, caveats=(why,))
 

@@ -16,7 +16,7 @@ from rocmonitor import store
 from rocmonitor.service.delivery import FIRST_RETRY, LONGEST_RETRY, drain
 from rocmonitor.service.runtime import Runtime, hold_lease
 from rocmonitor.service.tick import run_monitor
-from rocmonitor.wording.window import moved
+from rocmonitor.wording.window import moved, moved_most
 
 NOW = week(30)
 
@@ -78,7 +78,8 @@ def test_an_alarm_is_explained_in_the_store_in_mlflow_and_in_the_message(here):
     assert told == pytest.approx(change, abs=5e-5)
     assert bad.metrics["shift/from_positives"] < 0.7 * change  # it is they that have moved
     assert moved(bad).startswith(f"The AUROC fell by {-change:.4f}, from ")
-    assert f"\nWhat moved: {moved(bad)}\n" in here.alarms
+    assert f"\nExplanation: {moved(bad)}\n" in here.alarms
+    assert f"\nWhat moved: {moved_most(bad)}\n" in here.alarms
 
     client = MlflowClient(f"sqlite:///{here.folder}/mlflow.db")
     experiment = client.get_experiment_by_name("rocmonitor/credit").experiment_id

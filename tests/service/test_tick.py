@@ -309,12 +309,12 @@ def test_an_option_of_the_forecast_makes_another_reference_when_it_is_used(here,
 
 
 def test_options_that_are_not_used_leave_a_frozen_reference_alone(here):
-    """What the digest was before there were alternative and half_life."""
+    """What the digest was before there were alternative, half_life and labelled_at."""
     monitor = here.configure().monitors["credit"]
     parts = {
         "source": monitor.source,
         "query": monitor.query,
-        "columns": monitor.columns.model_dump(),
+        "columns": monitor.columns.model_dump(exclude={"labelled_at"}),
         "segments": monitor.segments,
         "positive": monitor.positive.model_dump(),
         "windows": [str(window) for window in monitor.reference_windows],

@@ -19,6 +19,7 @@ PAGES = (
     "/monitors/credit",
     "/monitors/credit?window=2026-06-01",
     "/monitors/calm",
+    "/monitors/early",
     "/monitors/starved",
     "/monitors/broken",
     "/monitors/unborn",
@@ -43,14 +44,18 @@ def json_address(page: str) -> str:
 class TestOverview:
     def test_a_sentence_comes_first(self, client: FlaskClient) -> None:
         page = client.get("/").text
-        assert re.search(r"<h1[^>]*>2 of 5 models need attention\.</h1>", page)
-        assert "1 cannot be judged. 1 has not been judged yet. Last tick just now." in text_of(page)
+        assert re.search(r"<h1[^>]*>2 of 6 models need attention\.</h1>", page)
+        assert (
+            "1 is at risk before its labels. 1 cannot be judged. 1 has not been judged yet. Last tick just now."
+            in text_of(page)
+        )
 
     def test_the_worst_are_first(self, client: FlaskClient) -> None:
         rows = client.get("/overview.json").get_json()["monitors"]
         assert [(row["name"], row["status"]) for row in rows] == [
             ("broken", "error"),
             ("credit", "degraded"),
+            ("early", "at-risk"),
             ("starved", "insufficient"),
             ("unborn", "waiting"),
             ("calm", "ok"),
@@ -117,7 +122,8 @@ class TestMonitor:
         last = view["points"][-1]
         assert view["sentence"] == (
             f"AUROC {last['auc']:.3f} ({last['low']:.3f} to {last['high']:.3f}) in the week of 13 July 2026, "
-            f"expected {last['expected_low']:.3f} to {last['expected_high']:.3f}. Degraded since 2026-07-06."
+            f"expected {last['expected_low']:.3f} to {last['expected_high']:.3f}. Degraded since 2026-07-06; "
+            "almost none of the fall was foreseen from the scores."
         )
         assert view["sentence"] in text_of(client.get("/monitors/credit").text)
 
@@ -153,6 +159,29 @@ class TestMonitor:
             for before, after in itertools.pairwise(curve)
         )
         assert area == pytest.approx(view["reference"]["auc"], abs=2e-3)
+
+    def test_an_outlook_is_the_hollow_end_of_the_line(self, client: FlaskClient) -> None:
+        view = client.get("/monitors/early.json").get_json()
+        (ahead,) = view["ahead"]
+        assert ahead["outcome"] == "at-risk"
+        assert ahead["start"].startswith("2026-07-20")
+        page = client.get("/monitors/early").text
+        assert f'title="{ahead["auc"]!r}"' in page
+        assert "Before its labels, the window 2026-07-20 to 2026-07-27 is expected at" in text_of(page)
+        row = next(
+            each for each in client.get("/overview.json").get_json()["monitors"] if each["name"] == "early"
+        )
+        assert [each["auc"] for each in row["ahead"]] == [ahead["auc"]]
+        overview = client.get("/").text
+        assert overview.count("<circle class=h") == 1
+        assert f"{ahead['auc']:.3f} ({ahead['low']:.3f}–{ahead['high']:.3f}) expected" in text_of(overview)
+
+    def test_what_was_foreseen_stands_beside_what_came_of_it(self, client: FlaskClient) -> None:
+        page = client.get("/monitors/early").text
+        for point in client.get("/monitors/early.json").get_json()["points"]:
+            assert point["outlook_low"] < point["outlook_auc"] < point["outlook_high"]
+            assert f'title="{point["outlook_auc"]!r}"' in page
+        assert "From the scores" not in client.get("/monitors/calm").text
 
     def test_a_segment_has_a_page(self, client: FlaskClient) -> None:
         view = client.get("/monitors/credit.json", query_string=SEGMENT).get_json()

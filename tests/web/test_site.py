@@ -15,11 +15,11 @@ from rocmonitor.web.site import Site
 def test_a_changed_configuration_is_read_again(tmp_path: Path) -> None:
     path = configuration(tmp_path)
     client = create_app(Site(path=path, clock=lambda: NOW)).test_client()
-    assert len(client.get("/overview.json").get_json()["monitors"]) == 5
+    assert len(client.get("/overview.json").get_json()["monitors"]) == 6
     text = path.read_text(encoding="utf-8")
     path.write_text(text[: text.index("\n  unborn:")], encoding="utf-8")
     os.utime(path, ns=(1, 1))
-    assert len(client.get("/overview.json").get_json()["monitors"]) == 4
+    assert len(client.get("/overview.json").get_json()["monitors"]) == 5
 
 
 def test_without_a_configuration_the_page_says_what_is_missing(tmp_path: Path) -> None:
@@ -49,6 +49,6 @@ def test_a_store_of_a_newer_program_is_said(tmp_path: Path) -> None:
 def test_nothing_judged_says_so_and_nothing_fails(tmp_path: Path) -> None:
     client = create_app(Site(path=configuration(tmp_path), clock=lambda: NOW)).test_client()
     page = client.get("/").text
-    assert "5 have not been judged yet. No tick yet." in page
+    assert "6 have not been judged yet. No tick yet." in page
     assert "fails at" not in page
     shutil.rmtree(tmp_path)

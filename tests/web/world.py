@@ -18,28 +18,37 @@ from rocmonitor.service.tick import run_monitor
 from rocmonitor.web.site import Site
 
 HOSTILE = "<script>alert(1)</script>"
-NOW = week(28) + timedelta(days=3)
+NOW = week(29) + timedelta(days=1)
 SECRET = "s3cret-of-the-warehouse"
 
 _MONITOR = """
   {name}:
     model: {{name: '{model}', version: 7, challenger_version: 8}}
-    source: {source}
+    source: here
     query: SELECT * FROM scored WHERE scored_at >= :start AND scored_at < :end
     columns: {{id: id, time: scored_at, champion: {champion}, challenger: q, label: label}}
     segments: {segments}
-    window: {{every: 7d, label_delay: 2d, revise_for: 60d{start}}}
+    window: {{every: 7d, label_delay: 2d, revise_for: 60d{start}}}{outlook}
     reference: {{from: 2026-01-05, to: 2026-05-25}}
     min_per_class: {least}
     operating_points: {{fpr: [0.1], thresholds: [0.5], cost: [{{w: 0.2}}]}}
-    rules: [{{kind: forecast}}, {{kind: floor, value: 0.6}}, {{kind: drop, value: 0.02}},
+    rules: [{scores}{{kind: forecast}}, {{kind: floor, value: 0.6}}, {{kind: drop, value: 0.02}},
       {{kind: challenger}}]
     notify: [log]
 """
-_PLAIN = {"model": "credit", "champion": "p", "segments": "[]", "least": 20, "start": "", "source": "here"}
+_PLAIN = {
+    "model": "credit",
+    "champion": "p",
+    "segments": "[]",
+    "least": 20,
+    "start": "",
+    "outlook": "",
+    "scores": "",
+}
 MONITORS = {
     "credit": {"model": f"credit {HOSTILE}", "segments": "[region]"},
     "calm": {"champion": "q"},
+    "early": {"champion": "q", "outlook": "\n    outlook: {after: 1h}", "scores": "{kind: scores}, "},
     "starved": {"least": 5000},
     "broken": {"champion": "missing"},
     "unborn": {"start": ", start: 2030-01-07"},
@@ -47,7 +56,7 @@ MONITORS = {
 
 
 def configuration(folder: Path) -> Path:
-    """Where the configuration of five monitors was written."""
+    """Where the configuration of six monitors was written."""
     monitors = "".join(
         _MONITOR.format(**{**_PLAIN, **changes}, name=name) for name, changes in MONITORS.items()
     )
@@ -62,7 +71,7 @@ monitors:{monitors}"""
 
 
 def judged(template: Path, folder: Path) -> Site:
-    """Ticks week by week: credit degrades, calm stays ok, starved lacks rows, broken fails, unborn waits."""
+    """Ticks week by week: credit degrades, calm stays ok, early is at risk, starved lacks rows …"""
     shutil.copy(template / "source.db", folder)
     here = World(folder=folder, source_url=f"sqlite:///{folder}/source.db")
     for number in range(20, 28):
@@ -76,6 +85,8 @@ def judged(template: Path, folder: Path) -> Site:
             _tick(Runtime(config=known, store=kept, clock=lambda: NOW), week(number) + timedelta(days=3))
             if number == 23:
                 here.label_late(21)
+        here.score(28, n=400, labelled=0.0, q=1.5)
+        _tick(Runtime(config=known, store=kept, clock=lambda: NOW), NOW)
         _fail_to_deliver(kept)
         whole = replace(review(), monitor="credit")
         lease = store.acquire(kept, "review:credit", "here", NOW, timedelta(minutes=2))

@@ -19,8 +19,10 @@ from rocmonitor.policy.judge import too_few
 from rocmonitor.policy.reference import Reference, freeze
 from rocmonitor.policy.rules import Floor, Rule, by_name
 from rocmonitor.policy.windows import Window
+from rocmonitor.service import references
 from rocmonitor.service.checking.early_warnings import warnings
 from rocmonitor.service.checking.forecast_alarms import expected, on_reference
+from rocmonitor.service.checking.label_shares import label_shares
 from rocmonitor.service.checking.reference_checks import (
     backwards,
     costs,
@@ -92,6 +94,7 @@ def check(config: Config, *, now: datetime, output: Print) -> list[RocmonitorErr
         seen = _Seen()
         section("windows", partial(_windows, config, monitor, now, seen))
         section("reference", partial(_reference, config, monitor, now, seen))
+        section("labels", partial(_labels, config, monitor, seen))
         section("rules", partial(_rules, monitor, seen))
         if monitor.columns.challenger is not None:
             section("review", partial(_review, monitor))
@@ -103,6 +106,8 @@ class _Seen:
     """What earlier sections of a monitor have read, for the later ones."""
 
     last: Sample | None = None
+    last_counts: tuple[Window, LabelCounts] | None = None
+    past_counts: Sequence[tuple[Window, LabelCounts]] = ()
     scenario: Scenario | None = None
     assumed: str = ""
     judged: str = ""
@@ -162,13 +167,14 @@ def _windows(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> li
         if not due:
             return [*lines, first_due(monitor, ended), *impossible(monitor, now)]
         last = due[-1]
-        counted = source.label_counts(monitor, last)
+        counted = source.label_counts(monitor, last, as_of=now)
+        seen.last_counts = last, counted
         lines.append(
             f"the last of these, {last.in_zone(zone)}: {counted.rows:,} rows, {counted.labelled:,} labelled"
         )
         if counted.rows > MOST_ROWS:
             return [*lines, f"not read: it has more than {MOST_ROWS:,} rows"]
-        segments = source.pull(monitor, last).segments
+        segments = source.pull(monitor, last, as_of=now).segments
     rows = segments[""]
     small = too_few(rows.counts, monitor.min_per_class)
     if small is not None:
@@ -201,7 +207,7 @@ def _small_segments(segments: Mapping[str, Rows], min_per_class: int) -> list[st
 def _reference(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> list[Line]:
     windows, zone = monitor.reference_windows, monitor.timezone
     with _source(config, monitor) as source:
-        counts = [source.label_counts(monitor, window) for window in windows]
+        counts = [source.label_counts(monitor, window, as_of=now) for window in windows]
         rows = None
         outside = [
             f"{found:,} rows are in no window: {gap.in_zone(zone)}, {why}"
@@ -209,7 +215,7 @@ def _reference(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> 
             if (found := source.label_counts(monitor, gap).rows)
         ]
         if sum(counted.rows for counted in counts) <= MOST_REFERENCE_ROWS:
-            rows = [source.pull(monitor, window).segments[""] for window in windows]
+            rows = [source.pull(monitor, window, as_of=now).segments[""] for window in windows]
     labelled = [counted.labelled for counted in counts]
     period, total = monitor.reference_period.in_zone(zone), sum(counted.rows for counted in counts)
     many = f"{len(windows)} window{'' if len(windows) == 1 else 's'}"
@@ -222,11 +228,16 @@ def _reference(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> 
         f"{min(labelled):,} in the smallest window",
         *outside,
     ]
-    if now < monitor.labels.due_at(monitor.reference_period):
+    if now < references.complete_at(monitor):
         lines.append("its labels are not all due yet; until then every run computes it anew")
-    paired = list(zip(windows, counts, strict=True))
+    paired = seen.past_counts = list(zip(windows, counts, strict=True))
     lines += set_aside([window.in_zone(zone) for window, counted in paired if len(counted.by_label) < 2])
     return [*lines, *_served(monitor, paired, rows, seen)]
+
+
+def _labels(config: Config, monitor: Monitor, seen: _Seen) -> list[str]:
+    with _source(config, monitor) as source:
+        return label_shares(monitor, source, seen.last_counts, seen.past_counts)
 
 
 def _served(

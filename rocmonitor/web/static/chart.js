@@ -47,7 +47,7 @@
   // The ends of the axis of values: all that is drawn, and a little room.
   function extent(panel) {
     if (panel.extent) return panel.extent;
-    const lists = [panel.y, panel.low, panel.high, panel.band_low, panel.band_high].filter(Boolean);
+    const lists = [panel.y, panel.low, panel.high, panel.band_low, panel.band_high, ...Object.values(panel.outlook || {})].filter(Boolean);
     const values = lists.flat().filter(known).concat((panel.lines || []).map(line => line.y));
     if (panel === spec.panels[0] && spec.reference && known(spec.reference.low))
       values.push(spec.reference.low, spec.reference.high);
@@ -76,7 +76,7 @@
       panel.band_low.forEach((low, index) => {
         const high = panel.band_high[index];
         if (!known(low) || !known(high)) return;
-        const from = x(spec.starts[index]), to = x(spec.ends[index]);
+        const from = Math.round(x(spec.starts[index])), to = Math.round(x(spec.ends[index]));
         ctx.fillRect(from, y(high), Math.max(to - from, pixel), y(low) - y(high));
       });
     }
@@ -127,6 +127,7 @@
     ctx.setLineDash([]);
     const dense = width / pixel / Math.max(1, middle.filter(value => value >= chart.scales.x.min && value <= chart.scales.x.max).length) < 7;
     const size = (dense ? 2 : 4) * pixel;
+    if (panel.outlook) outlooks(chart, panel, size);
     panel.y.forEach((value, at) => {
       if (!known(value)) return;
       const cx = x(middle[at]), cy = y(value);
@@ -149,12 +150,42 @@
     ctx.restore();
   }
 
+  // What the scores foretold: a small square beside what came of it, the hollow end of the line before that.
+  function outlooks(chart, panel, size) {
+    const { ctx } = chart, pixel = devicePixelRatio, { auc, low, high } = panel.outlook;
+    const x = value => chart.valToPos(value, "x", true), y = value => chart.valToPos(value, "y", true);
+    let from = null;
+    auc.forEach((value, at) => {
+      const judged = known(panel.y[at]);
+      if (judged) from = [x(middle[at]), y(panel.y[at])];
+      if (!known(value)) return;
+      const shift = judged ? 1.6 * size : 0, cx = x(middle[at]) + shift, cy = y(value);
+      const warns = panel.marks[at] === "at-risk";
+      ctx.strokeStyle = colour(judged ? "reference" : warns ? "at-risk" : "champion");
+      ctx.lineWidth = (judged ? 1 : 1.5) * pixel;
+      if (!judged && from) {
+        ctx.setLineDash([4 * pixel, 3 * pixel]);
+        ctx.beginPath(); ctx.moveTo(...from); ctx.lineTo(cx, cy); ctx.stroke();
+      }
+      if (!judged) from = [cx, cy];
+      ctx.setLineDash(judged ? [] : [2 * pixel, 2 * pixel]);
+      if (known(low[at])) { ctx.beginPath(); ctx.moveTo(cx, y(low[at])); ctx.lineTo(cx, y(high[at])); ctx.stroke(); }
+      ctx.setLineDash([]);
+      ctx.fillStyle = colour("paper");
+      ctx.beginPath();
+      if (judged) ctx.rect(cx - size / 2, cy - size / 2, size, size);
+      else if (warns) { ctx.moveTo(cx, cy - 1.5 * size); ctx.lineTo(cx + 1.5 * size, cy); ctx.lineTo(cx, cy + 1.5 * size); ctx.lineTo(cx - 1.5 * size, cy); ctx.closePath(); }
+      else ctx.arc(cx, cy, size, 0, 2 * Math.PI);
+      ctx.fill(); ctx.stroke();
+    });
+  }
+
   function options(panel, number, width) {
     const main = number === 0, last = number === spec.panels.length - 1;
     const axis = { stroke: colour("soft"), font: `12px ${colour("sans")}`, grid: { stroke: colour("grid"), width: 1 }, ticks: { stroke: colour("grid") } };
     const line = { stroke: colour("champion"), width: 1.5, points: { show: false } };
     const series = [{}];
-    if (panel.kind === "steps") series.push({ ...line, width: 1, paths: uPlot.paths.stepped({ align: 1 }), fill: colour("band") });
+    if (panel.kind === "steps") series.push({ ...line, paths: () => null });
     else series.push({ ...line, width: 1, alpha: 0.6, spanGaps: false });
     if (panel.middle) series.push({ ...line, stroke: colour("reference"), dash: [6, 4] });
     return {
@@ -171,11 +202,28 @@
       series,
       hooks: {
         drawClear: [chart => drawBelow(chart, panel)],
-        draw: [chart => { if (panel.kind === "points") drawAbove(chart, panel); title(chart, panel, main); }],
+        draw: [chart => { if (panel.kind === "points") drawAbove(chart, panel); else steps(chart, panel); title(chart, panel, main); }],
         setCursor: [chart => { if (main) show(under(chart)); }],
         setSelect: [chart => zoom(chart)],
       },
     };
+  }
+
+  // A step for each window, as wide as it is.
+  function steps(chart, panel) {
+    const { ctx } = chart, { left: x0, top, width, height } = chart.bbox, pixel = devicePixelRatio;
+    ctx.save();
+    ctx.beginPath(); ctx.rect(x0, top - pixel, width, height + pixel); ctx.clip();
+    panel.y.forEach((value, at) => {
+      if (!known(value)) return;
+      const from = Math.round(chart.valToPos(spec.starts[at], "x", true)), to = Math.round(chart.valToPos(spec.ends[at], "x", true));
+      const level = chart.valToPos(value, "y", true), across = Math.max(to - from, pixel);
+      ctx.fillStyle = colour("band");
+      ctx.fillRect(from, level, across, top + height - level);
+      ctx.fillStyle = colour("champion");
+      ctx.fillRect(from, level - pixel / 2, across, 1.5 * pixel);
+    });
+    ctx.restore();
   }
 
   function title(chart, panel, main) {
@@ -199,6 +247,7 @@
     if (!known(at) || at < 0) return "";
     const main = spec.panels[0], form = formats[main.format], parts = [spec.names[at]];
     if (known(main.y[at])) parts.push(`${main.title} ${form(main.y[at])}` + (known(main.low[at]) ? ` (${form(main.low[at])} to ${form(main.high[at])})` : ""));
+    if (main.outlook && known(main.outlook.auc[at])) parts.push(`from the scores ${form(main.outlook.auc[at])} (${form(main.outlook.low[at])} to ${form(main.outlook.high[at])})`);
     if (main.band_low && known(main.band_low[at])) parts.push(`${spec.reference ? "expected" : "band"} ${form(main.band_low[at])} to ${form(main.band_high[at])}`);
     spec.panels.slice(1).forEach(panel => { if (known(panel.y[at])) parts.push(`${panel.title} ${formats[panel.format](panel.y[at])}`); });
     if (main.marks[at] && main.marks[at] !== "ok") parts.push(main.marks[at]);
@@ -241,11 +290,6 @@
     const width = plot.clientWidth;
     charts = spec.panels.map((panel, number) => {
       const data = [middle, panel.y];
-      // A step ends where its window does.
-      if (panel.kind === "steps") {
-        data[0] = [...spec.starts, spec.ends[spec.ends.length - 1]];
-        data[1] = [...panel.y, panel.y[panel.y.length - 1]];
-      }
       if (panel.middle) data.push(panel.middle);
       const chart = new uPlot(options(panel, number, width), data, plot);
       chart.over.addEventListener("dblclick", () => { range = null; charts.forEach(each => each.redraw(true, true)); charts.forEach(each => each.setScale("x", { min: null, max: null })); });

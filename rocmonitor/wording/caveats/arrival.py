@@ -4,6 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from rocmonitor.wording.format import area, percent, span
+
+
+def _awaited(
+    *,
+    labelled_share: float,
+    label_age_days: float,
+    auc: float,
+    low: float | None,
+    high: float | None,
+    confidence_level: float | None,
+    labelled_auc: float | None,
+) -> str:
+    said = f"{labelled_share:.0%} of the rows have a label, {label_age_days:.3g} days after the window: the "
+    said += f"AUROC of all is estimated to be {area(auc)}"
+    if low is not None and high is not None and confidence_level is not None:
+        said += f" ({span(low, high)} in the end, {percent(confidence_level)})"
+    return (
+        said if labelled_auc is None else f"{said}; that of the labelled rows alone is {area(labelled_auc)}"
+    )
+
+
+def _otherwise(*, labelled_share: float, label_age_days: float, lowest: float, highest: float) -> str:
+    pace = "sooner" if labelled_share > highest else "later"
+    return (
+        f"labels come {pace} than in the reference: {labelled_share:.0%} of the rows have one "
+        f"{label_age_days:.3g} days after the window, and {lowest:.0%} to {highest:.0%} in its windows at "
+        "that age; wait for the labels, or choose a reference in which they came as they do now"
+    )
+
+
+def _too_few(
+    *, labelled_share: float, needed: float, labelled: int, unlabelled: int, reference_share: float | None
+) -> str:
+    past = "" if reference_share is None else f", {reference_share:.0%} in the reference"
+    return (
+        f"{labelled:,} of {labelled + unlabelled:,} rows have a label ({labelled_share:.0%}{past}), and "
+        f"{needed:.0%} are needed: judge later (window.label_delay), name when labels became known in "
+        "columns.labelled_at, or set window.min_labelled"
+    )
+
+
 SENTENCES: dict[str, str | Callable[..., str]] = {
     # When labels became known, from rocmonitor.sources.arrival
     "labels-without-instant": (
@@ -20,5 +62,18 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     ),
     "labelled-later": (
         "{count:,} of {rows:,} rows have a {column} after the instant of judging; they count as unlabelled"
+    ),
+    # Windows whose labels are not all in, from rocmonitor.policy
+    "labels-awaited": _awaited,
+    "labels-not-estimated": "the rows without a label cannot be estimated: {why}",
+    "labels-arrive-otherwise": _otherwise,
+    "too-few-labels": _too_few,
+    "labelled-shares-differ": (
+        "{labelled_share:.0%} of the rows have a label, {reference_share:.0%} in the reference: where labels "
+        "come first to some scores, the two AUROCs are not alike; name when labels became known in "
+        "columns.labelled_at, or judge later (window.label_delay)"
+    ),
+    "rule-needs-all-labels": (
+        "{labelled_share:.0%} of the rows have a label, and this rule needs all that will come"
     ),
 }
