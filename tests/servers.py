@@ -34,6 +34,7 @@ class MlflowServer:
     port: int
     options: tuple[str, ...] = ()
     environment: dict[str, str] = field(default_factory=dict)
+    prefix: str = ""
     process: subprocess.Popen[bytes] | None = field(default=None, init=False)
 
     @property
@@ -70,7 +71,7 @@ class MlflowServer:
 
     def _answers(self) -> bool:
         try:
-            with urlopen(f"{self.uri}/health", timeout=1) as answer:
+            with urlopen(f"{self.uri}{self.prefix}/health", timeout=1) as answer:
                 return bool(answer.status == 200)
         except (URLError, OSError):
             return False

@@ -38,7 +38,8 @@ def with_block(language: str) -> pytest.MarkDecorator:
 
 def command_lines(page: Path) -> list[str]:
     """Lines of code blocks that call rocmonitor, without their comments."""
-    found = re.findall(r"^    (?:# )?(rocmonitor [^\n]*)", page.read_text(encoding="utf-8"), re.M)
+    found = re.findall(r"^    (rocmonitor [^\n]*)", page.read_text(encoding="utf-8"), re.M)
+    found += [line for block in blocks(page, "bash") for line in re.findall(r"^rocmonitor .*", block, re.M)]
     return [line.partition("  #")[0].strip() for line in found]
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from rocmonitor.cli.exit_codes import OK
-from rocmonitor.cli.terminal import echo, progress
+from rocmonitor.cli.progress import shown_progress
+from rocmonitor.cli.terminal import echo
 from rocmonitor.errors import ConfigError
 
 SCHEMA = "rocmonitor.schema.json"
@@ -31,9 +32,9 @@ def init(path: Path, demo: bool, schema: bool) -> int:
     elif demo:
         from rocmonitor.demo import build
 
-        build(path.resolve().parent, on_progress=progress)
+        with shown_progress() as progress:
+            build(path.resolve().parent, on_progress=progress)
         _write(path.with_name(SCHEMA), _packaged("config", SCHEMA))
-        progress(None)
         echo("next: `rocmonitor check` explains what is watched, `rocmonitor run` judges it", err=True)
     else:
         if path.exists():

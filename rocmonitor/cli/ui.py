@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
+import socket
+import sys
 from pathlib import Path
 
 import click
@@ -45,17 +48,25 @@ def ui(path: Path, host: str, port: int, token_env: str | None) -> int:
             "ROCMONITOR_TOKEN, or leave --host out"
         )
     load(path)  # what is wrong with it is said here, not on a page
-    try:
+    with _listening(host, port) as opened:
         server = waitress.create_server(
-            create_app(Site(path=path), token), host=host, port=port, threads=8, ident=None
+            create_app(Site(path=path), token), sockets=[opened], threads=8, ident=None
+        )
+        echo(f"http://{_named(host)}:{opened.getsockname()[1]}/  (Ctrl-C ends it)", err=True)
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # waitress ends as it does on Ctrl-C
+        server.run()
+    return OK
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    try:
+        return socket.create_server(
+            (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=128
         )
     except OSError as error:
         raise ConfigError(
             f"--host {host} --port {port}: cannot listen there: {error.strerror}; name another port"
         ) from None
-    echo(f"http://{_named(host)}:{server.effective_port}/  (Ctrl-C ends it)", err=True)
-    server.run()
-    return OK
 
 
 def _token(variable: str | None) -> str | None:

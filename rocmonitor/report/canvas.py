@@ -33,6 +33,7 @@ TOKENS = {
 BLUE, PURPLE, GREY, LIGHT = TOKENS["champion"], TOKENS["challenger"], TOKENS["soft"], "#D9D9D9"
 """The champion, the challenger, what explains, and what lies behind."""
 
+_OF_A_PAGE = [*TOKENS.items(), ("ink", "#000000"), ("band", LIGHT.lower())]
 _IDS = re.compile(r'(\bid="|url\(#|href="#)')
 
 
@@ -103,10 +104,11 @@ def svg(figure: Figure, name: str, label: str) -> str:
         figure.savefig(buffer, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
     drawn = buffer.getvalue()
     drawn = drawn[drawn.index("<svg") :]
-    opening = f'<svg role="img" aria-label="{escape(label, quote=True)}"'
+    # matplotlib leaves out what is black, as is the text.
+    opening = f'<svg role="img" aria-label="{escape(label, quote=True)}" fill="var(--ink)"'
     drawn = re.sub(r'<svg\b(.*?) width="[^"]*"', rf"{opening}\1", drawn, count=1, flags=re.DOTALL)
     drawn = re.sub(r' height="[^"]*pt"', "", drawn, count=1)
     drawn = _IDS.sub(rf"\g<1>{name}-", drawn)
-    for token, colour in TOKENS.items():
+    for token, colour in _OF_A_PAGE:
         drawn = drawn.replace(colour, f"var(--{token})")
     return re.sub(r"font: (?:[\w.]+ )*?([\d.]+px) [^;\"]*", r"font-size: \1", drawn)

@@ -30,7 +30,7 @@ MARKERS: dict[str, tuple[str, str]] = {
 """Marker and colour of each outcome that a window with an AUROC can have."""
 
 _MANY, _LARGE = 60, 7
-_LAST = 26
+_LAST, _NARROW = 26, 24
 _WHOLE = 0.995  # of the labels: drawn filled
 _UTC = ZoneInfo("UTC")
 Outcomes = Mapping[Window, Status]
@@ -143,7 +143,7 @@ def drawing(
     label : str
         What a screen reader reads.
     narrow : bool
-        For a telephone: taller than wide.
+        For a telephone: taller than wide, with the last 24 windows and 12 of the reference.
     changes : sequence of Transition
         Vertical lines where the new status begins.
     reference : sequence of dict
@@ -154,25 +154,30 @@ def drawing(
     str
         An ``<svg>`` in the colours of the page. Positives and prevalence have panels of their own below.
     """
-    size = (4, 5) if narrow else (10, 5)
-    figure, (above, middle, below) = panels(*size, (5, 1, 1))
+    width, height = (4.0, 5.0) if narrow else (10.0, 4.6)
+    figure, (above, middle, below) = panels(width, height, (5, 1, 1))
     figure.patch.set_visible(False)
     for axes in (above, middle, below):
         _in_theme(axes)
     above.set_ylabel(f"AUROC, {percent(LEVEL)} interval")
     above.grid(axis="y", color=TOKENS["grid"], linewidth=0.6)
     frozen = [row for row in reference if row.get("auc") is not None]
+    if narrow:
+        frozen, points = frozen[-_NARROW // 2 :], points[-_NARROW:]
     _frozen(above, frozen)
     _expected(above, points)
     if floor is not None:
         above.axhline(floor, color=TOKENS["ink"], linewidth=1, linestyle="--")
+    first = _first(points, frozen)
     for change in changes:
+        if change.since < first:
+            continue
         colour = MARKERS.get(str(change.after), ("", GREY))[1]
         above.axvline(_days(change.since), color=colour, linewidth=1, linestyle=":")
     _realised(above, _seen(points), outcomes)
     _missing(above, [point for point in points if "champion/auc" not in point.metrics])
     _rows(middle, below, points, frozen)
-    _dates(below, _first(points, frozen), points[-1].window.end, zone, most=5 if narrow else 10)
+    _dates(below, first, points[-1].window.end, zone, most=5 if narrow else 10)
     return svg(figure, f"timeline-{'narrow' if narrow else 'wide'}", label)
 
 
@@ -310,7 +315,7 @@ def _rows(
         for window, *values, colour in counted:
             ends = [_days(window.start), _days(window.end)]
             axes.plot(ends, [values[number - 1]] * 2, color=str(colour), linewidth=2, solid_capstyle="butt")
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, 1.15 * axes.get_ylim()[1])
         axes.set_ylabel(name, rotation=0, ha="right", va="center")
         axes.locator_params(axis="y", nbins=2)
     prevalence.yaxis.set_major_formatter(lambda value, _: f"{100 * value:g} %")

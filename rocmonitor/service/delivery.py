@@ -19,7 +19,8 @@ from rocmonitor.policy.outlook import Outlook
 from rocmonitor.policy.review.document import Review
 from rocmonitor.policy.rules import Floor
 from rocmonitor.policy.windows import Window
-from rocmonitor.service.runtime import Progress, Runtime, hold_lease, renew_lease
+from rocmonitor.service.progress import Progress, Step
+from rocmonitor.service.runtime import Runtime, hold_lease, renew_lease
 
 log = logging.getLogger(__name__)
 
@@ -68,7 +69,8 @@ def drain(runtime: Runtime, *, progress: Progress = lambda _: None) -> Delivered
                 if runtime.stop.is_set():
                     return done
                 if row.destination not in done.failed:
-                    progress(f"delivering {row.monitor} to {row.destination} ({number} of {len(rows)})")
+                    words = f"delivering {row.monitor} to {row.destination}"
+                    progress(Step(words, number, len(rows)))
                     _attempt(runtime, row, done)
                     lease = renew_lease(runtime, lease)
                     attempted = True
@@ -99,7 +101,7 @@ def _deliver(runtime: Runtime, row: store.Delivery) -> str | None:
     outlook = None if row.outlook_id is None else store.outlook(runtime.store, row.outlook_id)
     if row.destination == "mlflow":
         if outlook is not None:
-            return _publish_outlook(runtime, outlook)
+            return _publish_outlook(runtime, outlook, _zone(runtime, row.monitor))
         if review is not None:
             return _publish_review(runtime, review, _zone(runtime, row.monitor))
         assert evaluation is not None
@@ -165,7 +167,7 @@ def _publish(runtime: Runtime, evaluation: Evaluation) -> str:
     return link
 
 
-def _publish_outlook(runtime: Runtime, outlook: Outlook) -> str:
+def _publish_outlook(runtime: Runtime, outlook: Outlook, zone: ZoneInfo) -> str:
     """The outlook's point in the series of outlooks of its monitor and segment."""
     monitor, segment = outlook.monitor, outlook.segment
     return runtime.tracking.publish_series(
@@ -174,7 +176,7 @@ def _publish_outlook(runtime: Runtime, outlook: Outlook) -> str:
         segment,
         store.outlook_series(runtime.store, monitor, segment),
         kind="outlook",
-        zone=_zone(runtime, monitor),
+        zone=zone,
     )
 
 

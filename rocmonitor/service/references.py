@@ -15,6 +15,7 @@ from rocmonitor.policy.label_history import PastWindow
 from rocmonitor.policy.reference import Reference, freeze, with_labels
 from rocmonitor.policy.rules import Forecast, by_name
 from rocmonitor.policy.windows import Window
+from rocmonitor.service.progress import Step
 from rocmonitor.sources import SqlSource
 from rocmonitor.stats import Sample
 
@@ -83,7 +84,8 @@ def load_or_build(
     as_of = min(now, complete) if dated else now
     ages = monitor.labels.ages if dated else ()
     for number, window in enumerate(windows, 1):
-        progress(f"{monitor.name} reference {window.in_zone(monitor.timezone)} ({number} of {len(windows)})")
+        words = f"{monitor.name} reference {window.in_zone(monitor.timezone)}"
+        progress(Step(words, number, len(windows)))
         batch = source.pull(monitor, window, as_of=as_of, ages=ages, on_progress=on_rows)
         for segment, rows in batch.segments.items():
             samples.setdefault(segment, {})[window] = rows.champion

@@ -20,8 +20,6 @@ from rocmonitor.tracking import Tracking, connect
 LEASE = timedelta(minutes=2)
 """How long a monitor stays taken when the process that works on it dies; renewed while it lives."""
 
-Progress = Callable[[str], None]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Runtime:

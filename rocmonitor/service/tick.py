@@ -21,7 +21,8 @@ from rocmonitor.policy.outlook import Outlook, repeated, rows_since
 from rocmonitor.policy.record import caveats_of
 from rocmonitor.policy.windows import Window
 from rocmonitor.service.outlooks import PUBLISH, Outlooks, record
-from rocmonitor.service.runtime import Progress, Runtime, hold_lease, renew_lease
+from rocmonitor.service.progress import Progress, Step
+from rocmonitor.service.runtime import Runtime, hold_lease, renew_lease
 from rocmonitor.service.standing import Standings
 from rocmonitor.service.versions import Role, version
 from rocmonitor.sources import Batch, LabelCounts, Rows, SqlSource, open_source
@@ -155,6 +156,9 @@ class TickRun:
         chosen = monitor.windows(self.now) if windows is None else windows
         self.backfill = windows is not None
         judged = store.evaluated(self.runtime.store, monitor.name)
+        log.debug(
+            "%s: %d windows have ended, %d are judged", monitor.name, len(chosen), len({w for _, w in judged})
+        )
         self.segments |= {segment for segment, _ in judged}
         for number, window in enumerate(chosen, 1):
             if self.runtime.stop.is_set():
@@ -164,10 +168,12 @@ class TickRun:
             foresee = labels is None and before is None and self.outlooks.due(window)
             if labels is None and not foresee:
                 continue
-            self.progress(f"{monitor.name} {window.in_zone(monitor.timezone)} ({number} of {len(chosen)})")
+            words = f"{monitor.name} {window.in_zone(monitor.timezone)}"
+            self.progress(Step(words, number, len(chosen)))
             self._load_references(source)
             as_of = self._as_of(window, before)
             batch = source.pull(monitor, window, as_of=as_of, on_progress=lambda _: self._beat())
+            log.debug("%s %s: %s", monitor.name, window, batch.segments[""].counts)
             if labels is not None:
                 self._judge(batch, window, before, labels)
             else:

@@ -13,22 +13,52 @@ from rocmonitor.wording import page as wording
 
 Row = Mapping[str, Any]
 
+THIN = (
+    ("positives", "positives", "count"),
+    ("prevalence", "prevalence", "percent"),
+    ("labelled", "labelled_share", "percent"),
+    ("distance of the scores, nats", "distance", "number"),
+)
+"""The panels below: title, name in the view, and how its numbers are written."""
+
 
 def monitor_chart(view: Mapping[str, Any]) -> dict[str, Any]:
     """AUROC inside its forecast, and below it, on the same time axis, what the windows are made of."""
     points: Sequence[Row] = view["points"]
-    ahead: Sequence[Row] = view["ahead"]
     reference: Row | None = view["reference"]
-    before = (reference or {}).get("windows") or []
-    blank, after = [None] * len(before), [None] * len(ahead)
+    before: Sequence[Row] = (reference or {}).get("windows") or []
+    spans = [*before, *points, *view["ahead"]]
+    panels = [_auroc(view, before)]
+    for title, name, format in THIN:
+        values = [row.get(name) for row in spans]
+        if any(value is not None for value in values):
+            panels.append({"title": title, "kind": "steps", "y": values, "format": format})
+    return {
+        "zone": view["zone"],
+        "starts": [_seconds(row["start"]) for row in spans],
+        "ends": [_seconds(row["end"]) for row in spans],
+        "slugs": [row.get("slug", "") for row in spans],
+        "names": [row["name"] for row in spans],
+        "chosen": (view["chosen"] or {}).get("slug", ""),
+        "reference": None if reference is None else _reference(reference),
+        "verticals": [*_changes(view), *_versions(points)],
+        "panels": panels,
+    }
+
+
+def _auroc(view: Mapping[str, Any], before: Sequence[Row]) -> dict[str, Any]:
+    """The panel of the AUROC: windows of the reference, judged ones, and those that have only an outlook."""
+    points, ahead = view["points"], view["ahead"]
+    after = [None] * len(ahead)
 
     def column(name: str) -> list[Any]:
-        return [*blank, *(point[name] for point in points), *after]
+        return [*(row.get(name) for row in before), *(point[name] for point in points), *after]
 
     def outlook(name: str) -> list[Any]:
-        return [*blank, *(point[f"outlook_{name}"] for point in points), *(each[name] for each in ahead)]
+        judged = [point[f"outlook_{name}"] for point in points]
+        return [*[None] * len(before), *judged, *(each[name] for each in ahead)]
 
-    main = {
+    return {
         "title": "AUROC",
         "kind": "points",
         "y": column("auc"),
@@ -37,29 +67,10 @@ def monitor_chart(view: Mapping[str, Any]) -> dict[str, Any]:
         "band_low": column("expected_low"),
         "band_high": column("expected_high"),
         "outlook": {name: outlook(name) for name in ("auc", "low", "high")},
-        "hollow": [*blank, *(not point["complete"] for point in points), *after],
-        "marks": [*blank, *(point["outcome"] for point in points), *(each["outcome"] for each in ahead)],
+        "hollow": [*[None] * len(before), *(not point["complete"] for point in points), *after],
+        "marks": [*["reference"] * len(before), *(row["outcome"] for row in (*points, *ahead))],
         "lines": [] if view["floor"] is None else [{"y": view["floor"], "text": f"floor {view['floor']:g}"}],
         "format": "area",
-    }
-    counts = [row["n_pos"] for row in before] + [point["positives"] for point in points] + after
-    shares = [row["prevalence"] for row in before] + [point["prevalence"] for point in points] + after
-    panels = [main, _thin("positives", counts, "count"), _thin("prevalence", shares, "percent")]
-    panels.append(_thin("labelled", column("labelled_share"), "percent"))
-    distances = [*blank, *(each["distance"] for each in (*points, *ahead))]
-    if any(distance is not None for distance in distances):
-        panels.append(_thin("distance of the scores, nats", distances, "number"))
-    spans = [*before, *points, *ahead]
-    return {
-        "zone": view["zone"],
-        "starts": [_seconds(row["start"]) for row in spans],
-        "ends": [_seconds(row["end"]) for row in spans],
-        "slugs": [*[""] * len(before), *(point["slug"] for point in points), *[""] * len(ahead)],
-        "names": [*["reference"] * len(before), *(point["name"] for point in (*points, *ahead))],
-        "chosen": (view["chosen"] or {}).get("slug", ""),
-        "reference": None if reference is None else _reference(reference),
-        "verticals": [*_changes(view), *_versions(points)],
-        "panels": panels,
     }
 
 
@@ -114,10 +125,6 @@ def _extent(rows: Sequence[Row], margin: float) -> list[float]:
     low, high = min([*ends, -margin, 0.0]), max([*ends, margin, 0.0])
     room = 0.12 * (high - low) or 0.01
     return [low - room, high + room]
-
-
-def _thin(title: str, values: list[Any], format: str) -> dict[str, Any]:
-    return {"title": title, "kind": "steps", "y": values, "format": format}
 
 
 def _reference(reference: Row) -> dict[str, Any]:

@@ -21,23 +21,19 @@ class Spark:
 
     Attributes
     ----------
-    band, line, whisker, alarms : str
-        Paths: the forecast, the AUROC, the interval of the last, a mark for each degraded window.
+    band, line, alarms : str
+        Paths: the forecast, the AUROC with the interval of the last, a mark for each degraded window.
     outlook : str
         The hollow end of the line: windows without labels.
     end : str
-        A path of no length where the last AUROC is: a round cap makes it a point.
-    hollow : tuple of int or None
-        Where the last outlook is.
+        Without an outlook, a path of no length where the last AUROC is: a round cap makes it a point.
     """
 
     band: str = ""
     line: str = ""
-    whisker: str = ""
     alarms: str = ""
     outlook: str = ""
     end: str = ""
-    hollow: tuple[int, int] | None = None
 
 
 def spark(briefs: Sequence[Brief], ahead: Sequence[float] = ()) -> Spark:
@@ -68,12 +64,10 @@ def spark(briefs: Sequence[Brief], ahead: Sequence[float] = ()) -> Spark:
     hollow = [(at, y(value)) for at, value in zip(x[len(briefs) :], ahead, strict=True)]
     return Spark(
         band=_band(briefs, y),
-        line=polyline(points),
-        whisker=whisker,
+        line=polyline(points) + whisker,
         alarms="".join(f"M{at} {top - 5}l5 9h-10z" for at, top in marks),
-        outlook=polyline([*points[-1:], *hollow]) if hollow else "",
-        end="".join(f"M{at} {top}h0" for at, top in points[-1:]),
-        hollow=hollow[-1] if hollow else None,
+        outlook=polyline([*points[-1:], *hollow]) + "m0-5l5 5-5 5-5-5z" if hollow else "",
+        end="" if hollow else "".join(f"M{at} {top}h0" for at, top in points[-1:]),
     )
 
 

@@ -14,7 +14,8 @@ from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.record import plain
 from rocmonitor.policy.rules import Floor
 from rocmonitor.policy.windows import Window
-from rocmonitor.store.glance import Ahead, Kept, ahead, history, review_list, segments
+from rocmonitor.store.glance import Ahead, ahead
+from rocmonitor.store.history import Kept, history, review_list, segments
 from rocmonitor.web.site import Site
 from rocmonitor.web.window import chosen_window
 from rocmonitor.wording import page as wording
@@ -70,7 +71,7 @@ def monitor_view(site: Site, name: str, choice: Choice) -> dict[str, Any] | None
     monitor = site.config().monitors.get(name)
     if monitor is None:
         return None
-    kept, now = site.store(), site.clock()
+    kept = site.store()
     names = segments(kept, name)
     if choice.segment and choice.segment not in names:
         return None
@@ -78,36 +79,44 @@ def monitor_view(site: Site, name: str, choice: Choice) -> dict[str, Any] | None
     chosen = _chosen(windows, choice, monitor.timezone)
     if chosen is None and (choice.window or choice.revision is not None):
         return None
-    changes = store.transitions(kept, name, choice.segment)
+    view = _over_time(kept, monitor, choice.segment, windows, site.clock())
+    view |= {"segments": names, "chosen": None, "reference": None}
+    if chosen is not None:
+        view |= chosen_window(kept, monitor, *chosen)
+        view["chosen"]["place"] = next(
+            number for number, each in enumerate(view["points"]) if each["slug"] == view["chosen"]["slug"]
+        )
+    return view
+
+
+def _over_time(
+    kept: store.Store, monitor: Monitor, segment: str, windows: Sequence[list[Kept]], now: datetime
+) -> dict[str, Any]:
+    """All of the view but the chosen window."""
+    zone = monitor.timezone
+    changes = store.transitions(kept, monitor.name, segment)
     points = [_point(revisions, monitor, now) for revisions in windows]
-    status, since = _status(points, changes, monitor.timezone)
-    view: dict[str, Any] = {
-        "name": name,
-        "segment": choice.segment,
-        "segments": names,
+    status, since = _status(points, changes, zone)
+    outlooks = ahead(kept, monitor.name).get((monitor.name, segment), ())
+    return {
+        "name": monitor.name,
+        "segment": segment,
         "model": monitor.model.name,
-        "zone": str(monitor.timezone),
+        "owner": monitor.owner,
+        "runbook": monitor.runbook,
+        "zone": str(zone),
         "now": plain(now),
         "status": status,
         "since": since,
         "sentence": _sentence(windows, monitor, status, since),
+        "advice": wording.advice(status),
         "floor": next((rule.value for rule in monitor.rules if isinstance(rule, Floor)), None),
         "points": points,
-        "ahead": [
-            _ahead(each, monitor.timezone) for each in ahead(kept, name).get((name, choice.segment), ())
-        ],
-        "changes": [_change(each, monitor.timezone) for each in reversed(changes[-CHANGES:])],
-        "reviews": [plain(each) for each in review_list(kept, name)],
+        "ahead": [_ahead(each, zone) for each in outlooks],
+        "changes": [_change(each, zone) for each in reversed(changes[-CHANGES:])],
+        "reviews": [plain(each) for each in review_list(kept, monitor.name)],
         "next_due": _next_due(monitor, points, now),
-        "chosen": None,
-        "reference": None,
     }
-    if chosen is not None:
-        view |= chosen_window(kept, monitor, *chosen)
-        view["chosen"]["place"] = next(
-            number for number, each in enumerate(points) if each["slug"] == view["chosen"]["slug"]
-        )
-    return view
 
 
 def window_slug(window: Window, zone: ZoneInfo) -> str:
@@ -173,7 +182,8 @@ def _foreseen_share(metrics: Mapping[str, float]) -> float | None:
 
 
 def _ahead(one: Ahead, zone: ZoneInfo) -> dict[str, Any]:
-    return plain(one) | {
+    values: dict[str, Any] = plain(one)
+    return values | {
         "name": one.window.in_zone(zone),
         "start": plain(one.window.start),
         "end": plain(one.window.end),

@@ -123,7 +123,10 @@ def troubles(kept: store.Store, config: Config) -> list[dict[str, str]]:
 def _asked_for(row: Row, filters: Filters) -> bool:
     if filters.status and row["status"] != filters.status:
         return False
-    return filters.text.casefold() in f"{row['name']} {row['model']} {row['version'] or ''}".casefold()
+    return (
+        filters.text.casefold()
+        in f"{row['name']} {row['model']} {row['version'] or ''} {row['owner'] or ''}".casefold()
+    )
 
 
 def _monitor(monitor: Monitor, segments: list[str], state: _State) -> Row:
@@ -139,6 +142,7 @@ def _segment(monitor: Monitor, segment: str, state: _State) -> Row:
     row: Row = {
         "name": monitor.name,
         "segment": segment,
+        "owner": None if segment else monitor.owner,
         "status": state.status(key),
         "since": None if standing is None else _day(standing.since, zone),
         "version": None,

@@ -17,7 +17,7 @@ from rocmonitor.web import chart, drawing, figures
 from rocmonitor.web.monitor import Choice, monitor_view
 from rocmonitor.web.overview import WORST_FIRST, Filters, as_json, overview
 from rocmonitor.web.render import render
-from rocmonitor.web.review import SECTIONS, review_of
+from rocmonitor.web.review import HEADLINE, SECTIONS, review_of
 from rocmonitor.web.segments import segments_view
 from rocmonitor.web.site import Site
 from rocmonitor.wording import page as wording
@@ -183,7 +183,7 @@ def _review(site: Site, name: str, id: int) -> Any:
     found = review_of(site, name, id)
     if found is None or _wants_json():
         return None if found is None else _json(found.to_dict())
-    metrics = found.metrics
+    metrics, numbers = found.metrics, notes.key_numbers(found)
     return render(
         "review.html.j2",
         review=found,
@@ -197,7 +197,8 @@ def _review(site: Site, name: str, id: int) -> Any:
             metrics.get("difference/auc_low"),
             metrics.get("difference/auc_high"),
         ),
-        numbers=notes.key_numbers(found),
+        headline=[cell for cell in numbers if cell[0].startswith(HEADLINE)],
+        numbers=[cell for cell in numbers if not cell[0].startswith(HEADLINE)],
         captions=notes.figures(found),
         left_out=notes.LEFT_OUT,
         sections=SECTIONS,

@@ -16,6 +16,8 @@ from rocmonitor.wording import page as wording
 
 NOTHING = "–"
 
+_SHORT = 32
+
 _NUMERIC = re.compile(r"–|flags nothing|not bounded yet|(< |[-+])?[\d.,]+( %)?( (to |\().*)?")
 _MINUS = re.compile(r"(?<![\w-])-(?=\d)")
 
@@ -85,5 +87,7 @@ def typeset(words: str) -> str:
 
 
 def kind(cells: Sequence[str]) -> str:
-    """The layout of a column of a review's tables: numbers to the right."""
-    return "number" if all(_NUMERIC.fullmatch(cell) for cell in cells) else "text"
+    """The layout of a column of a review's tables: numbers to the right, short texts on one line."""
+    if all(_NUMERIC.fullmatch(cell) for cell in cells):
+        return "number"
+    return "short" if max(map(len, cells), default=0) <= _SHORT else "text"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from rocmonitor import store
 from rocmonitor.errors import StoreError
 from rocmonitor.policy.review.document import Review
@@ -19,6 +17,10 @@ SECTIONS = (
     ("rows", "On which rows?", ("counts",)),
 )
 """Anchor, title and tables of the evidence, in the order of the page."""
+
+
+HEADLINE = ("AUROC difference", "Mean difference", "Windows")
+"""How the names of the three numbers begin that stand beside the verdict."""
 
 
 def review_of(site: Site, name: str, id: int) -> Review | None:
@@ -37,8 +39,3 @@ def review_of(site: Site, name: str, id: int) -> Review | None:
             raise
         return None
     return found if found.monitor == name else None
-
-
-def plain_review(review: Review) -> dict[str, Any]:
-    """The same as plain JSON types, without the query's rows, which a review never has."""
-    return review.to_dict()

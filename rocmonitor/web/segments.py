@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from rocmonitor.policy.record import plain
-from rocmonitor.store.glance import history, newest_in_window, segments, standings
+from rocmonitor.policy.windows import Window
+from rocmonitor.store import Store
+from rocmonitor.store.glance import standings
+from rocmonitor.store.history import history, newest_in_window, segments
 from rocmonitor.web.monitor import METRICS, window_slug
 from rocmonitor.web.overview import WORST_FIRST
 from rocmonitor.web.site import Site
@@ -33,22 +36,28 @@ def segments_view(site: Site, name: str, window: str = "") -> dict[str, Any] | N
     if window and window not in slugs:
         return None
     place = slugs.index(window) if window else len(slugs) - 1
-    view: dict[str, Any] = {
-        "name": name,
-        "zone": str(zone),
-        "window": None,
-        "slug": "",
-        "earlier": None,
-        "later": None,
-        "segments": [],
-    }
+    view: dict[str, Any] = {"name": name, "zone": str(zone), "window": None, "slug": "", "segments": []}
+    view |= {"earlier": None, "later": None}
     if not whole:
         return view
     chosen = whole[place][0].window
+    whole_row, *others = _rows(kept, name, chosen)
+    others.sort(key=lambda row: (WORST_FIRST.index(row["outcome"] or "waiting"), row["auc"] or 0.0))
+    return view | {
+        "window": {"name": chosen.in_zone(zone), "start": plain(chosen.start), "end": plain(chosen.end)},
+        "slug": slugs[place],
+        "earlier": slugs[place - 1] if place else None,
+        "later": slugs[place + 1] if place + 1 < len(slugs) else None,
+        "segments": [whole_row, *others],
+    }
+
+
+def _rows(kept: Store, name: str, window: Window) -> list[dict[str, Any]]:
+    """All rows first, then each segment."""
     stands = standings(kept)
     rows = []
     for segment in ["", *segments(kept, name)]:
-        one = newest_in_window(kept, name, segment, chosen)
+        one = newest_in_window(kept, name, segment, window)
         standing = stands.get((name, segment))
         rows.append(
             {
@@ -59,12 +68,4 @@ def segments_view(site: Site, name: str, window: str = "") -> dict[str, Any] | N
                 **{key: None if one is None else one.metrics.get(metric) for key, metric in METRICS.items()},
             }
         )
-    whole_row, *others = rows
-    others.sort(key=lambda row: (WORST_FIRST.index(row["outcome"] or "waiting"), row["auc"] or 0.0))
-    return view | {
-        "window": {"name": chosen.in_zone(zone), "start": plain(chosen.start), "end": plain(chosen.end)},
-        "slug": slugs[place],
-        "earlier": slugs[place - 1] if place else None,
-        "later": slugs[place + 1] if place + 1 < len(slugs) else None,
-        "segments": [whole_row, *others],
-    }
+    return rows

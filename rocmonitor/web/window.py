@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from itertools import accumulate
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from rocmonitor import store
 from rocmonitor.config import Monitor
 from rocmonitor.policy.evaluation import Evaluation, Verdict
 from rocmonitor.policy.record import plain
-from rocmonitor.store.glance import Kept
+from rocmonitor.policy.windows import Window
+from rocmonitor.store.history import Kept
+from rocmonitor.wording import page as wording
 from rocmonitor.wording.counts import CUT, set_aside_parts
 from rocmonitor.wording.format import instant
 from rocmonitor.wording.verdicts import by_rule
@@ -65,7 +69,7 @@ def chosen_window(
         "run": store.receipt_of(kept, one.id),
         "command": _command(monitor, one),
     }
-    return {"chosen": chosen, "reference": _reference(evaluation)}
+    return {"chosen": chosen, "reference": _reference(evaluation, zone)}
 
 
 def _why(evaluation: Evaluation) -> list[Row]:
@@ -85,7 +89,7 @@ def _numbers(verdict: Verdict | None) -> Row:
     return {**{name: getattr(verdict, name) for name in names}, "limit_low": low, "limit_high": high}
 
 
-def _revision(one: Kept, zone: Any) -> Row:
+def _revision(one: Kept, zone: ZoneInfo) -> Row:
     return {
         "revision": one.revision,
         "at": instant(one.at, zone),
@@ -98,7 +102,7 @@ def _revision(one: Kept, zone: Any) -> Row:
     }
 
 
-def _reference(evaluation: Evaluation) -> Row | None:
+def _reference(evaluation: Evaluation, zone: ZoneInfo) -> Row | None:
     """Period, sizes of its windows, AUROC; None for a window that was compared with nothing."""
     found = evaluation.reference
     if not found.get("start"):
@@ -111,10 +115,24 @@ def _reference(evaluation: Evaluation) -> Row | None:
         "low": whole.get("low"),
         "high": whole.get("high"),
         "windows": [
-            row | {"prevalence": row["n_pos"] / (row["n_pos"] + row["n_neg"])}
-            for row in found.get("windows", ())
-            if row["n_pos"] + row["n_neg"]
+            _reference_window(row, zone) for row in found.get("windows", ()) if row["n_pos"] + row["n_neg"]
         ],
+    }
+
+
+def _reference_window(row: Mapping[str, Any], zone: ZoneInfo) -> Row:
+    """One of them, named as the windows that were judged; earlier versions kept no AUROC of it."""
+    start, end = (datetime.fromisoformat(row[name]) for name in ("start", "end"))
+    return {
+        "name": wording.reference_window(Window(start, end).in_zone(zone)),
+        "start": row["start"],
+        "end": row["end"],
+        "positives": row["n_pos"],
+        "negatives": row["n_neg"],
+        "prevalence": row["n_pos"] / (row["n_pos"] + row["n_neg"]),
+        "auc": row.get("auc"),
+        "low": row.get("auc_low"),
+        "high": row.get("auc_high"),
     }
 
 

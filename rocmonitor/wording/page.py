@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 from rocmonitor.policy.review.document import Review
 from rocmonitor.policy.windows import Window
 from rocmonitor.wording.format import count
+from rocmonitor.wording.status import WORDS
 
 WAITING = "not judged yet"
 ALL_ROWS = "all rows"
@@ -254,6 +255,17 @@ def review_command(review: Review) -> str:
 def is_link(receipt: str) -> bool:
     """Whether what MLflow answered can be opened."""
     return receipt.startswith(("http://", "https://"))
+
+
+def reference_window(name: str) -> str:
+    """A window of the reference, below the chart."""
+    return f"reference, {name}"
+
+
+def advice(status: str) -> str:
+    """What to look at first; empty where that depends on the window."""
+    words = WORDS.get(status)
+    return "" if words is None or not words.check else f"{words.check[0].upper()}{words.check[1:]}"
 
 
 def expected(low: float | None, high: float | None) -> str | None:

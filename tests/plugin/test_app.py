@@ -12,6 +12,7 @@ import tomllib
 from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
+from email.message import Message
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
@@ -40,13 +41,13 @@ def registered(tmp_path: Path) -> Path:
 
 @contextmanager
 def serving(
-    folder: Path, registered: Path, empty_mlflow: Path, *options: str, **environment: str
+    folder: Path, registered: Path, empty_mlflow: Path, *options: str, prefix: str = "", **environment: str
 ) -> Iterator[MlflowServer]:
     folder.mkdir()
     shutil.copy(empty_mlflow, folder)
     path = os.pathsep.join([str(registered), os.environ["PYTHONPATH"]])
     known = {"PYTHONPATH": path, "ROCMONITOR_CONFIG": str(folder / "rocmonitor.yaml")}
-    server = MlflowServer(folder, free_port(), options, known | environment)
+    server = MlflowServer(folder, free_port(), options, known | environment, prefix)
     server.start()
     try:
         yield server
@@ -54,17 +55,17 @@ def serving(
         server.stop()
 
 
-def get(address: str, login: tuple[str, str] | None = None) -> tuple[int, str, dict[str, str]]:
+def get(address: str, login: tuple[str, str] | None = None) -> tuple[int, str, Message]:
     """Status, text and headers."""
     request = Request(address)
     if login is not None:
         request.add_header("Authorization", f"Basic {b64encode(':'.join(login).encode()).decode()}")
     try:
         with urlopen(request, timeout=30) as answer:
-            return answer.status, answer.read().decode(), dict(answer.headers)
+            return answer.status, answer.read().decode(), answer.headers
     except HTTPError as error:
         with error:
-            return error.code, error.read().decode(), dict(error.headers)
+            return error.code, error.read().decode(), error.headers
 
 
 @pytest.mark.parametrize("kind", [(), ("--gunicorn-opts", "--timeout 60")], ids=["uvicorn", "gunicorn"])
@@ -72,7 +73,7 @@ def test_the_pages_stand_beside_mlflow(
     tmp_path: Path, registered: Path, empty_mlflow: Path, kind: tuple[str, ...]
 ) -> None:
     options = ("--app-name", "rocmonitor", "--static-prefix", "/ml", *kind)
-    with serving(tmp_path / "server", registered, empty_mlflow, *options) as server:
+    with serving(tmp_path / "server", registered, empty_mlflow, *options, prefix="/ml") as server:
         status, text, _ = get(f"{server.uri}/ml/rocmonitor/")
         assert status == 503
         assert "rocmonitor.yaml: cannot be read" in text
@@ -92,7 +93,7 @@ def test_the_pages_stand_beside_mlflow(
         status, _, headers = get(f"{server.uri}/ml/")
         assert status == 200
         assert "default-src 'none'" not in headers.get("Content-Security-Policy", "")
-        assert get(f"{server.uri}/health")[0] == 200
+        assert get(f"{server.uri}/ml/health")[0] == 200
 
 
 def test_the_log_in_of_mlflow_covers_the_pages(tmp_path: Path, registered: Path, empty_mlflow: Path) -> None:

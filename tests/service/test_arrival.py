@@ -15,6 +15,7 @@ from scenario import World, week
 from rocmonitor import config, store
 from rocmonitor.policy.evaluation import Evaluation, Status
 from rocmonitor.service import references
+from rocmonitor.service.checking import check
 from rocmonitor.service.tick import Tick, run_monitor
 from rocmonitor.wording.verdicts import verdict
 
@@ -190,3 +191,39 @@ def test_too_short_a_history_is_said(dated: Dated) -> None:
     found = tick(dated, week(LATER + 1) + 30 * DAY, **short).evaluations[-1]
     assert found.outcome is Status.INSUFFICIENT
     assert "at least 8 are needed" in verdict(found.verdicts[0])
+
+
+def explained(here: Dated, now: Any, **changes: str) -> list[str]:
+    lines: list[str] = []
+    check(here.configure(**changes), now=now, output=lines.append)
+    start = next(number for number, line in enumerate(lines) if line.startswith("  labels"))
+    stop = next(number for number, line in enumerate(lines) if line.startswith("  rules"))
+    return [line[12:] for line in lines[start:stop]]
+
+
+def test_check_concludes_from_both_shares(dated: Dated) -> None:
+    until = "{{every: 7d, label_delay: 2d, end: {}}}"
+    for number, share in ((20, 0.95), (21, 0.7), (22, 0.4)):
+        dated.score(number, labelled=share)
+    ends = ("2026-06-01", "2026-06-08", "2026-06-15")
+    alike, other, few = (explained(dated, week(30), column="", window=until.format(end)) for end in ends)
+    both = "of the rows of the last window have a label, 100% of the reference's"
+    assert alike == [f"95% {both}: they can be compared as they are"]
+    assert other[0].startswith(f"70% {both}: where labels come first to some scores")
+    assert "columns.labelled_at" in other[0]
+    assert "50% are needed, so such a window is insufficient" in few[0]
+
+
+def test_check_shows_the_shares_at_the_label_age(dated: Dated) -> None:
+    dated.score(20)
+    until = "{{every: 7d, label_delay: {}, revise_for: 70d, end: 2026-06-01}}"
+    shown = explained(dated, week(40), window=until.format("30d"))
+    assert shown[0].startswith("when due, ")
+    assert shown[0].endswith("100% in the end")
+    assert shown[1].startswith("so a window is estimated when due")
+    assert shown[2].startswith("the last window: ")
+    complete = explained(dated, week(40), window=until.format("95d"))
+    assert complete[-1].startswith("so labels are complete when a window is due")
+    slower = KNOWN.replace("AS INTEGER)", "+ CASE WHEN id >= 2000000 THEN 30 ELSE 0 END AS INTEGER)")
+    late = explained(dated, week(40), window=until.format("30d"), known=slower)
+    assert "unlike any reference window" in late[-1]

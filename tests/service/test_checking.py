@@ -150,6 +150,7 @@ def test_a_reference_below_one_half_is_a_problem_with_its_likely_cause(here, upd
     assert str(problem).startswith("monitors.credit.positive.scores: the AUROC of the reference is 0.")
     assert says in str(problem)
     assert f"PROBLEM: {problem}" in told
+    assert "false alarms cannot be predicted: see the reference" in told
 
 
 def test_a_last_window_below_one_half_is_a_problem_when_the_reference_is_not_read(here, monkeypatch):
@@ -214,7 +215,7 @@ def test_rows_between_reference_and_first_window_are_told(here):
     )
     assert int(gap) == pytest.approx(400 * 6 / 7, abs=2)
     assert "before the reference's first" not in told
-    assert "window.align: 2026-05-25 makes a window start where the reference ends" in told
+    assert "with window.align: 2026-05-25 windows start where the reference ends" in told
     _, told = at(here, NOW, window="{every: 6d, label_delay: 2d, align: 2026-05-25, end: 2026-06-08}")
     assert "between the reference's last" not in told
     [gap] = re.findall(

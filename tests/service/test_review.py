@@ -455,6 +455,11 @@ def test_a_monitor_without_a_challenger_is_refused(here):
         model = monitor.model.model_copy(update={"challenger_version": None})
         with pytest.raises(ConfigError, match=r"monitors\.credit\.model names no challenger; set challenger"):
             review_monitor(runtime, monitor.model_copy(update={"model": model}), now=NOW)
+        nothing = {"columns": columns, "model": config.Model(name="credit")}
+        with pytest.raises(ConfigError) as told:
+            review_monitor(runtime, monitor.model_copy(update=nothing), now=NOW)
+        places = [line.split(" ")[0] for line in str(told.value).splitlines()]
+        assert places == ["monitors.credit.columns.challenger", *["monitors.credit.model"] * 2]
 
 
 def test_an_alias_that_moves_meanwhile_is_noticed(here, registry):

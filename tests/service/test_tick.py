@@ -356,6 +356,17 @@ def registry(here) -> MlflowClient:
     return client
 
 
+def test_without_a_registry_windows_are_judged_with_a_caveat(here):
+    here.score(20)
+    [evaluation] = tick(here, week(21) + 2 * DAY, model="{name: credit}").evaluations
+    assert (evaluation.outcome, evaluation.champion_version) == (Status.OK, "unknown")
+    assert codes(evaluation).count("version-not-named") == 1
+    here.score(21)
+    [evaluation] = tick(here, week(22) + 2 * DAY, model="{name: credit, version: 2026-03}").evaluations
+    assert evaluation.champion_version == "2026-03"
+    assert "version-not-named" not in codes(evaluation)
+
+
 def test_versions_are_looked_up_by_alias_at_every_tick_and_pinned(here, registry):
     registry.set_registered_model_alias("credit", "challenger", "2")
     here.score(20, labelled=0.9)

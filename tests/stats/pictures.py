@@ -21,6 +21,7 @@ def every_picture() -> dict[str, Any]:
     weeks = [Sample(y[part], first[part]) for part in np.split(np.arange(N), 6)]
     reference = Sample.merge(weeks)
     models = stats.auc_covariance(y, np.column_stack([first, second]))
+    many = [Sample(y[part], first[part]) for part in np.split(np.arange(N), 12)]
     chosen = stats.cost_thresholds(y, first, W)
     cost = stats.cost_curve(y, first, W, chosen.threshold)
     conditions = [OperatingCondition.at(w, prevalence=0.3) for w in W]
@@ -49,6 +50,8 @@ def every_picture() -> dict[str, Any]:
         stats.cost_difference(pair, W, chosen.threshold, chosen.threshold),
         stats.expected_cost(cost, conditions, decisions=1000),
         stats.forecast_interval(reference, windows=weeks, batch=(20, 20)),
+        stats.forecast_interval(reference, windows=many, given=first[:40]),
+        stats.score_shift(reference, first[:40] - 0.5),
         stats.forecast_difference(pair, distance=0.01),
         stats.auc_bounds(reference, 0.01),
         stats.explain_shift(reference, weeks[0]),

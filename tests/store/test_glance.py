@@ -7,20 +7,11 @@ from datetime import timedelta
 
 import pytest
 from sqlalchemy import text
-from store.examples import NOW, WEEK, a_lease, a_result, a_review, a_transition, an_evaluation, window
+from store.examples import NOW, WEEK, a_lease, a_result, a_transition, an_evaluation, window
 
 from rocmonitor.policy.evaluation import Status
-from rocmonitor.store import Store, save, save_review, save_transition, series
-from rocmonitor.store.glance import (
-    ahead,
-    glances,
-    history,
-    last_activity,
-    newest_in_window,
-    review_list,
-    segments,
-    standings,
-)
+from rocmonitor.store import Store, save, save_transition, series
+from rocmonitor.store.glance import ahead, glances, last_activity, standings
 
 METRICS = {
     "champion/auc": 0.7,
@@ -104,33 +95,6 @@ def test_the_last_change_of_status_counts(store: Store) -> None:
     assert standings(store)["credit", ""].since == window().start
 
 
-def test_history_has_every_revision(store: Store) -> None:
-    fill(store, "credit", "", range(3))
-    fill(store, "credit", "", range(1, 2), revision=1)
-    found = history(store, "credit", "")
-    assert [[one.revision for one in revisions] for revisions in found] == [[0], [0, 1], [0]]
-    one = newest_in_window(store, "credit", "", window(1))
-    assert one == found[1][-1]
-    assert newest_in_window(store, "credit", "", window(9)) is None
-
-
-def test_segments_are_listed_once(store: Store) -> None:
-    for segment in ("", "a=2", "a=1"):
-        fill(store, "credit", segment, range(2))
-    assert segments(store, "credit") == ["a=1", "a=2"]
-    assert segments(store, "other") == []
-
-
-def test_reviews_are_listed_newest_first(store: Store) -> None:
-    lease = a_lease(store)
-    for number in (1, 2):
-        save_review(store, a_review(number), [], lease=lease)
-    found = review_list(store, "credit")
-    assert [one.period.end for one in found] == [window(2).end, window(1).end]
-    assert found[0].id > found[1].id
-    assert review_list(store, "other") == []
-
-
 def test_leases_say_when_somebody_worked(store: Store) -> None:
     a_lease(store, "monitor:credit")
     assert last_activity(store) == {"monitor:credit": NOW + timedelta(minutes=5)}
@@ -140,8 +104,8 @@ def test_only_outlooks_after_the_last_judged_window(store: Store) -> None:
     fill(store, "credit", "", range(3))
     saved: dict[str, list[int]] = defaultdict(list)
     insert = text(
-        "INSERT INTO rocmonitor_outlook (monitor, segment, window_start, window_end, model_version, at, outcome,"
-        " metrics, result) VALUES (:monitor, '', :start, :end, '7', :end, :outcome, :metrics, '{}')"
+        "INSERT INTO rocmonitor_outlook (monitor, segment, window_start, window_end, model_version, at,"
+        " outcome, metrics, result) VALUES (:monitor, '', :start, :end, '7', :end, :outcome, :metrics, '{}')"
     )
     with store.writing() as connection:
         for monitor, numbers in (("credit", range(1, 5)), ("unjudged", range(2))):

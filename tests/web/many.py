@@ -38,6 +38,17 @@ SELECT name, '', start, end_, 0, '3', NULL, end_, outcome, '', '{}',
   CASE WHEN w = :windows - 1 THEN :result ELSE '{}' END, auc, auc - 0.02, auc + 0.02, 0.68, 0.82, 0.97
 FROM named ORDER BY w, m
 """
+# Each window had an outlook; one that is newer than all has only that.
+_OUTLOOKS = """
+INSERT INTO rocmonitor_outlook (
+  monitor, segment, window_start, window_end, model_version, at, outcome, metrics, result)
+SELECT monitor, segment, window_start, window_end, model_version, at, NULL, :outlook, '{}'
+FROM rocmonitor_evaluation
+UNION ALL
+SELECT monitor, segment, max(window_end), datetime(max(window_end), '+7 days') || '.000000', model_version,
+  max(window_end), NULL, :outlook, '{}'
+FROM rocmonitor_evaluation GROUP BY monitor, segment
+"""
 _TRANSITIONS = """
 INSERT INTO rocmonitor_transition (
   monitor, segment, at, before, after, reasons, since, notified, evaluation_id)
@@ -58,3 +69,5 @@ def fill(
     with store.writing() as connection:
         connection.execute(text(_EVALUATIONS), values)
         connection.execute(text(_TRANSITIONS))
+        outlook = {"outlook/auc": 0.74, "outlook/low": 0.7, "outlook/high": 0.78, "outlook/strength": 0.6}
+        connection.execute(text(_OUTLOOKS), {"outlook": json.dumps(outlook)})

@@ -45,10 +45,8 @@ class TestOverview:
     def test_a_sentence_comes_first(self, client: FlaskClient) -> None:
         page = client.get("/").text
         assert re.search(r"<h1[^>]*>2 of 6 models need attention\.</h1>", page)
-        assert (
-            "1 is at risk before its labels. 1 cannot be judged. 1 has not been judged yet. Last tick just now."
-            in text_of(page)
-        )
+        rest = "1 is at risk before its labels. 1 cannot be judged. 1 has not been judged yet."
+        assert f"{rest} Last tick just now." in text_of(page)
 
     def test_the_worst_are_first(self, client: FlaskClient) -> None:
         rows = client.get("/overview.json").get_json()["monitors"]
@@ -93,6 +91,17 @@ class TestOverview:
         assert '<option value="degraded" selected>' in page
         assert 'value="cred"' in page
         assert "calm" not in text_of(page)
+
+    def test_owners_have_a_column_where_there_are_any(self, client: FlaskClient) -> None:
+        page = client.get("/").text
+        assert ">Owner</th>" in page
+        assert f"risk {HOSTILE}" in html.unescape(page)
+        assert ">Owner</th>" not in client.get("/?status=ok").text
+        found = client.get("/overview.json?text=RISK").get_json()["monitors"]
+        assert [row["name"] for row in found] == ["credit"]
+        monitor = client.get("/monitors/credit").text
+        assert f"Owner: risk {HOSTILE}" in html.unescape(monitor)
+        assert 'href="https://example.org/credit"' in monitor
 
     def test_segments_fold_and_unfold(self, client: FlaskClient) -> None:
         assert "region=all" not in client.get("/").text
@@ -173,7 +182,7 @@ class TestMonitor:
         )
         assert [each["auc"] for each in row["ahead"]] == [ahead["auc"]]
         overview = client.get("/").text
-        assert overview.count("<circle class=h") == 1
+        assert overview.count("<path class=o") == 1
         assert f"{ahead['auc']:.3f} ({ahead['low']:.3f}–{ahead['high']:.3f}) expected" in text_of(overview)
 
     def test_what_was_foreseen_stands_beside_what_came_of_it(self, client: FlaskClient) -> None:

@@ -34,7 +34,7 @@ _MONITOR = """
     operating_points: {{fpr: [0.1], thresholds: [0.5], cost: [{{w: 0.2}}]}}
     rules: [{scores}{{kind: forecast}}, {{kind: floor, value: 0.6}}, {{kind: drop, value: 0.02}},
       {{kind: challenger}}]
-    notify: [log]
+    notify: [log]{owner}
 """
 _PLAIN = {
     "model": "credit",
@@ -44,9 +44,14 @@ _PLAIN = {
     "start": "",
     "outlook": "",
     "scores": "",
+    "owner": "",
 }
 MONITORS = {
-    "credit": {"model": f"credit {HOSTILE}", "segments": "[region]"},
+    "credit": {
+        "model": f"credit {HOSTILE}",
+        "segments": "[region]",
+        "owner": f"\n    owner: 'risk {HOSTILE}'\n    runbook: https://example.org/credit",
+    },
     "calm": {"champion": "q"},
     "early": {"champion": "q", "outlook": "\n    outlook: {after: 1h}", "scores": "{kind: scores}, "},
     "starved": {"least": 5000},

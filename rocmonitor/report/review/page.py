@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
 import textwrap
 from base64 import b64encode
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, time
-from functools import cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from rocmonitor.policy.review.document import Review
+from rocmonitor.report.html import environment
 from rocmonitor.report.review import notes
 from rocmonitor.report.review.figures import drawn
 from rocmonitor.report.review.tables import PULLED, Shown, costs, count, fprs, money, shown, windows
@@ -26,9 +23,6 @@ from rocmonitor.wording.format import instant
 
 _WIDTH = 110
 _LAST = 10
-_LONG_WORD = 36
-_NUMERIC = re.compile(r"–|flags nothing|not bounded yet|(< |[-+])?[\d.,]+( %)?( (to |\().*)?")
-_MINUS = re.compile(r"(?<![\w-])-(?=\d)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +81,7 @@ def page(review: Review, *, zone: ZoneInfo, figures: Mapping[str, bytes] | None 
     images = {name: b64encode(image).decode("ascii") for name, image in figures.items()}
     tables = shown(review, zone)
     return (
-        _environment()
+        environment()
         .get_template("review.html.j2")
         .render(
             review=review,
@@ -206,41 +200,6 @@ def _small_tables(review: Review, zone: ZoneInfo) -> Iterator[str]:
         yield from _titled("Normalised costs, saved by the challenger", costs(rows, rule), omitted)
     if rows := [row for row in rows if row.get("money_saved") is not None]:
         yield from _titled("Money saved by the challenger", money(rows, rule), {"w", "prevalence"})
-
-
-@cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("rocmonitor.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["typeset"] = _typeset
-    environment.globals["zip"] = zip
-    environment.filters["kind"] = _kind
-    return environment
-
-
-def _kind(cells: Sequence[str]) -> str:
-    """The layout of a column: numbers to the right, short texts on one line, long words broken anywhere."""
-    if all(_NUMERIC.fullmatch(cell) for cell in cells):
-        return "number"
-    if max(len(word) for cell in cells for word in cell.split() or [""]) > _LONG_WORD:
-        return "word"
-    return "short" if max(map(len, cells)) <= _LONG_WORD else "text"
-
-
-def _typeset(words: str) -> str:
-    """Our own words and cells, with true minus signs and no line that starts with “%” or “to”."""
-    return (
-        _MINUS.sub("−", words)
-        .replace(" %", "\u00a0%")
-        .replace("< ", "<\u00a0")
-        .replace(" to +", "\u00a0to +")
-        .replace(" to −", "\u00a0to −")
-    )
 
 
 def _model(review: Review) -> str:

@@ -139,7 +139,9 @@ def _model(config: Config, monitor: Monitor) -> list[str]:
                 f"{model.name}: {role} is version {registry.version(model.name, alias)} (alias {alias})"
             )
         elif fixed is not None:
-            lines.append(f"{model.name}: {role} is version {fixed} (from the configuration)")
+            lines.append(
+                f"{model.name}: {role} is version {fixed} (from the configuration: change it with the model)"
+            )
     if not model.names_champion:
         lines.append(str(Caveat("version-not-named", model=model.name)))
     return lines
@@ -261,8 +263,10 @@ def _served(
         known = freeze(samples, rules, monitor.cost_w, outlooks=monitor.outlook is not None)
         scatter = _scatter([sample for _, sample in samples])
     low_is_positive = monitor.positive.low_is_positive
-    failed, unfitting = unfit(known, rules, low_is_positive=low_is_positive)
-    problems = list(backwards(monitor, known, read=rows is not None)) or unfitting
+    if reversed_scores := list(backwards(monitor, known, read=rows is not None)):
+        seen.assumed = "see the reference"
+        return [*reversed_scores]
+    failed, problems = unfit(known, rules, low_is_positive=low_is_positive)
     serving = {name: rule for name, rule in rules.items() if name not in failed}
     if rows is not None:
         seen.judged = on_reference(rows, known, serving, monitor.min_per_class)

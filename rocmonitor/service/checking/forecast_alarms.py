@@ -26,6 +26,8 @@ from rocmonitor.sources.batch import Rows
 POWER = 0.8
 """Power used for the detectable drop."""
 
+_LEAST_SHOWN = 0.01  # a year
+
 MOST_JUDGED = 100
 """At most so many of the latest reference windows are judged by the rules."""
 
@@ -83,12 +85,13 @@ def _false_alarms(
     scenario: Scenario, alone: Mapping[str, Scenario], alarm: Alarm, every: timedelta
 ) -> list[str]:
     each = [f"{name} {rate(false_alarms_a_year(one, alarm, every))}" for name, one in alone.items()]
-    yearly = rate(false_alarms_a_year(scenario, alarm, every))
-    text = f"when nothing is wrong: about {yearly} false alarms a year"
+    yearly = false_alarms_a_year(scenario, alarm, every)
+    about = "" if yearly < _LEAST_SHOWN else "about "
+    text = f"when nothing is wrong: {about}{rate(yearly)} false alarms a year"
     if len(each) > 1:
         text += f" (each rule alone: {', '.join(each)})"
     improved = improved_a_year(scenario, alarm, every)
-    if improved >= 0.01:
+    if improved >= _LEAST_SHOWN:
         text += f", and about {rate(improved)} messages a year of an improvement that is none"
     if alarm.of > 1:
         text += f"; an alarm needs {alarm.after} of {alarm.of} windows degraded"
@@ -151,6 +154,6 @@ def on_reference(
 
 def rate(each_year: float) -> str:
     """A number of events a year, no more precise than it is."""
-    if each_year < 0.01:
-        return "less than 0.01"
+    if each_year < _LEAST_SHOWN:
+        return f"less than {_LEAST_SHOWN:g}"
     return f"{each_year:.2g}" if each_year < 10 else f"{each_year:,.0f}"

@@ -49,19 +49,23 @@ def impossible(monitor: Monitor, now: datetime) -> Iterator[ConfigError]:
 
 
 def left_out(monitor: Monitor, now: datetime) -> Iterator[tuple[Window, str]]:
-    """Periods around the reference that belong to no window, and how to close the gap."""
+    """Periods around the reference that belong to no window: where they are, and how to close the gap."""
     windows, period = monitor.reference_windows, monitor.reference_period
     if not windows:
         return
-    align = f"{monitor.reference.end:%Y-%m-%d}"
-    way_out = (
-        ""
-        if monitor.window.start
-        else f"; window.align: {align} makes a window start where the reference ends"
+    zone = monitor.timezone
+    align = (
+        f"; with window.align: {instant(period.end, zone)} windows start where the reference ends"
+        if windows[-1].end < period.end
+        else ""
     )
     if period.start < windows[0].start:
-        yield Window(period.start, windows[0].start), f"before the reference's first whole window{way_out}"
+        begin = f"; reference.from: {instant(windows[0].start, zone)} leaves them out on purpose"
+        yield (
+            Window(period.start, windows[0].start),
+            f"before the reference's first whole window{align or begin}",
+        )
     first = min(monitor.calendar.following(monitor.start).start, now)
     if windows[-1].end < first:
         where = "between the reference's last whole window and the first one that is judged"
-        yield Window(windows[-1].end, first), f"{where}{way_out}"
+        yield Window(windows[-1].end, first), f"{where}{align}"

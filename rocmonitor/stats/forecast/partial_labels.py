@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -52,6 +53,8 @@ class PartlyLabelledAuc(Result):
         Labelled rows by class.
     n_unlabelled : int
     """
+
+    _estimate: ClassVar[str | None] = "auc"
 
     auc: float
     labelled_auc: float | None

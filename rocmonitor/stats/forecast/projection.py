@@ -10,7 +10,7 @@ pool adjacent violators.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias, cast
+from typing import ClassVar, NamedTuple, TypeAlias, cast
 
 import numpy as np
 import scipy
@@ -57,6 +57,8 @@ class ExpectedAuc(Result):
     n_pos, n_neg : int
         Class sizes of the reference.
     """
+
+    _estimate: ClassVar[str | None] = "auc"
 
     auc: float
     reference_auc: float
@@ -105,6 +107,8 @@ class ExpectedAucDifference(Result):
     n_pos, n_neg : int
         Class sizes of the reference.
     """
+
+    _estimate: ClassVar[str | None] = "difference"
 
     auc_1: float
     auc_2: float

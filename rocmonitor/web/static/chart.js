@@ -58,19 +58,25 @@
     return [low - room, panel.format === "area" ? Math.min(high + room, 1.005) : high + room];
   }
 
+  // Words that stay readable over lines.
+  function write(ctx, text, x, y, ink) {
+    ctx.font = `${12 * devicePixelRatio}px ${colour("sans")}`;
+    ctx.textAlign = "left";
+    ctx.setLineDash([]);
+    ctx.lineWidth = 4 * devicePixelRatio;
+    ctx.strokeStyle = colour("paper");
+    ctx.lineJoin = "round";
+    ctx.strokeText(text, x, y);
+    ctx.fillStyle = colour(ink);
+    ctx.fillText(text, x, y);
+  }
+
   function drawBelow(chart, panel) {
     const { ctx } = chart, { left: x0, top, width, height } = chart.bbox;
     const x = value => chart.valToPos(value, "x", true), y = value => chart.valToPos(value, "y", true);
     const pixel = devicePixelRatio;
     ctx.save();
     ctx.beginPath(); ctx.rect(x0, top, width, height); ctx.clip();
-    const at = spec.slugs.indexOf(spec.chosen);
-    if (spec.chosen && at >= 0) {
-      ctx.fillStyle = colour("line");
-      ctx.globalAlpha = 0.5;
-      ctx.fillRect(x(spec.starts[at]), top, x(spec.ends[at]) - x(spec.starts[at]), height);
-      ctx.globalAlpha = 1;
-    }
     if (panel.band_low) {
       ctx.fillStyle = colour("band");
       panel.band_low.forEach((low, index) => {
@@ -79,6 +85,13 @@
         const from = Math.round(x(spec.starts[index])), to = Math.round(x(spec.ends[index]));
         ctx.fillRect(from, y(high), Math.max(to - from, pixel), y(low) - y(high));
       });
+    }
+    const at = spec.slugs.indexOf(spec.chosen);
+    if (spec.chosen && at >= 0) {
+      ctx.fillStyle = colour("line");
+      ctx.globalAlpha = 0.5;
+      ctx.fillRect(x(spec.starts[at]), top, x(spec.ends[at]) - x(spec.starts[at]), height);
+      ctx.globalAlpha = 1;
     }
     if (spec.reference) {
       const from = x(spec.reference.start), to = x(spec.reference.end);
@@ -89,10 +102,7 @@
         ctx.globalAlpha = 1;
         ctx.fillRect(from, y(spec.reference.auc) - pixel / 2, to - from, pixel);
         if (to > x0 + 40 * pixel) {
-          ctx.fillStyle = colour("soft");
-          ctx.font = `${12 * pixel}px ${colour("sans")}`;
-          ctx.textAlign = "left";
-          ctx.fillText(`reference ${spec.reference.auc.toFixed(3)}`, Math.max(from, x0) + 4 * pixel, y(spec.reference.high) - 6 * pixel);
+          write(ctx, `reference ${spec.reference.auc.toFixed(3)}`, Math.max(from, x0) + 4 * pixel, y(spec.reference.high) - 6 * pixel, "soft");
         }
       }
       ctx.strokeStyle = colour("reference");
@@ -117,37 +127,54 @@
     ctx.save();
     ctx.beginPath(); ctx.rect(x0, top, width, height); ctx.clip();
     (panel.lines || []).forEach(line => {
-      ctx.strokeStyle = colour("ink"); ctx.fillStyle = colour("soft");
+      ctx.strokeStyle = colour("ink");
       ctx.setLineDash([2 * pixel, 3 * pixel]); ctx.lineWidth = pixel;
       ctx.beginPath(); ctx.moveTo(x0, y(line.y)); ctx.lineTo(x0 + width, y(line.y)); ctx.stroke();
-      ctx.font = `${12 * pixel}px ${colour("sans")}`;
-      ctx.textAlign = "left";
-      ctx.fillText(line.text, x0 + 4 * pixel, y(line.y) - 4 * pixel);
     });
     ctx.setLineDash([]);
     const dense = width / pixel / Math.max(1, middle.filter(value => value >= chart.scales.x.min && value <= chart.scales.x.max).length) < 7;
     const size = (dense ? 2 : 4) * pixel;
+    join(chart, panel);
     if (panel.outlook) outlooks(chart, panel, size);
     panel.y.forEach((value, at) => {
       if (!known(value)) return;
       const cx = x(middle[at]), cy = y(value);
-      const bad = panel.marks[at] === "degraded";
-      ctx.strokeStyle = ctx.fillStyle = colour(bad ? "degraded" : "champion");
-      ctx.lineWidth = 1.5 * pixel;
+      const bad = panel.marks[at] === "degraded", past = panel.marks[at] === "reference";
+      ctx.strokeStyle = ctx.fillStyle = colour(bad ? "degraded" : past ? "reference" : "champion");
+      ctx.lineWidth = (past ? 1 : 1.5) * pixel;
       if (known(panel.low[at]) && known(panel.high[at])) {
         ctx.beginPath(); ctx.moveTo(cx, y(panel.low[at])); ctx.lineTo(cx, y(panel.high[at])); ctx.stroke();
       }
       ctx.beginPath();
       if (bad) {
         ctx.moveTo(cx, cy - 1.4 * size); ctx.lineTo(cx + 1.3 * size, cy + size); ctx.lineTo(cx - 1.3 * size, cy + size); ctx.closePath();
-      } else ctx.arc(cx, cy, size, 0, 2 * Math.PI);
+      } else ctx.arc(cx, cy, past ? size / 2 : size, 0, 2 * Math.PI);
       if (panel.hollow[at]) { ctx.fillStyle = colour("paper"); ctx.fill(); ctx.stroke(); } else ctx.fill();
     });
     (spec.verticals || []).filter(mark => mark.kind === "revision").forEach(mark => {
       ctx.fillStyle = colour("soft");
       ctx.fillRect(x(mark.x), top + height - 6 * pixel, 3 * pixel, 6 * pixel);
     });
+    (panel.lines || []).forEach(line => write(ctx, line.text, x0 + 4 * pixel, y(line.y) - 5 * pixel, "soft"));
     ctx.restore();
+  }
+
+  // The line through the points of the windows that were judged.
+  function join(chart, panel) {
+    const { ctx } = chart;
+    ctx.strokeStyle = colour("champion");
+    ctx.globalAlpha = 0.6;
+    ctx.lineWidth = devicePixelRatio;
+    ctx.beginPath();
+    let drawn = false;
+    panel.y.forEach((value, at) => {
+      if (!known(value) || panel.marks[at] === "reference") { drawn = false; return; }
+      const x = chart.valToPos(middle[at], "x", true), y = chart.valToPos(value, "y", true);
+      if (drawn) ctx.lineTo(x, y); else ctx.moveTo(x, y);
+      drawn = true;
+    });
+    ctx.stroke();
+    ctx.globalAlpha = 1;
   }
 
   // What the scores foretold: a small square beside what came of it, the hollow end of the line before that.
@@ -186,7 +213,7 @@
     const line = { stroke: colour("champion"), width: 1.5, points: { show: false } };
     const series = [{}];
     if (panel.kind === "steps") series.push({ ...line, paths: () => null });
-    else series.push({ ...line, width: 1, alpha: 0.6, spanGaps: false });
+    else series.push({ ...line, paths: () => null });
     if (panel.middle) series.push({ ...line, stroke: colour("reference"), dash: [6, 4] });
     return {
       width, height: main ? (width < 560 ? widths.narrow : widths.main) + (last ? 0 : -24) : widths.thin + (last ? 26 : 0),
@@ -229,10 +256,7 @@
   function title(chart, panel, main) {
     const { ctx } = chart, pixel = devicePixelRatio;
     ctx.save();
-    ctx.fillStyle = colour(main ? "ink" : "soft");
-    ctx.font = `${12 * pixel}px ${colour("sans")}`;
-    ctx.textAlign = "left";
-    ctx.fillText(panel.title, chart.bbox.left + 4 * pixel, chart.bbox.top - 5 * pixel);
+    write(ctx, panel.title, chart.bbox.left + 4 * pixel, chart.bbox.top - 5 * pixel, main ? "ink" : "soft");
     ctx.restore();
   }
 
@@ -250,7 +274,7 @@
     if (main.outlook && known(main.outlook.auc[at])) parts.push(`from the scores ${form(main.outlook.auc[at])} (${form(main.outlook.low[at])} to ${form(main.outlook.high[at])})`);
     if (main.band_low && known(main.band_low[at])) parts.push(`${spec.reference ? "expected" : "band"} ${form(main.band_low[at])} to ${form(main.band_high[at])}`);
     spec.panels.slice(1).forEach(panel => { if (known(panel.y[at])) parts.push(`${panel.title} ${formats[panel.format](panel.y[at])}`); });
-    if (main.marks[at] && main.marks[at] !== "ok") parts.push(main.marks[at]);
+    if (main.marks[at] && !["ok", "reference"].includes(main.marks[at])) parts.push(main.marks[at]);
     spec.verticals.filter(mark => mark.x >= spec.starts[at] && mark.x < spec.ends[at]).forEach(mark => parts.push(mark.text));
     return parts.join(" · ");
   }

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from browser import Browser
+from pages import BEYOND, CONTRAST, CUT, SIZES, WIDTHS
 from reviews import ZONE, review
 
 from rocmonitor.caveat import Caveat
@@ -17,32 +18,6 @@ from rocmonitor.report.review import page
 from rocmonitor.wording.review import advice, summary
 
 pytestmark = pytest.mark.slow
-
-SIZES = """[...document.images].map(image => ({
-  whole: image.complete, drawn: image.naturalWidth,
-  width: image.getBoundingClientRect().width, height: image.getBoundingClientRect().height}))"""
-# Everything that reaches past the right edge and lies in no box that scrolls by itself.
-BEYOND = """[...document.body.querySelectorAll('*')].filter(one =>
-  !one.parentElement.closest('.scroll') &&
-  one.getBoundingClientRect().right > document.documentElement.clientWidth + 1
-).map(one => one.tagName + '.' + one.className)"""
-WIDTHS = "[document.scrollingElement.scrollWidth, document.scrollingElement.clientWidth]"
-CUT = """[...document.querySelectorAll('table')].filter(table =>
-  table.scrollWidth > table.parentElement.clientWidth + 1).map(table => table.id)"""
-# Lowest contrast of any text with what is behind it, WCAG 2.
-CONTRAST = """(() => {
-  const linear = v => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
-  const light = rgb => { const [r, g, b] = rgb.map(linear);
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
-  const parts = text => text.match(/[\\d.]+/g).map(Number);
-  const behind = one => { for (; one; one = one.parentElement) {
-    const found = parts(getComputedStyle(one).backgroundColor);
-    if (found.length < 4 || found[3] > 0) return found.slice(0, 3); }
-    return [255, 255, 255]; };
-  return Math.min(...[...document.body.querySelectorAll('*')]
-    .filter(one => [...one.childNodes].some(node => node.nodeType === 3 && node.textContent.trim()))
-    .map(one => { const [a, b] = [light(parts(getComputedStyle(one).color).slice(0, 3)), light(behind(one))];
-      return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05); })); })()"""
 
 
 def long_words() -> Review:
