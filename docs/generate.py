@@ -163,8 +163,8 @@ _FILLED_IN = {"Config": "folder", "Monitor": "name"}
 
 def json_schema() -> dict[str, Any]:
     """The schema of rocmonitor.yaml: limits from the models, descriptions from the reference page."""
-    schema = Config.model_json_schema(schema_generator=_Generator)
-    kinds: dict[str, Any] = schema["$defs"]
+    schema = Config.model_json_schema(schema_generator=_Generator, ref_template="#/definitions/{model}")
+    kinds: dict[str, Any] = schema.pop("$defs")
     whole = {"Config": schema, **kinds}
     for name, kind in whole.items():
         kind.pop("title", None)
@@ -183,8 +183,9 @@ def json_schema() -> dict[str, Any]:
     for rule in (kind for kind in kinds.values() if "const" in kind["properties"].get("kind", {})):
         rule["required"] = ["kind", *rule.get("required", [])]
     _describe(schema, kinds, "")
-    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "rocmonitor.yaml"}
-    return {**head, **{key: schema[key] for key in sorted(schema) if key != "$defs"}, "$defs": kinds}
+    # Draft 7: the newest that every editor reads without a warning.
+    head = {"$schema": "http://json-schema.org/draft-07/schema#", "title": "rocmonitor.yaml"}
+    return {**head, **dict(sorted(schema.items())), "definitions": kinds}
 
 
 def _describe(section: dict[str, Any], kinds: Mapping[str, Any], path: str) -> None:

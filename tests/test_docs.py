@@ -198,6 +198,16 @@ def test_a_notebook_runs(notebook, capsys):
     assert capsys.readouterr().out
 
 
+UNIDIOMATIC = (
+    r"lets? expect|is found by|\bis told\b|are told (?!apart)|however often one|whatever else speaks"
+)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_sentences_are_plain(page):
+    assert re.findall(UNIDIOMATIC, " ".join(page.read_text(encoding="utf-8").split())) == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_studies_that_are_named_exist(page):
     for name in re.findall(r"make\s+study\s+NAME=([\w-]+)", page.read_text(encoding="utf-8")):

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 import yaml
-from jsonschema import Draft202012Validator
+from jsonschema import Draft7Validator
 
 from rocmonitor import config
 from rocmonitor.errors import ConfigError
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = json.loads((files("rocmonitor.config") / "rocmonitor.schema.json").read_text(encoding="utf-8"))
-VALIDATOR = Draft202012Validator(SCHEMA)
+VALIDATOR = Draft7Validator(SCHEMA)
 SHIPPED = [
     ROOT / "rocmonitor" / "cli" / "templates" / "rocmonitor.yaml",
     ROOT / "rocmonitor" / "demo" / "rocmonitor.yaml",
@@ -41,7 +41,7 @@ def problems(text: str) -> list[str]:
 
 
 def test_the_schema_is_one() -> None:
-    Draft202012Validator.check_schema(SCHEMA)
+    Draft7Validator.check_schema(SCHEMA)
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.parent.name)
@@ -79,7 +79,7 @@ WRONG = [
     ("every: 7d", "every: 7 days"),
     ("every: 7d", "evry: 7d"),
     ("label_delay: 30d", "label_delay: 30"),
-    ("min_labelled: 0.95", "min_labelled: 95"),
+    ("revise_for: 90d", "min_labelled: 95"),
     ("from: 2026-01-05", "from: 05.01.2026"),
     ("from: 2026-01-05", "from: '2026-01-05T00:00+01:00'"),
     ("from: 2026-01-05", "start: 2026-01-05"),
@@ -125,6 +125,22 @@ def test_what_is_wrong_is_wrong_in_both(tmp_path: Path, old: str, new: str) -> N
 
 
 def test_every_key_has_a_description() -> None:
-    for name, kind in {"rocmonitor.yaml": SCHEMA, **SCHEMA["$defs"]}.items():
+    for name, kind in {"rocmonitor.yaml": SCHEMA, **SCHEMA["definitions"]}.items():
         for key, value in kind["properties"].items():
             assert key == "kind" or value["description"], f"{name}.{key}"
+
+
+def test_nothing_beside_a_reference_limits_values() -> None:
+    """Draft 7 reads no limit that stands beside ``$ref``."""
+
+    def references(part: Any) -> Any:
+        if isinstance(part, dict):
+            if "$ref" in part:
+                yield part
+            part = list(part.values())
+        for inner in part if isinstance(part, list) else ():
+            yield from references(inner)
+
+    found = list(references(SCHEMA))
+    assert len(found) > 10
+    assert {key for each in found for key in each} <= {"$ref", "default", "description"}
