@@ -50,8 +50,9 @@ def review(
     """Compare challenger and champion by the rule in the monitor's review section.
 
     Uses the rows that both have scored: over the whole period, by window and by segment. Each window is
-    one check, and reviewing often does not make a false decision more likely. The verdict goes to MLflow, on
-    both model versions; nothing is promoted. The exit code is 0 whatever the decision.
+    one check; where windows are independent, reviewing often does not make a false decision more likely.
+    The verdict goes to MLflow, on both model versions; nothing is promoted. The exit code is 0 whatever the
+    decision.
     """
     from rocmonitor.service.delivery import drain
     from rocmonitor.service.review import review_monitor
