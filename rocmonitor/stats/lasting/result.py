@@ -82,18 +82,6 @@ class LastingChange(Table):
     n_windows: int
     caveats: tuple[Caveat, ...]
 
-    def _draw(self, ax: plotting.Axes, label: str | None) -> None:
-        plotting.zero(ax)
-        places = np.arange(float(len(self.statistic)))
-        plotting.along(ax, places, self.statistic, None, None, label=label)
-        ends = (self.limit, -self.limit) if self.alternative == "two-sided" else (self.limit,)
-        for end in ends:
-            ax.axhline(end, color=plotting.GREY, linewidth=0.8)
-        if self.since is not None and self.until is not None:
-            plotting.stretches(ax, [(self.since, self.until + 0.5)], "changed")
-        chance = f"{100 * self.false_alarm_probability:g} % of quiet courses of {self.horizon} windows pass"
-        plotting.describe(ax, x="windows since the reference", y="chart", note=f"limit, which {chance}")
-
     def since_ci(self, confidence_level: float = 0.95) -> tuple[int, int] | None:
         """First and last index of the windows with which the change may have begun; None without one.
 
