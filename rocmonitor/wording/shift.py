@@ -106,3 +106,17 @@ def _moved(rows: Sequence[Mapping[str, Any]], key: str, direction: float, side: 
 def _shares_beyond(rows: Sequence[Mapping[str, Any]], column: str) -> list[float]:
     """The share beyond the end of each bin but the last."""
     return list(accumulate(row[column] for row in reversed(rows)))[::-1][1:]
+
+
+def foretold(metrics: Mapping[str, float]) -> str:
+    """How much of a change the scores foretold, in one sentence; empty where that is not known."""
+    if "shift/foreseen" not in metrics:
+        return ""
+    change = metrics["champion/auc"] - metrics["reference/auc"]
+    seen, rest = metrics["shift/foreseen"], change - metrics["shift/foreseen"]
+    printed = _printed({"seen": seen, "rest": rest}, change)
+    cases, model = "harder" if seen < 0 else "easier", "worse" if rest < 0 else "better"
+    return (
+        f"Of this, {printed['seen']:+.4f} was foreseen from the scores (the cases became {cases} to rank) and "
+        f"{printed['rest']:+.4f} was not (the model became {model}, or chance)."
+    )

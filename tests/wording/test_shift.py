@@ -2,7 +2,7 @@
 
 import pytest
 
-from rocmonitor.wording.shift import explanation, main_part
+from rocmonitor.wording.shift import explanation, foretold, main_part
 
 
 def bins(*pos: tuple[float, float]) -> list[dict[str, float]]:
@@ -80,3 +80,15 @@ def test_the_larger_part_is_said_in_one_sentence(
     )
     assert text.startswith(words)
     assert text.count(". ") == 0
+
+
+def test_what_the_scores_foretold_and_the_rest_add_up() -> None:
+    metrics = {"reference/auc": 0.7577, "champion/auc": 0.6067, "shift/foreseen": -0.07741}
+    assert foretold(metrics) == (
+        "Of this, -0.0774 was foreseen from the scores (the cases became harder to rank) and -0.0736 was not "
+        "(the model became worse, or chance)."
+    )
+    assert foretold({"reference/auc": 0.7577, "champion/auc": 0.6067}) == ""
+    eased = foretold(metrics | {"shift/foreseen": 0.02})
+    assert "+0.0200 was foreseen from the scores (the cases became easier" in eased
+    assert "-0.1710 was not (the model became worse" in eased
