@@ -97,7 +97,7 @@ class ExpectedAucDifference(Result):
     reference_difference : float
         The difference in the reference.
     prevalence_1, prevalence_2 : float
-        The share of positives that the scores of each model let expect.
+        The share of positives expected from the scores of each model.
     score_distance_1, score_distance_2 : float
         As `ExpectedAuc.score_distance`, for each model.
     outside_share_1, outside_share_2 : float

@@ -375,3 +375,55 @@ def test_perfectly_separated_windows_are_no_obstacle():
     history = score_history(reference, past)
     found = history.forecast(reference, [1, 2, 3, 4, 5])
     assert 0 <= found.low <= found.foreseen <= found.high <= 1
+
+
+# A broken pipeline
+
+
+@pytest.fixture(scope="module")
+def steady():
+    """A history of windows that hardly drift, and one window more."""
+    rng = np.random.default_rng(3)
+    past = [window(rng, 1000, np.exp(0.03 * rng.normal()), decimals=6) for _ in range(20)]
+    reference = Sample.merge(past)
+    return score_history(reference, past), condensed(reference), window(rng, 1000, decimals=6), rng
+
+
+def test_shuffled_scores_are_seen_with_the_labels_only(steady):
+    history, cells, coming, rng = steady
+    y = rng.permutation(np.repeat([0, 1], [coming.n_neg, coming.n_pos]))
+    shuffled = Sample(y, np.repeat(coming.score, coming.pos + coming.neg))
+    found = history.forecast(cells, scores_of(shuffled))
+    assert found.to_dict() == history.forecast(cells, scores_of(coming)).to_dict()
+    assert found.score_distance < history.distance_limit(1000).limit
+    assert found.auc > history.expected_limit(1000).limit
+    assert found.contains(auc(coming).auc)
+    assert not found.contains(auc(shuffled).auc)
+    split = history.split(cells, shuffled)
+    assert split.unforeseen < -0.2
+    assert split.label_distance > 5 * split.score_distance
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        lambda score: score / 2,
+        lambda score: np.where(np.arange(len(score)) % 3 == 0, 0.25, score),
+        lambda score: np.full(len(score), 0.25),
+        lambda score: score + 1,
+        lambda score: score + 100,
+    ],
+    ids=["halved", "a third constant", "all constant", "shifted", "far away"],
+)
+def test_broken_scores_are_seen_at_once(steady, broken):
+    history, cells, coming, _ = steady
+    found = history.expected(cells, broken(np.repeat(coming.score, coming.pos + coming.neg)))
+    assert found.score_distance > history.distance_limit(found.n_rows).limit
+
+
+def test_three_times_as_many_positives_are_seen_at_once(steady):
+    history, cells, coming, _ = steady
+    score = np.concatenate([np.repeat(coming.score, 3 * coming.pos), np.repeat(coming.score, coming.neg)])
+    found = history.expected(cells, score)
+    assert found.score_distance > history.distance_limit(found.n_rows).limit
+    assert found.prevalence > history.expected(cells, scores_of(coming)).prevalence + 0.05
