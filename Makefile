@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 PYTEST := $(BIN)/python -m pytest --numprocesses=2 --dist=loadgroup
 LOWEST := .venv-lowest
-SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 EXTRAS := [postgres,mysql,demo,docs,test]
 
 .DEFAULT_GOAL := help
