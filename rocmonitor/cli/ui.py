@@ -18,12 +18,16 @@ from rocmonitor.errors import ConfigError
 @click.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
-    "--port", default=8780, show_default=True, type=click.IntRange(0, 65535), help="0: any free one."
+    "--port",
+    default=8780,
+    show_default=True,
+    type=click.IntRange(0, 65535),
+    help="Port to listen on; 0 takes any free one.",
 )
 @click.option(
     "--token-env",
     metavar="NAME",
-    help="Environment variable with the token that readers must show; required with another --host.",
+    help="Environment variable that holds the token readers must show; required with another --host.",
 )
 @click.pass_obj
 def ui(path: Path, host: str, port: int, token_env: str | None) -> int:

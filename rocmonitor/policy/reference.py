@@ -12,13 +12,15 @@ from typing import Any
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.policy.label_history import LabelHistory, PastWindow, label_history
+from rocmonitor.policy.lasting import chart_of
 from rocmonitor.policy.measure import LEVEL
 from rocmonitor.policy.record import caveats_of
-from rocmonitor.policy.rules import Forecast, Rule
+from rocmonitor.policy.rules import Forecast, Lasting, Rule
 from rocmonitor.policy.windows import Window
 from rocmonitor.stats import (
     AucResult,
     ForecastInterval,
+    LastingChart,
     Sample,
     ScoreHistory,
     auc,
@@ -40,6 +42,8 @@ class Reference:
     forecasts : dict of str to ForecastInterval
         By the name of the rule that asks for it, for a batch as large as the median window; a rule is missing
         when its interval cannot be computed.
+    charts : dict of str to LastingChart
+        By the name of the rule `lasting`; a rule is missing when its chart cannot be computed.
     cells : Sample or None
         The rows, neighbouring scores joined (`rocmonitor.stats.condensed`): what later batches are compared
         with. None without an AUC, and when an earlier version froze the reference.
@@ -61,6 +65,7 @@ class Reference:
 
     auc: AucResult | None
     forecasts: dict[str, ForecastInterval] = field(default_factory=dict)
+    charts: dict[str, LastingChart] = field(default_factory=dict)
     cells: Sample | None = None
     joined: bool = False
     history: ScoreHistory | None = None
@@ -74,6 +79,7 @@ class Reference:
         plain: dict[str, Any] = {
             "auc": None,
             "forecasts": {name: interval.to_dict() for name, interval in self.forecasts.items()},
+            "charts": {name: chart.to_dict() for name, chart in self.charts.items()},
             "cells": None,
             "history": None if self.history is None else self.history.to_dict(),
             # JSON has no infinity: None flags nothing.
@@ -102,6 +108,7 @@ class Reference:
             forecasts={
                 name: ForecastInterval.from_dict(interval) for name, interval in plain["forecasts"].items()
             },
+            charts={name: LastingChart.from_dict(chart) for name, chart in plain.get("charts", {}).items()},
             cells=None if cells is None else Sample.from_counts(cells["score"], cells["pos"], cells["neg"]),
             joined=cells is not None and cells["joined"],
             history=None if plain.get("history") is None else ScoreHistory.from_dict(plain["history"]),
@@ -135,13 +142,15 @@ def freeze(
     except DegenerateDataError as error:
         return Reference(auc=None, windows=sizes, caveats=(_not_computed("reference", error),))
     forecasts, lacking = _forecasts(rules, windows, whole)
+    charts, absent = _charts(rules, windows)
     history, missing = _history(whole, samples, rules, outlooks=outlooks)
-    caveats = (*caveats_of(overall), *lacking, *missing)
+    caveats = (*caveats_of(overall), *lacking, *absent, *missing)
     cells = condensed(whole)
     at = cost_thresholds(whole, cost_w).threshold.tolist() if cost_w else []
     return Reference(
         auc=overall,
         forecasts=forecasts,
+        charts=charts,
         cells=cells,
         joined=len(cells.score) < len(whole.score),
         history=history,
@@ -188,6 +197,20 @@ def _forecasts(
             except DegenerateDataError as error:
                 caveats.append(_not_computed(name, error))
     return forecasts, caveats
+
+
+def _charts(
+    rules: Mapping[str, Rule], windows: Sequence[tuple[Window, Sample]]
+) -> tuple[dict[str, LastingChart], list[Caveat]]:
+    """The chart of each rule `lasting`, and why one is missing."""
+    charts, caveats = {}, []
+    for name, rule in rules.items():
+        if isinstance(rule, Lasting):
+            try:
+                charts[name] = chart_of(sorted(windows, key=lambda part: part[0]), rule)
+            except DegenerateDataError as error:
+                caveats.append(_not_computed(name, error))
+    return charts, caveats
 
 
 def _history(

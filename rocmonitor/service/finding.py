@@ -8,6 +8,7 @@ from datetime import timedelta
 from rocmonitor.config import Monitor
 from rocmonitor.policy.arrival import Awaiting
 from rocmonitor.policy.judge import Finding, judge
+from rocmonitor.policy.lasting import Course
 from rocmonitor.policy.missing_labels import allow_for_missing
 from rocmonitor.policy.orientation import as_scored, negated
 from rocmonitor.policy.reference import Reference
@@ -15,7 +16,9 @@ from rocmonitor.policy.rules import by_name
 from rocmonitor.sources import Rows
 
 
-def find(monitor: Monitor, rows: Rows, reference: Reference, age: timedelta) -> Finding:
+def find(
+    monitor: Monitor, rows: Rows, reference: Reference, age: timedelta, past: Course | None = None
+) -> Finding:
     """Judge the rows of a window, some of which may wait for a label.
 
     Parameters
@@ -25,6 +28,8 @@ def find(monitor: Monitor, rows: Rows, reference: Reference, age: timedelta) -> 
     reference : Reference
     age : timedelta
         From the end of the window to the instant at which labels had to be known.
+    past : Course, optional
+        The windows before, for the rule `lasting`.
     """
     rules = by_name(monitor.rules)
     low_is_positive = monitor.positive.low_is_positive
@@ -34,6 +39,7 @@ def find(monitor: Monitor, rows: Rows, reference: Reference, age: timedelta) -> 
         rows.pair,
         rows.counts,
         scores=rows.scores,
+        past=past,
         reference=reference,
         rules=rules,
         min_per_class=monitor.min_per_class,

@@ -13,7 +13,7 @@ from rocmonitor import store
 from rocmonitor.config import Monitor
 from rocmonitor.policy.label_history import PastWindow
 from rocmonitor.policy.reference import Reference, freeze, with_labels
-from rocmonitor.policy.rules import Forecast, by_name
+from rocmonitor.policy.rules import Forecast, Lasting, by_name
 from rocmonitor.policy.windows import Window
 from rocmonitor.service.progress import Step
 from rocmonitor.sources import SqlSource
@@ -32,7 +32,7 @@ def digest(monitor: Monitor) -> str:
         "rules": {
             name: _options(rule)
             for name, rule in by_name(monitor.rules).items()
-            if isinstance(rule, Forecast)
+            if isinstance(rule, Forecast | Lasting)
         },
     }
     if monitor.cost_w:
@@ -49,11 +49,13 @@ def _unused(monitor: Monitor) -> set[str]:
     return {"labelled_at"} if monitor.columns.labelled_at is None else set()
 
 
-def _options(rule: Forecast) -> dict[str, Any]:
+def _options(rule: Forecast | Lasting) -> dict[str, Any]:
     """A rule's options; one that came with a later version counts only when it is used.
 
     So an update of rocmonitor leaves the references alone that are frozen already.
     """
+    if isinstance(rule, Lasting):
+        return asdict(rule)
     later = {"alternative": "two-sided", "half_life": None, "given": None}
     return {name: value for name, value in asdict(rule).items() if (name, value) not in later.items()}
 
@@ -114,10 +116,11 @@ def complete_at(monitor: Monitor) -> datetime:
 
 
 def summary(monitor: Monitor, reference: Reference) -> dict[str, Any]:
-    """The reference as an evaluation keeps it; the store has its cells and history once, by the digest."""
+    """The reference as an evaluation keeps it; the store has the rest once, by the digest."""
     period = monitor.reference_period
     plain = reference.to_dict()
-    del plain["cells"], plain["history"], plain["labels"]
+    for large in ("cells", "history", "labels", "charts"):
+        del plain[large]
     return {
         "start": period.start.isoformat(),
         "end": period.end.isoformat(),

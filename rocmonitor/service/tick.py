@@ -20,6 +20,7 @@ from rocmonitor.policy.evaluation import Evaluation, Status
 from rocmonitor.policy.outlook import Outlook, repeated, rows_since
 from rocmonitor.policy.record import caveats_of
 from rocmonitor.policy.windows import Window
+from rocmonitor.service.courses import Courses
 from rocmonitor.service.outlooks import PUBLISH, Outlooks, record
 from rocmonitor.service.progress import Progress, Step
 from rocmonitor.service.runtime import Runtime, hold_lease, renew_lease
@@ -147,6 +148,7 @@ class TickRun:
         self.versions: dict[Role, tuple[str | None, tuple[Caveat, ...]]] = {}
         self.standings = Standings(runtime.store, monitor)
         self.outlooks = Outlooks(runtime.store, monitor, now)
+        self.courses = Courses(runtime.store, monitor)
         self.segments = {""}
         self.backfill = False
 
@@ -278,8 +280,11 @@ class TickRun:
 
         rows, reference = self._rows(batch, segment), self._reference(segment)
         outlook = self._outlook(window, segment, batch) if before is None else None
-        finding = find(self.monitor, rows, reference, self._as_of(window, before) - window.end)
+        version, *_ = self._versions(before)
+        past = self.courses.leading_to(segment, window, version or "unknown")
+        finding = find(self.monitor, rows, reference, self._as_of(window, before) - window.end, past)
         evaluation = self._evaluation(window, segment, batch, before, rows, finding, reference)
+        self.courses.add(evaluation)
         status = self.standings.after(segment)
         change, notify = self.standings.change(
             segment,
@@ -293,10 +298,7 @@ class TickRun:
             label_counts=labels.by_label,
             transition=change,
             notified=notify,
-            outbox=[
-                PUBLISH,
-                *self.standings.messages(change, notify),
-            ],
+            outbox=[PUBLISH, *self.standings.messages(change, notify)],
             outlook=None if outlook is None else store.OutlookRecord(outlook=outlook, outbox=[PUBLISH]),
         )
 

@@ -67,6 +67,7 @@ from rocmonitor.stats.forecast.projection import (
     expected_auc_difference,
 )
 from rocmonitor.stats.forecast.score_history import HistoryLimit, ScoreHistory, score_history
+from rocmonitor.stats.lasting.adjusting import seasonal_weights
 from rocmonitor.stats.lasting.chart import LastingChart, lasting_change, lasting_chart
 from rocmonitor.stats.lasting.result import LastingChange
 from rocmonitor.stats.lasting.windows import WindowAuc
@@ -154,6 +155,7 @@ __all__ = [
     "roc_pointwise",
     "score_history",
     "score_shift",
+    "seasonal_weights",
     "threshold_difference",
     "threshold_dominance",
     "threshold_intervals",

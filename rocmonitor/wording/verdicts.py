@@ -69,6 +69,26 @@ def _forecast(found: Verdict) -> str:
     return f"AUROC {area(found.estimate)} is {place} its {what} {forecast_span(low, high)} ({basis})"
 
 
+def _lasting(found: Verdict) -> str:
+    of = found.details
+    if found.estimate is None:
+        return (
+            f"no lasting change of the AUROC: the chart is at {of['statistic']:.2f}, an alarm is above "
+            f"{of['chart_limit']:.2f}"
+        )
+    assert found.low is not None
+    assert found.high is not None
+    way = "lower" if found.outcome is Status.DEGRADED else "higher"
+    sign = -1 if way == "lower" else 1
+    low, high = sorted((sign * found.low, sign * found.high))
+    size = f"AUROC has been {sign * found.estimate:.3f} {way} ({low:.3f} to {high:.3f})"
+    if "since" not in of:
+        return size
+    span = "" if of["since_first"] == of["since_last"] else f" ({of['since_first']} to {of['since_last']})"
+    day = "" if of["unit"] == "day" else f"the {of['unit']} of "
+    return f"{size} since {day}{of['since']}{span}"
+
+
 def _floor(found: Verdict) -> str:
     assert found.estimate is not None
     below = found.outcome is Status.DEGRADED
@@ -159,6 +179,7 @@ def _interval(found: Verdict, *, sign: bool = False) -> str:
 
 _SENTENCES = {
     "forecast": _forecast,
+    "lasting": _lasting,
     "floor": _floor,
     "drop": _drop,
     "challenger": _challenger,

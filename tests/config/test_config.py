@@ -79,7 +79,7 @@ def test_without_windows_the_reference_is_cut_like_the_monitor(load):
         ("kind: floor, value: 0.70", "kind: floor, valu: 0.7", "rules.1.valu: unknown key"),
         ("kind: floor, value: 0.70", "kind: floor", "rules.1.value: required"),
         ("kind: floor, value: 0.70", "kind: floor, value: 7", "rules.1.value: Input should be less than 1"),
-        ("kind: challenger", "kind: chalenger", "rules.2.kind: must be one of 'forecast', 'floor'"),
+        ("kind: challenger", "kind: chalenger", "rules.2.kind: must be one of 'forecast', 'lasting'"),
         ("kind: challenger", "kind: outlook", "rules has kind outlook, which is judged before the labels"),
         ("kind: challenger", "kind: scores", "such as outlook: {after: 6h}"),
         ("    grouped: auto", "    outlook: {}", "outlook.after: required"),

@@ -19,7 +19,7 @@ from rocmonitor.policy.false_alarms import (
 )
 from rocmonitor.policy.judge import judge, too_few
 from rocmonitor.policy.reference import Reference
-from rocmonitor.policy.rules import Challenger, Floor, Rule, before_labels
+from rocmonitor.policy.rules import Challenger, Floor, Lasting, Rule, before_labels
 from rocmonitor.policy.status import Alarm
 from rocmonitor.sources.batch import Rows
 
@@ -95,12 +95,24 @@ def _false_alarms(
         text += f", and about {rate(improved)} messages a year of an improvement that is none"
     if alarm.of > 1:
         text += f"; an alarm needs {alarm.after} of {alarm.of} windows degraded"
-    lines = [text]
+    lines = [text, *_lasting(scenario)]
     if sampling := sampling_only(scenario):
         lines.append(
             f"for {' and '.join(sampling)} this counts sampling error only: where true windows differ, they "
             "alarm more often"
         )
+    return lines
+
+
+def _lasting(scenario: Scenario) -> list[str]:
+    """What the level of each rule `lasting` means, and what its reference does not show."""
+    lines = []
+    for name, rule in scenario.rules.items():
+        if isinstance(rule, Lasting):
+            chance = f"{100 * rule.false_alarm_probability:g}"
+            lines.append(f"{name} alarms within {rule.horizon} windows with {chance} % when nothing lasts")
+            chart = scenario.reference.charts.get(name)
+            lines += [f"{name}: {caveat}" for caveat in (() if chart is None else chart.caveats)]
     return lines
 
 

@@ -10,8 +10,9 @@ from rocmonitor.errors import ConfigError, DegenerateDataError
 from rocmonitor.policy.false_alarms import forecast_weights
 from rocmonitor.policy.orientation import negated
 from rocmonitor.policy.reference import Reference
-from rocmonitor.policy.rules import Drop, Forecast, Rule
+from rocmonitor.policy.rules import Drop, Forecast, Lasting, Rule
 from rocmonitor.stats.forecast.calibration import windows_needed
+from rocmonitor.stats.lasting.chart import FEWEST_WINDOWS
 
 
 def unfit(
@@ -27,7 +28,7 @@ def unfit(
     low_is_positive : bool
         Whether lower scores were configured to be more positive.
     """
-    comparing = [name for name, rule in rules.items() if isinstance(rule, Forecast | Drop)]
+    comparing = [name for name, rule in rules.items() if isinstance(rule, Forecast | Drop | Lasting)]
     whole = useless(reference, low_is_positive=low_is_positive)
     if comparing and whole:
         return comparing, [DegenerateDataError(f"{' and '.join(comparing)}: {whole}")]
@@ -87,9 +88,16 @@ def useless(reference: Reference, *, low_is_positive: bool) -> str:
 
 
 def _left_out(reference: Reference, rules: Mapping[str, Rule]) -> Iterator[tuple[str, str]]:
-    """Each forecast rule without an interval that means something, and why."""
+    """Each rule that learns from windows and cannot, and why."""
     usable = sum(window["n_pos"] > 0 and window["n_neg"] > 0 for window in reference.windows)
     for name, rule in rules.items():
+        if isinstance(rule, Lasting) and reference.auc is not None and usable < FEWEST_WINDOWS:
+            yield (
+                name,
+                f"the rule learns from past windows how far they differ, and needs {FEWEST_WINDOWS} with "
+                f"both classes; the reference has {usable}: choose a longer period, or cut it finer "
+                "(reference.windows)",
+            )
         if not isinstance(rule, Forecast) or reference.auc is None:
             continue
         if usable < 2 and rule.method != "fixed":

@@ -11,9 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from rocmonitor.errors import InputError
 from rocmonitor.stats.lasting.windows import WindowAuc, scaled
-from rocmonitor.stats.rows import Floats
+from rocmonitor.stats.proportion import is_number
+from rocmonitor.stats.rows import Floats, window_numbers
 
 YEAR_DAYS = 365.25
 WHOLE_YEAR = 364.0
@@ -54,6 +57,49 @@ def days_covered(windows: Sequence[WindowAuc]) -> float | None:
         return None
     span = days[-1] - days[0]
     return span + span / (len(days) - 1)
+
+
+def seasonal_weights(days: ArrayLike, day: float, *, width: float = 45.0) -> Floats:
+    """Weights of past windows for a coming one: those of the same season count most.
+
+    For ``forecast_interval(…, weights=…)``, with two years of windows and more: with one year few windows
+    count, and the interval says that its level is lower.
+
+    Parameters
+    ----------
+    days : array_like, shape (n,)
+        Days since a fixed date of the past windows.
+    day : float
+        That of the coming window.
+    width : float
+        Days from the same time of year after which a window counts exp(-1/2), above 0.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        Within (0, 1], by a normal law of the days between the times of year.
+
+    Raises
+    ------
+    InputError
+        Days that are not finite, a width of 0 or less.
+
+    Examples
+    --------
+    >>> seasonal_weights([0, 91, 182, 274, 365], 365).round(2).tolist()
+    [1.0, 0.13, 0.0, 0.13, 1.0]
+    """
+    past = window_numbers(days, "days")
+    if not (is_number(day) and math.isfinite(day)) or not (is_number(width) and 0 < width < math.inf):
+        raise InputError(f"day must be finite and width above 0 days; they are {day!r} and {width!r}")
+    apart = np.abs((past - day + YEAR_DAYS / 2) % YEAR_DAYS - YEAR_DAYS / 2)
+    return np.asarray(np.exp(-0.5 * (apart / width) ** 2))
+
+
+def wave_step(windows: Sequence[WindowAuc]) -> float:
+    """By how much the angle of the season moves from window to window, in the median."""
+    days = np.array([window.day for window in windows if window.day is not None])
+    return float(np.median(np.diff(days))) * 2 * math.pi / YEAR_DAYS
 
 
 def adjusted(windows: Sequence[WindowAuc]) -> tuple[Adjustment, Floats]:

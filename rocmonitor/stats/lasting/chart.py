@@ -16,7 +16,7 @@ import numpy as np
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.variances import moments
-from rocmonitor.stats.lasting.adjusting import WHOLE_YEAR, Adjustment, adjusted, days_covered
+from rocmonitor.stats.lasting.adjusting import WHOLE_YEAR, Adjustment, adjusted, days_covered, wave_step
 from rocmonitor.stats.lasting.ewma import ChartShape, running
 from rocmonitor.stats.lasting.limit import chart_limit, possible, scatter_between
 from rocmonitor.stats.lasting.result import LastingChange, found_change
@@ -52,7 +52,7 @@ class LastingChart(Result):
     serial : float
         Serial correlation of the true values, the mean of what the reference windows leave possible.
     values, noises : tuple of float
-        Of the reference windows, and their places in the series.
+        Of the reference windows, and their places in the series, which begins with the first usable one.
     pair_variances : tuple of float
         AUC, zeta10, zeta01 and the variance of psi over all pairs of the reference.
     slope, centre, wave
@@ -158,23 +158,22 @@ def lasting_chart(
     probability, ahead = _valid_promise(false_alarm_probability, horizon, alternative)
     numbers = valid_numbers(windows, "reference")
     used = [window for window in numbers if window is not None]
-    places = tuple(place for place, window in enumerate(numbers) if window is not None)
     _require_windows(len(used), len(numbers))
+    places = _places(numbers)
     explained, values = adjusted(used)
     pairs = PairVariances(*pair_variances)
     _require_scatter(values, pairs, used[0].auc)
     noise = noises(used, pairs, float(values.var()))
     between = scatter_between(values, noise)
-    shape = _shape(values, noise, between)
+    shape = _shape(values, noise, between, explained, used)
     outlook = possible(values, noise, places)
-    serial = float(outlook.weight @ outlook.serial)
     return LastingChart(
         mean=shape.mean,
         between=math.sqrt(between),
         noise=shape.noise,
         mean_share=shape.mean_share,
         limit=chart_limit(outlook, shape, ahead, probability, two_sided=alternative == "two-sided"),
-        serial=serial,
+        serial=outlook.mean_serial,
         values=tuple(values.tolist()),
         noises=tuple(noise.tolist()),
         places=places,
@@ -186,7 +185,7 @@ def lasting_chart(
         horizon=ahead,
         alternative=alternative,
         n_windows=len(used),
-        caveats=_caveats(used, serial),
+        caveats=_caveats(used, outlook.mean_serial),
     )
 
 
@@ -327,6 +326,12 @@ def _require_windows(usable: int, given: int) -> None:
         )
 
 
+def _places(windows: Sequence[WindowAuc | None]) -> tuple[int, ...]:
+    """Those of the usable windows, counted from the first of them."""
+    found = [place for place, window in enumerate(windows) if window is not None]
+    return tuple(place - found[0] for place in found)
+
+
 def _require_scatter(values: Floats, pairs: PairVariances, auc: float) -> None:
     if values.var() == 0 and pairs.noise(1, 1) == 0:
         raise DegenerateDataError(
@@ -335,13 +340,18 @@ def _require_scatter(values: Floats, pairs: PairVariances, auc: float) -> None:
         )
 
 
-def _shape(values: Floats, noise: Floats, between: float) -> ChartShape:
+def _shape(
+    values: Floats, noise: Floats, between: float, explained: Adjustment, used: Sequence[WindowAuc]
+) -> ChartShape:
     weight, typical = 1 / (noise + between), float(np.median(noise))
+    wavy = any(explained.wave)
     return ChartShape(
         mean=float(weight @ values / weight.sum()),
         noise=typical,
         deviation=math.sqrt(between + typical),
         mean_share=float(1 / weight.sum()) / (between + typical),
+        wave_error=math.sqrt(2 / weight.sum()) if wavy else 0.0,
+        wave_step=wave_step(used) if wavy else 0.0,
     )
 
 

@@ -22,6 +22,8 @@ class ChartShape(NamedTuple):
     noise: float  # sampling variance of a window of the median size
     deviation: float  # standard deviation of such a window
     mean_share: float  # variance of the mean over that of such a window
+    wave_error: float = 0.0  # standard error of each coefficient of the season
+    wave_step: float = 0.0  # of the season's angle from window to window
 
 
 def running(standardised: Floats, size: Floats, mean_share: float) -> Floats:

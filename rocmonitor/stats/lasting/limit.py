@@ -39,6 +39,11 @@ class Outlook(NamedTuple):
     mean: Floats
     mean_variance: Floats
 
+    @property
+    def mean_serial(self) -> float:
+        """The serial correlation, on average of what is possible."""
+        return float(self.weight @ self.serial)
+
 
 def scatter_between(values: Floats, noise: Floats) -> float:
     """The variance between windows that makes their scatter what was expected ([PM82]); at least 0."""
@@ -96,9 +101,9 @@ def chart_limit(
     Notes
     -----
     `DRAWS` series of later windows, as large as the median reference window, with a fixed seed: mean, scatter
-    and correlation of each drawn from the outlook. Cost: O(DRAWS horizon).
+    and correlation of each drawn from the outlook, and a season with its error. Cost: O(DRAWS horizon).
     """
-    shocks, noise, luck = _normals(horizon)
+    shocks, noise, (luck, cosine, sine) = _normals(horizon)
     cumulative = np.cumsum(outlook.weight)
     which = np.searchsorted(cumulative, (np.arange(DRAWS) + 0.5) / DRAWS * cumulative[-1])
     serial, between = outlook.serial[which], outlook.between[which]
@@ -109,6 +114,9 @@ def chart_limit(
     for k in range(horizon):
         state = serial * state + fresh * shocks[k] if k else state
         rows[k] = (mean - between * state - spread * noise[k]) / shape.deviation
+        if shape.wave_error:
+            angle = k * shape.wave_step
+            rows[k] += (np.cos(angle) * cosine + np.sin(angle) * sine) * (shape.wave_error / shape.deviation)
     chart = running(rows, np.ones(horizon), shape.mean_share)
     highest = np.abs(chart).max(axis=0) if two_sided else chart.max(axis=0)
     return float(np.quantile(highest, 1 - probability))
@@ -116,7 +124,7 @@ def chart_limit(
 
 @lru_cache(maxsize=4)
 def _normals(horizon: int) -> tuple[Floats, Floats, Floats]:
-    """Standard normal numbers: (horizon, draws) twice, and (draws,)."""
+    """Standard normal numbers: (horizon, draws) twice, and (3, draws)."""
     rng = np.random.default_rng(_SEED)
     shocks, noise = rng.standard_normal((2, horizon, DRAWS))
-    return shocks, noise, rng.standard_normal(DRAWS)
+    return shocks, noise, rng.standard_normal((3, DRAWS))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
 from rocmonitor.caveat import Caveat
+from rocmonitor.stats import plotting
 from rocmonitor.stats.area.auc import Interval
 from rocmonitor.stats.lasting.change import MOST_STARTS, mixed_quantile, steps
 from rocmonitor.stats.lasting.limit import possible
@@ -60,6 +61,8 @@ class LastingChange(Table):
     it is. docs/coverage.md has how often the intervals hold.
     """
 
+    _estimate: ClassVar[str | None] = "change"
+
     statistic: Floats
     limit: float
     crossed: int | None
@@ -102,6 +105,20 @@ class LastingChange(Table):
         ends = (mixed_quantile(*mixture, tail) for tail in ((1 - level) / 2, (1 + level) / 2))
         low, high = (_change(self.reference_auc, end) for end in ends)
         return Interval(low, high)
+
+    def _draw(self, ax: plotting.Axes, label: str | None) -> None:
+        number = np.arange(float(len(self.statistic)))
+        plotting.along(ax, number, self.statistic, None, None, label=label)
+        limits = (self.limit, -self.limit) if self.alternative == "two-sided" else (self.limit,)
+        plotting.limits(ax, limits, f"limit {self.limit:.2f}")
+        note = "no lasting change"
+        if (first := self.since_ci()) is not None and (interval := self.ci()) is not None:
+            begin, end = first
+            name = f"began with window {begin}" + (f" to {end}" if end > begin else "")
+            plotting.stretches(ax, [(begin - 0.5, end + 0.5)], name)
+            note = f"AUROC {self.change:+.4f} ({interval:+.4f}), 95 % intervals"
+        chance = f"{100 * self.false_alarm_probability:g} % false alarms in {self.horizon} windows"
+        plotting.describe(ax, x="window", y="fall, in standard errors", note=f"{note}; {chance}")
 
     def __str__(self) -> str:
         if self.since is None or self.change is None:
