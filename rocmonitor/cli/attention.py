@@ -82,7 +82,9 @@ def _stop(monitor: Monitor, now: datetime, length: str | None, until: str | None
     if until is not None:
         stop = wall_time(until, monitor, "--until").astimezone(UTC)
         if stop <= now:
-            raise ConfigError(f"--until {until} is over; give a time to come, or --end to send messages again")
+            raise ConfigError(
+                f"--until {until} is over; give a time to come, or --end to send messages again"
+            )
         return stop
     from pydantic import TypeAdapter, ValidationError
 

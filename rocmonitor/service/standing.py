@@ -81,9 +81,7 @@ class Standings:
         """The change of status that follows, if any, and whether somebody is notified of it."""
         before = self._standing(segment)
         cool_down = self._monitor.alarm.cool_down
-        notify = not self._muted and should_notify(
-            status, before.notified, before.alarmed_at, at, cool_down
-        )
+        notify = not self._muted and should_notify(status, before.notified, before.alarmed_at, at, cool_down)
         if status is before.status and not notify:
             return None, False
         self._segments[segment] = _Standing(

@@ -34,7 +34,8 @@ def attentions(store: Store) -> dict[str, Attention]:
     with store.reading() as connection:
         rows = connection.execute(select(table.c.monitor, *_OF)).mappings()
         return {
-            row["monitor"]: Attention(**{name: row[name] for name in row if name != "monitor"}) for row in rows
+            row["monitor"]: Attention(**{name: row[name] for name in row if name != "monitor"})
+            for row in rows
         }
 
 
