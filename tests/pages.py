@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-SIZES = """[...document.images].map(image => ({
-  whole: image.complete, drawn: image.naturalWidth,
-  width: image.getBoundingClientRect().width, height: image.getBoundingClientRect().height}))"""
+SIZES = """[...document.querySelectorAll('figure svg')].map(one => one.getBoundingClientRect()).map(box =>
+  ({width: box.width, height: box.height}))"""
 # Everything that reaches past the right edge and lies in no box that scrolls by itself.
 BEYOND = """[...document.body.querySelectorAll('*')].filter(one =>
   !one.parentElement.closest('.scroll') &&
@@ -27,3 +26,4 @@ CONTRAST = """(() => {
     .filter(one => [...one.childNodes].some(node => node.nodeType === 3 && node.textContent.trim()))
     .map(one => { const [a, b] = [light(parts(getComputedStyle(one).color).slice(0, 3)), light(behind(one))];
       return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05); })); })()"""
+UNFOLD = "document.querySelectorAll('details').forEach(one => one.open = true)"

@@ -54,7 +54,7 @@ def main() -> None:
     envvar="ROCMONITOR_CONFIG",
     show_default=True,
     show_envvar=True,
-    help="The configuration.",
+    help="Configuration file.",
 )
 @click.option("--verbose", "-v", is_flag=True, help="Log each step with its time.")
 @click.version_option(__version__, prog_name="rocmonitor")
@@ -63,8 +63,8 @@ def cli(context: click.Context, path: Path, verbose: bool) -> None:
     """Watch binary classifiers in production.
 
     Scheduled jobs pull scored and labelled rows from a database, compute statistics of the ROC curve with
-    exact uncertainty, log them to MLflow, and raise an alarm when the realised AUROC leaves its forecast
-    interval.
+    their uncertainty, and log them to MLflow. When the AUROC of a window falls outside the range that its
+    reference period predicts, you get an alert with the reason.
 
     Exit codes: 0 ok, 2 usage or configuration, 3 degraded, 4 insufficient data, 5 an outside system failed.
 

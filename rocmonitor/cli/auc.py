@@ -32,12 +32,18 @@ if TYPE_CHECKING:
     metavar="COLUMN",
     help="Scores; give it twice to compare two models, the champion first and the challenger second.",
 )
-@click.option("--confidence-level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95)
+@click.option(
+    "--confidence-level",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    help="Level of the intervals.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def auc(file: Path, label: str, scores: tuple[str, ...], confidence_level: float, as_json: bool) -> int:
-    """AUROC with its uncertainty from a file (csv, parquet), without a service.
+    """Compute the AUROC and its uncertainty from a file (csv, parquet); no configuration needed.
 
-    With two scores also their difference: the second minus the first (challenger minus champion).
+    With two scores, compare them too: the second minus the first (challenger minus champion).
     """
     from rocmonitor.sources.files import read_scores
 

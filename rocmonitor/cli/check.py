@@ -18,7 +18,7 @@ _MARGIN = " " * 12  # of explanations, which stand beside their topic
 @click.command()
 @click.pass_obj
 def check(path: Path) -> int:
-    """Parse, connect, explain: windows, row counts, false alarms a year. Changes nothing."""
+    """Check the configuration, connect, and explain windows, rows and false alarms a year; change nothing."""
     from rocmonitor.service.checking import check as explain
 
     problems = explain(load(path), now=datetime.now(UTC), output=_print)

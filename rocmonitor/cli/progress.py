@@ -45,7 +45,7 @@ def _on_a_terminal() -> Iterator[Callable[[str], None]]:
         def show(text: str) -> None:
             nonlocal began, total, first
             if not isinstance(text, Step):
-                bar.update(task, description=text, total=None, pace="")
+                bar.reset(task, description=text, total=None, pace="")  # `update` keeps a total
                 total = 0
                 return
             if text.total != total or text.done <= first:  # another kind of work

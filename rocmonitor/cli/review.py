@@ -23,14 +23,19 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("monitor", shell_complete=monitor_names)
-@click.option("--from", "start", metavar="TIME", help="Start of another period, chosen by hand.")
-@click.option("--to", "end", metavar="TIME", help="End of another period, chosen by hand.")
+@click.option("--from", "start", metavar="TIME", help="Start of the period, in place of the configured one.")
 @click.option(
-    "--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help="Write the report, as HTML."
+    "--to",
+    "end",
+    metavar="TIME",
+    help="End of the period; without it, of the last window whose labels are due.",
 )
-@click.option("--segment", default="", metavar="COLUMN=VALUE", help="Review the rows of one segment alone.")
+@click.option(
+    "--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help="Write the report as HTML."
+)
+@click.option("--segment", default="", metavar="COLUMN=VALUE", help="Review the rows of one segment only.")
 @click.option("--json", "as_json", is_flag=True, help="Print the review as JSON.")
-@click.option("--dry-run", is_flag=True, help="Compute everything; save and send nothing.")
+@click.option("--dry-run", is_flag=True, help="Compute everything, but save and send nothing.")
 @click.pass_obj
 def review(
     path: Path,
@@ -42,11 +47,12 @@ def review(
     as_json: bool,
     dry_run: bool,
 ) -> int:
-    """Compare the challenger with the champion, by the rule of the monitor's review section.
+    """Compare challenger and champion by the rule in the monitor's review section.
 
     Uses the rows that both have scored: over the whole period, by window and by segment. Each window is
-    one check, and reviewing often does not make a false decision more likely. The verdict goes to MLflow, on
-    both model versions; nothing is promoted. The exit code is 0 whatever the decision.
+    one check; where windows are independent, reviewing often does not make a false decision more likely.
+    The verdict goes to MLflow, on both model versions; nothing is promoted. The exit code is 0 whatever the
+    decision.
     """
     from rocmonitor.service.delivery import drain
     from rocmonitor.service.review import review_monitor

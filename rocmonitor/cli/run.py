@@ -19,6 +19,7 @@ from rocmonitor.cli.terminal import (
     evaluation_json,
     explain_tick,
     is_interactive,
+    print_idle,
     print_json,
     print_next,
     print_outbox,
@@ -38,15 +39,15 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("monitors", nargs=-1, metavar="[MONITOR]...", shell_complete=monitor_names)
-@click.option("--at", metavar="TIME", help="Judge what was due at TIME (not in the future).")
-@click.option("--dry-run", is_flag=True, help="Compute everything; save and send nothing.")
+@click.option("--at", metavar="TIME", help="Judge the windows that were due at TIME (not in the future).")
+@click.option("--dry-run", is_flag=True, help="Compute everything, but save and send nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print the evaluations as JSON.")
 @tables_option
 @click.pass_obj
 def run(
     path: Path, monitors: tuple[str, ...], at: str | None, dry_run: bool, as_json: bool, tables: bool
 ) -> int:
-    """Judge all due windows, once, and deliver the results.
+    """Judge all windows that are due, once, and deliver the results.
 
     A terminal shows the progress, then a table of the windows. Elsewhere there is one line for each
     monitor with new windows, so that cron mails no more than that.
@@ -78,14 +79,14 @@ def run(
     "--from", "start", metavar="TIME", required=True, help="Start of the first window, or before it."
 )
 @click.option("--to", "end", metavar="TIME", required=True, help="End of the last window, or after it.")
-@click.option("--dry-run", is_flag=True, help="Compute everything; save and send nothing.")
+@click.option("--dry-run", is_flag=True, help="Compute everything, but save and send nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print the evaluations as JSON.")
 @tables_option
 @click.pass_obj
 def backfill(
     path: Path, monitor: str, start: str, end: str, dry_run: bool, as_json: bool, tables: bool
 ) -> int:
-    """Judge the windows from A to B, and again those whose labels have changed, however old they are."""
+    """Judge the windows of a period, and judge again those whose labels have changed, however old."""
     from rocmonitor.service.delivery import drain
     from rocmonitor.service.tick import run_monitor
 
@@ -126,6 +127,7 @@ def _conclude(
         if (tick.evaluations or tick.outlooks) and not as_json:
             _print_tick(tick, zone, in_full=delivered is None or is_interactive(sys.stdout))
         explain_tick(tick, zone)
+    print_idle(ticks)
     if delivered is not None:
         print_outbox(waiting, busy=delivered.busy)
         judged = [tick.monitor for tick in ticks if tick.evaluations]

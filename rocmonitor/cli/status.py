@@ -87,8 +87,8 @@ def _standings(opened: Store, config: Config) -> list[Standing]:
 
 def _last_tick(opened: Store, config: Config) -> datetime | None:
     """When somebody last worked on a monitor; a lease lasts so long after that."""
-    from rocmonitor.service.runtime import LEASE
     from rocmonitor.store.glance import last_activity
+    from rocmonitor.store.leases import LEASE
 
     leases = last_activity(opened)
     ends = [leases[name] - LEASE for each in config.monitors if (name := f"monitor:{each}") in leases]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rocmonitor.service.tick import Tick
     from rocmonitor.store import OutboxSummary
 
+_MOST_NAMES = 5
 _STYLES = {
     "degraded": "bold red",
     "at-risk": "bold yellow",
@@ -185,11 +186,19 @@ def explain_tick(tick: Tick, zone: ZoneInfo) -> None:
         echo(f"{tick.monitor}: another rocmonitor process is at work on it; nothing was done", err=True)
     elif tick.error is not None:
         echo(f"{tick.monitor}: {tick.error}", err=True)
-    elif not tick.evaluations and not tick.outlooks:
-        echo(f"{tick.monitor}: nothing new is due", err=True)
     if tick.waiting:
         many = f"{len(tick.waiting)} windows wait" if len(tick.waiting) > 1 else "1 window waits"
         echo(f"{tick.monitor}: {many} for labels, the first is {tick.waiting[0].in_zone(zone)}", err=True)
+
+
+def print_idle(ticks: list[Tick]) -> None:
+    """One line on all monitors that had nothing to do."""
+    idle = [
+        tick.monitor for tick in ticks if not (tick.busy or tick.error or tick.evaluations or tick.outlooks)
+    ]
+    if idle:
+        names = ", ".join(idle) if len(idle) <= _MOST_NAMES else f"{len(idle)} monitors"
+        echo(f"{names}: nothing new is due", err=True)
 
 
 def print_next(config: Config, monitor: str) -> None:

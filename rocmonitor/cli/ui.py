@@ -11,7 +11,6 @@ from pathlib import Path
 import click
 
 from rocmonitor.cli.exit_codes import OK
-from rocmonitor.cli.opening import load
 from rocmonitor.cli.terminal import echo
 from rocmonitor.errors import ConfigError
 
@@ -19,12 +18,16 @@ from rocmonitor.errors import ConfigError
 @click.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
-    "--port", default=8780, show_default=True, type=click.IntRange(0, 65535), help="0: any free one."
+    "--port",
+    default=8780,
+    show_default=True,
+    type=click.IntRange(0, 65535),
+    help="Port to listen on; 0 takes any free one.",
 )
 @click.option(
     "--token-env",
     metavar="NAME",
-    help="Environment variable with the token that readers must show; required with another --host.",
+    help="Environment variable that holds the token readers must show; required with another --host.",
 )
 @click.pass_obj
 def ui(path: Path, host: str, port: int, token_env: str | None) -> int:
@@ -43,11 +46,10 @@ def ui(path: Path, host: str, port: int, token_env: str | None) -> int:
             f"--host {host} can be reached from other machines: name a variable with a token, as --token-env "
             "ROCMONITOR_TOKEN, or leave --host out"
         )
-    load(path)  # what is wrong with it is said here, not on a page
+    site = Site(path=path)
+    site.config()  # what is wrong with it is said here, not on a page
     with _listening(host, port) as opened:
-        server = waitress.create_server(
-            create_app(Site(path=path), token), sockets=[opened], threads=8, ident=None
-        )
+        server = waitress.create_server(create_app(site, token), sockets=[opened], threads=8, ident=None)
         echo(f"http://{_named(host)}:{opened.getsockname()[1]}/  (Ctrl-C ends it)", err=True)
         signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # waitress ends as it does on Ctrl-C
         server.run()

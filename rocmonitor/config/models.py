@@ -347,6 +347,7 @@ class Config(Section):
     store: Secret = Secret(url="sqlite:///rocmonitor.db")
     mlflow: Mlflow = Mlflow()
     webhook: Webhook | None = None
+    page: str | None = Field(default=None, pattern=r"^https?://\S+$")
     sources: dict[Name, Source] = Field(min_length=1)
     channels: dict[Name, Channel] = Field(default={})
     monitors: dict[Name, Monitor] = Field(min_length=1)

@@ -16,7 +16,7 @@ import numpy as np
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.policy.evaluation import Counts, Status, Verdict
-from rocmonitor.policy.label_history import Reading
+from rocmonitor.policy.label_history import LabelHistory, Reading
 from rocmonitor.policy.reference import Reference, weights
 from rocmonitor.policy.rules import Challenger, Drop, Floor, Forecast, Rule
 from rocmonitor.policy.windows import DAY, Window
@@ -70,7 +70,8 @@ class Estimate:
     errors : LabelErrors or None
         How far such estimates of the reference windows were off; None, with a reason in `lacks`, when
         nothing can be compared at this age.
-    lacks : tuple of Caveat
+    lacks, doubts : tuple of Caveat
+        Why no rule can be applied, and what is doubtful.
     """
 
     found: PartlyLabelledAuc
@@ -78,10 +79,18 @@ class Estimate:
     reading: Reading
     errors: LabelErrors | None
     lacks: tuple[Caveat, ...] = ()
+    doubts: tuple[Caveat, ...] = ()
 
     @property
     def metrics(self) -> dict[str, float]:
-        """``estimate/…``: the AUROC expected in the end, where it will lie, and from how many labels."""
+        """What is reported of an estimate.
+
+        ``estimate/auc``, the AUROC that the window will have, with ``estimate/auc_low`` and
+        ``estimate/auc_high``, between which it will lie; ``estimate/label_age_days``,
+        ``estimate/labelled_share`` and ``estimate/reference_labelled_share`` (the mean of the reference
+        windows at that age). ``champion/auc`` with ``_se``, ``_low``, ``_high``: the estimate as one of
+        the population's AUROC, which the rules judge.
+        """
         values = {
             "auc": self.found.auc,
             "label_age_days": self.age / DAY,
@@ -91,7 +100,17 @@ class Estimate:
             values["auc_low"], values["auc_high"], _ = self.errors.final_interval(self.found, LEVEL)
         if shares := self.past_shares:
             values["reference_labelled_share"] = float(np.mean(shares))
-        return {f"estimate/{name}": value for name, value in values.items()}
+        named = {f"estimate/{name}": value for name, value in values.items()}
+        if self.errors is not None:
+            low, high = self.errors.ci(self.found, LEVEL)
+            ends = {
+                "auc": self.found.auc,
+                "auc_se": self.errors.se(self.found),
+                "auc_low": low,
+                "auc_high": high,
+            }
+            named |= {f"champion/{name}": value for name, value in ends.items()}
+        return named
 
     @property
     def sizes(self) -> tuple[int, int]:
@@ -123,7 +142,7 @@ class Estimate:
             confidence_level=level,
             labelled_auc=self.found.labelled_auc,
         )
-        return (awaited, *self.found.caveats, *self.lacks)
+        return (awaited, *self.found.caveats, *self.doubts, *self.lacks)
 
 
 def estimate(reference: Reference, champion: Sample, awaiting: Awaiting) -> Estimate | Caveat | None:
@@ -147,11 +166,20 @@ def estimate(reference: Reference, champion: Sample, awaiting: Awaiting) -> Esti
     except DegenerateDataError as error:
         return Caveat("labels-not-estimated", why=str(error))
     errors, lacks = None, list(_other_arrival(found, reading, awaiting.age))
+    doubts = _open_reference(reference.labels, reading)
     try:
         errors = label_errors(reading.estimates, [area(sample) for sample in reading.finals])
     except DegenerateDataError as error:
         lacks.append(Caveat("not-computed", why=str(error)))
-    return Estimate(found=found, age=awaiting.age, reading=reading, errors=errors, lacks=tuple(lacks))
+    return Estimate(
+        found=found, age=awaiting.age, reading=reading, errors=errors, lacks=tuple(lacks), doubts=doubts
+    )
+
+
+def _open_reference(history: LabelHistory, reading: Reading) -> tuple[Caveat, ...]:
+    """Reference windows whose own labels are not all in."""
+    still = sum(history.known_for[number] < history.ages[-1] for number in reading.numbers)
+    return (Caveat("reference-labels-open", windows=still, n_windows=len(reading.numbers)),) if still else ()
 
 
 def _other_arrival(found: PartlyLabelledAuc, reading: Reading, age: timedelta) -> list[Caveat]:

@@ -85,13 +85,7 @@ class LabelHistory:
     _read: dict[int, Reading] = field(default_factory=dict, repr=False)
 
     def at(self, age: timedelta) -> Reading:
-        """The reference at a label age.
-
-        Raises
-        ------
-        DegenerateDataError
-            Labels came later than that, but only in one class: nothing shows what missing labels will be.
-        """
+        """The reference at a label age, computed once for each age that is kept."""
         nearest = min(range(len(self.ages)), key=lambda number: abs(self.ages[number] - age))
         if nearest not in self._read:
             self._read[nearest] = self._reading(nearest)

@@ -84,6 +84,9 @@ def _estimated(finding: Finding, found: Estimate, reference: Reference, rules: M
         for name, value in finding.metrics.items()
         if name.split("/")[0] not in replaced and not name.endswith("/margin")
     }
+    if found.errors is not None:
+        alone = {name: value for name, value in metrics.items() if name.startswith("champion/auc")}
+        metrics |= {name.replace("champion/", "labelled/"): value for name, value in alone.items()}
     doubts = [caveat for name, each in intervals.items() for caveat in caveats_of(each, name)]
     kept = [each for each in finding.caveats if not replaced.intersection(each.about[:1])]
     return replace(

@@ -34,6 +34,7 @@ BLUE, PURPLE, GREY, LIGHT = TOKENS["champion"], TOKENS["challenger"], TOKENS["so
 """The champion, the challenger, what explains, and what lies behind."""
 
 _OF_A_PAGE = [*TOKENS.items(), ("ink", "#000000"), ("band", LIGHT.lower())]
+_BARE = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 _IDS = re.compile(r'(\bid="|url\(#|href="#)')
 
 
@@ -101,13 +102,14 @@ def svg(figure: Figure, name: str, label: str) -> str:
     buffer = io.StringIO()
     with warnings.catch_warnings(), rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
         warnings.filterwarnings("ignore", "Glyph", UserWarning)
-        figure.savefig(buffer, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
+        figure.savefig(buffer, format="svg", transparent=True, metadata=_BARE)
     drawn = buffer.getvalue()
     drawn = drawn[drawn.index("<svg") :]
     # matplotlib leaves out what is black, as is the text.
     opening = f'<svg role="img" aria-label="{escape(label, quote=True)}" fill="var(--ink)"'
     drawn = re.sub(r'<svg\b(.*?) width="[^"]*"', rf"{opening}\1", drawn, count=1, flags=re.DOTALL)
     drawn = re.sub(r' height="[^"]*pt"', "", drawn, count=1)
+    drawn = re.sub(r"<style.*?</style>", "", drawn, flags=re.DOTALL)  # it would hold for the whole page
     drawn = _IDS.sub(rf"\g<1>{name}-", drawn)
     for token, colour in _OF_A_PAGE:
         drawn = drawn.replace(colour, f"var(--{token})")

@@ -17,6 +17,7 @@ from rocmonitor.report.review.tables import NOTHING, Shown, number, share
 from rocmonitor.wording import report as wording
 from rocmonitor.wording.counts import CUT, set_aside
 from rocmonitor.wording.format import forecast_span, instant, span
+from rocmonitor.wording.shift import foretold
 from rocmonitor.wording.verdicts import by_rule, reasons
 from rocmonitor.wording.window import moved, moved_most
 
@@ -91,7 +92,7 @@ def page(history: History, *, made: datetime) -> str:
             status=last.status,
             standing=wording.standing(last.status, history.changes, zone),
             sentence=wording.sentence(last),
-            foreseen=wording.foreseen_line(last),
+            foreseen=foretold(last.metrics) or wording.foreseen_line(last),
             moved=moved_most(last),
             owner=history.owner,
             runbook=history.runbook,

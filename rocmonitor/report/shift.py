@@ -64,9 +64,6 @@ def drawing(evaluation: Evaluation, name: str) -> str:
         An ``<svg>`` in the colours of the page.
     """
     figure, _ = _figure(evaluation, 6.4, 7.2)
-    figure.patch.set_visible(False)
-    for axes in figure.axes:
-        axes.set_facecolor("none")
     return svg(figure, name, moved(evaluation))
 
 

@@ -156,7 +156,6 @@ def drawing(
     """
     width, height = (4.0, 5.0) if narrow else (10.0, 4.6)
     figure, (above, middle, below) = panels(width, height, (5, 1, 1))
-    figure.patch.set_visible(False)
     for axes in (above, middle, below):
         _in_theme(axes)
     above.set_ylabel(f"AUROC, {percent(LEVEL)} interval")
@@ -183,7 +182,6 @@ def drawing(
 
 def _in_theme(axes: Axes) -> None:
     """Colours that a page's theme can replace, also of what matplotlib draws by itself."""
-    axes.set_facecolor("none")
     axes.tick_params(color=TOKENS["reference"], labelcolor=GREY)
     axes.spines[:].set_color(TOKENS["reference"])
     axes.yaxis.label.set_color(GREY)

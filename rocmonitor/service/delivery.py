@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Literal
+from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
 from rocmonitor import store
@@ -127,6 +128,7 @@ def _send(runtime: Runtime, row: store.Delivery, found: Evaluation | Outlook | R
         owner=monitor.owner if monitor else None,
         runbook=monitor.runbook if monitor else None,
         run=store.receipt_of(runtime.store, row.evaluation_id, row.review_id, row.outlook_id),
+        page=_page(runtime, row.monitor, found),
     )
     folder, picture = runtime.config.folder, None
     if isinstance(found, Review):
@@ -140,6 +142,14 @@ def _send(runtime: Runtime, row: store.Delivery, found: Evaluation | Outlook | R
         if found is not None:
             picture = _story(runtime, row.monitor, change.segment, found.window).draw("small")
     alerts.send(channel.read(folder), message, folder=folder, picture=picture)
+
+
+def _page(runtime: Runtime, name: str, found: Evaluation | Outlook | Review | None) -> str | None:
+    """Where rocmonitor's own page shows the monitor, or its segment."""
+    if runtime.config.page is None:
+        return None
+    segment = f"?segment={quote(found.segment, safe='')}" if found is not None and found.segment else ""
+    return f"{runtime.config.page.rstrip('/')}/monitors/{quote(name)}{segment}"
 
 
 def _publish(runtime: Runtime, evaluation: Evaluation) -> str:
@@ -186,7 +196,7 @@ def _publish_review(runtime: Runtime, review: Review, zone: ZoneInfo) -> str:
 
     figures = reviewed.drawn(review, zone)
     report = {"report.html": reviewed.page(review, zone=zone, figures=figures)}
-    drawn = {f"figures/{name}.png": figure for name, figure in figures.items()}
+    drawn = {f"figures/{name}.png": figure for name, figure in reviewed.files(figures).items()}
     return runtime.tracking.publish_review(
         store.instance_id(runtime.store), review, artifacts={**report, **drawn}
     )

@@ -12,6 +12,7 @@ from rocmonitor.caveat import Caveat
 
 _LONGEST = 140  # characters between the brackets of one line
 _LONGEST_TUPLE = 3
+_MOST_NUMBERS = 10
 _ENDS = 5  # lines shown at each end of a long table
 
 
@@ -49,13 +50,23 @@ def _points(values: Mapping[str, Any]) -> tuple[Sequence[str], list[Sequence[str
 
 
 def _numbers(values: Mapping[str, Any]) -> list[Sequence[str]]:
-    return [(key, _short(value)) for key, value in values.items() if _is_shown(key, value)]
+    lines: list[Sequence[str]] = [
+        (key, _short(value)) for key, value in values.items() if _is_shown(key, value) and not _is_long(value)
+    ]
+    more = len(lines) - _MOST_NUMBERS
+    return lines if more <= 1 else [*lines[:_MOST_NUMBERS], ("…", f"{more} more in to_dict()")]
 
 
 def _is_shown(key: str, value: Any) -> bool:
     if isinstance(value, np.ndarray) or key == "caveats":
         return False
     return value is not None and value != ()
+
+
+def _is_long(value: Any) -> bool:
+    return isinstance(value, tuple) and (
+        len(value) > _LONGEST_TUPLE or any(isinstance(item, Caveat) for item in value)
+    )
 
 
 def _cells(tag: str, texts: Iterable[str]) -> str:
@@ -66,7 +77,7 @@ def _short(value: Any) -> str:
     if isinstance(value, float | np.floating):
         return f"{value:.6g}"
     if isinstance(value, tuple):
-        if len(value) > _LONGEST_TUPLE or any(isinstance(item, Caveat) for item in value):
+        if _is_long(value):
             return f"<{len(value)}>"
         return f"({', '.join(map(_short, value))})"
     return repr(value) if isinstance(value, str) else str(value)

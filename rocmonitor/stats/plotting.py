@@ -87,6 +87,14 @@ def zero(ax: Axes, *, vertical: bool = False) -> None:
     draw(0, color=GREY, linewidth=0.8, linestyle=":", zorder=1)
 
 
+def limits(ax: Axes, values: Sequence[float], name: str) -> None:
+    """Level lines, the first with its name."""
+    for value in values:
+        ax.axhline(value, color=GREY, linewidth=1.2, linestyle="--", zorder=1)
+    where = ax.get_yaxis_transform()
+    ax.text(0.01, values[0], name, transform=where, va="bottom", color=GREY, fontsize="small")
+
+
 def along(
     ax: Axes, x: Floats, y: Floats, low: Floats | None, high: Floats | None, *, label: str | None = None
 ) -> None:
@@ -102,7 +110,7 @@ def along(
             ax.vlines(x, low, high, color=colour, linewidth=1.6)
     style = "-" if len(x) > MOST_POINTS else "o"
     ax.plot(x, y, style, color=colour, linewidth=1.5, markersize=4.5, gid=_OURS)
-    _name(ax, label, float(x[-1]), float(y[-1]), colour)
+    _name_result(ax, label, float(x[-1]), float(y[-1]), colour)
 
 
 def band(ax: Axes, x: Floats, y: Floats, low: Floats, high: Floats, *, label: str | None = None) -> None:
@@ -117,8 +125,7 @@ def band(ax: Axes, x: Floats, y: Floats, low: Floats, high: Floats, *, label: st
         linewidth=0,
     )
     ax.plot(x, y, color=colour, linewidth=1.5, gid=_OURS)
-    middle = len(x) // 2
-    _name(ax, label, float(x[middle]), float(low[middle]), colour, below=True)
+    _name_result(ax, label, float(x[-1]), float(y[-1]), colour)
 
 
 def crosses(
@@ -142,14 +149,12 @@ def crosses(
     ax.plot(at, height, "o", color=colour, markersize=4.5, gid=_OURS)
     if names:
         marks(ax, at, height, names)
-    _name(ax, label, float(at[-1]), float(high[-1]), colour)
+    _name_result(ax, label, float(at[-1]), float(high[-1]), colour)
 
 
-def curve(ax: Axes, x: Floats, y: Floats, *, label: str | None = None) -> None:
+def curve(ax: Axes, x: Floats, y: Floats) -> None:
     """A line alone, in the colour of what is drawn next."""
     ax.plot(x, y, color=_colour(ax), linewidth=1.5)
-    middle = len(x) // 2
-    _name(ax, label, float(x[middle]), float(y[middle]), _colour(ax), below=True)
 
 
 def marks(ax: Axes, x: Floats, y: Floats, names: Sequence[str]) -> None:
@@ -162,7 +167,8 @@ def marks(ax: Axes, x: Floats, y: Floats, names: Sequence[str]) -> None:
 
 def stretches(ax: Axes, ends: Sequence[tuple[float, float]], name: str) -> None:
     """Stretches of the x axis, marked at the bottom; the name stands above the longest."""
-    where = ax.get_xaxis_transform()
+    where, (bottom, top) = ax.get_xaxis_transform(), ax.get_ylim()
+    ax.set_ylim(bottom - 0.1 * (top - bottom), top)
     for low, high in ends:
         ax.plot([low, high], [0.02, 0.02], color=GREY, linewidth=3, transform=where, solid_capstyle="butt")
     low, high = max(ends, key=lambda stretch: stretch[1] - stretch[0])
@@ -248,7 +254,14 @@ def stacks(ax: Axes, names: Sequence[str], parts: Sequence[tuple[str, Floats, st
     ax.set(xlim=(0, 1), ylim=(len(names) - 0.5, -0.5))
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
-    ax.figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize="small")
+    ax.legend(
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.22),  # below the axis and its label
+        ncols=3,
+        frameon=False,
+        fontsize="small",
+        handlelength=1,
+    )
 
 
 def laws(ax: Axes, parts: Sequence[tuple[str, Floats]]) -> None:
@@ -275,6 +288,15 @@ def _drawn(ax: Axes) -> int:
 
 def _colour(ax: Axes) -> str:
     return _COLOURS[_drawn(ax) % len(_COLOURS)]
+
+
+def _name_result(ax: Axes, name: str | None, x: float, y: float, colour: str) -> None:
+    """The name of a result: below the diagonal of the unit square, where no curve is; else at (x, y)."""
+    if name and ax.get_aspect() == 1:
+        at = 0.02 + 0.07 * (_drawn(ax) - 1)
+        ax.text(0.98, at, name, color=colour, ha="right", transform=ax.transAxes, parse_math=False)
+    else:
+        _name(ax, name, x, y, colour)
 
 
 def _name(ax: Axes, name: str | None, x: float, y: float, colour: str, *, below: bool = False) -> None:

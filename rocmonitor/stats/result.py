@@ -75,7 +75,7 @@ class Result:
         Raises
         ------
         TypeError
-            The result is no table and no interval, and has no picture.
+            The result has no picture.
         """
         self._require_picture()
         ax = plotting.new_axes(flat=self._flat) if ax is None else ax
@@ -83,10 +83,7 @@ class Result:
         return ax
 
     def __repr__(self) -> str:
-        values = self._values()
-        if self._estimate is not None:
-            values = {self._estimate: values[self._estimate]} | values
-        return display.one_line(type(self).__name__, values, tabular=isinstance(self, Table))
+        return display.one_line(type(self).__name__, self._estimate_first(), tabular=isinstance(self, Table))
 
     def __format__(self, spec: str) -> str:
         if not spec:
@@ -97,7 +94,12 @@ class Result:
                 f"{type(self).__name__} has no single estimate to format with {spec!r}; format one of its "
                 f"fields: {names}"
             )
-        return format(getattr(self, self._estimate), spec)
+        estimate = getattr(self, self._estimate)
+        if estimate is None:
+            raise TypeError(
+                f"{type(self).__name__}.{self._estimate} is None: nothing to format with {spec!r}"
+            )
+        return format(estimate, spec)
 
     def _repr_html_(self) -> str:
         picture = ""
@@ -105,7 +107,12 @@ class Result:
             drawn = plotting.png(lambda ax: self._draw(ax, None), flat=self._flat)
             data = base64.b64encode(drawn).decode("ascii")
             picture = f'<img src="data:image/png;base64,{data}" alt="{html.escape(repr(self))}">'
-        return display.table(self._values(), line=str(self), tabular=isinstance(self, Table), picture=picture)
+        tabular = isinstance(self, Table)
+        return display.table(self._estimate_first(), line=str(self), tabular=tabular, picture=picture)
+
+    def _estimate_first(self) -> dict[str, Any]:
+        values = self._values()
+        return values if self._estimate is None else {self._estimate: values[self._estimate]} | values
 
     def _draw(self, ax: Axes, label: str | None) -> None:
         raise NotImplementedError  # `_require_picture` comes before
@@ -115,7 +122,7 @@ class Result:
 
     def _require_picture(self) -> None:
         if not self._has_picture():
-            raise TypeError(f"{type(self).__name__} has no picture: it is neither a table nor an interval")
+            raise TypeError(f"{type(self).__name__} has no picture; to_dict() gives its numbers")
 
     def _values(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}

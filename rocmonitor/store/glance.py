@@ -7,7 +7,19 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Row, Select, func, select, type_coerce
+from sqlalchemy import (
+    CTE,
+    ColumnElement,
+    FromClause,
+    Row,
+    ScalarSelect,
+    Select,
+    Table,
+    func,
+    select,
+    tuple_,
+    type_coerce,
+)
 from sqlalchemy.types import NullType
 
 from rocmonitor.policy.evaluation import Status
@@ -90,8 +102,8 @@ def glances(store: Store, windows: int = 26) -> dict[tuple[str, str], Glance]:
 
     Notes
     -----
-    Reads no metrics and no results: O(evaluations) index entries to list the segments, then only the
-    newest windows of each.
+    Reads no metrics and no results, and of each segment only the newest windows: O(segments), however long
+    they have been watched.
     """
     found: dict[tuple[str, str], list[Row[Any]]] = {}
     last = None
@@ -176,22 +188,29 @@ def ahead(store: Store, monitor: str | None = None) -> dict[tuple[str, str], tup
 
 def _unjudged_outlooks(monitor: str | None) -> Select[Any]:
     """By ranges of the outlooks' key: all but the newest stay unread."""
-    table = tables.outlook.c
-    named = select(table.monitor, table.segment).distinct()
-    of = (named if monitor is None else named.where(table.monitor == monitor)).subquery()
+    table, pairs = tables.outlook.c, _segments(tables.outlook)
     last = (
         select(func.max(_evaluation.window_start))
-        .where(_evaluation.monitor == of.c.monitor, _evaluation.segment == of.c.segment)
+        .where(_evaluation.monitor == pairs.c.monitor, _evaluation.segment == pairs.c.segment)
+        .correlate(pairs)
         .scalar_subquery()
     )
-    return (
-        select(
-            table.monitor, table.segment, table.window_start, table.window_end, table.outcome, table.metrics
-        )
-        .join_from(of, tables.outlook, (table.monitor == of.c.monitor) & (table.segment == of.c.segment))
-        .where(table.window_start > func.coalesce(last, _LONG_AGO))
+    columns = (
+        table.monitor,
+        table.segment,
+        table.window_start,
+        table.window_end,
+        table.outcome,
+        table.metrics,
+    )
+    since = _once(pairs, last)
+    query = (
+        select(*columns)
+        .join_from(since, tables.outlook, _same_segment(tables.outlook, since))
+        .where(table.window_start > since.c.since)
         .order_by(table.monitor, table.segment, table.window_start)
     )
+    return query if monitor is None else query.where(since.c.monitor == monitor)
 
 
 def last_activity(store: Store) -> Mapping[str, datetime]:
@@ -207,43 +226,52 @@ def last_activity(store: Store) -> Mapping[str, datetime]:
 
 def _newest_windows(windows: int) -> Select[Any]:
     """Index entries of the newest windows, oldest first, all revisions."""
-    segments = select(_evaluation.monitor, _evaluation.segment).distinct().subquery()
-    inner = tables.evaluation.alias()
+    inner, pairs = tables.evaluation.alias(), _segments(tables.evaluation)
     first = (
         select(inner.c.window_start)
-        .where(inner.c.monitor == segments.c.monitor, inner.c.segment == segments.c.segment)
+        .where(_same_segment(inner, pairs))
+        .correlate(pairs)
         .distinct()
         .order_by(inner.c.window_start.desc())
         .limit(1)
         .offset(windows - 1)
         .scalar_subquery()
     )
+    since = _once(pairs, first)
     # As the driver gives them: of most windows only the order counts.
     ends = [type_coerce(each, NullType()) for each in (_evaluation.window_start, _evaluation.window_end)]
+    names = ("revision", "model_version", "outcome", *tables.GLANCE)
+    key = ("monitor", "segment", "window_start", "window_end", "revision")
     return (
-        select(
-            _evaluation.monitor,
-            _evaluation.segment,
-            *ends,
-            _evaluation.revision,
-            _evaluation.model_version,
-            _evaluation.outcome,
-            *(_evaluation[name] for name in tables.GLANCE),
-        )
-        .join_from(
-            segments,
-            tables.evaluation,
-            (_evaluation.monitor == segments.c.monitor) & (_evaluation.segment == segments.c.segment),
-        )
-        .where(_evaluation.window_start >= func.coalesce(first, _LONG_AGO))
-        .order_by(
-            _evaluation.monitor,
-            _evaluation.segment,
-            _evaluation.window_start,
-            _evaluation.window_end,
-            _evaluation.revision,
-        )
+        select(_evaluation.monitor, _evaluation.segment, *ends, *(_evaluation[name] for name in names))
+        .join_from(since, tables.evaluation, _same_segment(tables.evaluation, since))
+        .where(_evaluation.window_start >= since.c.since)
+        .order_by(*(_evaluation[name] for name in key))
     )
+
+
+def _segments(table: Table) -> CTE:
+    """Every monitor and segment of a table, from one to the next in its key, however many rows each has.
+
+    The last row is NULL. To read all rows for that would take most of the time.
+    """
+    key = table.c.monitor, table.c.segment
+    found = select(select(*key).order_by(*key).limit(1).subquery()).cte("segments", recursive=True)
+    after = tuple_(*key) > tuple_(found.c.monitor, found.c.segment)
+    following = [
+        select(each).where(after).order_by(*key).limit(1).correlate(found).scalar_subquery() for each in key
+    ]
+    return found.union_all(select(*following).where(found.c.monitor.is_not(None)))
+
+
+def _once(pairs: CTE, instant: ScalarSelect[Any]) -> CTE:
+    """Each segment with an instant of its own: PostgreSQL would else find that again for every row."""
+    found = select(pairs, func.coalesce(instant, _LONG_AGO).label("since")).cte("since")
+    return found.prefix_with("MATERIALIZED", dialect="postgresql")
+
+
+def _same_segment(table: FromClause, pairs: CTE) -> ColumnElement[bool]:
+    return (table.c.monitor == pairs.c.monitor) & (table.c.segment == pairs.c.segment)
 
 
 _LONG_AGO = datetime(1, 1, 1, tzinfo=UTC)

@@ -19,6 +19,7 @@ NOTHING = "–"
 _SHORT = 32
 
 _NUMERIC = re.compile(r"–|flags nothing|not bounded yet|(< |[-+])?[\d.,]+( %)?( (to |\().*)?")
+_TYPED = re.compile(r"`([^`]*)`")
 _MINUS = re.compile(r"(?<![\w-])-(?=\d)")
 
 _FORMATS = {
@@ -48,6 +49,7 @@ def environment() -> Environment:
     made.filters |= {
         "number": number,
         "percent": percent,
+        "code": code,
         "data": data,
         "typeset": typeset,
         "kind": kind,
@@ -65,20 +67,25 @@ def number(value: float | None, form: str = "area") -> Markup:
     return Markup(f'<span title="{value!r}">{escape(shown)}</span>')
 
 
-def percent(share: float | None) -> Markup:
+def percent(share: float | None, unit: str = "\u00a0%") -> Markup:
     """A share, with its full precision on hover; what is not all is never rounded to 100 %."""
     if share is None:
         return Markup(NOTHING)
     shown = f"{100 * share:.0f}" if share in (0, 1) else f"{100 * share:.1f}"
     if share < 1 and shown == "100.0":
         shown = "> 99.9"
-    return Markup(f'<span title="{share!r}">{escape(shown)}\u00a0%</span>')
+    return Markup(f'<span title="{share!r}">{escape(shown)}{escape(unit)}</span>')
 
 
 def data(value: Any) -> Markup:
     """JSON within a ``<script type="application/json">``: nothing in it can end the element."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
+
+
+def code(words: str) -> Markup:
+    """A sentence of ours, in which what stands between backticks is to be typed."""
+    return Markup(_TYPED.sub(r"<code>\1</code>", str(escape(words))))
 
 
 def typeset(words: str) -> str:

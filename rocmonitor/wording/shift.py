@@ -117,6 +117,6 @@ def foretold(metrics: Mapping[str, float]) -> str:
     printed = _printed({"seen": seen, "rest": rest}, change)
     cases, model = "harder" if seen < 0 else "easier", "worse" if rest < 0 else "better"
     return (
-        f"Of this, {printed['seen']:+.4f} was foreseen from the scores (the cases became {cases} to rank) and "
-        f"{printed['rest']:+.4f} was not (the model became {model}, or chance)."
+        f"Of this, {printed['seen']:+.4f} was foreseen from the scores (the cases became {cases} to rank) "
+        f"and {printed['rest']:+.4f} was not (the model became {model}, or chance)."
     )

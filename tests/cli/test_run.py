@@ -17,6 +17,20 @@ def test_run_judges_delivers_and_prints_one_line_where_nobody_watches(here, rocm
     assert "nothing new is due" in again.stderr
 
 
+def test_monitors_without_anything_new_are_one_line(here, rocmonitor):
+    path = here.folder / "rocmonitor.yaml"
+    text = path.read_text()
+    monitor = text[text.index("  credit:") :]
+    others = [monitor.replace("  credit:", f"  m{number}:") for number in range(6)]
+
+    def told(names: int) -> str:
+        path.write_text(text + "".join(others[:names]))
+        return rocmonitor("run", "--at", "2026-05-30").stderr
+
+    assert told(1) == "credit, m0: nothing new is due\n"
+    assert told(5) == "6 monitors: nothing new is due\n"
+
+
 def test_a_dry_run_prints_the_table_which_nothing_keeps(here, rocmonitor):
     told = rocmonitor("run", "--dry-run").stdout
     assert "2026-05-25 to 2026-06-01" in told

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from browser import Browser
 from factories import FIRST, WEEK, evaluation, week
-from pages import BEYOND, CONTRAST, CUT, WIDTHS
+from pages import BEYOND, CONTRAST, CUT, UNFOLD, WIDTHS
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition
@@ -226,9 +226,8 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 400])
 def test_it_is_readable_on_every_screen(browser: Browser, shown: Path, width: int, theme: str) -> None:
-    browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}])
-    browser.open(shown, width=width)
-    browser.measure("document.querySelectorAll('details').forEach(one => one.open = true)")
+    browser.visit(shown.as_uri(), width=width, dark=theme == "dark")
+    browser.measure(UNFOLD)
     assert browser.requests == [shown.as_uri()]
     inside, window = browser.measure(WIDTHS)
     assert (window, inside) == (width, width)
@@ -240,14 +239,13 @@ def test_it_is_readable_on_every_screen(browser: Browser, shown: Path, width: in
     small = """Math.min(...[...document.querySelectorAll('#chart svg')].filter(one => one.checkVisibility())
       .flatMap(one => [...one.querySelectorAll('text')]).map(one => one.getBoundingClientRect().height))"""
     assert browser.measure(small) >= 9
-    browser.call("Emulation.setEmulatedMedia", features=[])
 
 
 @pytest.mark.slow
 def test_paper_shows_what_is_folded_and_cuts_no_table(browser: Browser, shown: Path) -> None:
+    browser.open(shown, width=695)
     browser.call("Emulation.setEmulatedMedia", media="print")
     try:
-        browser.open(shown, width=695)
         assert browser.measure(CUT) == []
         assert browser.measure("document.querySelector('#table-windows').checkVisibility()")
     finally:

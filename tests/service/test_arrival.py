@@ -96,7 +96,8 @@ def test_a_window_is_estimated_when_due_and_realised_in_the_end(dated: Dated) ->
     assert [each.rule for each in first.verdicts] == ["forecast", "drop", "floor"]
     for each in first.verdicts:
         assert each.details["labelled_share"] == metrics["estimate/labelled_share"]
-        assert each.details["labelled_auc"] == metrics["champion/auc"]
+        assert each.details["labelled_auc"] == metrics["labelled/auc"]
+        assert "auc" not in each.details or each.details["auc"] == metrics["champion/auc"]
         assert "% of the labels, 30 days after the window (labelled rows alone" in verdict(each)
     later = tick(dated, week(LATER + 1) + 95 * DAY).evaluations
     [last] = [each for each in later if each.window == first.window]
@@ -104,7 +105,10 @@ def test_a_window_is_estimated_when_due_and_realised_in_the_end(dated: Dated) ->
     assert not any(name.startswith("estimate/") for name in last.metrics)
     final = last.metrics["champion/auc"]
     assert metrics["estimate/auc_low"] < final < metrics["estimate/auc_high"]
-    assert abs(metrics["estimate/auc"] - final) < abs(metrics["champion/auc"] - final)
+    assert abs(metrics["estimate/auc"] - final) < abs(metrics["labelled/auc"] - final)
+    assert metrics["champion/auc"] == metrics["estimate/auc"]  # what the rules judge is what is shown
+    assert metrics["champion/auc_low"] < metrics["estimate/auc_low"]
+    assert "labelled/auc" not in last.metrics
 
 
 def test_a_drop_is_found_before_the_labels_are_in(dated: Dated) -> None:
@@ -144,6 +148,7 @@ def test_the_reference_is_kept_once_its_labels_are_complete(dated: Dated) -> Non
     with dated.runtime() as runtime:
         assert not store.reference(runtime.store, "credit", references.digest(monitor))
     assert "estimate/auc" in early.metrics  # from what the reference shows so far
+    assert "reference-labels-open" in codes(early)
     tick(dated, complete)
     with dated.runtime() as runtime:
         kept = store.reference(runtime.store, "credit", references.digest(monitor))

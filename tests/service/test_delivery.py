@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import timedelta
 from pathlib import Path
 
@@ -99,6 +100,26 @@ def test_an_alarm_is_explained_in_the_store_in_mlflow_and_in_the_message(here):
 
 
 @pytest.mark.slow
+def test_an_alarm_says_whose_it_is_what_to_do_and_where_to_look(here):
+    parts = {
+        "channels": '{log: {url: "file://alarms.log"}}\npage: https://mlflow.example/rocmonitor/',
+        "notify": "[log]\n    owner: Ana Ruiz\n    runbook: https://wiki.example/credit",
+    }
+    with here.runtime(NOW, **parts) as runtime:
+        judge(runtime)
+        drain(runtime)
+    title, first, since, *_ = here.alarms.splitlines()
+    assert title.startswith("DEGRADED credit: AUROC 0.")
+    assert re.fullmatch(r"AUROC 0\.\d\d, normally 0\.\d\d to 0\.\d\d\.", first)
+    assert since == "Degraded since 2026-06-01 (UTC), was ok."
+    for line in (
+        "Owner: Ana Ruiz",
+        "Runbook: https://wiki.example/credit",
+        "Page: https://mlflow.example/rocmonitor/monitors/credit",
+    ):
+        assert line in here.alarms.splitlines()
+
+
 def test_mlflow_down_delays_neither_the_evaluation_nor_the_alarm(here, mlflow_server, http_sink):
     mlflow_server.stop()
     clock = Clock(NOW)

@@ -11,6 +11,7 @@ from sqlalchemy import Column, DateTime, Double, Integer, MetaData, String, Tabl
 
 from rocmonitor.errors import ConfigError
 from rocmonitor.sources.batch import Batch, Rows
+from rocmonitor.sources.frame import read_frame
 
 DAY = timedelta(days=1)
 NOON = WEEK.start + DAY / 2
@@ -134,6 +135,17 @@ def test_the_digest_follows_the_labels_known(sqlite_url: str) -> None:
     fill_known(sqlite_url)
     digests = [pulled(sqlite_url, WEEK.end + days * DAY).digest for days in (2, 3, 3.5, 10)]
     assert digests[0] != digests[1] == digests[2] != digests[3]
+
+
+def test_the_rows_of_then_can_be_read_one_by_one(any_database_url: str) -> None:
+    fill_known(any_database_url)
+    watched = monitor(columns=COLUMNS)
+    with opened(any_database_url) as source:
+        then = read_frame(source, watched, WEEK, as_of=AS_OF)
+        ever = read_frame(source, watched, WEEK)
+    assert then.rows["p1"].tolist() == [0.1, 0.2, 0.2, 0.6, 0.7]
+    assert len(ever.rows) == 7
+    assert then.digest == pulled(any_database_url).digest
 
 
 def test_a_query_can_ask_for_the_instant_of_judging(any_database_url: str) -> None:

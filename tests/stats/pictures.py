@@ -51,11 +51,11 @@ def every_picture() -> dict[str, Any]:
         stats.expected_cost(cost, conditions, decisions=1000),
         stats.forecast_interval(reference, windows=weeks, batch=(20, 20)),
         stats.forecast_interval(reference, windows=many, given=first[:40]),
+        stats.lasting_change(many, [Sample(y[:80], -first[:80])] * 6),
         stats.score_shift(reference, first[:40] - 0.5),
         stats.forecast_difference(pair, distance=0.01),
         stats.auc_bounds(reference, 0.01),
         stats.explain_shift(reference, weeks[0]),
-        stats.lasting_change(weeks, [Sample(1 - y[:40], first[:40])] * 3),
         stats.confidence_sequence([0.02, 0.01, 0.03, 0.0, 0.02, 0.01], np.full(6, 0.004)),
     ]
     return {type(result).__name__: result for result in results}

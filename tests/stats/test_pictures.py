@@ -83,8 +83,11 @@ def test_a_picture_has_labels_and_every_end_of_its_intervals(name):
     assert ax.get_xlabel()
     assert ax.get_ylabel() or ax.get_yticklabels()
     there = numbers(ax)
+    if name == "LastingChange":
+        assert np.isin(result.statistic, there).all()
+        assert {result.limit, result.since_ci()[0] - 0.5, result.since_ci()[1] + 0.5} <= set(there)
     wanted = [np.ravel(getattr(result, end)) for end in ENDS if hasattr(result, end) and name not in RANGES]
-    if hasattr(result, "ci") and name != "LastingChange":  # its picture is the chart, its interval a size
+    if hasattr(result, "ci") and name != "LastingChange":  # its picture is of the chart, the change in words
         wanted += [np.ravel(result.ci())]
     for values in wanted:
         values = values[1:-1] if name == "RocBand" else values  # half of the outermost ends is not used
@@ -139,7 +142,7 @@ def test_one_line_and_a_small_page(name):
     if name != "Interval":
         page = result._repr_html_()
         assert page.count("<img src=") == 1
-        assert page.count("<tr>") <= 30
+        assert page.count("<tr>") <= 12
         assert len(page) < 60_000
         assert page == result._repr_html_()
     assert pyplot.get_fignums() == figures
@@ -185,6 +188,7 @@ def test_a_long_table_shows_its_ends():
         ("ForecastDifference", "difference"),
         ("AucBounds", "auc"),
         ("ScoreForecast", "auc"),
+        ("LastingChange", "change"),
     ],
 )
 def test_format_is_that_of_the_estimate(name, field):
@@ -203,6 +207,15 @@ def test_without_a_single_estimate_format_names_the_fields():
         TypeError, match=r"RocBand has no single estimate to format with '.3f'.* tpr, low, high"
     ):
         format(PICTURES["RocBand"], ".3f")
+
+
+def test_a_change_that_was_not_found_has_no_format_and_still_a_picture():
+    weeks = [stats.Sample([0, 1] * 40, np.arange(80) * 37 % (79 + number)) for number in range(12)]
+    calm = stats.lasting_change(weeks, weeks[:4])
+    assert calm.since is None
+    with pytest.raises(TypeError, match=r"LastingChange.change is None: nothing to format with '.3f'"):
+        format(calm, ".3f")
+    assert calm.limit in numbers(drawn(calm))
 
 
 def test_a_new_result_inherits_how_it_is_shown():

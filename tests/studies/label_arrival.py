@@ -10,16 +10,17 @@ from window to window. At the age at which a window is judged some rows have no 
 - on both, at a pace that varies from window to window;
 - on both, slower after the reference than in it (which nothing calibrated on the reference can allow for).
 
-Each reference has 39 windows whose labels all came in the end. Shown are bias and standard deviation, against
-the AUC of all rows once they have labels, of the labelled rows alone and of the estimate; how often its 95 %
-interval contains that final AUC, and the confidence interval of `drop` and `floor` the true one; how often
-a forecast at 95 % is left: by labelled rows alone with the forecast of full labels, and by the estimate with
-the forecast calibrated at the same label age. Brackets: Monte Carlo standard errors.
+Each reference has 39 windows whose labels all came in the end. Shown are bias and standard deviation of the
+labelled rows alone and of the estimate, against the AUC of all rows once they have labels; how often its 95 %
+interval contains that final AUC, and the confidence interval of `drop` and `floor` the true one; how often a
+forecast at 95 % is left: by labelled rows alone with the forecast of full labels, and by the estimate with
+that calibrated at the same label age; and the share of windows that are refused because labels come at
+another pace, which are not counted before. Brackets: Monte Carlo standard errors.
 
 Then, for arrival on both, how often labelled rows alone leave the forecast by the share of labelled rows:
 below which share `window.min_labelled` should refuse. Then the same on real scores with simulated arrival
 (fivethirtyeight, monthly), and on bookings with their own arrival, where there is such a file.
-Ten minutes of two processors.
+A quarter of an hour of two processors.
 """
 
 from __future__ import annotations
@@ -146,7 +147,7 @@ def judged(window: Window, past: Reference) -> Floats:
             alone - final,
             found.found.auc - final,
             float(low <= final <= high),
-            float(true[0] <= window.truth <= true[1]),
+            float(true[0] <= window.truth <= true[1]) if np.isfinite(window.truth) else np.nan,
             left,
             float(not intervals["forecast"].contains(found.found.auc)) if intervals else np.nan,
         ]
@@ -164,8 +165,10 @@ def line(name: str, found: Floats) -> list[str]:
     values = dict(zip(FIELDS, np.moveaxis(found, -1, 0), strict=True))
 
     def rate(of: str) -> str:
-        seen = values[of][np.isfinite(values[of]).all(axis=1)] if np.isnan(values[of]).any() else values[of]
-        return "refused" if not len(seen) else f"{seen.mean():.3f} ({spread(seen.mean(axis=1)):.3f})"
+        seen = [known for each in values[of] if len(known := each[np.isfinite(each)])]
+        if not seen:
+            return "not known"
+        return f"{np.concatenate(seen).mean():.3f} ({spread(np.array([each.mean() for each in seen])):.3f})"
 
     return [
         name,
@@ -264,7 +267,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             for share, level in SHARES.items()
         ],
     )
-    say("\nReal scores by month, simulated arrival (true covered: not known):")
+    say("\nReal scores by month, simulated arrival:")
     if (DATA / "fivethirtyeight").is_dir():
         few = shared | {"replications": max(1, chosen.replications // 10)}
         names = ("class", "both")

@@ -119,18 +119,24 @@ class Found(NamedTuple):
 def main(arguments: Sequence[str] | None = None) -> None:
     chosen = options(__doc__, arguments, replications=60)
     say(f"{chosen.replications:,} references, {JUDGED} coming windows each, nominal level {LEVEL:.0%}")
-    say(
-        "covered %, mean width; 'alarms': score distance and expected AUC beyond their limits (nominal 5 %)\n"
-    )
+    say("x: rows of a past window for each of a coming one; covered: given the scores, and without them")
+    say("width: without the scores, then relative to it: given them, at full strength, and of the conformal")
+    say("interval of realised minus expected AUC. Last: share of windows with a score distance above its")
+    say(f"limit, and with an expected AUC below its limit (nominal {1 - LEVEL:.0%})\n")
     found = {
         design: simulated(design, chosen.replications, (chosen.seed, number), chosen.processes)
         for number, design in enumerate(DESIGNS)
     }
+    show(found)
+    say(f"\n{conclusion(found)}")
+
+
+def show(found: dict[Design, Found]) -> None:
+    """One line a design."""
     table(
         ["drift", "rows", "x", "past", "covered", "±", "without", "width", *RELATIVE, "scores", "expected"],
         [line(design, of) for design, of in found.items()],
     )
-    say(f"\n{conclusion(found)}")
 
 
 def simulated(
@@ -188,7 +194,7 @@ def draw(drift: str, rows: int, rng: np.random.Generator) -> Sample:
     law = DRIFTS[drift](rng)
     while True:
         neg, pos = rng.multinomial(rows, (law / law.sum()).ravel()).reshape(2, -1)
-        if pos.any() and neg.any():
+        if min(pos.sum(), neg.sum()) > 1:
             return Sample.from_counts(SCORE, pos, neg)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+from base64 import b64decode
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -110,6 +112,22 @@ def test_a_click_chooses_a_window(browser: Browser, address: str) -> None:
     )
     browser.click(x, y)
     browser.until("location.href.includes('window=')")
+    assert browser.problems == []
+
+
+def test_the_chart_is_saved_as_a_picture(browser: Browser, address: str) -> None:
+    browser.visit(f"{address}/monitors/credit", width=1280)
+    browser.measure(
+        "HTMLAnchorElement.prototype.click = function () { window.saved = [this.download, this.href]; };"
+        "document.querySelector('.save').click()"
+    )
+    name, picture = browser.measure("window.saved")
+    assert name == "credit-degraded-rocmonitor.png"
+    drawn = b64decode(picture.removeprefix("data:image/png;base64,"))
+    assert drawn.startswith(b"\x89PNG")
+    width, height = struct.unpack(">II", drawn[16:24])
+    assert width > 1000
+    assert height > 400
     assert browser.problems == []
 
 

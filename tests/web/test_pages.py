@@ -199,7 +199,7 @@ class TestMonitor:
 
     @pytest.mark.parametrize("name", ["broken", "unborn"])
     def test_without_a_window_it_says_what_to_do(self, client: FlaskClient, name: str) -> None:
-        assert f"`rocmonitor run {name}` judges the windows that are due" in text_of(
+        assert f"rocmonitor run {name} judges the windows that are due" in text_of(
             client.get(f"/monitors/{name}").text
         )
 

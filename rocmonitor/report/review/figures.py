@@ -37,7 +37,7 @@ _OUTCOMES = {
 }
 
 
-def drawn(review: Review, zone: ZoneInfo) -> dict[str, bytes]:
+def drawn(review: Review, zone: ZoneInfo) -> dict[str, Figure]:
     """Every figure for which the review has a table, by name: file names without their ending.
 
     Parameters
@@ -48,9 +48,9 @@ def drawn(review: Review, zone: ZoneInfo) -> dict[str, bytes]:
 
     Returns
     -------
-    dict of str to bytes
-        PNG files of 1080 pixels across: ``windows``, ``roc``, ``band``, ``dominance``, ``costs``, in this
-        order.
+    dict of str to Figure
+        ``windows``, ``roc``, ``band``, ``dominance``, ``costs``, in this order; as PNG (`files`) 1080 pixels
+        across.
     """
     makers: dict[str, Callable[[Review, ZoneInfo], Figure]] = {
         "windows": _windows,
@@ -59,7 +59,11 @@ def drawn(review: Review, zone: ZoneInfo) -> dict[str, bytes]:
         "dominance": lambda review, _: _dominance(review),
         "costs": lambda review, _: _costs(review),
     }
-    figures = {name: make(review, zone) for name, make in makers.items() if has(review, name)}
+    return {name: make(review, zone) for name, make in makers.items() if has(review, name)}
+
+
+def files(figures: Mapping[str, Figure]) -> dict[str, bytes]:
+    """The figures as PNG files, by name."""
     return {name: png(figure) for name, figure in figures.items()}
 
 

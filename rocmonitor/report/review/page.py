@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import shlex
 import textwrap
-from base64 import b64encode
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, time
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from matplotlib.figure import Figure
+
 from rocmonitor.policy.review.document import Review
+from rocmonitor.report.canvas import svg
 from rocmonitor.report.html import environment
 from rocmonitor.report.review import notes
 from rocmonitor.report.review.figures import drawn
@@ -36,9 +38,7 @@ class _Section:
 
 
 _SECTIONS = (
-    _Section(
-        anchor="area", title="Is the challenger better?", figures=("windows",), tables=("auc", "windows")
-    ),
+    _Section(anchor="area", title="Is the challenger better?", tables=("auc", "windows")),
     _Section(
         anchor="curve", title="Where on the curve?", figures=("roc", "band"), tables=("fprs", "regions")
     ),
@@ -55,7 +55,7 @@ _SECTIONS = (
 )
 
 
-def page(review: Review, *, zone: ZoneInfo, figures: Mapping[str, bytes] | None = None) -> str:
+def page(review: Review, *, zone: ZoneInfo, figures: Mapping[str, Figure] | None = None) -> str:
     """The review as one HTML file that needs no network and no script.
 
     Parameters
@@ -63,22 +63,24 @@ def page(review: Review, *, zone: ZoneInfo, figures: Mapping[str, bytes] | None 
     review : Review
     zone : ZoneInfo
         The monitor's: of all dates.
-    figures : dict of str to bytes, optional
+    figures : dict of str to Figure, optional
         Those of `drawn`, where they have been drawn already.
 
     Returns
     -------
     str
-        UTF-8 is declared. Equal reviews give equal text. Figures are PNG within it; it reads on a telephone,
-        on a screen, and printed on A4.
+        UTF-8 is declared. Equal reviews give equal text. Figures are drawings within it, in the
+        colours of its theme; it reads on a telephone, on a screen, in the dark, and printed on A4.
 
     Notes
     -----
-    All text of the review is escaped. A sentence gives the reason where a table is missing or empty. Half a
-    megabyte, and a few seconds, almost all of them for the figures.
+    All text of the review is escaped. A sentence gives the reason where a table is missing or empty. A few
+    seconds, almost all of them for the figures.
     """
     figures = drawn(review, zone) if figures is None else figures
-    images = {name: b64encode(image).decode("ascii") for name, image in figures.items()}
+    about = notes.figures(review)
+    images = {name: svg(figure, name, about[name][1]) for name, figure in figures.items()}
+    numbers = notes.key_numbers(review)
     tables = shown(review, zone)
     return (
         environment()
@@ -94,11 +96,13 @@ def page(review: Review, *, zone: ZoneInfo, figures: Mapping[str, bytes] | None 
             advice=wording.advice(review),
             rule=wording.rule(review),
             chosen=wording.chosen(review),
-            numbers=notes.key_numbers(review),
+            one_check=wording.one_check(review),
+            numbers=numbers[:3],
+            more_numbers=numbers[3:],
             sections=_SECTIONS,
             images=images,
             tables=tables,
-            figures=notes.figures(review),
+            figures=about,
             left_out=notes.LEFT_OUT,
             methods=notes.methods(review),
             level=wording.level(review.rule),

@@ -186,7 +186,7 @@ def foreseen_change(
     InputError
         Something that is no `Sample`; unusable scores.
     DegenerateDataError
-        A sample of one class; scores only where the reference has one class.
+        A sample of one class.
 
     Notes
     -----

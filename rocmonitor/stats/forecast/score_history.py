@@ -170,8 +170,6 @@ class ScoreHistory(Result):
         ------
         InputError
             Another reference; unusable scores; impossible sizes; a level outside (0, 1).
-        DegenerateDataError
-            Scores only where the reference has one class.
 
         Notes
         -----

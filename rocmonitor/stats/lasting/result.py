@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from rocmonitor.stats.area.auc import Interval
 from rocmonitor.stats.lasting.change import MOST_STARTS, mixed_quantile, steps
 from rocmonitor.stats.lasting.limit import possible
 from rocmonitor.stats.lasting.windows import unscaled
-from rocmonitor.stats.proportion import normal_quantile, require_level
+from rocmonitor.stats.proportion import require_level
 from rocmonitor.stats.result import Table
 from rocmonitor.stats.rows import Floats
 
@@ -61,6 +61,8 @@ class LastingChange(Table):
     it is. docs/coverage.md has how often the intervals hold.
     """
 
+    _estimate: ClassVar[str | None] = "change"
+
     statistic: Floats
     limit: float
     crossed: int | None
@@ -80,28 +82,16 @@ class LastingChange(Table):
     n_windows: int
     caveats: tuple[Caveat, ...]
 
-    def _draw(self, ax: plotting.Axes, label: str | None) -> None:
-        plotting.zero(ax)
-        places = np.arange(float(len(self.statistic)))
-        plotting.along(ax, places, self.statistic, None, None, label=label)
-        ends = (self.limit, -self.limit) if self.alternative == "two-sided" else (self.limit,)
-        for end in ends:
-            ax.axhline(end, color=plotting.GREY, linewidth=0.8)
-        if self.since is not None and self.until is not None:
-            plotting.stretches(ax, [(self.since, self.until + 0.5)], "changed")
-        chance = f"{100 * self.false_alarm_probability:g} % of quiet courses of {self.horizon} windows pass"
-        plotting.describe(ax, x="windows since the reference", y="chart", note=f"limit, which {chance}")
-
     def since_ci(self, confidence_level: float = 0.95) -> tuple[int, int] | None:
         """First and last index of the windows with which the change may have begun; None without one.
 
-        Those whose likelihood ratio to the most probable one is not rejected by the chi-squared law with one
-        degree of freedom, and all between them.
+        Those whose log-likelihood is at most -log(1 - sqrt(level)) below the largest, and all between them:
+        on each side of a step the log-likelihood falls short by an exponential variable at most.
         """
         level = require_level(confidence_level)
         if self.since is None:
             return None
-        bound = max(self.start_log_likelihood) - normal_quantile((1 - level) / 2) ** 2 / 2
+        bound = max(self.start_log_likelihood) + math.log(1 - math.sqrt(level))
         pairs = zip(self.starts, self.start_log_likelihood, strict=True)
         kept = [start for start, log in pairs if log >= bound]
         return min(kept), max(kept)
@@ -115,6 +105,20 @@ class LastingChange(Table):
         ends = (mixed_quantile(*mixture, tail) for tail in ((1 - level) / 2, (1 + level) / 2))
         low, high = (_change(self.reference_auc, end) for end in ends)
         return Interval(low, high)
+
+    def _draw(self, ax: plotting.Axes, label: str | None) -> None:
+        number = np.arange(float(len(self.statistic)))
+        plotting.along(ax, number, self.statistic, None, None, label=label)
+        limits = (self.limit, -self.limit) if self.alternative == "two-sided" else (self.limit,)
+        plotting.limits(ax, limits, f"limit {self.limit:.2f}")
+        note = "no lasting change"
+        if (first := self.since_ci()) is not None and (interval := self.ci()) is not None:
+            begin, end = first
+            name = f"began with window {begin}" + (f" to {end}" if end > begin else "")
+            plotting.stretches(ax, [(begin - 0.5, end + 0.5)], name)
+            note = f"AUROC {self.change:+.4f} ({interval:+.4f}), 95 % intervals"
+        chance = f"{100 * self.false_alarm_probability:g} % false alarms in {self.horizon} windows"
+        plotting.describe(ax, x="window", y="fall, in standard errors", note=f"{note}; {chance}")
 
     def __str__(self) -> str:
         if self.since is None or self.change is None:

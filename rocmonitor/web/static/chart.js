@@ -101,9 +101,6 @@
         ctx.fillRect(from, y(spec.reference.high), to - from, Math.max(y(spec.reference.low) - y(spec.reference.high), pixel));
         ctx.globalAlpha = 1;
         ctx.fillRect(from, y(spec.reference.auc) - pixel / 2, to - from, pixel);
-        if (to > x0 + 40 * pixel) {
-          write(ctx, `reference ${spec.reference.auc.toFixed(3)}`, Math.max(from, x0) + 4 * pixel, y(spec.reference.high) - 6 * pixel, "soft");
-        }
       }
       ctx.strokeStyle = colour("reference");
       ctx.setLineDash([4 * pixel, 4 * pixel]);
@@ -256,7 +253,8 @@
   function title(chart, panel, main) {
     const { ctx } = chart, pixel = devicePixelRatio;
     ctx.save();
-    write(ctx, panel.title, chart.bbox.left + 4 * pixel, chart.bbox.top - 5 * pixel, main ? "ink" : "soft");
+    const text = main && spec.reference && known(spec.reference.auc) ? `${panel.title}; reference ${spec.reference.auc.toFixed(3)}, left of the dashed line` : panel.title;
+    write(ctx, text, chart.bbox.left + 4 * pixel, chart.bbox.top - 5 * pixel, main ? "ink" : "soft");
     ctx.restore();
   }
 

@@ -21,9 +21,9 @@ def _awaited(
     said += f"AUROC of all is estimated to be {area(auc)}"
     if low is not None and high is not None and confidence_level is not None:
         said += f" ({span(low, high)} in the end, {percent(confidence_level)})"
-    return (
-        said if labelled_auc is None else f"{said}; that of the labelled rows alone is {area(labelled_auc)}"
-    )
+    if labelled_auc is not None:
+        said += f"; that of the labelled rows alone is {area(labelled_auc)}"
+    return f"{said}; curves, operating points and the challenger are of the labelled rows"
 
 
 def _otherwise(*, labelled_share: float, label_age_days: float, lowest: float, highest: float) -> str:
@@ -72,6 +72,10 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
         "{labelled_share:.0%} of the rows have a label, {reference_share:.0%} in the reference: where labels "
         "come first to some scores, the two AUROCs are not alike; name when labels became known in "
         "columns.labelled_at, or judge later (window.label_delay)"
+    ),
+    "reference-labels-open": (
+        "{windows} of {n_windows} reference windows wait for labels themselves: what they came to is known "
+        "only so far, and the reference is computed anew until their labels are complete"
     ),
     "rule-needs-all-labels": (
         "{labelled_share:.0%} of the rows have a label, and this rule needs all that will come"

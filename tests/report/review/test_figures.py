@@ -6,6 +6,7 @@ import io
 from dataclasses import replace
 from functools import cache
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
@@ -16,9 +17,15 @@ from reviews import ZONE, review
 
 from rocmonitor.policy.review.document import Review
 from rocmonitor.report.canvas import BLUE, PURPLE
-from rocmonitor.report.review.figures import drawn, has
+from rocmonitor.report.review import figures
+from rocmonitor.report.review.figures import files, has
 
 NAMES = ["windows", "roc", "band", "dominance", "costs"]
+
+
+def drawn(review: Review, zone: ZoneInfo) -> dict[str, bytes]:
+    """The figures as files."""
+    return files(figures.drawn(review, zone))
 
 
 @cache
