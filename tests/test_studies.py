@@ -18,6 +18,7 @@ from studies import (
     m18_table1,
     review_level,
     running,
+    sequence_dependence,
     wmk16_ties,
 )
 from studies.published_recurrence import recurrence
@@ -52,6 +53,7 @@ class TestRunning:
             "m18-recurrence",
             "forecast-level",
             "review-level",
+            "sequence-dependence",
         } <= names
         assert not {"running", "published-recurrence"} & names
 
@@ -364,3 +366,22 @@ class TestAucIntervals:
         ends = auc_intervals.one((20, 200), area, np.random.default_rng(1))
         assert len({tuple(interval) for interval in ends}) == len(auc_intervals.METHODS)
         assert all(0 <= low < high <= 1 for low, high in ends)
+
+
+class TestSequenceDependence:
+    def test_true_differences_have_the_correlation_of_the_design(self) -> None:
+        x = sequence_dependence.series(2.0, 0.9, 3.0, 20_000, np.random.default_rng(1))
+        apart = x / sequence_dependence.SE - 2.0
+        assert np.var(apart) == pytest.approx(10, rel=0.15)
+        assert np.mean(apart[1:] * apart[:-1]) == pytest.approx(8.1, rel=0.15)
+
+    def test_an_estimated_correlation_saves_most_false_decisions(self) -> None:
+        years = running.replicate(sequence_dependence.year, (0.9, 3.0), replications=20, seed=1)
+        plain, estimated, *_, caveat = np.sum(years, axis=0)
+        assert plain >= 12
+        assert estimated <= 9
+        assert caveat >= 15
+
+    def test_both_sequences_find_a_difference(self) -> None:
+        plain, estimated = sequence_dependence.weeks_to_find((3.0, 0.0), np.random.default_rng(2))
+        assert 3 <= plain < estimated < 20

@@ -348,6 +348,7 @@ class Monitor(Section):
                 confidence_level=said.confidence_level,
                 fpr=points.fpr if said.fpr is None else said.fpr,
                 tuned_for=said.tuned_for,
+                correlation=said.correlation,
             ),
             min_per_class=self.min_per_class,
             thresholds=points.thresholds if said.thresholds is None else said.thresholds,
