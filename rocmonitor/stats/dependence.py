@@ -1,8 +1,8 @@
 """Likelihood of a series whose neighbours are alike: AR(1) around a mean, seen with known sampling noise.
 
 The true value of a window is mean + x_j, where x_j = phi x_{j-1} + e_j is stationary with a standard
-deviation `between`. Its estimate adds sampling noise of known variance. The Kalman filter gives the likelihood of all
-windows so far, for a whole grid of (phi, between) at once, as a function of the mean.
+deviation `between`. Its estimate adds sampling noise of known variance. The Kalman filter gives the
+likelihood of all windows so far, for a whole grid of (phi, between) at once, as a function of the mean.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from rocmonitor.policy.reference import Reference, freeze
 from rocmonitor.policy.rules import Floor, Rule, by_name
 from rocmonitor.policy.windows import Window
 from rocmonitor.service.checking.forecast_alarms import expected, on_reference
-from rocmonitor.service.checking.reference_checks import costs, levels, set_aside, unfit, useless
+from rocmonitor.service.checking.reference_checks import costs, levels, likeness, set_aside, unfit, useless
 from rocmonitor.sources import SqlSource, open_source
 from rocmonitor.sources.batch import LabelCounts, Rows
 from rocmonitor.sources.values import name_of
@@ -257,6 +257,7 @@ def _served(
     return [
         *problems,
         *levels(known, serving),
+        *likeness(known),
         *costs(known, monitor.cost_w, low_is_positive=low_is_positive),
     ]
 
