@@ -12,6 +12,7 @@ import pytest
 from scipy.special import ndtr
 from studies import (
     auc_intervals,
+    budget_year,
     forecast_level,
     m18_figure2,
     m18_recurrence,
@@ -54,6 +55,7 @@ class TestRunning:
             "forecast-level",
             "review-level",
             "sequence-dependence",
+            "budget-year",
         } <= names
         assert not {"running", "published-recurrence"} & names
 
@@ -385,3 +387,21 @@ class TestSequenceDependence:
     def test_both_sequences_find_a_difference(self) -> None:
         plain, estimated = sequence_dependence.weeks_to_find((3.0, 0.0), np.random.default_rng(2))
         assert 3 <= plain < estimated < 20
+
+
+class TestBudgetYear:
+    def test_a_budget_is_shared_by_all_verdicts(self) -> None:
+        rule = budget_year.derived(budget_year.RULES["drop"], 260.0)
+        assert rule.confidence_level == pytest.approx(0.98)  # 1 of 100 verdicts, on one of two sides
+
+    def test_a_derived_level_costs_power_and_saves_alarms(self) -> None:
+        rules = {
+            "default": budget_year.RULES["drop"],
+            "derived": budget_year.derived(budget_year.RULES["drop"], 4.0),
+        }
+        rng = np.random.default_rng(1)
+        default, derived = np.mean([budget_year.monitor_year(rules, rng) for _ in range(4)], axis=0)
+        assert derived[0] < default[0]
+        assert derived[0] <= 0.25
+        assert derived[2] < default[2]
+        assert derived[3] > 0.4

@@ -13,6 +13,7 @@ from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, mo
 from rocmonitor.config.outside import Channel, Mlflow, Secret, Source, Webhook
 from rocmonitor.config.review import Reviewing
 from rocmonitor.config.values import Column, Cron, Duration, Name, Rate, Section, WallTime, Zone, no_switch
+from rocmonitor.policy.budget import AlarmBudget
 from rocmonitor.policy.review.settings import ReviewRule, ReviewSettings
 from rocmonitor.policy.rules import Challenger, Rule, before_labels
 from rocmonitor.policy.status import Alarm
@@ -379,6 +380,7 @@ class Config(Section):
     store: Secret = Secret(url="sqlite:///rocmonitor.db")
     mlflow: Mlflow = Mlflow()
     webhook: Webhook | None = None
+    alarm_budget: AlarmBudget | None = None
     sources: dict[Name, Source] = Field(min_length=1)
     channels: dict[Name, Channel] = Field(default={})
     monitors: dict[Name, Monitor] = Field(min_length=1)

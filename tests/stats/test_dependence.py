@@ -60,6 +60,10 @@ def test_a_gap_keeps_the_distance_between_its_neighbours() -> None:
         law = covariance(at, 5)[np.ix_(seen, seen)]
         dense = stats.multivariate_normal.logpdf(np.array(VALUES)[seen], np.zeros(4), law)
         assert gap.of_mean()[-1, at] - constant(4) == pytest.approx(dense, rel=1e-12)
+    leading = series_likelihood([7.0, *VALUES], [math.inf, *VARIANCES], SERIAL, BETWEEN)
+    assert leading.of_any_mean()[0].tolist() == [0.0] * 4
+    whole = series_likelihood(VALUES, VARIANCES, SERIAL, BETWEEN)
+    np.testing.assert_allclose(leading.of_any_mean()[1:], whole.of_any_mean(), atol=1e-12)
     other = series_likelihood([0.3, 99.0, 0.5, 0.4, 0.9], variances, SERIAL, BETWEEN)
     np.testing.assert_array_equal(gap.of_mean(), other.of_mean())
 

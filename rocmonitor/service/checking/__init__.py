@@ -13,11 +13,13 @@ from statistics import median_low
 from rocmonitor import alerts, tracking
 from rocmonitor.config import Config, Monitor
 from rocmonitor.errors import ConfigError, DegenerateDataError, RocmonitorError
-from rocmonitor.policy.false_alarms import Scenario
+from rocmonitor.policy.budget import Load
+from rocmonitor.policy.false_alarms import YEAR, Scenario, false_alarms_a_year
 from rocmonitor.policy.judge import too_few
 from rocmonitor.policy.reference import Reference, freeze
 from rocmonitor.policy.rules import Floor, Rule, by_name
 from rocmonitor.policy.windows import Window
+from rocmonitor.service.checking.alarm_budget import Spending, budget_lines
 from rocmonitor.service.checking.forecast_alarms import expected, on_reference
 from rocmonitor.service.checking.reference_checks import costs, levels, likeness, set_aside, unfit, useless
 from rocmonitor.sources import SqlSource, open_source
@@ -61,6 +63,7 @@ def check(config: Config, *, now: datetime, output: Print) -> list[RocmonitorErr
         The problems, printed already; empty when every monitor can run.
     """
     problems: list[RocmonitorError] = []
+    spendings: list[Spending] = []
 
     def section(topic: str, explain: Callable[[], Sequence[Line]]) -> None:
         try:
@@ -86,6 +89,10 @@ def check(config: Config, *, now: datetime, output: Print) -> list[RocmonitorErr
         section("rules", partial(_rules, monitor, seen))
         if monitor.columns.challenger is not None:
             section("review", partial(_review, monitor))
+        spendings.append(_spending(monitor, seen))
+    if config.alarm_budget is not None:
+        output("all monitors")
+        section("budget", partial(budget_lines, config.alarm_budget, spendings))
     return problems
 
 
@@ -97,6 +104,7 @@ class _Seen:
     scenario: Scenario | None = None
     assumed: str = ""
     judged: str = ""
+    segments: int = 0
 
 
 def _store(config: Config) -> list[str]:
@@ -169,7 +177,7 @@ def _windows(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> li
                 ]
             )
         )
-    seen.last = rows.champion
+    seen.last, seen.segments = rows.champion, len(segments) - 1
     lines.append(f"usable: {rows.counts.n_pos:,} positives, {rows.counts.n_neg:,} negatives")
     return [*lines, *map(str, rows.caveats), *_small_segments(segments, monitor.min_per_class)]
 
@@ -342,6 +350,23 @@ def _rules(monitor: Monitor, seen: _Seen) -> list[str]:
             segmented=bool(monitor.segments),
         )
     return lines
+
+
+def _spending(monitor: Monitor, seen: _Seen) -> Spending:
+    """What the monitor judges in a year, and the false alarms that are expected of it."""
+    every, streams, expects = monitor.window.every, 1 + seen.segments, None
+    if seen.scenario is not None:
+        expects = streams * false_alarms_a_year(seen.scenario, monitor.alarm.policy(), every)
+    return Spending(
+        load=Load(
+            monitor=monitor.name,
+            windows_per_year=YEAR / every,
+            streams=streams,
+            rules=by_name(monitor.rules),
+            reference_windows=len(monitor.reference_windows),
+        ),
+        false_alarms_per_year=expects,
+    )
 
 
 def _review(monitor: Monitor) -> list[str]:
