@@ -5,11 +5,12 @@ BIN := .venv/bin
 READY := .venv/.ready
 PYTEST := $(BIN)/python -m pytest --numprocesses=2 --dist=loadgroup
 LOWEST := .venv-lowest
-EXTRAS := [postgres,mysql,demo,test]
+SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+EXTRAS := [postgres,mysql,demo,docs,test]
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check bench study clean
-.PHONY: format lock test-lowest
+.PHONY: help demo test test-slow check docs bench study clean
+.PHONY: format lock picture test-lowest
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,7 +37,7 @@ test: $(READY) ## Run the tests but for the slow ones: four minutes on two cores
 test-slow: $(READY) ## Run the slow tests, and those that draw examples with four times as many
 	HYPOTHESIS_PROFILE=full $(PYTEST) -m 'slow or hypothesis' tests
 
-check: $(READY) ## Check format, types, imports and migrations
+check: $(READY) ## Check format, types, imports, migrations and the documentation
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -44,6 +45,15 @@ check: $(READY) ## Check format, types, imports and migrations
 	folder=$$(mktemp -d) && trap 'rm -r "$$folder"' EXIT && \
 	  export ROCMONITOR_STORE_URL="sqlite:///$$folder/rocmonitor.db" && \
 	  $(BIN)/alembic -c pyproject.toml upgrade head && $(BIN)/alembic -c pyproject.toml check
+	$(BIN)/python docs/generate.py --check
+	folder=$$(mktemp -d) && trap 'rm -r "$$folder"' EXIT && $(SITE) --site-dir "$$folder/site"
+
+docs: $(READY) ## Write what the documentation takes from the code, and build the site in ./site
+	$(BIN)/python docs/generate.py
+	$(SITE)
+
+picture: $(READY) ## Draw the picture of the README from the results of `make demo`
+	cd demo && ../$(BIN)/rocmonitor history late-arrivals --json | ../$(BIN)/python ../docs/picture.py
 
 format: $(READY) ## Format the code and mend what ruff can mend by itself
 	$(BIN)/ruff format .
@@ -68,7 +78,7 @@ lock: ## Write the newest versions of all packages to requirements/tested.txt; t
 	  cp "$$folder/tested.txt" requirements/tested.txt
 
 clean: ## Remove the environments, the demo and everything else that was made
-	rm -rf .venv $(LOWEST) demo build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv $(LOWEST) demo site build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY): pyproject.toml requirements/tested.txt

@@ -38,10 +38,13 @@ class Browser:
     ----------
     requests : list of str
         What the page asked for since it was opened, data within the page aside.
+    problems : list of str
+        What its console has had since: errors, warnings, exceptions, and what its policy refused.
     """
 
     def __init__(self, folder: Path) -> None:
         self.requests: list[str] = []
+        self.problems: list[str] = []
         self._numbers = itertools.count(1)
         self._buffer = b""
         self._loaded = False
@@ -65,11 +68,17 @@ class Browser:
         targets = self.call("Target.getTargets")["targetInfos"]
         page = next(target["targetId"] for target in targets if target["type"] == "page")
         self._session = self.call("Target.attachToTarget", targetId=page, flatten=True)["sessionId"]
-        for domain in ("Page", "Network", "Runtime"):
+        for domain in ("Page", "Network", "Runtime", "Log"):
             self.call(f"{domain}.enable")
 
     def open(self, path: Path, *, width: int, height: int = 900) -> None:
         """Show a file at a width in CSS pixels, and wait until all of it is loaded."""
+        self.visit(path.resolve().as_uri(), width=width, height=height)
+
+    def visit(self, url: str, *, width: int, height: int = 900, dark: bool = False) -> None:
+        """The same for an address, in the light or the dark theme of the system."""
+        theme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.call("Emulation.setEmulatedMedia", features=[theme])
         self.call(
             "Emulation.setDeviceMetricsOverride",
             width=width,
@@ -78,8 +87,9 @@ class Browser:
             mobile=width < 600,
         )
         self.requests.clear()
+        self.problems.clear()
         self._loaded = False
-        self.call("Page.navigate", url=path.resolve().as_uri())
+        self.call("Page.navigate", url=url)
         while not self._loaded:
             self._take(self._message())
 
@@ -88,6 +98,28 @@ class Browser:
         found = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
         assert "exceptionDetails" not in found, found["exceptionDetails"]
         return found["result"].get("value")
+
+    def later(self, promise: str) -> Any:
+        """What a promise in the page comes to."""
+        found = self.call("Runtime.evaluate", expression=promise, returnByValue=True, awaitPromise=True)
+        assert "exceptionDetails" not in found, found["exceptionDetails"]
+        return found["result"].get("value")
+
+    def until(self, condition: str) -> None:
+        """Wait until a JavaScript expression is true, looking once a frame."""
+        look = f"() => ({condition}) ? done(1) : requestAnimationFrame(look)"
+        self.later(f"new Promise(done => {{ const look = {look}; look(); }})")
+
+    def press(self, key: str) -> None:
+        """A key, where the focus is."""
+        for kind in ("keyDown", "keyUp"):
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key)
+
+    def click(self, x: float, y: float) -> None:
+        """The left button, at a place of the window."""
+        self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+        for kind in ("mousePressed", "mouseReleased"):
+            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
     def pdf(self) -> bytes:
         """The page, printed as its own style wants it."""
@@ -133,6 +165,8 @@ class Browser:
             url = message["params"]["request"]["url"]
             if not url.startswith("data:"):
                 self.requests.append(url)
+        if text := _problem(message):
+            self.problems.append(text)
 
     def _message(self) -> dict[str, Any]:
         while b"\0" not in self._buffer:
@@ -144,6 +178,22 @@ class Browser:
             self._buffer += read
         message, _, self._buffer = self._buffer.partition(b"\0")
         return dict(json.loads(message))
+
+
+def _problem(message: dict[str, Any]) -> str:
+    """What an event says is wrong with the page; empty for any other event."""
+    given = message.get("params", {})
+    if message.get("method") == "Runtime.exceptionThrown":
+        return json.dumps(given["exceptionDetails"])
+    if message.get("method") == "Runtime.consoleAPICalled" and given["type"] in (
+        "error",
+        "warning",
+        "assert",
+    ):
+        return json.dumps(given["args"])
+    if message.get("method") == "Log.entryAdded" and given["entry"]["level"] in ("error", "warning"):
+        return str(given["entry"]["text"])
+    return ""
 
 
 @pytest.fixture(scope="session")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
+import pty
 import subprocess
 import sys
-from collections.abc import Iterator
+import termios
+from collections.abc import Iterator, Mapping
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
@@ -49,12 +52,35 @@ class Rocmonitor:
         assert ended.value.code == code, stderr.getvalue()
         return Finished(stdout.getvalue(), stderr.getvalue())
 
-    def process(self, *arguments: str, code: int = 0) -> Finished:
+    def process(self, *arguments: str, code: int = 0, **environment: str) -> Finished:
         """Run a command as a process of its own; it must end with `code`, and without a traceback."""
-        done = self._start(arguments, stdout=subprocess.PIPE)
+        done = self._start(arguments, stdout=subprocess.PIPE, environment=environment)
         assert "Traceback" not in done.stderr
         assert done.returncode == code, done.stderr
         return Finished(done.stdout, done.stderr)
+
+    def terminal(self, *arguments: str, code: int = 0, columns: int = 120, **environment: str) -> str:
+        """All that a terminal gets, control sequences included; the command must end with `code`."""
+        screen, end = pty.openpty()
+        termios.tcsetwinsize(end, (40, columns))
+        process = subprocess.Popen(
+            [sys.executable, "-m", "rocmonitor", *arguments],
+            cwd=self.folder,
+            env=os.environ | {"TERM": "xterm-256color", **environment},
+            stdin=end,
+            stdout=end,
+            stderr=end,
+        )
+        os.close(end)
+        shown = bytearray()
+        with contextlib.suppress(OSError):  # Linux: the other end is closed
+            while part := os.read(screen, 1 << 16):
+                shown += part
+        os.close(screen)
+        text = shown.decode().replace("\r\n", "\n")
+        assert process.wait(LONGEST_SECONDS) == code, text
+        assert "Traceback" not in text
+        return text
 
     def unread(self, *arguments: str) -> tuple[int, str]:
         """Exit code and stderr of a process whose output nobody reads: ``| head`` that has ended already."""
@@ -64,12 +90,15 @@ class Rocmonitor:
         os.close(writing)
         return done.returncode, done.stderr
 
-    def _start(self, arguments: tuple[str, ...], *, stdout: int) -> subprocess.CompletedProcess[str]:
+    def _start(
+        self, arguments: tuple[str, ...], *, stdout: int, environment: Mapping[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "rocmonitor", *arguments],
             cwd=self.folder,
             stdout=stdout,
             stderr=subprocess.PIPE,
+            env=os.environ | dict(environment or {}),
             text=True,
             timeout=LONGEST_SECONDS,
         )

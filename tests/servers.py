@@ -32,6 +32,9 @@ class MlflowServer:
 
     folder: Path
     port: int
+    options: tuple[str, ...] = ()
+    environment: dict[str, str] = field(default_factory=dict)
+    prefix: str = ""
     process: subprocess.Popen[bytes] | None = field(default=None, init=False)
 
     @property
@@ -42,10 +45,11 @@ class MlflowServer:
         """Start the server and wait until it answers."""
         command = [sys.executable, "-m", "mlflow", "server", "--host", "127.0.0.1", "--port", str(self.port)]
         command += ["--workers", "1", "--backend-store-uri", f"sqlite:///{self.folder / 'mlflow.db'}"]
-        command += ["--artifacts-destination", str(self.folder / "artifacts")]
+        command += ["--artifacts-destination", str(self.folder / "artifacts"), *self.options]
+        environment = _environment() | self.environment
         with open(self.folder / "server.log", "ab") as log:
             self.process = subprocess.Popen(
-                command, stdout=log, stderr=log, cwd=self.folder, env=_environment(), start_new_session=True
+                command, stdout=log, stderr=log, cwd=self.folder, env=environment, start_new_session=True
             )
         deadline = time.monotonic() + _SECONDS_TO_START
         while not self._answers():
@@ -67,7 +71,7 @@ class MlflowServer:
 
     def _answers(self) -> bool:
         try:
-            with urlopen(f"{self.uri}/health", timeout=1) as answer:
+            with urlopen(f"{self.uri}{self.prefix}/health", timeout=1) as answer:
                 return bool(answer.status == 200)
         except (URLError, OSError):
             return False
@@ -84,7 +88,7 @@ def empty_mlflow(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def running_mlflow(empty_mlflow: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MlflowServer]:
     """One server for the session; a test that stops it asks for `mlflow_server`."""
-    server = MlflowServer(tmp_path_factory.mktemp("mlflow"), _free_port())
+    server = MlflowServer(tmp_path_factory.mktemp("mlflow"), free_port())
     shutil.copy(empty_mlflow, server.folder)
     server.start()
     yield server
@@ -99,7 +103,7 @@ def mlflow_server(running_mlflow: MlflowServer) -> Iterator[MlflowServer]:
         running_mlflow.start()
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return int(one.getsockname()[1])

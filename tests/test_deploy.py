@@ -263,6 +263,22 @@ def test_mlflow_finds_the_entry_points_of_the_wheel(installed: Installed, tmp_pa
     assert (module, logged) == ("rocmonitor.plugin.dataset", "{'query': 'SELECT 1'}")
 
 
+@pytest.mark.slow
+def test_mlflow_serves_the_page_of_the_wheel(installed: Installed, tmp_path: Path) -> None:
+    installed.run(["rocmonitor", "init"], tmp_path, {})
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    words = ["mlflow", "server", "--app-name", "rocmonitor", "--port", str(port), "--workers", "1"]
+    environment = {"MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
+    environment |= {"HOME": str(tmp_path), "WAREHOUSE_URL": "sqlite:///absent.db"}
+    store = ["--backend-store-uri", f"sqlite:///{tmp_path}/mlflow.db"]
+    with installed.started([*words, *store], tmp_path, environment) as running:
+        running.wait_for("Application startup complete")
+        for page in ("", "overview.json", "static/style.css", "static/page.css", "static/uplot.js"):
+            with urlopen(f"http://127.0.0.1:{port}/rocmonitor/{page}", timeout=60) as answer:
+                assert answer.status == 200
+
+
 # --- the files agree with each other -----------------------------------------------------------------------
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 import tomllib
 import types
 from collections.abc import Iterator
@@ -26,6 +28,7 @@ from rocmonitor.stats import research
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+REFERENCE = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
 CONFIGURATION = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -117,7 +120,7 @@ def test_the_example_configuration_is_read():
     assert list(monitors) == ["credit-default"]
 
 
-# Commands: the table in the README has a row for each, with all its options.
+# Commands: the README has a row for each, the reference all options.
 
 
 def commands(
@@ -135,17 +138,35 @@ def options(command: click.Command) -> set[str]:
     return {name for name in names if name.startswith("--")}
 
 
-@pytest.mark.parametrize("path", [path for path, _ in commands(cli, ())], ids="-".join)
-def test_every_command_has_a_row_with_its_options(path):
-    command = dict(commands(cli, ()))[path]
-    [row] = [line for line in README.splitlines() if re.match(rf"\| `rocmonitor {path[0]}\b", line)]
-    assert " ".join(path) in row
-    assert options(command) <= set(re.findall(r"--[a-z-]+", row))
+def test_the_readme_lists_every_command_and_no_other():
+    assert set(re.findall(r"^\| `rocmonitor ([a-z]+)` \|", README, re.M)) == set(cli.commands)
 
 
-def test_the_options_of_all_commands_are_named():
-    section = README.partition("## Commands")[2].partition("\n## ")[0]
-    assert options(cli) <= set(re.findall(r"--[a-z-]+", section))
+@pytest.mark.parametrize(
+    ("path", "command"),
+    list(commands(cli, ())),
+    ids=lambda each: "-".join(each) if isinstance(each, tuple) else "",
+)
+def test_every_command_is_in_the_reference_with_its_options(path, command):
+    section = REFERENCE.partition(f"## `rocmonitor {' '.join(path)}`\n")[2].partition("\n## ")[0]
+    assert set(re.findall(r"^\| `[^`]*?(--[a-z-]+)", section, re.M)) == options(command)
+
+
+def test_the_options_before_every_command_are_in_the_reference():
+    section = REFERENCE.partition("## Before every command\n")[2].partition("\n## ")[0]
+    assert set(re.findall(r"^\| `[^`]*?(--[a-z-]+)", section, re.M)) == options(cli)
+
+
+@pytest.mark.parametrize("command", [each for _, each in commands(cli, ())], ids=lambda each: each.name)
+def test_every_option_has_a_help_text(command):
+    assert [each.opts for each in command.params if isinstance(each, click.Option) and not each.help] == []
+
+
+def test_what_is_generated_is_fresh():
+    done = subprocess.run(
+        [sys.executable, ROOT / "docs" / "generate.py", "--check"], capture_output=True, text=True, cwd=ROOT
+    )
+    assert done.returncode == 0, done.stderr
 
 
 # What the pages show
@@ -175,6 +196,22 @@ def test_a_notebook_runs(notebook, capsys):
             assert cell["execution_count"] is None
             exec(compile("".join(cell["source"]), f"{notebook.name}, cell {number}", "exec"), known)
     assert capsys.readouterr().out
+
+
+UNIDIOMATIC = (
+    r"lets? expect|is found by|\bis told\b|are told (?!apart)|however often one|whatever else speaks"
+)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_sentences_are_plain(page):
+    assert re.findall(UNIDIOMATIC, " ".join(page.read_text(encoding="utf-8").split())) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_studies_that_are_named_exist(page):
+    for name in re.findall(r"make\s+study\s+NAME=([\w-]+)", page.read_text(encoding="utf-8")):
+        assert (ROOT / "tests" / "studies" / f"{name.replace('-', '_')}.py").exists(), name
 
 
 # Literature
@@ -230,5 +267,5 @@ def test_the_lowest_versions_are_those_that_the_project_declares():
 
 def test_the_tested_versions_cover_what_the_project_needs():
     tested = pinned("tested.txt")
-    for need in needed("postgres", "mysql", "demo", "test"):
+    for need in needed("postgres", "mysql", "demo", "docs", "test"):
         assert tested[canonicalize_name(need.name)] in need.specifier

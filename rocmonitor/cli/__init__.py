@@ -16,10 +16,13 @@ from rocmonitor.cli.db import db
 from rocmonitor.cli.exit_codes import OK, USAGE, code_of
 from rocmonitor.cli.history import history
 from rocmonitor.cli.init import init
+from rocmonitor.cli.report import report
 from rocmonitor.cli.review import review
 from rocmonitor.cli.run import backfill, run
 from rocmonitor.cli.serve import serve
+from rocmonitor.cli.status import status
 from rocmonitor.cli.terminal import echo
+from rocmonitor.cli.ui import ui
 from rocmonitor.errors import RocmonitorError
 
 __all__ = ["cli", "main"]
@@ -51,30 +54,33 @@ def main() -> None:
     envvar="ROCMONITOR_CONFIG",
     show_default=True,
     show_envvar=True,
-    help="The configuration.",
+    help="Configuration file.",
 )
-@click.option("--verbose", "-v", is_flag=True, help="Log what happens, in detail.")
+@click.option("--verbose", "-v", is_flag=True, help="Log each step with its time.")
 @click.version_option(__version__, prog_name="rocmonitor")
 @click.pass_context
 def cli(context: click.Context, path: Path, verbose: bool) -> None:
     """Watch binary classifiers in production.
 
     Scheduled jobs pull scored and labelled rows from a database, compute statistics of the ROC curve with
-    exact uncertainty, log them to MLflow, and raise an alarm when the realised AUROC leaves its forecast
-    interval.
+    their uncertainty, and log them to MLflow. When the AUROC of a window falls outside the range that its
+    reference period predicts, you get an alert with the reason.
 
     Exit codes: 0 ok, 2 usage or configuration, 3 degraded, 4 insufficient data, 5 an outside system failed.
+
+    Completion in bash: eval "$(_ROCMONITOR_COMPLETE=bash_source rocmonitor)"; also zsh_source, fish_source.
     """
     context.obj = path
     # Other packages stay at warnings: in detail, theirs may show the address of a web hook.
     logging.basicConfig(
         level=logging.WARNING,
         format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+        datefmt="%Y-%m-%d %H:%M:%S%z",
         stream=sys.stderr,
     )
     logging.getLogger("urllib3").setLevel(logging.ERROR)  # its retries come before our own, better line
     logging.getLogger("rocmonitor").setLevel(logging.DEBUG if verbose else logging.INFO)
 
 
-for command in (init, check, run, backfill, review, serve, history, channel, db, auc):
+for command in (init, check, run, backfill, review, report, serve, ui, status, history, channel, db, auc):
     cli.add_command(command)

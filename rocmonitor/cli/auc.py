@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rocmonitor.cli.exit_codes import OK
-from rocmonitor.cli.terminal import print_auc, print_json
+from rocmonitor.cli.terminal import echo, print_auc, print_json
 from rocmonitor.errors import DegenerateDataError
 
 if TYPE_CHECKING:
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option(
-    "--label", required=True, metavar="COLUMN", help="Labels: 1 positive, 0 negative, empty unknown."
+    "--label",
+    required=True,
+    metavar="COLUMN",
+    help="Labels: 1 positive, 0 negative (or t and f, yes and no), empty unknown.",
 )
 @click.option(
     "--score",
@@ -29,18 +32,26 @@ if TYPE_CHECKING:
     metavar="COLUMN",
     help="Scores; give it twice to compare two models, the champion first and the challenger second.",
 )
-@click.option("--confidence-level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95)
+@click.option(
+    "--confidence-level",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    help="Level of the intervals.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def auc(file: Path, label: str, scores: tuple[str, ...], confidence_level: float, as_json: bool) -> int:
-    """AUROC with its uncertainty from a file (csv, parquet), without a service.
+    """Compute the AUROC and its uncertainty from a file (csv, parquet); no configuration needed.
 
-    With two scores also their difference: the second minus the first (challenger minus champion).
+    With two scores, compare them too: the second minus the first (challenger minus champion).
     """
     from rocmonitor.sources.files import read_scores
 
     if len(set(scores)) < len(scores) or len(scores) > 2:
         raise click.UsageError("--score can be given once, or twice with two columns to compare")
     rows = read_scores(file, label, scores)
+    for found in rows.read_as:
+        echo(f"{file}: {found}", err=True)
     _require_classes(file, rows)
     answer = _measured(rows, confidence_level)
     if as_json:

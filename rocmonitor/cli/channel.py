@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from rocmonitor.cli.completion import channel_names
 from rocmonitor.cli.exit_codes import OK
 from rocmonitor.cli.opening import load
 from rocmonitor.cli.terminal import echo
@@ -18,7 +19,7 @@ def channel() -> None:
 
 
 @channel.command("test")
-@click.argument("name")
+@click.argument("name", shell_complete=channel_names)
 @click.pass_obj
 def channel_test(path: Path, name: str) -> int:
     """Send a message marked as a test."""

@@ -30,7 +30,7 @@ def db_upgrade(path: Path) -> int:
 @db.command("check")
 @click.pass_obj
 def db_check(path: Path) -> int:
-    """See whether the tables are at this version."""
+    """Check that the tables are at this version."""
     from rocmonitor.store import migrate
 
     migrate.check(load(path).store_url)

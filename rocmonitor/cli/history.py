@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
+import sys
+from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from rocmonitor.cli.completion import monitor_names
 from rocmonitor.cli.exit_codes import OK
 from rocmonitor.cli.opening import load, monitor_named
-from rocmonitor.cli.terminal import echo, print_json, print_outbox
+from rocmonitor.cli.terminal import (
+    echo,
+    echo_folded,
+    echo_table,
+    evaluation_json,
+    print_json,
+    print_outbox,
+    print_outlooks,
+    tables_option,
+    width_of,
+)
+
+if TYPE_CHECKING:
+    from rocmonitor.store import Store
 
 
 @click.command()
-@click.argument("monitor")
+@click.argument("monitor", shell_complete=monitor_names)
+@click.option("--last", type=click.IntRange(min=1), metavar="N", help="The newest N windows only.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, all revisions included.")
+@tables_option
 @click.pass_obj
-def history(path: Path, monitor: str, as_json: bool) -> int:
+def history(path: Path, monitor: str, last: int | None, as_json: bool, tables: bool) -> int:
     """Show the evaluations and changes of status of a monitor."""
     from rocmonitor import store
     from rocmonitor.report import text
@@ -23,14 +42,21 @@ def history(path: Path, monitor: str, as_json: bool) -> int:
     config = load(path)
     chosen = monitor_named(config, monitor)
     with store.open_store(config.store_url) as opened:
-        evaluations = store.evaluations(opened, monitor, every_revision=as_json)
-        outlooks = store.outlooks(opened, monitor, pending=not as_json)
-        changes = store.transitions(opened, monitor)
+        start = None if last is None else _start(opened, monitor, last)
+        evaluations = store.evaluations(opened, monitor, start=start, every_revision=as_json)
+        outlooks = [
+            outlook
+            for outlook in store.outlooks(opened, monitor, pending=not as_json)
+            if start is None or outlook.window.start >= start
+        ]
+        changes = [
+            change for change in store.transitions(opened, monitor) if start is None or change.since >= start
+        ]
         waiting = store.outbox_summary(opened)
     if as_json:
         print_json(
             {
-                "evaluations": [evaluation.to_dict() for evaluation in evaluations],
+                "evaluations": [evaluation_json(evaluation, tables=tables) for evaluation in evaluations],
                 "outlooks": [outlook.to_dict() for outlook in outlooks],
                 "transitions": [change.to_dict() for change in changes],
                 "outbox": {"waiting": waiting.waiting, "errors": waiting.errors},
@@ -39,13 +65,20 @@ def history(path: Path, monitor: str, as_json: bool) -> int:
     elif not evaluations and not outlooks and not changes:
         echo(f"{monitor} has not been judged yet; `rocmonitor run {monitor}` does it now", err=True)
     else:
-        echo(f"{monitor} ({chosen.timezone})")
+        echo(f"{monitor} ({chosen.timezone})", style="bold")
         if evaluations:
-            echo(text.windows(evaluations, chosen.timezone))
+            echo_table(text.windows(evaluations, chosen.timezone, width_of(sys.stdout)))
         if outlooks:
-            echo("\nBefore the labels, expected from the scores:")
-            echo(text.outlooks(outlooks, chosen.timezone))
-        echo(f"\nChanges of status ({chosen.timezone}):")
-        echo(text.transitions(changes, chosen.timezone) or "none")
+            print_outlooks(text.outlooks(outlooks, chosen.timezone), "\nBefore the labels")
+        echo(f"\nChanges of status ({chosen.timezone}):", style="bold")
+        echo_folded(text.transitions(changes, chosen.timezone) or "none", hang=2)
     print_outbox(waiting)
     return OK
+
+
+def _start(opened: Store, monitor: str, last: int) -> datetime | None:
+    """Where the newest windows begin."""
+    from rocmonitor import store
+
+    windows = [window for window, _ in store.outcomes(opened, monitor, "")]
+    return windows[-last].start if len(windows) >= last else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -14,11 +15,14 @@ if TYPE_CHECKING:
     from rocmonitor.config import Config, Monitor
     from rocmonitor.service.runtime import Runtime
 
+log = logging.getLogger(__name__)
+
 
 def load(path: Path) -> Config:
     """The configuration in a file."""
     from rocmonitor import config
 
+    log.debug("reading %s", path.resolve())
     return config.load(path)
 
 

@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from rocmonitor.cli.completion import monitor_names
 from rocmonitor.cli.exit_codes import EXTERNAL, OK
 from rocmonitor.cli.opening import load, monitor_named, open_runtime, wall_time
-from rocmonitor.cli.terminal import echo, print_json, print_outbox, progress
+from rocmonitor.cli.progress import shown_progress
+from rocmonitor.cli.terminal import echo, print_json, print_outbox
+from rocmonitor.cli.writing import require_writable, write
 from rocmonitor.errors import ConfigError
 
 if TYPE_CHECKING:
     from rocmonitor.policy.review.document import Review
+    from rocmonitor.service.delivery import Delivered
     from rocmonitor.service.runtime import Runtime
 
 
 @click.command()
-@click.argument("monitor")
-@click.option("--from", "start", metavar="TIME", help="Start of another period, chosen by hand.")
-@click.option("--to", "end", metavar="TIME", help="End of another period, chosen by hand.")
+@click.argument("monitor", shell_complete=monitor_names)
+@click.option("--from", "start", metavar="TIME", help="Start of the period, in place of the configured one.")
 @click.option(
-    "--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help="Write the report, as HTML."
+    "--to",
+    "end",
+    metavar="TIME",
+    help="End of the period; without it, of the last window whose labels are due.",
 )
-@click.option("--segment", default="", metavar="COLUMN=VALUE", help="Review the rows of one segment alone.")
+@click.option(
+    "--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help="Write the report as HTML."
+)
+@click.option("--segment", default="", metavar="COLUMN=VALUE", help="Review the rows of one segment only.")
 @click.option("--json", "as_json", is_flag=True, help="Print the review as JSON.")
-@click.option("--dry-run", is_flag=True, help="Compute everything; save and send nothing.")
+@click.option("--dry-run", is_flag=True, help="Compute everything, but save and send nothing.")
 @click.pass_obj
 def review(
     path: Path,
@@ -39,12 +47,14 @@ def review(
     as_json: bool,
     dry_run: bool,
 ) -> int:
-    """Compare the challenger with the champion, by the rule of the monitor's review section.
+    """Compare challenger and champion by the rule in the monitor's review section.
 
     Uses the rows that both have scored: over the whole period, by window and by segment. Each window is
-    one check, and reviewing often does not make a false decision more likely. The verdict goes to MLflow, on
-    both model versions; nothing is promoted. The exit code is 0 whatever the decision.
+    one check; where windows are independent, reviewing often does not make a false decision more likely.
+    The verdict goes to MLflow, on both model versions; nothing is promoted. The exit code is 0 whatever the
+    decision.
     """
+    from rocmonitor.service.delivery import drain
     from rocmonitor.service.review import review_monitor
 
     config = load(path)
@@ -56,61 +66,39 @@ def review(
     if begin is not None and stop is not None and begin >= stop:
         raise ConfigError(f"--from ({start}) must come before --to ({end})")
     if output is not None:
-        _require_writable(output)
+        require_writable(output)
     with open_runtime(config) as runtime:
-        found = review_monitor(
-            runtime,
-            chosen,
-            now=runtime.clock(),
-            start=begin,
-            end=stop,
-            segment=segment,
-            dry_run=dry_run,
-            progress=progress,
-        )
-        return _conclude_review(runtime, found, output, dry_run=dry_run, as_json=as_json)
+        with shown_progress() as progress:
+            found = review_monitor(
+                runtime,
+                chosen,
+                now=runtime.clock(),
+                start=begin,
+                end=stop,
+                segment=segment,
+                dry_run=dry_run,
+                progress=progress,
+            )
+            delivered = None if dry_run else drain(runtime, progress=progress)
+        return _conclude_review(runtime, found, delivered, output, as_json=as_json)
 
 
 def _conclude_review(
-    runtime: Runtime, review: Review, output: Path | None, *, dry_run: bool, as_json: bool
+    runtime: Runtime, review: Review, delivered: Delivered | None, output: Path | None, *, as_json: bool
 ) -> int:
-    """Deliver, print, write the report, and the exit code."""
+    """Print, write the report, and the exit code; no delivery in a dry run."""
     from rocmonitor import store
     from rocmonitor.report.review import page, text
-    from rocmonitor.service.delivery import Delivered, drain
 
     zone = runtime.config.monitors[review.monitor].timezone
-    delivered = Delivered() if dry_run else drain(runtime, progress=progress)
     waiting = store.outbox_summary(runtime.store)
-    progress(None)
     if as_json:
-        sent = {"delivered": delivered.sent, "undelivered": waiting.errors}
+        sent = {"delivered": 0 if delivered is None else delivered.sent, "undelivered": waiting.errors}
         print_json({"review": review.to_dict(), **sent})
     else:
         echo(text(review, zone))
-    if not dry_run:
+    if delivered is not None:
         print_outbox(waiting, busy=delivered.busy)
     if output is not None:  # last: what cannot be written loses nothing else
-        try:
-            output.write_text(page(review, zone=zone), encoding="utf-8")
-        except OSError as error:
-            raise _not_writable(output, error.strerror) from None
-        echo(f"wrote {output}", err=True)
-    if dry_run:
-        return OK
-    return EXTERNAL if waiting.errors else OK
-
-
-def _require_writable(output: Path) -> None:
-    """Say before long work that its result could not be written."""
-    folder = output.parent
-    if output.is_dir():
-        raise _not_writable(output, "it is a folder")
-    if not folder.is_dir():
-        raise _not_writable(output, f"there is no folder {folder}")
-    if not os.access(output if output.exists() else folder, os.W_OK):
-        raise _not_writable(output, "no permission")
-
-
-def _not_writable(output: Path, why: str | None) -> ConfigError:
-    return ConfigError(f"--output {output} cannot be written: {why}; name another file")
+        write(output, page(review, zone=zone))
+    return EXTERNAL if waiting.errors and delivered is not None else OK

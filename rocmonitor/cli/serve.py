@@ -13,7 +13,7 @@ from rocmonitor.cli.opening import load, open_runtime
 @click.command()
 @click.pass_obj
 def serve(path: Path) -> int:
-    """Run the scheduler and the outbox until SIGTERM."""
+    """Judge windows on schedule and deliver the results, until SIGTERM."""
     from rocmonitor.service.scheduler import serve as work
 
     with open_runtime(load(path)) as runtime:

@@ -1,41 +1,142 @@
-"""What the command line prints: data to stdout, everything else to stderr."""
+"""What the command line prints: data to stdout, everything else to stderr.
+
+Colour and bold type are for terminals only, and rich leaves them out where NO_COLOR is set or the terminal is
+a dumb one. Signs stay: an encoding without them gets ASCII in their place.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+import textwrap
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
+    from rocmonitor.config import Config
+    from rocmonitor.policy.evaluation import Evaluation
     from rocmonitor.service.tick import Tick
     from rocmonitor.store import OutboxSummary
 
+_MOST_NAMES = 5
+_STYLES = {
+    "degraded": "bold red",
+    "at-risk": "bold yellow",
+    "ok": "green",
+    "improved": "cyan",
+    "insufficient": "blue",
+    "error": "bold magenta",
+    "waiting": "dim",
+}
 
-def echo(text: str, *, err: bool = False, nl: bool = True) -> None:
+
+def is_interactive(stream: TextIO) -> bool:
+    """Whether a person watches: a terminal that can move its cursor."""
+    return stream.isatty() and os.environ.get("TERM", "") not in ("dumb", "unknown")
+
+
+def width_of(stream: TextIO) -> int | None:
+    """Characters of a line on a terminal; None elsewhere, where lines may be of any length."""
+    return os.get_terminal_size(stream.fileno()).columns if stream.isatty() else None
+
+
+def echo(text: str, *, err: bool = False, nl: bool = True, style: str = "") -> None:
     """Print; a reader who has seen enough (`| head`) changes neither the work nor the exit code."""
+    stream = sys.stderr if err else sys.stdout
+    text = _encodable(text, stream)
     try:
-        click.echo(text, err=err, nl=nl)
+        if is_interactive(stream):
+            _print_styled(text, stream, end="\n" if nl else "", style=style)
+        else:
+            click.echo(text, err=err, nl=nl)
     except BrokenPipeError:
-        stream = sys.stderr if err else sys.stdout
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def echo_folded(text: str, *, hang: int, nl: bool = True) -> None:
+    """Print lines of prose; on a terminal, one that is too long goes on below, indented by `hang` more."""
+    width = width_of(sys.stdout)
+    if width is not None and width > 4 * hang:
+        text = "".join(_folded(line, width, hang) for line in text.splitlines(keepends=True))
+    echo(text, nl=nl)
+
+
+def _folded(line: str, width: int, hang: int) -> str:
+    indent = " " * (len(line) - len(line.lstrip()) + hang)
+    end = "\n" if line.endswith("\n") else ""
+    parts = textwrap.wrap(
+        line.rstrip("\n"), width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+    return "\n".join(parts) + end
+
+
+def echo_table(text: str) -> None:
+    """Print a table, its head in bold."""
+    head, _, rows = text.partition("\n")
+    echo(head, style="bold")
+    echo(rows)
+
+
+def print_outlooks(text: str, title: str) -> None:
+    """Print what is expected of windows without labels: a table, then warnings."""
+    table, _, warnings = text.partition("\n\n")
+    echo(f"{title}, expected from the scores:", style="bold")
+    echo_table(table)
+    if warnings:
+        echo_folded(f"\n{warnings}", hang=2)
+
+
+def _encodable(text: str, stream: TextIO) -> str:
+    encoding = stream.encoding or "utf-8"
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        from rocmonitor.report.marks import plain
+
+        return plain(text).encode(encoding, "replace").decode(encoding)
+    return text
+
+
+def _print_styled(text: str, stream: TextIO, *, end: str, style: str) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    from rocmonitor.report.marks import marked
+
+    shown = Text(text, style=style)
+    for status, colour in _STYLES.items():
+        for words in {marked(status), _encodable(marked(status), stream)}:
+            shown.highlight_words([words], colour)
+    shown.highlight_words(["PROBLEM:", "Error:"], "bold red")
+    Console(file=stream, highlight=False).print(shown, end=end, soft_wrap=True)
 
 
 def print_json(value: Any) -> None:
     """Print plain JSON types; NaN and infinity are refused."""
-    echo(json.dumps(value, indent=2, allow_nan=False))
+    echo_plain(json.dumps(value, indent=2, allow_nan=False))
 
 
-def progress(text: str | None) -> None:
-    """A line that replaces the last one on a terminal; a line each elsewhere. None ends it."""
-    if sys.stderr.isatty():
-        echo(f"\r\x1b[2K{text or ''}", err=True, nl=False)
-    elif text is not None:
-        echo(text, err=True)
+def echo_plain(text: str) -> None:
+    """Print data for programs, on terminals too as they are."""
+    try:
+        click.echo(text)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+tables_option = click.option(
+    "--tables", is_flag=True, help="With --json: curves and other tables of each window, too."
+)
+
+
+def evaluation_json(evaluation: Evaluation, *, tables: bool) -> dict[str, Any]:
+    """An evaluation for ``--json``; its tables are most of it, and few programs read them."""
+    values = evaluation.to_dict()
+    return values if tables else {name: value for name, value in values.items() if name != "tables"}
 
 
 def print_auc(answer: dict[str, Any]) -> None:
@@ -85,7 +186,29 @@ def explain_tick(tick: Tick, zone: ZoneInfo) -> None:
         echo(f"{tick.monitor}: another rocmonitor process is at work on it; nothing was done", err=True)
     elif tick.error is not None:
         echo(f"{tick.monitor}: {tick.error}", err=True)
-    elif not tick.evaluations and not tick.outlooks:
-        echo(f"{tick.monitor}: nothing new is due", err=True)
-    for window in tick.waiting:
-        echo(f"{tick.monitor}: {window.in_zone(zone)} waits for labels", err=True)
+    if tick.waiting:
+        many = f"{len(tick.waiting)} windows wait" if len(tick.waiting) > 1 else "1 window waits"
+        echo(f"{tick.monitor}: {many} for labels, the first is {tick.waiting[0].in_zone(zone)}", err=True)
+
+
+def print_idle(ticks: list[Tick]) -> None:
+    """One line on all monitors that had nothing to do."""
+    idle = [
+        tick.monitor for tick in ticks if not (tick.busy or tick.error or tick.evaluations or tick.outlooks)
+    ]
+    if idle:
+        names = ", ".join(idle) if len(idle) <= _MOST_NAMES else f"{len(idle)} monitors"
+        echo(f"{names}: nothing new is due", err=True)
+
+
+def print_next(config: Config, monitor: str) -> None:
+    """Where to look next, for a person at a terminal."""
+    if not is_interactive(sys.stderr):
+        return
+    echo(f"\nWhy, window by window:  rocmonitor history {monitor}", err=True)
+    echo("All monitors:           rocmonitor status, in a browser: rocmonitor ui", err=True)
+    uri = config.mlflow.page or config.tracking_uri
+    if uri.startswith("sqlite:///"):
+        echo(f"Figures, in MLflow:     mlflow server --backend-store-uri {uri}", err=True)
+    elif uri.startswith(("http://", "https://")) and "@" not in uri:
+        echo(f"Figures, in MLflow:     {uri}", err=True)

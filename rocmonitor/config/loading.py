@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
+from rocmonitor.config import spelling
 from rocmonitor.config.models import Config
 from rocmonitor.errors import ConfigError
 
@@ -43,7 +44,7 @@ def load(path: Path) -> Config:
             name: {**monitor, "name": name} if isinstance(monitor, dict) else monitor
             for name, monitor in monitors.items()
         }
-    problems = list(_dangling(raw))
+    problems = [*_dangling(raw), *spelling.unexpanded(raw)]
     try:
         config = Config.model_validate({**raw, "folder": path.resolve().parent})
     except ValidationError as error:
@@ -102,7 +103,11 @@ def _dangling(raw: Mapping[str, Any]) -> Iterator[str]:
             known = raw.get(section) or {}
             if isinstance(value, str) and isinstance(known, dict) and value not in known:
                 defined = ", ".join(sorted(map(str, known))) or "none"
-                yield f"monitors.{name}.{key}: {value!r} is not defined under {section} (defined: {defined})"
+                meant = spelling.nearest(value, [str(one) for one in known])
+                yield (
+                    f"monitors.{name}.{key}: {value!r} is not defined under {section} (defined: {defined})"
+                    f"{meant}"
+                )
 
 
 def _first_causes(problems: Sequence[Any]) -> Iterator[Any]:
@@ -123,7 +128,7 @@ def _told(problem: Any) -> str:
         del where[at + 2]
     path, kind = ".".join(where), problem["type"]
     if kind == "extra_forbidden" or kind == "unexpected_keyword_argument":
-        return f"{path}: unknown key; remove it or check its spelling"
+        return f"{path}: {spelling.unknown_key(problem['loc'])}"
     if kind in ("missing", "missing_argument", "missing_keyword_only_argument"):
         return f"{path}: required, and not there"
     if kind == "union_tag_invalid":
@@ -139,7 +144,10 @@ def _told(problem: Any) -> str:
     if kind == "too_short":
         return f"{path}: needs at least one {where[-1].removesuffix('s')}"
     message = problem["msg"].removeprefix("Value error, ")
-    return f"{path}: {message}{'' if 'url' in path else _shown(problem['input'], message)}"
+    shown = "" if "url" in path else _shown(problem["input"], message)
+    limits = problem.get("ctx", {})
+    advice = spelling.share(where[-1], problem["input"]) if 1 in (limits.get("lt"), limits.get("le")) else ""
+    return f"{path}: {message}{shown}{advice}"
 
 
 def _shown(value: object, message: str) -> str:

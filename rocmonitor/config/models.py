@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -11,6 +10,7 @@ from zoneinfo import ZoneInfo
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
 from rocmonitor.config.outside import Channel, Mlflow, Secret, Source, Webhook
+from rocmonitor.config.query import Query, binds
 from rocmonitor.config.review import Reviewing
 from rocmonitor.config.values import Column, Cron, Duration, Name, Rate, Section, WallTime, Zone, no_switch
 from rocmonitor.policy.budget import AlarmBudget
@@ -19,16 +19,9 @@ from rocmonitor.policy.rules import Challenger, Rule, before_labels
 from rocmonitor.policy.status import Alarm
 from rocmonitor.policy.windows import A_MONDAY, Calendar, Labels, Window, split
 
-_BIND = re.compile(r"(?<![:\w\\]):(\w+)(?!:)")
-# Quotes and comments of SQL, as the standard reads a backslash in a text, and as MySQL does.
-_QUOTED = tuple(
-    re.compile(rf"""{text}|"[^"]*"|`[^`]*`|--[^\n]*|/\*.*?\*/|\$(\w*)\$.*?\$\1\$""", re.DOTALL)
-    for text in (r"'[^']*'", r"'(?:[^'\\]|\\.)*'")
-)
-
 
 class Model(Section):
-    """The registered model: aliases looked up on every tick, or fixed versions."""
+    """The model: aliases of MLflow's registry, looked up on every tick, or versions by name, or none."""
 
     name: str = Field(min_length=1)
     champion: str | None = None
@@ -38,11 +31,16 @@ class Model(Section):
 
     @model_validator(mode="after")
     def _alias_or_version(self) -> Model:
-        if (self.champion is None) == (self.version is None):
-            raise ValueError("needs either champion (a registry alias) or version")
+        if self.champion is not None and self.version is not None:
+            raise ValueError("has both champion (a registry alias) and version; keep one")
         if self.challenger is not None and self.challenger_version is not None:
             raise ValueError("has both challenger (a registry alias) and challenger_version; keep one")
         return self
+
+    @property
+    def names_champion(self) -> bool:
+        """Whether the champion's version can be known."""
+        return self.champion is not None or self.version is not None
 
     @property
     def names_challenger(self) -> bool:
@@ -58,6 +56,7 @@ class Columns(Section):
     label: Column
     challenger: Column | None = None
     id: Column | None = None
+    labelled_at: Column | None = None
 
 
 class Positive(Section):
@@ -188,7 +187,7 @@ class Monitor(Section):
     name: Name
     model: Model
     source: str
-    query: str
+    query: Query
     columns: Columns
     segments: tuple[Column, ...] = ()
     positive: Positive = Positive()
@@ -206,57 +205,33 @@ class Monitor(Section):
     schedule: Cron = "0 6 * * *"
     timezone: Zone = ZoneInfo("UTC")
     notify: tuple[str, ...] = ()
-
-    @field_validator("query")
-    @classmethod
-    def _one_bounded_select(cls, query: str) -> str:
-        query = query.strip().rstrip(";").strip()
-        if not re.match(r"(select|with)\b", query, re.IGNORECASE):
-            raise ValueError("must be one SELECT (or WITH … SELECT); it is only ever read from")
-        if quoted := _quoted_binds(query):
-            raise ValueError(
-                f"has {' and '.join(quoted)} within quotes or a comment, where nothing can be bound; "
-                "write :start and :end outside of quotes and comments, and \\: for a colon that is text"
-            )
-        binds = set(_BIND.findall(query))
-        if missing := [f":{bind}" for bind in ("start", "end") if bind not in binds]:
-            raise ValueError(
-                f"must bound its rows by :start and :end (WHERE time >= :start AND time < :end); "
-                f"{' and '.join(missing)} missing"
-            )
-        if unknown := sorted(binds - {"start", "end"}):
-            raise ValueError(
-                f"binds :{', :'.join(unknown)}, which nothing gives a value; only :start and :end are bound"
-            )
-        return query
+    owner: str | None = Field(default=None, min_length=1)
+    runbook: str | None = Field(default=None, min_length=1)
 
     @field_validator("review")
     @classmethod
     def _two_to_compare(cls, review: Reviewing | None, info: ValidationInfo) -> Reviewing | None:
         columns, model = info.data.get("columns"), info.data.get("model")
-        if review is not None and columns is not None and columns.challenger is None:
-            raise ValueError(
-                "compares a challenger with the champion, but columns.challenger does not say where its "
-                "scores are"
-            )
-        if review is not None and model is not None and not model.names_challenger:
-            raise ValueError(
-                "compares a challenger with the champion, but model names none; set model.challenger (a "
-                "registry alias) or model.challenger_version"
-            )
+        missing = []
+        if columns is not None and columns.challenger is None:
+            missing.append("columns.challenger (the column with its scores)")
+        if model is not None and not model.names_challenger:
+            missing.append("model.challenger (a registry alias) or model.challenger_version")
+        if review is not None and missing:
+            raise ValueError(f"compares a challenger with the champion: set {' and '.join(missing)}")
         return review
 
     @model_validator(mode="after")
     def _challenger_complete(self) -> Monitor:
-        scored = self.columns.challenger is not None
-        if self.model.names_challenger and not scored:
-            raise ValueError(
-                "model names a challenger, but columns.challenger does not say where its scores are"
+        if self.columns.challenger is None:
+            named = ["model names a challenger"] if self.model.names_challenger else []
+            named += (
+                ["rules has kind challenger"] if any(isinstance(r, Challenger) for r in self.rules) else []
             )
-        if any(isinstance(rule, Challenger) for rule in self.rules) and not scored:
-            raise ValueError(
-                "rules has kind challenger, but columns.challenger does not say where its scores are"
-            )
+            if named:
+                raise ValueError(
+                    f"{' and '.join(named)}, but columns.challenger does not say where its scores are"
+                )
         return self
 
     @model_validator(mode="after")
@@ -286,6 +261,11 @@ class Monitor(Section):
             "positive": self.positive.model_dump(),
             "timezone": str(self.timezone),
         }
+
+    @property
+    def reads_as_of(self) -> bool:
+        """Whether the query asks for the instant of judging."""
+        return "as_of" in binds(self.query)
 
     @property
     def cost_w(self) -> tuple[float, ...]:
@@ -362,17 +342,6 @@ class Monitor(Section):
         return wall.replace(tzinfo=self.timezone).astimezone(UTC)
 
 
-def _quoted_binds(query: str) -> list[str]:
-    """Binds in quotes or comments, whichever way a backslash is read."""
-    readings = [[found.span() for found in quoted.finditer(query)] for quoted in _QUOTED]
-    inside = {
-        bind[0]
-        for bind in _BIND.finditer(query)
-        if all(any(start < bind.start() < end for start, end in spans) for spans in readings)
-    }
-    return sorted(inside)
-
-
 class Config(Section):
     """All of rocmonitor.yaml."""
 
@@ -381,6 +350,7 @@ class Config(Section):
     mlflow: Mlflow = Mlflow()
     webhook: Webhook | None = None
     alarm_budget: AlarmBudget | None = None
+    page: str | None = Field(default=None, pattern=r"^https?://\S+$")
     sources: dict[Name, Source] = Field(min_length=1)
     channels: dict[Name, Channel] = Field(default={})
     monitors: dict[Name, Monitor] = Field(min_length=1)

@@ -36,8 +36,9 @@ def _wall_time(value: object) -> datetime:
         try:
             value = datetime.fromisoformat(value)
         except ValueError:
+            meant = _year_first(str(value))
             raise ValueError(
-                f"must be a date or time such as 2026-01-31 or 2026-01-31T06:00; it is {value!r}"
+                f"must be a date or time such as 2026-01-31 or 2026-01-31T06:00; it is {value!r}{meant}"
             ) from None
     if isinstance(value, date) and not isinstance(value, datetime):
         value = datetime(value.year, value.month, value.day)  # noqa: DTZ001
@@ -46,6 +47,12 @@ def _wall_time(value: object) -> datetime:
     if value.tzinfo is not None:
         raise ValueError(f"is read in the monitor's timezone: leave the offset out of {value.isoformat()}")
     return value
+
+
+def _year_first(text: str) -> str:
+    """Advice on a day that was written as 31.01.2026 or 31/01/2026."""
+    found = re.fullmatch(r"(\d\d?)[./](\d\d?)[./](\d{4})", text.strip())
+    return f"; write the year first: {found[3]}-{found[2]:0>2}-{found[1]:0>2}" if found else ""
 
 
 def _zone(value: object) -> ZoneInfo:

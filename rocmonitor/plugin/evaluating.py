@@ -28,9 +28,12 @@ from rocmonitor.plugin.settings import Settings
 from rocmonitor.policy.evaluation import Counts
 from rocmonitor.policy.measure import Measured, data_metrics, measure
 from rocmonitor.policy.record import caveats_of
-from rocmonitor.report.canvas import BLUE, GREY, LIGHT, ORANGE, heading, panels, png
+from rocmonitor.report.canvas import BLUE, GREY, LIGHT, PURPLE, heading, panels, png
 from rocmonitor.stats import PairedSample, Sample
-from rocmonitor.tracking.content import as_csv
+from rocmonitor.tracking import note
+from rocmonitor.tracking.content import HEADLINE, as_csv
+from rocmonitor.tracking.overview import NOTE
+from rocmonitor.wording.format import area, beside_normal, span
 
 _FOLDER = "rocmonitor"
 _KINDS: dict[str, Any] = {
@@ -38,7 +41,7 @@ _KINDS: dict[str, Any] = {
     "roc.csv": CsvEvaluationArtifact,
     "result.json": JsonEvaluationArtifact,
 }
-_STYLES = {"champion": (BLUE, "-"), "challenger": (ORANGE, "--")}
+_STYLES = {"champion": (BLUE, "-"), "challenger": (PURPLE, "--")}
 _DATA = ("data/rows", "data/positives", "data/negatives")
 
 
@@ -61,7 +64,10 @@ def evaluate(
     if not logged_by_mlflow:
         now = round(time.time() * 1000)
         client.log_batch(run_id, [Metric(key, value, now, 0) for key, value in found.metrics.items()])
-    artifacts, place = {}, client.get_run(run_id).info.artifact_uri
+    run = client.get_run(run_id)
+    if NOTE not in run.data.tags:  # somebody else's words are left as they are
+        client.set_tag(run_id, NOTE, _note(found))
+    artifacts, place = {}, run.info.artifact_uri
     with TemporaryDirectory(prefix="rocmonitor-") as folder:
         for name, content in files.items():
             Path(folder, name).write_bytes(content)
@@ -103,9 +109,11 @@ def find(
     data = data_metrics(Counts(rows=rows, n_pos=champion.n_pos, n_neg=champion.n_neg))
     forecast, caveats = _forecast(champion, measured.champion.auc, settings, names)
     metrics = {name: data[name] for name in _DATA} | measured.metrics | forecast
+    # MLflow lists metrics in this order: what people look for comes first.
+    first = [name for name in HEADLINE.values() if name in metrics]
     return replace(
         measured,
-        metrics={name: float(value) for name, value in metrics.items()},
+        metrics={name: float(metrics[name]) for name in dict.fromkeys([*first, *metrics])},
         caveats=tuple(dict.fromkeys([*measured.caveats, *caveats])),
     )
 
@@ -180,6 +188,24 @@ def _files(found: Measured, settings: Settings, sample: Sample) -> dict[str, byt
         "roc.csv": roc.encode(),
         "result.json": json.dumps(result, indent=1, ensure_ascii=False).encode(),
     }
+
+
+def _note(found: Measured) -> str:
+    """The description of the run: the AUROC beside its forecast, the challenger, what to know, the files."""
+    metrics = found.metrics
+    value, low, high = (metrics.get(name) for name in ("champion/auc", "forecast/low", "forecast/high"))
+    assert value is not None
+    ends = span(metrics["champion/auc_low"], metrics["champion/auc_high"])
+    lead = f"AUROC {area(value)}"
+    if low is not None and high is not None:
+        lead = beside_normal(value, low, high)
+    parts = [f"**{lead}** (interval {ends}); {_headline(metrics)}."]
+    if found.caveats:
+        parts.append("\n".join(f"- {note.line(str(caveat))}" for caveat in found.caveats))
+    parts.append(
+        f"Artifacts: `{_FOLDER}/roc.png`, `{_FOLDER}/roc.csv`, and all of it in `{_FOLDER}/result.json`."
+    )
+    return "\n\n".join(parts)
 
 
 def _figure(found: Measured, settings: Settings, sample: Sample) -> bytes:

@@ -49,6 +49,7 @@ def load(logged: Mapping[str, Any], path: str | Path | None) -> pd.DataFrame:
                 window,
                 segment=logged.get("segment") or "",
                 paired=bool(logged.get("paired")),
+                as_of=datetime.fromisoformat(logged["as_of"]) if logged.get("as_of") else None,
             )
             frames.append(frame.rows)
             known = known and digest is not None

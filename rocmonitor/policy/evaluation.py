@@ -14,7 +14,7 @@ from rocmonitor.policy.orientation import as_scored
 from rocmonitor.policy.record import Record, low_is_positive, plain
 from rocmonitor.policy.windows import Window
 
-Kind = Literal["data", "forecast", "floor", "drop", "challenger", "scores", "outlook"]
+Kind = Literal["data", "forecast", "lasting", "floor", "drop", "challenger", "scores", "outlook"]
 
 
 class Status(StrEnum):
@@ -88,11 +88,12 @@ class Verdict:
     ----------
     rule : str
         Name of the rule in its monitor: its kind, numbered when it comes twice (``forecast``, ``floor_2``).
-    kind : {"data", "forecast", "floor", "drop", "challenger", "scores", "outlook"}
+    kind : {"data", "forecast", "lasting", "floor", "drop", "challenger", "scores", "outlook"}
         ``data`` is no rule: the window is too small to be measured.
     outcome : Status
     estimate : float or None
-        The value tested: an AUROC, or (``drop``, ``challenger``) a difference of two.
+        The value tested: an AUROC, or (``drop``, ``challenger``) a difference of two. Of ``lasting``, the
+        change since it began, with an alarm only.
     low, high : float or None
         The confidence interval of `estimate`, at `confidence_level`; a forecast has none.
     confidence_level : float or None
@@ -178,7 +179,7 @@ class Evaluation(Record):
     reference, and ``shift/similarity`` to the least favourable change; ``shift/foreseen`` and
     ``shift/unforeseen``, the part of the change that its scores foretold and the rest, with
     ``shift/score_distance`` and ``shift/label_distance`` in nats. A window with an outlook repeats
-    ``outlook/auc``, ``outlook/low``, ``outlook/high`` and ``outlook/score_distance``.
+    ``outlook/auc``, ``outlook/low``, ``outlook/high``, ``outlook/score_distance`` and ``outlook/warned``.
 
     Tables: ``roc`` (the curve with its intervals), ``thresholds``, ``fprs``, ``costs``, ``dominance``;
     ``shift`` (where the scores differ from the reference) of a degraded or improved window.
@@ -219,12 +220,16 @@ class Evaluation(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """One window of a series: its newest revision, when that fell due, and its metrics."""
+    """One window of a series: its newest revision, when that fell due, and its metrics.
+
+    `champion_version` is empty where it does not matter, as of an outlook.
+    """
 
     window: Window
     revision: int
     at: datetime
     metrics: dict[str, float]
+    champion_version: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

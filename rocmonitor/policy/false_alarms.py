@@ -23,7 +23,7 @@ from scipy.special import betaincinv, expit, logit, ndtr, ndtri
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.reference import Reference
-from rocmonitor.policy.rules import Drop, Floor, Forecast, Rule
+from rocmonitor.policy.rules import Drop, Floor, Forecast, Lasting, Rule
 from rocmonitor.policy.status import Alarm, Health
 from rocmonitor.stats import AucResult, AucSpread, compare_auc, detectable_drop
 
@@ -94,8 +94,10 @@ def false_alarms_a_year(scenario: Scenario, alarm: Alarm, every: timedelta) -> f
     A ``drop``'s limit holds the reference's own error, as `compare_auc` counts it. A ``floor`` counts as far
     as the reference's AUROC is above it. A calibrated ``forecast`` counts with its level (conformal: whatever
     the drift between the reference windows was), one side of it. Other forecasts count once their
-    interval is known, and ``challenger`` never alarms. Drift between windows is counted for calibrated
-    forecasts only: the rules that `sampling_only` names alarm more often where windows really differ.
+    interval is known, and ``challenger`` never alarms. ``lasting`` adds its stated probability, spread over
+    its horizon: its alarms are runs of windows, apart from those of the other rules. Drift between windows
+    is counted for calibrated forecasts and ``lasting`` only: the rules that `sampling_only` names alarm more
+    often where windows really differ.
 
     AUROCs are taken as normal on the logit scale, with the error they have at the limit: what
     ``ci(transform="logit")`` does.
@@ -116,7 +118,7 @@ def false_alarms_a_year(scenario: Scenario, alarm: Alarm, every: timedelta) -> f
     chances, weights = _chances(scenario)
     machine = _machine(alarm)
     rates = [_alarm_rate(chance, *machine) for chance in chances.tolist()]
-    return float(weights @ np.array(rates) * (YEAR / every))
+    return float(weights @ np.array(rates) + _lasting_rate(scenario)) * (YEAR / every)
 
 
 def improved_a_year(scenario: Scenario, alarm: Alarm, every: timedelta) -> float:
@@ -199,13 +201,25 @@ def forecast_weights(name: str, rules: Mapping[str, Rule], reference: Reference)
     return tuple(0.5 ** (age / half_life) for age in ages) or None
 
 
+def _lasting_rate(scenario: Scenario) -> float:
+    """Alarms of the rules `lasting` for each window, as their probability within the horizon says."""
+    return sum(
+        -math.log1p(-rule.false_alarm_probability)
+        / rule.horizon
+        / (2 if rule.alternative == "two-sided" else 1)
+        for rule in scenario.rules.values()
+        if isinstance(rule, Lasting)
+    )
+
+
 def _mirrored(scenario: Scenario) -> Scenario:
     """The scenario of the other side: with all scores negated, its drops are the rises of this one."""
     auc = 1 - scenario.auc.auc
     rules = {
         name: rule
         for name, rule in scenario.rules.items()
-        if isinstance(rule, Drop) or (isinstance(rule, Forecast) and rule.alternative == "two-sided")
+        if isinstance(rule, Drop)
+        or (isinstance(rule, Forecast | Lasting) and rule.alternative == "two-sided")
     }
     forecasts = {
         name: replace(each, auc=auc, low=1 - each.high, high=1 - each.low)

@@ -8,10 +8,11 @@ from dataclasses import asdict, dataclass, field, replace
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.policy.evaluation import Counts, Reason, Status, Verdict
+from rocmonitor.policy.lasting import Course, lasting_metrics, lasting_verdict
 from rocmonitor.policy.measure import Measured, data_metrics, measure
 from rocmonitor.policy.record import Row, Tables, caveats_of
 from rocmonitor.policy.reference import Reference
-from rocmonitor.policy.rules import Challenger, Drop, Floor, Forecast, Rule, before_labels
+from rocmonitor.policy.rules import Challenger, Drop, Floor, Forecast, Lasting, Rule, before_labels
 from rocmonitor.stats import (
     ForecastInterval,
     PairedSample,
@@ -46,6 +47,7 @@ def judge(
     fprs: Sequence[float] = (),
     thresholds: Mapping[float, float] | None = None,
     scores: ScoreCounts | None = None,
+    past: Course | None = None,
 ) -> Finding:
     """Measure a window and apply the rules that need labels.
 
@@ -66,6 +68,8 @@ def judge(
         As for `rocmonitor.policy.measure.measure`.
     scores : ScoreCounts, optional
         All usable champion scores, labelled or not; default those of `champion`.
+    past : Course, optional
+        The windows before, for the rule `lasting`; by default this is the first one.
     """
     rules = {name: rule for name, rule in rules.items() if not before_labels(rule)}
     metrics = data_metrics(counts)
@@ -77,7 +81,11 @@ def judge(
     if scores is None:
         scores = ScoreCounts(champion.score, champion.pos + champion.neg)
     forecasts, doubts = _forecasts(rules, reference, champion, scores)
-    verdicts = tuple(_verdict(name, rule, measured, reference, forecasts) for name, rule in rules.items())
+    for name in (each for each in rules if each in reference.charts):
+        doubts += caveats_of(reference.charts[name], name)
+    verdicts = tuple(
+        _verdict(name, rule, measured, reference, forecasts, past) for name, rule in rules.items()
+    )
     known = {lack for verdict in verdicts for lack in verdict.lacks}
     others = [each for each in reference.caveats if each not in known and each.bare() not in known]
     finding = Finding(
@@ -129,7 +137,7 @@ def reasons_for(
 
 
 def rule_metrics(
-    verdicts: Iterable[Verdict], reference: Reference, forecasts: Mapping[str, ForecastInterval]
+    verdicts: Sequence[Verdict], reference: Reference, forecasts: Mapping[str, ForecastInterval]
 ) -> dict[str, float]:
     """What the rules compared with, as metrics.
 
@@ -142,9 +150,11 @@ def rule_metrics(
         Kullback-Leibler distance that the interval allows, in nats, which is the sum of
         ``RULE/sampling_distance`` (what that sampling takes) and ``RULE/drift_distance`` (what past
         windows have moved beyond that).
-        ``reference/auc``, ``reference/auc_low`` and ``reference/auc_high``.
+        ``reference/auc``, ``reference/auc_low`` and ``reference/auc_high``. Of each chart those of
+        `rocmonitor.policy.lasting.lasting_metrics`.
     """
     metrics = {f"{verdict.rule}/margin": verdict.margin for verdict in verdicts if verdict.margin is not None}
+    metrics |= lasting_metrics(verdicts)
     ends = ("low", "high", "sampling_low", "sampling_high")
     names = (*ends, "distance", "sampling_distance", "drift_distance")
     for rule, interval in forecasts.items():
@@ -240,6 +250,8 @@ def _lacks(
     """Why the reference cannot serve a rule; empty when it can."""
     if isinstance(rule, Forecast):
         lacking = name not in forecasts or (rule.given is not None and reference.history is None)
+    elif isinstance(rule, Lasting):
+        lacking = name not in reference.charts
     else:
         lacking = isinstance(rule, Drop) and reference.auc is None
     if not lacking:
@@ -254,11 +266,14 @@ def _verdict(
     measured: Measured,
     reference: Reference,
     forecasts: Mapping[str, ForecastInterval],
+    past: Course | None,
 ) -> Verdict:
     if lacks := _lacks(name, rule, reference, forecasts):
         return Verdict(rule=name, kind=rule.kind, outcome=Status.INSUFFICIENT, lacks=lacks)
     if isinstance(rule, Forecast):
         return _forecast(name, measured, forecasts[name])
+    if isinstance(rule, Lasting):
+        return lasting_verdict(name, reference.charts[name], measured.champion, past)
     if isinstance(rule, Floor):
         return _floor(name, rule, measured)
     if isinstance(rule, Drop):

@@ -12,7 +12,7 @@ from rocmonitor.policy.evaluation import Status, Verdict
 from rocmonitor.policy.record import Record
 from rocmonitor.policy.windows import Window
 
-_REPEATED = tuple(f"outlook/{name}" for name in ("auc", "low", "high", "score_distance"))
+_REPEATED = tuple(f"outlook/{name}" for name in ("auc", "low", "high", "score_distance", "warned"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ class Outlook(Record):
     Metrics: ``outlook/auc`` with its interval ``outlook/low`` to ``outlook/high``; ``outlook/strength``, from
     0 (the scores are left aside) to 1 (they are trusted fully, which gives ``outlook/expected_auc``);
     ``outlook/prevalence``, ``outlook/score_distance`` (nats), ``outlook/outside_share``, ``outlook/scored``,
-    and ``RULE/margin`` of the rules.
+    ``outlook/warned`` (0 or 1), and ``RULE/margin`` of the rules.
     Table ``scores``: where the scores differ from the reference, when a rule warns.
     """
 

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from statistics import median_low
 from typing import Any
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
+from rocmonitor.policy.label_history import LabelHistory, PastWindow, label_history
+from rocmonitor.policy.lasting import chart_of
 from rocmonitor.policy.measure import LEVEL
 from rocmonitor.policy.record import caveats_of
-from rocmonitor.policy.rules import Forecast, Rule
+from rocmonitor.policy.rules import Forecast, Lasting, Rule
 from rocmonitor.policy.windows import Window
 from rocmonitor.stats import (
     AucResult,
     ForecastInterval,
+    LastingChart,
     Sample,
     ScoreHistory,
     auc,
@@ -39,6 +43,8 @@ class Reference:
     forecasts : dict of str to ForecastInterval
         By the name of the rule that asks for it, for a batch as large as the median window; a rule is missing
         when its interval cannot be computed.
+    charts : dict of str to LastingChart
+        By the name of the rule `lasting`; a rule is missing when its chart cannot be computed.
     cells : Sample or None
         The rows, neighbouring scores joined (`rocmonitor.stats.condensed`): what later batches are compared
         with. None without an AUC, and when an earlier version froze the reference.
@@ -53,19 +59,24 @@ class Reference:
         the reference.
     cost_thresholds : dict of float to float
         The threshold that costs least in the reference, by operating condition w.
+    labels : LabelHistory or None
+        When the labels became known; None without ``columns.labelled_at``.
     windows : list of dict
-        ``start, end, n_pos, n_neg`` of each reference window.
+        ``start, end, n_pos, n_neg`` of each reference window; ``auc, auc_low, auc_high`` where it has two
+        rows of each class; ``unlabelled`` rows, unless an earlier version froze the reference.
     caveats : tuple of Caveat
         About one rule each, or about ``reference``.
     """
 
     auc: AucResult | None
     forecasts: dict[str, ForecastInterval] = field(default_factory=dict)
+    charts: dict[str, LastingChart] = field(default_factory=dict)
     cells: Sample | None = None
     joined: bool = False
     history: ScoreHistory | None = None
     serial: dict[str, SerialCorrelation] = field(default_factory=dict)
     cost_thresholds: dict[float, float] = field(default_factory=dict)
+    labels: LabelHistory | None = None
     windows: list[dict[str, Any]] = field(default_factory=list)
     caveats: tuple[Caveat, ...] = ()
 
@@ -74,6 +85,7 @@ class Reference:
         plain: dict[str, Any] = {
             "auc": None,
             "forecasts": {name: interval.to_dict() for name, interval in self.forecasts.items()},
+            "charts": {name: chart.to_dict() for name, chart in self.charts.items()},
             "cells": None,
             "history": None if self.history is None else self.history.to_dict(),
             "serial": {name: found.to_dict() for name, found in self.serial.items()},
@@ -82,6 +94,7 @@ class Reference:
                 {"w": w, "threshold": at if math.isfinite(at) else None}
                 for w, at in self.cost_thresholds.items()
             ],
+            "labels": None if self.labels is None else self.labels.to_dict(),
             "windows": self.windows,
             "caveats": [caveat.to_dict() for caveat in self.caveats],
         }
@@ -102,6 +115,7 @@ class Reference:
             forecasts={
                 name: ForecastInterval.from_dict(interval) for name, interval in plain["forecasts"].items()
             },
+            charts={name: LastingChart.from_dict(chart) for name, chart in plain.get("charts", {}).items()},
             cells=None if cells is None else Sample.from_counts(cells["score"], cells["pos"], cells["neg"]),
             joined=cells is not None and cells["joined"],
             history=None if plain.get("history") is None else ScoreHistory.from_dict(plain["history"]),
@@ -112,6 +126,7 @@ class Reference:
                 point["w"]: math.inf if point["threshold"] is None else point["threshold"]
                 for point in plain.get("cost_thresholds", ())
             },
+            labels=None if plain.get("labels") is None else LabelHistory.from_dict(plain["labels"]),
             windows=list(plain["windows"]),
             caveats=tuple(map(Caveat.from_dict, plain["caveats"])),
         )
@@ -130,30 +145,24 @@ def freeze(
     the history of scores, with a caveat when `outlooks` or a rule need it.
     """
     samples = [sample for _, sample in windows]
-    sizes = [
-        {
-            "start": window.start.isoformat(),
-            "end": window.end.isoformat(),
-            "n_pos": sample.n_pos,
-            "n_neg": sample.n_neg,
-        }
-        for window, sample in windows
-    ]
+    sizes = [_measured(window, sample) for window, sample in windows]
     try:
         whole = Sample.merge(samples)
         overall = auc(whole)
     except DegenerateDataError as error:
         return Reference(auc=None, windows=sizes, caveats=(_not_computed("reference", error),))
     forecasts, lacking = _forecasts(rules, windows, whole)
+    charts, absent = _charts(rules, windows)
     history, missing = _history(whole, samples, rules, outlooks=outlooks)
     serial = _serial(forecasts)
     alike = [caveat for name, found in serial.items() for caveat in caveats_of(found, name)]
-    caveats = (*caveats_of(overall), *lacking, *missing, *alike)
+    caveats = (*caveats_of(overall), *lacking, *absent, *missing, *alike)
     cells = condensed(whole)
     at = cost_thresholds(whole, cost_w).threshold.tolist() if cost_w else []
     return Reference(
         auc=overall,
         forecasts=forecasts,
+        charts=charts,
         cells=cells,
         joined=len(cells.score) < len(whole.score),
         history=history,
@@ -161,6 +170,31 @@ def freeze(
         cost_thresholds=dict(zip(cost_w, at, strict=True)),
         windows=sizes,
         caveats=tuple(dict.fromkeys(caveats)),
+    )
+
+
+def _measured(window: Window, sample: Sample) -> dict[str, Any]:
+    """A reference window for charts: its sizes, and its AUROC with an interval where there is one."""
+    found: dict[str, Any] = {
+        "start": window.start.isoformat(),
+        "end": window.end.isoformat(),
+        "n_pos": sample.n_pos,
+        "n_neg": sample.n_neg,
+    }
+    if min(sample.n_pos, sample.n_neg) < 2:
+        return found
+    area = auc(sample)
+    low, high = area.ci(LEVEL, transform="logit")
+    return found | {"auc": area.auc, "auc_low": low, "auc_high": high}
+
+
+def with_labels(reference: Reference, windows: Sequence[PastWindow], ages: Sequence[timedelta]) -> Reference:
+    """The reference with what is known of its labels: how many are missing and, with ages, when they came."""
+    unlabelled = [{"unlabelled": window.unlabelled.rows} for window in windows]
+    return replace(
+        reference,
+        windows=[known | more for known, more in zip(reference.windows, unlabelled, strict=True)],
+        labels=label_history(windows, ages) if ages else None,
     )
 
 
@@ -187,6 +221,20 @@ def _serial(forecasts: Mapping[str, ForecastInterval]) -> dict[str, SerialCorrel
         except DegenerateDataError:  # nothing can be known, and nothing is claimed
             continue
     return found
+
+
+def _charts(
+    rules: Mapping[str, Rule], windows: Sequence[tuple[Window, Sample]]
+) -> tuple[dict[str, LastingChart], list[Caveat]]:
+    """The chart of each rule `lasting`, and why one is missing."""
+    charts, caveats = {}, []
+    for name, rule in rules.items():
+        if isinstance(rule, Lasting):
+            try:
+                charts[name] = chart_of(sorted(windows, key=lambda part: part[0]), rule)
+            except DegenerateDataError as error:
+                caveats.append(_not_computed(name, error))
+    return charts, caveats
 
 
 def _history(
@@ -216,7 +264,9 @@ def _forecast(rule: Forecast, windows: Sequence[tuple[Window, Sample]], whole: S
             median_low(sample.n_neg for sample in samples if sample.n_neg),
         ),
         alternative=rule.alternative,
-        weights=None if rule.half_life is None else _weights(windows, rule.half_life),
+        weights=None
+        if rule.half_life is None
+        else weights([window for window, _ in windows], rule.half_life),
     )
 
 
@@ -224,9 +274,9 @@ def _not_computed(what: str, error: DegenerateDataError) -> Caveat:
     return Caveat("not-computed", why=str(error)).concerning(what)
 
 
-def _weights(windows: Sequence[tuple[Window, Sample]], half_life: float) -> list[float]:
+def weights(windows: Sequence[Window], half_life: float) -> list[float]:
     """What each window counts against the latest: half as much for every `half_life` windows of age."""
-    latest = max(window.start for window, _ in windows)
+    latest = max(window.start for window in windows)
     # Whole windows of age: an hour of daylight saving is none.
-    ages = [round((latest - window.start) / (window.end - window.start)) for window, _ in windows]
+    ages = [round((latest - window.start) / (window.end - window.start)) for window in windows]
     return [0.5 ** (age / half_life) for age in ages]

@@ -80,6 +80,22 @@ class Challenger:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Lasting:
+    """The AUROC has dropped and stayed down, over all windows since the reference.
+
+    With ``false_alarm_probability`` some of the first ``horizon`` windows alarms although nothing lasts.
+    ``alternative="two-sided"`` looks for a lasting rise, too.
+    """
+
+    __pydantic_config__: ClassVar[dict[str, str | bool]] = _STRICT
+
+    kind: Literal["lasting"] = "lasting"
+    false_alarm_probability: Annotated[float, Interval(ge=0.001, le=0.5)] = 0.05
+    horizon: Annotated[int, Interval(ge=1, le=1000)] = 52
+    alternative: Literal["two-sided", "less"] = "less"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Scores:
     """The law of the scores has left what reference windows do to one another; judged without labels."""
 
@@ -103,7 +119,7 @@ class Outlook:
     confidence_level: Level = 0.95
 
 
-Rule = Forecast | Floor | Drop | Challenger | Scores | Outlook
+Rule = Forecast | Lasting | Floor | Drop | Challenger | Scores | Outlook
 
 
 def before_labels(rule: Rule) -> bool:

@@ -12,6 +12,9 @@ from zoneinfo import ZoneInfo
 from rocmonitor.errors import InputError
 
 DAY = timedelta(days=1)
+AGES = 32
+"""Steps in which the age of labels is kept, besides `label_delay`."""
+
 A_MONDAY = datetime(1970, 1, 5)  # noqa: DTZ001 wall time: its zone is the monitor's
 
 Age = Literal["open", "waiting", "due", "closed"]
@@ -125,7 +128,8 @@ class Labels:
     delay : timedelta
         After this time a window is judged with the labels there are.
     min_labelled : float or None
-        Share of labelled rows at which a window is judged sooner.
+        Share of labelled rows that is needed, and at which a window is judged sooner. None: nothing is judged
+        sooner, and `rocmonitor.policy.arrival.MIN_LABELLED` is needed.
     revise_for : timedelta
         How long after that late labels still make a new revision.
     """
@@ -137,6 +141,20 @@ class Labels:
     def due_at(self, window: Window) -> datetime:
         """When the window is judged at the latest."""
         return window.end + self.delay
+
+    @property
+    def complete_after(self) -> timedelta:
+        """How long after its end the labels of a window are taken to be complete.
+
+        Without `revise_for` nothing says how long labels keep coming: four times the delay is assumed.
+        """
+        return self.delay + (self.revise_for or 3 * self.delay)
+
+    @property
+    def ages(self) -> tuple[timedelta, ...]:
+        """Ages of labels at which a reference with ``columns.labelled_at`` can be read, increasing."""
+        steps = {self.complete_after * step / AGES for step in range(AGES + 1)}
+        return tuple(sorted(steps | {self.delay}))
 
     def age(self, window: Window, now: datetime) -> Age:
         """Whether rows still come, labels are awaited, it is due (or open to revision), or closed to it."""

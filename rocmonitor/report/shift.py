@@ -8,16 +8,17 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from rocmonitor.policy.evaluation import Evaluation
 from rocmonitor.policy.measure import LEVEL
-from rocmonitor.report.canvas import BLUE, GREY, LIGHT, ORANGE, heading, panels, png, short
+from rocmonitor.report.canvas import BLUE, GREY, LIGHT, PURPLE, heading, panels, png, short, svg
 from rocmonitor.stats.proportion import proportion_intervals
 from rocmonitor.wording.window import moved
 
 Rows = Sequence[Mapping[str, Any]]
 
-_CLASSES = {"pos": ("positives", ORANGE, "o"), "neg": ("negatives", BLUE, "s")}
+_CLASSES = {"pos": ("positives", PURPLE, "o"), "neg": ("negatives", BLUE, "s")}
 
 
 def shift(evaluation: Evaluation) -> bytes:
@@ -36,16 +37,40 @@ def shift(evaluation: Evaluation) -> bytes:
         each bin of each class contributes to the change of the AUROC. The bins, quantiles of the reference,
         are drawn equally wide.
     """
-    rows = evaluation.tables["shift"]
-    figure, (above, middle, below) = panels(10, 10, (1, 1, 1.1))
     zone = evaluation.zone
     name = short(f"{evaluation.monitor}, {evaluation.segment or 'all rows'}", 64)
     window = f"{evaluation.window.in_zone(zone)} ({zone}), revision {evaluation.revision}"
+    figure, above = _figure(evaluation, 10, 10)
     heading(
         above,
         f"{name}: {evaluation.outcome.upper()}, what moved",
         "\n".join([window, *textwrap.wrap(moved(evaluation), 128)]),
     )
+    return png(figure)
+
+
+def drawing(evaluation: Evaluation, name: str) -> str:
+    """The same for a page, without the text that stands above it.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+    name : str
+        Of the figure within its page.
+
+    Returns
+    -------
+    str
+        An ``<svg>`` in the colours of the page.
+    """
+    figure, _ = _figure(evaluation, 6.4, 7.2)
+    return svg(figure, name, moved(evaluation))
+
+
+def _figure(evaluation: Evaluation, width: float, height: float) -> tuple[Figure, Axes]:
+    """The three panels, and the one that takes a heading."""
+    rows = evaluation.tables["shift"]
+    figure, (above, middle, below) = panels(width, height, (1, 1, 1.1))
     _shares(above, rows, "pos", evaluation.counts.n_pos)
     _shares(middle, rows, "neg", evaluation.counts.n_neg)
     _contributions(below, rows)
@@ -56,8 +81,9 @@ def shift(evaluation: Evaluation) -> bytes:
     handles, labels = above.get_legend_handles_labels()
     handles.append(middle.get_legend_handles_labels()[0][-1])
     labels.append("negatives, likewise")
-    figure.legend(handles, labels, loc="outside lower left", ncols=4, columnspacing=1.5, frameon=False)
-    return png(figure)
+    columns = 4 if width > 8 else 2
+    figure.legend(handles, labels, loc="outside lower left", ncols=columns, columnspacing=1.5, frameon=False)
+    return figure, above
 
 
 def _shares(axes: Axes, rows: Rows, key: str, n: int) -> None:

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from rocmonitor.policy.evaluation import Evaluation, Status, Transition
 from rocmonitor.policy.outlook import Outlook
-from rocmonitor.wording.format import forecast_span, instant
+from rocmonitor.policy.record import plain
+from rocmonitor.policy.windows import Window
+from rocmonitor.report.marks import WORST_FIRST, marked
+from rocmonitor.wording.format import count, forecast_span, instant
 from rocmonitor.wording.outlook import moved as moved_scores
 from rocmonitor.wording.verdicts import reasons, verdicts
 from rocmonitor.wording.window import moved, why
@@ -16,10 +23,11 @@ from rocmonitor.wording.window import moved, why
 _NUMBER = re.compile(r"[-+\d.,]+")
 
 
-def windows(evaluations: Sequence[Evaluation], zone: ZoneInfo) -> str:
+def windows(evaluations: Sequence[Evaluation], zone: ZoneInfo, width: int | None = None) -> str:
     """A table of windows: sizes, AUROC with its interval, forecast, what was foreseen, outcome and status.
 
-    Columns that say nothing (one segment only, no challenger) are left out.
+    Columns that say nothing (one segment only, no challenger) are left out, and in less than the needed
+    `width` those that say least.
     """
     columns: dict[str, list[str]] = {
         "window": [
@@ -36,16 +44,16 @@ def windows(evaluations: Sequence[Evaluation], zone: ZoneInfo) -> str:
         "challenger gain": [
             _value(evaluation.metrics, "difference/auc", sign=True) for evaluation in evaluations
         ],
-        "outcome": [str(evaluation.outcome) for evaluation in evaluations],
-        "status": [str(evaluation.status) for evaluation in evaluations],
+        "outcome": [marked(evaluation.outcome) for evaluation in evaluations],
+        "status": [marked(evaluation.status) for evaluation in evaluations],
     }
     idle = {"segment": "all rows", "forecast": "-", "foreseen": "-", "challenger gain": "-"}
     shown = {name: cells for name, cells in columns.items() if set(cells) != {idle.get(name)}}
-    return table(list(shown), list(zip(*shown.values(), strict=True)))
+    return narrowed(shown, ("negatives", "positives", "challenger gain", "outcome", "95 % interval"), width)
 
 
 def outlooks(found: Sequence[Outlook], zone: ZoneInfo) -> str:
-    """A table of windows that wait for their labels: what their scores foretell, and whether that warns."""
+    """A table of windows that wait for their labels: what their scores foretell; then, warnings."""
     columns = {
         "window": [outlook.window.in_zone(zone) for outlook in found],
         "segment": [outlook.segment or "all rows" for outlook in found],
@@ -53,7 +61,7 @@ def outlooks(found: Sequence[Outlook], zone: ZoneInfo) -> str:
         "labelled": [f"{outlook.labelled:,}" for outlook in found],
         "AUROC expected": [_value(outlook.metrics, "outlook/auc") for outlook in found],
         "interval": [_span(outlook.metrics, "outlook/") for outlook in found],
-        "outlook": [str(outlook.outcome or "no warning") for outlook in found],
+        "outlook": [marked(outlook.outcome) if outlook.outcome else "no warning" for outlook in found],
     }
     if set(columns["segment"]) == {"all rows"}:
         del columns["segment"]
@@ -61,7 +69,7 @@ def outlooks(found: Sequence[Outlook], zone: ZoneInfo) -> str:
     for outlook in found:
         if outlook.outcome is not None:
             segment = f" {outlook.segment}" if outlook.segment else ""
-            lines.append(f"\n{outlook.outcome} {outlook.window.in_zone(zone)}{segment}")
+            lines.append(f"\n{marked(outlook.outcome)} {outlook.window.in_zone(zone)}{segment}")
             warning = [each for each in outlook.verdicts if each.outcome is outlook.outcome]
             lines += [f"    {text}" for text in (*verdicts(warning), moved_scores(outlook)) if text]
     return "\n".join(lines)
@@ -74,7 +82,7 @@ def findings(evaluations: Iterable[Evaluation], zone: ZoneInfo) -> str:
         if evaluation.outcome is Status.OK:
             continue
         segment = f" {evaluation.segment}" if evaluation.segment else ""
-        lines.append(f"\n{evaluation.outcome} {evaluation.window.in_zone(zone)}{segment}")
+        lines.append(f"\n{marked(evaluation.outcome)} {evaluation.window.in_zone(zone)}{segment}")
         lines += [f"    {text}" for text in (*why(evaluation), moved(evaluation)) if text]
     return "".join(f"{line}\n" for line in lines)
 
@@ -87,10 +95,106 @@ def transitions(changes: Iterable[Transition], zone: ZoneInfo) -> str:
         # A change that rests on no window (an error) holds from when it was noticed.
         window = f", from the window of {instant(change.since, zone)} on" if change.since < change.at else ""
         lines.append(
-            f"{change.at.astimezone(zone):%Y-%m-%d %H:%M}  {segment}{change.before} -> {change.after}{window}"
+            f"{change.at.astimezone(zone):%Y-%m-%d %H:%M}  {segment}{change.before} -> {marked(change.after)}"
+            f"{window}"
         )
         lines += [f"    {reason}" for reason in reasons(change.reasons)]
     return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """How a monitor, or a segment of it, stands, and what its newest window showed.
+
+    Attributes
+    ----------
+    monitor, segment, status : str
+        ``waiting`` is the status before the first window was judged.
+    since : datetime or None
+        From when the status holds; None where it never changed.
+    zone : ZoneInfo
+    window, version, auc, low, high, expected_low, expected_high, labelled_share
+        Of the newest window, as `rocmonitor.store.glance.Brief` has them; None where not known.
+    """
+
+    monitor: str
+    segment: str
+    status: str
+    since: datetime | None
+    zone: ZoneInfo
+    window: Window | None = None
+    version: str | None = None
+    auc: float | None = None
+    low: float | None = None
+    high: float | None = None
+    expected_low: float | None = None
+    expected_high: float | None = None
+    labelled_share: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types; instants as ISO 8601 in UTC."""
+        found: dict[str, Any] = plain(self)
+        return found | {"zone": str(self.zone)}
+
+
+def overview(standings: Sequence[Standing], width: int | None = None) -> str:
+    """A table of all monitors, worst first; segments only where they are not ok."""
+    rank = {each.monitor: WORST_FIRST.index(each.status) for each in standings if not each.segment}
+    rows = sorted(standings, key=lambda each: (rank[each.monitor], each.monitor, each.segment))
+    rows = [each for each in rows if not each.segment or each.status not in ("ok", "waiting")]
+    columns = {
+        "status": [marked(each.status) for each in rows],
+        "monitor": [f"  {each.segment}" if each.segment else each.monitor for each in rows],
+        "last window": ["-" if each.window is None else each.window.in_zone(each.zone) for each in rows],
+        "AUROC": ["-" if each.auc is None else f"{each.auc:.4f}" for each in rows],
+        "95 % interval": [_ends(each.low, each.high) for each in rows],
+        "expected": [_ends(each.expected_low, each.expected_high) for each in rows],
+        "labelled": [
+            "-" if each.labelled_share is None else f"{100 * each.labelled_share:.0f} %" for each in rows
+        ],
+        "since": ["-" if each.since is None else instant(each.since, each.zone) for each in rows],
+    }
+    return narrowed(columns, ("95 % interval", "labelled", "last window", "since"), width)
+
+
+def summary(
+    monitor: str, evaluations: Sequence[Evaluation], outlooks: Sequence[Outlook], status: str, zone: ZoneInfo
+) -> str:
+    """One line on what a run found: the status, how many windows were judged, the newest, what is at risk."""
+    parts = [f"{monitor}: {marked(status)}", *_judged(evaluations, zone)]
+    warned = {outlook.window for outlook in outlooks if outlook.outcome is Status.AT_RISK}
+    if warned:
+        parts.append(
+            f"{count(len(warned), 'window')} at risk by {'its' if len(warned) == 1 else 'their'} scores"
+        )
+    return "; ".join([*parts, f"`rocmonitor history {monitor}` shows why"])
+
+
+def _judged(evaluations: Sequence[Evaluation], zone: ZoneInfo) -> Iterator[str]:
+    if not evaluations:
+        return
+    whole = [evaluation for evaluation in evaluations if not evaluation.segment] or list(evaluations)
+    found = Counter(str(evaluation.outcome) for evaluation in whole)
+    each = ", ".join(f"{number} {outcome}" for outcome, number in found.items())
+    last = whole[-1]
+    measured = ""
+    if "champion/auc" in last.metrics:
+        measured = f" AUROC {last.metrics['champion/auc']:.4f} ({_span(last.metrics, 'champion/auc_')})"
+        if (expected := _forecast(last.metrics)) != "-":
+            measured += f", expected {expected}"
+    yield f"{count(len(whole), 'window')} judged ({each})"
+    yield f"{last.window.in_zone(zone)}{measured}"
+
+
+def narrowed(columns: dict[str, list[str]], least: Sequence[str], width: int | None) -> str:
+    """A table of columns, without the first of `least` that must go for it to have at most this width."""
+    shown = dict(columns)
+    for name in (*least, ""):
+        text = table(list(shown), list(zip(*shown.values(), strict=True)))
+        if width is None or max(map(len, text.splitlines())) <= width:
+            break
+        shown.pop(name, None)
+    return text
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -110,14 +214,18 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _forecast(metrics: dict[str, float]) -> str:
-    low, high = metrics.get("forecast/low"), metrics.get("forecast/high")
+    return _ends(metrics.get("forecast/low"), metrics.get("forecast/high"))
+
+
+def _ends(low: float | None, high: float | None) -> str:
     return "-" if low is None or high is None else forecast_span(low, high).replace(" to ", "-")
 
 
 def _foreseen(metrics: dict[str, float]) -> str:
     if "outlook/auc" not in metrics:
         return "-"
-    return f"{metrics['outlook/auc']:.4f} ({_span(metrics, 'outlook/')})"
+    warned = " at-risk" if metrics.get("outlook/warned") else ""
+    return f"{metrics['outlook/auc']:.4f} ({_span(metrics, 'outlook/')}){warned}"
 
 
 def _value(metrics: dict[str, float], name: str, *, sign: bool = False) -> str:

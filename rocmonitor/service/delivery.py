@@ -6,23 +6,29 @@ Figures and channels take seconds to import: they are imported when there is som
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Literal
+from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
 from rocmonitor import store
 from rocmonitor.errors import AlertError, ConfigError, ExternalError, RocmonitorError
-from rocmonitor.policy.evaluation import Evaluation, Point, Transition
+from rocmonitor.policy.evaluation import Evaluation, Point, Status, Transition
 from rocmonitor.policy.outlook import Outlook
 from rocmonitor.policy.review.document import Review
 from rocmonitor.policy.rules import Floor
-from rocmonitor.service.runtime import Progress, Runtime, hold_lease, renew_lease
+from rocmonitor.policy.windows import Window
+from rocmonitor.service.progress import Progress, Step
+from rocmonitor.service.runtime import Runtime, hold_lease, renew_lease
 
 log = logging.getLogger(__name__)
 
 FIRST_RETRY = timedelta(seconds=10)
 LONGEST_RETRY = timedelta(hours=1)
+
+SERIES_FIGURE, PICTURE = "figures/auc_over_time.png", "figures/auc_small.png"
 
 
 @dataclass(kw_only=True)
@@ -64,7 +70,8 @@ def drain(runtime: Runtime, *, progress: Progress = lambda _: None) -> Delivered
                 if runtime.stop.is_set():
                     return done
                 if row.destination not in done.failed:
-                    progress(f"delivering {row.monitor} to {row.destination} ({number} of {len(rows)})")
+                    words = f"delivering {row.monitor} to {row.destination}"
+                    progress(Step(words, number, len(rows)))
                     _attempt(runtime, row, done)
                     lease = renew_lease(runtime, lease)
                     attempted = True
@@ -93,17 +100,22 @@ def _deliver(runtime: Runtime, row: store.Delivery) -> str | None:
     evaluation = None if row.evaluation_id is None else store.evaluation(runtime.store, row.evaluation_id)
     review = None if row.review_id is None else store.review(runtime.store, row.review_id)
     outlook = None if row.outlook_id is None else store.outlook(runtime.store, row.outlook_id)
-    monitor = runtime.config.monitors.get(row.monitor)
-    zone = monitor.timezone if monitor else ZoneInfo("UTC")
     if row.destination == "mlflow":
         if outlook is not None:
-            return _publish_outlook(runtime, outlook)
+            return _publish_outlook(runtime, outlook, _zone(runtime, row.monitor))
         if review is not None:
-            return _publish_review(runtime, review, zone)
+            return _publish_review(runtime, review, _zone(runtime, row.monitor))
         assert evaluation is not None
         return _publish(runtime, evaluation)
+    _send(runtime, row, evaluation or outlook or review)
+    return None
+
+
+def _send(runtime: Runtime, row: store.Delivery, found: Evaluation | Outlook | Review | None) -> None:
+    """Hand a message about what was found to its channel."""
     from rocmonitor import alerts
 
+    monitor = runtime.config.monitors.get(row.monitor)
     name = row.destination.removeprefix("channel:")
     channel = runtime.config.channels.get(name)
     if channel is None:
@@ -111,18 +123,33 @@ def _deliver(runtime: Runtime, row: store.Delivery) -> str | None:
             f"channel {name} is no longer configured; define channels.{name} and the message goes out",
             transient=False,
         )
-    link = store.receipt_of(runtime.store, row.evaluation_id, row.review_id, row.outlook_id)
-    if review is not None:
-        message = alerts.compose_review(review, before=row.payload["before"], zone=zone, link=link)
-    elif outlook is not None:
-        change = Transition.from_dict(row.payload["transition"])
-        message = alerts.compose_outlook(change, outlook, zone=zone, link=link)
+    context = alerts.Context(
+        zone=_zone(runtime, row.monitor),
+        owner=monitor.owner if monitor else None,
+        runbook=monitor.runbook if monitor else None,
+        run=store.receipt_of(runtime.store, row.evaluation_id, row.review_id, row.outlook_id),
+        page=_page(runtime, row.monitor, found),
+    )
+    folder, picture = runtime.config.folder, None
+    if isinstance(found, Review):
+        message = alerts.compose_review(found, before=row.payload["before"], context=context)
     else:
-        message = alerts.compose(
-            Transition.from_dict(row.payload["transition"]), evaluation, zone=zone, link=link
-        )
-    alerts.send(channel.read(runtime.config.folder), message, folder=runtime.config.folder)
-    return None
+        change = Transition.from_dict(row.payload["transition"])
+        if isinstance(found, Outlook):
+            message = alerts.compose_outlook(change, found, context)
+        else:
+            message = alerts.compose(change, found, context)
+        if found is not None:
+            picture = _story(runtime, row.monitor, change.segment, found.window).draw("small")
+    alerts.send(channel.read(folder), message, folder=folder, picture=picture)
+
+
+def _page(runtime: Runtime, name: str, found: Evaluation | Outlook | Review | None) -> str | None:
+    """Where rocmonitor's own page shows the monitor, or its segment."""
+    if runtime.config.page is None:
+        return None
+    segment = f"?segment={quote(found.segment, safe='')}" if found is not None and found.segment else ""
+    return f"{runtime.config.page.rstrip('/')}/monitors/{quote(name)}{segment}"
 
 
 def _publish(runtime: Runtime, evaluation: Evaluation) -> str:
@@ -136,18 +163,21 @@ def _publish(runtime: Runtime, evaluation: Evaluation) -> str:
     if evaluation.tables.get("shift"):
         drawn["figures/shift.png"] = shift(evaluation)
     link = runtime.tracking.publish_window(instance, evaluation, newest=newest, artifacts=drawn)
-    points = store.series(runtime.store, evaluation.monitor, evaluation.segment)
+    story = _story(runtime, evaluation.monitor, evaluation.segment)
     runtime.tracking.publish_series(
         instance,
         evaluation.monitor,
         evaluation.segment,
-        points,
-        lambda: {"figures/auc_over_time.png": _history(runtime, evaluation, points)},
+        story.points,
+        lambda: {SERIES_FIGURE: story.draw("history"), PICTURE: story.draw("small")},
+        outcomes=story.outcomes,
+        zone=story.zone,
+        picture=PICTURE,
     )
     return link
 
 
-def _publish_outlook(runtime: Runtime, outlook: Outlook) -> str:
+def _publish_outlook(runtime: Runtime, outlook: Outlook, zone: ZoneInfo) -> str:
     """The outlook's point in the series of outlooks of its monitor and segment."""
     monitor, segment = outlook.monitor, outlook.segment
     return runtime.tracking.publish_series(
@@ -156,6 +186,7 @@ def _publish_outlook(runtime: Runtime, outlook: Outlook) -> str:
         segment,
         store.outlook_series(runtime.store, monitor, segment),
         kind="outlook",
+        zone=zone,
     )
 
 
@@ -165,21 +196,49 @@ def _publish_review(runtime: Runtime, review: Review, zone: ZoneInfo) -> str:
 
     figures = reviewed.drawn(review, zone)
     report = {"report.html": reviewed.page(review, zone=zone, figures=figures)}
-    drawn = {f"figures/{name}.png": figure for name, figure in figures.items()}
+    drawn = {f"figures/{name}.png": figure for name, figure in reviewed.files(figures).items()}
     return runtime.tracking.publish_review(
         store.instance_id(runtime.store), review, artifacts={**report, **drawn}
     )
 
 
-def _history(runtime: Runtime, evaluation: Evaluation, points: Sequence[Point]) -> bytes:
-    from rocmonitor.report import figures
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Story:
+    """The windows of a monitor and segment so far, and how they are drawn."""
 
-    monitor = runtime.config.monitors.get(evaluation.monitor)
+    title: str
+    points: Sequence[Point]
+    outcomes: Mapping[Window, Status]
+    floor: float | None
+    zone: ZoneInfo
+
+    def draw(self, figure: Literal["history", "small"]) -> bytes:
+        """A figure of `rocmonitor.report.timeline`, as PNG."""
+        from rocmonitor.report import timeline
+
+        return getattr(timeline, figure)(  # type: ignore[no-any-return]
+            self.title, self.points, outcomes=self.outcomes, floor=self.floor, zone=self.zone
+        )
+
+
+def _story(runtime: Runtime, name: str, segment: str, until: Window | None = None) -> _Story:
+    """The windows of a monitor and segment, up to the one given."""
+    monitor = runtime.config.monitors.get(name)
     floors = [rule.value for rule in monitor.rules if isinstance(rule, Floor)] if monitor else []
-    return figures.history(
-        f"{evaluation.monitor}, {evaluation.segment or 'all rows'}",
-        points,
-        outcomes=dict(store.outcomes(runtime.store, evaluation.monitor, evaluation.segment)),
+    return _Story(
+        title=f"{name}, {segment or 'all rows'}",
+        points=[
+            point
+            for point in store.series(runtime.store, name, segment)
+            if until is None or point.window.start <= until.start
+        ],
+        outcomes=dict(store.outcomes(runtime.store, name, segment)),
         floor=max(floors, default=None),
-        zone=monitor.timezone if monitor else None,
+        zone=_zone(runtime, name),
     )
+
+
+def _zone(runtime: Runtime, name: str) -> ZoneInfo:
+    """The zone of a monitor's dates; UTC for one that is no longer configured."""
+    monitor = runtime.config.monitors.get(name)
+    return monitor.timezone if monitor else ZoneInfo("UTC")

@@ -83,7 +83,8 @@ class Outlooks:
             verdicts=found.verdicts,
             scored=scored,
             labelled=rows.counts.used,
-            metrics=found.metrics | {"outlook/scored": float(scored)},
+            metrics=found.metrics
+            | {"outlook/scored": float(scored), "outlook/warned": float(found.outcome is Status.AT_RISK)},
             tables=found.tables,
             provenance=provenance,
             caveats=(*doubts, *caveats_of(rows), *found.caveats),

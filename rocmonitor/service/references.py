@@ -11,9 +11,11 @@ from typing import Any
 
 from rocmonitor import store
 from rocmonitor.config import Monitor
-from rocmonitor.policy.reference import Reference, freeze
-from rocmonitor.policy.rules import Forecast, by_name
+from rocmonitor.policy.label_history import PastWindow
+from rocmonitor.policy.reference import Reference, freeze, with_labels
+from rocmonitor.policy.rules import Forecast, Lasting, by_name
 from rocmonitor.policy.windows import Window
+from rocmonitor.service.progress import Step
 from rocmonitor.sources import SqlSource
 from rocmonitor.stats import Sample
 
@@ -23,28 +25,37 @@ def digest(monitor: Monitor) -> str:
     parts: dict[str, Any] = {
         "source": monitor.source,
         "query": monitor.query,
-        "columns": monitor.columns.model_dump(),
+        "columns": monitor.columns.model_dump(exclude=_unused(monitor)),
         "segments": monitor.segments,
         "positive": monitor.positive.model_dump(),
         "windows": [str(window) for window in monitor.reference_windows],
         "rules": {
             name: _options(rule)
             for name, rule in by_name(monitor.rules).items()
-            if isinstance(rule, Forecast)
+            if isinstance(rule, Forecast | Lasting)
         },
     }
     if monitor.cost_w:
         parts["cost_w"] = monitor.cost_w
+    if monitor.columns.labelled_at is not None:
+        parts["ages"] = [age.total_seconds() for age in monitor.labels.ages]
     if monitor.outlook is not None:  # earlier references have no history of scores
         parts["scores"] = True
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def _options(rule: Forecast) -> dict[str, Any]:
+def _unused(monitor: Monitor) -> set[str]:
+    """A column that came with a later version counts only when it is used."""
+    return {"labelled_at"} if monitor.columns.labelled_at is None else set()
+
+
+def _options(rule: Forecast | Lasting) -> dict[str, Any]:
     """A rule's options; one that came with a later version counts only when it is used.
 
     So an update of rocmonitor leaves the references alone that are frozen already.
     """
+    if isinstance(rule, Lasting):
+        return asdict(rule)
     later = {"alternative": "two-sided", "half_life": None, "given": None}
     return {name: value for name, value in asdict(rule).items() if (name, value) not in later.items()}
 
@@ -61,34 +72,55 @@ def load_or_build(
 ) -> dict[str, Reference]:
     """The reference of each segment (all rows: ``""``), from the store or computed and kept there.
 
-    It is kept only once all its labels are due, so that a frozen reference never lacks late labels.
+    It is kept only once all its labels are due, so that a frozen reference never lacks late labels. With
+    ``columns.labelled_at`` it is read as of that instant, with the ages of its labels.
     """
     name = digest(monitor)
     frozen = store.reference(kept, monitor.name, name)
     if frozen:
         return {segment: Reference.from_dict(plain) for segment, plain in frozen.items()}
     samples: dict[str, dict[Window, Sample]] = {}
-    windows = monitor.reference_windows
+    past: dict[str, list[PastWindow]] = {}
+    windows, complete = monitor.reference_windows, complete_at(monitor)
+    dated = monitor.columns.labelled_at is not None
+    as_of = min(now, complete) if dated else now
+    ages = monitor.labels.ages if dated else ()
     for number, window in enumerate(windows, 1):
-        progress(f"{monitor.name} reference {window.in_zone(monitor.timezone)} ({number} of {len(windows)})")
-        for segment, rows in source.pull(monitor, window, on_progress=on_rows).segments.items():
+        words = f"{monitor.name} reference {window.in_zone(monitor.timezone)}"
+        progress(Step(words, number, len(windows)))
+        batch = source.pull(monitor, window, as_of=as_of, ages=ages, on_progress=on_rows)
+        for segment, rows in batch.segments.items():
             samples.setdefault(segment, {})[window] = rows.champion
+            by_age = rows.by_age or (rows.champion,)
+            past.setdefault(segment, []).append(PastWindow(by_age, rows.unlabelled, as_of - window.end))
     rules = by_name(monitor.rules)
     computed = {
         segment: freeze(list(parts.items()), rules, monitor.cost_w, outlooks=monitor.outlook is not None)
         for segment, parts in samples.items()
     }
-    if keep and now >= monitor.labels.due_at(monitor.reference_period):
+    computed = {
+        segment: with_labels(reference, past[segment], ages) for segment, reference in computed.items()
+    }
+    if keep and now >= complete:
         plain = {segment: reference.to_dict() for segment, reference in computed.items()}
         store.save_reference(kept, monitor.name, name, plain)
     return computed
 
 
+def complete_at(monitor: Monitor) -> datetime:
+    """When the labels of the reference are taken to be complete."""
+    period, labels = monitor.reference_period, monitor.labels
+    if monitor.columns.labelled_at is None:
+        return labels.due_at(period)
+    return period.end + labels.complete_after
+
+
 def summary(monitor: Monitor, reference: Reference) -> dict[str, Any]:
-    """The reference as an evaluation keeps it; the store has its cells and history once, by the digest."""
+    """The reference as an evaluation keeps it; the store has the rest once, by the digest."""
     period = monitor.reference_period
     plain = reference.to_dict()
-    del plain["cells"], plain["history"]
+    for large in ("cells", "history", "labels", "charts"):
+        del plain[large]
     return {
         "start": period.start.isoformat(),
         "end": period.end.isoformat(),

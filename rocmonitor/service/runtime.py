@@ -9,18 +9,16 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import cached_property
 
 from rocmonitor import store
 from rocmonitor.config import Config
 from rocmonitor.errors import StoreError
+from rocmonitor.store import leases
 from rocmonitor.tracking import Tracking, connect
 
-LEASE = timedelta(minutes=2)
-"""How long a monitor stays taken when the process that works on it dies; renewed while it lives."""
-
-Progress = Callable[[str], None]
+LEASE = leases.LEASE
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -179,7 +179,10 @@ def _tick(scheduler: BackgroundScheduler, runtime: Runtime, monitor: Monitor) ->
     if tick.error is not None:
         log.error("%s: %s", monitor.name, tick.error)
     pause = _pause(tick)
-    if pause is not None:
+    if pause is None:
+        following = next_tick(monitor, runtime.clock()).astimezone(monitor.timezone)
+        log.info("%s: next tick at %s", monitor.name, f"{following:%Y-%m-%d %H:%M %Z}")
+    else:
         again = min(runtime.clock() + pause, next_tick(monitor, runtime.clock()))
         log.info("%s: looking again at %s", monitor.name, again)
         with suppress(JobLookupError):  # the scheduler is being shut down

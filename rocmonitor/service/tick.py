@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from importlib.metadata import version as installed
 from typing import TYPE_CHECKING, Any
@@ -17,13 +17,13 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
 from rocmonitor.errors import RocmonitorError, StoreError, TrackingError
 from rocmonitor.policy.evaluation import Evaluation, Status
-from rocmonitor.policy.orientation import as_scored, negated
 from rocmonitor.policy.outlook import Outlook, repeated, rows_since
 from rocmonitor.policy.record import caveats_of
-from rocmonitor.policy.rules import by_name
 from rocmonitor.policy.windows import Window
+from rocmonitor.service.courses import Courses
 from rocmonitor.service.outlooks import PUBLISH, Outlooks, record
-from rocmonitor.service.runtime import Progress, Runtime, hold_lease, renew_lease
+from rocmonitor.service.progress import Progress, Step
+from rocmonitor.service.runtime import Runtime, hold_lease, renew_lease
 from rocmonitor.service.standing import Standings
 from rocmonitor.service.versions import Role, version
 from rocmonitor.sources import Batch, LabelCounts, Rows, SqlSource, open_source
@@ -148,13 +148,19 @@ class TickRun:
         self.versions: dict[Role, tuple[str | None, tuple[Caveat, ...]]] = {}
         self.standings = Standings(runtime.store, monitor)
         self.outlooks = Outlooks(runtime.store, monitor, now)
+        self.courses = Courses(runtime.store, monitor)
         self.segments = {""}
+        self.backfill = False
 
     def work(self, source: SqlSource, windows: Sequence[Window] | None) -> None:
         """Judge or foresee what is due, window by window; a stop is heeded between two windows."""
         monitor = self.monitor
         chosen = monitor.windows(self.now) if windows is None else windows
+        self.backfill = windows is not None
         judged = store.evaluated(self.runtime.store, monitor.name)
+        log.debug(
+            "%s: %d windows have ended, %d are judged", monitor.name, len(chosen), len({w for _, w in judged})
+        )
         self.segments |= {segment for segment, _ in judged}
         for number, window in enumerate(chosen, 1):
             if self.runtime.stop.is_set():
@@ -164,9 +170,12 @@ class TickRun:
             foresee = labels is None and before is None and self.outlooks.due(window)
             if labels is None and not foresee:
                 continue
-            self.progress(f"{monitor.name} {window.in_zone(monitor.timezone)} ({number} of {len(chosen)})")
+            words = f"{monitor.name} {window.in_zone(monitor.timezone)}"
+            self.progress(Step(words, number, len(chosen)))
             self._load_references(source)
-            batch = source.pull(monitor, window, on_progress=lambda _: self._beat())
+            as_of = self._as_of(window, before)
+            batch = source.pull(monitor, window, as_of=as_of, on_progress=lambda _: self._beat())
+            log.debug("%s %s: %s", monitor.name, window, batch.segments[""].counts)
             if labels is not None:
                 self._judge(batch, window, before, labels)
             else:
@@ -193,7 +202,7 @@ class TickRun:
         age = self.monitor.labels.age(window, self.now)
         if age == "open" or (age == "closed" and before is not None and not again):
             return None
-        labels = source.label_counts(self.monitor, window)
+        labels = source.label_counts(self.monitor, window, as_of=self._as_of(window, before))
         self._beat()
         if before is not None:
             return None if labels.by_label == before.label_counts else labels
@@ -250,7 +259,7 @@ class TickRun:
             self._rows(batch, segment),
             self._reference(segment),
             version=champion or "unknown",
-            provenance=_provenance(self.monitor, batch),
+            provenance=_provenance(self.monitor, batch, self.now),
             doubts=(*doubts, *self._circular(window)),
             made_at=self.runtime.clock(),
         )
@@ -267,11 +276,15 @@ class TickRun:
         self, window: Window, segment: str, batch: Batch, before: store.Evaluated | None, labels: LabelCounts
     ) -> store.WindowRecord:
         from rocmonitor.policy.judge import reasons_for
+        from rocmonitor.service.finding import find
 
         rows, reference = self._rows(batch, segment), self._reference(segment)
         outlook = self._outlook(window, segment, batch) if before is None else None
-        finding = self._finding(rows, reference)
+        version, *_ = self._versions(before)
+        past = self.courses.leading_to(segment, window, version or "unknown")
+        finding = find(self.monitor, rows, reference, self._as_of(window, before) - window.end, past)
         evaluation = self._evaluation(window, segment, batch, before, rows, finding, reference)
+        self.courses.add(evaluation)
         status = self.standings.after(segment)
         change, notify = self.standings.change(
             segment,
@@ -285,34 +298,15 @@ class TickRun:
             label_counts=labels.by_label,
             transition=change,
             notified=notify,
-            outbox=[
-                PUBLISH,
-                *self.standings.messages(change, notify),
-            ],
+            outbox=[PUBLISH, *self.standings.messages(change, notify)],
             outlook=None if outlook is None else store.OutlookRecord(outlook=outlook, outbox=[PUBLISH]),
         )
 
-    def _finding(self, rows: Rows, reference: Reference) -> Finding:
-        """What the rules say of the rows, with scores as the models gave them."""
-        from rocmonitor.policy.judge import judge
-
-        low_is_positive = self.monitor.positive.low_is_positive
-        thresholds = self.monitor.operating_points.thresholds
-        finding = judge(
-            rows.champion,
-            rows.pair,
-            rows.counts,
-            scores=rows.scores,
-            reference=reference,
-            rules=by_name(self.monitor.rules),
-            min_per_class=self.monitor.min_per_class,
-            fprs=self.monitor.operating_points.fpr,
-            thresholds={each: negated(each) if low_is_positive else each for each in thresholds},
-        )
-        if low_is_positive:
-            tables, caveats = as_scored(finding.tables, finding.caveats)
-            return replace(finding, tables=tables, caveats=caveats)
-        return finding
+    def _as_of(self, window: Window, before: store.Evaluated | None) -> datetime:
+        """At which instant labels must have been known: a backfill sees what was known when it was due."""
+        if self.backfill and before is None:
+            return min(self.now, self.monitor.labels.due_at(window))
+        return self.now
 
     def _evaluation(
         self,
@@ -347,7 +341,7 @@ class TickRun:
             metrics=finding.metrics | repeated(foreseen),
             tables=finding.tables,
             reference=references.summary(monitor, reference),
-            provenance=_provenance(monitor, batch),
+            provenance=_provenance(monitor, batch, self._as_of(window, before)),
             caveats=(*doubts, *self._doubts(window, rows, foreseen), *finding.caveats),
         )
 
@@ -382,10 +376,12 @@ class TickRun:
         self.lease = renew_lease(self.runtime, self.lease)
 
 
-def _provenance(monitor: Monitor, batch: Batch) -> dict[str, Any]:
+def _provenance(monitor: Monitor, batch: Batch, as_of: datetime) -> dict[str, Any]:
     """Enough to repeat the evaluation."""
+    replayed = monitor.reads_as_of or monitor.columns.labelled_at is not None
     return {
         **monitor.read_as,
+        **({"as_of": as_of.isoformat()} if replayed else {}),
         "grouped": batch.grouped,
         "data_digest": batch.digest,
         "rocmonitor": __version__,

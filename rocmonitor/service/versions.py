@@ -32,9 +32,10 @@ def version(
         There is no such model or alias, or MLflow is down and the alias was never seen.
     """
     alias, fixed = alias_or_version(monitor, role)
-    if alias is None:
-        return fixed, ()
     model = monitor.model.name
+    if alias is None:
+        unnamed = fixed is None and role == "champion"
+        return fixed, (Caveat("version-not-named", model=model),) if unnamed else ()
     try:
         found = runtime.tracking.version(model, alias)
     except TrackingError as error:

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Counts
+from rocmonitor.sources import arrival
+from rocmonitor.sources.repeats import repeats
 from rocmonitor.sources.values import BAD, NEGATIVE, POSITIVE, UNLABELLED, Encoder
 from rocmonitor.stats.sample import PairedSample, Sample
 from rocmonitor.stats.unlabelled import PairedScoreCounts, ScoreCounts, no_scores
@@ -58,6 +60,8 @@ class Rows:
     unlabelled_pair : PairedScoreCounts or None
         Those of them whose challenger score is finite too, challenger first, in no particular order.
         None without ``columns.challenger``.
+    by_age : tuple of Sample
+        The rows of `champion` by the age at which their label was known, where ages were asked for.
     """
 
     champion: Sample
@@ -65,6 +69,7 @@ class Rows:
     counts: Counts
     caveats: tuple[Caveat, ...] = ()
     challenger_only: int = 0
+    by_age: tuple[Sample, ...] = ()
     unlabelled: ScoreCounts = field(default_factory=no_scores)
     unlabelled_pair: PairedScoreCounts | None = None
 
@@ -90,7 +95,8 @@ class Batch:
     segments : dict of str to Rows
         ``""`` holds all rows; then ``column=value`` in sorted order (NULL is ``column=(none)``).
     digest : str
-        SHA-256 of samples and counts; the same for rows and groups, in any order, from any database.
+        SHA-256 of samples and counts (with ``columns.labelled_at`` also of unlabelled scores); the same for
+        rows and groups, in any order, from any database.
     grouped : bool
         Whether the database did the grouping.
     """
@@ -135,6 +141,8 @@ class Chunk:
         Rows in each cell; None is one each.
     time : ndarray of int64 or None
         Microseconds, on any one clock. Needed with ids only.
+    arrival : ndarray of int8 or None
+        When the label became known, coded as in `rocmonitor.sources.arrival`.
     has_id : ndarray of bool or None
     id : ndarray of uint64, shape (n, 1) or (n, 2), or None
         The number itself, or 128 bits of a hash of anything else.
@@ -147,6 +155,7 @@ class Chunk:
     segments: tuple[NDArray[np.uint8], ...]
     weight: NDArray[np.int64] | None = None
     time: NDArray[np.int64] | None = None
+    arrival: NDArray[np.int8] | None = None
     has_id: Mask | None = None
     id: Words | None = None
 
@@ -171,7 +180,13 @@ _COLUMNS = tuple(field.name for field in fields(Chunk) if field.name != "segment
 
 
 def to_batch(
-    chunks: Sequence[Chunk], encoder: Encoder, monitor: Monitor, *, grouped: bool, truncated: bool
+    chunks: Sequence[Chunk],
+    encoder: Encoder,
+    monitor: Monitor,
+    *,
+    grouped: bool,
+    truncated: bool,
+    ages: int = 0,
 ) -> Batch:
     """Classify all cells and count them, for all rows and for each segment.
 
@@ -183,10 +198,10 @@ def to_batch(
     cells = _joined(chunks, encoder)
     category = _categories(cells)
     cells.id = cells.has_id = cells.time = None  # no longer needed; half of the memory
-    segments = {"": _rows(cells, category, encoder, monitor, truncated)}
+    segments = {"": _rows(cells, category, encoder, monitor, truncated, ages)}
     for name, index in _segments(cells, encoder):
-        segments[name] = _rows(cells.take(index), category[index], encoder, monitor, truncated)
-    return Batch(segments=segments, digest=_digest(segments), grouped=grouped)
+        segments[name] = _rows(cells.take(index), category[index], encoder, monitor, truncated, ages)
+    return Batch(segments=segments, digest=_digest(segments, cells.arrival is not None), grouped=grouped)
 
 
 def judged(chunks: Sequence[Chunk], encoder: Encoder) -> Mask:
@@ -212,6 +227,8 @@ def _joined(chunks: Sequence[Chunk], encoder: Encoder) -> Chunk:
     codes = zip(*(chunk.segments for chunk in chunks), strict=True)
     ranked = tuple(rank[np.concatenate(c)] for rank, c in zip(encoder.segment_ranks(), codes, strict=True))
     cells = Chunk(segments=ranked, **columns)
+    if cells.arrival is not None:
+        cells.label[cells.arrival == arrival.LATER] = UNLABELLED
     weight, has_id = cells.weight, cells.has_id
     if weight is None or has_id is None or not has_id.any():
         return cells
@@ -234,29 +251,9 @@ def _categories(cells: Chunk) -> NDArray[np.int8]:
         category[cells.label == label] = of_label
     category[np.isnan(cells.champion)] = _BAD_SCORE
     if cells.id is not None and cells.time is not None and cells.has_id is not None:
-        category[_duplicates(cells, cells.id, cells.time, cells.inside & cells.has_id)] = _DUPLICATE
+        category[repeats(cells, cells.id, cells.time, cells.inside & cells.has_id)] = _DUPLICATE
     category[~cells.inside] = _OUTSIDE
     return category
-
-
-def _duplicates(cells: Chunk, ids: Words, time: NDArray[np.int64], known: Mask) -> NDArray[np.intp]:
-    """Which rows repeat an id and are not the one that is kept."""
-    among = np.flatnonzero(known)
-    ordered = np.sort(ids[among, 0])
-    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
-    among = among[np.isin(ids[among, 0], repeated, kind="sort")]  # numpy 2.0 overflows by table
-    keys: list[NDArray[Any]] = [codes[among] for codes in reversed(cells.segments)]
-    if cells.challenger is not None:
-        keys.append(_worst_first(cells.challenger[among]))
-    keys += [_worst_first(cells.champion[among]), cells.label[among], time[among], *ids[among].T]
-    order = np.lexsort(keys)
-    in_order = ids[among[order]]
-    repeats: Mask = (in_order[1:] == in_order[:-1]).all(axis=1)
-    return among[order[:-1][repeats]]
-
-
-def _worst_first(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.where(np.isnan(scores), -np.inf, scores)
 
 
 def _segments(cells: Chunk, encoder: Encoder) -> Iterator[tuple[str, NDArray[np.intp]]]:
@@ -268,20 +265,18 @@ def _segments(cells: Chunk, encoder: Encoder) -> Iterator[tuple[str, NDArray[np.
 
 
 def _rows(
-    cells: Chunk, category: NDArray[np.int8], encoder: Encoder, monitor: Monitor, truncated: bool
+    cells: Chunk,
+    category: NDArray[np.int8],
+    encoder: Encoder,
+    monitor: Monitor,
+    truncated: bool,
+    ages: int,
 ) -> Rows:
     tally = np.bincount(category, weights=cells.weight, minlength=7).astype(np.int64).tolist()
     used, awaiting = category >= _NEGATIVE, category == _UNLABELLED
-    pair, unlabelled_pair, no_challenger, challenger_only = None, None, 0, 0
-    if cells.challenger is not None:
-        scored = ~np.isnan(cells.challenger)
-        unlabelled_pair = _unlabelled_pair(cells, awaiting & scored)
-        challenger_only = _weighed(
-            cells, scored & (category == _BAD_SCORE) & np.isin(cells.label, (NEGATIVE, POSITIVE))
-        )
-        both = used & scored
-        pair = _sampled(PairedSample, cells, category, both, cells.challenger, cells.champion)
-        no_challenger = tally[_POSITIVE] + tally[_NEGATIVE] - pair.n_pos - pair.n_neg
+    by_both = {} if cells.challenger is None else _scored_by_both(cells, category, cells.challenger)
+    pair = by_both.get("pair")
+    no_challenger = 0 if pair is None else tally[_POSITIVE] + tally[_NEGATIVE] - pair.n_pos - pair.n_neg
     counts = Counts(
         rows=sum(tally),
         n_pos=tally[_POSITIVE],
@@ -294,26 +289,39 @@ def _rows(
         no_challenger=no_challenger,
         truncated=truncated,
     )
-    if pair is not None and not no_challenger:
-        champion = pair.second
-    else:
+    champion = None if pair is None or no_challenger else pair.second
+    if champion is None:
         champion = _sampled(Sample, cells, category, used, cells.champion)
+    known = arrival.by_age(cells.arrival, ages)
+    caveats = [*_caveats(counts, encoder, monitor)]
+    if cells.arrival is not None:
+        caveats += arrival.caveats(cells.arrival, cells.weight, used, awaiting, monitor)
     return Rows(
         champion=champion,
-        pair=pair,
+        **{"pair": None} | by_both,
         counts=counts,
-        caveats=tuple(_caveats(counts, encoder, monitor)),
-        challenger_only=challenger_only,
+        caveats=tuple(caveats),
         unlabelled=ScoreCounts.of(cells.champion[awaiting], _weights(cells, awaiting)),
-        unlabelled_pair=unlabelled_pair,
+        by_age=tuple(_sampled(Sample, cells, category, used & at, cells.champion) for at in known),
     )
 
 
-def _unlabelled_pair(cells: Chunk, among: Mask) -> PairedScoreCounts:
-    assert cells.challenger is not None
-    weight = _weights(cells, among)
-    count = np.ones(np.count_nonzero(among), dtype=np.int64) if weight is None else weight
-    return PairedScoreCounts(cells.challenger[among], cells.champion[among], count)
+def _scored_by_both(
+    cells: Chunk, category: NDArray[np.int8], challenger: NDArray[np.float64]
+) -> dict[str, Any]:
+    """The fields of `Rows` that depend on the challenger."""
+    scored = ~np.isnan(challenger)
+    alone = scored & (category == _BAD_SCORE) & np.isin(cells.label, (NEGATIVE, POSITIVE))
+    awaiting = scored & (category == _UNLABELLED)
+    return {
+        "pair": _sampled(
+            PairedSample, cells, category, scored & (category >= _NEGATIVE), challenger, cells.champion
+        ),
+        "challenger_only": _weighed(cells, alone),
+        "unlabelled_pair": PairedScoreCounts.of(
+            challenger[awaiting], cells.champion[awaiting], _weights(cells, awaiting)
+        ),
+    }
 
 
 def _weights(cells: Chunk, among: Mask) -> NDArray[np.int64] | None:
@@ -344,20 +352,17 @@ def _caveats(counts: Counts, encoder: Encoder, monitor: Monitor) -> Iterator[Cav
         yield Caveat("rows-truncated", source=monitor.source, **where)
     if counts.outside:
         yield Caveat("rows-outside", count=counts.outside, column=monitor.columns.time, **where)
+    if counts.duplicates > counts.rows / 2:
+        yield Caveat("ids-repeated", count=counts.duplicates, column=monitor.columns.id, **where)
     if counts.bad_label:
-        yield Caveat(
-            "rows-with-bad-labels",
-            count=counts.bad_label,
-            positive=monitor.positive.label,
-            negative=monitor.positive.negative,
-            examples=encoder.bad_labels,
-            **where,
-        )
+        labels = {"positive": monitor.positive.label, "negative": monitor.positive.negative}
+        examples = encoder.bad_labels
+        yield Caveat("rows-with-bad-labels", count=counts.bad_label, **labels, examples=examples, **where)
     if counts.bad_score and encoder.text_scores:
         yield Caveat("text-scores", count=counts.bad_score, examples=encoder.text_scores, **where)
 
 
-def _digest(segments: dict[str, Rows]) -> str:
+def _digest(segments: dict[str, Rows], with_unlabelled: bool) -> str:
     content = hashlib.sha256()
     for name, rows in segments.items():
         content.update(repr((name, astuple(rows.counts))).encode())
@@ -365,6 +370,8 @@ def _digest(segments: dict[str, Rows]) -> str:
             _add(content, rows.champion.score, rows.champion.pos, rows.champion.neg)
             if rows.pair is not None:
                 _add(content, *_distinct_cells(rows.pair))
+            if with_unlabelled:
+                _add(content, *rows.unlabelled)
     return content.hexdigest()
 
 

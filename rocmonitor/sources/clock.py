@@ -26,6 +26,9 @@ _TEXT = re.compile(
     r"\d{4}-\d\d-\d\d(?:(?P<separator>[ T])\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?P<offset>Z|[+-]\d\d(?::?\d\d)?)?)?"
 )
 
+_DAY_FIRST = re.compile(r"\d\d[./]\d\d[./]\d{4}(?!\d)")
+_SECONDS = re.compile(r"\d+(\.\d+)?")
+
 
 @dataclass(frozen=True, slots=True)
 class Clock:
@@ -55,6 +58,15 @@ class Clock:
             return start, end
         return _shortest(start, self.separator), _shortest(end, self.separator)
 
+    def at(self, instant: datetime) -> datetime:
+        """An instant on this clock."""
+        return instant if self.zone is None else wall_time(instant, self.zone)
+
+    def bound_at(self, instant: datetime) -> datetime | str:
+        """What ``:as_of`` is bound to."""
+        time = self.at(instant)
+        return time if self.separator is None else f"{time:%Y-%m-%d}{self.separator}{time:%H:%M:%S.%f}"
+
     def microseconds(self, window: Window) -> tuple[int, int]:
         """Start and end as `read` counts."""
         start, end = self.ends(window)
@@ -73,7 +85,9 @@ class Clock:
         return since_epoch(time)
 
 
-def text_clock(text: str, zone: ZoneInfo | None, *, source: str, monitor: str, column: str) -> Clock:
+def text_clock(
+    text: str, zone: ZoneInfo | None, *, source: str, monitor: str, column: str, key: str = "time"
+) -> Clock:
     """The clock of a column of text, as SQLite keeps times, from one of its values.
 
     The query compares text as text, so all times must have one format, from the year down, and one zone:
@@ -85,21 +99,32 @@ def text_clock(text: str, zone: ZoneInfo | None, *, source: str, monitor: str, c
     found = _TEXT.fullmatch(text)
     offset = found and found["offset"]
     if not found or (offset and offset.strip("Z+0:")):
+        zone_of = "the zone of these times" if _DAY_FIRST.match(text) else "UTC"
         raise ConfigError(
-            f"monitors.{monitor}.columns.time: {column} holds {text!r}, which cannot be compared as text "
-            f"with :start and :end; use datetime({column}) in the SELECT and the WHERE of the query (with "
-            f"'unixepoch' if it counts seconds), and set sources.{source}.timezone to UTC"
+            f"monitors.{monitor}.columns.{key}: {column} holds {text!r}, which cannot be compared as text "
+            f"with :start, :end and :as_of; use {_converted(text, column)} in the SELECT and the WHERE of "
+            f"the query, and set sources.{source}.timezone to {zone_of}"
         )
     if offset:
         return Clock(None, found["separator"])
-    return Clock(declared(zone, source=source, monitor=monitor, column=column), found["separator"] or " ")
+    wall = declared(zone, source=source, monitor=monitor, column=column, key=key)
+    return Clock(wall, found["separator"] or " ")
 
 
-def declared(zone: ZoneInfo | None, *, source: str, monitor: str, column: str) -> ZoneInfo:
+def _converted(text: str, column: str) -> str:
+    """An expression of SQLite that gives a time from the year down."""
+    if _DAY_FIRST.match(text):
+        year, month, day = (f"substr({column}, {part})" for part in ("7, 4", "4, 2", "1, 2"))
+        doubt = " (which reads the day first; exchange 4 and 1 for the month first)" if "/" in text else ""
+        return f"{year} || '-' || {month} || '-' || {day} || substr({column}, 11){doubt}"
+    return f"datetime({column}, 'unixepoch')" if _SECONDS.fullmatch(text) else f"datetime({column})"
+
+
+def declared(zone: ZoneInfo | None, *, source: str, monitor: str, column: str, key: str = "time") -> ZoneInfo:
     """The zone of wall times, which must be configured."""
     if zone is None:
         raise ConfigError(
-            f"sources.{source}.timezone: needed, because {column} (monitors.{monitor}.columns.time) holds "
+            f"sources.{source}.timezone: needed, because {column} (monitors.{monitor}.columns.{key}) holds "
             "times without a zone; name the zone they are written in, such as UTC or Europe/Berlin"
         )
     return zone

@@ -99,7 +99,7 @@ def _finish(raw: psycopg.Connection[Any]) -> None:
 def _table(lines: bytes, names: Sequence[str], query: Query) -> pa.Table:
     kinds: dict[str, pa.DataType] = {name: pa.dictionary(pa.int32(), pa.string()) for name in names}
     kinds |= {name: pa.float64() for name in ("champion", "challenger")}
-    kinds |= {"inside": pa.int8(), "weight": pa.int64(), "time": pa.timestamp("us")}
+    kinds |= {"inside": pa.int8(), "weight": pa.int64(), "time": pa.timestamp("us"), "arrival": pa.int8()}
     if query.monitor.columns.id is not None:
         whole = query.types[query.monitor.columns.id] in _INTEGERS
         kinds["id"] = pa.int64() if whole else pa.string()
@@ -128,7 +128,7 @@ def _chunk(table: pa.Table, query: Query, encoder: Encoder, raw: psycopg.Connect
     columns = {name: table.column(name).combine_chunks() for name in table.column_names}
     numbers = {
         name: columns[name].fill_null(0).to_numpy(zero_copy_only=False)
-        for name in ("inside", "weight")
+        for name in ("inside", "weight", "arrival")
         if name in columns
     }
     scores = {
@@ -157,6 +157,7 @@ def _chunk(table: pa.Table, query: Query, encoder: Encoder, raw: psycopg.Connect
         label=label,
         segments=segments,
         weight=numbers.get("weight"),
+        arrival=numbers.get("arrival"),
         **_identity(columns),
     )
 

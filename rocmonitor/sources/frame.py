@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import chain
 from typing import Any
 
@@ -39,7 +40,13 @@ class Frame:
 
 
 def read_frame(
-    source: SqlSource, monitor: Monitor, window: Window, *, segment: str = "", paired: bool = False
+    source: SqlSource,
+    monitor: Monitor,
+    window: Window,
+    *,
+    segment: str = "",
+    paired: bool = False,
+    as_of: datetime | None = None,
 ) -> Frame:
     """The rows that the statistics of a window are based on.
 
@@ -53,6 +60,8 @@ def read_frame(
         ``column=value`` for the rows of a segment, empty for all.
     paired : bool
         Only rows that both models scored.
+    as_of : datetime, optional
+        As for `SqlSource.pull`.
 
     Returns
     -------
@@ -76,7 +85,7 @@ def read_frame(
     chunks: list[Chunk] = []
     wanted: list[NDArray[np.bool_]] = []
     parts: list[dict[str, Sequence[Any] | NDArray[Any]]] = []
-    with source.reading(monitor, window) as (connection, query, spec):
+    with source.reading(monitor, window, as_of=as_of) as (connection, query, spec):
         time: ColumnElement[Any] = column(monitor.columns.time)
         statement = query.rows(spec.max_rows + 1).add_columns(time.label("time_given"))
         names = [*query.roles, "time_given"]

@@ -5,9 +5,9 @@ The user's text is bound, never formatted: ``SELECT … FROM (query) AS rocmonit
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlalchemy import (
@@ -33,6 +33,7 @@ from sqlalchemy import (
 from rocmonitor.config import Monitor, Source
 from rocmonitor.errors import ConfigError
 from rocmonitor.policy.windows import DAY, Window
+from rocmonitor.sources.arrival import arrival
 from rocmonitor.sources.clock import Clock, declared, text_clock
 
 # Type codes of the drivers: PostgreSQL's OIDs, MariaDB's field types.
@@ -44,6 +45,13 @@ _MARIADB_WALL_TIMES = {10, 12, 14}  # date, datetime
 _MARIADB_FLOAT = 4
 _MARIADB_BIT = 16
 _MARIADB_TEXT = {15, 245, 247, 248, 249, 250, 251, 252, 253, 254}
+
+_EVERYTHING: tuple[dict[str, Any], ...] = (
+    {"start": "", "end": "\U0010ffff"},
+    {"start": -(2**62), "end": 2**62},
+)
+"""Bounds that hold every text, and every number, of SQLite."""
+_ALWAYS = datetime(2037, 12, 31, tzinfo=UTC)  # later than any label; TIMESTAMP of MariaDB ends in 2038
 
 Bound = Mapping[str, Any]
 
@@ -60,7 +68,12 @@ class Query:
         The driver's type code of every column of the query, in order; None where it has none (SQLite).
     clock : Clock
     bound : dict
-        Values of ``:start`` and ``:end``.
+        Values of ``:start`` and ``:end``, and of ``:as_of`` where the query has it.
+    known_clock : Clock or None
+        Of ``columns.labelled_at``.
+    instants : tuple of datetime
+        Increasing; the last is the as-of instant: labels that became known after it count as missing.
+        Empty without ``columns.labelled_at``, and when all labels count.
     """
 
     monitor: Monitor
@@ -69,6 +82,8 @@ class Query:
     types: dict[str, Any]
     clock: Clock
     bound: Bound
+    known_clock: Clock | None = None
+    instants: tuple[datetime, ...] = ()
 
     @property
     def roles(self) -> tuple[str, ...]:
@@ -101,11 +116,13 @@ class Query:
         return groups.group_by(*keys.values()).limit(limit)
 
     def labels(self) -> Select[Any]:
-        """Rows by label."""
+        """Rows by label and, with `instants`, by when it was known."""
         label = self._plain(self.monitor.columns.label)
         key = self._exact("label", label)
         shown = label if key is label else func.min(label)
-        return select(shown, func.count()).select_from(_wrapped(self.monitor)).group_by(key)
+        known = [self._arrival()] if self.instants else []
+        chosen = select(shown, *(each.label("arrival") for each in known), func.count())
+        return chosen.select_from(_wrapped(self.monitor)).group_by(key, *known)
 
     def _roles(self) -> dict[str, ColumnElement[Any]]:
         columns = self.monitor.columns
@@ -116,6 +133,8 @@ class Query:
         if columns.challenger is not None:
             roles["challenger"] = self._score(columns.challenger)
         roles["label"] = self._plain(columns.label)
+        if self.instants:
+            roles["arrival"] = self._arrival()
         return roles | {
             f"segment_{number}": self._plain(name) for number, name in enumerate(self.monitor.segments)
         }
@@ -137,6 +156,18 @@ class Query:
         start, end = map(literal, ends)
         return case((and_(time >= start, time < end), 1), else_=0)
 
+    def _arrival(self) -> ColumnElement[int]:
+        """When the label became known, as `rocmonitor.sources.arrival` codes it."""
+        columns = self.monitor.columns
+        assert columns.labelled_at is not None
+        assert self.known_clock is not None
+        known: ColumnElement[Any] = column(columns.labelled_at)
+        time: ColumnElement[Any] = column(columns.time)
+        if self.backend == "sqlite":
+            return func.rocmonitor_arrival(known, time)
+        alike = self.known_clock.zone == self.clock.zone
+        return arrival(known, time if alike else None, [self.known_clock.at(at) for at in self.instants])
+
     def _score(self, name: str) -> ColumnElement[Any]:
         """Single precision is widened in the database: as text it would lose digits, and tie."""
         single = _POSTGRES_FLOAT4 if self.backend == "postgresql" else _MARIADB_FLOAT
@@ -151,7 +182,7 @@ class Query:
 
     def _exact(self, role: str, what: ColumnElement[Any]) -> ColumnElement[Any]:
         """What to group by so that texts are equal only when each character is, as in Python."""
-        if role in ("inside", "time", "weight"):
+        if role in ("inside", "time", "weight", "arrival"):
             return what
         if self.backend == "sqlite":
             return collate(what, "BINARY")
@@ -166,8 +197,19 @@ class Query:
         return name
 
 
-def prepared(connection: Connection, monitor: Monitor, spec: Source, window: Window) -> Query:
+def prepared(
+    connection: Connection,
+    monitor: Monitor,
+    spec: Source,
+    window: Window,
+    *,
+    as_of: datetime | None = None,
+    ages: Sequence[timedelta] = (),
+) -> Query:
     """Inspect the query's columns, and one of its times where the type alone does not show what they are.
+
+    `as_of` is the instant at which the window is judged (None: all labels count), `ages` are ages of labels,
+    after the end of the window, that are to be told apart.
 
     Raises
     ------
@@ -176,11 +218,32 @@ def prepared(connection: Connection, monitor: Monitor, spec: Source, window: Win
     """
     backend = connection.dialect.name
     near = _near(backend, window)
+    if monitor.reads_as_of:
+        near = {**near, "as_of": f"{_ALWAYS:%Y-%m-%d}" if backend == "sqlite" else _ALWAYS}
     types = _types(connection, monitor, near)
-    clock = _clock(connection, monitor, spec, types[monitor.columns.time], near)
+    columns = monitor.columns
+    clock, known = (
+        None if name is None else _clock(connection, monitor, spec, role, name, types[name], near)
+        for role, name in (("time", columns.time), ("labelled_at", columns.labelled_at))
+    )
+    assert clock is not None
     start, end = clock.bound(window)
     bound = {"start": start, "end": end}
-    return Query(monitor=monitor, window=window, backend=backend, types=types, clock=clock, bound=bound)
+    if monitor.reads_as_of:
+        bound["as_of"] = (known or clock).bound_at(as_of or _ALWAYS)
+    instants: tuple[datetime, ...] = ()
+    if known is not None and as_of is not None:
+        instants = (*(at for at in (window.end + age for age in ages) if at < as_of), as_of)
+    return Query(
+        monitor=monitor,
+        window=window,
+        backend=backend,
+        types=types,
+        clock=clock,
+        bound=bound,
+        known_clock=known,
+        instants=instants,
+    )
 
 
 def type_name(backend: str, code: Any) -> str:
@@ -228,22 +291,27 @@ def _types(connection: Connection, monitor: Monitor, bound: Bound) -> dict[str, 
     return types
 
 
-def _clock(connection: Connection, monitor: Monitor, spec: Source, code: Any, near: Bound) -> Clock:
-    backend, time = connection.dialect.name, monitor.columns.time
-    where = {"source": monitor.source, "monitor": monitor.name, "column": time}
+def _clock(
+    connection: Connection, monitor: Monitor, spec: Source, role: str, time: str, code: Any, near: Bound
+) -> Clock:
+    backend = connection.dialect.name
+    where = {"source": monitor.source, "monitor": monitor.name, "column": time, "key": role}
     if backend in ("postgresql", "mariadb", "mysql"):
         if code in (POSTGRES_TIMESTAMPTZ, _MARIADB_TIMESTAMP):
             return Clock(None)
         if code in POSTGRES_WALL_TIMES | _MARIADB_WALL_TIMES:
             return Clock(declared(spec.timezone, **where))
         raise ConfigError(
-            f"monitors.{monitor.name}.columns.time: {time} is no column of times; convert it in the query"
+            f"monitors.{monitor.name}.columns.{role}: {time} is no column of times; convert it in the query"
         )
     one: Select[Any] = (
         select(column(time)).select_from(_wrapped(monitor)).where(column(time).is_not(None)).limit(1)
     )
     value = connection.execute(one, near).scalar()
     if backend == "sqlite":
+        # Times that do not start with the year are outside of every window: look at all of them.
+        for bound in _EVERYTHING if value is None else ():
+            value = connection.execute(one, bound).scalar() if value is None else value
         return Clock(None, " ") if value is None else text_clock(str(value), spec.timezone, **where)
     instants = value is None or (isinstance(value, datetime) and value.tzinfo is not None)
     return Clock(None if instants else declared(spec.timezone, **where))

@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import datetime, timedelta
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -18,6 +19,7 @@ from sqlalchemy import Connection, Engine, Select
 
 from rocmonitor.config import Monitor, Source
 from rocmonitor.policy.windows import Window
+from rocmonitor.sources.arrival import LATER, arrival_of_text
 from rocmonitor.sources.batch import Batch, Chunk, LabelCounts, to_batch
 from rocmonitor.sources.clock import since_epoch
 from rocmonitor.sources.connect import new_engine, reading, source_url
@@ -89,8 +91,10 @@ class SqlSource:
             query = prepared(connection, monitor, self._origin.spec, monitor.reference_period)
         return {name: type_name(query.backend, code) for name, code in query.types.items()}
 
-    def label_counts(self, monitor: Monitor, window: Window) -> LabelCounts:
+    def label_counts(self, monitor: Monitor, window: Window, *, as_of: datetime | None = None) -> LabelCounts:
         """How many rows the window has and how they are labelled, counted by the database.
+
+        With ``columns.labelled_at``, labels that became known after `as_of` count as missing.
 
         Raises
         ------
@@ -98,19 +102,26 @@ class SqlSource:
             As `pull`.
         """
         with self._reading(monitor) as connection:
-            query = prepared(connection, monitor, self._origin.spec, window)
+            query = prepared(connection, monitor, self._origin.spec, window, as_of=as_of)
+            _teach(connection, query)
             found = connection.execute(query.labels(), query.bound).all()
         by_label: dict[str, int] = {}
-        for label, rows in found:
-            if label is not None:
+        for label, *known, rows in found:
+            if label is not None and known != [LATER]:
                 by_label[name_of(label)] = by_label.get(name_of(label), 0) + rows
         labelled = sum(by_label.values())
         return LabelCounts(
-            rows=sum(rows for _, rows in found), labelled=labelled, by_label=dict(sorted(by_label.items()))
+            rows=sum(line[-1] for line in found), labelled=labelled, by_label=dict(sorted(by_label.items()))
         )
 
     def pull(
-        self, monitor: Monitor, window: Window, *, on_progress: Callable[[int], None] | None = None
+        self,
+        monitor: Monitor,
+        window: Window,
+        *,
+        as_of: datetime | None = None,
+        ages: Sequence[timedelta] = (),
+        on_progress: Callable[[int], None] | None = None,
     ) -> Batch:
         """Read a window.
 
@@ -121,6 +132,12 @@ class SqlSource:
         ----------
         monitor : Monitor
         window : Window
+        as_of : datetime, optional
+            The instant of judging, bound to ``:as_of``. With ``columns.labelled_at``, rows whose label became
+            known later count as unlabelled. Left out, all labels count.
+        ages : sequence of timedelta
+            With ``columns.labelled_at`` and `as_of`: increasing ages after the window's end by which the
+            labelled rows are divided (`Rows.by_age`), at most 100.
         on_progress : callable, optional
             Called with the number of rows read so far, after each chunk of 50,000.
 
@@ -144,7 +161,7 @@ class SqlSource:
         """
         report = on_progress or (lambda _: None)
         with self._reading(monitor) as connection:
-            query = prepared(connection, monitor, self._origin.spec, window)
+            query = prepared(connection, monitor, self._origin.spec, window, as_of=as_of, ages=ages)
             if monitor.grouped != "database":
                 batch = self._read(connection, query, False, report)
                 if monitor.grouped == "raw" or not batch.segments[""].counts.truncated:
@@ -152,11 +169,13 @@ class SqlSource:
             return self._read(connection, query, True, report)
 
     @contextmanager
-    def reading(self, monitor: Monitor, window: Window) -> Iterator[tuple[Connection, Query, Source]]:
+    def reading(
+        self, monitor: Monitor, window: Window, *, as_of: datetime | None = None
+    ) -> Iterator[tuple[Connection, Query, Source]]:
         """A read-only transaction with the monitor's query over a window in it, and the source's limits."""
         with self._reading(monitor) as connection:
-            query = prepared(connection, monitor, self._origin.spec, window)
-            _teach_time(connection, query)
+            query = prepared(connection, monitor, self._origin.spec, window, as_of=as_of)
+            _teach(connection, query)
             yield connection, query, self._origin.spec
 
     def close(self) -> None:
@@ -196,13 +215,20 @@ class SqlSource:
             chunks.append(chunk if cells <= most else chunk.take(slice(len(chunk) - (cells - most))))
             rows += chunks[-1].rows
             report(rows)
-        return to_batch(chunks, encoder, query.monitor, grouped=grouped, truncated=cells > most)
+        return to_batch(
+            chunks,
+            encoder,
+            query.monitor,
+            grouped=grouped,
+            truncated=cells > most,
+            ages=len(query.instants),
+        )
 
 
 def _chunks(
     connection: Connection, query: Query, statement: Select[Any], encoder: Encoder
 ) -> Iterator[Chunk]:
-    _teach_time(connection, query)
+    _teach(connection, query)
     if connection.dialect.driver == "psycopg":
         from rocmonitor.sources.copying import can_copy, copied  # psycopg is an extra
 
@@ -211,12 +237,18 @@ def _chunks(
     return fetched(connection, query, statement, encoder, _CHUNK_ROWS)
 
 
-def _teach_time(connection: Connection, query: Query) -> None:
-    """SQLite keeps times as text: let it call the query's clock to read them."""
+def _teach(connection: Connection, query: Query) -> None:
+    """SQLite keeps times as text: let it call the query's clocks to read them."""
     if connection.dialect.name == "sqlite":
         raw = connection.connection.driver_connection
         assert isinstance(raw, sqlite3.Connection)
         raw.create_function("rocmonitor_time", 1, query.clock.read, deterministic=True)
+        known = query.known_clock
+        if known is not None and query.instants:
+            alike = query.clock if known.zone == query.clock.zone else None
+            instants = [since_epoch(known.at(instant)) for instant in query.instants]
+            code = arrival_of_text(known, alike, instants)
+            raw.create_function("rocmonitor_arrival", 2, code, deterministic=True)
 
 
 def fetched(
@@ -249,6 +281,7 @@ def to_chunk(columns: Mapping[str, Sequence[Any]], encoder: Encoder) -> Chunk:
             for number, name in enumerate(segments)
         ),
         weight=np.array(columns["weight"], dtype=np.int64) if "weight" in columns else None,
+        arrival=np.array(columns["arrival"], dtype=np.int8) if "arrival" in columns else None,
         **identity,
     )
 

@@ -59,6 +59,7 @@ from rocmonitor.stats.forecast.foreseen import ForeseenChange, ScoreShift, fores
 from rocmonitor.stats.forecast.given_scores import ScoreForecast
 from rocmonitor.stats.forecast.interval import ForecastInterval
 from rocmonitor.stats.forecast.kld import AucBounds, auc_bounds, auc_distance
+from rocmonitor.stats.forecast.partial_labels import PartlyLabelledAuc, partly_labelled_auc
 from rocmonitor.stats.forecast.projection import (
     ExpectedAuc,
     ExpectedAucDifference,
@@ -66,6 +67,10 @@ from rocmonitor.stats.forecast.projection import (
     expected_auc_difference,
 )
 from rocmonitor.stats.forecast.score_history import HistoryLimit, ScoreHistory, score_history
+from rocmonitor.stats.lasting.adjusting import seasonal_weights
+from rocmonitor.stats.lasting.chart import LastingChart, lasting_change, lasting_chart
+from rocmonitor.stats.lasting.result import LastingChange
+from rocmonitor.stats.lasting.windows import WindowAuc
 from rocmonitor.stats.sample import PairedSample, Sample
 from rocmonitor.stats.sequence import ConfidenceSequence, confidence_sequence, windows_to_decide
 
@@ -91,10 +96,13 @@ __all__ = [
     "ForeseenChange",
     "HistoryLimit",
     "Interval",
+    "LastingChange",
+    "LastingChart",
     "OperatingCondition",
     "PairedSample",
     "PairedSpread",
     "PartialAucResult",
+    "PartlyLabelledAuc",
     "RocBand",
     "RocCurve",
     "RocDifferenceBand",
@@ -112,6 +120,7 @@ __all__ = [
     "TotalRateLaw",
     "VerticalDifference",
     "VerticalIntervals",
+    "WindowAuc",
     "auc",
     "auc_bounds",
     "auc_covariance",
@@ -135,14 +144,18 @@ __all__ = [
     "forecast_difference",
     "forecast_interval",
     "foreseen_change",
+    "lasting_change",
+    "lasting_chart",
     "matched_pairs",
     "partial_auc",
+    "partly_labelled_auc",
     "roc_band",
     "roc_curve",
     "roc_difference_band",
     "roc_pointwise",
     "score_history",
     "score_shift",
+    "seasonal_weights",
     "threshold_difference",
     "threshold_dominance",
     "threshold_intervals",

@@ -1,18 +1,23 @@
-"""What results have in common: read-only arrays, and plain data to store and to read back."""
+"""What results have in common: read-only arrays, plain data to store and read back, how they are shown."""
 
 from __future__ import annotations
 
+import base64
+import html
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from rocmonitor.caveat import Caveat
+from rocmonitor.stats import display, plotting
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from rocmonitor.stats.plotting import Axes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -22,7 +27,18 @@ class Result:
     Fields that a result does not describe itself: `n_pos` and `n_neg` are the class sizes of the sample,
     `caveats` (tuple of Caveat) say what a reader of the numbers should know, and a field with the name of an
     argument holds that argument.
+
+    A result is shown by three things it declares: `_estimate` names the field that ``format(result, ".3f")``
+    formats, `_draw` draws it with the functions of `rocmonitor.stats.plotting`, and `_flat` says that a few
+    rows are drawn, so that new axes are low ones. What it does not declare is refused with a TypeError.
     """
+
+    _estimate: ClassVar[str | None] = None
+    _flat: ClassVar[bool] = False
+
+    def __init_subclass__(cls) -> None:
+        # A dataclass writes a __repr__ with every number of every array, unless its class body has one.
+        cls.__repr__ = Result.__repr__  # type: ignore[method-assign]
 
     def __post_init__(self) -> None:
         for value in self._values().values():
@@ -41,6 +57,72 @@ class Result:
         default, and caveats that it stored as sentences are read as such.
         """
         return cls(**{f.name: _read(plain[f.name], f.type) for f in fields(cls) if f.name in plain})
+
+    def plot(self, ax: Axes | None = None, *, label: str | None = None) -> Axes:
+        """Draw the result, intervals included; matplotlib is imported here.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; default new axes of pyplot. A second result on the same axes has another colour.
+        label : str, optional
+            What the result is of, such as a model's name, written beside it.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        TypeError
+            The result has no picture.
+        """
+        self._require_picture()
+        ax = plotting.new_axes(flat=self._flat) if ax is None else ax
+        self._draw(ax, label)
+        return ax
+
+    def __repr__(self) -> str:
+        return display.one_line(type(self).__name__, self._estimate_first(), tabular=isinstance(self, Table))
+
+    def __format__(self, spec: str) -> str:
+        if not spec:
+            return str(self)
+        if self._estimate is None:
+            names = ", ".join(field.name for field in fields(self) if field.name != "caveats")
+            raise TypeError(
+                f"{type(self).__name__} has no single estimate to format with {spec!r}; format one of its "
+                f"fields: {names}"
+            )
+        estimate = getattr(self, self._estimate)
+        if estimate is None:
+            raise TypeError(
+                f"{type(self).__name__}.{self._estimate} is None: nothing to format with {spec!r}"
+            )
+        return format(estimate, spec)
+
+    def _repr_html_(self) -> str:
+        picture = ""
+        if self._has_picture():
+            drawn = plotting.png(lambda ax: self._draw(ax, None), flat=self._flat)
+            data = base64.b64encode(drawn).decode("ascii")
+            picture = f'<img src="data:image/png;base64,{data}" alt="{html.escape(repr(self))}">'
+        tabular = isinstance(self, Table)
+        return display.table(self._estimate_first(), line=str(self), tabular=tabular, picture=picture)
+
+    def _estimate_first(self) -> dict[str, Any]:
+        values = self._values()
+        return values if self._estimate is None else {self._estimate: values[self._estimate]} | values
+
+    def _draw(self, ax: Axes, label: str | None) -> None:
+        raise NotImplementedError  # `_require_picture` comes before
+
+    def _has_picture(self) -> bool:
+        return type(self)._draw is not Result._draw
+
+    def _require_picture(self) -> None:
+        if not self._has_picture():
+            raise TypeError(f"{type(self).__name__} has no picture; to_dict() gives its numbers")
 
     def _values(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}

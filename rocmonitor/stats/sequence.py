@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
-from rocmonitor.stats.correlated_sequence import correlated_sequence
+from rocmonitor.stats import plotting
+from rocmonitor.stats.correlated_sequence import correlated_sequence, typical_widening
 from rocmonitor.stats.proportion import is_number, require_level
 from rocmonitor.stats.result import Table
 from rocmonitor.stats.rows import Floats, window_numbers
@@ -75,6 +76,14 @@ class ConfidenceSequence(Table):
     tuned_for: float
     correlation: Correlation
     caveats: tuple[Caveat, ...]
+
+    def _draw(self, ax: plotting.Axes, label: str | None) -> None:
+        plotting.zero(ax)
+        known = self.high - self.low < 2  # nothing is known after the first windows
+        window = np.arange(1.0, len(self.estimate) + 1)[known]
+        plotting.along(ax, window, self.estimate[known], self.low[known], self.high[known], label=label)
+        note = f"mean so far, {100 * self.confidence_level:g} % for all checks together"
+        plotting.describe(ax, x="windows", y="difference of the AUROC", note=note)
 
     def __str__(self) -> str:
         windows = f"{len(self.estimate)} window{'' if len(self.estimate) == 1 else 's'}"
@@ -277,7 +286,7 @@ def windows_to_decide(
     age = _age(sequence.elapsed[-1] * growth, level, sequence.tuned_for)
     half = _half_width(sequence.information[-1] * growth, age, seen + more, level)
     if sequence.correlation == "estimated":
-        half *= _wider(seen + more)
+        half *= typical_widening(seen + more)
     over = np.flatnonzero((estimate - half > margin) | (estimate + half < -margin))
     return int(more[over[0]]) if len(over) else None
 
@@ -323,11 +332,6 @@ def _half_width(information: Floats, age: Floats, number: Floats, level: float) 
     square = np.expm1(passed) * (degrees - 1)
     room = -np.expm1(passed - grown) * information
     return np.sqrt(np.divide(square, room, out=np.full_like(age, np.inf), where=known))
-
-
-def _wider(number: Floats) -> Floats:
-    """About how much wider the interval is that estimates the correlation, for independent windows."""
-    return 1.12 + 0.17 * np.maximum(14 - number, 0)  # by simulation
 
 
 def _pvalue(square: Floats, age: Floats, number: Floats) -> Floats:

@@ -75,6 +75,11 @@ class PairedScoreCounts(NamedTuple):
     score_2: Floats
     counts: Counts
 
+    @classmethod
+    def of(cls, score_1: Floats, score_2: Floats, weight: Counts | None = None) -> PairedScoreCounts:
+        """A cell for each pair of scores; `weight`, shape (c,), is how many rows each stands for."""
+        return cls(score_1, score_2, np.ones(len(score_1), dtype=np.int64) if weight is None else weight)
+
     @property
     def rows(self) -> int:
         """Rows in all cells."""

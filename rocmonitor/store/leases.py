@@ -15,6 +15,9 @@ from rocmonitor.errors import StoreError
 from rocmonitor.store.connection import Store, insert
 from rocmonitor.store.tables import lease as table
 
+LEASE = timedelta(minutes=2)
+"""How long a monitor stays taken when the process that works on it dies; renewed while it lives."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:

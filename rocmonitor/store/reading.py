@@ -114,11 +114,16 @@ def series(store: Store, monitor: str, segment: str) -> list[Point]:
     ------
     StoreError
     """
-    query = select(*_WINDOW, table.c.revision, table.c.at, table.c.metrics).where(
-        table.c.monitor == monitor, table.c.segment == segment
-    )
+    columns = (table.c.revision, table.c.at, table.c.metrics, table.c.model_version)
+    query = select(*_WINDOW, *columns).where(table.c.monitor == monitor, table.c.segment == segment)
     return [
-        Point(window=_window(row), revision=row["revision"], at=row["at"], metrics=row["metrics"])
+        Point(
+            window=_window(row),
+            revision=row["revision"],
+            at=row["at"],
+            metrics=row["metrics"],
+            champion_version=row["model_version"],
+        )
         for row in _rows(store, _newest(query))
     ]
 

@@ -118,6 +118,7 @@ def _save_result(connection: Connection, result: WindowRecord) -> None:
             label_counts=result.label_counts,
             metrics=metrics,
             result=plain,
+            **{column: metrics.get(metric) for column, metric in tables.GLANCE.items()},
         )
         .on_conflict_do_nothing()
         .returning(tables.evaluation.c.id)

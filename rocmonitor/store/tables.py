@@ -16,6 +16,7 @@ from sqlalchemy import (
     Column,
     DateTime,
     Dialect,
+    Float,
     ForeignKey,
     Index,
     Integer,
@@ -27,6 +28,16 @@ from sqlalchemy import (
 )
 
 PREFIX = "rocmonitor_"
+
+GLANCE = {
+    "auc": "champion/auc",
+    "auc_low": "champion/auc_low",
+    "auc_high": "champion/auc_high",
+    "expected_low": "forecast/low",
+    "expected_high": "forecast/high",
+    "labelled_share": "data/labelled_share",
+}
+"""Columns of an evaluation that repeat a metric, and which."""
 
 metadata = MetaData(
     naming_convention={
@@ -96,8 +107,15 @@ evaluation = Table(
     Column("label_counts", Plain, nullable=False),
     Column("metrics", Plain, nullable=False),
     Column("result", Plain, nullable=False),  # all of Evaluation.to_dict() but the metrics
+    *(Column(name, Float) for name in GLANCE),  # some metrics once more: the overview reads no JSON
     # In this order the key also serves every look-up by monitor and segment, oldest window first.
     UniqueConstraint("monitor", "segment", "window_start", "window_end", "revision", "model_version"),
+    # All that the overview shows: it never reads the wide rows.
+    Index(
+        None,
+        *("monitor", "segment", "window_start", "window_end", "revision", "model_version", "outcome"),
+        *GLANCE,
+    ),
 )
 
 outlook = Table(

@@ -7,14 +7,17 @@ import hashlib
 import io
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
+from zoneinfo import ZoneInfo
 
-from rocmonitor.policy.evaluation import Evaluation, Point
+from rocmonitor.policy.evaluation import Evaluation, Point, Status
 from rocmonitor.policy.record import Record
 from rocmonitor.policy.windows import Window
 from rocmonitor.tracking import note
+from rocmonitor.wording.format import instant
 from rocmonitor.wording.verdicts import verdict
 
 if TYPE_CHECKING:
@@ -24,6 +27,24 @@ Tables = Mapping[str, Sequence[Mapping[str, Any]]]
 
 KEY, KIND, STATE, BY = (f"rocmonitor.{name}" for name in ("key", "kind", "state", "superseded_by"))
 POINTS, DIGEST = "rocmonitor.points", "rocmonitor.points_digest"
+
+HEADLINE = {
+    "auc": "champion/auc",
+    "auc_low": "champion/auc_low",
+    "auc_high": "champion/auc_high",
+    "forecast_low": "forecast/low",
+    "forecast_high": "forecast/high",
+    "margin": "forecast/margin",
+    "outlook": "outlook/auc",
+    "outlook_low": "outlook/low",
+    "outlook_high": "outlook/high",
+    "positives": "data/positives",
+    "labelled_share": "data/labelled_share",
+}
+"""What the lines over time begin with: the metrics that a series run shows again under ``AUROC/``.
+
+MLflow sorts charts by name, group by group, and the table of metrics of a run by when they were logged.
+"""
 
 _LONGEST_PARAM, _LONGEST_TAG, _LONGEST_DIGEST, _LONGEST_NAME = 6000, 8000, 36, 500
 _SAFE = " !#$&()*+,/:;<=>?@^{|}~"
@@ -51,42 +72,63 @@ def experiment_name(monitor: str) -> str:
 
 
 def window_tags(evaluation: Evaluation) -> dict[str, str]:
-    """What a window run is found by."""
+    """What a window run is found by; MLflow shows the first of them first."""
     tags = {
+        "outcome": str(evaluation.outcome),
+        "status": str(evaluation.status),
         "monitor": evaluation.monitor,
         "segment": evaluation.segment,
         "window": str(evaluation.window),
         "revision": str(evaluation.revision),
-        "status": str(evaluation.status),
-        "outcome": str(evaluation.outcome),
         "model": f"{evaluation.model}/{evaluation.champion_version}",
         **{f"rule.{verdict.rule}": str(verdict.outcome) for verdict in evaluation.verdicts},
     }
     tags = {f"rocmonitor.{name}": value for name, value in tags.items()}
-    return origin("window") | tags | {"mlflow.note.content": note.of_window(evaluation)}
+    return tags | origin("window") | {"mlflow.note.content": note.of_window(evaluation)}
 
 
-def series_tags(monitor: str, segment: str, points: Sequence[Point], kind: str) -> dict[str, str]:
+def series_tags(
+    monitor: str, segment: str, points: Sequence[Point], zone: ZoneInfo, kind: str
+) -> dict[str, str]:
     """What a series run is found by."""
+    windows = [point.window for point in points]
     describe = note.of_outlooks if kind == "outlook" else note.of_series
-    description = describe(monitor, segment, [point.window for point in points], points[-1].metrics)
     return origin(kind) | {
         "rocmonitor.monitor": monitor,
         "rocmonitor.segment": segment,
-        "mlflow.note.content": description,
+        "mlflow.note.content": describe(monitor, segment, windows, points[-1].metrics, zone),
     }
 
 
+def with_headline(point: Point) -> Point:
+    """The point as a series run has it: what people look for first is first."""
+    first = {f"AUROC/{name}": point.metrics[key] for name, key in HEADLINE.items() if key in point.metrics}
+    return replace(point, metrics=first | point.metrics)
+
+
 def window_name(evaluation: Evaluation) -> str:
-    """Name of a window run, as people read it."""
-    window = evaluation.window.in_zone(evaluation.zone)
-    return ", ".join(filter(None, [evaluation.segment, window, f"r{evaluation.revision}"]))
+    """Name of a window run: what a list of runs says of it.
+
+    ``DEGRADED 0.607 · 2013-09-16``, ``ok 0.71 · 2013-09-09 · region=north · r1``.
+    """
+    auc = evaluation.metrics.get("champion/auc")
+    fine = evaluation.outcome is Status.OK
+    word = str(evaluation.outcome) if fine else evaluation.outcome.upper()
+    value = "" if auc is None else f" {auc:.2f}" if fine else f" {auc:.3f}"
+    revision = f"r{evaluation.revision}" if evaluation.revision else ""
+    start = instant(evaluation.window.start, evaluation.zone)
+    return " · ".join(filter(None, [word + value, start, evaluation.segment, revision]))
+
+
+def run_status(evaluation: Evaluation) -> str:
+    """The state of a window run: MLflow's lists give a tick to what is finished, so degraded is not that."""
+    return "FAILED" if evaluation.outcome is Status.DEGRADED else "FINISHED"
 
 
 def series_name(segment: str, kind: str) -> str:
     """Name of a series run, as people read it."""
-    what = "outlooks of all windows" if kind == "outlook" else "all windows"
-    return ", ".join(filter(None, [segment, what]))
+    what = "outlooks over time" if kind == "outlook" else "AUROC over time"
+    return " · ".join(filter(None, [what, segment]))
 
 
 def params(evaluation: Evaluation) -> dict[str, str]:
@@ -169,6 +211,7 @@ def dataset_of(
         "segment": record.segment,
         **{part: provenance.get(part) for part in ("source", "query", "columns", "segments", "positive")},
         "digest": provenance.get("data_digest"),
+        **({"as_of": provenance["as_of"]} if "as_of" in provenance else {}),
         **(more or {}),
     }
     return DatasetInput(

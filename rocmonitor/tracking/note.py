@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
-from urllib.parse import quote
+from zoneinfo import ZoneInfo
 
 from rocmonitor.policy.evaluation import Counts, Evaluation
 from rocmonitor.policy.measure import LEVEL
 from rocmonitor.policy.windows import Window
 from rocmonitor.wording.counts import CUT, set_aside
+from rocmonitor.wording.format import count
 from rocmonitor.wording.outlook import expected, foreseen
 from rocmonitor.wording.verdicts import by_rule
 from rocmonitor.wording.window import moved
-
-_CHARTS = "tags.`rocmonitor.kind` = 'series' and tags.`rocmonitor.state` = 'final'"
-_WINDOWS = "tags.`rocmonitor.kind` = 'window' and tags.`rocmonitor.state` = 'final'"
-_REVIEWS = "tags.`rocmonitor.kind` = 'review' and tags.`rocmonitor.state` = 'final'"
-_DEGRADED = f"{_WINDOWS} and tags.`rocmonitor.outcome` = 'degraded'"
 
 _SHOWN = {
     "champion": "champion",
@@ -25,22 +21,6 @@ _SHOWN = {
     "difference": "challenger minus champion",
     "reference": "champion in the reference",
 }
-
-
-def of_experiment(experiment: str) -> str:
-    """The description of an experiment: its first line, always in sight, links to what people look for."""
-
-    def runs(condition: str, mode: str) -> str:
-        return f"#/experiments/{experiment}/runs?searchFilter={quote(condition)}&compareRunsMode={mode}"
-
-    return (
-        f"[Lines over time]({runs(_CHARTS, 'CHART')}) · [all windows]({runs(_WINDOWS, 'TABLE')}) · "
-        f"[degraded windows]({runs(_DEGRADED, 'TABLE')}) · [reviews]({runs(_REVIEWS, 'TABLE')})\n\n"
-        "Written by rocmonitor; all of it can be rebuilt from its store. A *series* run has one point per "
-        "window for the lines, one run per segment. A *window* run has the verdicts, the ROC figure and the "
-        "tables of one window and revision. A *review* run compares champion and challenger on the same "
-        f"rows. What holds now:\n\n`` {_WINDOWS} ``\n\n`` {_CHARTS} ``\n\n`` {_REVIEWS} ``"
-    )
 
 
 def of_window(evaluation: Evaluation) -> str:
@@ -66,26 +46,33 @@ def of_window(evaluation: Evaluation) -> str:
     return "\n\n".join(parts)
 
 
-def of_series(monitor: str, segment: str, windows: Sequence[Window], last: Mapping[str, float]) -> str:
+def of_series(
+    monitor: str, segment: str, windows: Sequence[Window], last: Mapping[str, float], zone: ZoneInfo
+) -> str:
     """The description of a series run."""
-    span = f"{windows[0].start:%Y-%m-%d} to {windows[-1].end:%Y-%m-%d}"
+    span = Window(windows[0].start, windows[-1].end).in_zone(zone)
     auc = last.get("champion/auc")
     latest = "no AUROC: too little data" if auc is None else f"AUROC {_value(last, 'champion')}"
     return (
-        f"**{line(monitor)}, {line(segment) or 'all rows'}**: {len(windows)} windows, {span} (UTC). "
-        f"Last window: {latest}.\n\n"
+        f"**{line(monitor)}, {line(segment) or 'all rows'}**: {count(len(windows), 'window')}, "
+        f"{span} ({zone}). Last window: {latest}.\n\n"
+        "The group `AUROC` comes first: the AUROC and its interval, its forecast and the distance to it, "
+        "positives, and the share of labels that have come. "
         "Each metric has one point per window, of its newest revision. Step 1 is the first window; with the "
         "x axis set to time, a point stands at the end of its window. `figures/auc_over_time.png` has the "
         "intervals. When late labels change a window that is drawn already, a new run takes this one's place."
     )
 
 
-def of_outlooks(monitor: str, segment: str, windows: Sequence[Window], last: Mapping[str, float]) -> str:
+def of_outlooks(
+    monitor: str, segment: str, windows: Sequence[Window], last: Mapping[str, float], zone: ZoneInfo
+) -> str:
     """The description of a run with outlooks."""
     said = expected(last)
+    span = Window(windows[0].start, windows[-1].end).in_zone(zone)
     return (
-        f"**{line(monitor)}, {line(segment) or 'all rows'}**: outlooks of {len(windows)} windows, made from "
-        "their scores before any label. "
+        f"**{line(monitor)}, {line(segment) or 'all rows'}**: outlooks of {count(len(windows), 'window')}, "
+        f"{span} ({zone}), made from their scores before any label. "
         f"Last window: {f'AUROC {said} expected' if said else 'none could be made'}.\n\n"
         "`outlook/auc` is the AUROC that the scores lead one to expect, `outlook/low` and `outlook/high` its "
         "interval, `outlook/score_distance` how far the scores have moved from the reference, in nats. An "

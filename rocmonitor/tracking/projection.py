@@ -9,11 +9,13 @@ from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Literal
+from zoneinfo import ZoneInfo
 
 from rocmonitor.errors import TrackingError
-from rocmonitor.policy.evaluation import Evaluation, Point
+from rocmonitor.policy.evaluation import Evaluation, Point, Status
 from rocmonitor.policy.review.document import Review
-from rocmonitor.tracking import access, content, note, review_run
+from rocmonitor.policy.windows import Window
+from rocmonitor.tracking import access, content, overview, review_run
 from rocmonitor.tracking.content import BY, DIGEST, KEY, POINTS, STATE
 
 if TYPE_CHECKING:
@@ -108,13 +110,14 @@ class Tracking:
 
             name, end = content.window_name(evaluation), evaluation.window.end
             later = [runs[0] for revision, runs in revisions.items() if revision > evaluation.revision]
+            status = content.run_status(evaluation)
             if newest and not later:
                 for old in chain.from_iterable(revisions.values()):
                     self._retire(old, by=run)
-                self._finish(run, name, end, {STATE: "final"})
+                self._finish(run, name, end, {STATE: "final"}, status)
             else:
                 by = {BY: later[-1].info.run_id} if later else {}
-                self._finish(run, _OLD + name, end, {STATE: "superseded", **by})
+                self._finish(run, _OLD + name, end, {STATE: "superseded", **by}, status)
             return self._link(run, evaluation.monitor)
 
     def publish_series(
@@ -124,7 +127,11 @@ class Tracking:
         segment: str,
         points: Sequence[Point],
         artifacts: Callable[[], Files] = dict,
+        *,
         kind: Literal["series", "outlook"] = "series",
+        outcomes: Mapping[Window, Status] | None = None,
+        zone: ZoneInfo | None = None,
+        picture: str | None = None,
     ) -> str:
         """Write all windows of a segment, or all outlooks, as one run, for line charts.
 
@@ -141,6 +148,12 @@ class Tracking:
             written at all.
         kind : {"series", "outlook"}
             Outlooks have a run of their own: they come before the windows are judged.
+        outcomes : dict of Window to Status, optional
+            For the table of the last windows in the description of the experiment.
+        zone : ZoneInfo, optional
+            Of the dates; default UTC.
+        picture : str, optional
+            The one of `artifacts` that the description of the experiment shows.
 
         Returns
         -------
@@ -156,6 +169,7 @@ class Tracking:
         The tags of a run say which points it has *or is being given*, and its state is ``publishing``
         meanwhile. So a run that was left half-way is completed if its points still hold, and replaced if not.
         """
+        zone, points = zone or ZoneInfo("UTC"), [content.with_headline(point) for point in points]
         digests = content.digests(points)
         with access.translate_errors(
             self.uri, f"publishing the series of {monitor}, {segment or 'all rows'}"
@@ -166,21 +180,20 @@ class Tracking:
             fitting = sorted(
                 (run for run in drawn if _fits(run, digests)), key=lambda run: -int(run.data.tags[POINTS])
             )
-            tags = content.series_tags(monitor, segment, points, kind)
+            tags = content.series_tags(monitor, segment, points, zone, kind)
             tags |= {KEY: key, POINTS: str(len(points)), DIGEST: digests[-1], STATE: "publishing"}
             run = self._one(experiment, fitting[:1], points[0].window.start, tags)
             done = int(run.data.tags[POINTS]) if run.data.tags.get(STATE) == "final" else 0
             if done < len(points):
-                self.client.log_batch(run.info.run_id, **content.batch(tags=tags))
-                steps = list(enumerate(points, 1))[done:]
-                self.client.log_batch(
-                    run.info.run_id, **content.batch(metrics=[(point, step) for step, point in steps])
-                )
-                self._upload(run, artifacts())
+                self._append(run, points, done, tags, artifacts())
                 for old in drawn:
                     if old.info.run_id != run.info.run_id:
                         self._retire(old, by=run)
                 self._finish(run, content.series_name(segment, kind), points[-1].window.end, {STATE: "final"})
+            if kind == "series" and not segment:  # the description of the experiment is about all rows
+                shown = None if picture is None else f"get-artifact?path={picture}&run_uuid={run.info.run_id}"
+                text = overview.of_experiment(experiment, points, outcomes or {}, zone, shown)
+                self._describe(experiment, text)
             return self._link(run, monitor)
 
     def publish_review(self, instance: str, review: Review, *, artifacts: Files | None = None) -> str:
@@ -213,7 +226,7 @@ class Tracking:
             versions = review_run.version_tags(self.client, review)
             tags = review_run.tags(review) | {KEY: key}
             run = self._one(experiment, self._runs(experiment, key), review.reviewed_at, tags)
-            page = f"#/experiments/{experiment}/runs/{run.info.run_id}/artifacts/report.html"
+            page = f"#/experiments/{experiment}/runs/{run.info.run_id}/artifacts/report.html?{overview.RUNS}"
             report = page if "report.html" in (artifacts or {}) else None
             tags |= review_run.description(review, versions, report, run.data.tags)
             point, params = review_run.point(review), review_run.params(review)
@@ -240,10 +253,16 @@ class Tracking:
                 f"for good with `mlflow gc --experiment-ids {found.experiment_id}`, and it is made anew",
                 transient=False,
             )
-        if "mlflow.note.content" not in found.tags:  # somebody else's words are left as they are
-            description = note.of_experiment(found.experiment_id)
-            self.client.set_experiment_tag(found.experiment_id, "mlflow.note.content", description)
+        if overview.NOTE not in found.tags:
+            self._describe(found.experiment_id, overview.of_experiment(found.experiment_id))
         return str(found.experiment_id)
+
+    def _describe(self, experiment: str, text: str) -> None:
+        """Write the description of an experiment; somebody else's words are left as they are."""
+        tags = self.client.get_experiment(experiment).tags
+        if overview.is_ours(tags) and tags.get(overview.NOTE) != text:
+            self.client.set_experiment_tag(experiment, overview.NOTE_DIGEST, overview.digest(text))
+            self.client.set_experiment_tag(experiment, overview.NOTE, text)
 
     def _runs(self, experiment: str, key: str, *, longer: bool = False) -> list[Run]:
         """The runs with this key, or with any that begins so; in an order that a repeat finds again."""
@@ -294,6 +313,17 @@ class Tracking:
         self.client.log_inputs(run.info.run_id, datasets=[dataset])
         self._upload(run, files)
 
+    def _append(
+        self, run: Run, points: Sequence[Point], done: int, tags: Mapping[str, str], artifacts: Files
+    ) -> None:
+        """Log the points of a series that are not there yet, and what shows all of them."""
+        self.client.log_batch(run.info.run_id, **content.batch(tags=tags))
+        steps = list(enumerate(points, 1))[done:]
+        self.client.log_batch(
+            run.info.run_id, **content.batch(metrics=[(point, step) for step, point in steps])
+        )
+        self._upload(run, artifacts)
+
     def _upload(self, run: Run, files: Files) -> None:
         with TemporaryDirectory(prefix="rocmonitor-") as folder:
             for name, text in files.items():
@@ -312,16 +342,19 @@ class Tracking:
             self.client.update_run(run.info.run_id, name=name)
             self.client.log_batch(run.info.run_id, **content.batch(tags=state))
 
-    def _finish(self, run: Run, name: str, end: datetime, state: Mapping[str, str]) -> None:
+    def _finish(
+        self, run: Run, name: str, end: datetime, state: Mapping[str, str], status: str = "FINISHED"
+    ) -> None:
         """Name and close a run; its state comes last and says that all the rest is there."""
         self.client.update_run(run.info.run_id, name=name)
-        self.client.set_terminated(run.info.run_id, end_time=content.milliseconds(end))
+        self.client.set_terminated(run.info.run_id, status, end_time=content.milliseconds(end))
         self.client.log_batch(run.info.run_id, **content.batch(tags=state))
 
     def _link(self, run: Run, monitor: str) -> str:
         if self.page is None:
             return f"experiment {content.experiment_name(monitor)}, run {run.info.run_id}"
-        return f"{self.page.rstrip('/')}/#/experiments/{run.info.experiment_id}/runs/{run.info.run_id}"
+        place = f"{self.page.rstrip('/')}/#/experiments/{run.info.experiment_id}/runs/{run.info.run_id}"
+        return f"{place}?{overview.RUNS}"
 
     def _missing(self, model: str, alias: str) -> str:
         """Why there is no such version, and what to do."""

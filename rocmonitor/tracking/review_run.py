@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rocmonitor.policy.evaluation import Point
 from rocmonitor.policy.review.document import Review
 from rocmonitor.tracking import access, content, review_note
-from rocmonitor.wording.review import in_words
+from rocmonitor.wording.review import in_words, sentence
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -21,6 +21,9 @@ Versions = Mapping[str, Mapping[str, str] | None]
 CC = "rocmonitor.cc."
 """Prefix of the tags of a model version: champion against challenger."""
 
+SENTENCE = "rocmonitor.cc"
+"""The tag that says all in one line. MLflow sorts the tags of a version: it comes before the others."""
+
 _NOT_TAGGED = "rocmonitor.not_tagged"
 _VERDICT = f"{CC}verdict"
 _LONGEST_SOURCE = 60_000  # characters; MLflow takes 65,535
@@ -30,8 +33,8 @@ _NOT_THERE = ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE")
 def name(review: Review) -> str:
     """Name of the run, for people."""
     period = review.period.in_zone(review.zone)
-    versions = f"{review.champion_version} against {review.challenger_version}"
-    return ", ".join(filter(None, [f"review: {versions}", review.segment, period]))
+    versions = f"{review.challenger_version} against {review.champion_version}"
+    return " · ".join(filter(None, [f"review: {review.decision}", versions, review.segment, period]))
 
 
 def tags(review: Review) -> dict[str, str]:
@@ -117,8 +120,9 @@ def version_tags(client: MlflowClient, review: Review) -> Versions:
 def tag_versions(client: MlflowClient, review: Review, run_id: str, versions: Versions) -> None:
     """Write the decision to both versions, unless they have that of a later review; never an alias.
 
-    The verdict is deleted first and written last, so that a version with a verdict has all that belongs to
-    it. A version that is not in the registry is skipped. A review of one segment is not written at all.
+    The verdict, and the line that repeats it, are deleted first and written last, so that a version with a
+    verdict has all that belongs to it. A version that is not in the registry is skipped. A review of one
+    segment is not written at all.
     """
     if review.segment:
         return
@@ -128,13 +132,14 @@ def tag_versions(client: MlflowClient, review: Review, run_id: str, versions: Ve
         tags, number = _decision_tags(review, role, run_id), _number(review, role)
         if tags.items() <= before.items():
             continue
-        if _VERDICT in before:
-            client.delete_model_version_tag(review.model, number, _VERDICT)
+        for key in (_VERDICT, SENTENCE):
+            if key in before:
+                client.delete_model_version_tag(review.model, number, key)
         for key in sorted(before.keys() - tags.keys()):
             if key.startswith(CC):
                 client.delete_model_version_tag(review.model, number, key)
         for key, value in tags.items():
-            if key == _VERDICT or before.get(key) != value:
+            if key in (_VERDICT, SENTENCE) or before.get(key) != value:
                 client.set_model_version_tag(review.model, number, key, value)
 
 
@@ -156,9 +161,9 @@ def _decision_tags(review: Review, role: str, run_id: str) -> dict[str, str]:
         "run_id": run_id,
         "reviewed_at": review.reviewed_at.isoformat(),
         "registered": _truth(review.registered),
-        "verdict": str(review.decision),
     }
-    return {f"{CC}{name}": value for name, value in plain.items()}
+    tags = {f"{CC}{name}": value for name, value in plain.items()}
+    return tags | {SENTENCE: sentence(review), _VERDICT: str(review.decision)}
 
 
 def _is_newest(review: Review, tags: Mapping[str, str]) -> bool:

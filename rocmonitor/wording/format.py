@@ -58,3 +58,61 @@ def apart(value: float, limit: float) -> tuple[str, str]:
     """Both with as many decimals, at least two, as show that they differ."""
     pairs = [(f"{value:.{digits}f}", f"{limit:.{digits}f}") for digits in range(2, 7)]
     return next((pair for pair in pairs if pair[0] != pair[1]), pairs[-1])
+
+
+def beside_normal(value: float, low: float, high: float, found: str = "") -> str:
+    """An AUROC beside its normal range, with as many decimals, at least two, as show on which side it lies.
+
+    Examples
+    --------
+    >>> beside_normal(0.607, 0.658, 0.846)
+    'AUROC 0.61, normally 0.66 to 0.85'
+    >>> beside_normal(0.7409, 0.7412, 1)
+    'AUROC 0.7409, normally 0.7412 or more'
+    """
+    digits = _decimals(value, low, high)
+    return f"AUROC {value:.{digits}f}{found}, normally {_range(low, high, digits)}"
+
+
+def back_inside(value: float, low: float, high: float) -> str:
+    """An AUROC that is inside its normal range again, with as many decimals as show it.
+
+    Examples
+    --------
+    >>> back_inside(0.671, 0.658, 0.846)
+    'AUROC 0.67 is back inside the forecast interval, 0.66 to 0.85'
+    """
+    digits = _decimals(value, low, high)
+    return f"AUROC {value:.{digits}f} is back inside the forecast interval, {_range(low, high, digits)}"
+
+
+def _range(low: float, high: float, digits: int) -> str:
+    return f"{low:.{digits}f} or more" if low < 1 <= high else f"{low:.{digits}f} to {high:.{digits}f}"
+
+
+def _decimals(value: float, low: float, high: float) -> int:
+    """As many, at least two, as show on which side of both ends the value lies."""
+
+    def agree(digits: int) -> bool:
+        shown = round(value, digits)
+        return all(
+            (value < end, value > end) == (shown < round(end, digits), shown > round(end, digits))
+            for end in (low, high)
+        )
+
+    return next((digits for digits in range(2, 7) if agree(digits)), 6)
+
+
+def printable(text: str) -> str:
+    r"""Text from outside with its control characters written out: a line break in it begins no line of ours.
+
+    Examples
+    --------
+    >>> print(printable("north\nStatus ok"))
+    north\nStatus ok
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        sign if sign.isprintable() else sign.encode("unicode_escape").decode("ascii") for sign in text
+    )

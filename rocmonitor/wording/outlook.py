@@ -7,7 +7,8 @@ from typing import Any
 
 from rocmonitor.policy.evaluation import Status, Transition
 from rocmonitor.policy.outlook import Outlook
-from rocmonitor.wording.format import apart, area, forecast_span, percent
+from rocmonitor.wording.format import area, beside_normal, forecast_span, percent
+from rocmonitor.wording.status import WORDS
 
 ADVICE = (
     "the labels will decide. Meanwhile: which scores moved, did a source or the mix of cases change, and can "
@@ -27,16 +28,15 @@ def foreseen(metrics: Mapping[str, float]) -> str:
     """What the scores foretold of a window, and what came of it; empty where either is not known."""
     if not (said := expected(metrics)) or "champion/auc" not in metrics:
         return ""
-    return f"foreseen {said}, came out {area(metrics['champion/auc'])}"
+    warned = " with a warning" if metrics.get("outlook/warned") else ""
+    return f"foreseen {said}{warned}, came out {area(metrics['champion/auc'])}"
 
 
 def headline(change: Transition, outlook: Outlook) -> str:
     """What the scores foretell, beside what is normal, in one line."""
-    if change.after is Status.AT_RISK and (said := expected(outlook.metrics)):
-        usual = outlook.metrics.get("forecast/low"), outlook.metrics.get("forecast/high")
-        normally = "" if None in usual else f", normally {forecast_span(*usual)}"  # type: ignore[arg-type]
-        return f"At risk: AUROC {said} expected from the scores{normally}. No labels yet."
-    return f"{change.after.capitalize()}."
+    if change.after is Status.AT_RISK and "outlook/auc" in outlook.metrics:
+        return f"{_beside_normal(outlook, 'expected from the scores')}; no labels yet"
+    return WORDS[change.after].headline
 
 
 def title(change: Transition, outlook: Outlook) -> str:
@@ -44,12 +44,17 @@ def title(change: Transition, outlook: Outlook) -> str:
     warning = next((each for each in outlook.verdicts if each.outcome is Status.AT_RISK), None)
     if warning is None:
         return f"was {change.before}"
-    if warning.kind == "scores":
+    if warning.kind == "scores" or "outlook/auc" not in outlook.metrics:
         return "the scores have moved, no labels yet"
-    assert warning.estimate is not None
-    assert warning.limit[0] is not None
-    shown, limit = apart(warning.estimate, warning.limit[0])
-    return f"AUROC {shown} expected from the scores, limit {limit}"
+    return _beside_normal(outlook, "expected")
+
+
+def _beside_normal(outlook: Outlook, found: str) -> str:
+    metrics = outlook.metrics
+    low, high = metrics.get("forecast/low"), metrics.get("forecast/high")
+    if low is None or high is None:
+        return f"AUROC {expected(metrics)} {found}"
+    return beside_normal(metrics["outlook/auc"], low, high, found=f" {found}")
 
 
 def moved(outlook: Outlook) -> str:

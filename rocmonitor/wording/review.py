@@ -37,6 +37,15 @@ def title(review: Review) -> str:
     return f"{review.decision} (champion {review.champion_version}, challenger {review.challenger_version})"
 
 
+def sentence(review: Review) -> str:
+    """The decision, the versions and the difference that decides, in one line."""
+    area = _area(review)
+    shown = "" if area is None or area.estimate is None else f": AUROC {signed(area.estimate)}"
+    ends = "" if area is None else _interval(area)
+    sides = f"challenger {review.challenger_version} against champion {review.champion_version}"
+    return f"{review.decision}, {sides}{shown}{f' ({ends})' if shown and ends else ''}"
+
+
 def difference_line(review: Review) -> str:
     """The AUROC difference that decides; empty where no window could be compared."""
     area = _area(review)
@@ -53,6 +62,24 @@ def summary(review: Review) -> str:
     if review.recorded:
         return review.recorded.get("summary", "")
     return " ".join(filter(None, [*_reasons(review), _whole_period(review.metrics)]))
+
+
+def one_check(review: Review) -> str:
+    """Why a difference that looks clear is no decision; empty where there is nothing to explain."""
+    low, high = (review.metrics.get(f"difference/auc_{end}") for end in ("low", "high"))
+    area, margin = _area(review), review.rule.get("margin") or 0
+    if review.decision is not Decision.UNDECIDED or low is None or high is None:
+        return ""
+    if -margin <= high and low <= margin:
+        return ""
+    holds = "" if area is None or not _interval(area) else f" ({_interval(area)})"
+    beyond = f"the margin of {margin:g}" if margin else "0"
+    return (
+        f"Why is a clear difference no decision? The interval of all rows, {span(low, high, sign=True)}, "
+        f"lies beyond {beyond}, but it holds for a single check only. A review is checked again with every "
+        "window: such an interval would sooner or later exclude 0 by chance alone. The decision needs the "
+        f"interval that holds at all checks together{holds}, and that one does not lie beyond {beyond} yet."
+    )
 
 
 def advice(review: Review) -> str:

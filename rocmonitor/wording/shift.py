@@ -53,6 +53,35 @@ def explanation(
     return " ".join(sentences)
 
 
+def main_part(
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    reference_auc: float,
+    auc: float,
+    from_positives: float,
+    from_negatives: float,
+    low_is_positive: bool = False,
+) -> str:
+    """One sentence on the class that made most of the change; arguments as of `explanation`.
+
+    Empty where nothing has changed.
+    """
+    change = auc - reference_auc
+    key, part = max(("pos", from_positives), ("neg", from_negatives), key=lambda each: abs(each[1]))
+    if change == 0 or part == 0:
+        return ""
+    side, end = ("below", "low") if low_is_positive else ("above", "high")
+    ordered = list(reversed(rows)) if low_is_positive else list(rows)
+    gain = part if key == "pos" else -part
+    name = "positives" if key == "pos" else "negatives"
+    way = "higher" if (gain > 0) is not low_is_positive else "lower"
+    share = part / change
+    what = "rise" if change > 0 else "fall"
+    how_much = f"{100 * share:.0f} % of the {what}" if 0 < share < 1 else f"The {what}"
+    moved = _moved(ordered, key, gain, side, end).replace(" of them score ", " of them ")
+    return f"{how_much} comes from the {name}, which score {way}{moved}."
+
+
 def _printed(parts: Mapping[str, float], change: float) -> dict[str, float]:
     """Both parts to four decimals, which add up to the change to four decimals."""
     smaller, larger = sorted(parts, key=lambda key: abs(parts[key]))
@@ -77,3 +106,17 @@ def _moved(rows: Sequence[Mapping[str, Any]], key: str, direction: float, side: 
 def _shares_beyond(rows: Sequence[Mapping[str, Any]], column: str) -> list[float]:
     """The share beyond the end of each bin but the last."""
     return list(accumulate(row[column] for row in reversed(rows)))[::-1][1:]
+
+
+def foretold(metrics: Mapping[str, float]) -> str:
+    """How much of a change the scores foretold, in one sentence; empty where that is not known."""
+    if "shift/foreseen" not in metrics:
+        return ""
+    change = metrics["champion/auc"] - metrics["reference/auc"]
+    seen, rest = metrics["shift/foreseen"], change - metrics["shift/foreseen"]
+    printed = _printed({"seen": seen, "rest": rest}, change)
+    cases, model = "harder" if seen < 0 else "easier", "worse" if rest < 0 else "better"
+    return (
+        f"Of this, {printed['seen']:+.4f} was foreseen from the scores (the cases became {cases} to rank) "
+        f"and {printed['rest']:+.4f} was not (the model became {model}, or chance)."
+    )

@@ -1,9 +1,20 @@
-"""A change of status in words: the first line, the title, what to check."""
+"""Statuses in words: their marks, and what a message says of a change from one to another."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Literal
+from zoneinfo import ZoneInfo
+
 from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition, Verdict
-from rocmonitor.wording.format import apart, area, forecast_span, one_line, span
+from rocmonitor.wording.format import (
+    apart,
+    area,
+    back_inside,
+    beside_normal,
+    instant,
+    one_line,
+)
 from rocmonitor.wording.verdicts import reasons
 
 CHECK_IMPROVED = "better is a change too: easy cases labelled first, leaked labels, a new population?"
@@ -11,26 +22,56 @@ CHECK_ERROR = "nothing is lost: the window stays due, and the next run tries aga
 CHECK_REFERENCE = "does the reference period have labelled rows of both classes here?"
 
 
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What is said of a status wherever it is shown.
+
+    Attributes
+    ----------
+    mark : str
+        Its sign, as in ``style.css``.
+    headline : str
+        The first word of a message about a change to it.
+    kind : {"alarm", "recovery", "notice"}
+        How urgent that message is.
+    check : str
+        What to look at first; empty when it depends on the window.
+    """
+
+    mark: str
+    headline: str
+    kind: Literal["alarm", "recovery", "notice"]
+    check: str = ""
+
+
+WORDS: dict[str, Words] = {
+    "degraded": Words("▲", "Degraded", "alarm"),
+    "at-risk": Words("◆", "At risk", "alarm"),
+    "improved": Words("↑", "Improved", "notice", CHECK_IMPROVED),
+    "insufficient": Words("○", "Not judged", "alarm"),
+    "error": Words("✕", "Error", "alarm", CHECK_ERROR),
+    "ok": Words("●", "Recovered", "recovery"),
+}
+"""The words of each status, by its name; a new status needs one line here."""
+
+
 def headline(change: Transition, evaluation: Evaluation | None) -> str:
-    """What has happened, beside what is normal, in one line."""
+    """What was found, beside what is normal, in one line; the status is said elsewhere."""
     if change.after is Status.ERROR:
-        return "Error: the evaluation failed."
+        return "The evaluation failed"
     if evaluation is None or "champion/auc" not in evaluation.metrics:
         if change.after is Status.OK:
-            return "Recovered: the monitor works again."
+            return "Recovered: the monitor works again"
         if change.after is Status.INSUFFICIENT and evaluation is not None:
-            return f"Cannot be judged: {lack(evaluation.counts)[0]}."
-        return f"{change.after.capitalize()}."
-    metrics = evaluation.metrics
-    value, low, high = (metrics[f"champion/auc{end}"] for end in ("", "_low", "_high"))
+            return f"Cannot be judged: {lack(evaluation.counts)[0]}"
+        return WORDS[change.after].headline
+    decided = deciding(change, evaluation)
     if change.after is Status.OK:
-        return f"Recovered: {_back(evaluation)}."
-    limits = forecast_limits(evaluation, deciding(change, evaluation))
-    expected = f", expected {forecast_span(*limits)}" if limits else ""
-    if not expected and "reference/auc" in metrics:
-        expected = f", {area(metrics['reference/auc'])} in the reference"
-    word = "Cannot be judged" if change.after is Status.INSUFFICIENT else change.after.capitalize()
-    return f"{word}: AUROC {area(value)} ({span(low, high)}){expected}."
+        return f"Recovered: {_back(evaluation)}"
+    found = _beside_normal(evaluation, decided)
+    if change.after is Status.INSUFFICIENT and decided is not None:
+        return f"Cannot be judged: {_undecided(evaluation, decided)}; {found}"
+    return found
 
 
 def title(change: Transition, evaluation: Evaluation | None) -> str:
@@ -39,38 +80,28 @@ def title(change: Transition, evaluation: Evaluation | None) -> str:
         return "; ".join(reasons(change.reasons))
     decided = deciding(change, evaluation)
     if change.after is Status.INSUFFICIENT:
-        if decided is not None and decided.kind != "data":
-            return f"rule {decided.rule} cannot be applied"
-        return lack(evaluation.counts)[0]
-    value = evaluation.metrics.get("champion/auc")
-    if value is None:
+        return lack(evaluation.counts)[0] if decided is None else _undecided(evaluation, decided)
+    if "champion/auc" not in evaluation.metrics:
         return f"was {change.before}"
-    if change.after is Status.OK:
-        return f"AUROC {value:.2f}, was {change.before}"
-    if decided is None:
-        return f"AUROC {value:.2f}"
-    if limits := forecast_limits(evaluation, decided):
-        below = value < limits[0]
-        shown, limit = apart(value, limits[0] if below else limits[1])
-        return f"AUROC {shown} {'below' if below else 'above'} forecast {limit}"
-    if decided.kind == "drop" and "reference/auc" in evaluation.metrics:
-        shown, before = apart(value, evaluation.metrics["reference/auc"])
-        return f"AUROC {shown} against {before} in the reference"
-    return f"AUROC {value:.2f}, rule {decided.rule}"
+    if change.after is Status.OK and not forecast_limits(evaluation, decided):
+        return _back(evaluation)
+    return _beside_normal(evaluation, None if change.after is Status.OK else decided)
+
+
+def since(change: Transition, zone: ZoneInfo) -> str:
+    """Since when the new status holds, and what it was before."""
+    word = "Ok" if change.after is Status.OK else WORDS[change.after].headline
+    return f"{word} since {instant(change.since, zone)} ({zone.key}), was {change.before}"
 
 
 def advice(change: Transition, evaluation: Evaluation | None) -> str:
     """What to check first; empty when the reasons say all there is."""
-    if change.after is Status.ERROR:
-        return CHECK_ERROR
-    if change.after is Status.IMPROVED:
-        return CHECK_IMPROVED
     if change.after is Status.INSUFFICIENT and evaluation is not None:
         decided = deciding(change, evaluation)
         if decided is not None and decided.kind != "data":
             return CHECK_REFERENCE
         return lack(evaluation.counts)[1]
-    return ""
+    return WORDS[change.after].check
 
 
 def lack(counts: Counts) -> tuple[str, str]:
@@ -107,9 +138,29 @@ def subject(change: Transition) -> str:
     return one_line(f"{change.monitor} {change.segment}", 200)
 
 
+def _beside_normal(evaluation: Evaluation, decided: Verdict | None) -> str:
+    """The AUROC beside what is normal: its forecast, else the reference."""
+    value, reference = (evaluation.metrics.get(f"{name}/auc") for name in ("champion", "reference"))
+    assert value is not None
+    rule = "" if decided is None or decided.kind == "forecast" else f", rule {decided.rule}"
+    if limits := forecast_limits(evaluation, decided):
+        return f"{beside_normal(value, *limits)}{rule}"
+    if reference is not None:
+        shown, before = apart(value, reference)
+        return f"AUROC {shown}, {before} in the reference{rule}"
+    return f"AUROC {value:.2f}{rule}"
+
+
+def _undecided(evaluation: Evaluation, decided: Verdict) -> str:
+    if decided.kind != "data":
+        return f"rule {decided.rule} cannot be applied"
+    return lack(evaluation.counts)[0]
+
+
 def _back(evaluation: Evaluation) -> str:
-    value = f"AUROC {area(evaluation.metrics['champion/auc'])}"
+    value = evaluation.metrics["champion/auc"]
     judged = [each for each in evaluation.verdicts if each.kind == "forecast"]
-    if judged and all(each.outcome is Status.OK for each in judged):
-        return f"{value} is back inside the forecast interval"
-    return f"{value}, all rules pass"
+    limits = forecast_limits(evaluation, judged[0] if judged else None)
+    if judged and limits and all(each.outcome is Status.OK for each in judged):
+        return back_inside(value, *limits)
+    return f"AUROC {area(value)}, all rules pass"

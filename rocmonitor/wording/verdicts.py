@@ -16,7 +16,7 @@ def verdict(found: Verdict) -> str:
         return _lacking([found])
     if found.kind not in _SENTENCES:  # a rule of a newer version
         return f"{found.rule}: {found.outcome}"
-    return _SENTENCES[found.kind](found)
+    return _SENTENCES[found.kind](found) + _early(found)
 
 
 def by_rule(found: Sequence[Verdict]) -> list[tuple[str, Status, str]]:
@@ -69,6 +69,26 @@ def _forecast(found: Verdict) -> str:
     return f"AUROC {area(found.estimate)} is {place} its {what} {forecast_span(low, high)} ({basis})"
 
 
+def _lasting(found: Verdict) -> str:
+    of = found.details
+    if found.estimate is None:
+        return (
+            f"no lasting change of the AUROC: the chart is at {of['statistic']:.2f}, an alarm is above "
+            f"{of['chart_limit']:.2f}"
+        )
+    assert found.low is not None
+    assert found.high is not None
+    way = "lower" if found.outcome is Status.DEGRADED else "higher"
+    sign = -1 if way == "lower" else 1
+    low, high = sorted((sign * found.low, sign * found.high))
+    size = f"AUROC has been {sign * found.estimate:.3f} {way} ({low:.3f} to {high:.3f})"
+    if "since" not in of:
+        return size
+    span = "" if of["since_first"] == of["since_last"] else f" ({of['since_first']} to {of['since_last']})"
+    day = "" if of["unit"] == "day" else f"the {of['unit']} of "
+    return f"{size} since {day}{of['since']}{span}"
+
+
 def _floor(found: Verdict) -> str:
     assert found.estimate is not None
     below = found.outcome is Status.DEGRADED
@@ -103,6 +123,16 @@ def _challenger(found: Verdict) -> str:
         f"{ahead}: challenger minus champion {signed(found.estimate)}, {_interval(found, sign=True)}, "
         f"in this window alone, on {found.details['rows']:,} rows"
     )
+
+
+def _early(found: Verdict) -> str:
+    """From how many of the labels, where some are missing."""
+    if "label_age_days" not in found.details:
+        return ""
+    age, share = found.details["label_age_days"], found.details["labelled_share"]
+    alone = found.details["labelled_auc"]
+    said = f"; estimated from {100 * share:.3g} % of the labels, {age:.3g} days after the window"
+    return said if alone is None else f"{said} (labelled rows alone {area(alone)})"
 
 
 def _scores(found: Verdict) -> str:
@@ -149,6 +179,7 @@ def _interval(found: Verdict, *, sign: bool = False) -> str:
 
 _SENTENCES = {
     "forecast": _forecast,
+    "lasting": _lasting,
     "floor": _floor,
     "drop": _drop,
     "challenger": _challenger,

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from rocmonitor.policy.evaluation import Evaluation, Status
 from rocmonitor.policy.record import low_is_positive
-from rocmonitor.wording.shift import explanation
+from rocmonitor.wording.shift import explanation, foretold, main_part
 from rocmonitor.wording.verdicts import verdicts
 
 
 def moved(evaluation: Evaluation) -> str:
-    """Which scores made the AUROC what it is; empty for a window without a table of the shift."""
+    """Which scores made the AUROC what it is, and what they foretold; empty without a table of the shift."""
+    return _explained(evaluation, explanation)
+
+
+def moved_most(evaluation: Evaluation) -> str:
+    """As `moved`, with the class of rows that made most of the change only."""
+    return _explained(evaluation, main_part)
+
+
+def _explained(evaluation: Evaluation, words: Callable[..., str]) -> str:
     rows, metrics = evaluation.tables.get("shift"), evaluation.metrics
     if not rows:
         return ""
-    return explanation(
+    text = words(
         rows,
         reference_auc=metrics["reference/auc"],
         auc=metrics["champion/auc"],
@@ -21,6 +32,7 @@ def moved(evaluation: Evaluation) -> str:
         from_negatives=metrics["shift/from_negatives"],
         low_is_positive=low_is_positive(evaluation.provenance),
     )
+    return " ".join(filter(None, [text, foretold(metrics)]))
 
 
 def why(evaluation: Evaluation) -> list[str]:

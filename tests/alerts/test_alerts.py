@@ -2,160 +2,61 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import re
+from base64 import b64decode
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, timedelta
 from email.message import EmailMessage
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
+from alarms import (
+    BELOW,
+    CONTEXT,
+    FLOOR_HOLDS,
+    FOUND,
+    MESSAGE,
+    WHOSE,
+    evaluation,
+    explained,
+    insufficient,
+    transition,
+)
 from sinks import HttpSink, SmtpSink
 
-from rocmonitor.alerts import LONGEST_TITLE, Message, check_url, compose, send, service, trial_message
+from rocmonitor.alerts import (
+    LONGEST_TITLE,
+    Context,
+    Message,
+    check_url,
+    compose,
+    send,
+    service,
+    trial_message,
+)
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import AlertError
 from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition, Verdict
-from rocmonitor.policy.judge import too_few
-from rocmonitor.policy.windows import Window
-from rocmonitor.wording.verdicts import verdict
-
-BERLIN = ZoneInfo("Europe/Berlin")
-MONDAY = datetime(2026, 5, 4, tzinfo=BERLIN)
-FOUND = datetime(2026, 6, 10, 6, tzinfo=BERLIN)
-BELOW = Verdict(
-    rule="forecast",
-    kind="forecast",
-    outcome=Status.DEGRADED,
-    estimate=0.712,
-    confidence_level=0.95,
-    limit=(0.741, 0.801),
-    margin=-0.029,
-    details={"method": "calibrated", "sampling_low": None, "sampling_high": None},
-)
-BELOW_TEXT = "AUROC 0.7120 is below its forecast interval 0.7410 to 0.8010 (calibrated, 95 %)"
-FLOOR_HOLDS = Verdict(
-    rule="floor",
-    kind="floor",
-    outcome=Status.OK,
-    estimate=0.712,
-    low=0.69,
-    high=0.734,
-    confidence_level=0.95,
-    limit=(0.7, None),
-    margin=0.034,
-)
-MESSAGE = Message("DEGRADED credit-default: AUROC 0.71", "worse than forecast\nn⁺ 310 & <rising>", "alarm")
-
-
-def evaluation(**changes: object) -> Evaluation:
-    plain = Evaluation(
-        monitor="credit-default",
-        model="credit-model",
-        window=Window(MONDAY, MONDAY + timedelta(days=7)),
-        champion_version="7",
-        challenger_version="8",
-        at=FOUND,
-        evaluated_at=FOUND,
-        outcome=Status.DEGRADED,
-        status=Status.DEGRADED,
-        verdicts=(BELOW, FLOOR_HOLDS),
-        counts=Counts(rows=4610, n_pos=310, n_neg=4200, unlabelled=90, duplicates=10),
-        metrics={
-            "champion/auc": 0.712,
-            "champion/auc_low": 0.69,
-            "champion/auc_high": 0.734,
-            "challenger/auc": 0.755,
-            "challenger/auc_low": 0.73,
-            "challenger/auc_high": 0.78,
-            "forecast/low": 0.741,
-            "forecast/high": 0.801,
-            "reference/auc": 0.772,
-            "reference/auc_low": 0.765,
-            "reference/auc_high": 0.779,
-        },
-        caveats=(Caveat("recorded", text="88 rows have no label yet"),),
-    )
-    return replace(plain, **changes)  # type: ignore[arg-type]
-
-
-def transition(after: Status, before: Status = Status.OK, **changes: object) -> Transition:
-    plain = Transition(
-        monitor="credit-default", at=FOUND, before=before, after=after, reasons=(BELOW,), since=MONDAY
-    )
-    return replace(plain, **changes)  # type: ignore[arg-type]
-
-
-def insufficient(counts: Counts) -> Message:
-    verdict = too_few(counts, min_per_class=1000)
-    found = evaluation(
-        outcome=Status.INSUFFICIENT, verdicts=(verdict,), counts=counts, metrics={}, caveats=()
-    )
-    return compose(transition(Status.INSUFFICIENT, reasons=(verdict,)), found, zone=BERLIN)
-
 
 # --- words -------------------------------------------------------------------------------------------------
 
 
-def test_a_degraded_monitor_is_told_in_full() -> None:
-    message = compose(
-        transition(Status.DEGRADED), evaluation(), zone=BERLIN, link="https://mlflow.example/runs/1"
-    )
-    assert message.kind == "alarm"
-    assert message.title == "DEGRADED credit-default: AUROC 0.71 below forecast 0.74"
-    lines = message.body.splitlines()
-    assert lines[:8] == [
-        "Degraded: AUROC 0.7120 (0.6900 to 0.7340), expected 0.7410 to 0.8010.",
-        "Status degraded, was ok",
-        "Monitor credit-default",
-        "Model credit-model, version 7",
-        "AUROC 0.7120 (95 % interval 0.6900 to 0.7340)",
-        "Forecast 0.7410 to 0.8010",
-        "310 positives, 4,200 negatives",
-        "Since 2026-05-04 (Europe/Berlin)",
-    ]
-    for line in (
-        f"Why: {BELOW_TEXT}",
-        "Look: rocmonitor history credit-default",
-        "MLflow: https://mlflow.example/runs/1",
-        "Window 2026-05-04 to 2026-05-11 (Europe/Berlin)",
-        "Rows 4,610, labelled 98.0 %; 90 without a label, 10 with an id seen before",
-        "Reference: AUROC 0.7720 (95 % interval 0.7650 to 0.7790)",
-        "Challenger version 8: AUROC 0.7550 (95 % interval 0.7300 to 0.7800)",
-        f"Rule floor, ok: {verdict(FLOOR_HOLDS)}",
-        "Caveat: 88 rows have no label yet",
-        "Noticed 2026-06-10 06:00 (Europe/Berlin)",
-    ):
-        assert line in lines
-    assert message.body.count(BELOW_TEXT) == 1
-
-
-def test_what_moved_stands_below_the_reason() -> None:
-    shares = {f"{key}_{when}": 0.5 for key in ("pos", "neg") for when in ("reference", "window")}
-    rows = [shares | {"low": 0.0, "high": 0.4}, shares | {"low": 0.4, "high": 1.0}]
-    rows[1]["pos_window"] = 0.38
-    metrics = evaluation().metrics | {"shift/from_positives": -0.059, "shift/from_negatives": -0.001}
-    found = evaluation(tables={"shift": rows}, metrics=metrics)
-    lines = compose(transition(Status.DEGRADED), found, zone=BERLIN).body.splitlines()
-    assert lines[lines.index(f"Why: {BELOW_TEXT}") + 1] == (
-        "What moved: The AUROC fell by 0.0600, from 0.7720 to 0.7120. The positives' part is -0.0590: 38.0 % "
-        "of them score above 0.4, 50.0 % in the reference. The negatives' part is -0.0010."
-    )
-    assert "What moved" not in compose(transition(Status.DEGRADED), evaluation(), zone=BERLIN).body
+def lines(change: Transition, found: Evaluation | None, context: Context = CONTEXT) -> list[str]:
+    return compose(change, found, context).body.splitlines()
 
 
 @pytest.mark.parametrize(
     ("counts", "line"),
     [
-        (Counts(rows=7, bad_score=7), "Rows 7; 7 without a usable score"),
-        (Counts(), "Rows 0"),
-        (Counts(rows=7, unlabelled=7), "Rows 7, labelled 0.0 %; 7 without a label"),
+        (Counts(rows=7, bad_score=7), "Rows: 7; 7 without a usable score"),
+        (Counts(), "Rows: 0"),
+        (Counts(rows=7, unlabelled=7), "Rows: 7, labelled 0.0 %; 7 without a label"),
         (
             Counts(rows=4, unlabelled=3, bad_label=1),
-            "Rows 4, labelled 25.0 %; 3 without a label, 1 with a label of neither class",
+            "Rows: 4, labelled 25.0 %; 3 without a label, 1 with a label of neither class",
         ),
     ],
 )
@@ -164,95 +65,95 @@ def test_a_share_is_told_where_there_is_something_to_share(counts: Counts, line:
 
 
 def test_times_are_the_monitors_own() -> None:
-    far = compose(transition(Status.DEGRADED), evaluation(), zone=ZoneInfo("Pacific/Auckland"))
-    assert "Since 2026-05-04 10:00 (Pacific/Auckland)" in far.body
-    assert "Noticed 2026-06-10 16:00 (Pacific/Auckland)" in far.body
+    far = lines(transition(Status.DEGRADED), evaluation(), Context(zone=ZoneInfo("Pacific/Auckland")))
+    assert "Degraded since 2026-05-04 10:00 (Pacific/Auckland), was ok." in far
+    assert "Noticed: 2026-06-10 16:00 (Pacific/Auckland)" in far
 
 
-def test_a_segment_and_a_revision_are_named() -> None:
-    message = compose(
-        transition(Status.DEGRADED, segment="region=north"),
-        evaluation(segment="region=north", revision=2),
-        zone=BERLIN,
-    )
-    assert message.title == "DEGRADED credit-default region=north: AUROC 0.71 below forecast 0.74"
-    assert "Segment region=north" in message.body.splitlines()
-    assert "(Europe/Berlin), revision 2" in message.body
-
-
-def test_the_title_shows_enough_decimals_to_tell_the_values_apart() -> None:
+def test_enough_decimals_are_shown_to_tell_the_values_apart() -> None:
     metrics = evaluation().metrics | {"champion/auc": 0.74089}
-    message = compose(transition(Status.DEGRADED), evaluation(metrics=metrics), zone=BERLIN)
-    assert message.title == "DEGRADED credit-default: AUROC 0.7409 below forecast 0.7410"
+    message = compose(transition(Status.DEGRADED), evaluation(metrics=metrics), CONTEXT)
+    assert message.title == "DEGRADED credit-default: AUROC 0.7409, normally 0.7410 to 0.8010"
+    assert message.body.startswith("AUROC 0.7409, normally 0.7410 to 0.8010.\n")
 
 
-def test_the_second_forecast_rule_is_told_with_its_own_limit() -> None:
+def test_the_second_forecast_rule_is_told_with_its_own_limits() -> None:
     second = replace(BELOW, rule="forecast_2", limit=(0.72, 0.82))
     metrics = evaluation().metrics | {"forecast_2/low": 0.72, "forecast_2/high": 0.82}
     found = evaluation(verdicts=(replace(BELOW, outcome=Status.OK), second), metrics=metrics)
-    message = compose(transition(Status.DEGRADED, reasons=(second,)), found, zone=BERLIN)
-    assert message.title.endswith("AUROC 0.71 below forecast 0.72")
-    assert "Forecast 0.7200 to 0.8200" in message.body.splitlines()
+    message = compose(transition(Status.DEGRADED, reasons=(second,)), found, CONTEXT)
+    assert message.title.endswith("AUROC 0.71, normally 0.72 to 0.82")
 
 
-@pytest.mark.parametrize(
-    ("rule", "said"),
-    [("floor", "AUROC 0.71, rule floor"), ("drop_2", "AUROC 0.71 against 0.77 in the reference")],
-)
-def test_other_rules_have_their_own_title(rule: str, said: str) -> None:
+@pytest.mark.parametrize("rule", ["floor", "drop_2"])
+def test_another_rule_is_named_beside_the_normal_range(rule: str) -> None:
     kind = rule.removesuffix("_2")
     verdict = Verdict(rule=rule, kind=kind, outcome=Status.DEGRADED, details={"text": "lower"})  # type: ignore[arg-type]
-    found = evaluation(verdicts=(replace(BELOW, outcome=Status.OK), verdict))
-    message = compose(transition(Status.DEGRADED, reasons=(verdict,)), found, zone=BERLIN)
-    assert message.title == f"DEGRADED credit-default: {said}"
+    metrics = {name: value for name, value in evaluation().metrics.items() if "forecast" not in name}
+    found = evaluation(verdicts=(verdict,), metrics=metrics)
+    message = compose(transition(Status.DEGRADED, reasons=(verdict,)), found, CONTEXT)
+    assert message.title == f"DEGRADED credit-default: AUROC 0.71, 0.77 in the reference, rule {rule}"
+    assert "Why: lower" in message.body.splitlines()
 
 
 def test_an_alarm_told_late_does_not_blame_a_rule_that_holds() -> None:
     found = evaluation(outcome=Status.OK, verdicts=(replace(BELOW, outcome=Status.OK), FLOOR_HOLDS))
-    message = compose(
-        transition(Status.DEGRADED, reasons=(Caveat("recorded", text="2 of the last 3 windows"),)),
-        found,
-        zone=BERLIN,
-    )
-    assert message.title == "DEGRADED credit-default: AUROC 0.71"
-    assert "Why: 2 of the last 3 windows" in message.body
+    late = (Caveat("recorded", text="2 of the last 3 windows"),)
+    told = lines(transition(Status.DEGRADED, reasons=late), found)
+    assert told[0] == "AUROC 0.71, normally 0.74 to 0.80."
+    assert "Why: 2 of the last 3 windows" in told
+    assert not any("With nothing wrong" in line for line in told)
 
 
 def test_a_forecast_of_losses_only_has_no_upper_end() -> None:
     metrics = evaluation().metrics | {"forecast/high": 1.0}
-    message = compose(transition(Status.DEGRADED), evaluation(metrics=metrics), zone=BERLIN)
-    assert "Forecast 0.7410 or more" in message.body.splitlines()
+    assert lines(transition(Status.DEGRADED), evaluation(metrics=metrics))[0] == (
+        "AUROC 0.71, normally 0.74 or more."
+    )
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [
+        (0.69, 0.734, "lies wholly below the normal range"),
+        (0.69, 0.75, "reaches into the normal range"),
+        (0.81, 0.85, "lies wholly above the normal range"),
+    ],
+)
+def test_how_sure_follows_from_the_interval(low: float, high: float, said: str) -> None:
+    metrics = evaluation().metrics | {
+        "champion/auc": (low + high) / 2,
+        "champion/auc_low": low,
+        "champion/auc_high": high,
+    }
+    told = lines(transition(Status.DEGRADED), evaluation(metrics=metrics))
+    (sure,) = (line for line in told if line.startswith("How sure: "))
+    assert f"from 310 positives and 4,200 negatives, {said}." in sure
+    assert sure.endswith("With nothing wrong, about 5 % of windows fall outside that range.")
 
 
 def test_a_caveat_that_is_the_reason_is_told_once() -> None:
     broken, other = Caveat("one-score", rows=1000, score=0.5), Caveat("recorded", text="another")
-    found = evaluation(caveats=(broken, other))
-    message = compose(transition(Status.DEGRADED, reasons=(broken, BELOW)), found, zone=BERLIN)
+    message = compose(
+        transition(Status.DEGRADED, reasons=(broken, BELOW)), evaluation(caveats=(broken, other)), CONTEXT
+    )
     assert message.body.count("all 1,000 scores are 0.5: is the scoring broken?") == 1
     assert "Caveat: another" in message.body
 
 
-def test_improved_is_news_and_not_an_alarm() -> None:
-    above = replace(BELOW, outcome=Status.IMPROVED, margin=-0.02)
-    metrics = evaluation().metrics | {"champion/auc": 0.83}
-    found = evaluation(verdicts=(above,), metrics=metrics)
-    message = compose(transition(Status.IMPROVED, reasons=(above,)), found, zone=BERLIN)
-    assert message.kind == "notice"
-    assert message.title == "IMPROVED credit-default: AUROC 0.83 above forecast 0.80"
-    assert "Check: " in message.body
-
-
-def test_recovery_says_from_what() -> None:
+def test_recovery_says_what_recovered() -> None:
     found = evaluation(outcome=Status.OK, verdicts=(FLOOR_HOLDS,))
-    message = compose(transition(Status.OK, Status.DEGRADED, reasons=(FLOOR_HOLDS,)), found, zone=BERLIN)
+    message = compose(transition(Status.OK, Status.DEGRADED, reasons=(FLOOR_HOLDS,)), found, CONTEXT)
     assert message.kind == "recovery"
-    assert message.title == "OK credit-default: AUROC 0.71, was degraded"
-    assert message.body.startswith("Recovered: AUROC 0.7120, all rules pass.\nStatus ok, was degraded\n")
+    assert message.body.startswith("Recovered: AUROC 0.7120, all rules pass.\nOk since 2026-05-04 ")
     inside = replace(BELOW, outcome=Status.OK)
-    message = compose(
-        transition(Status.OK, Status.DEGRADED, reasons=(inside,)), evaluation(verdicts=(inside,)), zone=BERLIN
+    metrics = evaluation().metrics | {"champion/auc": 0.761}
+    back = evaluation(outcome=Status.OK, verdicts=(inside,), metrics=metrics)
+    message = compose(transition(Status.OK, Status.DEGRADED, reasons=(inside,)), back, CONTEXT)
+    assert message.body.startswith(
+        "Recovered: AUROC 0.76 is back inside the forecast interval, 0.74 to 0.80."
     )
-    assert message.body.startswith("Recovered: AUROC 0.7120 is back inside the forecast interval.")
+    assert message.title == "OK credit-default: AUROC 0.76, normally 0.74 to 0.80"
 
 
 @pytest.mark.parametrize(
@@ -274,15 +175,6 @@ def test_insufficient_says_what_lacks_and_what_to_check(counts: Counts, said: st
     assert "AUROC" not in message.body
 
 
-def test_insufficient_because_of_the_reference_does_not_blame_the_window() -> None:
-    lack = Caveat("segment-not-in-reference")
-    verdict = Verdict(rule="forecast", kind="forecast", outcome=Status.INSUFFICIENT, lacks=(lack,))
-    found = evaluation(outcome=Status.INSUFFICIENT, verdicts=(verdict,))
-    message = compose(transition(Status.INSUFFICIENT, reasons=(verdict,)), found, zone=BERLIN)
-    assert message.title == "INSUFFICIENT credit-default: rule forecast cannot be applied"
-    assert "Check: does the reference period" in message.body
-
-
 def test_rows_set_aside_are_told() -> None:
     message = insufficient(Counts(rows=10, bad_score=2, bad_label=3, outside=4, truncated=True))
     for words in (
@@ -294,20 +186,6 @@ def test_rows_set_aside_are_told() -> None:
         assert words in message.body
 
 
-def test_an_error_tells_its_text_and_that_nothing_is_lost() -> None:
-    message = compose(
-        transition(
-            Status.ERROR, reasons=(Caveat("error", text="warehouse: cannot connect:\nconnection refused"),)
-        ),
-        None,
-        zone=BERLIN,
-    )
-    assert message.kind == "alarm"
-    assert message.title == "ERROR credit-default: warehouse: cannot connect: connection refused"
-    assert "Why: warehouse: cannot connect:\nconnection refused" in message.body
-    assert "the next run tries again" in message.body
-
-
 @pytest.mark.parametrize("status", Status)
 def test_titles_are_short_single_lines_that_start_with_the_status(status: Status) -> None:
     long = {
@@ -316,15 +194,43 @@ def test_titles_are_short_single_lines_that_start_with_the_status(status: Status
         "reasons": (Caveat("recorded", text="why " * 300),),
     }
     found = None if status is Status.ERROR else evaluation()
-    title = compose(transition(status, Status.DEGRADED, **long), found, zone=BERLIN).title
+    title = compose(transition(status, Status.DEGRADED, **long), found, CONTEXT).title
     assert title.startswith(f"{status.upper()} mmmmmmmm")
     assert len(title) <= LONGEST_TITLE
     assert title.isprintable()
 
 
+def test_no_value_can_begin_a_line_of_its_own_or_a_tag() -> None:
+    """A segment is what the rows say it is."""
+    forged = "region=x\nRunbook: https://evil.example\u2028<script>alert(1)</script>\x1b[2J"
+    whose = replace(WHOSE, owner="Ana\rRun: https://evil.example")
+    message = compose(
+        transition(Status.DEGRADED, segment=forged), explained(segment=forged, model="m\n\nCheck: no"), whose
+    )
+    for text in (message.body, message.chat, "\n".join(message.pager)):
+        assert all(line.isprintable() for line in text.split("\n"))
+        starts = [line.partition(":")[0] for line in text.splitlines()]
+        assert starts.count("Runbook") == 1
+        assert starts.count("Run") == 1
+    assert "<script" not in message.html
+    assert 'href="https://evil' not in message.html
+    assert message.html.count("<b>Runbook:</b>") == 1
+
+
+def test_only_addresses_of_the_web_become_links() -> None:
+    for runbook, link in (
+        ("javascript:alert(1)", False),
+        ("call Ana, see https://x.example", False),
+        ('https://x.example/"onmouseover="alert(1)', True),
+    ):
+        html = compose(transition(Status.DEGRADED), evaluation(), replace(CONTEXT, runbook=runbook)).html
+        assert html.count("<a href=") == link
+        assert '"onmouseover' not in html
+
+
 def test_the_event_id_is_the_same_for_a_repeat_and_for_nothing_else() -> None:
     def event(change: Transition, found: Evaluation) -> str:
-        event_id = re.search(r"^Event (\w{12}) ", compose(change, found, zone=BERLIN).body, re.MULTILINE)
+        event_id = re.search(r"^Event: (\w{12}) ", compose(change, found, CONTEXT).body, re.MULTILINE)
         assert event_id
         return event_id[1]
 
@@ -346,9 +252,61 @@ def test_a_trial_is_marked_as_one() -> None:
     assert "nothing happened" in message.body
 
 
-def test_a_message_survives_the_outbox() -> None:
-    message = compose(transition(Status.DEGRADED), evaluation(), zone=BERLIN)
-    assert Message(**json.loads(json.dumps(message.to_dict()))) == message
+# --- lengths -----------------------------------------------------------------------------------------------
+
+PNG = b"\x89PNG\r\n\x1a\n of a chart"
+ALARM = compose(transition(Status.DEGRADED), explained(), WHOSE)
+
+
+def body_for(url: str, message: Message = ALARM, *, attached: bool = True) -> str:
+    """What a service would be given; nothing is sent."""
+    return service._body(service._one_service(url)[0], message, attached=attached)[0]
+
+
+def test_a_chat_gets_the_first_lines() -> None:
+    assert body_for("mmost://localhost/aaaaaaaaaaaaaaaaaaaaaaaaaa") == ALARM.chat
+    assert ALARM.body.startswith(f"{ALARM.chat}\n\n")
+
+
+def test_a_pager_gets_whole_lines_that_fit() -> None:
+    url = f"pagerduty://{'a' * 32}@{'b' * 20}"
+    assert body_for(url).splitlines() == list(ALARM.pager)
+    lines_of_a_text = body_for(f"twilio://AC{'a' * 32}:{'b' * 32}@15551234567/15557654321").splitlines()
+    assert lines_of_a_text[0].startswith("Degraded since 2026-05-04")
+    assert set(lines_of_a_text) < set(ALARM.pager)
+    assert len("\n".join([ALARM.title, *lines_of_a_text])) <= 160
+
+
+def test_a_mail_has_text_html_and_the_chart_within(smtp_sink: SmtpSink, tmp_path: Path) -> None:
+    send(smtp_sink.url, ALARM, folder=tmp_path, picture=PNG)
+    [mail] = smtp_sink.mails
+    assert mail["Subject"] == ALARM.title
+    html, text = mail.get_body(("html",)), mail.get_body(("plain",))
+    assert isinstance(html, EmailMessage)
+    assert isinstance(text, EmailMessage)
+    assert '<a href="https://wiki.example/credit-default">' in html.get_content()
+    assert [line for line in text.get_content().splitlines() if line][:2] == ALARM.body.splitlines()[:2]
+    (chart,) = (part for part in mail.walk() if part.get_content_type() == "image/png")
+    assert chart.get_payload(decode=True) == PNG
+    assert f"cid:{chart['Content-ID'].strip('<>')}" in html.get_content()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_mail_without_a_chart_shows_no_place_for_one(smtp_sink: SmtpSink, tmp_path: Path) -> None:
+    send(smtp_sink.url, ALARM, folder=tmp_path)
+    [mail] = smtp_sink.mails
+    html = mail.get_body(("html",))
+    assert isinstance(html, EmailMessage)
+    assert "cid:" not in html.get_content()
+    assert "<!--chart" not in html.get_content()
+
+
+def test_a_web_hook_gets_the_whole_text_and_the_chart(http_sink: HttpSink, tmp_path: Path) -> None:
+    send(http_sink.url, ALARM, folder=tmp_path, picture=PNG)
+    [request] = http_sink.requests
+    assert request.content["message"] == ALARM.body
+    [attached] = request.content["attachments"]
+    assert (attached["filename"], b64decode(attached["base64"])) == ("auc.png", PNG)
 
 
 # --- delivery ----------------------------------------------------------------------------------------------

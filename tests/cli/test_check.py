@@ -58,3 +58,19 @@ def test_check_does_not_make_mlflow(here, rocmonitor):
     here.configure(window=until("2026-06-08"), model="{name: credit, champion: champion}")
     assert "no model has an alias in it" in rocmonitor("check", code=2).stdout
     assert not (here.folder / "mlflow.db").exists()
+
+
+def test_check_says_what_the_level_of_a_lasting_change_means(here, rocmonitor):
+    here.configure(window=until("2026-06-08"), rules="[{kind: lasting}, {kind: forecast}]")
+    told = rocmonitor("check").stdout
+    assert "lasting alarms within 52 windows with 5 % when nothing lasts" in told
+    assert "lasting: the reference covers 140 days, less than a year" in told
+    assert "lasting 0.051" in told
+
+
+def test_a_reference_of_two_windows_cannot_serve_a_lasting_change(here, rocmonitor):
+    path = here.folder / "rocmonitor.yaml"
+    here.configure(window=until("2026-06-08"), rules="[{kind: lasting}]")
+    path.write_text(path.read_text().replace("to: 2026-05-25", "to: 2026-01-19"))
+    told = rocmonitor("check", code=4).stdout
+    assert "needs 3 with both classes; the reference has 2: choose a longer period" in told

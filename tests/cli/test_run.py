@@ -6,14 +6,52 @@ from datetime import UTC, datetime, timedelta
 from scenario import until
 
 
-def test_run_judges_delivers_and_prints_a_table(here, rocmonitor):
+def test_run_judges_delivers_and_prints_one_line_where_nobody_watches(here, rocmonitor):
     done = rocmonitor("run")
-    assert "2026-05-25 to 2026-06-01" in done.stdout
-    assert done.stdout.count(" ok") == 4  # outcome and status of two windows
-    assert "credit 2026-05-25 to 2026-06-01" in done.stderr  # progress is no data
+    [line] = done.stdout.splitlines()
+    assert line.startswith("credit: ● ok; 2 windows judged (2 ok); 2026-06-01 to 2026-06-08 AUROC 0.")
+    assert line.endswith("; `rocmonitor history credit` shows why")
+    assert done.stderr == ""
     again = rocmonitor("run", "credit")
     assert again.stdout == ""
     assert "nothing new is due" in again.stderr
+
+
+def test_monitors_without_anything_new_are_one_line(here, rocmonitor):
+    path = here.folder / "rocmonitor.yaml"
+    text = path.read_text()
+    monitor = text[text.index("  credit:") :]
+    others = [monitor.replace("  credit:", f"  m{number}:") for number in range(6)]
+
+    def told(names: int) -> str:
+        path.write_text(text + "".join(others[:names]))
+        return rocmonitor("run", "--at", "2026-05-30").stderr
+
+    assert told(1) == "credit, m0: nothing new is due\n"
+    assert told(5) == "6 monitors: nothing new is due\n"
+
+
+def test_a_dry_run_prints_the_table_which_nothing_keeps(here, rocmonitor):
+    told = rocmonitor("run", "--dry-run").stdout
+    assert "2026-05-25 to 2026-06-01" in told
+    assert told.count("● ok") == 4  # outcome and status of two windows
+    assert "has not been judged yet" in rocmonitor("history", "credit").stderr
+
+
+def test_windows_that_wait_for_labels_are_one_line(here, rocmonitor):
+    here.configure(window="{every: 7d, label_delay: 3650d, end: 2026-06-15}")
+    told = rocmonitor("run").stderr
+    assert "credit: 3 windows wait for labels, the first is 2026-05-25 to 2026-06-01" in told
+
+
+def test_tables_are_in_the_json_when_asked_for(here, rocmonitor):
+    [monitor] = json.loads(rocmonitor("run", "--json", "--tables").stdout)["monitors"]
+    tables = monitor["evaluations"][0]["tables"]
+    assert {"roc", "thresholds", "fprs"} <= set(tables)
+    short, long = (rocmonitor("history", "credit", "--json", *more).stdout for more in ((), ("--tables",)))
+    assert len(short) < len(long) / 3
+    assert "tables" not in json.loads(short)["evaluations"][0]
+    assert json.loads(long)["evaluations"][0]["tables"] == tables
 
 
 def test_json_is_the_same_as_the_store_and_nothing_else_is_on_stdout(here, rocmonitor):
@@ -36,14 +74,16 @@ def test_degraded_is_exit_code_3_until_it_is_over(here, rocmonitor):
     rocmonitor("run", code=3)  # nothing new, but still degraded
     assert here.alarms.count("DEGRADED credit:") == 1
     shown = rocmonitor("history", "credit").stdout
-    assert "ok -> degraded" in shown
+    assert "ok -> ▲ degraded" in shown
     assert "below its forecast interval" in shown
 
 
 def test_too_few_rows_are_exit_code_4(here, rocmonitor):
     here.configure(window=until("2026-06-15"))
+    shown = rocmonitor("run", "--dry-run", code=4).stdout
+    assert "\n○ insufficient 2026-06-08 to 2026-06-15\n    no rows" in shown
     told = rocmonitor("run", code=4).stdout
-    assert "insufficient 2026-06-08 to 2026-06-15\n    no rows" in told
+    assert told.startswith("credit: ○ insufficient; 3 windows judged (2 ok, 1 insufficient)")
 
 
 def test_an_outside_system_that_fails_is_exit_code_5(here, rocmonitor):
@@ -56,7 +96,7 @@ def test_an_outside_system_that_fails_is_exit_code_5(here, rocmonitor):
 def test_mlflow_that_is_down_keeps_the_evaluation_and_is_told(here, closed_port, rocmonitor):
     here.configure(window=until("2026-06-08"), mlflow=f"{{tracking_uri: 'http://127.0.0.1:{closed_port}'}}")
     done = rocmonitor("run", code=5)
-    assert done.stdout.count(" ok") == 4
+    assert "2 windows judged (2 ok)" in done.stdout
     assert "not delivered yet, kept in the outbox" in done.stderr
     assert "outbox: 2 waiting" in rocmonitor("history", "credit").stderr
     again = rocmonitor("run", code=5)  # nothing new, but still undelivered
@@ -64,7 +104,7 @@ def test_mlflow_that_is_down_keeps_the_evaluation_and_is_told(here, closed_port,
 
 
 def test_at_decides_what_is_due(here, rocmonitor):
-    assert "2026-06-01" not in rocmonitor("run", "--at", "2026-05-31").stdout
+    assert rocmonitor("run", "--at", "2026-05-31").stdout == ""
     done = rocmonitor("run", "--at", "2026-06-04T00:00", "--json")
     assert len(json.loads(done.stdout)["monitors"][0]["evaluations"]) == 1
     tomorrow = (datetime.now(UTC) + timedelta(days=1)).isoformat()

@@ -79,10 +79,21 @@ def test_without_windows_the_reference_is_cut_like_the_monitor(load):
         ("kind: floor, value: 0.70", "kind: floor, valu: 0.7", "rules.1.valu: unknown key"),
         ("kind: floor, value: 0.70", "kind: floor", "rules.1.value: required"),
         ("kind: floor, value: 0.70", "kind: floor, value: 7", "rules.1.value: Input should be less than 1"),
-        ("kind: challenger", "kind: chalenger", "rules.2.kind: must be one of 'forecast', 'floor'"),
+        ("kind: challenger", "kind: chalenger", "rules.2.kind: must be one of 'forecast', 'lasting'"),
+        ("kind: challenger", "kind: outlook", "rules has kind outlook, which is judged before the labels"),
+        ("kind: challenger", "kind: scores", "such as outlook: {after: 6h}"),
+        ("    grouped: auto", "    outlook: {}", "outlook.after: required"),
+        ("    grouped: auto", "    outlook: {after: 400d}", "is longer than window.label_delay"),
         ("calibrated, conf", "fixed, conf", "rules.0: distance belongs to method fixed, which needs it"),
         ("calibrated, conf", "calibrated, distance: 0.1, conf", "rules.0: distance belongs to method fixed"),
         ("calibrated, conf", "dual, half_life: 5, conf", "rules.0: half_life belongs to method calibrated"),
+        ("calibrated, conf", "dual, given: scores, conf", "rules.0: given belongs to method calibrated"),
+        ("calibrated, conf", "calibrated, given: labels, conf", "rules.0.given: Input should be 'scores'"),
+        (
+            "calibrated, conf",
+            "calibrated, given: scores, half_life: 5, conf",
+            "rules.0: given belongs to method calibrated without half_life",
+        ),
         ("calibrated, conf", "calibrated, half_life: 0, conf", "rules.0.half_life: Input should be greater"),
         ("calibrated, conf", "calibrated, half_life: .nan, conf", "rules.0.half_life: Input should be"),
         ("calibrated, conf", "calibrated, alternative: more, conf", "rules.0.alternative: "),
@@ -92,7 +103,30 @@ def test_without_windows_the_reference_is_cut_like_the_monitor(load):
         ("0 6 * * *", "0 25 * * *", "schedule: is no crontab line"),
         ("from: 2026-01-01", "from: 2026-05-01", "reference: from"),
         ("label: 1,", "label: 2,", "positive: negative is needed"),
-        ("champion: champion, ", "", "model: needs either champion"),
+        ("champion: champion, ", "champion: champion, version: 7, ", "model: has both champion (a registry"),
+        ("label_delay", "lable_delay", "window.lable_delay: unknown key: did you mean label_delay?"),
+        ("    rules:", "    rulez: []\n    rules:", "credit-default.rulez: unknown key: did you mean rules?"),
+        (
+            "calibrated, conf",
+            "calibrated, half_live: 3, conf",
+            "rules.0.half_live: unknown key: did you mean half",
+        ),
+        ("monitors:", "chanels: {}\nmonitors:", "chanels: unknown key: did you mean channels?"),
+        ("{w: 0.2}", "{weight: 0.2}", "operating_points.cost.0.weight: unknown key; there are w"),
+        ("timeout: 60s", "time_out: 60s", "sources.warehouse.time_out: unknown key: did you mean timeout?"),
+        (
+            "confidence_level: 0.95",
+            "confidence_level: 95",
+            "confidence_level: Input should be less than 1; it is 95; write confidence_level: 0.95 for 95 %",
+        ),
+        ("min_labelled: 0.95", "min_labelled: 95", "write min_labelled: 0.95 for 95 %"),
+        ("from: 2026-01-01", "from: 01.02.2026", "it is '01.02.2026'; write the year first: 2026-02-01"),
+        (
+            "url_env: WAREHOUSE_URL",
+            "url: 'postgresql://${HOST}/x'",
+            "sources.warehouse.url: ${HOST} is not expanded; "
+            "write url_env: NAME, with the whole address in that variable",
+        ),
         (", challenger: p_challenger", "", "columns.challenger does not say where its scores are"),
         ("url_env: WAREHOUSE_URL", "url: 'postgresql://me:secret@db/x'", "url holds a password"),
         ("url_env: WAREHOUSE_URL, ", "", "needs exactly one of url, url_env and url_file"),
@@ -184,13 +218,14 @@ def test_a_problem_of_a_review_is_told_with_its_place(load, section, problem):
 
 
 def test_a_review_needs_a_challenger(load):
-    where = "monitors.credit-default.review: compares a challenger with the champion, but "
+    where = "monitors.credit-default.review: compares a challenger with the champion: set "
+    model = "model.challenger (a registry alias) or model.challenger_version"
     without = FULL.replace(", challenger: challenger", "")
-    assert told(load, without + REVIEW) == [
-        f"{where}model names none; set model.challenger (a registry alias) or model.challenger_version"
-    ]
-    without = FULL.replace(", challenger: p_challenger", "")
-    assert f"{where}columns.challenger does not say where its scores are" in told(load, without + REVIEW)
+    assert told(load, without + REVIEW) == [f"{where}{model}"]
+    without = without.replace(", challenger: p_challenger", "").replace("      - {kind: challenger}\n", "")
+    assert f"{where}columns.challenger (the column with its scores) and {model}" in told(
+        load, without + REVIEW
+    )
 
 
 RULES = FULL[FULL.index("    rules:") : FULL.index("    schedule:")]

@@ -163,6 +163,21 @@ class TestEvaluator:
         assert files == {"rocmonitor/result.json", "rocmonitor/roc.csv", "rocmonitor/roc.png"}
         assert set(found.artifacts) == files
 
+    def test_what_people_look_for_comes_first(self, client: MlflowClient, run_id: str) -> None:
+        found = evaluate(scored(), {"challenger": "score_2", "forecast": [0.71, 0.76]})
+        assert list(found.metrics)[:4] == [f"champion/auc{end}" for end in ("", "_low", "_high")] + [
+            "forecast/low"
+        ]
+        text = client.get_run(run_id).data.tags["mlflow.note.content"]
+        assert text.startswith("**AUROC 0.")
+        assert "normally 0.71 to 0.76** (interval 0." in text
+        assert "challenger minus champion +0." in text or "challenger minus champion -0." in text
+
+    def test_a_description_that_somebody_wrote_stays(self, client: MlflowClient, run_id: str) -> None:
+        client.set_tag(run_id, "mlflow.note.content", "ours")
+        evaluate(scored(), {"challenger": "score_2"})
+        assert client.get_run(run_id).data.tags["mlflow.note.content"] == "ours"
+
     def test_with_a_model_id_it_is_logged_once_too(self, client: MlflowClient, run_id: str) -> None:
         model = client.create_logged_model(client.get_run(run_id).info.experiment_id, name="credit")
         client.finalize_logged_model(model.model_id, "READY")

@@ -13,7 +13,7 @@ from matplotlib.image import imread
 from numpy.typing import NDArray
 
 from rocmonitor.policy.evaluation import Counts, Evaluation
-from rocmonitor.report.canvas import BLUE, LIGHT, ORANGE
+from rocmonitor.report.canvas import BLUE, LIGHT, PURPLE
 from rocmonitor.report.shift import shift
 
 ABOVE, MIDDLE, BELOW = np.s_[90:350], np.s_[360:630], np.s_[635:925]
@@ -66,20 +66,20 @@ def test_equal_input_gives_equal_bytes(png: bytes) -> None:
 
 
 def test_each_class_has_its_panel(png: bytes) -> None:
-    assert count(png, ORANGE, ABOVE) > 400
+    assert count(png, PURPLE, ABOVE) > 400
     assert count(png, BLUE, ABOVE) == 0
     assert count(png, BLUE, MIDDLE) > 400
-    assert count(png, ORANGE, MIDDLE) == 0
+    assert count(png, PURPLE, MIDDLE) == 0
     assert min(count(png, LIGHT, panel) for panel in (ABOVE, MIDDLE)) > 30_000
 
 
 def test_fewer_rows_have_longer_intervals(png: bytes) -> None:
-    assert count(shift(shown(n=30)), ORANGE, ABOVE) > 1.3 * count(png, ORANGE, ABOVE)
+    assert count(shift(shown(n=30)), PURPLE, ABOVE) > 1.3 * count(png, PURPLE, ABOVE)
 
 
 def test_bars_stand_where_the_contributions_are(png: bytes) -> None:
     part = pixels(png)[BELOW]
-    columns = np.all(np.abs(part - to_rgb(ORANGE)) < 0.02, axis=2).sum(axis=0)
+    columns = np.all(np.abs(part - to_rgb(PURPLE)) < 0.02, axis=2).sum(axis=0)
     quarters = [columns[80 + 230 * number : 310 + 230 * number].sum() for number in range(4)]
     assert min(quarters[0], quarters[3]) > 10_000
     assert max(quarters[1], quarters[2]) < 2_000  # the legend at most
@@ -101,7 +101,7 @@ def test_any_segment_name_fits(segment: str) -> None:
 def test_the_legend_shows_each_class_as_the_panels_do(png: bytes) -> None:
     """A marker with its bar of each, of about the same size: no filled patch for one of them."""
     legend = np.s_[965:1000]
-    assert 30 < count(png, BLUE, legend) < 1.5 * count(png, ORANGE, legend) < 200
+    assert 30 < count(png, BLUE, legend) < 1.5 * count(png, PURPLE, legend) < 200
 
 
 def test_the_words_end_above_the_panel() -> None:

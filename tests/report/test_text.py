@@ -14,7 +14,7 @@ from rocmonitor.wording.verdicts import verdict
 def test_findings_say_why_and_what_moved() -> None:
     degraded = evaluation()
     told = text.findings([degraded, evaluation(1, outcome=Status.OK)], ZoneInfo("UTC")).splitlines()
-    assert told == ["", "degraded 2013-09-02 to 2013-09-09", f"    {verdict(degraded.verdicts[0])}"]
+    assert told == ["", "▲ degraded 2013-09-02 to 2013-09-09", f"    {verdict(degraded.verdicts[0])}"]
 
 
 def test_a_change_names_its_window_and_has_a_line_for_each_reason() -> None:
@@ -30,10 +30,10 @@ def test_a_change_names_its_window_and_has_a_line_for_each_reason() -> None:
     why = (Caveat("error", text="no such table"),)
     failed = replace(change, after=Status.ERROR, since=change.at, reasons=why)
     assert text.transitions([change, failed], ZoneInfo("UTC")).splitlines() == [
-        "2013-09-16 00:00  ok -> degraded, from the window of 2013-09-09 on",
+        "2013-09-16 00:00  ok -> ▲ degraded, from the window of 2013-09-09 on",
         f"    {verdict(below)}",
         "    3 of 4; min_per_class is 20",
-        "2013-09-16 00:00  ok -> error",
+        "2013-09-16 00:00  ok -> ✕ error",
         "    no such table",
     ]
     far = text.transitions([replace(change, since=FIRST)], ZoneInfo("Asia/Kolkata"))

@@ -13,10 +13,11 @@ from sqlalchemy import text
 
 from rocmonitor import config, store
 from rocmonitor.caveat import Caveat
-from rocmonitor.errors import DegenerateDataError, RocmonitorError, StoreError
+from rocmonitor.errors import ConfigError, DegenerateDataError, RocmonitorError, StoreError
 from rocmonitor.policy.reference import Reference, freeze
 from rocmonitor.service import checking
-from rocmonitor.service.checking import forecast_alarms
+from rocmonitor.service.checking import forecast_alarms, reference_checks
+from rocmonitor.stats import AucResult
 
 NOW = datetime(2026, 7, 1, tzinfo=UTC)
 
@@ -104,7 +105,7 @@ def test_check_judges_the_latest_reference_windows_that_are_large_enough(here, m
 
 def problems_of(here: World, update: str = "", **changes: str) -> tuple[list[RocmonitorError], str]:
     """What is wrong after the source has changed, and all that is told."""
-    here.configure(window=until("2026-06-08"), **changes)
+    here.configure(**{"window": until("2026-06-08"), **changes})
     if update:
         with sqlite3.connect(here.folder / "source.db") as database:
             database.execute(update)
@@ -121,7 +122,6 @@ def problems_of(here: World, update: str = "", **changes: str) -> tuple[list[Roc
     ("update", "says"),
     [
         ("p = label WHERE id < 2000000", "separate its classes completely (AUROC 1)"),
-        ("p = -label WHERE id < 2000000", "is `positive.scores` the wrong way round?"),
         ("p = 0.5 WHERE id < 2000000", "all 8,000 scores of the reference are 0.5: is the scoring broken?"),
         ("label = 0 WHERE id < 2000000", "the reference has 0 positives and 8,000 negatives"),
     ],
@@ -135,6 +135,119 @@ def test_a_reference_that_cannot_serve_the_rules_is_a_problem(here, update, says
     assert "20 windows, 8,000 rows" in told
     assert "false alarms cannot be predicted" in told
     assert "AucSpread" not in told
+
+
+@pytest.mark.parametrize(
+    ("update", "says"),
+    [
+        ("p = -p", "rows with label 1 (positive) score lower than the others; set scores: lower"),
+        ("p = -label", "is 0.0000 (0.0000 to 0.0"),
+    ],
+)
+def test_a_reference_below_one_half_is_a_problem_with_its_likely_cause(here, update, says):
+    [problem], told = problems_of(here, f"UPDATE scored SET {update}")
+    assert isinstance(problem, ConfigError)
+    assert str(problem).startswith("monitors.credit.positive.scores: the AUROC of the reference is 0.")
+    assert says in str(problem)
+    assert f"PROBLEM: {problem}" in told
+    assert "false alarms cannot be predicted: see the reference" in told
+
+
+def test_a_last_window_below_one_half_is_a_problem_when_the_reference_is_not_read(here, monkeypatch):
+    monkeypatch.setattr(checking, "MOST_REFERENCE_ROWS", 7_999)
+    [problem], _ = problems_of(here, "UPDATE scored SET p = -p")
+    assert "the AUROC of the last window is 0." in str(problem)
+
+
+@pytest.mark.parametrize(
+    ("auc", "scores", "says"),
+    [
+        (0.2, "lower", "rows with label 1 (positive) score higher than the others; set scores: higher"),
+        (0.49, "higher", "the scores do not separate the classes"),
+        (0.49, "lower", "whether scores should be higher"),
+    ],
+)
+def test_how_far_below_one_half_decides_the_advice(here, auc, scores, says):
+    monitor = here.configure().monitors["credit"]
+    monitor = monitor.model_copy(update={"positive": config.Positive(scores=scores)})
+    area = AucResult(auc=auc, se=0.02, n_pos=500, n_neg=500, method="delong")
+    [problem] = reference_checks.backwards(monitor, Reference(auc=area), read=True)
+    assert says in str(problem)
+    fine = AucResult(auc=0.5, se=0.02, n_pos=500, n_neg=500, method="delong")
+    assert not list(reference_checks.backwards(monitor, Reference(auc=fine), read=True))
+
+
+def at(here: World, now: datetime, **changes: str) -> tuple[list[RocmonitorError], str]:
+    """The problems at another time, and all lines."""
+    lines: list[str] = []
+    problems = checking.check(here.configure(**changes), now=now, output=lines.append)
+    return problems, "\n".join(lines)
+
+
+def test_a_reference_that_has_not_ended_is_a_problem(here):
+    [problem], _ = at(here, datetime(2026, 5, 1, tzinfo=UTC))
+    assert isinstance(problem, ConfigError)
+    assert "reference has not ended: 2026-01-05 to 2026-05-25, and it is 2026-05-01 now" in str(problem)
+    problems, _ = at(here, datetime(2026, 1, 1, tzinfo=UTC))
+    assert any("reference has not begun" in str(problem) for problem in problems)
+
+
+def test_a_label_delay_longer_than_the_data_is_a_problem(here):
+    window = "{every: 7d, label_delay: 3650d}"
+    [problem], told = at(here, NOW, window=window)
+    assert isinstance(problem, ConfigError)
+    assert "window.label_delay (3650d) is longer than the data: the reference began 177 days ago" in str(
+        problem
+    )
+    assert "can be judged from 2036" in told
+    problems, told = at(here, NOW, window="{every: 7d, label_delay: 170d}")
+    assert problems == []
+    assert "none can be judged yet" in told
+
+
+def test_rows_between_reference_and_first_window_are_told(here):
+    _, told = at(here, NOW, window=until("2026-06-08"))
+    assert "are in no window" not in told
+    problems, told = at(here, NOW, window="{every: 6d, label_delay: 2d, end: 2026-06-08}")
+    assert problems == []
+    [gap] = re.findall(
+        r"(\d+) rows are in no window: 2026-05-23 to 2026-05-29, between the reference's last", told
+    )
+    assert int(gap) == pytest.approx(400 * 6 / 7, abs=2)
+    assert "before the reference's first" not in told
+    assert "with window.align: 2026-05-25 windows start where the reference ends" in told
+    _, told = at(here, NOW, window="{every: 6d, label_delay: 2d, align: 2026-05-25, end: 2026-06-08}")
+    assert "between the reference's last" not in told
+    [gap] = re.findall(
+        r"(\d+) rows are in no window: 2026-01-05 to 2026-01-07, before the reference's first", told
+    )
+    assert int(gap) == pytest.approx(400 * 2 / 7, abs=2)
+
+
+def test_a_monitor_without_a_version_is_judged_with_a_caveat(here):
+    problems, told = at(here, NOW, window=until("2026-06-08"), model="{name: credit}")
+    assert problems == []
+    assert "the configuration names no version of credit" in told
+
+
+def test_times_that_start_with_the_day_are_told_with_an_expression_that_reads_them(here):
+    day_first = "substr(scored_at, 9, 2) || '.' || substr(scored_at, 6, 2) || '.' || substr(scored_at, 1, 4)"
+    problems, _ = problems_of(here, f"UPDATE scored SET scored_at = {day_first} || substr(scored_at, 11)")
+    [told] = {str(problem) for problem in problems}
+    [expression] = re.findall(r"use (.*) in the SELECT", told)
+    assert "the zone of these times" in told
+    with sqlite3.connect(here.folder / "source.db") as database:
+        [(time,)] = database.execute(f"SELECT {expression} FROM scored ORDER BY id LIMIT 1")
+    assert time.startswith("2026-01-05 00:00:00")
+
+
+def test_one_id_for_all_rows_is_told_with_the_way_out(here):
+    path = here.folder / "rocmonitor.yaml"
+    path.write_text(
+        path.read_text().replace("SELECT * FROM", "SELECT 7 AS batch, * FROM").replace("id: id", "id: batch")
+    )
+    told = checked(here)
+    assert "399 of 400 rows are set aside: another row has the same batch; name a column whose value" in told
 
 
 def test_a_reference_of_one_class_is_no_problem_for_rules_that_do_not_compare(here):
@@ -163,8 +276,8 @@ def test_one_window_is_too_few_for_a_calibrated_forecast(here, monkeypatch, most
 
 
 def test_a_rule_that_the_reference_cannot_be_computed_for_is_a_problem(here, monkeypatch):
-    def lacking(*arguments: object) -> Reference:
-        whole = freeze(*arguments)
+    def lacking(*arguments: object, **options: bool) -> Reference:
+        whole = freeze(*arguments, **options)
         why = Caveat("not-computed", why="no reweighting reaches window 3").concerning("forecast")
         return replace(whole, forecasts={}, caveats=(why,))
 

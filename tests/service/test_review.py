@@ -395,9 +395,10 @@ def test_a_channel_hears_of_a_decision_once(here):
     last = next(each for each in saved(here) if each.decision is Decision.CHALLENGER)
     assert here.alarms.startswith(f"REVIEW credit: {title(last)}\n")
     assert here.alarms.count("REVIEW credit:") == 1
-    assert "REVIEW: challenger better, was no decision yet. Nothing was promoted." in here.alarms
+    assert "\nChallenger better, challenger 8 against champion 7: AUROC +" in here.alarms
+    assert "\nThe decision was “no decision yet” before. Nothing was promoted.\n" in here.alarms
     assert f"\n{difference_line(last)}\n" in here.alarms
-    assert "MLflow: experiment rocmonitor/credit, run " in here.alarms
+    assert "\nRun: experiment rocmonitor/credit, run " in here.alarms
 
 
 def test_no_decision_is_no_news(here):
@@ -455,6 +456,11 @@ def test_a_monitor_without_a_challenger_is_refused(here):
         model = monitor.model.model_copy(update={"challenger_version": None})
         with pytest.raises(ConfigError, match=r"monitors\.credit\.model names no challenger; set challenger"):
             review_monitor(runtime, monitor.model_copy(update={"model": model}), now=NOW)
+        nothing = {"columns": columns, "model": config.Model(name="credit")}
+        with pytest.raises(ConfigError) as told:
+            review_monitor(runtime, monitor.model_copy(update=nothing), now=NOW)
+        places = [line.split(" ")[0] for line in str(told.value).splitlines()]
+        assert places == ["monitors.credit.columns.challenger", *["monitors.credit.model"] * 2]
 
 
 def test_an_alias_that_moves_meanwhile_is_noticed(here, registry):
@@ -581,19 +587,21 @@ def test_a_source_that_fails_saves_nothing(here, tmp_path):
 
 def test_the_message_has_a_short_title_and_always_the_same_event():
     long = a_review(monitor="m" * 100, champion_version="v" * 60)
-    message = alerts.compose_review(long, before="no decision yet", zone=ZoneInfo("Europe/Berlin"))
+    message = alerts.compose_review(
+        long, before="no decision yet", context=alerts.Context(zone=ZoneInfo("Europe/Berlin"))
+    )
     assert len(message.title) <= alerts.LONGEST_TITLE
     assert message.title.startswith("REVIEW mmm")
     assert "challenger better" in message.title
     assert message.kind == "notice"
-    assert "Period 2026-01-05 01:00 to 2026-01-12 01:00 (Europe/Berlin)" in message.body
+    assert "Period: 2026-01-05 01:00 to 2026-01-12 01:00 (Europe/Berlin)" in message.body
     assert f"Caveat: {long.caveats[0]}" in message.body
+    elsewhere = alerts.Context(zone=ZoneInfo("UTC"), run="http://mlflow/run")
     again, other = (
-        alerts.compose_review(each, before="trade-off", zone=ZoneInfo("UTC"), link="http://mlflow/run")
-        for each in (long, a_review(1))
+        alerts.compose_review(each, before="trade-off", context=elsewhere) for each in (long, a_review(1))
     )
     assert again.body.splitlines()[-1] == message.body.splitlines()[-1] != other.body.splitlines()[-1]
-    assert "MLflow: http://mlflow/run" in again.body
+    assert "Run: http://mlflow/run" in again.body
 
 
 @contextmanager

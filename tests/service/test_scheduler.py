@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import signal
@@ -119,6 +120,13 @@ def test_the_schedule_is_in_the_zone_of_the_monitor(here):
     fires = next_tick(monitor, datetime(2026, 3, 28, tzinfo=UTC))
     assert fires == datetime(2026, 3, 30, 4, 30, tzinfo=UTC)  # Monday, the day after the clocks went forward
     assert next_tick(known.monitors["credit"], fires) - fires < timedelta(days=1)
+
+
+def test_a_tick_says_when_the_next_one_is(here, caplog):
+    caplog.set_level(logging.INFO, "rocmonitor")
+    with at_work(here, Clock(datetime(2026, 5, 30, 12, tzinfo=UTC)), "{n_resamples: 99}") as (runtime, made):
+        scheduler._tick(made, runtime, runtime.config.monitors["credit"])
+    assert "credit: next tick at 2026-05-31 06:00 UTC" in caplog.text
 
 
 def reviewing(

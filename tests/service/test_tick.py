@@ -309,12 +309,12 @@ def test_an_option_of_the_forecast_makes_another_reference_when_it_is_used(here,
 
 
 def test_options_that_are_not_used_leave_a_frozen_reference_alone(here):
-    """What the digest was before there were alternative and half_life."""
+    """What the digest was before there were alternative, half_life and labelled_at."""
     monitor = here.configure().monitors["credit"]
     parts = {
         "source": monitor.source,
         "query": monitor.query,
-        "columns": monitor.columns.model_dump(),
+        "columns": monitor.columns.model_dump(exclude={"labelled_at"}),
         "segments": monitor.segments,
         "positive": monitor.positive.model_dump(),
         "windows": [str(window) for window in monitor.reference_windows],
@@ -354,6 +354,17 @@ def registry(here) -> MlflowClient:
         client.create_model_version("credit", source=f"file://{here.folder}/model")
     client.set_registered_model_alias("credit", "champion", "1")
     return client
+
+
+def test_without_a_registry_windows_are_judged_with_a_caveat(here):
+    here.score(20)
+    [evaluation] = tick(here, week(21) + 2 * DAY, model="{name: credit}").evaluations
+    assert (evaluation.outcome, evaluation.champion_version) == (Status.OK, "unknown")
+    assert codes(evaluation).count("version-not-named") == 1
+    here.score(21)
+    [evaluation] = tick(here, week(22) + 2 * DAY, model="{name: credit, version: 2026-03}").evaluations
+    assert evaluation.champion_version == "2026-03"
+    assert "version-not-named" not in codes(evaluation)
 
 
 def test_versions_are_looked_up_by_alias_at_every_tick_and_pinned(here, registry):

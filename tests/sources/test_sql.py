@@ -415,7 +415,29 @@ def test_pandas_writes_what_is_read(sqlite_url: str) -> None:
     assert both(sqlite_url).segments[""].counts == Counts(rows=1, n_pos=1)
 
 
-@pytest.mark.parametrize("value", ["07/01/2026 12:00", "2026-01-07 12:00:00+01:00", "2026-01-07 noon"])
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        ("07.01.2026 12:00", r"use substr\(scored_at, 7, 4\) .* \|\| substr\(scored_at, 11\) in the SELECT"),
+        ("07/01/2026 12:00", "which reads the day first; exchange 4 and 1 for the month first"),
+    ],
+)
+def test_times_that_do_not_start_with_the_year(sqlite_url: str, value: str, says: str) -> None:
+    fill(sqlite_url, [(1, value, 0.5, 0.5, 1, "a")], scored_at=String)
+    bounded = "SELECT * FROM scored WHERE scored_at >= :start AND scored_at < :end"
+    for query in (LOOSE, bounded):
+        with pytest.raises(ConfigError, match=says):
+            pull(sqlite_url, monitor(query=query))
+
+
+def test_seconds_since_1970_are_seen_although_no_window_has_them(sqlite_url: str) -> None:
+    fill(sqlite_url, [(1, 1767787200, 0.5, 0.5, 1, "a")], scored_at=Integer)
+    query = "SELECT * FROM scored WHERE scored_at >= :start AND scored_at < :end"
+    with pytest.raises(ConfigError, match=r"use datetime\(scored_at, 'unixepoch'\) in the SELECT"):
+        pull(sqlite_url, monitor(query=query))
+
+
+@pytest.mark.parametrize("value", ["2026-01-07 12:00:00+01:00", "2026-01-07 noon"])
 def test_times_that_cannot_be_compared_as_text(sqlite_url: str, value: str) -> None:
     fill(sqlite_url, [(1, value, 0.5, 0.5, 1, "a")], scored_at=String)
     with pytest.raises(ConfigError, match=r"monitors\.credit\.columns\.time: scored_at holds .*use datetime"):

@@ -59,6 +59,9 @@ EXAMPLES = [
     Caveat("windows-smaller-than-batch", smaller=3, n_windows=4),
     Caveat("small-batch", rows=3, enough=10),
     Caveat("end-at-limit", end="low"),
+    Caveat("scores-outside-reference", share=0.25, rows=3, n_rows=12),
+    Caveat("scores-all-equal", n_rows=12),
+    Caveat("scores-of-one-class", kind="positives", n_rows=12),
     Caveat("few-rows-per-bin", rows=199, kind="positives", bins=10),
     Caveat("zero-standard-errors", zero=1, n_windows=3),
     Caveat("too-few-windows-to-compare", n_windows=1),
@@ -88,6 +91,7 @@ def test_no_sentence_lacks_an_example():
     without_values = {
         "single-row", "no-scatter-in-range", "below-chance", "skewness-undefined", "zero-distance",
         "auc-cannot-move", "same-ranking", "no-least-favourable-shift", "no-window-scatters",
+        "scores-without-order",
     }  # fmt: skip
     assert {caveat.code for caveat in EXAMPLES} | without_values == plain
     for code in without_values:

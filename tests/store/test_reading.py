@@ -74,7 +74,13 @@ def test_reading_gives_the_newest_revision_oldest_window_first(store: Store) -> 
     assert evaluations(store, "credit", segment="", every_revision=True) == [first, revised, second]
     assert outcomes(store, "credit", "") == [(window(0), Status.OK), (window(1), Status.DEGRADED)]
     assert series(store, "credit", "") == [
-        Point(window=each.window, revision=each.revision, at=each.at, metrics=each.metrics)
+        Point(
+            window=each.window,
+            revision=each.revision,
+            at=each.at,
+            metrics=each.metrics,
+            champion_version=each.champion_version,
+        )
         for each in (revised, second)
     ]
     assert [newest_revision(store, each) for each in (first, revised, second)] == [1, 1, 0]

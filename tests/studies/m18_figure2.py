@@ -13,13 +13,13 @@ import numpy as np
 from studies.m18_table1 import LEVEL, METHODS, draw, rivals
 from studies.running import options, say, table
 
-from rocmonitor.report.canvas import BLUE, GREY, LIGHT, ORANGE, heading, panels, png
+from rocmonitor.report.canvas import BLUE, GREY, LIGHT, PURPLE, heading, panels, png
 from rocmonitor.stats import Sample, auc, auc_distance
 from rocmonitor.stats.research import auc_path
 
 AREA = 0.70
 SHOWN = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1)
-STYLES = ((GREY, ":"), (BLUE, "--"), (ORANGE, "-."), (GREY, "-"))
+STYLES = ((GREY, ":"), (BLUE, "--"), (PURPLE, "-."), (GREY, "-"))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

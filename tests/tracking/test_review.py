@@ -26,6 +26,7 @@ from rocmonitor.policy.review.settings import ReviewRule
 from rocmonitor.policy.windows import Window
 from rocmonitor.tracking import Tracking, connect, review_note
 from rocmonitor.tracking.note import line
+from rocmonitor.tracking.overview import RUNS
 from rocmonitor.wording.review import summary
 
 INSTANCE = "0b5fc1f6-2f1a-4f0e-9a52-3d1f3a7f6f10"
@@ -199,7 +200,9 @@ class TestRun:
         (run,) = reviews(tracking, name)
         assert run.info.run_id in link
         assert (run.info.status, run.data.tags["rocmonitor.state"]) == ("FINISHED", "final")
-        assert run.info.run_name == "review: 1 against 2, 2013-09-01 20:00 to 2013-09-29 20:00"
+        assert run.info.run_name == (
+            "review: challenger better · 2 against 1 · 2013-09-01 20:00 to 2013-09-29 20:00"
+        )
         assert run.info.start_time == told.reviewed_at.timestamp() * 1000
         assert run.data.metrics == told.metrics
         (only,) = tracking.client.get_metric_history(run.info.run_id, "difference/auc")
@@ -261,6 +264,7 @@ class TestRun:
         assert "4,800 scored by both: 1,000 positive, 3,800 negative, in 4 windows" in text
         assert "- 12 rows scored by the champion only are not compared" in text
         where = f"#/experiments/{run.info.experiment_id}/runs/{run.info.run_id}/artifacts/report.html"
+        where += f"?{RUNS}"
         assert first.endswith(f" [Open the report]({where}).")
 
     def test_a_bare_review_has_a_description(self) -> None:
@@ -286,7 +290,9 @@ class TestRun:
         tracking.publish_review(INSTANCE, review(name))
         found = tracking.client.get_experiment_by_name(f"rocmonitor/{name}")
         first = found.tags["mlflow.note.content"].splitlines()[0]
-        wanted = re.search(r"\[reviews\]\(#/experiments/\d+/runs\?searchFilter=([^&)]*)", first)
+        wanted = re.search(
+            r"\[reviews\]\(#/experiments/\d+/runs\?workflowType=machine_learning&searchFilter=([^&)]*)", first
+        )
         assert wanted is not None
         (run,) = tracking.client.search_runs([found.experiment_id], unquote(wanted[1]))
         assert run.data.tags["rocmonitor.kind"] == "review"
@@ -327,6 +333,11 @@ class TestVersions:
         assert verdict(tracking, name, "1") == common | {"role": "champion", "against_version": "2"}
         assert verdict(tracking, name, "2") == common | {"role": "challenger", "against_version": "1"}
         assert verdict(tracking, name, "3") == {}
+        for version in ("1", "2"):  # MLflow sorts the tags: the first says all
+            tags = tracking.client.get_model_version(name, version).tags
+            assert tags[min(tags)] == (
+                "challenger better, challenger 2 against champion 1: AUROC +0.0201 (+0.0061 to +0.0323)"
+            )
         assert tracking.client.get_registered_model(name).aliases == before
         found = tracking.client.search_model_versions(
             f"name='{name}' and tags.`{PREFIX}verdict`='challenger better'"

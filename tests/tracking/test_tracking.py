@@ -14,17 +14,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
+from zoneinfo import ZoneInfo
 
 import pytest
-from factories import evaluation, point, week
+from factories import evaluation, measured_evaluation, point, week
 from mlflow import MlflowClient
 from mlflow.entities import Run
 from servers import MlflowServer
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import TrackingError
-from rocmonitor.policy.evaluation import Evaluation, Status
-from rocmonitor.tracking import Tracking, connect, note
+from rocmonitor.policy.evaluation import Evaluation, Point, Status
+from rocmonitor.tracking import Tracking, connect, content, note
+from rocmonitor.tracking.content import HEADLINE
+from rocmonitor.tracking.overview import RUNS, of_experiment
 from rocmonitor.wording.verdicts import verdict as verdict_words
 
 INSTANCE = "0b5fc1f6-2f1a-4f0e-9a52-3d1f3a7f6f10"
@@ -102,10 +105,10 @@ class TestWindowRun:
         link = tracking.publish_window(INSTANCE, told, newest=True, artifacts={"figures/roc.png": png})
         (run,) = runs(tracking, monitor)
         assert run.info.run_id in link
-        assert run.info.status == "FINISHED"
+        assert run.info.status == "FAILED"  # a list shows no green tick beside a degraded window
         assert run.info.start_time == told.window.start.timestamp() * 1000
         assert run.info.end_time == told.window.end.timestamp() * 1000
-        assert run.info.run_name == "2013-09-01 20:00 to 2013-09-08 20:00, r0"
+        assert run.info.run_name == "DEGRADED 0.701 · 2013-09-01 20:00"
         assert run.data.metrics == told.metrics
         assert history(tracking, run, "champion/auc") == [(0, run.info.end_time, 0.7012)]
         assert run.data.params["champion_version"] == "3"
@@ -213,7 +216,7 @@ class TestWindowRun:
         (old,) = runs(tracking, monitor, state="superseded")
         assert final.data.metrics["champion/auc"] == 0.70
         assert old.data.tags["rocmonitor.superseded_by"] == final.info.run_id
-        assert old.info.run_name == "superseded: 2013-09-01 20:00 to 2013-09-08 20:00, r0"
+        assert old.info.run_name == "superseded: DEGRADED 0.790 · 2013-09-01 20:00"
         tracking.publish_window(INSTANCE, first, newest=False)
         assert everything(tracking, monitor) == before
         tracking.publish_window(INSTANCE, first, newest=True)  # a caller who does not know yet
@@ -332,6 +335,23 @@ class TestWindowRun:
         assert run.data.metrics == told.metrics
 
 
+@pytest.mark.parametrize(
+    ("changes", "name", "status"),
+    [
+        ({"outcome": Status.OK}, "ok 0.70 · 2013-09-01 20:00", "FINISHED"),
+        (
+            {"outcome": Status.IMPROVED, "segment": "origin=JFK", "revision": 2},
+            "IMPROVED 0.701 · 2013-09-01 20:00 · origin=JFK · r2",
+            "FINISHED",
+        ),
+        ({"outcome": Status.INSUFFICIENT, "metrics": {}}, "INSUFFICIENT · 2013-09-01 20:00", "FINISHED"),
+    ],
+)
+def test_a_run_is_named_by_what_was_found(changes: dict[str, Any], name: str, status: str) -> None:
+    told = evaluation(**changes)
+    assert (content.window_name(told), content.run_status(told)) == (name, status)
+
+
 class TestSeriesRun:
     def test_one_step_a_window_in_order(self, tracking: Tracking, monitor: str) -> None:
         points = [point(number, auc) for number, auc in enumerate([0.74, 0.73, 0.70])]
@@ -343,10 +363,24 @@ class TestSeriesRun:
         )
         assert len(history(tracking, run, "champion/auc_low")) == 3
         assert (run.info.start_time, run.info.end_time) == (week(0).start.timestamp() * 1000, ends[-1])
-        assert run.info.run_name == "all windows"
+        assert run.info.run_name == "AUROC over time"
         assert "Last window: AUROC 0.7000" in run.data.tags["mlflow.note.content"]
         (figure,) = tracking.client.list_artifacts(run.info.run_id, "figures")
         assert figure.path == "figures/auc_over_time.png"
+
+    def test_what_people_look_for_comes_first(self, tracking: Tracking, monitor: str) -> None:
+        """Charts are sorted by group, the table of metrics by when they were logged."""
+        told = measured_evaluation(monitor=monitor)
+        metrics = told.metrics | {"forecast/low": 0.7, "forecast/high": 0.8, "forecast/margin": 0.1}
+        one = Point(window=told.window, revision=0, at=told.at, metrics=metrics)
+        tracking.publish_series(INSTANCE, monitor, "", [one])
+        (run,) = runs(tracking, monitor)
+        names = ("auc", "auc_low", "auc_high", "forecast_low", "forecast_high", "margin")
+        names += ("positives", "labelled_share")  # type: ignore[assignment]
+        headline = {name: value for name, value in run.data.metrics.items() if name.startswith("AUROC/")}
+        assert headline == {f"AUROC/{name}": metrics[HEADLINE[name]] for name in names}
+        assert min(run.data.metrics, key=str.lower) == "AUROC/auc"
+        assert list(content.with_headline(one).metrics)[: len(names)] == list(headline)
 
     def test_new_windows_are_appended(self, tracking: Tracking, monitor: str) -> None:
         points = [point(number, 0.74 - number / 100) for number in range(4)]
@@ -374,7 +408,7 @@ class TestSeriesRun:
         assert [value for _, _, value in history(tracking, final, "champion/auc")] == [0.75, 0.70]
         assert final.data.metrics["champion/auc"] == 0.70
         assert old.data.tags["rocmonitor.superseded_by"] == final.info.run_id
-        assert old.info.run_name == "superseded: all windows"
+        assert old.info.run_name == "superseded: AUROC over time"
 
     def test_a_window_found_later_in_the_middle_makes_a_new_run(
         self, tracking: Tracking, monitor: str
@@ -388,9 +422,9 @@ class TestSeriesRun:
         for segment in ("", "origin=JFK", "origin=JFK2"):
             tracking.publish_series(INSTANCE, monitor, segment, [point(0, 0.7)])
         assert {run.info.run_name for run in runs(tracking, monitor, state="final")} == {
-            "all windows",
-            "origin=JFK, all windows",
-            "origin=JFK2, all windows",
+            "AUROC over time",
+            "AUROC over time · origin=JFK",
+            "AUROC over time · origin=JFK2",
         }
 
     def test_left_half_way_it_is_completed(self, tracking: Tracking, monitor: str) -> None:
@@ -445,7 +479,9 @@ class TestExperiment:
         tracking.publish_window(INSTANCE, evaluation(monitor=monitor), newest=True)
         found = tracking.client.get_experiment_by_name(f"rocmonitor/{monitor}")
         first = found.tags["mlflow.note.content"].splitlines()[0]
-        filters = re.findall(rf"\]\(#/experiments/{found.experiment_id}/runs\?searchFilter=([^&)]*)", first)
+        filters = re.findall(
+            rf"\]\(#/experiments/{found.experiment_id}/runs\?{RUNS}&searchFilter=([^&)]*)", first
+        )
         tracking.publish_series(INSTANCE, monitor, "", [point(0, 0.7)])
         shown = [
             [
@@ -462,6 +498,67 @@ class TestExperiment:
         tracking.client.set_experiment_tag(experiment, "mlflow.note.content", "ours")
         tracking.publish_window(INSTANCE, evaluation(1, monitor=monitor), newest=True)
         assert tracking.client.get_experiment(experiment).tags["mlflow.note.content"] == "ours"
+
+    def test_it_shows_the_picture_and_the_last_windows(self, tracking: Tracking, monitor: str) -> None:
+        expected = {"forecast/low": 0.716, "forecast/high": 0.761, "data/positives": 1310.0}
+        points = [point(number, 0.74 - number / 100, **expected) for number in range(12)]
+        points[-1].metrics["data/labelled_share"] = 0.873
+        outcomes = dict.fromkeys((each.window for each in points), Status.DEGRADED)
+        tracking.publish_series(
+            INSTANCE,
+            monitor,
+            "",
+            points,
+            lambda: {"figures/small.png": b"png"},
+            outcomes=outcomes,
+            zone=ZoneInfo("America/New_York"),
+            picture="figures/small.png",
+        )
+        (run,) = runs(tracking, monitor)
+        text = tracking.client.get_experiment_by_name(f"rocmonitor/{monitor}").tags["mlflow.note.content"]
+        first, picture, table, *_ = text.split("\n\n")
+        assert first.startswith(
+            "▲ **Degraded**, window of 2013-11-17 19:00: AUROC 0.63, normally 0.72 to 0.76 · [lines]("
+        )
+        assert f"(get-artifact?path=figures/small.png&run_uuid={run.info.run_id})" in picture
+        head, _, newest, *older = table.splitlines()
+        assert "window (America/New_York)" in head
+        assert len(older) == 7
+        assert newest == (
+            "| 2013-11-17 19:00\u2003| ▲ degraded\u2003| 0.6300\u2003| 0.6100 to 0.6500\u2003| "
+            "0.7160 to 0.7610\u2003| 1,310\u2003| 87 % |"
+        )
+
+    def test_it_follows_the_windows_until_somebody_edits_it(self, tracking: Tracking, monitor: str) -> None:
+        def text() -> str:
+            found = tracking.client.get_experiment_by_name(f"rocmonitor/{monitor}")
+            return str(found.tags["mlflow.note.content"])
+
+        tracking.publish_series(INSTANCE, monitor, "", [point(0, 0.75)])
+        assert "AUROC 0.7500" in text()
+        tracking.publish_series(INSTANCE, monitor, "", [point(0, 0.75), point(1, 0.64)])
+        assert "AUROC 0.6400" in text()
+        experiment = tracking.client.get_experiment_by_name(f"rocmonitor/{monitor}").experiment_id
+        tracking.client.set_experiment_tag(experiment, "mlflow.note.content", text() + " Ask Ana.")
+        tracking.publish_series(INSTANCE, monitor, "", [point(number, 0.6) for number in range(3)])
+        assert text().endswith(" Ask Ana.")
+
+    def test_a_description_of_an_earlier_version_is_replaced(self, tracking: Tracking, monitor: str) -> None:
+        tracking.publish_window(INSTANCE, evaluation(monitor=monitor), newest=True)
+        experiment = tracking.client.get_experiment_by_name(f"rocmonitor/{monitor}").experiment_id
+        old = "[Lines over time](#)\n\nWritten by rocmonitor; all of it can be rebuilt from its store."
+        tracking.client.set_experiment_tag(experiment, "mlflow.note.content", old)
+        tracking.publish_series(INSTANCE, monitor, "", [point(0, 0.75)])
+        assert "AUROC 0.7500" in tracking.client.get_experiment(experiment).tags["mlflow.note.content"]
+
+    def test_it_is_short_enough_for_mlflow(self) -> None:
+        points = [
+            replace(point(number, 0.74, **dict.fromkeys(HEADLINE.values(), 0.123456)), revision=12)
+            for number in range(40)
+        ]
+        outcomes = dict.fromkeys((each.window for each in points), Status.INSUFFICIENT)
+        zone = ZoneInfo("America/Argentina/ComodRivadavia")
+        assert len(of_experiment("9" * 18, points, outcomes, zone, "x" * 80)) < 5000  # of an experiment's tag
 
 
 class TestOutage:
@@ -552,6 +649,7 @@ class TestConnect:
         (run,) = runs(tracking, monitor)
         assert link == (
             f"https://mlflow.example/#/experiments/{run.info.experiment_id}/runs/{run.info.run_id}"
+            "?workflowType=machine_learning"
         )
 
     @pytest.mark.parametrize(

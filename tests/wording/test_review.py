@@ -14,7 +14,17 @@ from rocmonitor.policy.review.checks import NO_SCATTER, TOO_FEW
 from rocmonitor.policy.review.document import Comparison, Decision, Review, Withdrawn
 from rocmonitor.policy.windows import Window
 from rocmonitor.wording.caveats.review import SENTENCES
-from rocmonitor.wording.review import advice, chosen, difference_line, in_words, rule, summary, title
+from rocmonitor.wording.review import (
+    advice,
+    chosen,
+    difference_line,
+    in_words,
+    one_check,
+    rule,
+    sentence,
+    summary,
+    title,
+)
 
 AREA = Comparison(fpr=None, estimate=0.0117, low=-0.001, high=0.0244, checks=17, better="")
 RATE = Comparison(fpr=0.1, estimate=0.03, low=0.01, high=0.05, checks=17, better="challenger")
@@ -210,3 +220,36 @@ def test_every_caveat_of_a_review_has_a_sentence() -> None:
     assert str(Caveat("one-model-only", **VALUES["one-model-only"])) == (
         "30 rows scored by the champion only are not compared: the 1,600 compared rows may be unlike them"
     )
+
+
+class TestOneCheck:
+    """A difference that looks clear beside "no decision yet"."""
+
+    @staticmethod
+    def undecided(low: float, high: float, **changes: Any) -> Review:
+        shown = review(decision=Decision.UNDECIDED, decided_at=None, **changes)
+        ends = {"difference/auc_low": low, "difference/auc_high": high}
+        return replace(shown, metrics=shown.metrics | ends)
+
+    def test_it_says_why_with_both_intervals(self) -> None:
+        text = one_check(self.undecided(0.0134, 0.0177, rule={}))
+        assert text.startswith("Why is a clear difference no decision? The interval of all rows, +0.0134 to ")
+        assert "holds at all checks together (+0.0043 to +0.0151)" in text
+        assert text.endswith("does not lie beyond 0 yet.")
+
+    def test_a_margin_is_named(self) -> None:
+        assert "beyond the margin of 0.002" in one_check(self.undecided(-0.02, -0.01))
+
+    @pytest.mark.parametrize(("low", "high"), [(-0.01, 0.02), (0.001, 0.01), (-0.003, 0.0)])
+    def test_there_is_nothing_to_explain_where_it_does_not_look_clear(self, low: float, high: float) -> None:
+        assert one_check(self.undecided(low, high)) == ""
+
+    def test_a_decision_needs_no_excuse(self) -> None:
+        assert one_check(review()) == ""
+
+
+def test_the_decision_in_one_line() -> None:
+    assert (
+        sentence(review()) == "trade-off, challenger 5 against champion 3: AUROC +0.0096 (+0.0043 to +0.0151)"
+    )
+    assert sentence(review(comparisons=())) == "trade-off, challenger 5 against champion 3"

@@ -1,6 +1,8 @@
 """The explanation of a change, in words."""
 
-from rocmonitor.wording.shift import explanation
+import pytest
+
+from rocmonitor.wording.shift import explanation, foretold, main_part
 
 
 def bins(*pos: tuple[float, float]) -> list[dict[str, float]]:
@@ -47,3 +49,46 @@ def test_where_low_scores_are_positive_shares_are_below_a_score() -> None:
 def test_no_change_is_said_to_be_none() -> None:
     text = explanation(bins((1.0, 1.0)), reference_auc=0.7, auc=0.7, from_positives=0.0, from_negatives=0.0)
     assert text.startswith("The AUROC is 0.7000, as in the reference. ")
+
+
+@pytest.mark.parametrize(
+    ("auc", "parts", "low_is_positive", "words"),
+    [
+        (
+            0.65,
+            (-0.09, -0.01),
+            False,
+            "90 % of the fall comes from the positives, which score lower: 40.0 % ",
+        ),
+        (0.65, (-0.11, 0.01), False, "The fall comes from the positives, which score lower: 40.0 % "),
+        (0.65, (-0.01, -0.09), False, "90 % of the fall comes from the negatives, which score higher."),
+        (0.85, (0.09, 0.01), True, "90 % of the rise comes from the positives, which score lower"),
+        (0.75, (0.0, 0.0), False, ""),
+    ],
+)
+def test_the_larger_part_is_said_in_one_sentence(
+    auc: float, parts: tuple[float, float], low_is_positive: bool, words: str
+) -> None:
+    """Of bins in which 80 % of the positives scored above 1, and 40 % do now; the negatives are as before."""
+    text = main_part(
+        bins((0.2, 0.6), (0.8, 0.4)),
+        reference_auc=0.75,
+        auc=auc,
+        from_positives=parts[0],
+        from_negatives=parts[1],
+        low_is_positive=low_is_positive,
+    )
+    assert text.startswith(words)
+    assert text.count(". ") == 0
+
+
+def test_what_the_scores_foretold_and_the_rest_add_up() -> None:
+    metrics = {"reference/auc": 0.7577, "champion/auc": 0.6067, "shift/foreseen": -0.07741}
+    assert foretold(metrics) == (
+        "Of this, -0.0774 was foreseen from the scores (the cases became harder to rank) and -0.0736 was not "
+        "(the model became worse, or chance)."
+    )
+    assert foretold({"reference/auc": 0.7577, "champion/auc": 0.6067}) == ""
+    eased = foretold(metrics | {"shift/foreseen": 0.02})
+    assert "+0.0200 was foreseen from the scores (the cases became easier" in eased
+    assert "-0.1710 was not (the model became worse" in eased

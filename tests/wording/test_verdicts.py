@@ -110,7 +110,7 @@ def test_a_reason_stays_one_reason_whatever_signs_it_has() -> None:
 
 
 def test_a_rule_of_a_newer_version_is_named() -> None:
-    stored = found("floor").to_dict() | {"kind": "lasting", "rule": "lasting", "since": "2026-01-05"}
+    stored = found("floor").to_dict() | {"kind": "seasonal", "rule": "seasonal", "since": "2026-01-05"}
     newer = Verdict.from_dict(stored)
-    assert verdict(newer) == "lasting: ok"
+    assert verdict(newer) == "seasonal: ok"
     assert hash(newer) == hash(Verdict.from_dict(stored))

@@ -19,17 +19,17 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from rocmonitor.policy.review.document import Review
-from rocmonitor.report.canvas import BLUE, GREY, LIGHT, ORANGE, heading, panels, png, short
+from rocmonitor.report.canvas import BLUE, GREY, LIGHT, PURPLE, heading, panels, png, short
 from rocmonitor.report.review.tables import known
 
 Row = Mapping[str, Any]
 
 _WIDTH = 5.4
 _SHARP = 200  # dots an inch: still clear on paper
-_MODELS = {"champion": (BLUE, "-", "o"), "challenger": (ORANGE, "--", "s")}
+_MODELS = {"champion": (BLUE, "-", "o"), "challenger": (PURPLE, "--", "s")}
 # Darkness and hatching tell them apart in grey print.
 _OUTCOMES = {
-    "challenger_better": ("challenger better: more positives, fewer negatives flagged", ORANGE, ""),
+    "challenger_better": ("challenger better: more positives, fewer negatives flagged", PURPLE, ""),
     "both_higher": ("challenger flags more of both classes", "#F6D5BF", ""),
     "tie": ("equal", "white", ""),
     "both_lower": ("challenger flags fewer of both classes", "#CFE3F0", "...."),
@@ -37,7 +37,7 @@ _OUTCOMES = {
 }
 
 
-def drawn(review: Review, zone: ZoneInfo) -> dict[str, bytes]:
+def drawn(review: Review, zone: ZoneInfo) -> dict[str, Figure]:
     """Every figure for which the review has a table, by name: file names without their ending.
 
     Parameters
@@ -48,9 +48,9 @@ def drawn(review: Review, zone: ZoneInfo) -> dict[str, bytes]:
 
     Returns
     -------
-    dict of str to bytes
-        PNG files of 1080 pixels across: ``windows``, ``roc``, ``band``, ``dominance``, ``costs``, in this
-        order.
+    dict of str to Figure
+        ``windows``, ``roc``, ``band``, ``dominance``, ``costs``, in this order; as PNG (`files`) 1080 pixels
+        across.
     """
     makers: dict[str, Callable[[Review, ZoneInfo], Figure]] = {
         "windows": _windows,
@@ -59,7 +59,11 @@ def drawn(review: Review, zone: ZoneInfo) -> dict[str, bytes]:
         "dominance": lambda review, _: _dominance(review),
         "costs": lambda review, _: _costs(review),
     }
-    figures = {name: make(review, zone) for name, make in makers.items() if has(review, name)}
+    return {name: make(review, zone) for name, make in makers.items() if has(review, name)}
+
+
+def files(figures: Mapping[str, Figure]) -> dict[str, bytes]:
+    """The figures as PNG files, by name."""
     return {name: png(figure) for name, figure in figures.items()}
 
 

@@ -158,6 +158,7 @@ def key_numbers(review: Review) -> list[tuple[str, str, str]]:
             interval("difference/auc_anytime"),
             _mean(review),
         ),
+        ("Windows", count(value("review/windows")), _windows(review.metrics)),
         ("Champion's AUROC", number(value("champion/auc")), f"version {review.champion_version}"),
         ("Challenger's AUROC", number(value("challenger/auc")), f"version {review.challenger_version}"),
         (
@@ -165,7 +166,6 @@ def key_numbers(review: Review) -> list[tuple[str, str, str]]:
             count(value("data/rows")),
             f"{count(value('data/positives'))} positive, {count(value('data/negatives'))} negative",
         ),
-        ("Windows", count(value("review/windows")), _windows(review.metrics)),
         (
             "Forecast of the difference under drift",
             interval("forecast/difference"),

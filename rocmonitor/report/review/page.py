@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
 import textwrap
-from base64 import b64encode
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, time
-from functools import cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from matplotlib.figure import Figure
 
 from rocmonitor.policy.review.document import Review
+from rocmonitor.report.canvas import svg
+from rocmonitor.report.html import environment
 from rocmonitor.report.review import notes
 from rocmonitor.report.review.figures import drawn
 from rocmonitor.report.review.tables import PULLED, Shown, costs, count, fprs, money, shown, windows
@@ -26,9 +25,6 @@ from rocmonitor.wording.format import instant
 
 _WIDTH = 110
 _LAST = 10
-_LONG_WORD = 36
-_NUMERIC = re.compile(r"–|flags nothing|not bounded yet|(< |[-+])?[\d.,]+( %)?( (to |\().*)?")
-_MINUS = re.compile(r"(?<![\w-])-(?=\d)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,9 +38,7 @@ class _Section:
 
 
 _SECTIONS = (
-    _Section(
-        anchor="area", title="Is the challenger better?", figures=("windows",), tables=("auc", "windows")
-    ),
+    _Section(anchor="area", title="Is the challenger better?", tables=("auc", "windows")),
     _Section(
         anchor="curve", title="Where on the curve?", figures=("roc", "band"), tables=("fprs", "regions")
     ),
@@ -61,7 +55,7 @@ _SECTIONS = (
 )
 
 
-def page(review: Review, *, zone: ZoneInfo, figures: Mapping[str, bytes] | None = None) -> str:
+def page(review: Review, *, zone: ZoneInfo, figures: Mapping[str, Figure] | None = None) -> str:
     """The review as one HTML file that needs no network and no script.
 
     Parameters
@@ -69,25 +63,27 @@ def page(review: Review, *, zone: ZoneInfo, figures: Mapping[str, bytes] | None 
     review : Review
     zone : ZoneInfo
         The monitor's: of all dates.
-    figures : dict of str to bytes, optional
+    figures : dict of str to Figure, optional
         Those of `drawn`, where they have been drawn already.
 
     Returns
     -------
     str
-        UTF-8 is declared. Equal reviews give equal text. Figures are PNG within it; it reads on a telephone,
-        on a screen, and printed on A4.
+        UTF-8 is declared. Equal reviews give equal text. Figures are drawings within it, in the
+        colours of its theme; it reads on a telephone, on a screen, in the dark, and printed on A4.
 
     Notes
     -----
-    All text of the review is escaped. A sentence gives the reason where a table is missing or empty. Half a
-    megabyte, and a few seconds, almost all of them for the figures.
+    All text of the review is escaped. A sentence gives the reason where a table is missing or empty. A few
+    seconds, almost all of them for the figures.
     """
     figures = drawn(review, zone) if figures is None else figures
-    images = {name: b64encode(image).decode("ascii") for name, image in figures.items()}
+    about = notes.figures(review)
+    images = {name: svg(figure, name, about[name][1]) for name, figure in figures.items()}
+    numbers = notes.key_numbers(review)
     tables = shown(review, zone)
     return (
-        _environment()
+        environment()
         .get_template("review.html.j2")
         .render(
             review=review,
@@ -100,11 +96,13 @@ def page(review: Review, *, zone: ZoneInfo, figures: Mapping[str, bytes] | None 
             advice=wording.advice(review),
             rule=wording.rule(review),
             chosen=wording.chosen(review),
-            numbers=notes.key_numbers(review),
+            one_check=wording.one_check(review),
+            numbers=numbers[:3],
+            more_numbers=numbers[3:],
             sections=_SECTIONS,
             images=images,
             tables=tables,
-            figures=notes.figures(review),
+            figures=about,
             left_out=notes.LEFT_OUT,
             methods=notes.methods(review),
             level=wording.level(review.rule),
@@ -206,41 +204,6 @@ def _small_tables(review: Review, zone: ZoneInfo) -> Iterator[str]:
         yield from _titled("Normalised costs, saved by the challenger", costs(rows, rule), omitted)
     if rows := [row for row in rows if row.get("money_saved") is not None]:
         yield from _titled("Money saved by the challenger", money(rows, rule), {"w", "prevalence"})
-
-
-@cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("rocmonitor.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["typeset"] = _typeset
-    environment.globals["zip"] = zip
-    environment.filters["kind"] = _kind
-    return environment
-
-
-def _kind(cells: Sequence[str]) -> str:
-    """The layout of a column: numbers to the right, short texts on one line, long words broken anywhere."""
-    if all(_NUMERIC.fullmatch(cell) for cell in cells):
-        return "number"
-    if max(len(word) for cell in cells for word in cell.split() or [""]) > _LONG_WORD:
-        return "word"
-    return "short" if max(map(len, cells)) <= _LONG_WORD else "text"
-
-
-def _typeset(words: str) -> str:
-    """Our own words and cells, with true minus signs and no line that starts with “%” or “to”."""
-    return (
-        _MINUS.sub("−", words)
-        .replace(" %", "\u00a0%")
-        .replace("< ", "<\u00a0")
-        .replace(" to +", "\u00a0to +")
-        .replace(" to −", "\u00a0to −")
-    )
 
 
 def _model(review: Review) -> str:

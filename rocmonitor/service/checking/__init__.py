@@ -5,29 +5,40 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from statistics import median_low
 
 from rocmonitor import alerts, tracking
+from rocmonitor.caveat import Caveat
 from rocmonitor.config import Config, Monitor
 from rocmonitor.errors import ConfigError, DegenerateDataError, RocmonitorError
-from rocmonitor.policy.budget import Load
-from rocmonitor.policy.false_alarms import YEAR, Scenario, false_alarms_a_year
+from rocmonitor.policy.false_alarms import Scenario
 from rocmonitor.policy.judge import too_few
 from rocmonitor.policy.reference import Reference, freeze
 from rocmonitor.policy.rules import Floor, Rule, by_name
 from rocmonitor.policy.windows import Window
-from rocmonitor.service.checking.alarm_budget import Spending, budget_lines
+from rocmonitor.service import references
+from rocmonitor.service.checking.alarm_budget import Spending, budget_lines, spending
+from rocmonitor.service.checking.early_warnings import warnings
 from rocmonitor.service.checking.forecast_alarms import expected, on_reference
-from rocmonitor.service.checking.reference_checks import costs, levels, likeness, set_aside, unfit, useless
+from rocmonitor.service.checking.label_shares import label_shares
+from rocmonitor.service.checking.reference_checks import (
+    backwards,
+    costs,
+    levels,
+    likeness,
+    set_aside,
+    unfit,
+    useless,
+)
+from rocmonitor.service.checking.timing import first_due, impossible, left_out, short
 from rocmonitor.sources import SqlSource, open_source
 from rocmonitor.sources.batch import LabelCounts, Rows
 from rocmonitor.sources.values import name_of
 from rocmonitor.stats import AucResult, AucSpread, Sample
 from rocmonitor.store import migrate
-from rocmonitor.wording.format import instant
 from rocmonitor.wording.verdicts import verdict
 
 MOST_ROWS = 2_000_000
@@ -86,10 +97,11 @@ def check(config: Config, *, now: datetime, output: Print) -> list[RocmonitorErr
         seen = _Seen()
         section("windows", partial(_windows, config, monitor, now, seen))
         section("reference", partial(_reference, config, monitor, now, seen))
+        section("labels", partial(_labels, config, monitor, seen))
         section("rules", partial(_rules, monitor, seen))
         if monitor.columns.challenger is not None:
             section("review", partial(_review, monitor))
-        spendings.append(_spending(monitor, seen))
+        spendings.append(spending(monitor, seen.scenario, seen.segments))
     if config.alarm_budget is not None:
         output("all monitors")
         section("budget", partial(budget_lines, config.alarm_budget, spendings))
@@ -101,6 +113,8 @@ class _Seen:
     """What earlier sections of a monitor have read, for the later ones."""
 
     last: Sample | None = None
+    last_counts: tuple[Window, LabelCounts] | None = None
+    past_counts: Sequence[tuple[Window, LabelCounts]] = ()
     scenario: Scenario | None = None
     assumed: str = ""
     judged: str = ""
@@ -133,7 +147,11 @@ def _model(config: Config, monitor: Monitor) -> list[str]:
                 f"{model.name}: {role} is version {registry.version(model.name, alias)} (alias {alias})"
             )
         elif fixed is not None:
-            lines.append(f"{model.name}: {role} is version {fixed} (from the configuration)")
+            lines.append(
+                f"{model.name}: {role} is version {fixed} (from the configuration: change it with the model)"
+            )
+    if not model.names_champion:
+        lines.append(str(Caveat("version-not-named", model=model.name)))
     return lines
 
 
@@ -145,27 +163,28 @@ def _registry(config: Config) -> tracking.Tracking:
     return tracking.connect(uri, config.folder)
 
 
-def _windows(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> list[str]:
+def _windows(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> list[Line]:
     spec, zone = monitor.window, monitor.timezone
     ended = monitor.windows(now)
     due = [window for window in ended if monitor.labels.age(window, now) in ("due", "closed")]
-    lines = [
-        f"every {_short(spec.every)}, judged {_short(spec.label_delay)} after their end, {zone}: "
+    lines: list[Line] = [
+        f"every {short(spec.every)}, judged {short(spec.label_delay)} after their end, {zone}: "
         f"{len(ended):,} have ended since {monitor.start.astimezone(zone):%Y-%m-%d %H:%M}, "
         f"{len(due):,} of them are old enough to be judged"
     ]
     with _source(config, monitor) as source:
         source.explain(monitor)
         if not due:
-            return [*lines, _first_due(monitor, ended)]
+            return [*lines, first_due(monitor, ended), *impossible(monitor, now)]
         last = due[-1]
-        counted = source.label_counts(monitor, last)
+        counted = source.label_counts(monitor, last, as_of=now)
+        seen.last_counts = last, counted
         lines.append(
             f"the last of these, {last.in_zone(zone)}: {counted.rows:,} rows, {counted.labelled:,} labelled"
         )
         if counted.rows > MOST_ROWS:
             return [*lines, f"not read: it has more than {MOST_ROWS:,} rows"]
-        segments = source.pull(monitor, last).segments
+        segments = source.pull(monitor, last, as_of=now).segments
     rows = segments[""]
     small = too_few(rows.counts, monitor.min_per_class)
     if small is not None:
@@ -180,16 +199,6 @@ def _windows(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> li
     seen.last, seen.segments = rows.champion, len(segments) - 1
     lines.append(f"usable: {rows.counts.n_pos:,} positives, {rows.counts.n_neg:,} negatives")
     return [*lines, *map(str, rows.caveats), *_small_segments(segments, monitor.min_per_class)]
-
-
-def _first_due(monitor: Monitor, ended: Sequence[Window]) -> str:
-    """When the first window can be judged, for a monitor that has none yet."""
-    zone = monitor.timezone
-    first = ended[0] if ended else monitor.calendar.following(monitor.start)
-    return (
-        f"none can be judged yet: the first window ends {instant(first.end, zone)} and can be judged from "
-        f"{instant(monitor.labels.due_at(first), zone)}"
-    )
 
 
 def _small_segments(segments: Mapping[str, Rows], min_per_class: int) -> list[str]:
@@ -208,10 +217,15 @@ def _small_segments(segments: Mapping[str, Rows], min_per_class: int) -> list[st
 def _reference(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> list[Line]:
     windows, zone = monitor.reference_windows, monitor.timezone
     with _source(config, monitor) as source:
-        counts = [source.label_counts(monitor, window) for window in windows]
+        counts = [source.label_counts(monitor, window, as_of=now) for window in windows]
         rows = None
+        outside = [
+            f"{found:,} rows are in no window: {gap.in_zone(zone)}, {why}"
+            for gap, why in left_out(monitor, now)
+            if (found := source.label_counts(monitor, gap).rows)
+        ]
         if sum(counted.rows for counted in counts) <= MOST_REFERENCE_ROWS:
-            rows = [source.pull(monitor, window).segments[""] for window in windows]
+            rows = [source.pull(monitor, window, as_of=now).segments[""] for window in windows]
     labelled = [counted.labelled for counted in counts]
     period, total = monitor.reference_period.in_zone(zone), sum(counted.rows for counted in counts)
     many = f"{len(windows)} window{'' if len(windows) == 1 else 's'}"
@@ -221,13 +235,19 @@ def _reference(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> 
         )
     lines: list[Line] = [
         f"{period}: {many}, {total:,} rows, {sum(labelled):,} labelled, "
-        f"{min(labelled):,} in the smallest window"
+        f"{min(labelled):,} in the smallest window",
+        *outside,
     ]
-    if now < monitor.labels.due_at(monitor.reference_period):
+    if now < references.complete_at(monitor):
         lines.append("its labels are not all due yet; until then every run computes it anew")
-    paired = list(zip(windows, counts, strict=True))
+    paired = seen.past_counts = list(zip(windows, counts, strict=True))
     lines += set_aside([window.in_zone(zone) for window, counted in paired if len(counted.by_label) < 2])
     return [*lines, *_served(monitor, paired, rows, seen)]
+
+
+def _labels(config: Config, monitor: Monitor, seen: _Seen) -> list[str]:
+    with _source(config, monitor) as source:
+        return label_shares(monitor, source, seen.last_counts, seen.past_counts)
 
 
 def _served(
@@ -248,9 +268,12 @@ def _served(
             rules = {name: rule for name, rule in rules.items() if not isinstance(rule, Floor)}
     else:
         samples = [(window, one.champion) for (window, _), one in zip(counts, rows, strict=True)]
-        known = freeze(samples, rules, monitor.cost_w)
+        known = freeze(samples, rules, monitor.cost_w, outlooks=monitor.outlook is not None)
         scatter = _scatter([sample for _, sample in samples])
     low_is_positive = monitor.positive.low_is_positive
+    if reversed_scores := list(backwards(monitor, known, read=rows is not None)):
+        seen.assumed = "see the reference"
+        return [*reversed_scores]
     failed, problems = unfit(known, rules, low_is_positive=low_is_positive)
     serving = {name: rule for name, rule in rules.items() if name not in failed}
     if rows is not None:
@@ -349,24 +372,9 @@ def _rules(monitor: Monitor, seen: _Seen) -> list[str]:
             judged=seen.judged,
             segmented=bool(monitor.segments),
         )
+        rows = round(seen.scenario.n_pos + seen.scenario.n_neg)
+        lines += warnings(monitor, seen.scenario.rules, seen.scenario.reference, rows)
     return lines
-
-
-def _spending(monitor: Monitor, seen: _Seen) -> Spending:
-    """What the monitor judges in a year, and the false alarms that are expected of it."""
-    every, streams, expects = monitor.window.every, 1 + seen.segments, None
-    if seen.scenario is not None:
-        expects = streams * false_alarms_a_year(seen.scenario, monitor.alarm.policy(), every)
-    return Spending(
-        load=Load(
-            monitor=monitor.name,
-            windows_per_year=YEAR / every,
-            streams=streams,
-            rules=by_name(monitor.rules),
-            reference_windows=len(monitor.reference_windows),
-        ),
-        false_alarms_per_year=expects,
-    )
 
 
 def _review(monitor: Monitor) -> list[str]:
@@ -385,12 +393,3 @@ def _review(monitor: Monitor) -> list[str]:
         f"by `rocmonitor review {monitor.name}`"
         + (f", and by `serve` at {schedule}" if schedule else "; without review.schedule `serve` makes none"),
     ]
-
-
-def _short(duration: timedelta) -> str:
-    """A duration as it is written in the configuration."""
-    seconds = round(duration.total_seconds())
-    for unit, length in (("d", 86400), ("h", 3600), ("m", 60)):
-        if seconds and not seconds % length:
-            return f"{seconds // length}{unit}"
-    return f"{seconds}s"

@@ -6,7 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rocmonitor.config import Monitor
 from rocmonitor.policy.budget import AlarmBudget, Load, Shortfall, shortfalls, tail_probability
+from rocmonitor.policy.false_alarms import YEAR, Scenario, false_alarms_a_year
+from rocmonitor.policy.rules import by_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,6 +18,21 @@ class Spending:
 
     load: Load
     false_alarms_per_year: float | None
+
+
+def spending(monitor: Monitor, scenario: Scenario | None, segments: int) -> Spending:
+    """What a monitor with so many segment values judges in a year, and the false alarms expected of it."""
+    every, streams, expects = monitor.window.every, 1 + segments, None
+    if scenario is not None:
+        expects = streams * false_alarms_a_year(scenario, monitor.alarm.policy(), every)
+    load = Load(
+        monitor=monitor.name,
+        windows_per_year=YEAR / every,
+        streams=streams,
+        rules=by_name(monitor.rules),
+        reference_windows=len(monitor.reference_windows),
+    )
+    return Spending(load=load, false_alarms_per_year=expects)
 
 
 def budget_lines(budget: AlarmBudget, spendings: Sequence[Spending]) -> list[str]:

@@ -19,12 +19,14 @@ from rocmonitor.policy.false_alarms import (
 )
 from rocmonitor.policy.judge import judge, too_few
 from rocmonitor.policy.reference import Reference
-from rocmonitor.policy.rules import Challenger, Floor, Rule
+from rocmonitor.policy.rules import Challenger, Floor, Lasting, Rule, before_labels
 from rocmonitor.policy.status import Alarm
 from rocmonitor.sources.batch import Rows
 
 POWER = 0.8
 """Power used for the detectable drop."""
+
+_LEAST_SHOWN = 0.01  # a year
 
 MOST_JUDGED = 100
 """At most so many of the latest reference windows are judged by the rules."""
@@ -50,7 +52,7 @@ def expected(
     counted = {
         name: rule
         for name, rule in scenario.rules.items()
-        if not isinstance(rule, Challenger) and name not in missing
+        if not isinstance(rule, Challenger) and name not in missing and not before_labels(rule)
     }
     lines = [f"not counted below, because it has no level: {', '.join(missing)}"] if missing else []
     if not counted:
@@ -82,22 +84,35 @@ def expected(
 def _false_alarms(
     scenario: Scenario, alone: Mapping[str, Scenario], alarm: Alarm, every: timedelta
 ) -> list[str]:
-    each = [f"{name} {_number(false_alarms_a_year(one, alarm, every))}" for name, one in alone.items()]
-    yearly = _number(false_alarms_a_year(scenario, alarm, every))
-    text = f"when nothing is wrong: about {yearly} false alarms a year"
+    each = [f"{name} {rate(false_alarms_a_year(one, alarm, every))}" for name, one in alone.items()]
+    yearly = false_alarms_a_year(scenario, alarm, every)
+    about = "" if yearly < _LEAST_SHOWN else "about "
+    text = f"when nothing is wrong: {about}{rate(yearly)} false alarms a year"
     if len(each) > 1:
         text += f" (each rule alone: {', '.join(each)})"
     improved = improved_a_year(scenario, alarm, every)
-    if improved >= 0.01:
-        text += f", and about {_number(improved)} messages a year of an improvement that is none"
+    if improved >= _LEAST_SHOWN:
+        text += f", and about {rate(improved)} messages a year of an improvement that is none"
     if alarm.of > 1:
         text += f"; an alarm needs {alarm.after} of {alarm.of} windows degraded"
-    lines = [text]
+    lines = [text, *_lasting(scenario)]
     if sampling := sampling_only(scenario):
         lines.append(
             f"for {' and '.join(sampling)} this counts sampling error only: where true windows differ, they "
             "alarm more often"
         )
+    return lines
+
+
+def _lasting(scenario: Scenario) -> list[str]:
+    """What the level of each rule `lasting` means, and what its reference does not show."""
+    lines = []
+    for name, rule in scenario.rules.items():
+        if isinstance(rule, Lasting):
+            chance = f"{100 * rule.false_alarm_probability:g}"
+            lines.append(f"{name} alarms within {rule.horizon} windows with {chance} % when nothing lasts")
+            chart = scenario.reference.charts.get(name)
+            lines += [f"{name}: {caveat}" for caveat in (() if chart is None else chart.caveats)]
     return lines
 
 
@@ -119,7 +134,9 @@ def on_reference(
     windows: Sequence[Rows], reference: Reference, rules: Mapping[str, Rule], min_per_class: int
 ) -> str:
     """What the rules say of the reference windows, each judged as a window to come would be."""
-    alarming = [name for name, rule in rules.items() if not isinstance(rule, Challenger)]
+    alarming = [
+        name for name, rule in rules.items() if not isinstance(rule, Challenger) and not before_labels(rule)
+    ]
     enough = [rows for rows in windows if too_few(rows.counts, min_per_class) is None]
     if not alarming or reference.auc is None or len(enough) < 2:
         return ""
@@ -147,7 +164,8 @@ def on_reference(
     )
 
 
-def _number(rate: float) -> str:
-    if rate < 0.01:
-        return "less than 0.01"
-    return f"{rate:.2g}" if rate < 10 else f"{rate:,.0f}"
+def rate(each_year: float) -> str:
+    """A number of events a year, no more precise than it is."""
+    if each_year < _LEAST_SHOWN:
+        return f"less than {_LEAST_SHOWN:g}"
+    return f"{each_year:.2g}" if each_year < 10 else f"{each_year:,.0f}"

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from rocmonitor.errors import DegenerateDataError
+from rocmonitor.config import Monitor
+from rocmonitor.errors import ConfigError, DegenerateDataError
 from rocmonitor.policy.false_alarms import forecast_weights
 from rocmonitor.policy.orientation import negated
 from rocmonitor.policy.reference import Reference
-from rocmonitor.policy.rules import Drop, Forecast, Rule
+from rocmonitor.policy.rules import Drop, Forecast, Lasting, Rule
 from rocmonitor.stats.forecast.calibration import windows_needed
+from rocmonitor.stats.lasting.chart import FEWEST_WINDOWS
 
 
 def unfit(
@@ -26,12 +28,37 @@ def unfit(
     low_is_positive : bool
         Whether lower scores were configured to be more positive.
     """
-    comparing = [name for name, rule in rules.items() if isinstance(rule, Forecast | Drop)]
+    comparing = [name for name, rule in rules.items() if isinstance(rule, Forecast | Drop | Lasting)]
     whole = useless(reference, low_is_positive=low_is_positive)
     if comparing and whole:
         return comparing, [DegenerateDataError(f"{' and '.join(comparing)}: {whole}")]
     why = dict(_left_out(reference, rules))
     return list(why), [DegenerateDataError(f"{name}: {text}") for name, text in why.items()]
+
+
+def backwards(monitor: Monitor, reference: Reference, *, read: bool) -> Iterator[ConfigError]:
+    """A reference whose scores order the classes the wrong way round; `read`, or known by the last window."""
+    if reference.auc is None or reference.auc.auc >= 0.5:
+        return
+    area, low_is_positive = reference.auc, monitor.positive.low_is_positive
+    other = "higher" if low_is_positive else "lower"
+    low, high = area.ci(transform="logit")
+    positive = f"label {monitor.positive.label!r} (positive)"
+    if high < 0.5:
+        way_out = (
+            f"rows with {positive} score {'higher' if low_is_positive else 'lower'} than the others; set "
+            f"scores: {other}, or exchange positive.label and positive.negative"
+        )
+    else:
+        way_out = (
+            "the scores do not separate the classes; see whether columns.champion and columns.label belong "
+            f"together, and whether scores should be {other}"
+        )
+    of = "reference" if read else "last window"
+    yield ConfigError(
+        f"monitors.{monitor.name}.positive.scores: the AUROC of the {of} is {area.auc:.4f} "
+        f"({low:.4f} to {high:.4f}), below 0.5: {way_out}"
+    )
 
 
 def useless(reference: Reference, *, low_is_positive: bool) -> str:
@@ -51,9 +78,7 @@ def useless(reference: Reference, *, low_is_positive: bool) -> str:
         return f"all {n_pos + n_neg:,} scores of the reference are {score:g}: is the scoring broken?"
     if reference.auc.auc in (0, 1):
         doubt = (
-            "is the label among the scores"
-            if reference.auc.auc
-            else "is `positive.scores` the wrong way round"
+            "is the label among the scores" if reference.auc.auc else "is positive.scores the wrong way round"
         )
         return (
             f"the scores of the reference separate its classes completely (AUROC {reference.auc.auc:g}), so "
@@ -63,9 +88,16 @@ def useless(reference: Reference, *, low_is_positive: bool) -> str:
 
 
 def _left_out(reference: Reference, rules: Mapping[str, Rule]) -> Iterator[tuple[str, str]]:
-    """Each forecast rule without an interval that means something, and why."""
+    """Each rule that learns from windows and cannot, and why."""
     usable = sum(window["n_pos"] > 0 and window["n_neg"] > 0 for window in reference.windows)
     for name, rule in rules.items():
+        if isinstance(rule, Lasting) and reference.auc is not None and usable < FEWEST_WINDOWS:
+            yield (
+                name,
+                f"the rule learns from past windows how far they differ, and needs {FEWEST_WINDOWS} with "
+                f"both classes; the reference has {usable}: choose a longer period, or cut it finer "
+                "(reference.windows)",
+            )
         if not isinstance(rule, Forecast) or reference.auc is None:
             continue
         if usable < 2 and rule.method != "fixed":

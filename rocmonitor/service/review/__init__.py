@@ -15,9 +15,10 @@ from rocmonitor.policy.review.comparison import Compared, compare
 from rocmonitor.policy.review.document import Decision, Review
 from rocmonitor.policy.review.settings import ReviewSettings
 from rocmonitor.policy.windows import Window
+from rocmonitor.service.progress import Progress, Step
 from rocmonitor.service.review import rows
 from rocmonitor.service.review.period import ROLES, Period, Versions, choose_period, pin_versions
-from rocmonitor.service.runtime import Progress, Runtime, hold_lease, renew_lease
+from rocmonitor.service.runtime import Runtime, hold_lease, renew_lease
 from rocmonitor.service.versions import alias_or_version
 from rocmonitor.sources import Batch, SqlSource, open_source
 
@@ -142,7 +143,7 @@ class _ReviewRun:
         read: list[tuple[Window, Batch]] = []
         for number, window in enumerate(windows, 1):
             shown = window.in_zone(self.monitor.timezone)
-            self._step(f"{kind}{shown} ({number} of {len(windows)})")
+            self._step(Step(f"{self.monitor.name} review: {kind}{shown}", number, len(windows)))
             read.append((window, source.pull(self.monitor, window, on_progress=lambda _: self._beat())))
         return read
 
@@ -260,7 +261,7 @@ class _ReviewRun:
                 f"the review of {self.monitor.name} was stopped: nothing was saved, the next starts afresh"
             )
         self._beat()
-        self.progress(f"{self.monitor.name} review: {text}")
+        self.progress(text if isinstance(text, Step) else f"{self.monitor.name} review: {text}")
 
     def _beat(self) -> None:
         self.lease = renew_lease(self.runtime, self.lease)

@@ -68,21 +68,26 @@ def pin_versions(runtime: Runtime, monitor: Monitor, *, keep: bool) -> Versions:
     Raises
     ------
     ConfigError
-        The configuration names no challenger, or no column with its scores.
+        The configuration names no challenger, no column with its scores, or no version of the champion.
     InputError
         Both roles have the same version.
     TrackingError
         An alias does not exist, or MLflow is down and the alias was never seen.
     """
     where = f"monitors.{monitor.name}"
+    missing = []
     if monitor.columns.challenger is None:
-        raise ConfigError(
+        missing.append(
             f"{where}.columns.challenger is not set; a review needs the column with the challenger's scores"
         )
     if not monitor.model.names_challenger:
-        raise ConfigError(
+        missing.append(
             f"{where}.model names no challenger; set challenger (a registry alias) or challenger_version"
         )
+    if not monitor.model.names_champion:
+        missing.append(f"{where}.model names no version; set champion (a registry alias) or version")
+    if missing:
+        raise ConfigError("\n".join(missing))
     (champion, doubts), (challenger, more) = (version(runtime, monitor, role, keep=keep) for role in ROLES)
     assert champion is not None
     assert challenger is not None

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import scipy
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
+from rocmonitor.stats import plotting
 from rocmonitor.stats.area.cortes_mohri import cortes_mohri
 from rocmonitor.stats.area.drawn import drawn_areas
 from rocmonitor.stats.area.skewness import second_order_ends, studentised
@@ -37,6 +38,15 @@ class Interval(NamedTuple):
     low: float
     high: float
 
+    def __format__(self, spec: str) -> str:
+        return f"{self.low:{spec}} to {self.high:{spec}}" if spec else str(self)
+
+    def plot(self, ax: plotting.Axes | None = None, *, label: str | None = None) -> plotting.Axes:
+        """Draw the interval, as `Result.plot` draws a result."""
+        ax = plotting.new_axes(flat=True) if ax is None else ax
+        plotting.rows(ax, ["interval"], [(None, *self)], x="AUROC", note="", label=label)
+        return ax
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AucResult(Result):
@@ -52,6 +62,9 @@ class AucResult(Result):
         Mean and skewness of (auc - true area) / `se` to first order, for "second-order" intervals. None
         unless `method` is "delong" or "exact-bootstrap" at the sample's own sizes, and when `se` is 0.
     """
+
+    _estimate: ClassVar[str | None] = "auc"
+    _flat: ClassVar[bool] = True
 
     auc: float
     se: float
@@ -112,6 +125,16 @@ class AucResult(Result):
             centre = float(scipy.special.logit(self.auc))
             return Interval(*(float(scipy.special.expit(end)) for end in (centre - half, centre + half)))
         return Interval(max(self.auc - z * self.se, 0.0), min(self.auc + z * self.se, 1.0))
+
+    def _draw(self, ax: plotting.Axes, label: str | None) -> None:
+        plotting.rows(
+            ax,
+            ["95 % interval"],
+            [(self.auc, *self.ci())],
+            x="AUROC",
+            note=f"{self.method}; {self.n_pos:,} positives, {self.n_neg:,} negatives",
+            label=label,
+        )
 
     def __str__(self) -> str:
         return (

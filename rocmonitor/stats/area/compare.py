@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 import scipy
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
+from rocmonitor.stats import plotting
 from rocmonitor.stats.area.auc import AucResult, Interval
 from rocmonitor.stats.area.placements import mean_over_pairs, placements
 from rocmonitor.stats.area.variances import delong_variance, exact_bootstrap_variance
@@ -49,6 +50,9 @@ class AucDifference(Result):
         Whether both models scored the same rows.
     """
 
+    _estimate: ClassVar[str | None] = "difference"
+    _flat: ClassVar[bool] = True
+
     difference: float
     se: float
     statistic: float
@@ -80,6 +84,18 @@ class AucDifference(Result):
             quantile = scipy.special.ndtri(tail) if self.df is None else scipy.special.stdtrit(self.df, tail)
             half = -float(quantile) * self.se
         return Interval(max(self.difference - half, -1.0), min(self.difference + half, 1.0))
+
+    def _draw(self, ax: plotting.Axes, label: str | None) -> None:
+        plotting.zero(ax, vertical=True)
+        plotting.rows(
+            ax,
+            ["95 % interval"],
+            [(self.difference, *self.ci())],
+            x="difference of the AUROC, first minus second",
+            note=f"{self.auc_1:.4f} - {self.auc_2:.4f}; {self.alternative} p = {self.pvalue:.3g}",
+            label=label,
+            sign="+",
+        )
 
     def __str__(self) -> str:
         return (

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.errors import DegenerateDataError, InputError
+from rocmonitor.stats import plotting
 from rocmonitor.stats.area.placements import ROUNDING
 from rocmonitor.stats.proportion import require_level
 from rocmonitor.stats.result import Result
@@ -36,6 +38,8 @@ class AucContrast(Result):
         What the combination is at least and at most, whatever the areas.
     """
 
+    _flat: ClassVar[bool] = True
+
     estimate: Floats
     se: Floats
     cov: Floats
@@ -54,6 +58,18 @@ class AucContrast(Result):
         half = -float(scipy.special.ndtri((1 - require_level(confidence_level)) / 2)) * self.se
         return np.maximum(self.estimate - half, self.least), np.minimum(self.estimate + half, self.largest)
 
+    def _draw(self, ax: plotting.Axes, label: str | None) -> None:
+        plotting.zero(ax, vertical=True)
+        plotting.rows(
+            ax,
+            [f"contrast {number}" for number in range(1, len(self.estimate) + 1)],
+            list(zip(self.estimate, *self.ci(), strict=True)),
+            x="combination of AUROCs",
+            note=f"95 % intervals; chi-square {self.statistic:.4g} with {self.df} df, p = {self.pvalue:.3g}",
+            label=label,
+            sign="+",
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AucCovariance(Result):
@@ -64,6 +80,8 @@ class AucCovariance(Result):
     auc, se : ndarray, shape (k,)
     cov : ndarray, shape (k, k)
     """
+
+    _flat: ClassVar[bool] = True
 
     auc: Floats
     se: Floats
@@ -118,6 +136,17 @@ class AucCovariance(Result):
             pvalue=float(scipy.special.chdtrc(df, statistic)) if df else 1.0,
             least=np.minimum(lines, 0).sum(axis=1),
             largest=np.maximum(lines, 0).sum(axis=1),
+        )
+
+    def _draw(self, ax: plotting.Axes, label: str | None) -> None:
+        alone = self.contrast(np.eye(len(self.auc)))
+        plotting.rows(
+            ax,
+            [f"model {number}" for number in range(1, len(self.auc) + 1)],
+            list(zip(alone.estimate, *alone.ci(), strict=True)),
+            x="AUROC",
+            note=f"95 % intervals (DeLong); {self.n_pos:,} positives, {self.n_neg:,} negatives",
+            label=label,
         )
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
+from rocmonitor.stats import plotting
 from rocmonitor.stats.area.auc import AucResult, Interval
 from rocmonitor.stats.area.placements import ROUNDING, mean_and_variance
 from rocmonitor.stats.proportion import is_number, require_level
@@ -40,6 +41,9 @@ class PartialAucResult(Result):
     least, most : float
         What the area can be at all.
     """
+
+    _estimate: ClassVar[str | None] = "auc"
+    _flat: ClassVar[bool] = True
 
     auc: float
     se: float
@@ -74,6 +78,17 @@ class PartialAucResult(Result):
         )
         low, high = (0.0, 1.0) if self.se == 0 else share.ci(confidence_level, transform)
         return Interval(max(self.least + low * width, self.least), min(self.least + high * width, self.most))
+
+    def _draw(self, ax: plotting.Axes, label: str | None) -> None:
+        kind = "corrected partial AUROC" if self.corrected else "partial AUROC"
+        plotting.rows(
+            ax,
+            ["95 % interval"],
+            [(self.auc, *self.ci())],
+            x=f"{kind}, {self.over.upper()} {self.low:g} to {self.high:g}",
+            note=f"{self.n_pos:,} positives, {self.n_neg:,} negatives",
+            label=label,
+        )
 
     def __str__(self) -> str:
         kind = "corrected partial AUC" if self.corrected else "partial AUC"

@@ -29,7 +29,9 @@ def placements(sample: Sample) -> tuple[Floats, Floats]:
     return below, above
 
 
-def mean_over_pairs(below: Floats, above: Floats, pos: Counts, neg: Counts) -> tuple[float, float, float]:
+def mean_over_pairs(
+    below: Floats, above: Floats, pos: Counts | Floats, neg: Counts | Floats
+) -> tuple[float, float, float]:
     """Mean of a pair statistic, and the variances zeta10 and zeta01 of its placement values.
 
     `below` and `above` are the placement values of each cell as counts (see `placements`), or differences of
@@ -41,7 +43,7 @@ def mean_over_pairs(below: Floats, above: Floats, pos: Counts, neg: Counts) -> t
     return mean / n_neg, variance10 / n_neg**2, variance01 / n_pos**2
 
 
-def mean_and_variance(values: Floats, weights: Counts) -> tuple[float, float]:
+def mean_and_variance(values: Floats, weights: Counts | Floats) -> tuple[float, float]:
     """Mean and variance (n denominator) of `values`, shape (c,), that occur `weights` times."""
     # Measured from a value that occurs, so that equal values leave residuals of exactly 0: rounding
     # must not turn "no variance" into a tiny one.

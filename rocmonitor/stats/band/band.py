@@ -28,6 +28,7 @@ import numpy as np
 import scipy
 
 from rocmonitor.caveat import Caveat
+from rocmonitor.stats import plotting
 from rocmonitor.stats.band.drawing import (
     Curve,
     Progress,
@@ -101,6 +102,10 @@ class RocBand(IntervalTable):
     def area(self) -> float:
         """Area of the band within the unit square: its mean height."""
         return float(np.sum(np.diff(self.fpr) * (self.high[1:] - self.low[:-1])))
+
+    def _draw(self, ax: plotting.Axes, label: str | None) -> None:
+        plotting.roc_plane(ax, self._about("band for the whole curve"))
+        plotting.band(ax, self.fpr, self.tpr, self.low, self.high, label=label)
 
     def __str__(self) -> str:
         return (

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.caveat import Caveat
+from rocmonitor.stats import plotting
 from rocmonitor.stats.band.drawing import Progress, cumulated, in_parts, require_curve, whole_resamples
 from rocmonitor.stats.curve.laws import IntervalTable
 from rocmonitor.stats.curve.points import nearest_ranks
@@ -117,6 +118,16 @@ class RocDifferenceBand(IntervalTable):
             largest_difference=float(self.difference[largest]),
             at_fpr=float(self.fpr[largest]),
         )
+
+    def _draw(self, ax: plotting.Axes, label: str | None) -> None:
+        plotting.zero(ax)
+        plotting.along(ax, self.fpr, self.difference, self.low, self.high, label=label)
+        regions = self.regions()
+        for better in sorted({region.better for region in regions}):
+            ends = [(region.low_fpr, region.high_fpr) for region in regions if region.better == better]
+            plotting.stretches(ax, ends, f"{better} model better")
+        about = self._about(f"band for all {len(self.fpr)} rates")
+        plotting.describe(ax, x="false positive rate", y="TPR difference, first minus second", note=about)
 
     def __str__(self) -> str:
         found = "; ".join(map(str, self.regions())) or "no rate at which one model is shown to be better"

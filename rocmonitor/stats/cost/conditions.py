@@ -14,11 +14,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rocmonitor.errors import InputError
+from rocmonitor.stats import plotting
 from rocmonitor.stats.binomial import Floats
 from rocmonitor.stats.curve.points import number_list
 from rocmonitor.stats.proportion import is_number
 from rocmonitor.stats.result import Result, Table
 from rocmonitor.stats.sample import Sample, on_sample
+
+W_LABEL, COST_LABEL = "w, the share of misses in the cost", "cost, share of the largest"
+"""Axes of pictures."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -118,6 +122,13 @@ class CostThresholds(Table):
     fpr: Floats
     n_pos: int
     n_neg: int
+
+    def _draw(self, ax: plotting.Axes, label: str | None) -> None:
+        plotting.along(ax, self.w, self.cost, None, None, label=label)
+        plotting.marks(ax, self.w, self.cost, [f"t = {plotting.named(t)}" for t in self.threshold])
+        plotting.describe(
+            ax, x=W_LABEL, y=COST_LABEL, note="cheapest thresholds; the cost is too low for other rows"
+        )
 
 
 @on_sample

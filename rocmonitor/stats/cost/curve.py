@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
+from rocmonitor.stats import plotting
 from rocmonitor.stats.binomial import Floats
-from rocmonitor.stats.cost.conditions import OperatingCondition, valid_conditions
+from rocmonitor.stats.cost.conditions import COST_LABEL, W_LABEL, OperatingCondition, valid_conditions
 from rocmonitor.stats.cost.law import ENOUGH_ERRORS, CostDifferenceLaw, CostLaw, CostMethod, Errors
 from rocmonitor.stats.curve.laws import IntervalTable, Sampling, interval_options, measured
 from rocmonitor.stats.curve.points import disagreements, flagged, without_nan
@@ -51,6 +52,10 @@ class CostCurve(IntervalTable):
     variance: Floats
     sampling: str
 
+    def _draw(self, ax: plotting.Axes, label: str | None) -> None:
+        plotting.along(ax, self.w, self.cost, self.low, self.high, label=label)
+        plotting.describe(ax, x=W_LABEL, y=COST_LABEL, note=self._about())
+
     def __str__(self) -> str:
         points = f"Cost at {len(self.w)} operating conditions"
         return self._line(points, method=f"{self.method}, {self.sampling}")
@@ -72,6 +77,11 @@ class CostDifference(IntervalTable):
     high: Floats
     variance: Floats
     sampling: str
+
+    def _draw(self, ax: plotting.Axes, label: str | None) -> None:
+        plotting.zero(ax)
+        plotting.along(ax, self.w, self.cost, self.low, self.high, label=label)
+        plotting.describe(ax, x=W_LABEL, y="difference of the cost, second minus first", note=self._about())
 
     def __str__(self) -> str:
         points = f"Cost of the second model minus the first at {len(self.w)} operating conditions"
@@ -268,6 +278,11 @@ class ExpectedCost(Table):
     decisions: int
     confidence_level: float
     caveats: tuple[Caveat, ...]
+
+    def _draw(self, ax: plotting.Axes, label: str | None) -> None:
+        plotting.along(ax, self.w, self.cost, self.low, self.high, label=label)
+        note = f"{100 * self.confidence_level:g} % intervals, in the unit of the conditions' costs"
+        plotting.describe(ax, x=W_LABEL, y=f"expected cost of {self.decisions:,} decisions", note=note)
 
 
 def expected_cost(

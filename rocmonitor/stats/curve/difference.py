@@ -15,6 +15,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from rocmonitor.stats import plotting
 from rocmonitor.stats.binomial import Counts, Floats, binomial_window, trinomial_difference
 from rocmonitor.stats.curve.laws import (
     BootstrapLaw,
@@ -63,6 +64,24 @@ class ThresholdDifference(IntervalTable):
     def pairs(self) -> Floats:
         """The pairs of thresholds, shape (h, 2)."""
         return np.column_stack([self.threshold_1, self.threshold_2])
+
+    def _draw(self, ax: plotting.Axes, label: str | None) -> None:
+        plotting.zero(ax)
+        plotting.zero(ax, vertical=True)
+        plotting.crosses(
+            ax,
+            (self.dfpr, self.dfpr_low, self.dfpr_high),
+            (self.dtpr, self.dtpr_low, self.dtpr_high),
+            names=[f"{plotting.named(t1)} | {plotting.named(t2)}" for t1, t2 in self.pairs],
+            boxes=self.joint,
+            label=label,
+        )
+        plotting.describe(
+            ax,
+            x="FPR difference, first minus second",
+            y="TPR difference, first minus second",
+            note=self._about("joint regions" if self.joint else "intervals"),
+        )
 
     def __str__(self) -> str:
         return self._line(
@@ -196,6 +215,19 @@ class ThresholdDominance(Table):
     def pairs(self) -> Floats:
         """The pairs of thresholds, shape (h, 2)."""
         return np.column_stack([self.threshold_1, self.threshold_2])
+
+    def _draw(self, ax: plotting.Axes, label: str | None) -> None:
+        names = [f"{plotting.named(t1)} | {plotting.named(t2)}" for t1, t2 in self.pairs]
+        parts = [
+            ("first better", self.first, plotting.BLUE),
+            ("both rates higher", self.both_higher, "#9A9A9A"),
+            ("tie", self.tie, "#EDEDED"),
+            ("both rates lower", self.both_lower, "#C4C4C4"),
+            ("second better", self.second, plotting.PURPLE),
+        ]
+        plotting.stacks(ax, names, parts)
+        note = f"{self.n_pos:,} positives, {self.n_neg:,} negatives"
+        plotting.describe(ax, x="probability in bootstrap resamples", y="thresholds", note=note, label=label)
 
     def __str__(self) -> str:
         return (

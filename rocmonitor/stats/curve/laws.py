@@ -61,6 +61,11 @@ class IntervalTable(Table):
             f"{self.n_pos} positives, {self.n_neg} negatives"
         )
 
+    def _about(self, intervals: str = "intervals") -> str:
+        """What the intervals of a picture are."""
+        sizes = f"{self.n_pos:,} positives, {self.n_neg:,} negatives"
+        return f"{100 * self.confidence_level:g} % {intervals} ({self.method}); {sizes}"
+
 
 class IntervalOptions(NamedTuple):
     """Valid options of intervals; `tail` is the probability that an interval leaves on each side."""

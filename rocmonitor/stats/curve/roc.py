@@ -6,8 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rocmonitor.stats import plotting
+from rocmonitor.stats.proportion import proportion_ends
 from rocmonitor.stats.result import Table
 from rocmonitor.stats.sample import Counts, Floats, Sample, on_sample
+
+_SHOWN = 8  # thresholds whose intervals are drawn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -31,6 +35,17 @@ class RocCurve(Table):
     tp: Counts
     n_pos: int
     n_neg: int
+
+    def _draw(self, ax: plotting.Axes, label: str | None) -> None:
+        about = f"95 % intervals at some thresholds; {self.n_pos:,} positives, {self.n_neg:,} negatives"
+        plotting.roc_plane(ax, about)
+        plotting.curve(ax, self.fpr, self.tpr)
+        some = np.unique(np.linspace(0, len(self.tpr) - 1, _SHOWN + 2)[1:-1].round().astype(int))
+        rates = []
+        for count, n in ((self.fp[some], self.n_neg), (self.tp[some], self.n_pos)):
+            low, high = proportion_ends(count, n, n, "wilson", 0.025)
+            rates.append((count / n, low, high))
+        plotting.crosses(ax, rates[0], rates[1], label=label)
 
     def __str__(self) -> str:
         return f"ROC curve of {len(self.tpr)} points, {self.n_pos} positives, {self.n_neg} negatives"

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rocmonitor.errors import InputError
+from rocmonitor.stats import plotting
 from rocmonitor.stats.binomial import Counts, Floats, binomial_law, binomial_window, log_binomial
 from rocmonitor.stats.curve.laws import (
     BootstrapLaw,
@@ -66,6 +67,17 @@ class ThresholdIntervals(IntervalTable):
     fpr_low: Floats
     fpr_high: Floats
     joint: bool
+
+    def _draw(self, ax: plotting.Axes, label: str | None) -> None:
+        plotting.roc_plane(ax, self._about("joint regions" if self.joint else "intervals"))
+        plotting.crosses(
+            ax,
+            (self.fpr, self.fpr_low, self.fpr_high),
+            (self.tpr, self.tpr_low, self.tpr_high),
+            names=[plotting.named(threshold) for threshold in self.threshold],
+            boxes=self.joint,
+            label=label,
+        )
 
     def __str__(self) -> str:
         return self._line(
@@ -121,6 +133,11 @@ class ThresholdLaw(Result):
         )
         law -= np.where(b == 0, no_neg, 0.0) + np.where(a == 0, no_pos, 0.0)
         return np.where(inside, np.maximum(law, 0.0) / _both_classes(self.n_pos, self.n_neg, m), 0.0)
+
+    def _draw(self, ax: plotting.Axes, label: str | None) -> None:
+        plotting.laws(ax, [("false positives", self.fp), ("true positives", self.tp)])
+        note = f"exact, {self.sampling} resamples; threshold {self.threshold:g}"
+        plotting.describe(ax, x="flagged rows of a resample", y="probability", note=note, label=label)
 
 
 @on_sample

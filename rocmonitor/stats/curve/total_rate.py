@@ -14,6 +14,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rocmonitor.stats import plotting
 from rocmonitor.stats.binomial import NEGLIGIBLE, Counts, Floats, law_ends
 from rocmonitor.stats.curve.laws import (
     BootstrapLaw,
@@ -62,6 +63,16 @@ class TotalRateIntervals(IntervalTable):
     fpr_low: Floats
     fpr_high: Floats
 
+    def _draw(self, ax: plotting.Axes, label: str | None) -> None:
+        plotting.roc_plane(ax, self._about())
+        plotting.crosses(
+            ax,
+            (self.fpr, self.fpr_low, self.fpr_high),
+            (self.tpr, self.tpr_low, self.tpr_high),
+            names=[f"{rate:.3g} flagged" for rate in self.rate],
+            label=label,
+        )
+
     def __str__(self) -> str:
         return self._line(f"{len(self.rate)} ROC points by total positive rate")
 
@@ -85,6 +96,11 @@ class TotalRateLaw(Result):
     sampling: str
     n_pos: int
     n_neg: int
+
+    def _draw(self, ax: plotting.Axes, label: str | None) -> None:
+        plotting.laws(ax, [("false positives", self.fp), ("true positives", self.tp)])
+        note = f"exact, {self.sampling} resamples; {self.rate:g} of all rows flagged"
+        plotting.describe(ax, x="flagged rows of a resample", y="probability", note=note, label=label)
 
 
 @on_sample

@@ -18,6 +18,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.errors import InputError
+from rocmonitor.stats import plotting
 from rocmonitor.stats.binomial import NEGLIGIBLE, Counts, Floats, law_ends, mixed_binomials
 from rocmonitor.stats.curve.kernel import Bandwidth, kernel_ends
 from rocmonitor.stats.curve.laws import (
@@ -63,6 +64,10 @@ class VerticalIntervals(IntervalTable):
     tpr: Floats
     tpr_low: Floats
     tpr_high: Floats
+
+    def _draw(self, ax: plotting.Axes, label: str | None) -> None:
+        plotting.roc_plane(ax, self._about("intervals at each rate"))
+        plotting.along(ax, self.fpr, self.tpr, self.tpr_low, self.tpr_high, label=label)
 
     def __str__(self) -> str:
         return self._line(f"{len(self.fpr)} ROC points by false positive rate")

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
+from rocmonitor.stats import plotting
 from rocmonitor.stats.binomial import LOG_NEGLIGIBLE, Counts, Floats, bernstein
 from rocmonitor.stats.curve.joint import Levels, thresholds_law
 from rocmonitor.stats.curve.laws import IntervalTable, interval_options, measured
@@ -55,6 +56,12 @@ class VerticalDifference(IntervalTable):
     dtpr_low: Floats
     dtpr_high: Floats
     dtpr_se: Floats
+
+    def _draw(self, ax: plotting.Axes, label: str | None) -> None:
+        plotting.zero(ax)
+        plotting.along(ax, self.fpr, self.dtpr, self.dtpr_low, self.dtpr_high, label=label)
+        about = self._about("intervals at each rate")
+        plotting.describe(ax, x="false positive rate", y="TPR difference, first minus second", note=about)
 
     def __str__(self) -> str:
         return self._line(f"Differences at {len(self.fpr)} false positive rates")

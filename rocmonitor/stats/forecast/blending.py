@@ -10,7 +10,7 @@ import numpy as np
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.stats.forecast.condensing import CELLS, condensed
 from rocmonitor.stats.forecast.kld import area, auc_distance
-from rocmonitor.stats.forecast.projection import counted_in, rising
+from rocmonitor.stats.forecast.projection import counted_in, projected, rising
 from rocmonitor.stats.forecast.score_cells import ScoreCells
 from rocmonitor.stats.forecast.tilting import placement
 from rocmonitor.stats.sample import Counts, Floats, Sample
@@ -25,30 +25,32 @@ _UNIT = 2**52  # counts of a class: each share is as exact as float64 holds it
 
 
 class Laws(NamedTuple):
-    """The law of a reference and of a window's scores on the same cells, shape (k,) each."""
+    """The joint laws of score and label of a reference and of its projection on a window's scores."""
 
-    score: Floats
-    pos: Counts
-    neg: Counts
-    rows: Counts
+    score: Floats  # (k,)
+    reference: Floats  # (2, k): negatives, positives; both together add up to 1
+    projection: Floats  # likewise
+
+    @classmethod
+    def of(cls, score: Floats, pos: Counts, neg: Counts, rows: Counts) -> Laws:
+        """From the rows of the reference and of the window in the same cells, shape (k,) each.
+
+        A cell without rows of the reference has the P(y | score) of the next one with some.
+        """
+        seen = np.flatnonzero(pos + neg)
+        after = np.minimum(np.searchsorted(seen, np.arange(len(score))), len(seen) - 1)
+        level = levels_of(pos[seen], neg[seen])[after]
+        projection = np.stack([rows * (1 - level), rows * level]) / float(rows.sum())
+        return cls(score, np.stack([neg, pos]) / float(neg.sum() + pos.sum()), projection)
 
     def blended(self, strength: float) -> Sample | None:
         """``(1 - strength) reference + strength projection``, as shares; None if a class has none."""
-        level = self._levels()
-        joint = np.stack([self.neg, self.pos]) * ((1 - strength) / float(self.neg.sum() + self.pos.sum()))
-        joint += np.stack([self.rows * (1 - level), self.rows * level]) * (strength / float(self.rows.sum()))
+        joint = (1 - strength) * self.reference + strength * self.projection
         totals = joint.sum(axis=1, keepdims=True)
         if not totals.all():
             return None
         neg, pos = np.rint(joint / totals * _UNIT).astype(np.int64)
         return Sample.from_counts(self.score, pos, neg)
-
-    def _levels(self) -> Floats:
-        """P(y = 1 | score) of each cell; one without rows has that of the next one with some."""
-        seen = np.flatnonzero(self.pos + self.neg)
-        levels = levels_of(self.pos[seen], self.neg[seen])
-        after = np.searchsorted(seen, np.arange(len(self.score)))
-        return np.asarray(levels[np.minimum(after, len(seen) - 1)])
 
 
 class Placed(NamedTuple):
@@ -79,13 +81,15 @@ class View(NamedTuple):
     distance: float  # of its scores, in nats
     log_variance: float  # of ln(window / reference) over its rows
     occupied: int  # cells of the score distance that it has rows in
+    inverse_shares: float  # the sum of 1 / share over these cells
+    expected: float  # the AUC that the whole reference expects of the scores
 
 
 def view(cells: Sample, of_scores: ScoreCells, window: Sample, *, inside: bool) -> View:
     """The view of a window by the cells of the reference, `inside`: by those that it leaves of them."""
     pos, neg = (counted_in(cells.score[:-1], window.score, of) for of in (window.pos, window.neg))
     rest_pos, rest_neg = (cells.pos - pos, cells.neg - neg) if inside else (cells.pos, cells.neg)
-    laws = Laws(cells.score, rest_pos, rest_neg, pos + neg)
+    laws = Laws.of(cells.score, rest_pos, rest_neg, pos + neg)
     whole = laws.blended(0.0)
     assert whole is not None  # a window whose rest has one class was set aside
     own, auc = area(whole), area(window)
@@ -100,6 +104,8 @@ def view(cells: Sample, of_scores: ScoreCells, window: Sample, *, inside: bool) 
         distance=rest.distance(rows),
         log_variance=max(0.0, float(np.sum(share * log_ratio**2)) - float(added.sum()) ** 2),
         occupied=int(np.count_nonzero(rows)),
+        inverse_shares=float(np.sum(1 / share[rows > 0])),
+        expected=projected(cells, window.score, window.pos + window.neg, of_scores).auc,
     )
 
 

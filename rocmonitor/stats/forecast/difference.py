@@ -10,11 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
+from rocmonitor.stats import plotting
 from rocmonitor.stats.forecast.calibration import conformal_root, own_distance
 from rocmonitor.stats.forecast.climbing import Extreme, optimum
 from rocmonitor.stats.forecast.interval import Forecast
@@ -47,6 +49,9 @@ class ForecastDifference(Forecast):
         "proven" if no weights within the distance do better, "searched" if none better were found.
     """
 
+    _estimate: ClassVar[str | None] = "difference"
+    _flat: ClassVar[bool] = True
+
     auc_1: float
     auc_2: float
     difference: float
@@ -58,6 +63,18 @@ class ForecastDifference(Forecast):
     def contains(self, difference: float) -> bool:
         """Whether a difference lies within the interval."""
         return bool(self.low <= difference <= self.high)
+
+    def _draw(self, ax: plotting.Axes, label: str | None) -> None:
+        plotting.zero(ax, vertical=True)
+        plotting.rows(
+            ax,
+            ["forecast"],
+            [(self.difference, self.low, self.high)],
+            x="AUROC difference of a coming window, first minus second",
+            note=f"{self.method}, {self._level()}; the point is the reference",
+            label=label,
+            sign="+",
+        )
 
     def __str__(self) -> str:
         windows = f", {self.n_windows} windows" if self.n_windows else ""

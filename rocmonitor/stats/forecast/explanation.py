@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
+from rocmonitor.stats import plotting
 from rocmonitor.stats.forecast.distance import bin_ends, require_sample
 from rocmonitor.stats.forecast.kld import area, auc_bounds, auc_distance
 from rocmonitor.stats.forecast.tilting import placement
@@ -97,6 +98,16 @@ class ShiftExplanation(Table):
             from_positives=self.from_positives,
             from_negatives=self.from_negatives,
         )
+
+    def _draw(self, ax: plotting.Axes, label: str | None) -> None:
+        edges = np.append(self.low, self.high[-1])
+        parts = [
+            (f"positives {self.from_positives:+.4f}", self.pos_contribution),
+            (f"negatives {self.from_negatives:+.4f}", self.neg_contribution),
+        ]
+        plotting.bars(ax, edges, parts)
+        note = f"AUROC {self.change:+.4f}, from {self.reference_auc:.4f} to {self.auc:.4f}"
+        plotting.describe(ax, x="score", y="contribution to the change", note=note, label=label)
 
     def __str__(self) -> str:
         return self.words()

@@ -13,6 +13,7 @@ import scipy
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
+from rocmonitor.stats import plotting
 from rocmonitor.stats.forecast.distance import binned_counts, require_sample
 from rocmonitor.stats.forecast.kld import area
 from rocmonitor.stats.forecast.projection import ExpectedAuc, Scores, counted_in, projected, valid_unlabelled
@@ -48,6 +49,12 @@ class ScoreShift(Table):
     nats: Floats
     score_distance: float
     n_rows: int
+
+    def _draw(self, ax: plotting.Axes, label: str | None) -> None:
+        edges = np.append(self.low, self.high[-1])
+        plotting.bars(ax, edges, [("reference", self.reference_share), ("window", self.window_share)])
+        note = f"score distance {self.score_distance:.4g} nats; {self.n_rows:,} scores"
+        plotting.describe(ax, x="score", y="share of the rows", note=note, label=label)
 
     def __str__(self) -> str:
         most = int(np.argmax(np.abs(self.window_share - self.reference_share)))
@@ -179,7 +186,7 @@ def foreseen_change(
     InputError
         Something that is no `Sample`; unusable scores.
     DegenerateDataError
-        A sample of one class; scores only where the reference has one class.
+        A sample of one class.
 
     Notes
     -----

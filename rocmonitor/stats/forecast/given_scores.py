@@ -1,33 +1,31 @@
-"""The forecast interval given a window's scores: how strongly to trust them is learned in the conformal step.
+"""The forecast interval given a window's scores: how strongly to trust them is learned from past windows.
 
-Strengths tau from 0 to 1 foresee c_tau, the AUC of the blend (1 - tau) R + tau Q of the reference R and its
-projection Q on the window's scores. Which of them serves is learned from past windows i = 1..n by
+A strength tau from 0 to 1 foresees c_tau, the AUC of the blend (1 - tau) R + tau Q of the reference R and its
+projection Q on the window's scores. The one that serves has the smallest
 
-    tau(a) = argmin over tau of  sum_i w_i (a_i - c_{i,tau})² + (a - c_tau)²
+    (1 + h tau)² sum_i w_i (a_i - c_{i,tau})²
 
-where a is the candidate for the coming AUC. All n + 1 windows enter alike, so the root distances of the
-windows at the strength tau(a) are exchangeable (full conformal prediction, [VGS05] 2.2), and
-
-    { a : |x_{tau(a)}(a)| <= the conformal quantile of |x_{i,tau(a)}| }
-
-holds the coming AUC with the level, whatever is learned. (a - c_tau)² is a² plus a line in a, so each
-strength is chosen on one interval of a, and the result is the hull of at most five pieces.
+over the past windows i, with a handicap of h = 5 % for trusting the scores fully. Each past window enters the
+conformal quantile at the strength that the others choose, as the coming window has the one that all of them
+choose: without that, the quantile would be too small. Where the interval comes out wider than the one without
+the scores by more than 5 %, the latter is given. The level is shown by simulation (docs/coverage.md).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from rocmonitor.errors import InputError
+from rocmonitor.stats import plotting
 from rocmonitor.stats.forecast.blending import Laws
 from rocmonitor.stats.forecast.calibration import (
     LEVEL_ROUNDING,
     Alternative,
     Noise,
+    Root,
     conformal_root,
     sampling_root,
 )
@@ -39,6 +37,9 @@ from rocmonitor.stats.sample import Counts, Floats, Sample
 if TYPE_CHECKING:
     from rocmonitor.stats.forecast.projection import ExpectedAuc
     from rocmonitor.stats.forecast.score_history import ScoreHistory
+
+HANDICAP = 0.05  # of full strength: the scores must foresee better by more than this to be trusted fully
+WIDEST = 1.05  # times the interval without the scores
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -57,7 +58,7 @@ class ScoreForecast(ForecastInterval):
         Of the reference.
     strength : float
         Of the projection, within [0, 1]: 0 is the forecast without the scores, 1 trusts them fully. The one
-        that served the past windows best; the ends may come from others.
+        that served the past windows best.
     score_distance : float
         Of the law of the scores to that of the reference, in nats (see `ExpectedAuc`).
     sampling_score_distance : float
@@ -79,6 +80,14 @@ class ScoreForecast(ForecastInterval):
     outside_share: float
     n_rows: int
 
+    def _draw(self, ax: plotting.Axes, label: str | None) -> None:
+        names, ends = ["given the scores"], [(self.foreseen, self.low, self.high)]
+        if self.sampling_low is not None and self.sampling_high is not None:
+            names.append("sampling alone")
+            ends.append((self.foreseen, self.sampling_low, self.sampling_high))
+        note = f"{self.method}, {self._level()}, {self.n_windows} windows; the point is foreseen"
+        plotting.rows(ax, names, ends, x="AUROC of a coming window", note=note, label=label)
+
     def for_batch(self, reference: Sample, batch: tuple[int, int]) -> ForecastInterval:  # noqa: ARG002
         """Refused: the scores of the batch would be needed."""
         raise InputError(
@@ -87,15 +96,22 @@ class ScoreForecast(ForecastInterval):
         )
 
 
-class Piece(NamedTuple):
-    """What one strength says: the AUC foreseen, the ends, and the squared errors of the past windows."""
+class Choice(NamedTuple):
+    """What one strength says of a window."""
 
-    foreseen: float
-    low: float
-    high: float
-    loss: float
-    root: float
+    strength: float
+    foreseen: float  # the AUC of the blend
+    law: Sample | None  # the blend; None if it has one class
+    root: float  # the conformal quantile of root distances
     level: float
+
+    def ends(self, alternative: Alternative) -> tuple[float, float]:
+        """The interval."""
+        if self.law is None:
+            return 0.0, 1.0
+        bounds = auc_bounds(self.law, self.root**2 / 2)
+        low, high = (carried(end, bounds.auc, self.foreseen) for end in (bounds.low, bounds.high))
+        return low, high if alternative == "two-sided" else 1.0
 
 
 def score_forecast(
@@ -108,28 +124,28 @@ def score_forecast(
     alternative: Alternative,
 ) -> ScoreForecast:
     """The interval for a window with `rows` in each cell of the reference."""
-    sizes = _likely(expected) if batch is None else batch
-    noise = _Noises.of(history, sizes)
-    laws = Laws(cells.score, cells.pos, cells.neg, rows)
-    pieces = [
-        _piece(history, laws, cells, noise, place, confidence_level, alternative)
-        for place in range(len(history.strengths))
-    ]
-    chosen = int(np.argmin([piece.loss for piece in pieces]))  # of equal ones the weakest
-    piece, roots, (low, high) = pieces[chosen], history.roots[chosen], hull(pieces)
+    laws = Laws.of(cells.score, cells.pos, cells.neg, rows)
+    asked = confidence_level, alternative
+    noises = Noises.of(history, int(rows.sum()), batch)
+    choice, roots = learned(history, laws, cells, noises, *asked)
+    low, high = choice.ends(alternative)
+    without = at_strength(history, laws, cells, noises, 0, *asked)
+    ends = without.ends(alternative)
+    if high - low > WIDEST * (ends[1] - ends[0]):
+        choice, roots, (low, high) = without, history.roots[0], ends
     found = ScoreForecast(
-        foreseen=piece.foreseen,
+        foreseen=choice.foreseen,
         low=low,
         high=high,
-        distance=piece.root**2 / 2,
-        strength=history.strengths[chosen],
+        distance=choice.root**2 / 2,
+        strength=choice.strength,
         confidence_level=confidence_level,
-        achieved_level=min(of.level for of in pieces),
+        achieved_level=choice.level,
         window_distances=tuple(root * root / 2 for root in roots),
         window_shifts=roots,
         alternative=alternative,
-        batch=sizes,
-        **_common(history, expected),
+        batch=batch or divided(expected.n_rows, expected.prevalence),
+        **_shared(history, expected),
     )
     caveats = (
         *history.caveats,
@@ -140,7 +156,7 @@ def score_forecast(
     return replace(found, caveats=caveats)
 
 
-def _common(history: ScoreHistory, expected: ExpectedAuc) -> dict[str, Any]:
+def _shared(history: ScoreHistory, expected: ExpectedAuc) -> dict[str, Any]:
     """The fields of a forecast that do not depend on the strength."""
     return {
         "auc": expected.auc,
@@ -163,33 +179,39 @@ def _common(history: ScoreHistory, expected: ExpectedAuc) -> dict[str, Any]:
     }
 
 
-def _likely(expected: ExpectedAuc) -> tuple[int, int]:
-    """Class sizes as the expected prevalence divides the scores, each at least 1."""
-    n_pos = round(expected.n_rows * expected.prevalence)
-    return max(n_pos, 1), max(expected.n_rows - n_pos, 1)
+def divided(rows: int, prevalence: float) -> tuple[int, int]:
+    """Class sizes of so many rows, each at least 1."""
+    n_pos = round(rows * prevalence)
+    return max(n_pos, 1), max(rows - n_pos, 1)
 
 
-class _Noises(NamedTuple):
-    """Variances of sampling noise, in squared AUC: of the past windows and of the coming one."""
+class Noises(NamedTuple):
+    """Variances of sampling noise, in squared AUC: of the past windows, and of the coming one.
+
+    The coming window's classes are unknown, unless they are given: compared with a past window, it has its
+    own number of rows, and the prevalence of that window.
+    """
 
     past: Floats
-    coming: float
+    coming: Floats
     reference: float
     scores: Floats  # the parts of `past` that the scores show
     coming_scores: float
     scale: float  # squared AUC for one squared root
 
     @classmethod
-    def of(cls, history: ScoreHistory, batch: tuple[int, int]) -> _Noises:
+    def of(cls, history: ScoreHistory, rows: int, batch: tuple[int, int] | None) -> Noises:
+        """Of a history, for a coming window of so many rows, or of given classes."""
         noise = Noise(*history.pair_variances)
         scale = noise.zeta10 + noise.zeta01
         sizes = list(zip(history.window_n_pos, history.window_n_neg, strict=True))
+        likely = [batch or divided(rows, n_pos / (n_pos + n_neg)) for n_pos, n_neg in sizes]
         return cls(
             scale * np.array([noise.variance(*size) for size in sizes]),
-            scale * noise.variance(*batch),
+            scale * np.array([noise.variance(*size) for size in likely]),
             scale * noise.variance(history.n_pos, history.n_neg),
             history.score_variance / np.array([sum(size) for size in sizes]),
-            history.score_variance / sum(batch),
+            history.score_variance / (sum(batch) if batch else rows),
             scale,
         )
 
@@ -202,56 +224,67 @@ class _Noises(NamedTuple):
     def alone(self, strength: float) -> float:
         """Of the coming window, with that of the reference."""
         seen = strength * (2 - strength)
-        return max(self.coming - seen * self.coming_scores, 0.0) + self.reference
+        return max(float(self.coming.mean()) - seen * self.coming_scores, 0.0) + self.reference
 
 
-def _piece(
+def at_strength(
     history: ScoreHistory,
     laws: Laws,
     cells: Sample,
-    noise: _Noises,
+    noises: Noises,
     place: int,
     confidence_level: float,
     alternative: Alternative,
-) -> Piece:
-    """The interval at one strength."""
-    strength, weights = history.strengths[place], history.worth()
-    missing = noise.missing(strength)
-    scale = noise.scale if noise.scale > 0 else 1.0
-    root, level = conformal_root(
-        np.array(history.roots[place]), missing / scale, weights, confidence_level, alternative
+) -> Choice:
+    """One strength, whatever the past windows say of it."""
+    strength, roots = history.strengths[place], np.array(history.roots[place])
+    found = _quantile(
+        history, noises, roots, noises.missing(strength), strength, confidence_level, alternative
     )
-    if level < confidence_level - LEVEL_ROUNDING:  # too few windows to know: at least the known noise
-        root = max(root, sampling_root(noise.alone(strength) / scale, confidence_level, alternative))
-    errors = np.array(history.window_aucs) - np.array(history.foreseen[place])
-    loss = float((errors**2 + missing) @ weights)
+    return _choice(history, laws, cells, strength, found)
+
+
+def learned(
+    history: ScoreHistory,
+    laws: Laws,
+    cells: Sample,
+    noises: Noises,
+    confidence_level: float,
+    alternative: Alternative,
+) -> tuple[Choice, tuple[float, ...]]:
+    """The strength that served the past windows best, and the roots at which each was foreseen."""
+    missing = np.stack([noises.missing(strength) for strength in history.strengths])
+    errors = np.array(history.window_aucs) - np.array(history.foreseen)
+    losses = (errors**2 + missing) * history.worth()
+    handicap = (1 + HANDICAP * np.array(history.strengths)) ** 2
+    total = losses.sum(axis=1)
+    others = np.argmin(handicap[:, np.newaxis] * (total[:, np.newaxis] - losses), axis=0)
+    place, window = int(np.argmin(handicap * total)), np.arange(history.n_windows)
+    roots, strength = np.array(history.roots)[others, window], history.strengths[place]
+    found = _quantile(
+        history, noises, roots, missing[others, window], strength, confidence_level, alternative
+    )
+    return _choice(history, laws, cells, strength, found), tuple(roots.tolist())
+
+
+def _quantile(
+    history: ScoreHistory,
+    noises: Noises,
+    roots: Floats,
+    missing: Floats,
+    strength: float,
+    confidence_level: float,
+    alternative: Alternative,
+) -> Root:
+    scale = noises.scale if noises.scale > 0 else 1.0
+    found = conformal_root(roots, missing / scale, history.worth(), confidence_level, alternative)
+    if found.level < confidence_level - LEVEL_ROUNDING:  # too few windows to know: at least the known noise
+        alone = sampling_root(noises.alone(strength) / scale, confidence_level, alternative)
+        return Root(max(found.root, alone), found.level)
+    return found
+
+
+def _choice(history: ScoreHistory, laws: Laws, cells: Sample, strength: float, found: Root) -> Choice:
     law = cells if strength == 0 else laws.blended(strength)
-    if law is None:  # scores of one class only
-        return Piece(history.auc, 0.0, 1.0, loss, root, level)
-    own = history.auc if strength == 0 else area(law)
-    bounds = auc_bounds(law, root * root / 2)
-    low, high = (carried(end, bounds.auc, own) for end in (bounds.low, bounds.high))
-    return Piece(own, low, high if alternative == "two-sided" else 1.0, loss, root, level)
-
-
-def hull(pieces: Sequence[Piece]) -> tuple[float, float]:
-    """Ends of the set of AUCs within the interval of the strength that they themselves choose."""
-    chosen = [_chosen(piece, pieces) for piece in pieces]
-    kept = [(low, high) for low, high in chosen if low <= high]
-    return min(low for low, _ in kept), max(high for _, high in kept)
-
-
-def _chosen(piece: Piece, among: Sequence[Piece]) -> tuple[float, float]:
-    """The part of a piece where no other strength has a smaller loss; low > high if there is none."""
-    low, high = piece.low, piece.high
-    for other in among:
-        # loss + (a - c)² <= other.loss + (a - d)²  <=>  2 a (d - c) <= other.loss - loss + d² - c²
-        slope = 2 * (other.foreseen - piece.foreseen)
-        room = other.loss - piece.loss + (other.foreseen + piece.foreseen) * slope / 2
-        if slope > 0:
-            high = min(high, room / slope)
-        elif slope < 0:
-            low = max(low, room / slope)
-        elif room < 0:
-            return 1.0, 0.0
-    return low, high
+    own = history.auc if strength == 0 or law is None else area(law)
+    return Choice(strength, own, law, *found)

@@ -9,12 +9,13 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import get_args
+from typing import ClassVar, get_args
 
 import numpy as np
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
+from rocmonitor.stats import plotting
 from rocmonitor.stats.forecast.calibration import (
     LEVEL_ROUNDING,
     Alternative,
@@ -126,6 +127,9 @@ class ForecastInterval(Forecast):
         zeta10, zeta01 and the variance of psi over all pairs of the reference; sampling noise follows.
     """
 
+    _estimate: ClassVar[str | None] = "auc"
+    _flat: ClassVar[bool] = True
+
     auc: float
     alternative: Alternative = "two-sided"
     batch: tuple[int, int] | None = None
@@ -195,6 +199,14 @@ class ForecastInterval(Forecast):
                 "compute it anew with forecast_interval"
             )
         return finished(replace(self, batch=sizes), reference)
+
+    def _draw(self, ax: plotting.Axes, label: str | None) -> None:
+        values = [("forecast", (self.auc, self.low, self.high))]
+        if self.sampling_low is not None and self.sampling_high is not None:
+            values.append(("sampling alone", (self.auc, self.sampling_low, self.sampling_high)))
+        names, ends = zip(*values, strict=True)
+        note = f"{self.method}, {self._level()}, {self.n_windows} windows; the point is the reference"
+        plotting.rows(ax, names, ends, x="AUROC of a coming window", note=note, label=label)
 
     def __str__(self) -> str:
         text = (

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
+from rocmonitor.stats import plotting
 from rocmonitor.stats.forecast.climbing import Extreme, closest, highest, optimum
 from rocmonitor.stats.forecast.tilting import Cells, OneOrder, cells
 from rocmonitor.stats.proportion import is_number
@@ -47,6 +49,9 @@ class AucBounds(Result):
         weights). "searched": the best of the solutions that were found.
     """
 
+    _estimate: ClassVar[str | None] = "auc"
+    _flat: ClassVar[bool] = True
+
     auc: float
     low: float
     high: float
@@ -61,6 +66,10 @@ class AucBounds(Result):
     residual: float
     optimum: str
     caveats: tuple[Caveat, ...] = ()
+
+    def _draw(self, ax: plotting.Axes, label: str | None) -> None:
+        note = f"all reweightings within Kullback-Leibler distance {self.distance:.4g}"
+        plotting.rows(ax, ["bounds"], [(self.auc, self.low, self.high)], x="AUROC", note=note, label=label)
 
     def __str__(self) -> str:
         return (

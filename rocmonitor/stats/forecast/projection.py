@@ -10,14 +10,14 @@ pool adjacent violators.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias, cast
+from typing import ClassVar, NamedTuple, TypeAlias, cast
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.errors import DegenerateDataError, InputError
+from rocmonitor.errors import InputError
 from rocmonitor.stats.forecast.distance import require_sample
 from rocmonitor.stats.forecast.kld import area
 from rocmonitor.stats.forecast.score_cells import ScoreCells, score_cells
@@ -58,6 +58,8 @@ class ExpectedAuc(Result):
         Class sizes of the reference.
     """
 
+    _estimate: ClassVar[str | None] = "auc"
+
     auc: float
     reference_auc: float
     prevalence: float
@@ -95,7 +97,7 @@ class ExpectedAucDifference(Result):
     reference_difference : float
         The difference in the reference.
     prevalence_1, prevalence_2 : float
-        The share of positives that the scores of each model let expect.
+        The share of positives expected from the scores of each model.
     score_distance_1, score_distance_2 : float
         As `ExpectedAuc.score_distance`, for each model.
     outside_share_1, outside_share_2 : float
@@ -105,6 +107,8 @@ class ExpectedAucDifference(Result):
     n_pos, n_neg : int
         Class sizes of the reference.
     """
+
+    _estimate: ClassVar[str | None] = "difference"
 
     auc_1: float
     auc_2: float
@@ -148,16 +152,16 @@ def expected_auc(reference: Sample, scores: Scores) -> ExpectedAuc:
         No sample; scores that are no finite numbers, not one-dimensional or none at all; counts that are no
         whole numbers >= 0.
     DegenerateDataError
-        A reference of one class; scores only where the reference has one class.
+        A reference of one class.
 
     Notes
     -----
     A row with score s counts p(s) as a positive and 1 - p(s) as a negative, with p isotonic on the reference
     (pool adjacent violators on its counts). This is the I-projection of the reference's law on the law of
     the scores. Where p is level the order of the rows does not matter, so ties and groups are exact. A
-    score that the reference has not takes the p of the next one above; one beyond its range that of the
-    nearest end. p is fitted to raise with the score as well as it can: in a small reference the
-    expected AUC is a little high (docs/coverage.md).
+    score that the reference does not have takes the p of the next one above, one beyond its range that of
+    the nearest end. Where all rows have the same p, 1/2 is expected. p is fitted to rise with the score as
+    well as it can: in a small reference the expected AUC is a little high (docs/coverage.md).
 
     The estimate holds as long as P(y | score) does. It has no level: see `forecast_interval` with `given`.
     Cost: O(k) for k scores of the reference, O(n log b) for n scores and b levels of p. Nothing is sorted.
@@ -283,18 +287,14 @@ def projected(
     total = int(rows.sum())
     pos, neg = rows * fit.level, rows * (1 - fit.level)
     n_pos, n_neg = float(pos.sum()), float(neg.sum())
-    if not n_pos or not n_neg:
-        kind = "negatives" if not n_pos else "positives"
-        raise DegenerateDataError(
-            f"all {total:,} scores lie where the reference has only {kind}: no AUC can be expected; take a "
-            "longer window, or a reference whose scores overlap"
-        )
     window = counted_in(cells.ends, score, count)
     low, high = float(reference.score[0]) if low is None else low, float(reference.score[-1])
     outside = counted_where((score < low) | (score > high), count)
     below = np.cumsum(neg) - neg / 2
+    # Only one level can have no positives, or no negatives: all rows are alike there.
+    auc = float(np.sum(pos * below)) / (n_pos * n_neg) if n_pos and n_neg else 0.5
     return ExpectedAuc(
-        auc=float(np.sum(pos * below)) / (n_pos * n_neg),
+        auc=auc,
         reference_auc=area(reference),
         prevalence=n_pos / total,
         score_distance=cells.distance(window),
@@ -304,7 +304,7 @@ def projected(
         n_rows=total,
         n_pos=reference.n_pos,
         n_neg=reference.n_neg,
-        caveats=_caveats(score, outside, total, len(fit.level)),
+        caveats=_caveats(score, outside, total, n_pos, len(fit.level)),
     )
 
 
@@ -319,12 +319,15 @@ def counted_where(chosen: NDArray[np.bool_], count: Counts | None) -> int:
     return int(np.count_nonzero(chosen) if count is None else count[chosen].sum())
 
 
-def _caveats(score: Floats, outside: int, total: int, levels: int) -> tuple[Caveat, ...]:
+def _caveats(score: Floats, outside: int, total: int, positives: float, levels: int) -> tuple[Caveat, ...]:
     caveats = []
     if outside:
         caveats.append(Caveat("scores-outside-reference", share=outside / total, rows=outside, n_rows=total))
     if total > 1 and score.min() == score.max():
         caveats.append(Caveat("scores-all-equal", n_rows=total))
+    if positives in (0, total):
+        kind = "positives" if positives else "negatives"
+        caveats.append(Caveat("scores-of-one-class", kind=kind, n_rows=total))
     if levels == 1:
         caveats.append(Caveat("scores-without-order"))
     return tuple(caveats)

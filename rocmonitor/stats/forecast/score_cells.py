@@ -53,28 +53,39 @@ def cells_between(reference: Sample, ends: Floats) -> ScoreCells:
     return ScoreCells(ends, binned_counts(reference.score, reference.pos + reference.neg, ends))
 
 
-def thinned_quantile(
-    distances: Floats,
-    missing: Floats,
-    log_variance: Floats,
-    occupied: Counts,
-    weights: Floats,
-    confidence_level: float,
-) -> Root:
-    """The conformal quantile of score distances, for a coming window of another size.
+class Thinning(NamedTuple):
+    """What the score distances of smaller samples of past windows follow from, shape (n,) each."""
 
-    `missing` is 1/rows of the coming window less that of each past one, >= 0; `log_variance` the variance of
-    ln(window / reference) over the rows of each, `occupied` the cells it has rows in. A sample of fewer rows
-    of a past window, without replacement, has a larger distance: to the second order in its shares its
-    mean is larger by (occupied - 1)/2 missing, and its variance is missing log_variance + (occupied - 1)/2
-    missing². A gamma law has both moments.
+    rows: Counts  # of each window
+    log_variance: Floats  # of ln(window / reference) over its rows
+    occupied: Counts  # cells that it has rows in
+    inverse_shares: Floats  # sum of 1 / share over them
+
+    def mean_and_variance(self, distances: Floats, rows: int) -> tuple[Floats, Floats]:
+        """Of the distance of so many rows of each window, drawn without replacement, to the second order.
+
+        2 n KL of n rows to their own law is q times a chi-square variable with occupied - 1 degrees of
+        freedom, where q = 1 + (inverse_shares - 1) / (6 n (occupied - 1)) [W76].
+        """
+        missing = np.maximum(1 / rows - 1 / self.rows, 0.0)
+        free = self.occupied - 1
+        wider = 1 + (self.inverse_shares - 1) / (6 * rows * np.maximum(free, 1))
+        more = wider * missing
+        return distances + free / 2 * more, missing * self.log_variance + free / 2 * more**2
+
+
+def thinned_quantile(
+    distances: Floats, thinning: Thinning, rows: int, weights: Floats, confidence_level: float
+) -> Root:
+    """The conformal quantile of score distances, for a coming window with so many rows.
+
+    Past windows with more rows are taken as samples of `rows` of them, whose distance is a gamma variable
+    with the mean and the variance of `Thinning`; those with fewer stay as they are.
     """
+    mean, variance = thinning.mean_and_variance(distances, rows)
     used = weights > 0
-    distances, missing, log_variance = distances[used], missing[used], log_variance[used]
-    occupied, weights = occupied[used], weights[used]
+    distances, weights, mean, variance = distances[used], weights[used], mean[used], variance[used]
     found = observed_root(distances, weights, confidence_level * (float(weights.sum()) + 1) - LEVEL_ROUNDING)
-    more = (occupied - 1) / 2 * missing
-    mean, variance = distances + more, missing * log_variance + more * missing
     if not variance.any():
         return found
     noisy = variance > 0

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,7 +32,7 @@ from rocmonitor.stats.forecast.projection import (
     projected,
     valid_unlabelled,
 )
-from rocmonitor.stats.forecast.score_cells import cells_between, score_cells, thinned_quantile
+from rocmonitor.stats.forecast.score_cells import Thinning, cells_between, score_cells, thinned_quantile
 from rocmonitor.stats.forecast.windows import Past, past_windows, valid_weights, valid_windows
 from rocmonitor.stats.proportion import is_number, require_level
 from rocmonitor.stats.result import Result
@@ -61,6 +61,8 @@ class HistoryLimit(Result):
         Past windows used.
     """
 
+    _estimate: ClassVar[str | None] = "limit"
+
     limit: float
     confidence_level: float
     achieved_level: float
@@ -87,12 +89,14 @@ class ScoreHistory(Result):
         For each strength, of each window: the AUC foreseen, and the signed root distance sqrt(2 D) of the
         realised one from it.
     window_aucs, window_expected, window_distances : tuple of float
-        Of each window: realised AUC, expected AUC, and score distance.
+        Of each window: realised AUC, expected AUC by the whole reference, and score distance to the
+        reference without the window.
     window_n_pos, window_n_neg : tuple of int
         Class sizes of the windows.
-    log_variances, occupied : tuple
+    log_variances, occupied, inverse_shares : tuple
         What the sampling noise of the score distances follows from: the variance of ln(window / reference)
-        over the rows of each window, and the number of cells that it occupies.
+        over the rows of each window, the number of cells that it has rows in, and the sum of 1 / share over
+        them.
     pair_variances : tuple of float
         zeta10, zeta01 and the variance of psi over all pairs of the reference.
     score_variance : float
@@ -118,6 +122,7 @@ class ScoreHistory(Result):
     window_n_neg: tuple[int, ...]
     log_variances: tuple[float, ...]
     occupied: tuple[int, ...]
+    inverse_shares: tuple[float, ...]
     pair_variances: tuple[float, float, float]
     score_variance: float
     weights: tuple[float, ...]
@@ -165,8 +170,6 @@ class ScoreHistory(Result):
         ------
         InputError
             Another reference; unusable scores; impossible sizes; a level outside (0, 1).
-        DegenerateDataError
-            Scores only where the reference has one class.
 
         Notes
         -----
@@ -197,23 +200,30 @@ class ScoreHistory(Result):
     def distance_limit(self, rows: int, *, confidence_level: float = 0.95) -> HistoryLimit:
         """What the score distance of a coming window with so many scores keeps to with the level.
 
-        Notes
-        -----
-        Where a past window has more rows, its distance is that of a sample of `rows` of them without
-        replacement, to the second order: the mean rises by (h - 1)/2 s, the variance is s v + (h - 1)/2 s²,
-        with s = 1/rows - 1/rows of the window, the number h of cells it occupies and the variance v of
-        ln(window / reference) over its rows (a gamma law). One with fewer rows stays as it is.
+        A past window with more rows counts as a sample of `rows` of them; one with fewer stays as it is.
+
+        References
+        ----------
+        .. [W76] Williams (1976). Improved likelihood ratio tests for complete contingency tables.
+           Biometrika 63, 33-37.
         """
         level = require_level(confidence_level)
-        more = self.missing(_valid_rows(rows))
-        noise = np.array(self.log_variances), np.array(self.occupied)
-        found = thinned_quantile(np.array(self.window_distances), more, *noise, self.worth(), level)
+        thinning = Thinning(
+            np.array(self.window_n_pos) + np.array(self.window_n_neg),
+            np.array(self.log_variances),
+            np.array(self.occupied),
+            np.array(self.inverse_shares),
+        )
+        found = thinned_quantile(
+            np.array(self.window_distances), thinning, _valid_rows(rows), self.worth(), level
+        )
         return self._limit(*found, rows=rows, confidence_level=level)
 
     def expected_limit(self, rows: int, *, confidence_level: float = 0.95) -> HistoryLimit:
         """What the expected AUC of a coming window with so many scores stays above with the level.
 
-        Its own scatter over the past windows, with the sampling noise that the coming window has more.
+        Its own scatter over the past windows, with the sampling noise that the coming window has more. All
+        windows are read with the P(y | score) of the whole reference, as the coming one is.
         """
         level, weights = require_level(confidence_level), self.worth()
         expected = np.array(self.window_expected)
@@ -313,12 +323,13 @@ def score_history(
         foreseen=tuple(zip(*(of.foreseen for of in views), strict=True)),
         roots=(past.shifts, *zip(*(of.roots for of in views), strict=True)),
         window_aucs=tuple(area(window) for window in used),
-        window_expected=tuple(of.foreseen[-1] for of in views),
+        window_expected=tuple(of.expected for of in views),
         window_distances=tuple(of.distance for of in views),
         window_n_pos=tuple(window.n_pos for window in used),
         window_n_neg=tuple(window.n_neg for window in used),
         log_variances=tuple(of.log_variance for of in views),
         occupied=tuple(of.occupied for of in views),
+        inverse_shares=tuple(of.inverse_shares for of in views),
         pair_variances=(pairs.zeta10, pairs.zeta01, pairs.kernel),
         score_variance=score_variance(cells),
         weights=() if worth is None else tuple(worth.tolist()),

@@ -7,10 +7,12 @@ from typing import Any
 
 from rocmonitor.wording.caveats import (
     area,
+    arrival,
     band,
     cost,
     curve,
     forecast,
+    lasting,
     research,
     review,
     rules,
@@ -26,8 +28,10 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     **cost.SENTENCES,
     **forecast.SENTENCES,
     **sequence.SENTENCES,
+    **lasting.SENTENCES,
     **research.SENTENCES,
     **window.SENTENCES,
+    **arrival.SENTENCES,
     **rules.SENTENCES,
     **review.SENTENCES,
 }

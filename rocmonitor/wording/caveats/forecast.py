@@ -88,6 +88,10 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
         "like its nearest scores"
     ),
     "scores-all-equal": "all {n_rows} scores are equal, so the expected AUC is 0.5",
+    "scores-of-one-class": (
+        "all {n_rows} scores lie where the reference has only {kind}, so nothing tells the rows apart and "
+        "the expected AUC is 0.5"
+    ),
     "scores-without-order": (
         "in the reference the share of positives does not rise with the score, so the expected AUC is 0.5 "
         "for any scores"

@@ -31,6 +31,10 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     "old-reference": "the reference was frozen by an earlier version: its forecast is for windows of its own "
     "size, and a change is not explained",
     "window-in-reference": "this window is a part of the reference that it is compared with",
+    "version-not-named": (
+        "the configuration names no version of {model}, so results before and after a new version look "
+        "alike; set model.version (any text, such as a date) or model.champion (an MLflow alias)"
+    ),
     "version-unknown": "the challenger's version is not known: {why}",
     "version-remembered": "MLflow could not be asked: {alias} was version {version} at {at}",
 }

@@ -30,6 +30,10 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
         "{count:,} of {rows:,} rows are set aside: their {column} is outside the window, missing, or not a "
         "time; use :start and :end in monitors.{monitor}.query"
     ),
+    "ids-repeated": (
+        "{count:,} of {rows:,} rows are set aside: another row has the same {column}; name a column whose "
+        "value differs for every scored case in monitors.{monitor}.columns.id, or leave id out"
+    ),
     "rows-with-bad-labels": _rows_with_bad_labels,
     "text-scores": _text_scores,
     # Outlooks, from rocmonitor.policy.outlook and judge

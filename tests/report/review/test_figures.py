@@ -6,6 +6,7 @@ import io
 from dataclasses import replace
 from functools import cache
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
@@ -15,10 +16,16 @@ from numpy.typing import NDArray
 from reviews import ZONE, review
 
 from rocmonitor.policy.review.document import Review
-from rocmonitor.report.canvas import BLUE, ORANGE
-from rocmonitor.report.review.figures import drawn, has
+from rocmonitor.report.canvas import BLUE, PURPLE
+from rocmonitor.report.review import figures
+from rocmonitor.report.review.figures import files, has
 
 NAMES = ["windows", "roc", "band", "dominance", "costs"]
+
+
+def drawn(review: Review, zone: ZoneInfo) -> dict[str, bytes]:
+    """The figures as files."""
+    return files(figures.drawn(review, zone))
 
 
 @cache
@@ -103,16 +110,16 @@ def test_both_curves_are_drawn() -> None:
     rows = rows_of("roc")
     image = only("roc", rows)
     assert where(image, BLUE).sum() > 1500
-    assert where(image, ORANGE).sum() > 800  # dashed
+    assert where(image, PURPLE).sum() > 800  # dashed
     alone = only("roc", [row for row in rows if row["model"] == "champion"])
-    assert where(alone, ORANGE).sum() == 0
+    assert where(alone, PURPLE).sum() == 0
 
 
 def shaded(rows: list[dict[str, Any]], regions: list[dict[str, Any]]) -> NDArray[np.bool_]:
     """The columns of the picture that are pale orange: the challenger's."""
     shown = review(tables={"band": rows, "regions": regions})
     image = pixels(drawn(shown, ZONE)["band"])[120:700]
-    pale = where(image, tuple(0.84 + 0.16 * part for part in to_rgb(ORANGE)))
+    pale = where(image, tuple(0.84 + 0.16 * part for part in to_rgb(PURPLE)))
     return np.asarray(pale.sum(axis=0) > 200)
 
 
@@ -134,7 +141,7 @@ def test_the_five_outcomes_fill_the_picture_in_proportion() -> None:
             only("dominance", [row | {"challenger_better": p, "champion_better": 1 - p} for row in even])[
                 part
             ],
-            ORANGE,
+            PURPLE,
         )
         for p in (0.0, 1.0)
     ]

@@ -1,0 +1,74 @@
+"""The lines of a message, as text and as HTML for a mail."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import NamedTuple
+
+from rocmonitor.wording.format import printable
+
+PICTURE = "auc.png"
+"""Name of the attached chart."""
+
+_STYLE = (
+    "font: 15px/1.5 system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif; "
+    "max-width: 620px; overflow-wrap: anywhere"
+)
+
+
+class Line(NamedTuple):
+    """A line of a message: what it is about, if that is said, and its text."""
+
+    label: str
+    text: str
+
+
+Lines = Sequence[Line]
+
+
+def as_text(lines: Lines) -> str:
+    """Plain text, a line for each; control characters of values are written out."""
+    return "\n".join(printable(f"{line.label}: {line.text}" if line.label else line.text) for line in lines)
+
+
+def as_html(first: Lines, details: Lines) -> str:
+    """A mail: what matters most, then the rest in small; the attached chart goes where ``<!--chart-->`` is.
+
+    All values are escaped, and only addresses of the web become links.
+    """
+    lead, *others = first
+    parts = [
+        f'<div style="{_STYLE}">',
+        f'<p style="font-size: 19px; margin: 0 0 8px"><b>{_value(lead.text)}</b></p>',
+        *(f'<p style="margin: 0 0 4px">{_line(line)}</p>' for line in others),
+        "<!--chart-->",
+        '<hr style="border: 0; border-top: 1px solid #ccc">',
+        '<p style="margin: 0; font-size: 13px; color: #52585f">',
+        "<br>\n".join(map(_line, details)),
+        "</p>",
+        "</div>",
+    ]
+    return "\n".join(parts)
+
+
+def with_chart(html: str) -> str:
+    """The mail with the attached chart shown in its place."""
+    shown = f'<p><img src="cid:{PICTURE}" style="max-width: 100%" alt="AUROC of the last windows"></p>'
+    return html.replace("<!--chart-->", shown)
+
+
+def without_chart(html: str) -> str:
+    """The mail where no chart can be shown in it."""
+    return html.replace("<!--chart-->\n", "")
+
+
+def _line(line: Line) -> str:
+    return f"<b>{escape(printable(line.label))}:</b> {_value(line.text)}" if line.label else _value(line.text)
+
+
+def _value(text: str) -> str:
+    shown = escape(printable(text))
+    if text.startswith(("https://", "http://")) and not any(sign.isspace() for sign in text):
+        return f'<a href="{shown}">{shown}</a>'
+    return shown

@@ -1,0 +1,94 @@
+"""``rocmonitor report``."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rocmonitor.cli.exit_codes import OK
+from rocmonitor.cli.opening import load, monitor_named, wall_time
+from rocmonitor.cli.terminal import echo
+from rocmonitor.cli.writing import require_writable, write
+from rocmonitor.errors import ConfigError
+
+if TYPE_CHECKING:
+    from rocmonitor.config import Monitor
+    from rocmonitor.report.monitor import History
+    from rocmonitor.store import Store
+
+
+@click.command()
+@click.argument("monitor")
+@click.option("--from", "start", metavar="TIME", help="Only windows that begin then or later.")
+@click.option("--to", "end", metavar="TIME", help="Only windows that end then or earlier.")
+@click.option("--segment", default="", metavar="COLUMN=VALUE", help="The windows of one segment.")
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Where to write it; default MONITOR.html.",
+)
+@click.pass_obj
+def report(
+    path: Path, monitor: str, start: str | None, end: str | None, segment: str, output: Path | None
+) -> int:
+    """Write what happened to a monitor as one HTML file that works without network.
+
+    It shows the AUROC inside its forecast, changes of status, the last and the worst window with what moved,
+    and what all of it rests on. It reads the store only: no row is pulled and nothing is judged.
+    """
+    from rocmonitor import store
+    from rocmonitor.report.monitor import page
+    from rocmonitor.wording.report import sentence, standing
+
+    config = load(path)
+    chosen = monitor_named(config, monitor)
+    ends = [
+        None if text is None else wall_time(text, chosen, option)
+        for text, option in ((start, "--from"), (end, "--to"))
+    ]
+    if ends[0] is not None and ends[1] is not None and ends[0] >= ends[1]:
+        raise ConfigError(f"--from ({start}) must come before --to ({end})")
+    output = output or Path(f"{monitor}.html")
+    require_writable(output)
+    with store.open_store(config.store_url) as opened:
+        found = _history(opened, chosen, segment, *ends)
+    write(output, page(found, made=datetime.now(UTC)))
+    last = found.evaluations[-1]
+    echo(f"{standing(last.status, found.changes, found.zone)} {sentence(last)}")
+    return OK
+
+
+def _history(
+    opened: Store, monitor: Monitor, segment: str, start: datetime | None, end: datetime | None
+) -> History:
+    """The windows of the period, from the store."""
+    from rocmonitor import store
+    from rocmonitor.policy.rules import Floor
+    from rocmonitor.policy.windows import Window
+    from rocmonitor.report.monitor import History
+    from rocmonitor.wording.report import nothing
+
+    evaluations = store.evaluations(opened, monitor.name, segment=segment, start=start, end=end)
+    if not evaluations:
+        known = sorted({each.segment for each in store.evaluations(opened, monitor.name)} - {""})
+        which = f" of segment {segment!r} (known: {', '.join(known) or 'none'})" if segment else ""
+        raise ConfigError(nothing(monitor.name, which + (" in this period" if start or end else "")))
+    whole = Window(evaluations[0].window.start, evaluations[-1].window.end)
+    changes = store.transitions(opened, monitor.name, segment)
+    floors = [rule.value for rule in monitor.rules if isinstance(rule, Floor)]
+    return History(
+        monitor=monitor.name,
+        segment=segment,
+        period=whole,
+        evaluations=tuple(evaluations),
+        changes=tuple(change for change in changes if whole.start <= change.since < whole.end),
+        zone=monitor.timezone,
+        floor=max(floors, default=None),
+        owner=monitor.owner,
+        runbook=monitor.runbook,
+    )

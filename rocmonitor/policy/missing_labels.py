@@ -1,0 +1,107 @@
+"""A finding on a window, once it is known that some of its labels are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from rocmonitor.caveat import Caveat
+from rocmonitor.policy import arrival
+from rocmonitor.policy.arrival import Awaiting, Estimate
+from rocmonitor.policy.evaluation import Counts, Status, Verdict
+from rocmonitor.policy.judge import Finding, outcome_of, rule_metrics
+from rocmonitor.policy.record import caveats_of
+from rocmonitor.policy.reference import Reference
+from rocmonitor.policy.rules import Rule
+from rocmonitor.stats import Sample
+
+
+def allow_for_missing(
+    finding: Finding,
+    champion: Sample,
+    counts: Counts,
+    *,
+    reference: Reference,
+    rules: Mapping[str, Rule],
+    awaiting: Awaiting,
+) -> Finding:
+    """What holds of a finding on the labelled rows when other rows wait for their labels.
+
+    Parameters
+    ----------
+    finding : Finding
+        Of the labelled rows alone.
+    champion : Sample
+    counts : Counts
+    reference : Reference
+    rules : dict of str to Rule
+    awaiting : Awaiting
+
+    Returns
+    -------
+    Finding
+        Unchanged for a window that is too small, or has all labels that are to be expected. With a history
+        of the reference's labels the rules are applied to the estimate of all rows, and the
+        explanation of a change, which compares labelled rows only, is left out. Without one the finding
+        stands, with a caveat where the reference has other shares of labelled rows; with too few labels the
+        window is ``insufficient``.
+    """
+    if not counts.unlabelled or any(verdict.kind == "data" for verdict in finding.verdicts):
+        return finding
+    if (lack := arrival.refused(reference, counts, awaiting.min_labelled)) is not None:
+        return _refused(finding, lack)
+    found = arrival.estimate(reference, champion, awaiting)
+    if isinstance(found, Estimate):
+        return _estimated(finding, found, reference, rules)
+    doubts = () if found is None else (found,)
+    if isinstance(found, Caveat) and counts.labelled_share < (awaiting.min_labelled or arrival.MIN_LABELLED):
+        return _refused(finding, found)
+    return replace(finding, caveats=(*finding.caveats, *doubts, *arrival.shares_differ(reference, counts)))
+
+
+def _refused(finding: Finding, lack: Caveat) -> Finding:
+    """Measured, and not judged."""
+    verdict = Verdict(rule="data", kind="data", outcome=Status.INSUFFICIENT, lacks=(lack,))
+    metrics = {name: value for name, value in finding.metrics.items() if not name.endswith("/margin")}
+    return replace(
+        finding,
+        outcome=Status.INSUFFICIENT,
+        verdicts=(verdict,),
+        metrics=_without_shift(metrics),
+        tables={name: table for name, table in finding.tables.items() if name != "shift"},
+    )
+
+
+def _estimated(finding: Finding, found: Estimate, reference: Reference, rules: Mapping[str, Rule]) -> Finding:
+    intervals = arrival.forecasts(found, rules, reference)
+    verdicts = tuple(
+        arrival.verdict(each.rule, rules[each.rule], found, reference, intervals) or each
+        for each in finding.verdicts
+    )
+    replaced = {each.rule for each in verdicts if each not in finding.verdicts}
+    metrics = {
+        name: value
+        for name, value in finding.metrics.items()
+        if name.split("/")[0] not in replaced and not name.endswith("/margin")
+    }
+    if found.errors is not None:
+        alone = {name: value for name, value in metrics.items() if name.startswith("champion/auc")}
+        metrics |= {name.replace("champion/", "labelled/"): value for name, value in alone.items()}
+    doubts = [caveat for name, each in intervals.items() for caveat in caveats_of(each, name)]
+    kept = [each for each in finding.caveats if not replaced.intersection(each.about[:1])]
+    return replace(
+        finding,
+        outcome=outcome_of(verdicts),
+        verdicts=verdicts,
+        metrics=_without_shift(metrics) | found.metrics | rule_metrics(verdicts, reference, intervals),
+        tables={name: table for name, table in finding.tables.items() if name != "shift"},
+        caveats=tuple(
+            dict.fromkeys(
+                [*found.caveats, *(each for each in kept if each.about[:1] != ("explanation",)), *doubts]
+            )
+        ),
+    )
+
+
+def _without_shift(metrics: Mapping[str, float]) -> dict[str, float]:
+    return {name: value for name, value in metrics.items() if not name.startswith("shift/")}

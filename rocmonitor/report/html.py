@@ -1,0 +1,54 @@
+"""What the templates of all reports share: the style, and how cells and numbers are set."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+_LONG_WORD = 36
+_NUMERIC = re.compile(r"–|flags nothing|not bounded yet|(< |[-+])?[\d.,]+( %)?( (to |\().*)?")
+_MINUS = re.compile(r"(?<![\w-])-(?=\d)")
+
+
+@cache
+def environment() -> Environment:
+    """The templates, with the style that all pages share, and what they call."""
+    made = Environment(
+        loader=PackageLoader("rocmonitor.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters["typeset"] = typeset
+    made.globals["zip"] = zip
+    styles = ("style.css", "report.css")
+    made.globals["style"] = "".join(
+        (files("rocmonitor.report") / name).read_text(encoding="utf-8") for name in styles
+    )
+    made.filters["kind"] = kind_of
+    return made
+
+
+def kind_of(cells: Sequence[str]) -> str:
+    """The layout of a column: numbers to the right, short texts on one line, long words broken anywhere."""
+    if all(_NUMERIC.fullmatch(cell) for cell in cells):
+        return "number"
+    if max(len(word) for cell in cells for word in cell.split() or [""]) > _LONG_WORD:
+        return "word"
+    return "short" if max(map(len, cells)) <= _LONG_WORD else "text"
+
+
+def typeset(words: str) -> str:
+    """Our own words and cells, with true minus signs and no line that starts with “%” or “to”."""
+    return (
+        _MINUS.sub("−", words)
+        .replace(" %", "\u00a0%")
+        .replace("< ", "<\u00a0")
+        .replace(" to +", "\u00a0to +")
+        .replace(" to −", "\u00a0to −")
+    )

@@ -1,0 +1,20 @@
+"""The signs of statuses: shape and word say the same, so that a status never hangs on colour alone."""
+
+from __future__ import annotations
+
+from rocmonitor.wording.page import status_word
+from rocmonitor.wording.status import WORDS
+
+MARKS = {status: words.mark for status, words in WORDS.items()} | {"waiting": "·"}
+WORST_FIRST = ("error", "degraded", "at-risk", "insufficient", "improved", "waiting", "ok")
+_PLAIN = str.maketrans("▲◆●↑○✕·–—…×⁺⁻²", "!?*+ox.--.x+-2")
+
+
+def marked(status: str) -> str:
+    """The sign of a status and its word."""
+    return f"{MARKS[status]} {status_word(status)}"
+
+
+def plain(text: str) -> str:
+    """The same for a terminal that knows ASCII only: each sign as one that looks like it."""
+    return text.translate(_PLAIN)

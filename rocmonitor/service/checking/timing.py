@@ -1,0 +1,71 @@
+"""Whether a monitor's periods fit together: with the clock, with the labels, and with each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+
+from rocmonitor.config import Monitor
+from rocmonitor.errors import ConfigError
+from rocmonitor.policy.windows import Window
+from rocmonitor.wording.format import instant
+
+
+def short(duration: timedelta) -> str:
+    """A duration as it is written in the configuration."""
+    seconds = round(duration.total_seconds())
+    for unit, length in (("d", 86400), ("h", 3600), ("m", 60)):
+        if seconds and not seconds % length:
+            return f"{seconds // length}{unit}"
+    return f"{seconds}s"
+
+
+def first_due(monitor: Monitor, ended: Sequence[Window]) -> str:
+    """When the first window can be judged, for a monitor that has none yet."""
+    zone = monitor.timezone
+    first = ended[0] if ended else monitor.calendar.following(monitor.start)
+    return (
+        f"none can be judged yet: the first window ends {instant(first.end, zone)} and can be judged from "
+        f"{instant(monitor.labels.due_at(first), zone)}"
+    )
+
+
+def impossible(monitor: Monitor, now: datetime) -> Iterator[ConfigError]:
+    """A reference that has not ended, or labels that would come later than all data are old."""
+    zone, period = monitor.timezone, monitor.reference_period
+    where = f"monitors.{monitor.name}"
+    if period.end > now:
+        when = "has not begun" if period.start > now else "has not ended"
+        yield ConfigError(
+            f"{where}.reference {when}: {period.in_zone(zone)}, and it is {instant(now, zone)} now; choose a "
+            "period in the past whose labels are known (reference.from, reference.to)"
+        )
+    elif monitor.window.label_delay > now - period.start:
+        yield ConfigError(
+            f"{where}.window.label_delay ({short(monitor.window.label_delay)}) is longer than the data: the "
+            f"reference began {(now - period.start).days} days ago; give the time that a label takes, such "
+            "as 30d"
+        )
+
+
+def left_out(monitor: Monitor, now: datetime) -> Iterator[tuple[Window, str]]:
+    """Periods around the reference that belong to no window: where they are, and how to close the gap."""
+    windows, period = monitor.reference_windows, monitor.reference_period
+    if not windows:
+        return
+    zone = monitor.timezone
+    align = (
+        f"; with window.align: {instant(period.end, zone)} windows start where the reference ends"
+        if windows[-1].end < period.end
+        else ""
+    )
+    if period.start < windows[0].start:
+        begin = f"; reference.from: {instant(windows[0].start, zone)} leaves them out on purpose"
+        yield (
+            Window(period.start, windows[0].start),
+            f"before the reference's first whole window{align or begin}",
+        )
+    first = min(monitor.calendar.following(monitor.start).start, now)
+    if windows[-1].end < first:
+        where = "between the reference's last whole window and the first one that is judged"
+        yield Window(windows[-1].end, first), f"{where}{align}"

@@ -1,0 +1,60 @@
+"""What the rules say of the rows of one window, with scores as the models gave them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from rocmonitor.config import Monitor
+from rocmonitor.policy.arrival import Awaiting
+from rocmonitor.policy.judge import Finding, judge
+from rocmonitor.policy.lasting import Course
+from rocmonitor.policy.missing_labels import allow_for_missing
+from rocmonitor.policy.orientation import as_scored, negated
+from rocmonitor.policy.reference import Reference
+from rocmonitor.policy.rules import by_name
+from rocmonitor.sources import Rows
+
+
+def find(
+    monitor: Monitor, rows: Rows, reference: Reference, age: timedelta, past: Course | None = None
+) -> Finding:
+    """Judge the rows of a window, some of which may wait for a label.
+
+    Parameters
+    ----------
+    monitor : Monitor
+    rows : Rows
+    reference : Reference
+    age : timedelta
+        From the end of the window to the instant at which labels had to be known.
+    past : Course, optional
+        The windows before, for the rule `lasting`.
+    """
+    rules = by_name(monitor.rules)
+    low_is_positive = monitor.positive.low_is_positive
+    thresholds = monitor.operating_points.thresholds
+    finding = judge(
+        rows.champion,
+        rows.pair,
+        rows.counts,
+        scores=rows.scores,
+        past=past,
+        reference=reference,
+        rules=rules,
+        min_per_class=monitor.min_per_class,
+        fprs=monitor.operating_points.fpr,
+        thresholds={each: negated(each) if low_is_positive else each for each in thresholds},
+    )
+    finding = allow_for_missing(
+        finding,
+        rows.champion,
+        rows.counts,
+        reference=reference,
+        rules=rules,
+        awaiting=Awaiting(unlabelled=rows.unlabelled, age=age, min_labelled=monitor.window.min_labelled),
+    )
+    if low_is_positive:
+        tables, caveats = as_scored(finding.tables, finding.caveats)
+        return replace(finding, tables=tables, caveats=caveats)
+    return finding

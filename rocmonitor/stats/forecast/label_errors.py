@@ -1,0 +1,148 @@
+"""How far estimates from a part of the labels lay from the final AUC, and what that means for a new one.
+
+The errors of past windows, read at the same label age, are taken in units of what their missing labels left
+open (`PartlyLabelledAuc.label_se`). So windows of other sizes can be compared.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy
+
+from rocmonitor.errors import DegenerateDataError, InputError
+from rocmonitor.stats.forecast.calibration import LEVEL_ROUNDING
+from rocmonitor.stats.forecast.partial_labels import PartlyLabelledAuc
+from rocmonitor.stats.proportion import require_level
+from rocmonitor.stats.result import Result
+
+ENOUGH = 8
+"""Past windows from which on errors can be judged."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LabelErrors(Result):
+    """Errors of past windows at one label age.
+
+    Attributes
+    ----------
+    ratios : tuple of float
+        Final AUC minus estimate, over its `label_se`, of each window.
+    """
+
+    ratios: tuple[float, ...]
+
+    @property
+    def n_windows(self) -> int:
+        """Number of past windows."""
+        return len(self.ratios)
+
+    def final_interval(
+        self, found: PartlyLabelledAuc, confidence_level: float = 0.95
+    ) -> tuple[float, float, float]:
+        """Where the final AUC will lie: low, high, and the level that this has.
+
+        The conformal quantile of |ratio|, times `label_se` of the new window. A window that is exchangeable
+        with the past ones is covered with at least the level, also where arrival and P(y | score) drift, as
+        long as they drifted so before. With n windows the level is at most n / (n + 1).
+        """
+        require_level(confidence_level)
+        n = self.n_windows
+        rank = math.ceil(confidence_level * (n + 1) - LEVEL_ROUNDING)
+        quantile = float(np.sort(np.abs(self.ratios))[min(rank, n) - 1])
+        reach = quantile * found.label_se
+        level = min(rank, n) / (n + 1)
+        return max(0.0, found.auc - reach), min(1.0, found.auc + reach), level
+
+    def se(self, found: PartlyLabelledAuc) -> float:
+        """Standard error of the estimate as one of the population's AUC: sampling, and labels to come."""
+        return math.hypot(found.sampling_se, self._label_se(found))
+
+    def ci(
+        self,
+        found: PartlyLabelledAuc,
+        confidence_level: float = 0.95,
+        *,
+        minus: float | None = None,
+        minus_se: float = 0.0,
+    ) -> tuple[float, float]:
+        """Confidence interval of the population's AUC, or of its difference to an independent estimate.
+
+        Parameters
+        ----------
+        found : PartlyLabelledAuc
+        confidence_level : float
+        minus, minus_se : float
+            The other estimate and its standard error. Without it the interval is made on the logit scale.
+
+        Notes
+        -----
+        The variance is that of sampling plus that of the errors of past windows about 0 (bias counts as
+        scatter), with n degrees of freedom and Satterthwaite's approximation to those of the sum. The two are
+        added as if independent; a part of the sampling error is among the missing labels, so the interval
+        is rather too wide (docs/coverage.md). Without missing labels it is DeLong's.
+        """
+        require_level(confidence_level)
+        label = self._label_se(found)
+        se = math.hypot(found.sampling_se, label, minus_se)
+        if not se:
+            raise DegenerateDataError("neither the scores nor past windows show any scatter to compare by")
+        upper = (1 + confidence_level) / 2
+        quantile = float(scipy.special.ndtri(upper))
+        if label:
+            quantile = float(scipy.special.stdtrit(self.n_windows * (se / label) ** 4, upper))
+        reach = se * quantile
+        if minus is not None:
+            return found.auc - minus - reach, found.auc - minus + reach
+        if not 0 < found.auc < 1:
+            return max(0.0, found.auc - reach), min(1.0, found.auc + reach)
+        slope = reach / (found.auc * (1 - found.auc))
+        middle = float(scipy.special.logit(found.auc))
+        return float(scipy.special.expit(middle - slope)), float(scipy.special.expit(middle + slope))
+
+    def _label_se(self, found: PartlyLabelledAuc) -> float:
+        return found.label_se * math.sqrt(float(np.mean(np.square(self.ratios))))
+
+
+def label_errors(estimates: Sequence[PartlyLabelledAuc], finals: Sequence[float]) -> LabelErrors:
+    """The errors of past windows.
+
+    Parameters
+    ----------
+    estimates : sequence of PartlyLabelledAuc
+        Of past windows at one label age, each with the p of the others.
+    finals : sequence of float
+        Their AUCs once all labels were in.
+
+    Raises
+    ------
+    InputError
+        Unequal lengths.
+    DegenerateDataError
+        Fewer than 8 windows.
+
+    Examples
+    --------
+    >>> from rocmonitor.stats import Sample, partly_labelled_auc
+    >>> past = Sample([0, 0, 0, 1, 0, 1, 1, 1], [1, 1, 2, 2, 3, 3, 4, 4])
+    >>> found = partly_labelled_auc(Sample([0, 1], [1, 4]), ([2, 3], [40, 40]), past)
+    >>> errors = label_errors([found] * 19, [found.auc - 0.01] * 19)
+    >>> low, high, level = errors.final_interval(found)
+    >>> round(found.auc - low, 6), level
+    (0.01, 0.95)
+    """
+    if len(estimates) != len(finals):
+        raise InputError(f"estimates has {len(estimates)} windows and finals has {len(finals)}")
+    if len(estimates) < ENOUGH:
+        raise DegenerateDataError(
+            f"at this label age {len(estimates)} past windows can be used, and at least {ENOUGH} are needed: "
+            "take a longer reference, or wait for the labels"
+        )
+    ratios = [
+        (final - each.auc) / each.label_se if each.label_se else 0.0
+        for each, final in zip(estimates, finals, strict=True)
+    ]
+    return LabelErrors(ratios=tuple(ratios))

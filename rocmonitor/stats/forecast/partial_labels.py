@@ -1,0 +1,222 @@
+"""The AUC of rows of which some have a label and others wait for theirs.
+
+A labelled row counts by its label. Every other row with score s counts p(s) as a positive and 1 - p(s) as a
+negative, where p(s) = P(y = 1 | s, no label at this age) is isotonic on past rows that had none at the same
+age and got one later. So one estimator leads from the expected AUC (no labels) to the realised one (all).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rocmonitor.caveat import Caveat
+from rocmonitor.errors import DegenerateDataError, InputError
+from rocmonitor.stats.area.placements import mean_over_pairs, placements
+from rocmonitor.stats.forecast.distance import require_sample
+from rocmonitor.stats.forecast.projection import rising
+from rocmonitor.stats.result import Result
+from rocmonitor.stats.rows import same_length, valid_counts, valid_scores
+from rocmonitor.stats.sample import Floats, Sample
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PartlyLabelledAuc(Result):
+    """The AUC that rows will have once their labels are in, as far as it is known now.
+
+    Attributes
+    ----------
+    auc : float
+        Labelled rows by their labels, the others by p(score).
+    labelled_auc : float or None
+        Of the labelled rows alone; None where they have one class only. Biased when the arrival of labels
+        depends on the score within a class.
+    labelled_share : float
+        Share of all rows that have a label.
+    prevalence : float
+        Share of positives expected among the rows that count.
+    label_se : float
+        What the missing labels leave open: the standard deviation of the final AUC around `auc` if p(score)
+        holds and they are independent. 0 when none is missing.
+    sampling_se : float
+        Standard error that the final AUC has as an estimate of the AUC of the population; it does not include
+        `label_se`.
+    outside_share : float
+        Share of the unlabelled scores beyond those of the past rows that p is fitted to.
+    later_share : float
+        The share of unlabelled rows that get a label.
+    n_pos, n_neg : int
+        Labelled rows by class.
+    n_unlabelled : int
+    """
+
+    _estimate: ClassVar[str | None] = "auc"
+
+    auc: float
+    labelled_auc: float | None
+    labelled_share: float
+    prevalence: float
+    label_se: float
+    sampling_se: float
+    outside_share: float
+    later_share: float
+    n_pos: int
+    n_neg: int
+    n_unlabelled: int
+    caveats: tuple[Caveat, ...] = ()
+
+    def __str__(self) -> str:
+        alone = "" if self.labelled_auc is None else f" (labelled rows alone {self.labelled_auc:.4f})"
+        return f"AUC {self.auc:.4f} with {100 * self.labelled_share:.3g} % of the labels{alone}"
+
+
+def partly_labelled_auc(
+    labelled: Sample,
+    unlabelled: tuple[ArrayLike, ArrayLike],
+    late: Sample,
+    *,
+    later_share: float = 1.0,
+) -> PartlyLabelledAuc:
+    """The AUC of rows with and without labels.
+
+    Parameters
+    ----------
+    labelled : Sample
+        Rows with a label; may be empty.
+    unlabelled : tuple of two array_like, shape (k,)
+        Scores of the rows without one, finite, and the rows at each.
+    late : Sample
+        Past rows that had no label at the same age and got one later. Not used when nothing is missing.
+    later_share : float
+        The share of the unlabelled rows, within [0, 1], that gets a label at all: the others never count.
+        With 0 the labels are complete.
+
+    Returns
+    -------
+    PartlyLabelledAuc
+        `auc` equals the expected AUC of the scores when no row has a label, and the realised one exactly when
+        none is missing.
+
+    Raises
+    ------
+    InputError
+        Something that is no `Sample`, scores that are not finite, counts that are no whole numbers, a share
+        outside [0, 1].
+    DegenerateDataError
+        Missing labels and past rows of one class; no row expected in one of the classes.
+
+    Notes
+    -----
+    p is fitted by pool adjacent violators to the counts of `late`. A score between two of its scores takes
+    the p of the next one above, one beyond them that of the nearest. The AUC is the sweep over the sorted
+    scores with fractional counts, ties one half. A positive in place of a negative at s adds about
+    V(s) = (F(s) - A) / P - (1 - G(s) - A) / N (F, G: shares of negatives and positives below s), so
+    label_se² = sum of n(s) p (1 - p) V(s)² over the unlabelled rows.
+
+    Selection by class alone biases neither the labelled rows nor this; selection by score within a class
+    biases the labelled rows alone. p assumes that labels arrive as they did then.
+    Cost: O(n log n) for n distinct scores.
+
+    Examples
+    --------
+    >>> past = Sample([0, 0, 0, 1, 0, 1, 1, 1], [1, 1, 2, 2, 3, 3, 4, 4])
+    >>> found = partly_labelled_auc(Sample([0, 1, 1], [1, 2, 4]), ([2, 3], [1, 1]), past)
+    >>> found.auc, found.labelled_auc, found.labelled_share
+    (0.7916666666666666, 1.0, 0.6)
+    """
+    require_sample(labelled, "labelled")
+    require_sample(late, "late")
+    if not 0 <= later_share <= 1:
+        raise InputError(f"later_share must lie within [0, 1]; it is {later_share}")
+    score, rows = valid_scores(unlabelled[0], "unlabelled"), valid_counts(unlabelled[1], "unlabelled rows")
+    same_length(unlabelled=score, rows=rows)
+    missing = np.asarray(rows * later_share, dtype=np.float64)
+    p = share_of_positives(late, score) if missing.any() else np.zeros(len(score))
+    both = _Weighted.of(labelled, score, missing, p)
+    n, waiting = labelled.n_pos + labelled.n_neg, int(rows.sum())
+    if min(both.n_pos, both.n_neg) <= 0:
+        raise DegenerateDataError(
+            f"needs positives and negatives: {labelled.n_pos} and {labelled.n_neg} are labelled, and of the "
+            f"{waiting} others only one class is expected; wait for more labels"
+        )
+    auc, label_se, sampling_se = both.moments(score, missing, p)
+    outside = int(rows[(score < late.score[0]) | (score > late.score[-1])].sum()) if missing.any() else 0
+    share = outside / waiting if waiting else 0.0
+    return PartlyLabelledAuc(
+        auc=auc,
+        labelled_auc=_realised(labelled),
+        labelled_share=n / (n + waiting),
+        prevalence=both.n_pos / (both.n_pos + both.n_neg),
+        label_se=label_se,
+        sampling_se=sampling_se,
+        outside_share=share,
+        later_share=later_share,
+        n_pos=labelled.n_pos,
+        n_neg=labelled.n_neg,
+        n_unlabelled=waiting,
+        caveats=_outside(share, outside, waiting),
+    )
+
+
+def _outside(share: float, rows: int, n_rows: int) -> tuple[Caveat, ...]:
+    return (Caveat("scores-outside-reference", share=share, rows=rows, n_rows=n_rows),) if rows else ()
+
+
+def _realised(labelled: Sample) -> float | None:
+    if min(labelled.n_pos, labelled.n_neg) == 0:
+        return None
+    return mean_over_pairs(*placements(labelled), labelled.pos, labelled.neg)[0]
+
+
+def share_of_positives(late: Sample, score: Floats) -> Floats:
+    """The p at each score, shape (k,): isotonic on the counts of `late`, which needs both classes."""
+    if min(late.n_pos, late.n_neg) == 0:
+        raise DegenerateDataError(
+            f"past rows that got their label later must have both classes; there are {late.n_pos} positives "
+            f"and {late.n_neg} negatives: take a longer reference"
+        )
+    fit = rising(late.pos, late.neg)
+    return np.asarray(fit.level[np.searchsorted(late.score[fit.start[1:] - 1], score)])
+
+
+@dataclass(frozen=True, slots=True)
+class _Weighted:
+    """Fractional counts at distinct scores."""
+
+    score: Floats
+    pos: Floats
+    neg: Floats
+
+    @classmethod
+    def of(cls, labelled: Sample, score: Floats, rows: Floats, p: Floats) -> _Weighted:
+        distinct, place = np.unique(np.concatenate([labelled.score, score]), return_inverse=True)
+        pos, neg = (
+            np.bincount(place, weights=np.concatenate(parts), minlength=len(distinct)).astype(np.float64)
+            for parts in ((labelled.pos, rows * p), (labelled.neg, rows * (1 - p)))
+        )
+        return cls(distinct, pos, neg)
+
+    @property
+    def n_pos(self) -> float:
+        return float(self.pos.sum())
+
+    @property
+    def n_neg(self) -> float:
+        return float(self.neg.sum())
+
+    def moments(self, score: Floats, rows: Floats, p: Floats) -> tuple[float, float, float]:
+        """The AUC, what missing labels leave open of it, and the standard error of the final one."""
+        n_pos, n_neg = self.n_pos, self.n_neg
+        below = np.cumsum(self.neg) - self.neg / 2
+        above = n_pos - (np.cumsum(self.pos) - self.pos / 2)
+        auc, zeta10, zeta01 = mean_over_pairs(below, above, self.pos, self.neg)
+        swap = ((below / n_neg - auc) / n_pos - (above / n_pos - auc) / n_neg)[
+            np.searchsorted(self.score, score)
+        ]
+        left_open = float(np.sum(rows * p * (1 - p) * swap**2))
+        sampling = zeta10 / max(n_pos - 1, 1.0) + zeta01 / max(n_neg - 1, 1.0)
+        return auc, math.sqrt(left_open), math.sqrt(sampling)

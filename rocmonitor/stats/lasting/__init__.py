@@ -1,0 +1,1 @@
+"""Lasting changes of the AUC: a chart over the windows since the reference."""

@@ -1,0 +1,369 @@
+"""A lasting change of the AUC: has it dropped and stayed down, since when, and how large?
+
+A chart is computed once from the reference windows (`LastingChart`) and applied to the numbers of the later
+windows, as often as new ones or corrected ones come.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from rocmonitor.caveat import Caveat
+from rocmonitor.errors import DegenerateDataError, InputError
+from rocmonitor.stats.area.variances import moments
+from rocmonitor.stats.lasting.adjusting import WHOLE_YEAR, Adjustment, adjusted, days_covered, wave_step
+from rocmonitor.stats.lasting.ewma import ChartShape, running
+from rocmonitor.stats.lasting.limit import chart_limit, possible, scatter_between
+from rocmonitor.stats.lasting.result import LastingChange, found_change
+from rocmonitor.stats.lasting.windows import PairVariances, WindowAuc, noises, scaled, valid_numbers
+from rocmonitor.stats.proportion import is_number, require_method
+from rocmonitor.stats.result import Result
+from rocmonitor.stats.rows import Floats
+from rocmonitor.stats.sample import Sample
+
+Alternative = Literal["two-sided", "less"]
+
+FEWEST_WINDOWS = 3
+ENOUGH_WINDOWS = 8
+_ALIKE = 0.15  # serial correlation, on average of what is possible, that is worth a caveat
+_LONGEST = 1000  # windows of a horizon
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LastingChart(Result):
+    """What the reference windows say of a chart over later ones; frozen, to be stored.
+
+    Attributes
+    ----------
+    mean, between : float
+        Mean of the reference windows and standard deviation of their true values, on the chart's scale
+        2 arcsin sqrt(AUC).
+    noise : float
+        Sampling variance there of a window of the median size.
+    mean_share : float
+        Variance of `mean` over that of such a window.
+    limit : float
+        What the chart passes within `horizon` windows with the probability `false_alarm_probability`.
+    serial : float
+        Serial correlation of the true values, the mean of what the reference windows leave possible.
+    values, noises : tuple of float
+        Of the reference windows, and their places in the series, which begins with the first usable one.
+    pair_variances : tuple of float
+        AUC, zeta10, zeta01 and the variance of psi over all pairs of the reference.
+    slope, centre, wave
+        What the scores and the season of a window add to its value; 0 where they explain too little.
+    n_windows : int
+        Reference windows used.
+    """
+
+    mean: float
+    between: float
+    noise: float
+    mean_share: float
+    limit: float
+    serial: float
+    values: tuple[float, ...]
+    noises: tuple[float, ...]
+    places: tuple[int, ...]
+    pair_variances: tuple[float, float, float, float]
+    slope: float
+    centre: float
+    wave: tuple[float, float]
+    false_alarm_probability: float
+    horizon: int
+    alternative: Alternative
+    n_windows: int
+    caveats: tuple[Caveat, ...] = ()
+
+    def __str__(self) -> str:
+        return f"chart from {self.n_windows} reference windows, limit {self.limit:.2f}"
+
+    def apply(self, later: Sequence[WindowAuc | None]) -> LastingChange:
+        """The chart over later windows, and the change that it shows.
+
+        Parameters
+        ----------
+        later : sequence of WindowAuc or None
+            All windows since the reference, in order; None for a gap. With `expected` and `day` where the
+            reference windows had them.
+
+        Raises
+        ------
+        InputError
+            No windows; impossible numbers.
+
+        Notes
+        -----
+        Cost: O(k); with a change O(k² g), g some 200.
+        """
+        windows = valid_numbers(later, "later")
+        if not windows:
+            raise InputError("later is empty: the chart begins with the first window after the reference")
+        values, noise = self._numbers(windows)
+        standardised = np.zeros(len(windows))
+        size = np.zeros(len(windows))
+        own = self.between**2 + np.where(np.isinf(noise), 0.0, noise)
+        seen = np.isfinite(noise)
+        standardised[seen] = (self.mean - values[seen]) / np.sqrt(own[seen])
+        size[seen] = np.sqrt((self.between**2 + self.noise) / own[seen])
+        statistic = running(standardised, size, self.mean_share)
+        return found_change(self, statistic, values, noise)
+
+    def _numbers(self, windows: Sequence[WindowAuc | None]) -> tuple[Floats, Floats]:
+        """(k,): values without what scores and season add, and sampling variances; infinite for a gap."""
+        values, noise = np.zeros(len(windows)), np.full(len(windows), np.inf)
+        pairs, explained = PairVariances(*self.pair_variances), Adjustment(self.slope, self.centre, self.wave)
+        for place, window in enumerate(windows):
+            if window is not None:
+                values[place] = scaled(window.auc) - explained.of(window)
+                noise[place] = noises([window], pairs, self.between**2)[0]
+        return values, noise
+
+
+def lasting_chart(
+    windows: Sequence[WindowAuc | None],
+    pair_variances: tuple[float, float, float, float],
+    *,
+    false_alarm_probability: float = 0.05,
+    horizon: int = 52,
+    alternative: Alternative = "less",
+) -> LastingChart:
+    """The chart that reference windows set up, from their numbers.
+
+    Parameters
+    ----------
+    windows : sequence of WindowAuc or None
+        Reference windows in order, at least 3 with rows of both classes; None for a gap.
+    pair_variances : tuple of float
+        AUC of all rows of the reference, zeta10, zeta01 and the variance of psi over all its pairs.
+    false_alarm_probability, horizon, alternative
+        As in `lasting_change`.
+
+    Raises
+    ------
+    InputError
+        Impossible numbers.
+    DegenerateDataError
+        Fewer than 3 usable windows, or windows without any scatter.
+
+    Notes
+    -----
+    Cost: O(6000 horizon + n g), some 20 ms for 52 windows.
+    """
+    probability, ahead = _valid_promise(false_alarm_probability, horizon, alternative)
+    numbers = valid_numbers(windows, "reference")
+    used = [window for window in numbers if window is not None]
+    _require_windows(len(used), len(numbers))
+    places = _places(numbers)
+    explained, values = adjusted(used)
+    pairs = PairVariances(*pair_variances)
+    _require_scatter(values, pairs, used[0].auc)
+    noise = noises(used, pairs, float(values.var()))
+    between = scatter_between(values, noise)
+    shape = _shape(values, noise, between, explained, used)
+    outlook = possible(values, noise, places)
+    return LastingChart(
+        mean=shape.mean,
+        between=math.sqrt(between),
+        noise=shape.noise,
+        mean_share=shape.mean_share,
+        limit=chart_limit(outlook, shape, ahead, probability, two_sided=alternative == "two-sided"),
+        serial=outlook.mean_serial,
+        values=tuple(values.tolist()),
+        noises=tuple(noise.tolist()),
+        places=places,
+        pair_variances=pairs,
+        slope=explained.slope,
+        centre=explained.centre,
+        wave=explained.wave,
+        false_alarm_probability=probability,
+        horizon=ahead,
+        alternative=alternative,
+        n_windows=len(used),
+        caveats=_caveats(used, outlook.mean_serial),
+    )
+
+
+def lasting_change(
+    reference: Sequence[Sample | None],
+    later: Sequence[Sample | None],
+    *,
+    false_alarm_probability: float = 0.05,
+    horizon: int = 52,
+    alternative: Alternative = "less",
+    expected: tuple[Sequence[float | None], Sequence[float | None]] | None = None,
+    days: tuple[Sequence[float], Sequence[float]] | None = None,
+) -> LastingChange:
+    """Has the AUC dropped and stayed down since the reference windows, since when, and by how much?
+
+    Parameters
+    ----------
+    reference, later : sequence of Sample
+        Windows in order: those that later ones are compared with, at least 3 (from 8 on their scatter is
+        known well enough), and all since then. None, or a window of one class, is a gap.
+    false_alarm_probability : float
+        Of any alarm within `horizon` windows when nothing lasts, 0.001 to 0.5.
+    horizon : int
+        Windows, 1 to 1,000.
+    alternative : {"less", "two-sided"}
+        "less" looks for a loss only.
+    expected : tuple of two sequences of float, optional
+        The AUC expected from the scores of each reference window and of each later one, as
+        `ScoreHistory.window_expected` and `expected_auc` give them. The chart then is over what is left
+        when the scores are accounted for, if they explain part of the scatter: sharper, and blind to a loss
+        that they explain.
+    days : tuple of two sequences of float, optional
+        Days since a fixed date of each window. With a year of reference windows the season is accounted for
+        likewise.
+
+    Returns
+    -------
+    LastingChange
+
+    Raises
+    ------
+    InputError
+        Something that is no `Sample`; impossible numbers; sequences of unequal length.
+    DegenerateDataError
+        Fewer than 3 usable reference windows, or windows without any scatter.
+
+    Notes
+    -----
+    An exponentially weighted mean [R59] of (mean - AUC) / sd over the later windows, each cut off at 2.5, on
+    the scale 2 arcsin sqrt(AUC), over its own standard error with that of the reference's mean. The sd of a
+    window holds its sampling noise (exact bootstrap variance) and the scatter of the reference windows
+    beyond theirs [PM82]. The limit is the quantile of the largest value within `horizon` windows that are
+    drawn from all that the reference windows leave possible: mean, scatter and serial correlation are
+    integrated over. Level and power by simulation, also of correlated windows and heavy tails:
+    docs/coverage.md.
+    Cost: O(rows log rows), and some 20 ms.
+
+    References
+    ----------
+    .. [R59] Roberts (1959). Technometrics 1, 239-250.
+    .. [PM82] Paule and Mandel (1982). Journal of Research of the National Bureau of Standards 87, 377-385.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> def week(drop: float) -> Sample:
+    ...     shift = rng.normal(1.2 - drop, 0.05)
+    ...     return Sample([0] * 900 + [1] * 300, [*rng.normal(size=900), *rng.normal(shift, 1, 300)])
+    >>> drops = [0] * 3 + [0.3] * 6
+    >>> found = lasting_change([week(0) for _ in range(19)], [week(drop) for drop in drops])
+    >>> print(found)
+    AUC -0.0561 (-0.0716 to -0.0413) since window 3 (3 to 4), found with window 5
+    """
+    before, after = (
+        _numbers(windows, name, side, expected, days)
+        for side, (windows, name) in enumerate([(reference, "reference"), (later, "later")])
+    )
+    usable = [window for window, known in zip(reference, before, strict=True) if known and window]
+    _require_windows(len(usable), len(before))
+    of = moments(Sample.merge(usable))
+    chart = lasting_chart(
+        before,
+        (of.auc, of.zeta10, of.zeta01, of.kernel),
+        false_alarm_probability=false_alarm_probability,
+        horizon=horizon,
+        alternative=alternative,
+    )
+    return chart.apply(after)
+
+
+def _numbers(
+    windows: Sequence[Sample | None],
+    name: str,
+    side: int,
+    expected: tuple[Sequence[float | None], Sequence[float | None]] | None,
+    days: tuple[Sequence[float], Sequence[float]] | None,
+) -> list[WindowAuc | None]:
+    if not isinstance(windows, Sequence):
+        raise InputError(f"{name} must be a list of Sample, not a {type(windows).__name__}")
+    added: list[list[float | None]] = []
+    for argument, given in (("expected", expected), ("days", days)):
+        if given is None:
+            added.append([None] * len(windows))
+            continue
+        if not isinstance(given, tuple | list) or len(given) != 2 or len(given[side]) != len(windows):
+            raise InputError(
+                f"{argument} must be two sequences, with one number for each reference window and one for "
+                f"each later one; the {len(windows)} windows of {name} do not match"
+            )
+        added.append(list(given[side]))
+    found: list[WindowAuc | None] = []
+    for place, (window, foreseen, day) in enumerate(zip(windows, *added, strict=True)):
+        if window is not None and not isinstance(window, Sample):
+            raise InputError(f"{name}[{place}] must be a Sample or None, not a {type(window).__name__}")
+        if window is None or not window.n_pos or not window.n_neg:
+            found.append(None)
+        else:
+            found.append(WindowAuc(moments(window).auc, window.n_pos, window.n_neg, foreseen, day))
+    return found
+
+
+def _valid_promise(probability: float, horizon: int, alternative: str) -> tuple[float, int]:
+    require_method(alternative, ("two-sided", "less"), "alternative")
+    if not is_number(probability) or not 0.001 <= probability <= 0.5:
+        raise InputError(
+            f"false_alarm_probability must lie within 0.001 and 0.5, for example 0.05; it is {probability!r}"
+        )
+    if not is_number(horizon) or not 1 <= horizon <= _LONGEST or horizon != int(horizon):
+        raise InputError(f"horizon must be a whole number of windows, 1 to {_LONGEST}; it is {horizon!r}")
+    return float(probability), int(horizon)
+
+
+def _require_windows(usable: int, given: int) -> None:
+    if usable < FEWEST_WINDOWS:
+        raise DegenerateDataError(
+            f"a lasting change needs at least {FEWEST_WINDOWS} reference windows with both classes, which "
+            f"show how much windows differ; {usable} of {given} can be used: give more or shorter windows"
+        )
+
+
+def _places(windows: Sequence[WindowAuc | None]) -> tuple[int, ...]:
+    """Those of the usable windows, counted from the first of them."""
+    found = [place for place, window in enumerate(windows) if window is not None]
+    return tuple(place - found[0] for place in found)
+
+
+def _require_scatter(values: Floats, pairs: PairVariances, auc: float) -> None:
+    if values.var() == 0 and pairs.noise(1, 1) == 0:
+        raise DegenerateDataError(
+            f"the {len(values)} reference windows show no scatter: each has the AUC {auc:.4g} and no "
+            "sampling error; a change cannot be measured against them: check that scores and labels are right"
+        )
+
+
+def _shape(
+    values: Floats, noise: Floats, between: float, explained: Adjustment, used: Sequence[WindowAuc]
+) -> ChartShape:
+    weight, typical = 1 / (noise + between), float(np.median(noise))
+    wavy = any(explained.wave)
+    return ChartShape(
+        mean=float(weight @ values / weight.sum()),
+        noise=typical,
+        deviation=math.sqrt(between + typical),
+        mean_share=float(1 / weight.sum()) / (between + typical),
+        wave_error=math.sqrt(2 / weight.sum()) if wavy else 0.0,
+        wave_step=wave_step(used) if wavy else 0.0,
+    )
+
+
+def _caveats(used: Sequence[WindowAuc], serial: float) -> tuple[Caveat, ...]:
+    found = []
+    if len(used) < ENOUGH_WINDOWS:
+        found.append(Caveat("few-reference-windows", n_windows=len(used), enough=ENOUGH_WINDOWS))
+    if len({window.auc for window in used}) == 1:
+        found.append(Caveat("reference-windows-equal", n_windows=len(used), auc=used[0].auc))
+    if serial > _ALIKE:
+        found.append(Caveat("reference-windows-alike", correlation=serial, n_windows=len(used)))
+    covered = days_covered(used)
+    if covered is not None and covered < WHOLE_YEAR:
+        found.append(Caveat("season-not-seen", days=round(covered)))
+    return tuple(found)

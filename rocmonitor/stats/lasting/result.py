@@ -1,0 +1,190 @@
+"""What a chart shows of later windows: whether and since when the AUC has changed, and by how much."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+
+from rocmonitor.caveat import Caveat
+from rocmonitor.stats import plotting
+from rocmonitor.stats.area.auc import Interval
+from rocmonitor.stats.lasting.change import MOST_STARTS, mixed_quantile, steps
+from rocmonitor.stats.lasting.limit import possible
+from rocmonitor.stats.lasting.windows import unscaled
+from rocmonitor.stats.proportion import normal_quantile, require_level
+from rocmonitor.stats.result import Table
+from rocmonitor.stats.rows import Floats
+
+if TYPE_CHECKING:
+    from rocmonitor.stats.lasting.chart import LastingChart
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LastingChange(Table):
+    """A chart over the windows since the reference.
+
+    Attributes
+    ----------
+    statistic : ndarray, shape (k,)
+        After each window: the weighted mean of the latest windows, in its standard errors below the
+        reference's mean. A gap leaves it as it was.
+    limit : float
+        An alarm is a statistic above it, or with "two-sided" also below its negative.
+    crossed : int or None
+        Index of the first window whose statistic is beyond the limit; None if there is none.
+    active : bool
+        Whether the last statistic is beyond the limit.
+    since : int or None
+        Index of the window with which the change most probably began; None without a change. With several
+        alarms it is about the latest.
+    until : int or None
+        Index of the last window of that alarm.
+    change : float or None
+        The AUC since then less that of the reference windows; negative is a loss.
+    reference_auc : float
+        The mean of the reference windows.
+    starts : tuple of int
+        Windows with which the change may have begun; for each `start_log_likelihood` (the largest over sizes
+        of the change), `start_weight` (adding up to 1), and the size on the scale 2 arcsin sqrt(AUC) with its
+        standard error, `start_size` and `start_size_error`.
+    false_alarm_probability, horizon, alternative
+        As in `lasting_change`.
+    n_windows : int
+        Reference windows used.
+
+    Notes
+    -----
+    A change is estimated because it was found: that makes it look larger than it is, the more the smaller
+    it is. docs/coverage.md has how often the intervals hold.
+    """
+
+    _estimate: ClassVar[str | None] = "change"
+
+    statistic: Floats
+    limit: float
+    crossed: int | None
+    active: bool
+    since: int | None
+    until: int | None
+    change: float | None
+    reference_auc: float
+    starts: tuple[int, ...]
+    start_log_likelihood: tuple[float, ...]
+    start_weight: tuple[float, ...]
+    start_size: tuple[float, ...]
+    start_size_error: tuple[float, ...]
+    false_alarm_probability: float
+    horizon: int
+    alternative: Literal["two-sided", "less"]
+    n_windows: int
+    caveats: tuple[Caveat, ...]
+
+    def since_ci(self, confidence_level: float = 0.95) -> tuple[int, int] | None:
+        """First and last index of the windows with which the change may have begun; None without one.
+
+        Those whose likelihood ratio to the most probable one is not rejected by the chi-squared law with one
+        degree of freedom, and all between them.
+        """
+        level = require_level(confidence_level)
+        if self.since is None:
+            return None
+        bound = max(self.start_log_likelihood) - normal_quantile((1 - level) / 2) ** 2 / 2
+        pairs = zip(self.starts, self.start_log_likelihood, strict=True)
+        kept = [start for start, log in pairs if log >= bound]
+        return min(kept), max(kept)
+
+    def ci(self, confidence_level: float = 0.95) -> Interval | None:
+        """Confidence interval of `change`, over all times at which it may have begun; None without one."""
+        level = require_level(confidence_level)
+        if self.since is None:
+            return None
+        mixture = (np.array(self.start_weight), np.array(self.start_size), np.array(self.start_size_error))
+        ends = (mixed_quantile(*mixture, tail) for tail in ((1 - level) / 2, (1 + level) / 2))
+        low, high = (_change(self.reference_auc, end) for end in ends)
+        return Interval(low, high)
+
+    def _draw(self, ax: plotting.Axes, label: str | None) -> None:
+        number = np.arange(float(len(self.statistic)))
+        plotting.along(ax, number, self.statistic, None, None, label=label)
+        limits = (self.limit, -self.limit) if self.alternative == "two-sided" else (self.limit,)
+        plotting.limits(ax, limits, f"limit {self.limit:.2f}")
+        note = "no lasting change"
+        if (first := self.since_ci()) is not None and (interval := self.ci()) is not None:
+            begin, end = first
+            name = f"began with window {begin}" + (f" to {end}" if end > begin else "")
+            plotting.stretches(ax, [(begin - 0.5, end + 0.5)], name)
+            note = f"AUROC {self.change:+.4f} ({interval:+.4f}), 95 % intervals"
+        chance = f"{100 * self.false_alarm_probability:g} % false alarms in {self.horizon} windows"
+        plotting.describe(ax, x="window", y="fall, in standard errors", note=f"{note}; {chance}")
+
+    def __str__(self) -> str:
+        if self.since is None or self.change is None:
+            return (
+                f"No lasting change in {len(self.statistic)} windows: chart at {self.statistic[-1]:.2f}, "
+                f"limit {self.limit:.2f}"
+            )
+        interval, first = self.ci(), self.since_ci()
+        assert interval is not None
+        assert first is not None
+        return (
+            f"AUC {self.change:+.4f} ({interval.low:+.4f} to {interval.high:+.4f}) since window "
+            f"{self.since} ({first[0]} to {first[1]}), found with window {self.crossed}"
+        )
+
+
+def found_change(chart: LastingChart, statistic: Floats, values: Floats, noise: Floats) -> LastingChange:
+    """What the statistics after each window amount to; values and noise of the windows have shape (k,)."""
+    beyond = np.abs(statistic) > chart.limit if chart.alternative == "two-sided" else statistic > chart.limit
+    alarms = np.flatnonzero(beyond)
+    until = int(alarms[-1]) if len(alarms) else None
+    reference = unscaled(chart.mean)
+    found = _steps(chart, values, noise, until)
+    size = float(np.dot(found["start_weight"], found["start_size"])) if found["starts"] else 0.0
+    best = int(np.argmax(found["start_log_likelihood"])) if found["starts"] else 0
+    return LastingChange(
+        statistic=statistic,
+        limit=chart.limit,
+        crossed=int(alarms[0]) if len(alarms) else None,
+        active=bool(beyond[-1]),
+        since=None if until is None else int(found["starts"][best]),
+        until=until,
+        change=None if until is None else _change(reference, size),
+        reference_auc=reference,
+        false_alarm_probability=chart.false_alarm_probability,
+        horizon=chart.horizon,
+        alternative=chart.alternative,
+        n_windows=chart.n_windows,
+        caveats=chart.caveats,
+        **found,  # type: ignore[arg-type]
+    )
+
+
+def _steps(
+    chart: LastingChart, values: Floats, noise: Floats, until: int | None
+) -> dict[str, tuple[float, ...]]:
+    """The columns about the starts of the change that the alarm until this window is about."""
+    names = ("starts", "start_log_likelihood", "start_weight", "start_size", "start_size_error")
+    if until is None:
+        return dict.fromkeys(names, ())
+    before = chart.places[-1] + 1
+    series, variances = np.zeros(before + until + 1), np.full(before + until + 1, np.inf)
+    series[list(chart.places)] = np.array(chart.values) - chart.mean
+    variances[list(chart.places)] = chart.noises
+    seen = np.isfinite(noise[: until + 1])
+    series[before:] = np.where(seen, values[: until + 1] - chart.mean, 0.0)
+    variances[before:] = noise[: until + 1]
+    starts = np.flatnonzero(seen)[-MOST_STARTS:]
+    outlook = possible(np.array(chart.values), np.array(chart.noises), chart.places)
+    found = steps(series, variances, (before + starts).tolist(), outlook)
+    columns = (found.log_likelihood, found.weight, found.size, found.size_error)
+    return dict(
+        zip(names, (tuple(starts.tolist()), *(tuple(each.tolist()) for each in columns)), strict=True)
+    )
+
+
+def _change(reference: float, size: float) -> float:
+    """A shift on the chart's scale as a difference of AUCs."""
+    return unscaled(2 * math.asin(math.sqrt(reference)) + size) - reference

@@ -1,0 +1,103 @@
+"""Windows as numbers: what a chart needs of each, and the scale that it works on.
+
+The scale is x = 2 arcsin sqrt(AUC): finite at an AUC of 1, and with nearly the same sampling noise there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from rocmonitor.errors import InputError
+from rocmonitor.stats.area.variances import exact_bootstrap_variance
+from rocmonitor.stats.proportion import is_number
+from rocmonitor.stats.rows import Floats
+
+_LEAST_SHARE = 1e-9  # of the scatter: sampling noise is never quite nothing
+
+
+class WindowAuc(NamedTuple):
+    """The numbers of one window.
+
+    Attributes
+    ----------
+    auc : float
+    n_pos, n_neg : int
+        Rows of each class.
+    expected : float or None
+        The AUC expected from the window's scores, as in `ScoreHistory.window_expected` and `expected_auc`.
+    day : float or None
+        Days since any fixed date, for the season.
+    """
+
+    auc: float
+    n_pos: int
+    n_neg: int
+    expected: float | None = None
+    day: float | None = None
+
+
+class PairVariances(NamedTuple):
+    """What the sampling noise of an AUC follows from: moments of psi over all pairs of the reference."""
+
+    auc: float
+    zeta10: float
+    zeta01: float
+    kernel: float
+
+    def noise(self, n_pos: int, n_neg: int) -> float:
+        """Sampling variance on the chart's scale of a window of this size, at the reference's AUC."""
+        scale = self.auc * (1 - self.auc)
+        if scale <= 0:
+            return 0.0
+        variance = exact_bootstrap_variance(self.zeta10, self.zeta01, self.kernel, n_pos, n_neg)
+        return variance / scale
+
+
+def scaled(auc: float) -> float:
+    """2 arcsin sqrt(AUC)."""
+    return 2 * math.asin(math.sqrt(auc))
+
+
+def unscaled(x: float) -> float:
+    """The AUC of a value on the scale; what lies beyond an end of it is that end."""
+    return math.sin(min(max(x, 0.0), math.pi) / 2) ** 2
+
+
+def valid_numbers(windows: object, name: str) -> list[WindowAuc | None]:
+    """The windows as a list; one without rows of both classes is a gap, None."""
+    if not isinstance(windows, Iterable):
+        raise InputError(f"{name} must be a list of WindowAuc, not a {type(windows).__name__}")
+    return [_valid(window, f"{name}[{place}]") for place, window in enumerate(windows)]
+
+
+def noises(windows: Sequence[WindowAuc], pairs: PairVariances, scatter: float) -> Floats:
+    """(n,): sampling variance of each window, above 0."""
+    found = np.array([pairs.noise(window.n_pos, window.n_neg) for window in windows])
+    return np.asarray(np.maximum(found, _LEAST_SHARE * max(scatter, _LEAST_SHARE)))
+
+
+def _valid(window: object, name: str) -> WindowAuc | None:
+    if window is None:
+        return None
+    if not isinstance(window, tuple) or not 3 <= len(window) <= len(WindowAuc._fields):
+        raise InputError(f"{name} must be a WindowAuc or None for a gap, not {window!r}")
+    known = WindowAuc(*window)
+    for field in ("n_pos", "n_neg"):
+        rows = getattr(known, field)
+        if not is_number(rows) or not 0 <= rows < math.inf or rows != int(rows):
+            raise InputError(f"{name}.{field} must be a number of rows, 0 or more; it is {rows!r}")
+    if not known.n_pos or not known.n_neg:
+        return None
+    for field in ("auc", "expected"):
+        area = getattr(known, field)
+        if field == "expected" and area is None:
+            continue
+        if not is_number(area) or not 0 <= area <= 1:
+            raise InputError(f"{name}.{field} must lie within [0, 1]; it is {area!r}")
+    if known.day is not None and not (is_number(known.day) and math.isfinite(known.day)):
+        raise InputError(f"{name}.day must be a number of days since a fixed date; it is {known.day!r}")
+    return known

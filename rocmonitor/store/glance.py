@@ -1,0 +1,292 @@
+"""What the overview shows of every monitor: a few numbers of its newest windows, and how it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import (
+    CTE,
+    ColumnElement,
+    FromClause,
+    Row,
+    ScalarSelect,
+    Select,
+    Table,
+    func,
+    select,
+    tuple_,
+    type_coerce,
+)
+from sqlalchemy.types import NullType
+
+from rocmonitor.policy.evaluation import Status
+from rocmonitor.policy.windows import Window
+from rocmonitor.store import tables
+from rocmonitor.store.connection import Store
+
+_evaluation, _transition = tables.evaluation.c, tables.transition.c
+
+
+class Brief(NamedTuple):
+    """The newest revision of one window, in brief; a tuple, for the overview reads thousands.
+
+    Attributes
+    ----------
+    outcome : str
+        Of `Status`.
+    auc, low, high : float or None
+        The champion's AUROC and its interval.
+    expected_low, expected_high : float or None
+        The forecast interval.
+    labelled_share : float or None
+    """
+
+    outcome: str
+    auc: float | None
+    low: float | None
+    high: float | None
+    expected_low: float | None
+    expected_high: float | None
+    labelled_share: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Glance:
+    """One segment of a monitor at a glance.
+
+    Attributes
+    ----------
+    window : Window
+        The newest that was evaluated.
+    revision : int
+        Of it.
+    version : str
+        The champion's, in that window.
+    briefs : tuple of Brief
+        The newest windows, oldest first.
+    """
+
+    window: Window
+    revision: int
+    version: str
+    briefs: tuple[Brief, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """The status of a segment after its last change.
+
+    Attributes
+    ----------
+    status : Status
+    at : datetime
+        When it became so.
+    since : datetime
+        Start of the first window it was seen in.
+    """
+
+    status: Status
+    at: datetime
+    since: datetime
+
+
+def glances(store: Store, windows: int = 26) -> dict[tuple[str, str], Glance]:
+    """The newest windows of every monitor and segment.
+
+    Raises
+    ------
+    StoreError
+
+    Notes
+    -----
+    Reads no metrics and no results, and of each segment only the newest windows: O(segments), however long
+    they have been watched.
+    """
+    found: dict[tuple[str, str], list[Row[Any]]] = {}
+    last = None
+    with store.reading() as connection:
+        for row in connection.execute(_newest_windows(windows)):
+            of = found.setdefault((row[0], row[1]), [])
+            # Of a window the newest revision comes last.
+            if last is not None and last[:4] == row[:4]:
+                of[-1] = row
+            else:
+                of.append(row)
+            last = row
+    return {key: _glance(rows) for key, rows in found.items()}
+
+
+def standings(store: Store) -> dict[tuple[str, str], Standing]:
+    """The last change of status of every monitor and segment that has had one.
+
+    Raises
+    ------
+    StoreError
+    """
+    last = select(func.max(_transition.id)).group_by(_transition.monitor, _transition.segment)
+    query = select(
+        _transition.monitor, _transition.segment, _transition.after, _transition.at, _transition.since
+    ).where(_transition.id.in_(last))
+    with store.reading() as connection:
+        return {
+            (row.monitor, row.segment): Standing(status=Status(row.after), at=row.at, since=row.since)
+            for row in connection.execute(query)
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ahead:
+    """What the scores of a window say that is newer than all judged ones.
+
+    Attributes
+    ----------
+    window : Window
+    outcome : Status or None
+        At risk, or None where nothing warns.
+    auc, low, high : float or None
+        The expected AUROC and its interval.
+    distance : float or None
+        Of the scores from the reference, in nats.
+    """
+
+    window: Window
+    outcome: Status | None
+    auc: float | None
+    low: float | None
+    high: float | None
+    distance: float | None
+
+
+def ahead(store: Store, monitor: str | None = None) -> dict[tuple[str, str], tuple[Ahead, ...]]:
+    """The outlooks after the last judged window, by monitor and segment, oldest first.
+
+    Parameters
+    ----------
+    monitor : str, optional
+        Of one monitor only.
+
+    Raises
+    ------
+    StoreError
+    """
+    found: dict[tuple[str, str], tuple[Ahead, ...]] = {}
+    with store.reading() as connection:
+        for row in connection.execute(_unjudged_outlooks(monitor)):
+            one = Ahead(
+                window=Window(row.window_start, row.window_end),
+                outcome=None if row.outcome is None else Status(row.outcome),
+                distance=row.metrics.get("outlook/score_distance"),
+                **{name: row.metrics.get(f"outlook/{name}") for name in ("auc", "low", "high")},
+            )
+            key = (row.monitor, row.segment)
+            found[key] = (*found.get(key, ()), one)
+    return found
+
+
+def _unjudged_outlooks(monitor: str | None) -> Select[Any]:
+    """By ranges of the outlooks' key: all but the newest stay unread."""
+    table, pairs = tables.outlook.c, _segments(tables.outlook)
+    last = (
+        select(func.max(_evaluation.window_start))
+        .where(_evaluation.monitor == pairs.c.monitor, _evaluation.segment == pairs.c.segment)
+        .correlate(pairs)
+        .scalar_subquery()
+    )
+    columns = (
+        table.monitor,
+        table.segment,
+        table.window_start,
+        table.window_end,
+        table.outcome,
+        table.metrics,
+    )
+    since = _once(pairs, last)
+    query = (
+        select(*columns)
+        .join_from(since, tables.outlook, _same_segment(tables.outlook, since))
+        .where(table.window_start > since.c.since)
+        .order_by(table.monitor, table.segment, table.window_start)
+    )
+    return query if monitor is None else query.where(since.c.monitor == monitor)
+
+
+def last_activity(store: Store) -> Mapping[str, datetime]:
+    """When each lease runs or ran out, by name: how lately somebody worked on a monitor.
+
+    Raises
+    ------
+    StoreError
+    """
+    with store.reading() as connection:
+        return {row.name: row.expires_at for row in connection.execute(select(tables.lease))}
+
+
+def _newest_windows(windows: int) -> Select[Any]:
+    """Index entries of the newest windows, oldest first, all revisions."""
+    inner, pairs = tables.evaluation.alias(), _segments(tables.evaluation)
+    first = (
+        select(inner.c.window_start)
+        .where(_same_segment(inner, pairs))
+        .correlate(pairs)
+        .distinct()
+        .order_by(inner.c.window_start.desc())
+        .limit(1)
+        .offset(windows - 1)
+        .scalar_subquery()
+    )
+    since = _once(pairs, first)
+    # As the driver gives them: of most windows only the order counts.
+    ends = [type_coerce(each, NullType()) for each in (_evaluation.window_start, _evaluation.window_end)]
+    names = ("revision", "model_version", "outcome", *tables.GLANCE)
+    key = ("monitor", "segment", "window_start", "window_end", "revision")
+    return (
+        select(_evaluation.monitor, _evaluation.segment, *ends, *(_evaluation[name] for name in names))
+        .join_from(since, tables.evaluation, _same_segment(tables.evaluation, since))
+        .where(_evaluation.window_start >= since.c.since)
+        .order_by(*(_evaluation[name] for name in key))
+    )
+
+
+def _segments(table: Table) -> CTE:
+    """Every monitor and segment of a table, from one to the next in its key, however many rows each has.
+
+    The last row is NULL. To read all rows for that would take most of the time.
+    """
+    key = table.c.monitor, table.c.segment
+    found = select(select(*key).order_by(*key).limit(1).subquery()).cte("segments", recursive=True)
+    after = tuple_(*key) > tuple_(found.c.monitor, found.c.segment)
+    following = [
+        select(each).where(after).order_by(*key).limit(1).correlate(found).scalar_subquery() for each in key
+    ]
+    return found.union_all(select(*following).where(found.c.monitor.is_not(None)))
+
+
+def _once(pairs: CTE, instant: ScalarSelect[Any]) -> CTE:
+    """Each segment with an instant of its own: PostgreSQL would else find that again for every row."""
+    found = select(pairs, func.coalesce(instant, _LONG_AGO).label("since")).cte("since")
+    return found.prefix_with("MATERIALIZED", dialect="postgresql")
+
+
+def _same_segment(table: FromClause, pairs: CTE) -> ColumnElement[bool]:
+    return (table.c.monitor == pairs.c.monitor) & (table.c.segment == pairs.c.segment)
+
+
+_LONG_AGO = datetime(1, 1, 1, tzinfo=UTC)
+
+
+def _glance(rows: list[Row[Any]]) -> Glance:
+    last: Any = rows[-1]
+    return Glance(
+        window=Window(_instant(last[2]), _instant(last[3])),
+        revision=last[4],
+        version=last[5],
+        briefs=tuple(Brief._make(row[6:]) for row in rows),
+    )
+
+
+def _instant(given: str | datetime) -> datetime:
+    moment = datetime.fromisoformat(given) if isinstance(given, str) else given
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

@@ -1,0 +1,116 @@
+"""The page on its own: the application of ``rocmonitor ui``, and who may see it."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import logging
+from urllib.parse import urlencode
+
+from flask import Flask, Response, redirect, request
+
+from rocmonitor.web.pages import blueprint, finish, problem
+from rocmonitor.web.render import render
+from rocmonitor.web.site import Site
+from rocmonitor.wording import page as wording
+
+log = logging.getLogger(__name__)
+
+COOKIE = "rocmonitor"
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+"""Hosts that only this machine reaches."""
+
+_WEEK = 7 * 24 * 3600
+
+
+def create_app(site: Site, token: str | None = None) -> Flask:
+    """The pages as an application of their own.
+
+    Parameters
+    ----------
+    site : Site
+    token : str, optional
+        Who shows it once (``?token=…``, the form, or ``Authorization: Bearer …``) may read. Without one the
+        pages answer only under the names of this machine, so that a foreign page cannot reach them by
+        pointing a name of its own here.
+    """
+    app = Flask("rocmonitor.web", static_folder=None)
+    app.json.sort_keys = False  # type: ignore[attr-defined]
+    app.register_blueprint(blueprint(site))
+    app.before_request(lambda: _refused(token))
+    if token is not None:
+        app.add_url_rule("/sign-in", "sign_in", lambda: _sign_in(token), methods=["POST"])
+    app.register_error_handler(404, lambda _: problem("Not found", wording.NOT_FOUND, 404))
+    app.register_error_handler(405, lambda _: problem("Only to be read", wording.READ_ONLY, 405))
+    app.register_error_handler(Exception, _unforeseen)
+    app.after_request(finish)
+    return app
+
+
+def _refused(token: str | None) -> Response | None:
+    """Why this request gets no page; None when it does."""
+    if token is None:
+        if _host() not in LOOPBACK:
+            return Response(
+                "rocmonitor ui answers only to localhost; see --token-env\n", 403, mimetype="text/plain"
+            )
+        return None
+    given = request.args.get("token")
+    if given is not None and request.method == "GET":
+        return _signed_in(token, _without_token()) if _same(given, token) else _ask(wrong=True)
+    if request.path == "/sign-in" or request.path.startswith("/static/"):
+        return None
+    if _same(request.cookies.get(COOKIE, ""), _cookie(token)):
+        return None
+    scheme, _, bearer = request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() == "bearer" and _same(bearer.strip(), token):
+        return None
+    return _ask(wrong=False)
+
+
+def _sign_in(token: str) -> Response:
+    to = request.form.get("to", "/")
+    # Only within these pages: //elsewhere and \\elsewhere would lead out.
+    inside = to.startswith("/") and not to.startswith(("//", "/\\"))
+    if not _same(request.form.get("token", ""), token):
+        return _ask(wrong=True, to=to if inside else "/")
+    return _signed_in(token, to if inside else "/")
+
+
+def _signed_in(token: str, to: str) -> Response:
+    answer: Response = redirect(to, 303)  # type: ignore[assignment]
+    answer.set_cookie(
+        COOKIE, _cookie(token), max_age=_WEEK, httponly=True, samesite="Strict", secure=request.is_secure
+    )
+    return answer
+
+
+def _ask(*, wrong: bool, to: str | None = None) -> Response:
+    if wrong:
+        log.warning("%s showed a wrong token", request.remote_addr)
+    page = render("sign_in.html.j2", wrong=wrong, to=_without_token() if to is None else to, home="/")
+    return Response(page, 401, mimetype="text/html")
+
+
+def _without_token() -> str:
+    left = [(name, value) for name, value in request.args.items(multi=True) if name != "token"]
+    return request.path + (f"?{urlencode(left)}" if left else "")
+
+
+def _cookie(token: str) -> str:
+    """Shows that the token was known, and is not it."""
+    return hmac.new(token.encode(), b"rocmonitor ui", hashlib.sha256).hexdigest()
+
+
+def _same(given: str, expected: str) -> bool:
+    return hmac.compare_digest(given.encode(), expected.encode())
+
+
+def _host() -> str:
+    host = request.host
+    return host.partition("]")[0].strip("[") if host.startswith("[") else host.partition(":")[0]
+
+
+def _unforeseen(_: Exception) -> Response:
+    log.exception("a page failed in a way that is not foreseen")
+    return problem("This page failed", wording.UNFORESEEN, 500)

@@ -1,0 +1,163 @@
+"""What the script draws: axes, panels and marks as plain JSON types, from the numbers of a view."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from rocmonitor.policy.review.document import Review
+from rocmonitor.report.review.tables import known
+from rocmonitor.wording import page as wording
+
+Row = Mapping[str, Any]
+
+THIN = (
+    ("positives", "positives", "count"),
+    ("prevalence", "prevalence", "percent"),
+    ("labelled", "labelled_share", "percent"),
+    ("distance of the scores, nats", "distance", "number"),
+)
+"""The panels below: title, name in the view, and how its numbers are written."""
+
+
+def monitor_chart(view: Mapping[str, Any]) -> dict[str, Any]:
+    """AUROC inside its forecast, and below it, on the same time axis, what the windows are made of."""
+    points: Sequence[Row] = view["points"]
+    reference: Row | None = view["reference"]
+    before: Sequence[Row] = (reference or {}).get("windows") or []
+    spans = [*before, *points, *view["ahead"]]
+    panels = [_auroc(view, before)]
+    for title, name, format in THIN:
+        values = [row.get(name) for row in spans]
+        if any(value is not None for value in values):
+            panels.append({"title": title, "kind": "steps", "y": values, "format": format})
+    return {
+        "zone": view["zone"],
+        "starts": [_seconds(row["start"]) for row in spans],
+        "ends": [_seconds(row["end"]) for row in spans],
+        "slugs": [row.get("slug", "") for row in spans],
+        "names": [row["name"] for row in spans],
+        "chosen": (view["chosen"] or {}).get("slug", ""),
+        "reference": None if reference is None else _reference(reference),
+        "verticals": [*_changes(view), *_versions(points)],
+        "panels": panels,
+    }
+
+
+def _auroc(view: Mapping[str, Any], before: Sequence[Row]) -> dict[str, Any]:
+    """The panel of the AUROC: windows of the reference, judged ones, and those that have only an outlook."""
+    points, ahead = view["points"], view["ahead"]
+    after = [None] * len(ahead)
+
+    def column(name: str) -> list[Any]:
+        return [*(row.get(name) for row in before), *(point[name] for point in points), *after]
+
+    def outlook(name: str) -> list[Any]:
+        judged = [point[f"outlook_{name}"] for point in points]
+        return [*[None] * len(before), *judged, *(each[name] for each in ahead)]
+
+    return {
+        "title": "AUROC",
+        "kind": "points",
+        "y": column("auc"),
+        "low": column("low"),
+        "high": column("high"),
+        "band_low": column("expected_low"),
+        "band_high": column("expected_high"),
+        "outlook": {name: outlook(name) for name in ("auc", "low", "high")},
+        "hollow": [*[None] * len(before), *(not point["complete"] for point in points), *after],
+        "marks": [*["reference"] * len(before), *(row["outcome"] for row in (*points, *ahead))],
+        "lines": [] if view["floor"] is None else [{"y": view["floor"], "text": f"floor {view['floor']:g}"}],
+        "format": "area",
+    }
+
+
+def review_chart(review: Review) -> dict[str, Any]:
+    """The difference of each window, and the band of the running mean that is valid at any time."""
+    rows = review.tables.get("windows", [])
+    bounded = [known(row["anytime_low"], row["anytime_high"]) for row in rows]
+
+    def band(name: str) -> list[float | None]:
+        return [row[name] if ok else None for row, ok in zip(rows, bounded, strict=True)]
+
+    margin = review.rule.get("margin") or 0
+    lines = [{"y": 0, "text": "no difference"}]
+    lines += [{"y": side, "text": f"margin {side:+g}"} for side in (-margin, margin) if margin]
+    panel = {
+        "title": "AUROC, challenger minus champion",
+        "kind": "points",
+        "y": [row["difference"] for row in rows],
+        "low": [row["low"] for row in rows],
+        "high": [row["high"] for row in rows],
+        "band_low": band("anytime_low"),
+        "band_high": band("anytime_high"),
+        "middle": band("running_mean"),
+        "hollow": [not row["checked"] for row in rows],
+        "marks": [None] * len(rows),
+        "lines": lines,
+        "format": "signed",
+        "extent": _extent(rows, margin),
+    }
+    decided = review.decided_at
+    return {
+        "zone": str(review.zone),
+        "starts": [_seconds(row["start"]) for row in rows],
+        "ends": [_seconds(row["end"]) for row in rows],
+        "slugs": [""] * len(rows),
+        "names": [row["start"][:10] for row in rows],
+        "chosen": "",
+        "reference": None,
+        "verticals": []
+        if decided is None
+        else [{"x": decided.timestamp(), "kind": "decided", "text": wording.DECIDED_HERE}],
+        "panels": [panel],
+    }
+
+
+def _extent(rows: Sequence[Row], margin: float) -> list[float]:
+    """Room for the windows and the end of the band, whose beginning is far wider."""
+    ends = [row[name] for row in rows for name in ("low", "high") if row["checked"] and row[name] is not None]
+    ends += [row["difference"] for row in rows if row["difference"] is not None]
+    bounded = [row for row in rows if known(row["anytime_low"], row["anytime_high"])]
+    ends += [bounded[-1]["anytime_low"], bounded[-1]["anytime_high"]] if bounded else []
+    low, high = min([*ends, -margin, 0.0]), max([*ends, margin, 0.0])
+    room = 0.12 * (high - low) or 0.01
+    return [low - room, high + room]
+
+
+def _reference(reference: Row) -> dict[str, Any]:
+    ends = {"start": _seconds(reference["start"]), "end": _seconds(reference["end"])}
+    return ends | {name: reference[name] for name in ("auc", "low", "high")}
+
+
+def _changes(view: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [
+        {
+            "x": _seconds(change["since"]),
+            "kind": change["after"],
+            "text": f"{wording.status_word(change['after'])} from {change['when']}: "
+            + "; ".join(change["reasons"]),
+        }
+        for change in view["changes"]
+    ]
+
+
+def _versions(points: Sequence[Row]) -> list[dict[str, Any]]:
+    """Where the champion changed, and which windows were revised."""
+    marks = []
+    for before, after in itertools.pairwise(points):
+        if after["version"] != before["version"]:
+            text = wording.champion_changed(before["version"], after["version"])
+            marks.append({"x": _seconds(after["start"]), "kind": "version", "text": text})
+    marks += [
+        {"x": _seconds(each["start"]), "kind": "revision", "text": wording.revised(each["revision"])}
+        for each in points
+        if each["revision"]
+    ]
+    return marks
+
+
+def _seconds(instant: str) -> float:
+    return datetime.fromisoformat(instant).timestamp()

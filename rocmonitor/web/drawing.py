@@ -1,0 +1,134 @@
+"""Small drawings as SVG paths: numbers in, the text of a ``d`` attribute out.
+
+Whole numbers and relative steps keep them short: the overview has one for each monitor.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from rocmonitor.store.glance import Brief
+
+STEP, HEIGHT = 8, 48
+"""Width of a window and height of the small chart, in its own units: half a pixel."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spark:
+    """The small chart of the overview.
+
+    Attributes
+    ----------
+    band, line, alarms : str
+        Paths: the forecast, the AUROC with the interval of the last, a mark for each degraded window.
+    outlook : str
+        The hollow end of the line: windows without labels.
+    end : str
+        Without an outlook, a path of no length where the last AUROC is: a round cap makes it a point.
+    """
+
+    band: str = ""
+    line: str = ""
+    alarms: str = ""
+    outlook: str = ""
+    end: str = ""
+
+
+def spark(briefs: Sequence[Brief], ahead: Sequence[float] = ()) -> Spark:
+    """The newest windows, and the outlooks of those without labels after them.
+
+    Parameters
+    ----------
+    briefs : sequence of Brief
+        Oldest first.
+    ahead : sequence of float
+        Expected AUROC of the windows that follow.
+    """
+    seen = [value for each in briefs for value in each[1:6] if value is not None] + list(ahead)
+    if not seen:
+        return Spark()
+    y = scale(min(seen), min(max(seen), 1.0), HEIGHT - 4, 4)
+    x = [STEP * number + STEP // 2 for number in range(len(briefs) + len(ahead))]
+    points = [(at, y(each.auc)) for at, each in zip(x, briefs, strict=False) if each.auc is not None]
+    last = next((each for each in reversed(briefs) if each.auc is not None), None)
+    whisker = ""
+    if last is not None and last.low is not None and last.high is not None:
+        whisker = f"M{points[-1][0]} {y(last.high)}V{y(last.low)}"
+    marks = [
+        (at, y(each.auc))
+        for at, each in zip(x, briefs, strict=False)
+        if each.outcome == "degraded" and each.auc is not None
+    ]
+    hollow = [(at, y(value)) for at, value in zip(x[len(briefs) :], ahead, strict=True)]
+    return Spark(
+        band=_band(briefs, y),
+        line=polyline(points) + whisker,
+        alarms="".join(f"M{at} {top - 5}l5 9h-10z" for at, top in marks),
+        outlook=polyline([*points[-1:], *hollow]) + "m0-5l5 5-5 5-5-5z" if hollow else "",
+        end="" if hollow else "".join(f"M{at} {top}h0" for at, top in points[-1:]),
+    )
+
+
+def scale(low: float, high: float, bottom: int, top: int) -> Callable[[float], int]:
+    """From values to whole coordinates; `low` comes to `bottom`."""
+    span = (high - low) or 1.0
+
+    def place(value: float) -> int:
+        return round(bottom + (min(max(value, low), high) - low) / span * (top - bottom))
+
+    return place
+
+
+def polyline(points: Sequence[tuple[int, int]]) -> str:
+    """A path through some points, as short as it can be written.
+
+    Examples
+    --------
+    >>> polyline([(0, 10), (4, 10), (8, 7)])
+    'M0 10l4 0 4-3'
+    """
+    if not points:
+        return ""
+    x, y = points[0]
+    steps = [f"{to[0] - at[0]}{_signed(to[1] - at[1])}" for at, to in itertools.pairwise(points)]
+    return f"M{x} {y}" + ("l" + " ".join(steps) if steps else "")
+
+
+def area(x: Sequence[int], low: Sequence[int], high: Sequence[int]) -> str:
+    """A closed path between two lines."""
+    if not x:
+        return ""
+    back = list(zip(x, low, strict=True))[::-1]
+    return polyline([*zip(x, high, strict=True), *back]) + "z"
+
+
+def _signed(value: int) -> str:
+    return f" {value}" if value >= 0 else str(value)
+
+
+def _band(briefs: Sequence[Brief], y: Callable[[float], int]) -> str:
+    """The forecast as steps over the windows; windows with equal ends share one."""
+    paths = []
+    for first, count, high, low in _runs(briefs, y):
+        paths.append(f"M{STEP * first} {high}h{STEP * count}V{low}h-{STEP * count}z")
+    return "".join(paths)
+
+
+def _runs(briefs: Sequence[Brief], y: Callable[[float], int]) -> Iterator[tuple[int, int, int, int]]:
+    """First window, how many, and both ends, of neighbours with equal ends."""
+    run: tuple[int, int, int, int] | None = None
+    for number, each in enumerate(briefs):
+        if each.expected_low is None or each.expected_high is None:
+            ends = None
+        else:
+            ends = (y(each.expected_high), y(each.expected_low))
+        if run is not None and ends == run[2:] and run[0] + run[1] == number:
+            run = (run[0], run[1] + 1, *run[2:])
+            continue
+        if run is not None:
+            yield run
+        run = None if ends is None else (number, 1, *ends)
+    if run is not None:
+        yield run

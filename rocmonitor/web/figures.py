@@ -1,0 +1,109 @@
+"""Drawings of a window and of segments as SVG paths; what they show stands in a table beside them, too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rocmonitor.store.glance import Brief
+from rocmonitor.web.drawing import Spark, area, polyline, scale, spark
+
+Row = Mapping[str, Any]
+
+SQUARE = 300
+"""Side of the unit square of a ROC curve."""
+BIN, TALL = 60, 120
+"""Width of a bin of scores, and the height that the largest share has."""
+WIDE = 240
+"""Length of the axis of an interval."""
+
+
+def still(points: Sequence[Row]) -> Spark:
+    """The windows over time, for a reader without scripts."""
+    names = ("auc", "low", "high", "expected_low", "expected_high", "labelled_share")
+    return spark([Brief(each["outcome"], *(each[name] for name in names)) for each in points])
+
+
+def roc(rows: Sequence[Row], model: str | None = None) -> dict[str, str]:
+    """The curve as ``line``, and its vertical intervals as ``band``, in a square of 300 with (0, 0) below."""
+    chosen = [row for row in rows if model is None or row["model"] == model]
+    if not chosen:
+        return {"line": "", "band": ""}
+    line = polyline([(0, SQUARE), *((_x(row["fpr"]), _y(row["tpr"])) for row in chosen), (SQUARE, 0)])
+    bounded = [row for row in chosen if row.get("tpr_low") is not None]
+    x, low, high = (
+        [_x(row["fpr"]) for row in bounded],
+        [_y(row["tpr_low"]) for row in bounded],
+        [_y(row["tpr_high"]) for row in bounded],
+    )
+    return {"line": line, "band": area(x, low, high)}
+
+
+def shares(rows: Sequence[Row], key: str) -> dict[str, str]:
+    """Shares of a class (``pos``, ``neg``) by score bin: ``reference`` as bars, ``window`` as steps."""
+    top = max((row[f"{key}_{when}"] for row in rows for when in ("reference", "window")), default=0) or 1
+    heights = {
+        when: [round(TALL * row[f"{key}_{when}"] / top) for row in rows] for when in ("reference", "window")
+    }
+    bars = "".join(
+        f"M{BIN * at + 4} {TALL}v-{height}h{BIN - 8}v{height}z"
+        for at, height in enumerate(heights["reference"])
+        if height
+    )
+    steps = "".join(f"M{BIN * at} {TALL - height}h{BIN}" for at, height in enumerate(heights["window"]))
+    return {"reference": bars, "window": steps, "width": str(BIN * len(rows))}
+
+
+def bar(row: Row) -> dict[str, Any] | None:
+    """A verdict on an axis: interval, estimate, limits. None where nothing was estimated."""
+    values = {name: row[name] for name in ("estimate", "low", "high", "limit_low", "limit_high")}
+    known = [value for value in values.values() if value is not None]
+    if values["estimate"] is None or len(known) < 2:
+        return None
+    low, high = min(known), max(known)
+    room = 0.08 * (high - low) or 0.01
+    x = scale(low - room, high + room, 0, WIDE)
+    ends = None if values["low"] is None or values["high"] is None else (x(values["low"]), x(values["high"]))
+    left = 0 if values["limit_low"] is None else x(values["limit_low"])
+    right = WIDE if values["limit_high"] is None else x(values["limit_high"])
+    return {
+        "at": x(values["estimate"]),
+        "ends": ends,
+        "allowed": (left, right - left),
+        "limits": [x(values[name]) for name in ("limit_low", "limit_high") if values[name] is not None],
+    }
+
+
+def forest(rows: Sequence[Row]) -> dict[str, Any]:
+    """Segments on one axis: its ends, where all rows are, and for each row its interval and forecast."""
+    names = ("auc", "low", "high", "expected_low", "expected_high")
+    known = [row[name] for row in rows for name in names if row[name] is not None]
+    if not known:
+        return {"low": None, "high": None, "all": None, "rows": [None for _ in rows]}
+    low, high = min(known), min(max(known), 1.0)
+    x = scale(low, high, 4, WIDE - 4)
+    return {
+        "low": low,
+        "high": high,
+        "all": None if rows[0]["auc"] is None else x(rows[0]["auc"]),
+        "rows": [_forest_row(row, x) for row in rows],
+    }
+
+
+def _forest_row(row: Row, x: Any) -> dict[str, Any] | None:
+    if row["auc"] is None:
+        return None
+    expected = (row["expected_low"], row["expected_high"])
+    return {
+        "at": x(row["auc"]),
+        "ends": (x(row["low"]), x(row["high"])),
+        "expected": None if None in expected else (x(expected[0]), x(expected[1]) - x(expected[0])),
+    }
+
+
+def _x(rate: float) -> int:
+    return round(SQUARE * rate)
+
+
+def _y(rate: float) -> int:
+    return SQUARE - round(SQUARE * rate)

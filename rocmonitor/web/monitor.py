@@ -1,0 +1,216 @@
+"""One monitor: a sentence, its windows over time, and one window in full."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from rocmonitor import store
+from rocmonitor.config import Monitor
+from rocmonitor.policy.evaluation import Status
+from rocmonitor.policy.record import plain
+from rocmonitor.policy.rules import Floor
+from rocmonitor.policy.windows import Window
+from rocmonitor.store.glance import Ahead, ahead
+from rocmonitor.store.history import Kept, history, review_list, segments
+from rocmonitor.web.site import Site
+from rocmonitor.web.window import chosen_window
+from rocmonitor.wording import page as wording
+from rocmonitor.wording.format import instant
+from rocmonitor.wording.verdicts import reasons
+
+CHANGES = 50
+"""How many changes of status are listed."""
+
+METRICS = {
+    "auc": "champion/auc",
+    "low": "champion/auc_low",
+    "high": "champion/auc_high",
+    "expected_low": "forecast/low",
+    "expected_high": "forecast/high",
+    "positives": "data/positives",
+    "negatives": "data/negatives",
+    "prevalence": "data/prevalence",
+    "labelled_share": "data/labelled_share",
+    "outlook_auc": "outlook/auc",
+    "outlook_low": "outlook/low",
+    "outlook_high": "outlook/high",
+    "distance": "outlook/score_distance",
+}
+"""Numbers of a window on the page, and the metrics they are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """What the address asks for.
+
+    Attributes
+    ----------
+    segment : str
+    window : str
+        Its start as from `window_slug`; empty for the newest.
+    revision : int or None
+        None for the newest.
+    """
+
+    segment: str = ""
+    window: str = ""
+    revision: int | None = None
+
+
+def monitor_view(site: Site, name: str, choice: Choice) -> dict[str, Any] | None:
+    """All that the page of a monitor shows, in plain JSON types; None when there is nothing of that name.
+
+    Raises
+    ------
+    ConfigError, StoreError
+    """
+    monitor = site.config().monitors.get(name)
+    if monitor is None:
+        return None
+    kept = site.store()
+    names = segments(kept, name)
+    if choice.segment and choice.segment not in names:
+        return None
+    windows = history(kept, name, choice.segment)
+    chosen = _chosen(windows, choice, monitor.timezone)
+    if chosen is None and (choice.window or choice.revision is not None):
+        return None
+    view = _over_time(kept, monitor, choice.segment, windows, site.clock())
+    view |= {"segments": names, "chosen": None, "reference": None}
+    if chosen is not None:
+        view |= chosen_window(kept, monitor, *chosen)
+        view["chosen"]["place"] = next(
+            number for number, each in enumerate(view["points"]) if each["slug"] == view["chosen"]["slug"]
+        )
+    return view
+
+
+def _over_time(
+    kept: store.Store, monitor: Monitor, segment: str, windows: Sequence[list[Kept]], now: datetime
+) -> dict[str, Any]:
+    """All of the view but the chosen window."""
+    zone = monitor.timezone
+    changes = store.transitions(kept, monitor.name, segment)
+    points = [_point(revisions, monitor, now) for revisions in windows]
+    status, since = _status(points, changes, zone)
+    outlooks = ahead(kept, monitor.name).get((monitor.name, segment), ())
+    return {
+        "name": monitor.name,
+        "segment": segment,
+        "model": monitor.model.name,
+        "owner": monitor.owner,
+        "runbook": monitor.runbook,
+        "zone": str(zone),
+        "now": plain(now),
+        "status": status,
+        "since": since,
+        "sentence": _sentence(windows, monitor, status, since),
+        "advice": wording.advice(status),
+        "floor": next((rule.value for rule in monitor.rules if isinstance(rule, Floor)), None),
+        "points": points,
+        "ahead": [_ahead(each, zone) for each in outlooks],
+        "changes": [_change(each, zone) for each in reversed(changes[-CHANGES:])],
+        "reviews": [plain(each) for each in review_list(kept, monitor.name)],
+        "next_due": _next_due(monitor, points, now),
+    }
+
+
+def window_slug(window: Window, zone: ZoneInfo) -> str:
+    """Names a window in an address: its start in the monitor's zone."""
+    return instant(window.start, zone).replace(" ", "T")
+
+
+def _chosen(windows: Sequence[list[Kept]], choice: Choice, zone: ZoneInfo) -> tuple[list[Kept], Kept] | None:
+    """The revisions of the window that is asked for, and the one of them."""
+    if not choice.window:
+        found = windows[-1] if windows else None
+    else:
+        found = next((each for each in windows if window_slug(each[0].window, zone) == choice.window), None)
+    if found is None:
+        return None
+    if choice.revision is None:
+        return found, found[-1]
+    one = next((each for each in found if each.revision == choice.revision), None)
+    return None if one is None else (found, one)
+
+
+def _point(revisions: list[Kept], monitor: Monitor, now: datetime) -> dict[str, Any]:
+    newest = revisions[-1]
+    metrics = newest.metrics
+    share = metrics.get("data/labelled_share", 0.0)
+    return {
+        "slug": window_slug(newest.window, monitor.timezone),
+        "name": newest.window.in_zone(monitor.timezone),
+        "start": plain(newest.window.start),
+        "end": plain(newest.window.end),
+        "revision": newest.revision,
+        "version": newest.version,
+        "outcome": str(newest.outcome),
+        "complete": share == 1 or monitor.labels.age(newest.window, now) == "closed",
+        **{name: metrics.get(metric) for name, metric in METRICS.items()},
+    }
+
+
+def _status(
+    points: Sequence[dict[str, Any]], changes: Sequence[store.SavedTransition], zone: ZoneInfo
+) -> tuple[str, str | None]:
+    if changes:
+        return str(changes[-1].after), instant(changes[-1].since, zone)
+    return (str(Status.OK) if points else "waiting"), None
+
+
+def _sentence(windows: Sequence[list[Kept]], monitor: Monitor, status: str, since: str | None) -> str:
+    measured = [each[-1] for each in windows if "champion/auc" in each[-1].metrics]
+    if not windows:
+        return wording.not_judged(monitor.name)
+    newest = (measured or [windows[-1][-1]])[-1]
+    values = {name: newest.metrics.get(metric) for name, metric in METRICS.items()}
+    where = wording.window_name(newest.window, monitor.timezone)
+    return wording.monitor_sentence(values, where, status, since, _foreseen_share(newest.metrics))
+
+
+def _foreseen_share(metrics: Mapping[str, float]) -> float | None:
+    """Which part of the change against the reference the scores foretold, from 0 to 1; None where unknown."""
+    foreseen, rest = metrics.get("shift/foreseen"), metrics.get("shift/unforeseen")
+    if foreseen is None or rest is None or not foreseen + rest:
+        return None
+    return min(max(foreseen / (foreseen + rest), 0.0), 1.0)
+
+
+def _ahead(one: Ahead, zone: ZoneInfo) -> dict[str, Any]:
+    values: dict[str, Any] = plain(one)
+    return values | {
+        "name": one.window.in_zone(zone),
+        "start": plain(one.window.start),
+        "end": plain(one.window.end),
+    }
+
+
+def _change(change: store.SavedTransition, zone: ZoneInfo) -> dict[str, Any]:
+    return {
+        "at": plain(change.at),
+        "since": plain(change.since),
+        "when": instant(change.since, zone),
+        "before": str(change.before),
+        "after": str(change.after),
+        "reasons": reasons(change.reasons),
+        "notified": change.notified,
+    }
+
+
+def _next_due(monitor: Monitor, points: Sequence[dict[str, Any]], now: datetime) -> str | None:
+    """When the first window that is not judged yet falls due at the latest."""
+    newest = datetime.fromisoformat(points[-1]["end"]) if points else monitor.start
+    # A window that is long due and was never judged says nothing of the next one.
+    window = monitor.calendar.following(
+        max(newest, now - monitor.window.label_delay - 2 * monitor.window.every)
+    )
+    end = monitor.window.end
+    if end is not None and window.end > end.replace(tzinfo=monitor.timezone):
+        return None
+    due = monitor.labels.due_at(window)
+    return instant(due, monitor.timezone) if due > now - timedelta() else None

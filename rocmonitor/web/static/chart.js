@@ -1,0 +1,366 @@
+// Draws the panels that a page describes in JSON, one below the other on one time axis, with uPlot.
+"use strict";
+(() => {
+  const figure = document.querySelector("figure.chart");
+  const source = document.getElementById("chart-data");
+  if (!figure || !source || typeof uPlot === "undefined") return;
+  const spec = JSON.parse(source.textContent);
+  if (!spec.starts.length) return;
+  const plot = figure.querySelector(".plot");
+  const readout = figure.querySelector(".readout");
+  const middle = spec.starts.map((start, at) => (start + spec.ends[at]) / 2);
+  const widths = { main: 300, narrow: 240, thin: 74 };
+  const left = 64, right = 12;
+  let charts = [];
+  let range = null;
+
+  const colour = name => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+  const formats = {
+    area: value => value.toFixed(3),
+    signed: value => (value > 0 ? "+" : value < 0 ? "−" : "") + Math.abs(value).toFixed(4),
+    count: value => Math.round(value).toLocaleString("en"),
+    percent: value => `${+(100 * value).toPrecision(3)} %`,
+    number: value => `${+value.toPrecision(3)}`,
+  };
+  const known = value => value !== null && value !== undefined;
+  const zoned = stamp => uPlot.tzDate(new Date(stamp * 1e3), spec.zone);
+
+  const written = options => new Intl.DateTimeFormat("en-GB", { timeZone: spec.zone, ...options });
+  const forms = {
+    year: written({ month: "short", year: "numeric" }), day: written({ day: "numeric", month: "short" }),
+    minute: written({ day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", hour12: false }),
+  };
+  // Dates as they are written beside the months of other years, within a year, and within a day.
+  function dates(chart, ticks, axis, space, step) {
+    const long = step >= 28 * 86400, form = long ? forms.year : step >= 86400 ? forms.day : forms.minute;
+    return ticks.map(tick => form.format(new Date(tick * 1e3)));
+  }
+
+  // The window under the cursor.
+  function under(chart) {
+    if (!known(chart.cursor.left) || chart.cursor.left < 0) return null;
+    const value = chart.posToVal(chart.cursor.left, "x");
+    const at = spec.starts.findIndex((start, index) => value >= start && value < spec.ends[index]);
+    return at < 0 ? null : at;
+  }
+
+  // The ends of the axis of values: all that is drawn, and a little room.
+  function extent(panel) {
+    if (panel.extent) return panel.extent;
+    const lists = [panel.y, panel.low, panel.high, panel.band_low, panel.band_high, ...Object.values(panel.outlook || {})].filter(Boolean);
+    const values = lists.flat().filter(known).concat((panel.lines || []).map(line => line.y));
+    if (panel === spec.panels[0] && spec.reference && known(spec.reference.low))
+      values.push(spec.reference.low, spec.reference.high);
+    if (panel.kind === "steps") values.push(0);
+    const low = Math.min(...values), high = Math.max(...values);
+    const room = 0.06 * (high - low) || 0.01;
+    if (panel.kind === "steps") return [0, (high + room) || 1];
+    return [low - room, panel.format === "area" ? Math.min(high + room, 1.005) : high + room];
+  }
+
+  // Words that stay readable over lines.
+  function write(ctx, text, x, y, ink) {
+    ctx.font = `${12 * devicePixelRatio}px ${colour("sans")}`;
+    ctx.textAlign = "left";
+    ctx.setLineDash([]);
+    ctx.lineWidth = 4 * devicePixelRatio;
+    ctx.strokeStyle = colour("paper");
+    ctx.lineJoin = "round";
+    ctx.strokeText(text, x, y);
+    ctx.fillStyle = colour(ink);
+    ctx.fillText(text, x, y);
+  }
+
+  function drawBelow(chart, panel) {
+    const { ctx } = chart, { left: x0, top, width, height } = chart.bbox;
+    const x = value => chart.valToPos(value, "x", true), y = value => chart.valToPos(value, "y", true);
+    const pixel = devicePixelRatio;
+    ctx.save();
+    ctx.beginPath(); ctx.rect(x0, top, width, height); ctx.clip();
+    if (panel.band_low) {
+      ctx.fillStyle = colour("band");
+      panel.band_low.forEach((low, index) => {
+        const high = panel.band_high[index];
+        if (!known(low) || !known(high)) return;
+        const from = Math.round(x(spec.starts[index])), to = Math.round(x(spec.ends[index]));
+        ctx.fillRect(from, y(high), Math.max(to - from, pixel), y(low) - y(high));
+      });
+    }
+    const at = spec.slugs.indexOf(spec.chosen);
+    if (spec.chosen && at >= 0) {
+      ctx.fillStyle = colour("line");
+      ctx.globalAlpha = 0.5;
+      ctx.fillRect(x(spec.starts[at]), top, x(spec.ends[at]) - x(spec.starts[at]), height);
+      ctx.globalAlpha = 1;
+    }
+    if (spec.reference) {
+      const from = x(spec.reference.start), to = x(spec.reference.end);
+      if (panel === spec.panels[0] && known(spec.reference.auc)) {
+        ctx.globalAlpha = 0.35;
+        ctx.fillStyle = colour("reference");
+        ctx.fillRect(from, y(spec.reference.high), to - from, Math.max(y(spec.reference.low) - y(spec.reference.high), pixel));
+        ctx.globalAlpha = 1;
+        ctx.fillRect(from, y(spec.reference.auc) - pixel / 2, to - from, pixel);
+      }
+      ctx.strokeStyle = colour("reference");
+      ctx.setLineDash([4 * pixel, 4 * pixel]);
+      ctx.lineWidth = pixel;
+      ctx.beginPath(); ctx.moveTo(to, top); ctx.lineTo(to, top + height); ctx.stroke();
+    }
+    spec.verticals.forEach(mark => {
+      if (mark.kind === "revision") return;
+      ctx.strokeStyle = colour(["degraded", "error", "at-risk", "ok", "improved", "insufficient"].includes(mark.kind) ? mark.kind : "champion");
+      ctx.setLineDash(mark.kind === "version" ? [2 * pixel, 3 * pixel] : []);
+      ctx.lineWidth = pixel;
+      ctx.beginPath(); ctx.moveTo(x(mark.x), top); ctx.lineTo(x(mark.x), top + height); ctx.stroke();
+    });
+    ctx.restore();
+  }
+
+  function drawAbove(chart, panel) {
+    const { ctx } = chart, { left: x0, top, width, height } = chart.bbox;
+    const x = value => chart.valToPos(value, "x", true), y = value => chart.valToPos(value, "y", true);
+    const pixel = devicePixelRatio;
+    ctx.save();
+    ctx.beginPath(); ctx.rect(x0, top, width, height); ctx.clip();
+    (panel.lines || []).forEach(line => {
+      ctx.strokeStyle = colour("ink");
+      ctx.setLineDash([2 * pixel, 3 * pixel]); ctx.lineWidth = pixel;
+      ctx.beginPath(); ctx.moveTo(x0, y(line.y)); ctx.lineTo(x0 + width, y(line.y)); ctx.stroke();
+    });
+    ctx.setLineDash([]);
+    const dense = width / pixel / Math.max(1, middle.filter(value => value >= chart.scales.x.min && value <= chart.scales.x.max).length) < 7;
+    const size = (dense ? 2 : 4) * pixel;
+    join(chart, panel);
+    if (panel.outlook) outlooks(chart, panel, size);
+    panel.y.forEach((value, at) => {
+      if (!known(value)) return;
+      const cx = x(middle[at]), cy = y(value);
+      const bad = panel.marks[at] === "degraded", past = panel.marks[at] === "reference";
+      ctx.strokeStyle = ctx.fillStyle = colour(bad ? "degraded" : past ? "reference" : "champion");
+      ctx.lineWidth = (past ? 1 : 1.5) * pixel;
+      if (known(panel.low[at]) && known(panel.high[at])) {
+        ctx.beginPath(); ctx.moveTo(cx, y(panel.low[at])); ctx.lineTo(cx, y(panel.high[at])); ctx.stroke();
+      }
+      ctx.beginPath();
+      if (bad) {
+        ctx.moveTo(cx, cy - 1.4 * size); ctx.lineTo(cx + 1.3 * size, cy + size); ctx.lineTo(cx - 1.3 * size, cy + size); ctx.closePath();
+      } else ctx.arc(cx, cy, past ? size / 2 : size, 0, 2 * Math.PI);
+      if (panel.hollow[at]) { ctx.fillStyle = colour("paper"); ctx.fill(); ctx.stroke(); } else ctx.fill();
+    });
+    (spec.verticals || []).filter(mark => mark.kind === "revision").forEach(mark => {
+      ctx.fillStyle = colour("soft");
+      ctx.fillRect(x(mark.x), top + height - 6 * pixel, 3 * pixel, 6 * pixel);
+    });
+    (panel.lines || []).forEach(line => write(ctx, line.text, x0 + 4 * pixel, y(line.y) - 5 * pixel, "soft"));
+    ctx.restore();
+  }
+
+  // The line through the points of the windows that were judged.
+  function join(chart, panel) {
+    const { ctx } = chart;
+    ctx.strokeStyle = colour("champion");
+    ctx.globalAlpha = 0.6;
+    ctx.lineWidth = devicePixelRatio;
+    ctx.beginPath();
+    let drawn = false;
+    panel.y.forEach((value, at) => {
+      if (!known(value) || panel.marks[at] === "reference") { drawn = false; return; }
+      const x = chart.valToPos(middle[at], "x", true), y = chart.valToPos(value, "y", true);
+      if (drawn) ctx.lineTo(x, y); else ctx.moveTo(x, y);
+      drawn = true;
+    });
+    ctx.stroke();
+    ctx.globalAlpha = 1;
+  }
+
+  // What the scores foretold: a small square beside what came of it, the hollow end of the line before that.
+  function outlooks(chart, panel, size) {
+    const { ctx } = chart, pixel = devicePixelRatio, { auc, low, high } = panel.outlook;
+    const x = value => chart.valToPos(value, "x", true), y = value => chart.valToPos(value, "y", true);
+    let from = null;
+    auc.forEach((value, at) => {
+      const judged = known(panel.y[at]);
+      if (judged) from = [x(middle[at]), y(panel.y[at])];
+      if (!known(value)) return;
+      const shift = judged ? 1.6 * size : 0, cx = x(middle[at]) + shift, cy = y(value);
+      const warns = panel.marks[at] === "at-risk";
+      ctx.strokeStyle = colour(judged ? "reference" : warns ? "at-risk" : "champion");
+      ctx.lineWidth = (judged ? 1 : 1.5) * pixel;
+      if (!judged && from) {
+        ctx.setLineDash([4 * pixel, 3 * pixel]);
+        ctx.beginPath(); ctx.moveTo(...from); ctx.lineTo(cx, cy); ctx.stroke();
+      }
+      if (!judged) from = [cx, cy];
+      ctx.setLineDash(judged ? [] : [2 * pixel, 2 * pixel]);
+      if (known(low[at])) { ctx.beginPath(); ctx.moveTo(cx, y(low[at])); ctx.lineTo(cx, y(high[at])); ctx.stroke(); }
+      ctx.setLineDash([]);
+      ctx.fillStyle = colour("paper");
+      ctx.beginPath();
+      if (judged) ctx.rect(cx - size / 2, cy - size / 2, size, size);
+      else if (warns) { ctx.moveTo(cx, cy - 1.5 * size); ctx.lineTo(cx + 1.5 * size, cy); ctx.lineTo(cx, cy + 1.5 * size); ctx.lineTo(cx - 1.5 * size, cy); ctx.closePath(); }
+      else ctx.arc(cx, cy, size, 0, 2 * Math.PI);
+      ctx.fill(); ctx.stroke();
+    });
+  }
+
+  function options(panel, number, width) {
+    const main = number === 0, last = number === spec.panels.length - 1;
+    const axis = { stroke: colour("soft"), font: `12px ${colour("sans")}`, grid: { stroke: colour("grid"), width: 1 }, ticks: { stroke: colour("grid") } };
+    const line = { stroke: colour("champion"), width: 1.5, points: { show: false } };
+    const series = [{}];
+    if (panel.kind === "steps") series.push({ ...line, paths: () => null });
+    else series.push({ ...line, paths: () => null });
+    if (panel.middle) series.push({ ...line, stroke: colour("reference"), dash: [6, 4] });
+    return {
+      width, height: main ? (width < 560 ? widths.narrow : widths.main) + (last ? 0 : -24) : widths.thin + (last ? 26 : 0),
+      tzDate: zoned, padding: [main ? 22 : 18, right, last ? 0 : 4, 0],
+      legend: { show: false },
+      cursor: { y: false, sync: { key: "rocmonitor", setSeries: false }, points: { show: false }, drag: { x: true, y: false, dist: 6 } },
+      select: { show: true },
+      scales: { x: { time: true, range: () => range || [spec.reference ? Math.min(spec.starts[0], spec.reference.start) : spec.starts[0], spec.ends[spec.ends.length - 1]] }, y: { range: () => extent(panel) } },
+      axes: [
+        { ...axis, show: last, space: 70, size: 32, values: dates },
+        { ...axis, size: left, values: (_, ticks) => ticks.map(formats[panel.format]), ...(main ? {} : { splits: (_, __, low, high) => [0, high * 0.9] }) },
+      ],
+      series,
+      hooks: {
+        drawClear: [chart => drawBelow(chart, panel)],
+        draw: [chart => { if (panel.kind === "points") drawAbove(chart, panel); else steps(chart, panel); title(chart, panel, main); }],
+        setCursor: [chart => { if (main) show(under(chart)); }],
+        setSelect: [chart => zoom(chart)],
+      },
+    };
+  }
+
+  // A step for each window, as wide as it is.
+  function steps(chart, panel) {
+    const { ctx } = chart, { left: x0, top, width, height } = chart.bbox, pixel = devicePixelRatio;
+    ctx.save();
+    ctx.beginPath(); ctx.rect(x0, top - pixel, width, height + pixel); ctx.clip();
+    panel.y.forEach((value, at) => {
+      if (!known(value)) return;
+      const from = Math.round(chart.valToPos(spec.starts[at], "x", true)), to = Math.round(chart.valToPos(spec.ends[at], "x", true));
+      const level = chart.valToPos(value, "y", true), across = Math.max(to - from, pixel);
+      ctx.fillStyle = colour("band");
+      ctx.fillRect(from, level, across, top + height - level);
+      ctx.fillStyle = colour("champion");
+      ctx.fillRect(from, level - pixel / 2, across, 1.5 * pixel);
+    });
+    ctx.restore();
+  }
+
+  function title(chart, panel, main) {
+    const { ctx } = chart, pixel = devicePixelRatio;
+    ctx.save();
+    const text = main && spec.reference && known(spec.reference.auc) ? `${panel.title}; reference ${spec.reference.auc.toFixed(3)}, left of the dashed line` : panel.title;
+    write(ctx, text, chart.bbox.left + 4 * pixel, chart.bbox.top - 5 * pixel, main ? "ink" : "soft");
+    ctx.restore();
+  }
+
+  function zoom(chart) {
+    if (chart.select.width < 6) return;
+    const from = chart.posToVal(chart.select.left, "x"), to = chart.posToVal(chart.select.left + chart.select.width, "x");
+    range = [from, to];
+    charts.forEach(each => { each.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false); each.redraw(true, true); each.setScale("x", { min: from, max: to }); });
+  }
+
+  function words(at) {
+    if (!known(at) || at < 0) return "";
+    const main = spec.panels[0], form = formats[main.format], parts = [spec.names[at]];
+    if (known(main.y[at])) parts.push(`${main.title} ${form(main.y[at])}` + (known(main.low[at]) ? ` (${form(main.low[at])} to ${form(main.high[at])})` : ""));
+    if (main.outlook && known(main.outlook.auc[at])) parts.push(`from the scores ${form(main.outlook.auc[at])} (${form(main.outlook.low[at])} to ${form(main.outlook.high[at])})`);
+    if (main.band_low && known(main.band_low[at])) parts.push(`${spec.reference ? "expected" : "band"} ${form(main.band_low[at])} to ${form(main.band_high[at])}`);
+    spec.panels.slice(1).forEach(panel => { if (known(panel.y[at])) parts.push(`${panel.title} ${formats[panel.format](panel.y[at])}`); });
+    if (main.marks[at] && !["ok", "reference"].includes(main.marks[at])) parts.push(main.marks[at]);
+    spec.verticals.filter(mark => mark.x >= spec.starts[at] && mark.x < spec.ends[at]).forEach(mark => parts.push(mark.text));
+    return parts.join(" · ");
+  }
+
+  let marked = spec.slugs.indexOf(spec.chosen);
+  function show(at) { readout.textContent = words(known(at) ? at : marked); }
+
+  function open(at) {
+    const slug = spec.slugs[at];
+    if (!slug) return;
+    const address = new URL(location.href);
+    address.searchParams.set("window", slug);
+    address.searchParams.delete("revision");
+    address.hash = "window";
+    replace(address);
+  }
+
+  // The lower half of the page for another window; without that, the whole page.
+  async function replace(address) {
+    try {
+      const answer = await fetch(address, { credentials: "same-origin" });
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      const section = page.getElementById("window");
+      if (!answer.ok || !section) throw new Error("no window");
+      document.getElementById("window").replaceWith(document.adoptNode(section));
+      history.replaceState(null, "", address);
+      spec.chosen = address.searchParams.get("window");
+      marked = spec.slugs.indexOf(spec.chosen);
+      charts.forEach(chart => chart.redraw(false, false));
+      show(marked);
+    } catch { location.assign(address); }
+  }
+
+  function build() {
+    charts.forEach(chart => chart.destroy());
+    plot.replaceChildren();
+    const width = plot.clientWidth;
+    charts = spec.panels.map((panel, number) => {
+      const data = [middle, panel.y];
+      if (panel.middle) data.push(panel.middle);
+      const chart = new uPlot(options(panel, number, width), data, plot);
+      chart.over.addEventListener("dblclick", () => { range = null; charts.forEach(each => each.redraw(true, true)); charts.forEach(each => each.setScale("x", { min: null, max: null })); });
+      let pressed = 0;
+      chart.over.addEventListener("mousedown", event => { pressed = event.clientX; });
+      chart.over.addEventListener("click", event => {
+        if (Math.abs(event.clientX - pressed) < 6 && known(under(chart))) open(under(chart));
+      });
+      return chart;
+    });
+    show(null);
+  }
+
+  plot.addEventListener("keydown", event => {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (step) {
+      event.preventDefault();
+      const next = Math.min(Math.max((marked < 0 ? spec.slugs.length - 1 : marked) + step, 0), spec.slugs.length - 1);
+      if (!spec.slugs[next] && spec.chosen) return;
+      marked = next;
+      charts[0].setCursor({ left: charts[0].valToPos(middle[marked], "x"), top: 10 });
+      show(marked);
+    } else if (event.key === "Enter") open(marked);
+    else if (event.key === "Escape") { range = null; build(); }
+  });
+
+  const save = document.createElement("button");
+  save.type = "button";
+  save.className = "save";
+  save.textContent = "Save as picture";
+  save.addEventListener("click", () => {
+    const canvases = charts.map(chart => chart.ctx.canvas);
+    const whole = document.createElement("canvas");
+    whole.width = Math.max(...canvases.map(each => each.width));
+    whole.height = canvases.reduce((sum, each) => sum + each.height, 0);
+    const ctx = whole.getContext("2d");
+    ctx.fillStyle = colour("paper");
+    ctx.fillRect(0, 0, whole.width, whole.height);
+    let top = 0;
+    canvases.forEach(each => { ctx.drawImage(each, 0, top); top += each.height; });
+    const link = document.createElement("a");
+    link.download = `${document.title.replace(/[^\w.-]+/g, "-")}.png`;
+    link.href = whole.toDataURL("image/png");
+    link.click();
+  });
+
+  build();
+  figure.append(save);
+  document.addEventListener("theme", build);
+  let width = plot.clientWidth;
+  new ResizeObserver(() => { if (plot.clientWidth !== width) { width = plot.clientWidth; build(); } }).observe(plot);
+})();

@@ -1,0 +1,178 @@
+"""One window in full: why, what moved, the curve, operating points, rows, revisions, provenance."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from itertools import accumulate
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from rocmonitor import store
+from rocmonitor.config import Monitor
+from rocmonitor.policy.evaluation import Evaluation, Verdict
+from rocmonitor.policy.record import plain
+from rocmonitor.policy.windows import Window
+from rocmonitor.store.history import Kept
+from rocmonitor.wording import page as wording
+from rocmonitor.wording.counts import CUT, set_aside_parts
+from rocmonitor.wording.format import instant
+from rocmonitor.wording.verdicts import by_rule
+from rocmonitor.wording.window import moved
+
+CURVE = 100
+"""Points of the reference's curve."""
+
+Row = dict[str, Any]
+
+
+def chosen_window(
+    kept: store.Store, monitor: Monitor, revisions: Sequence[Kept], one: Kept
+) -> dict[str, Any]:
+    """``chosen``, the window in full, and ``reference``, what it was compared with; plain JSON types.
+
+    Raises
+    ------
+    StoreError
+    """
+    evaluation = store.evaluation(kept, one.id)
+    zone = monitor.timezone
+    slug = instant(one.window.start, zone).replace(" ", "T")
+    chosen = {
+        "slug": slug,
+        "name": one.window.in_zone(zone),
+        "start": plain(one.window.start),
+        "end": plain(one.window.end),
+        "outcome": str(one.outcome),
+        "revision": one.revision,
+        "superseded": one is not revisions[-1],
+        "version": one.version,
+        "challenger_version": evaluation.challenger_version,
+        "metrics": one.metrics,
+        "why": _why(evaluation),
+        "moved": moved(evaluation),
+        "shift": evaluation.tables.get("shift", []),
+        "roc": evaluation.tables.get("roc", []),
+        "reference_roc": _reference_curve(kept, evaluation),
+        "fprs": evaluation.tables.get("fprs", []),
+        "thresholds": evaluation.tables.get("thresholds", []),
+        "costs": evaluation.tables.get("costs", []),
+        "counts": plain(evaluation.counts),
+        "set_aside": set_aside_parts(evaluation.counts),
+        "cut": CUT.lstrip("; ") if evaluation.counts.truncated else "",
+        "revisions": [_revision(each, zone) for each in reversed(revisions)],
+        "caveats": [str(caveat) for caveat in evaluation.caveats],
+        "provenance": _facts(evaluation),
+        "query": str(evaluation.provenance.get("query") or ""),
+        "run": store.receipt_of(kept, one.id),
+        "command": _command(monitor, one),
+    }
+    return {"chosen": chosen, "reference": _reference(evaluation, zone)}
+
+
+def _why(evaluation: Evaluation) -> list[Row]:
+    """One line a rule; rules that lack the same share one."""
+    values = {verdict.rule: verdict for verdict in evaluation.verdicts}
+    return [
+        {"rule": rule, "outcome": str(outcome), "text": text, **_numbers(values.get(rule))}
+        for rule, outcome, text in by_rule(evaluation.verdicts)
+    ]
+
+
+def _numbers(verdict: Verdict | None) -> Row:
+    names = ("estimate", "low", "high", "margin")
+    if verdict is None:
+        return dict.fromkeys((*names, "limit_low", "limit_high"))
+    low, high = verdict.limit
+    return {**{name: getattr(verdict, name) for name in names}, "limit_low": low, "limit_high": high}
+
+
+def _revision(one: Kept, zone: ZoneInfo) -> Row:
+    return {
+        "revision": one.revision,
+        "at": instant(one.at, zone),
+        "outcome": str(one.outcome),
+        "auc": one.metrics.get("champion/auc"),
+        "low": one.metrics.get("champion/auc_low"),
+        "high": one.metrics.get("champion/auc_high"),
+        "positives": one.metrics.get("data/positives"),
+        "labelled_share": one.metrics.get("data/labelled_share"),
+    }
+
+
+def _reference(evaluation: Evaluation, zone: ZoneInfo) -> Row | None:
+    """Period, sizes of its windows, AUROC; None for a window that was compared with nothing."""
+    found = evaluation.reference
+    if not found.get("start"):
+        return None
+    whole = found.get("auc") or {}
+    return {
+        "start": found["start"],
+        "end": found["end"],
+        "auc": whole.get("auc"),
+        "low": whole.get("low"),
+        "high": whole.get("high"),
+        "windows": [
+            _reference_window(row, zone) for row in found.get("windows", ()) if row["n_pos"] + row["n_neg"]
+        ],
+    }
+
+
+def _reference_window(row: Mapping[str, Any], zone: ZoneInfo) -> Row:
+    """One of them, named as the windows that were judged; earlier versions kept no AUROC of it."""
+    start, end = (datetime.fromisoformat(row[name]) for name in ("start", "end"))
+    return {
+        "name": wording.reference_window(Window(start, end).in_zone(zone)),
+        "start": row["start"],
+        "end": row["end"],
+        "positives": row["n_pos"],
+        "negatives": row["n_neg"],
+        "prevalence": row["n_pos"] / (row["n_pos"] + row["n_neg"]),
+        "auc": row.get("auc"),
+        "low": row.get("auc_low"),
+        "high": row.get("auc_high"),
+    }
+
+
+def _reference_curve(kept: store.Store, evaluation: Evaluation) -> list[Row]:
+    """The ROC curve of the frozen reference, from its cells; empty where it is no longer kept."""
+    digest = evaluation.reference.get("digest")
+    frozen = store.reference(kept, evaluation.monitor, digest) if digest else None
+    cells = ((frozen or {}).get(evaluation.segment) or {}).get("cells")
+    if not cells:
+        return []
+    n_pos, n_neg = sum(cells["pos"]), sum(cells["neg"])
+    rates = [
+        {"fpr": neg / n_neg, "tpr": pos / n_pos}
+        for pos, neg in zip(
+            accumulate(reversed(cells["pos"])), accumulate(reversed(cells["neg"])), strict=True
+        )
+    ]
+    thinned, last = [{"fpr": 0.0, "tpr": 0.0}], (0, 0)
+    for rate in rates:
+        at = (int(rate["fpr"] * CURVE), int(rate["tpr"] * CURVE))
+        if at != last:
+            thinned.append(rate)
+            last = at
+    return thinned
+
+
+def _facts(evaluation: Evaluation) -> list[list[str]]:
+    """The provenance by name, without the query, which is shown by itself."""
+    found: Mapping[str, Any] = evaluation.provenance | {"evaluated at": plain(evaluation.evaluated_at)}
+    return [
+        [name.replace("_", " "), value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)]
+        for name, value in found.items()
+        if name != "query" and value not in (None, "", [], {})
+    ]
+
+
+def _command(monitor: Monitor, one: Kept) -> str:
+    """The shell command that computes the window again and saves nothing."""
+    ends = [
+        instant(moment, monitor.timezone).replace(" ", "T") for moment in (one.window.start, one.window.end)
+    ]
+    parts = ["rocmonitor", "backfill", monitor.name, "--from", ends[0], "--to", ends[1], "--dry-run"]
+    return shlex.join(parts)

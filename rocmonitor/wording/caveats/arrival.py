@@ -1,0 +1,83 @@
+"""Caveats on labels that come late: when they became known, which are missing, what stands in for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rocmonitor.wording.format import area, percent, span
+
+
+def _awaited(
+    *,
+    labelled_share: float,
+    label_age_days: float,
+    auc: float,
+    low: float | None,
+    high: float | None,
+    confidence_level: float | None,
+    labelled_auc: float | None,
+) -> str:
+    said = f"{labelled_share:.0%} of the rows have a label, {label_age_days:.3g} days after the window: the "
+    said += f"AUROC of all is estimated to be {area(auc)}"
+    if low is not None and high is not None and confidence_level is not None:
+        said += f" ({span(low, high)} in the end, {percent(confidence_level)})"
+    if labelled_auc is not None:
+        said += f"; that of the labelled rows alone is {area(labelled_auc)}"
+    return f"{said}; curves, operating points and the challenger are of the labelled rows"
+
+
+def _otherwise(*, labelled_share: float, label_age_days: float, lowest: float, highest: float) -> str:
+    pace = "sooner" if labelled_share > highest else "later"
+    return (
+        f"labels come {pace} than in the reference: {labelled_share:.0%} of the rows have one "
+        f"{label_age_days:.3g} days after the window, and {lowest:.0%} to {highest:.0%} in its windows at "
+        "that age; wait for the labels, or choose a reference in which they came as they do now"
+    )
+
+
+def _too_few(
+    *, labelled_share: float, needed: float, labelled: int, unlabelled: int, reference_share: float | None
+) -> str:
+    past = "" if reference_share is None else f", {reference_share:.0%} in the reference"
+    return (
+        f"{labelled:,} of {labelled + unlabelled:,} rows have a label ({labelled_share:.0%}{past}), and "
+        f"{needed:.0%} are needed: judge later (window.label_delay), name when labels became known in "
+        "columns.labelled_at, or set window.min_labelled"
+    )
+
+
+SENTENCES: dict[str, str | Callable[..., str]] = {
+    # When labels became known, from rocmonitor.sources.arrival
+    "labels-without-instant": (
+        "{count:,} of {rows:,} rows have a label and no readable {column}: their labels count as known from "
+        "the start; fill the column, or leave such labels out in monitors.{monitor}.query"
+    ),
+    "labelled-before-scored": (
+        "{count:,} of {rows:,} rows have a {column} before their own time (a plain date is its midnight): "
+        "their labels count as known from the start; see that the column holds when the label became known, "
+        "in the zone of its source"
+    ),
+    "instants-without-label": (
+        "{count:,} of {rows:,} rows have a {column} and no label; they count as unlabelled"
+    ),
+    "labelled-later": (
+        "{count:,} of {rows:,} rows have a {column} after the instant of judging; they count as unlabelled"
+    ),
+    # Windows whose labels are not all in, from rocmonitor.policy
+    "labels-awaited": _awaited,
+    "labels-not-estimated": "the rows without a label cannot be estimated: {why}",
+    "labels-arrive-otherwise": _otherwise,
+    "too-few-labels": _too_few,
+    "labelled-shares-differ": (
+        "{labelled_share:.0%} of the rows have a label, {reference_share:.0%} in the reference: where labels "
+        "come first to some scores, the two AUROCs are not alike; name when labels became known in "
+        "columns.labelled_at, or judge later (window.label_delay)"
+    ),
+    "reference-labels-open": (
+        "{windows} of {n_windows} reference windows wait for labels themselves: what they came to is known "
+        "only so far, and the reference is computed anew until their labels are complete"
+    ),
+    "rule-needs-all-labels": (
+        "{labelled_share:.0%} of the rows have a label, and this rule needs all that will come"
+    ),
+}

@@ -1,0 +1,347 @@
+"""Sentences of the page: the head line of the overview, what a monitor shows, ages, names of windows."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from rocmonitor.policy.review.document import Review
+from rocmonitor.policy.windows import Window
+from rocmonitor.wording.format import count
+from rocmonitor.wording.status import WORDS
+
+WAITING = "not judged yet"
+ALL_ROWS = "all rows"
+NOT_FOUND = (
+    "There is no such page here. It may have been removed from the configuration; the overview has all "
+    "monitors."
+)
+READ_ONLY = "These pages can only be read."
+UNFORESEEN = "The log of `rocmonitor ui` says why. Nothing is lost: the pages only read."
+DECIDED_HERE = "the decision has stood since this window"
+
+SPARK_WINDOWS = 26
+"""Windows in the small chart of the overview."""
+NO_SEGMENTS = (
+    "This monitor has no segments; `segments:` in its configuration names columns to cut the rows by."
+)
+NO_CURVE = "No curve: too few rows, or one score for all of them."
+FIRST_WINDOW = "Once it has been judged, this page shows its AUROC over time and the range expected of it."
+CHART_KEYS = "Chart. Left and right arrow keys go from window to window, Enter opens the one that is marked."
+CHART_CAPTION = (
+    "AUROC of each window with its 95 % interval, over the expected range (band). A hollow point "
+    " still waits for labels. Drag to zoom, double-click for all; click a window to see it below."
+)
+
+_ATTENTION = ("degraded", "error")
+_DAY = timedelta(days=1)
+
+
+def headline(statuses: Mapping[str, int], last_tick: timedelta | None) -> list[str]:
+    """The overview in a few sentences: what needs attention, what may soon, and when it was last looked at.
+
+    Parameters
+    ----------
+    statuses : dict of str to int
+        How many monitors have each status.
+    last_tick : timedelta or None
+        Since when no monitor was worked on; None when none ever was.
+
+    Examples
+    --------
+    >>> headline({"degraded": 2, "at-risk": 1, "ok": 28}, timedelta(minutes=3))
+    ['2 of 31 models need attention.', '1 is at risk before its labels.', 'Last tick 3 minutes ago.']
+    >>> headline({"ok": 2}, None)
+    ['Both models are ok.', 'No tick yet.']
+    """
+    total = sum(statuses.values())
+    urgent = sum(statuses.get(status, 0) for status in _ATTENTION)
+    sentences = [_first(statuses, urgent, total)]
+    if risky := statuses.get("at-risk", 0):
+        sentences.append(f"{risky} {'is' if risky == 1 else 'are'} at risk before {_its(risky)} labels.")
+    if lacking := statuses.get("insufficient", 0):
+        sentences.append(f"{lacking} cannot be judged.")
+    if waiting := statuses.get("waiting", 0):
+        sentences.append(f"{waiting} {'has' if waiting == 1 else 'have'} not been judged yet.")
+    sentences.append("No tick yet." if last_tick is None else f"Last tick {ago(last_tick)}.")
+    return sentences
+
+
+def monitor_sentence(
+    values: Mapping[str, float | None],
+    window: str,
+    status: str,
+    since: str | None,
+    foreseen: float | None = None,
+) -> str:
+    """What the newest judged window shows beside what was expected, and since when the status holds.
+
+    Parameters
+    ----------
+    values : dict of str to float or None
+        ``auc``, ``low``, ``high``, ``expected_low`` and ``expected_high``.
+    window : str
+        As from `window_name`.
+    status : str
+    since : str or None
+        Start of the status, where there was a change.
+    foreseen : float, optional
+        Share of the change against the reference that the scores foretold.
+    """
+    if values.get("auc") is None:
+        found = f"AUROC not measured {window}"
+    else:
+        found = f"AUROC {values['auc']:.3f} ({values['low']:.3f} to {values['high']:.3f}) {window}"
+    if (range_ := expected(values.get("expected_low"), values.get("expected_high"))) is not None:
+        found += f", expected {range_}"
+    state = status_word(status).capitalize()
+    state += f" since {since}" if since else ""
+    if foreseen is not None and status == "degraded":
+        state += f"; {_share(foreseen)} of the fall was foreseen from the scores"
+    return f"{found}. {state}."
+
+
+def not_judged(monitor: str) -> str:
+    """What to do about a monitor without windows."""
+    return f"{monitor} has not been judged yet. `rocmonitor run {monitor}` judges the windows that are due."
+
+
+def champion_changed(before: str, after: str) -> str:
+    """A mark in the chart."""
+    return f"champion changed from version {before} to {after}"
+
+
+def revised(revision: int) -> str:
+    """A mark in the chart."""
+    return f"late labels: revision {revision}"
+
+
+def one_test(decided: bool, low: float | None, high: float | None) -> str:
+    """Why a difference that one test calls clear is no decision; empty where there is nothing to explain.
+
+    Parameters
+    ----------
+    decided : bool
+    low, high : float or None
+        The interval of the difference over the whole period, valid for a single check.
+    """
+    if decided or low is None or high is None or low <= 0 <= high:
+        return ""
+    return (
+        f"A single test of the whole period would call the difference clear ({low:+.4f} to {high:+.4f}). "
+        "A review is checked again with every window, and such a test would sooner or later call chance "
+        "clear; the interval that stays valid under repeated checks does not exclude zero yet."
+    )
+
+
+def ahead_short(outlook: Mapping[str, float]) -> str:
+    """What the scores foretell, on the overview."""
+    return f"{outlook['auc']:.3f} ({outlook['low']:.3f}–{outlook['high']:.3f}) expected from the scores"
+
+
+def ahead_sentence(outlooks: Sequence[Mapping[str, Any]]) -> str:
+    """What the scores say of the windows without labels; empty where there are none."""
+    known = [each for each in outlooks if each["auc"] is not None]
+    if not known:
+        return ""
+    last = known[-1]
+    text = (
+        f"Before its labels, the window {last['name']} is expected at {last['auc']:.3f} "
+        f"({last['low']:.3f} to {last['high']:.3f}) from its scores"
+    )
+    return text + (", which is a warning." if last["outcome"] == "at-risk" else ".")
+
+
+def spark_label(outcomes: Sequence[str]) -> str:
+    """The small chart for those who do not see it; empty where no window is degraded."""
+    degraded = sum(outcome == "degraded" for outcome in outcomes)
+    return f"{degraded} of the last {count(len(outcomes), 'window')} degraded" if degraded else ""
+
+
+def chart_label(windows: int) -> str:
+    """The chart for those who do not see it."""
+    return f"AUROC over {count(windows, 'window')}; the table below has the same numbers"
+
+
+def monitor_lead(model: str, version: str | None, zone: str, next_due: str | None) -> str:
+    """Model, zone and what comes next."""
+    parts = [f"Model {model}" + ("" if version is None else f", version {version}"), f"times in {zone}"]
+    if next_due is not None:
+        parts.append(f"the next window is judged by {next_due}")
+    return "; ".join(parts) + "."
+
+
+def window_lead(version: str, challenger: str | None, revision: int, superseded: bool) -> str:
+    """Whose window this is, and which state of its labels."""
+    text = f"Champion version {version}"
+    text += "" if challenger is None else f", challenger version {challenger}"
+    text += f"; revision {revision}" if revision or superseded else ""
+    return text + ("; late labels have replaced this revision." if superseded else ".")
+
+
+def rows_line(counts: Mapping[str, int]) -> str:
+    """How many rows were used."""
+    return (
+        f"{counts['n_pos']:,} positives and {counts['n_neg']:,} negatives of {count(counts['rows'], 'row')}."
+    )
+
+
+def margin_label(margin: float | None) -> str:
+    """The bar of a verdict for those who do not see it."""
+    if margin is None:
+        return "estimate and limits"
+    return f"{abs(margin):.4f} {'inside' if margin >= 0 else 'outside'} the limit"
+
+
+def auc_label(auc: float, low: float, high: float) -> str:
+    """An interval for those who do not see it."""
+    return f"AUROC {auc:.3f}, {low:.3f} to {high:.3f}"
+
+
+def roc_label(metrics: Mapping[str, float]) -> str:
+    """The curve for those who do not see it."""
+    auc = metrics.get("champion/auc")
+    return "ROC curve" if auc is None else f"ROC curve with an AUROC of {auc:.3f}; rates in the table below"
+
+
+def shift_label(name: str) -> str:
+    """The shares of a class for those who do not see them."""
+    return f"Shares of the {name} by score, reference and now; the table below has them"
+
+
+def shift_caption(name: str) -> str:
+    """Below the shares of a class."""
+    return (
+        f"{name.capitalize()}: share in each bin of scores, low scores left; grey in the reference, line now."
+    )
+
+
+def segments_lead(window: str, zone: str) -> str:
+    """Above the comparison of segments."""
+    return f"Window {window} ({zone}). All rows first, then the segments, the worst first."
+
+
+def forest_caption(low: float | None, high: float | None) -> str:
+    """What the drawings of the segments show."""
+    if low is None or high is None:
+        return "No segment has an AUROC in this window."
+    return (
+        f"Drawn from {low:.3f} to {high:.3f}: AUROC with its interval, the expected range behind it, and a "
+        "line where all rows are. Intervals hold for one segment each."
+    )
+
+
+def review_lead(review: Review) -> str:
+    """Versions and period of a review."""
+    period = review.period.in_zone(review.zone)
+    versions = f"Champion {review.champion_version} against challenger {review.challenger_version}"
+    return f"{versions}, {period} ({review.zone})."
+
+
+def review_command(review: Review) -> str:
+    """Writes the review as a file."""
+    ends = [
+        f"{end.astimezone(review.zone):%Y-%m-%dT%H:%M}" for end in (review.period.start, review.period.end)
+    ]
+    ends = [end.removesuffix("T00:00") for end in ends]
+    parts = ["rocmonitor", "review", review.monitor, "--from", ends[0], "--to", ends[1]]
+    parts += ["--segment", review.segment] if review.segment else []
+    return shlex.join([*parts, "--output", "review.html"])
+
+
+def is_link(receipt: str) -> bool:
+    """Whether what MLflow answered can be opened."""
+    return receipt.startswith(("http://", "https://"))
+
+
+def reference_window(name: str) -> str:
+    """A window of the reference, below the chart."""
+    return f"reference, {name}"
+
+
+def advice(status: str) -> str:
+    """What to look at first; empty where that depends on the window."""
+    words = WORDS.get(status)
+    return "" if words is None or not words.check else f"{words.check[0].upper()}{words.check[1:]}"
+
+
+def expected(low: float | None, high: float | None) -> str | None:
+    """The forecast interval with three decimals; None where there is none."""
+    if low is None or high is None:
+        return None
+    return f"{low:.3f} or more" if high >= 1 else f"{low:.3f} to {high:.3f}"
+
+
+def status_word(status: str) -> str:
+    """A status as people read it."""
+    return {"at-risk": "at risk", "waiting": WAITING}.get(status, status)
+
+
+def window_name(window: Window, zone: ZoneInfo) -> str:
+    """A window within a sentence: a day and a week by their first day."""
+    start, length = window.start.astimezone(zone), window.end - window.start
+    midnight = start.time() == datetime.min.time()
+    day = f"{start.day} {start:%B %Y}"
+    if midnight and abs(length - 7 * _DAY) <= _DAY / 12:
+        return f"in the week of {day}"
+    if midnight and abs(length - _DAY) <= _DAY / 12:
+        return f"on {day}"
+    return f"from {window.in_zone(zone)}"
+
+
+def ago(age: timedelta) -> str:
+    """How long ago, in its largest unit."""
+    seconds = max(age.total_seconds(), 0)
+    for unit, size in (("day", 86400), ("hour", 3600), ("minute", 60)):
+        if seconds >= 2 * size or (seconds >= size and unit != "day"):
+            return f"{count(seconds // size, unit)} ago"
+    return "just now"
+
+
+def failing(destination: str, error: str, waiting: int) -> str:
+    """A destination that deliveries do not reach."""
+    where = "MLflow" if destination == "mlflow" else destination.replace(":", " ", 1)
+    said = error if error.startswith(where) else f"{where}: {error}"
+    return f"{said} ({count(waiting, 'delivery', 'deliveries')} waiting in all)"
+
+
+def segments_line(statuses: Mapping[str, int]) -> str:
+    """How the segments of a monitor stand, worst first.
+
+    Examples
+    --------
+    >>> segments_line({"ok": 3, "degraded": 1})
+    '1 of 4 segments degraded'
+    """
+    total = sum(statuses.values())
+    bad = [f"{number} {status_word(status)}" for status, number in statuses.items() if status != "ok"]
+    if not bad:
+        return f"{count(total, 'segment')} ok"
+    first, *others = bad
+    number, _, word = first.partition(" ")
+    return ", ".join([f"{number} of {count(total, 'segment')} {word}", *others])
+
+
+def _first(statuses: Mapping[str, int], urgent: int, total: int) -> str:
+    if not total:
+        return "No model is watched."
+    if urgent:
+        return f"{urgent} of {count(total, 'model')} {'needs' if urgent == 1 else 'need'} attention."
+    if sum(statuses.get(status, 0) for status in ("ok", "improved")) == total:
+        return {1: "The model is ok.", 2: "Both models are ok."}.get(total, f"All {total} models are ok.")
+    return f"No model of {total} is degraded." if total > 1 else "The model is not degraded."
+
+
+def _its(number: int) -> str:
+    return "its" if number == 1 else "their"
+
+
+def _share(share: float) -> str:
+    """A rough share in words."""
+    for upper, words in ((0.1, "almost none"), (0.4, "a smaller part"), (0.6, "half"), (0.9, "most")):
+        if share < upper:
+            return words
+    return "nearly all"

@@ -1,0 +1,188 @@
+"""Every kind of message as people read it, kept in ``messages/*.txt`` so that a review shows its changes.
+
+After a change that is meant, write them anew and read the difference::
+
+    ROCMONITOR_WRITE_MESSAGES=1 python -m pytest tests/alerts/test_messages.py
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from alarms import BELOW, BERLIN, CONTEXT, FLOOR_HOLDS, FOUND, WHOSE, evaluation, explained, transition
+from reviews import review
+
+from rocmonitor.alerts import Message, compose, compose_outlook, compose_review, trial_message
+from rocmonitor.alerts.service import _fitting
+from rocmonitor.caveat import Caveat
+from rocmonitor.policy.evaluation import Counts, Status, Verdict
+from rocmonitor.policy.judge import too_few
+from rocmonitor.policy.outlook import Outlook
+from rocmonitor.policy.review.document import Decision
+
+FOLDER = Path(__file__).parent / "messages"
+_SMS = 160
+
+INSIDE = replace(BELOW, outcome=Status.OK, estimate=0.761)
+ABOVE = replace(BELOW, outcome=Status.IMPROVED, estimate=0.83)
+BELOW_FLOOR = replace(FLOOR_HOLDS, outcome=Status.DEGRADED, limit=(0.75, None), margin=-0.016)
+
+
+def _degraded() -> Message:
+    return compose(transition(Status.DEGRADED), explained(), WHOSE)
+
+
+def _degraded_in_a_segment_by_late_labels() -> Message:
+    change = transition(
+        Status.DEGRADED, segment="region=north", reasons=(BELOW, Caveat("recorded", text="2 of 3 windows"))
+    )
+    return compose(change, explained(segment="region=north", revision=2), WHOSE)
+
+
+def _degraded_by_a_floor() -> Message:
+    metrics = {name: value for name, value in evaluation().metrics.items() if "forecast" not in name}
+    found = evaluation(verdicts=(BELOW_FLOOR,), metrics=metrics)
+    return compose(transition(Status.DEGRADED, reasons=(BELOW_FLOOR,)), found, CONTEXT)
+
+
+def _at_risk() -> Message:
+    warning = Verdict(
+        rule="outlook",
+        kind="outlook",
+        outcome=Status.AT_RISK,
+        estimate=0.69,
+        low=0.655,
+        high=0.724,
+        confidence_level=0.95,
+        limit=(0.741, 0.801),
+        margin=-0.017,
+        details={"against": "forecast"},
+    )
+    shown = evaluation()
+    outlook = Outlook(
+        monitor=shown.monitor,
+        model=shown.model,
+        champion_version="7",
+        window=shown.window,
+        at=FOUND,
+        made_at=FOUND,
+        outcome=Status.AT_RISK,
+        verdicts=(warning,),
+        scored=4600,
+        labelled=12,
+        metrics={
+            "outlook/auc": 0.69,
+            "outlook/low": 0.655,
+            "outlook/high": 0.724,
+            "forecast/low": 0.741,
+            "forecast/high": 0.801,
+        },
+        tables={
+            "scores": [
+                {"low": None, "high": 0.4, "reference": 0.5, "window": 0.62},
+                {"low": 0.4, "high": None, "reference": 0.5, "window": 0.38},
+            ]
+        },
+    )
+    return compose_outlook(transition(Status.AT_RISK, reasons=(warning,)), outlook, WHOSE)
+
+
+def _improved() -> Message:
+    metrics = evaluation().metrics | {
+        "champion/auc": 0.83,
+        "champion/auc_low": 0.806,
+        "champion/auc_high": 0.852,
+    }
+    found = evaluation(outcome=Status.IMPROVED, verdicts=(ABOVE,), metrics=metrics)
+    return compose(transition(Status.IMPROVED, reasons=(ABOVE,)), found, WHOSE)
+
+
+def _recovered() -> Message:
+    metrics = evaluation().metrics | {
+        "champion/auc": 0.761,
+        "champion/auc_low": 0.74,
+        "champion/auc_high": 0.782,
+    }
+    found = evaluation(outcome=Status.OK, verdicts=(INSIDE, FLOOR_HOLDS), metrics=metrics)
+    return compose(transition(Status.OK, Status.DEGRADED, reasons=(INSIDE, FLOOR_HOLDS)), found, WHOSE)
+
+
+def _insufficient() -> Message:
+    counts = Counts(rows=4610, unlabelled=4600, duplicates=10)
+    verdict = too_few(counts, min_per_class=50)
+    found = evaluation(
+        outcome=Status.INSUFFICIENT, verdicts=(verdict,), counts=counts, metrics={}, caveats=()
+    )
+    return compose(transition(Status.INSUFFICIENT, reasons=(verdict,)), found, WHOSE)
+
+
+def _insufficient_reference() -> Message:
+    lack = Caveat("segment-not-in-reference")
+    verdict = Verdict(rule="forecast", kind="forecast", outcome=Status.INSUFFICIENT, lacks=(lack,))
+    metrics = {name: value for name, value in evaluation().metrics.items() if "forecast" not in name}
+    found = evaluation(outcome=Status.INSUFFICIENT, verdicts=(verdict,), metrics=metrics)
+    return compose(transition(Status.INSUFFICIENT, reasons=(verdict,)), found, CONTEXT)
+
+
+def _error() -> Message:
+    failed = Caveat("error", text="warehouse: cannot connect:\nconnection refused")
+    return compose(transition(Status.ERROR, reasons=(failed,)), None, WHOSE)
+
+
+def _review() -> Message:
+    return compose_review(review(), before=str(Decision.UNDECIDED), context=WHOSE)
+
+
+CASES: dict[str, Callable[[], Message]] = {
+    made.__name__.strip("_"): made
+    for made in (
+        _degraded,
+        _degraded_in_a_segment_by_late_labels,
+        _degraded_by_a_floor,
+        _at_risk,
+        _improved,
+        _recovered,
+        _insufficient,
+        _insufficient_reference,
+        _error,
+        _review,
+    )
+} | {"trial": lambda: trial_message("ops")}
+
+
+def shown(message: Message) -> str:
+    """A message in every length, as it is kept."""
+    room = _SMS - len(message.title) - 2
+    parts = {
+        "subject": message.title,
+        "text message, 160 characters with the subject": _fitting(message.pager, room),
+        "pager, 1,024 characters": _fitting(message.pager, 1024),
+        "chat": message.chat,
+        "mail as text, file, web hook": message.body,
+        "mail as HTML": message.html,
+    }
+    return "\n".join(f"--- {name} ---\n{text}\n" for name, text in parts.items())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_message_is_the_one_that_was_read(name: str) -> None:
+    kept, found = FOLDER / f"{name}.txt", shown(CASES[name]())
+    if os.environ.get("ROCMONITOR_WRITE_MESSAGES"):
+        kept.write_text(found, encoding="utf-8")
+    assert found == kept.read_text(encoding="utf-8")
+
+
+def test_none_is_kept_that_is_not_made() -> None:
+    assert {path.stem for path in FOLDER.iterdir()} == set(CASES)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_no_line_is_too_long_to_read_or_ends_in_nothing(name: str) -> None:
+    message = CASES[name]()
+    assert len(message.title) <= 80
+    assert not any(line.endswith((": .", ":", "..", " ")) for line in message.body.splitlines())
+    assert BERLIN.key in message.body or name == "trial"

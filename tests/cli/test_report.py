@@ -1,0 +1,53 @@
+"""``rocmonitor report``, on a store that real runs have filled."""
+
+from __future__ import annotations
+
+import pytest
+from commands import Rocmonitor
+from scenario import World, until, week
+
+from rocmonitor.service.tick import run_monitor
+
+
+@pytest.fixture
+def judged(here: World) -> World:
+    """Weeks 20 to 22, the last of them degraded; no MLflow is needed."""
+    here.score(22, shift=0.2)
+    with here.runtime(week(24), window=until("2026-06-15")) as runtime:
+        tick = run_monitor(runtime, runtime.config.monitors["credit"], now=runtime.clock())
+    assert tick.error is None
+    return here
+
+
+def test_it_writes_one_file_and_says_how_the_monitor_stands(judged: World) -> None:
+    done = Rocmonitor(judged.folder)("report", "credit")
+    html = (judged.folder / "credit.html").read_text(encoding="utf-8")
+    assert done.stdout.startswith("Degraded since 2026-06-08. AUROC 0.")
+    assert ", normally 0." in done.stdout
+    assert "wrote credit.html" in done.stderr
+    assert html.count("<svg") == 3  # the chart in two sizes, and what moved
+    assert "Left of the solid line are the windows of the reference." in html
+
+
+def test_a_period_and_another_file(judged: World) -> None:
+    Rocmonitor(judged.folder)("report", "credit", "--to", "2026-06-08", "-o", "may.html")
+    html = (judged.folder / "may.html").read_text(encoding="utf-8")
+    assert "2026-05-25 to 2026-06-08 (UTC)" in html
+    assert "2026-06-15" not in html
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["credits"], "no monitor 'credits'"),
+        (["credit", "--from", "2027-01-01"], "has no judged window in this period"),
+        (["credit", "--segment", "region=x"], "of segment 'region=x' (known: none)"),
+        (["credit", "--from", "2026-06-01", "--to", "2026-06-01"], "must come before"),
+        (["credit", "--from", "yesterday"], "must be a date or time"),
+        (["credit", "-o", "absent/x.html"], "there is no folder absent"),
+    ],
+)
+def test_what_cannot_be_done_is_said(judged: World, arguments: list[str], said: str) -> None:
+    done = Rocmonitor(judged.folder)("report", *arguments, code=2)
+    assert said in done.stderr
+    assert not list(judged.folder.glob("*.html"))

@@ -1,0 +1,87 @@
+"""``rocmonitor status`` and ``history --last``."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from scenario import until
+
+
+def test_before_the_first_window_a_monitor_is_new(here, rocmonitor):
+    done = rocmonitor("status")
+    assert done.stdout.startswith("The model is not degraded. 1 has not been judged yet. No tick yet.\n")
+    assert "· not judged yet  credit" in done.stdout
+    [monitor] = json.loads(rocmonitor("status", "--json").stdout)["monitors"]
+    assert (monitor["status"], monitor["window"], monitor["auc"]) == ("waiting", None, None)
+
+
+def test_the_worst_comes_first_with_what_is_known_of_its_last_window(here, rocmonitor):
+    path = here.folder / "rocmonitor.yaml"
+    here.configure(window=until("2026-06-15"))
+    here.score(22, shift=0.2, labelled=0.9)
+    text = path.read_text()
+    monitor = text[text.index("  credit:") :]
+    path.write_text(f"{text}{monitor.replace('  credit:', '  another:').replace('2026-06-15', '2026-06-08')}")
+    rocmonitor("run", code=3)
+    done = rocmonitor("status", code=3)
+    head, _, columns, first, second = done.stdout.splitlines()
+    assert re.fullmatch(r"1 of 2 models needs attention\. Last tick .*\.", head)
+    assert columns.split()[:2] == ["status", "monitor"]
+    assert first.startswith("▲ degraded  credit   2026-06-08 to 2026-06-15  0.")
+    assert first.endswith("90 %      2026-06-08")
+    assert second.startswith("● ok        another  2026-06-01 to 2026-06-08")
+    told = json.loads(rocmonitor("status", "--json", code=3).stdout)
+    assert told["outbox"] == {"waiting": 0, "errors": {}}
+    credit, another = told["monitors"]
+    kept = json.loads(rocmonitor("history", "credit", "--json", "--last", "1").stdout)["evaluations"]
+    assert credit["auc"] == kept[0]["metrics"]["champion/auc"]
+    assert credit["expected_low"] == kept[0]["metrics"]["forecast/low"]
+    assert credit["labelled_share"] == pytest.approx(0.9)
+    assert (credit["status"], credit["since"]) == ("degraded", "2026-06-08T00:00:00+00:00")
+    assert (another["status"], another["since"]) == ("ok", None)
+
+
+def test_segments_are_shown_where_they_are_not_ok(here, rocmonitor):
+    here.configure(window=until("2026-06-01"), segments="[region]")
+    rocmonitor("run")
+    assert "region=all" not in rocmonitor("status").stdout
+    here.configure(window=until("2026-06-08"), segments="[region]", min_per_class="1000")
+    rocmonitor("run", code=4)
+    assert "○ insufficient    region=all" in rocmonitor("status", code=4).stdout
+    segments = [
+        one["segment"] for one in json.loads(rocmonitor("status", "--json", code=4).stdout)["monitors"]
+    ]
+    assert segments == ["", "region=all"]
+
+
+def test_what_is_not_delivered_is_told(here, closed_port, rocmonitor):
+    here.configure(window=until("2026-06-08"), mlflow=f"{{tracking_uri: 'http://127.0.0.1:{closed_port}'}}")
+    rocmonitor("run", code=5)
+    assert "mlflow: not delivered yet" in rocmonitor("status", code=5).stderr
+
+
+def test_a_source_that_fails_is_an_error(here, rocmonitor):
+    (here.folder / "source.db").unlink()
+    rocmonitor("run", code=5)
+    assert "✕ error  credit" in rocmonitor("status", code=5).stdout
+
+
+def test_last_shows_the_newest_windows_and_what_changed_in_them(here, rocmonitor):
+    here.configure(window=until("2026-06-22"))
+    here.score(22, shift=0.2)
+    here.score(23)
+    rocmonitor("run")
+    starts = [
+        one["window"]["start"][:10]
+        for one in json.loads(rocmonitor("history", "credit", "--json", "--last", "2").stdout)["evaluations"]
+    ]
+    assert starts == ["2026-06-08", "2026-06-15"]
+    newest = rocmonitor("history", "credit", "--last", "1").stdout
+    assert "2026-06-15 to 2026-06-22" in newest
+    assert "2026-06-08 to" not in newest
+    assert "degraded -> ● ok" in newest
+    assert "ok -> ▲ degraded" not in newest
+    assert rocmonitor("history", "credit", "--last", "99").stdout == rocmonitor("history", "credit").stdout
+    assert "--last" in rocmonitor("history", "credit", "--last", "0", code=2).stderr

@@ -1,0 +1,103 @@
+"""What is said of warnings before the labels agrees with what the rules then do on simulated windows."""
+
+from datetime import timedelta
+
+import numpy as np
+import pytest
+
+from rocmonitor.policy.early import early
+from rocmonitor.policy.evaluation import Status
+from rocmonitor.policy.foresight import foresee
+from rocmonitor.policy.reference import Reference, freeze
+from rocmonitor.policy.rules import Outlook, Rule, Scores
+from rocmonitor.policy.windows import Window
+from rocmonitor.stats import Sample
+from rocmonitor.stats.unlabelled import ScoreCounts
+
+WEEK, ROWS = timedelta(days=7), 1000
+
+
+def scores(rng: np.random.Generator, *, lost: float = 0.0, prevalence: float = 0.3) -> Sample:
+    """Rows of a window; a share of the positives scores as negatives do."""
+    label = rng.random(ROWS) < prevalence
+    seen = label & (rng.random(ROWS) >= lost)
+    return Sample(label, rng.normal(1.5 * seen).round(2))
+
+
+@pytest.fixture(scope="module")
+def reference() -> Reference:
+    """Thirty-nine weeks whose prevalence wanders."""
+    from datetime import UTC, datetime
+
+    rng = np.random.default_rng(5)
+    start = datetime(2026, 1, 5, tzinfo=UTC)
+    weeks = [Window(start + number * WEEK, start + (number + 1) * WEEK) for number in range(39)]
+    samples = [scores(rng, prevalence=float(rng.uniform(0.28, 0.32))) for _ in weeks]
+    return freeze(list(zip(weeks, samples, strict=True)), {})
+
+
+def warned(reference: Reference, rule: Rule, *, windows: int, lost: float = 0.0) -> float:
+    """Share of simulated windows on which a rule warns."""
+    rng = np.random.default_rng(7)
+    count = 0
+    for _ in range(windows):
+        sample = scores(rng, lost=lost, prevalence=float(rng.uniform(0.28, 0.32)))
+        found = foresee(
+            ScoreCounts(sample.score, sample.pos + sample.neg),
+            reference=reference,
+            rules={rule.kind: rule},
+            min_rows=100,
+        )
+        count += found.outcome is Status.AT_RISK
+    return count / windows
+
+
+@pytest.mark.parametrize("rule", [Scores(), Outlook(), Scores(confidence_level=0.8)])
+def test_warnings_in_vain_are_as_rare_as_is_said(reference: Reference, rule: Rule) -> None:
+    assert reference.history is not None
+    assert reference.cells is not None
+    said = early(rule, reference.history, reference.cells, rows=ROWS, every=WEEK)
+    assert said.warnings_a_year == pytest.approx(365.25 / 7 * (1 - rule.confidence_level), rel=0.03)  # type: ignore[union-attr]
+    assert said.warnings_a_year < said.unlucky_warnings_a_year
+    a_year = 365.25 / 7 * warned(reference, rule, windows=150)
+    # One reference; its share of warnings is a Beta variable about the mean.
+    assert a_year < said.unlucky_warnings_a_year * 1.6 + 1
+
+
+def test_the_loss_that_scores_show_is_found_with_the_power_that_is_said(reference: Reference) -> None:
+    assert reference.history is not None
+    assert reference.cells is not None
+    said = early(Scores(), reference.history, reference.cells, rows=ROWS, every=WEEK)
+    assert said.loss is not None
+    share = said.loss / (reference.history.auc - 0.5)
+    assert 0 < share < 1
+    assert warned(reference, Scores(), windows=150, lost=share) == pytest.approx(0.8, abs=0.12)
+    assert warned(reference, Scores(), windows=100, lost=share / 3) < 0.5
+
+
+def test_a_loss_that_no_scores_can_show_is_not_promised(reference: Reference) -> None:
+    """Half of the rows are positive, and there is no signal to lose."""
+    rng = np.random.default_rng(1)
+    from datetime import UTC, datetime
+
+    start = datetime(2026, 1, 5, tzinfo=UTC)
+    weeks = [
+        (Window(start + n * WEEK, start + (n + 1) * WEEK), Sample(rng.random(60) < 0.5, rng.normal(size=60)))
+        for n in range(9)
+    ]
+    poor = freeze(weeks, {})
+    assert poor.history is not None
+    assert poor.cells is not None
+    assert early(Scores(), poor.history, poor.cells, rows=60, every=WEEK).loss is None
+
+
+def test_an_outlook_finds_what_its_reference_windows_allow(reference: Reference) -> None:
+    history, cells = reference.history, reference.cells
+    assert history is not None
+    assert cells is not None
+    found = early(Outlook(), history, cells, rows=ROWS, every=WEEK)
+    assert found.loss is not None
+    limit = history.expected_limit(ROWS).limit
+    mean, spread = np.mean(history.window_expected), np.std(history.window_expected, ddof=1)
+    drawn = np.random.default_rng(3).normal(mean - found.loss, spread, 20_000)
+    assert np.mean(drawn < limit) == pytest.approx(0.8, abs=0.02)

@@ -1,0 +1,174 @@
+"""The AUROC over time: what is in the picture, read back from pixels and from the drawing's text."""
+
+from __future__ import annotations
+
+import io
+import re
+from dataclasses import replace
+from datetime import UTC, datetime
+from importlib.resources import files
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pytest
+from factories import FIRST, WEEK, point
+from matplotlib.colors import to_rgb
+from matplotlib.image import imread
+from numpy.typing import NDArray
+
+from rocmonitor.policy.evaluation import Point, Status, Transition
+from rocmonitor.report import timeline
+from rocmonitor.report.canvas import BLUE, TOKENS
+
+DEGRADED = TOKENS["degraded"]
+EXPECTED = {"forecast/low": 0.715, "forecast/high": 0.761, "reference/auc": 0.738}
+SERIES = [point(number, 0.70 + number / 100, **EXPECTED) for number in range(6)]
+OUTCOMES = {each.window: Status.DEGRADED if number < 2 else Status.OK for number, each in enumerate(SERIES)}
+SERIES_OF_ANY_KIND = [
+    pytest.param([], id="none"),
+    pytest.param(SERIES[:1], id="one"),
+    pytest.param([replace(SERIES[0], metrics={"data/rows": 3.0})], id="none with an AUROC"),
+    pytest.param([SERIES[0], replace(SERIES[1], metrics={}), SERIES[2]], id="a gap"),
+    pytest.param([replace(SERIES[0], revision=2)], id="revised"),
+    pytest.param([point(number, 0.7) for number in range(300)], id="years"),
+]
+REFERENCE = [
+    {
+        "start": (FIRST - (3 - number) * WEEK).isoformat(),
+        "end": (FIRST - (2 - number) * WEEK).isoformat(),
+        "n_pos": 150,
+        "n_neg": 850,
+        "auc": 0.74,
+        "auc_low": 0.72,
+        "auc_high": 0.76,
+    }
+    for number in range(3)
+]
+CHANGE = Transition(
+    monitor="m",
+    at=datetime(2013, 10, 1, tzinfo=UTC),
+    before=Status.OK,
+    after=Status.DEGRADED,
+    since=FIRST + WEEK,
+)
+
+
+def pixels(png: bytes) -> NDArray[np.float64]:
+    return np.asarray(imread(io.BytesIO(png))[:, :, :3], dtype=np.float64)
+
+
+def count(png: bytes, colour: str) -> int:
+    return int(np.all(np.abs(pixels(png) - to_rgb(colour)) < 0.02, axis=2).sum())
+
+
+class TestHistory:
+    def test_equal_input_gives_equal_bytes(self) -> None:
+        assert timeline.history("m", SERIES, outcomes=OUTCOMES) == timeline.history(
+            "m", SERIES, outcomes=OUTCOMES
+        )
+
+    def test_degraded_windows_stand_out(self) -> None:
+        assert count(timeline.history("m", SERIES, outcomes=OUTCOMES), DEGRADED) > 150
+        assert count(timeline.history("m", SERIES), DEGRADED) == 0
+
+    def test_status_is_told_without_colour(self) -> None:
+        """The marker itself differs, not its colour alone."""
+        with_status = pixels(timeline.history("m", SERIES, outcomes=OUTCOMES)).min(axis=2) < 0.9
+        without = pixels(timeline.history("m", SERIES)).min(axis=2) < 0.9
+        axes = np.s_[60:430, 70:]
+        assert (with_status[axes] != without[axes]).sum() > 20
+
+    def test_the_forecast_interval_is_a_band(self) -> None:
+        bare = [point(number, 0.7 + number / 100) for number in range(6)]
+        grey = to_rgb(TOKENS["band"])
+
+        def band(png: bytes) -> int:
+            return int(np.all(np.abs(pixels(png) - grey) < 0.01, axis=2).sum())
+
+        assert band(timeline.history("m", SERIES)) > 50 * max(band(timeline.history("m", bare)), 100)
+
+    def test_the_floor_is_a_line(self) -> None:
+        with_floor = pixels(timeline.history("m", SERIES, floor=0.70))
+        dark = (with_floor.max(axis=2) < 0.1).sum(axis=1)
+        assert dark.max() > 400
+
+    def test_the_order_of_windows_runs_left_to_right(self) -> None:
+        rising = pixels(timeline.history("m", [point(number, 0.6 + number / 20) for number in range(6)]))
+        blue = np.argwhere(np.all(np.abs(rising - to_rgb(BLUE)) < 0.02, axis=2))
+        blue = blue[(blue[:, 0] < 430)]
+        left, right = blue[blue[:, 1] < 300], blue[blue[:, 1] > 700]
+        assert left[:, 0].mean() > right[:, 0].mean() + 100
+
+    @pytest.mark.parametrize(
+        "points",
+        SERIES_OF_ANY_KIND,
+    )
+    def test_any_series_can_be_drawn(self, points: list[Point]) -> None:
+        png = timeline.history("monitor " * 30, points, zone=ZoneInfo("Asia/Kathmandu"))
+        assert pixels(png).shape == (500, 1000, 3)
+        assert np.all(pixels(png)[:, -2:] == 1)
+
+
+class TestSmall:
+    @pytest.mark.parametrize("points", SERIES_OF_ANY_KIND)
+    def test_any_series_fits(self, points: list[Point]) -> None:
+        assert pixels(timeline.small("m " * 80, points)).shape == (260, 600, 3)
+
+    def test_only_the_last_windows_are_drawn(self) -> None:
+        points = [point(number, 0.7 + number / 1000) for number in range(40)]
+        assert timeline.small("m", points) == timeline.small("m", points[-26:])
+        assert timeline.small("m", points) != timeline.small("m", points[-25:])
+
+    def test_an_alarm_stands_out(self) -> None:
+        assert count(timeline.small("m", SERIES, outcomes=OUTCOMES), DEGRADED) > 60
+        assert count(timeline.small("m", SERIES), DEGRADED) == 0
+
+
+class TestDrawing:
+    @staticmethod
+    def drawn(points: list[Point] = SERIES, *, narrow: bool = False, **changes: object) -> str:
+        return timeline.drawing(
+            points,
+            label="AUROC <over> time",
+            narrow=narrow,
+            outcomes=OUTCOMES,
+            zone=ZoneInfo("UTC"),
+            **changes,
+        )  # type: ignore[arg-type]
+
+    def test_colours_are_those_of_the_page(self) -> None:
+        drawn = self.drawn(changes=[CHANGE], reference=REFERENCE)
+        assert {f"var(--{name})" for name in ("champion", "degraded", "band", "reference", "soft")} <= set(
+            re.findall(r"var\(--[\w-]+\)", drawn)
+        )
+        assert not re.search(r"#[0-9a-f]{6}", drawn), "a colour that no theme would change"
+
+    def test_it_has_no_address_but_its_namespaces(self) -> None:
+        found = re.findall(r'="(https?://[^"]*)"', self.drawn())
+        assert all(each.startswith("http://www.w3.org/") for each in found)
+
+    def test_it_has_a_label_and_ids_of_its_own(self) -> None:
+        wide, narrow = self.drawn(), self.drawn(narrow=True)
+        assert 'aria-label="AUROC &lt;over&gt; time"' in wide
+        ids = [set(re.findall(r'\bid="([^"]*)"', each)) for each in (wide, narrow)]
+        assert not ids[0] & ids[1]
+        assert set(re.findall(r"url\(#([^)]*)\)", wide)) <= ids[0]
+        assert set(re.findall(r'href="#([^"]*)"', wide)) <= ids[0]
+
+    def test_equal_input_gives_equal_text(self) -> None:
+        assert self.drawn(reference=REFERENCE) == self.drawn(reference=REFERENCE)
+
+    @pytest.mark.parametrize("points", SERIES_OF_ANY_KIND[1:])
+    def test_any_series_can_be_drawn(self, points: list[Point]) -> None:
+        assert self.drawn(points).startswith("<svg")
+
+    def test_a_reference_without_an_auroc_is_left_out(self) -> None:
+        bare = [{name: row[name] for name in ("start", "end", "n_pos", "n_neg")} for row in REFERENCE]
+        assert self.drawn(reference=bare) == self.drawn()
+
+
+def test_the_colours_of_figures_are_the_light_theme() -> None:
+    css = (files("rocmonitor.report") / "style.css").read_text(encoding="utf-8")
+    light = css[: css.index("@media")]
+    for name, colour in TOKENS.items():
+        assert f"--{name}: {colour};" in light

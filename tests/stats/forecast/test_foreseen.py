@@ -1,0 +1,126 @@
+"""Which scores moved, and the split of a change: against the definitions, with the chain rule."""
+
+import numpy as np
+import oracle
+import pytest
+from caveats import codes
+from hypothesis import given
+from stats.oracle_kld import divergence
+from strategies import grouped_counts
+
+from rocmonitor.errors import DegenerateDataError, InputError
+from rocmonitor.stats import Sample, condensed, expected_auc, foreseen_change, score_shift
+
+REFERENCE = Sample.from_counts([1, 2, 3], [1, 2, 4], [5, 3, 1])
+WINDOW = Sample.from_counts([1, 2, 3], [2, 1, 3], [1, 4, 2])
+
+
+def joint(sample, score):
+    """The joint shares (2 k,) of a sample at the given scores."""
+    at = np.searchsorted(score, sample.score)
+    counts = np.zeros((2, len(score)))
+    counts[0, at], counts[1, at] = sample.neg, sample.pos
+    return counts.ravel() / counts.sum()
+
+
+def test_the_shift_is_the_distance_by_cell():
+    shift = score_shift(REFERENCE, [1, 3, 3, 3])
+    assert shift.reference_share == pytest.approx([6 / 16, 5 / 16, 5 / 16], abs=1e-15)
+    assert shift.window_share.tolist() == [0.25, 0.0, 0.75]
+    assert shift.nats == pytest.approx([0.25 * np.log(2 / 3), 0, 0.75 * np.log(2.4)], abs=1e-15)
+    assert shift.nats.sum() == pytest.approx(shift.score_distance, abs=1e-15)
+    assert shift.score_distance == expected_auc(REFERENCE, [1, 3, 3, 3]).score_distance
+    assert (shift.low.tolist(), shift.high.tolist()) == ([1, 1, 2], [1, 2, 3])
+    assert shift.to_frame().shape == (3, 5)
+    assert str(shift).endswith("most moved: 2 to 3, share 0.312 -> 0.750")
+
+
+def test_the_ends_of_the_shift_hold_all_scores():
+    shift = score_shift(REFERENCE, ([-5, 2, 8], [1, 2, 1]))
+    assert (shift.low[0], shift.high[-1], shift.n_rows) == (-5, 8, 4)
+    assert shift.window_share.tolist() == [0.25, 0.5, 0.25]
+
+
+def test_the_cells_of_the_shift_can_be_given():
+    shift = score_shift(REFERENCE, [1, 3, 3, 3], ends=(2.0,))
+    assert shift.reference_share.tolist() == [11 / 16, 5 / 16]
+    with pytest.raises(InputError, match="ends must be finite"):
+        score_shift(REFERENCE, [1], ends=(np.nan,))
+
+
+def test_a_shift_needs_rows_on_both_sides():
+    with pytest.raises(DegenerateDataError, match="reference has no rows"):
+        score_shift(Sample([], []), [1])
+    with pytest.raises(InputError, match="scores has no rows"):
+        score_shift(REFERENCE, [])
+
+
+@given(grouped_counts(distinct=5), grouped_counts(distinct=5))
+def test_the_distances_of_a_split_add_up_to_that_of_the_joint_laws(before, now):
+    reference = Sample.from_counts(*before)
+    # At the reference's scores and with both classes everywhere, the joint distance is finite.
+    score = reference.score
+    reference = Sample.from_counts(score, reference.pos + 1, reference.neg + 1)
+    window = Sample.from_counts(np.resize(score, len(now[0])), now[1], now[2])
+    split = foreseen_change(reference, window)
+    expected = divergence(joint(window, score), joint(reference, score))
+    assert split.distance == pytest.approx(expected, abs=1e-12)
+    assert split.score_distance + split.label_distance == pytest.approx(expected, abs=1e-12)
+    assert min(split.score_distance, split.label_distance) >= 0
+    assert split.foreseen + split.unforeseen == pytest.approx(split.change, abs=1e-15)
+
+
+def test_the_split_is_around_the_expected_auc():
+    split = foreseen_change(REFERENCE, WINDOW)
+    expected = expected_auc(REFERENCE, (WINDOW.score, WINDOW.pos + WINDOW.neg))
+    realised = oracle.auc(*oracle.expand(WINDOW.score, WINDOW.pos, WINDOW.neg))
+    assert (split.reference_auc, split.expected_auc) == (expected.reference_auc, expected.auc)
+    assert split.auc == pytest.approx(realised, abs=1e-15)
+    assert split.foreseen == expected.change
+    assert split.score_distance == expected.score_distance
+
+
+def test_all_scores_of_a_window_can_be_given_where_labels_lack():
+    scores = [1, 1, 1, 2, 3]
+    split = foreseen_change(REFERENCE, WINDOW, scores=scores)
+    assert split.expected_auc == expected_auc(REFERENCE, scores).auc
+    assert split.score_distance == expected_auc(REFERENCE, scores).score_distance
+    assert split.label_distance == foreseen_change(REFERENCE, WINDOW).label_distance
+
+
+def test_a_class_that_a_cell_of_the_reference_lacks_leaves_the_distance_finite():
+    reference = Sample([0, 0, 1, 1], [1, 2, 2, 3])
+    split = foreseen_change(reference, Sample([1, 0, 0, 1], [1, 2, 3, 3]))
+    assert np.isfinite(split.label_distance)
+    assert split.label_distance > 0.3
+
+
+def test_a_concept_that_changes_at_equal_scores_is_not_foreseen():
+    turned = Sample.from_counts(REFERENCE.score, REFERENCE.neg, REFERENCE.pos)
+    same = foreseen_change(REFERENCE, turned)
+    assert same.score_distance == 0
+    assert same.foreseen == pytest.approx(0, abs=1e-14)
+    assert same.unforeseen < -0.3
+    assert same.label_distance > 0.3
+
+
+def test_a_condensed_reference_gives_nearly_the_same():
+    rng = np.random.default_rng(3)
+    y = (rng.random(30_000) < 0.3).astype(int)
+    reference = Sample(y, rng.normal(size=len(y)) + y)
+    window = Sample(y[:2000], 1.2 * rng.normal(size=2000) + y[:2000])
+    whole, few = foreseen_change(reference, window), foreseen_change(condensed(reference), window)
+    assert few.expected_auc == pytest.approx(whole.expected_auc, abs=1e-3)
+    assert few.label_distance == pytest.approx(whole.label_distance, rel=0.1)
+
+
+def test_both_classes_are_needed():
+    with pytest.raises(DegenerateDataError, match="0 positives and 2 negatives"):
+        foreseen_change(REFERENCE, Sample([0, 0], [1, 2]))
+    with pytest.raises(InputError, match="window must be a Sample"):
+        foreseen_change(REFERENCE, [1, 2])
+
+
+def test_caveats_on_the_scores_are_passed_on():
+    assert codes(foreseen_change(REFERENCE, WINDOW, scores=[1, 2, 9])) == ["scores-outside-reference"]
+    assert str(foreseen_change(REFERENCE, WINDOW)).startswith("AUC 0.7857 -> 0.5238: -0.0135 foreseen")

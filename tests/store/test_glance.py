@@ -1,0 +1,142 @@
+"""What the overview reads, against what the store keeps."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import text
+from store.examples import NOW, WEEK, a_lease, a_result, a_transition, an_evaluation, window
+from store.test_migrate import execute, to_version
+
+from rocmonitor.policy.evaluation import Status
+from rocmonitor.store import Store, migrate, open_store, save, save_transition, series
+from rocmonitor.store.glance import ahead, glances, last_activity, standings
+
+METRICS = {
+    "champion/auc": 0.7,
+    "champion/auc_low": 0.65,
+    "champion/auc_high": 0.75,
+    "forecast/low": 0.6,
+    "forecast/high": 0.8,
+    "data/labelled_share": 0.9,
+}
+
+
+def fill(store: Store, monitor: str, segment: str, numbers: range, revision: int = 0) -> None:
+    save(
+        store,
+        [
+            a_result(
+                number,
+                monitor=monitor,
+                segment=segment,
+                revision=revision,
+                outcome=Status.OK,
+                metrics=METRICS | {"champion/auc": 0.7 + number / 1000 + revision / 10000},
+            )
+            for number in numbers
+        ],
+        lease=a_lease(store, f"{monitor}{segment}{revision}{numbers}"),
+    )
+
+
+def test_the_newest_windows_of_every_segment(store: Store) -> None:
+    fill(store, "credit", "", range(40))
+    fill(store, "credit", "region=north", range(3))
+    fill(store, "other", "", range(30))
+    found = glances(store, windows=26)
+    assert set(found) == {("credit", ""), ("credit", "region=north"), ("other", "")}
+    for (monitor, segment), glance in found.items():
+        points = series(store, monitor, segment)[-26:]
+        assert [brief.auc for brief in glance.briefs] == [point.metrics["champion/auc"] for point in points]
+        assert glance.window == points[-1].window
+    brief = found["other", ""].briefs[-1]
+    assert brief[2:] == (0.65, 0.75, 0.6, 0.8, 0.9)
+    assert brief.outcome == "ok"
+
+
+def test_of_a_window_the_newest_revision_counts(store: Store) -> None:
+    fill(store, "credit", "", range(30))
+    fill(store, "credit", "", range(28, 30), revision=1)
+    fill(store, "credit", "", range(29, 30), revision=2)
+    glance = glances(store, windows=26)["credit", ""]
+    assert len(glance.briefs) == 26
+    assert [round(brief.auc or 0, 4) for brief in glance.briefs[-3:]] == [0.727, 0.7281, 0.7292]
+    assert glance.revision == 2
+
+
+def test_a_window_without_metrics_has_none(store: Store) -> None:
+    save(store, [a_result(0, metrics={}, outcome=Status.INSUFFICIENT)], lease=a_lease(store))
+    assert glances(store)["credit", ""].briefs[-1] == ("insufficient", *[None] * 6)
+
+
+def test_the_overview_reads_the_index_alone(store: Store) -> None:
+    """Else it would read rows of tens of kilobytes."""
+    if store.engine.dialect.name != "sqlite":
+        pytest.skip("PostgreSQL keeps large values outside its rows")
+    from rocmonitor.store.glance import _newest_windows
+
+    query = _newest_windows(26).compile(store.engine, compile_kwargs={"literal_binds": True})
+    with store.reading() as connection:
+        plan = [row.detail for row in connection.execute(text(f"EXPLAIN QUERY PLAN {query}"))]
+    reads = [line for line in plan if "rocmonitor_evaluation" in line]
+    assert len(reads) >= 4
+    assert all("COVERING INDEX" in line for line in reads)
+
+
+def test_the_last_change_of_status_counts(store: Store) -> None:
+    lease = a_lease(store)
+    for after in (Status.DEGRADED, Status.OK):
+        save_transition(store, a_transition(after=after), False, [], lease=lease)
+    save_transition(store, a_transition(monitor="other", segment="a=b"), False, [], lease=lease)
+    found = {key: standing.status for key, standing in standings(store).items()}
+    assert found == {("credit", ""): Status.OK, ("other", "a=b"): Status.DEGRADED}
+    assert standings(store)["credit", ""].since == window().start
+
+
+def test_leases_say_when_somebody_worked(store: Store) -> None:
+    a_lease(store, "monitor:credit")
+    assert last_activity(store) == {"monitor:credit": NOW + timedelta(minutes=5)}
+
+
+def test_only_outlooks_after_the_last_judged_window(store: Store) -> None:
+    fill(store, "credit", "", range(3))
+    saved: dict[str, list[int]] = defaultdict(list)
+    insert = text(
+        "INSERT INTO rocmonitor_outlook (monitor, segment, window_start, window_end, model_version, at,"
+        " outcome, metrics, result) VALUES (:monitor, '', :start, :end, '7', :end, :outcome, :metrics, '{}')"
+    )
+    with store.writing() as connection:
+        for monitor, numbers in (("credit", range(1, 5)), ("unjudged", range(2))):
+            for number in numbers:
+                start = an_evaluation(number).window.start
+                values = {"monitor": monitor, "start": start, "end": start + WEEK}
+                if connection.dialect.name == "sqlite":
+                    ends = {key: f"{values[key]:%Y-%m-%d %H:%M:%S.%f}" for key in ("start", "end")}
+                    values |= ends
+                metrics = f'{{"outlook/auc": 0.6{number}, "outlook/low": 0.5, "outlook/high": 0.7}}'
+                connection.execute(insert, values | {"outcome": "at-risk", "metrics": metrics})
+                saved[monitor].append(number)
+    found = ahead(store)
+    assert [one.auc for one in found["credit", ""]] == [0.63, 0.64]
+    assert [one.auc for one in found["unjudged", ""]] == [0.60, 0.61]
+    assert found["credit", ""][0].outcome is Status.AT_RISK
+    assert found["credit", ""][0].window == window(3)
+    assert set(ahead(store, "credit")) == {("credit", "")}
+
+
+def test_an_upgrade_fills_the_columns_of_what_was_kept(store_url: str) -> None:
+    to_version(store_url, "0004")
+    metrics = '{"champion/auc": 0.71, "champion/auc_low": 0.7, "forecast/high": 0.9, "other": 1}'
+    execute(
+        store_url,
+        "INSERT INTO rocmonitor_evaluation (monitor, segment, window_start, window_end, revision,"
+        " model_version, at, outcome, data_digest, label_counts, metrics, result) VALUES ('credit', '',"
+        " '2026-01-05 00:00:00', '2026-01-12 00:00:00', 0, '7', '2026-01-12 00:00:00', 'ok', '', '{}',"
+        f" '{metrics.replace(':', chr(92) + ':')}', '{{}}')",
+    )
+    migrate.upgrade(store_url)
+    with open_store(store_url) as opened:
+        assert glances(opened)["credit", ""].briefs == (("ok", 0.71, 0.7, None, None, 0.9, None),)

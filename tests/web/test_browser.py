@@ -1,0 +1,153 @@
+"""The pages in a real browser: no error, no foreign request, readable by all, at both widths."""
+
+from __future__ import annotations
+
+import struct
+from base64 import b64decode
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from browser import Browser
+from report.review.test_browser import BEYOND, CONTRAST, WIDTHS
+from web.test_pages import PAGES
+
+pytestmark = pytest.mark.slow
+
+AXE = (Path(__file__).parent / "vendor" / "axe" / "axe.min.js").read_text(encoding="utf-8")
+RUN_AXE = """axe.run(document, {resultTypes: ['violations']}).then(found => found.violations
+  .filter(one => ['serious', 'critical'].includes(one.impact))
+  .map(one => one.id + ': ' + one.nodes.map(node => node.html).join(' | ').slice(0, 600)))"""
+THEMES = pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+WIDE = pytest.mark.parametrize("width", [1280, 400])
+
+
+@pytest.fixture(autouse=True)
+def plain_theme(browser: Browser) -> Iterator[None]:
+    """A switch that a test has set does not reach the next one."""
+    yield
+    browser.measure("try { localStorage.clear() } catch { 0 }")
+    browser.call("Emulation.setEmulatedMedia", media="", features=[])
+
+
+@THEMES
+@WIDE
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_is_sound(browser: Browser, address: str, page: str, width: int, dark: bool) -> None:
+    browser.visit(address + page, width=width, dark=dark)
+    assert browser.measure("document.querySelectorAll('.plot canvas').length") >= 0
+    assert browser.problems == []
+    assert {urlsplit(url).netloc for url in browser.requests} == {urlsplit(address).netloc}
+    inside, window = browser.measure(WIDTHS)
+    assert window == width
+    assert inside <= window
+    assert browser.measure(BEYOND) == []
+    assert browser.measure(CONTRAST) >= 4.5
+    browser.measure(f"{AXE}; 0")
+    assert browser.later(RUN_AXE) == []
+
+
+def test_axe_finds_what_is_wrong(browser: Browser, address: str) -> None:
+    """Else the test above could not fail."""
+    browser.visit(f"{address}/", width=1280)
+    browser.measure("document.querySelector('label[for=text]').remove(); 0")
+    browser.measure(f"{AXE}; 0")
+    assert "label" in " ".join(browser.later(RUN_AXE))
+
+
+def test_a_script_within_the_page_does_not_run(browser: Browser, address: str) -> None:
+    browser.visit(f"{address}/", width=1280)
+    browser.measure(
+        "(() => { const one = document.createElement('script'); one.textContent = 'window.ran = 1';"
+        " document.body.append(one); })()"
+    )
+    assert browser.measure("window.ran === undefined")
+    assert "Content Security Policy" in " ".join(browser.problems)
+
+
+@WIDE
+def test_the_chart_is_drawn(browser: Browser, address: str, width: int) -> None:
+    browser.visit(f"{address}/monitors/credit", width=width)
+    panels = browser.measure("document.querySelectorAll('.plot canvas').length")
+    assert panels == 4
+    painted = """[...document.querySelectorAll('.plot canvas')].map(canvas => {
+      const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+      return new Set(new Uint32Array(data.buffer)).size; })"""
+    assert min(browser.measure(painted)) > 5
+
+
+def test_a_desk_needs_no_scrolling_for_the_answer(browser: Browser, address: str) -> None:
+    bottom = "document.querySelector('{}').getBoundingClientRect().bottom"
+    browser.visit(f"{address}/monitors/credit", width=1280, height=800)
+    assert browser.measure(bottom.format(".sentence")) < 200
+    assert browser.measure(bottom.format(".plot")) < 800
+    browser.visit(f"{address}/monitors/credit/reviews/1", width=1280, height=800)
+    assert browser.measure(bottom.format(".plot")) < 800
+    browser.visit(f"{address}/", width=1280, height=800)
+    assert (
+        browser.measure("[...document.querySelectorAll('.overview tbody tr')].map(one => one.offsetHeight)")
+        == [44] * 6
+    )
+
+
+def test_keys_go_from_window_to_window(browser: Browser, address: str) -> None:
+    browser.visit(f"{address}/monitors/credit", width=1280)
+    before = browser.measure("document.querySelector('#window h2').textContent")
+    browser.measure("document.querySelector('.plot').focus()")
+    for key in ("ArrowLeft", "ArrowLeft", "Enter"):
+        browser.press(key)
+    browser.until("document.querySelector('#window h2').textContent.includes('2026-06-29')")
+    assert "2026-07-13" in before
+    assert "window=2026-06-29" in browser.measure("location.href")
+    assert "2026-06-29" in browser.measure("document.querySelector('.readout').textContent")
+    assert browser.problems == []
+
+
+def test_a_click_chooses_a_window(browser: Browser, address: str) -> None:
+    browser.visit(f"{address}/monitors/credit", width=1280)
+    x, y = browser.measure(
+        "(() => { const box = document.querySelector('.u-over').getBoundingClientRect();"
+        " return [box.right - 60, box.top + 20] })()"
+    )
+    browser.click(x, y)
+    browser.until("location.href.includes('window=')")
+    assert browser.problems == []
+
+
+def test_the_chart_is_saved_as_a_picture(browser: Browser, address: str) -> None:
+    browser.visit(f"{address}/monitors/credit", width=1280)
+    browser.measure(
+        "HTMLAnchorElement.prototype.click = function () { window.saved = [this.download, this.href]; };"
+        "document.querySelector('.save').click()"
+    )
+    name, picture = browser.measure("window.saved")
+    assert name == "credit-degraded-rocmonitor.png"
+    drawn = b64decode(picture.removeprefix("data:image/png;base64,"))
+    assert drawn.startswith(b"\x89PNG")
+    width, height = struct.unpack(">II", drawn[16:24])
+    assert width > 1000
+    assert height > 400
+    assert browser.problems == []
+
+
+def test_the_switch_is_remembered(browser: Browser, address: str) -> None:
+    browser.visit(f"{address}/", width=1280)
+    paper = "getComputedStyle(document.body).backgroundColor"
+    light = browser.measure(paper)
+    browser.measure("document.getElementById('theme').click()")
+    dark = browser.measure(paper)
+    assert dark != light
+    browser.visit(f"{address}/monitors/credit", width=1280)
+    assert browser.measure(paper) == dark
+    assert browser.measure("document.getElementById('theme').textContent") == "Light colours"
+
+
+def test_without_scripts_the_numbers_are_there(browser: Browser, address: str) -> None:
+    browser.call("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        browser.visit(f"{address}/monitors/credit", width=1280)
+    finally:
+        browser.call("Emulation.setScriptExecutionDisabled", value=False)
+    assert browser.measure("document.querySelectorAll('.plot svg path').length") == 3
+    assert browser.measure("document.querySelectorAll('details.table tbody tr').length") == 8

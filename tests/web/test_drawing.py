@@ -1,0 +1,114 @@
+"""Paths of the small drawings."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from rocmonitor.store.glance import Brief
+from rocmonitor.web.drawing import HEIGHT, STEP, area, polyline, scale, spark
+from rocmonitor.web.figures import SQUARE, bar, forest, roc, shares
+
+
+def brief(auc: float | None, outcome: str = "ok", low: float | None = 0.7, high: float | None = 0.8) -> Brief:
+    half = None if auc is None else 0.01
+    return Brief(
+        outcome,
+        auc,
+        None if auc is None or half is None else auc - half,
+        None if auc is None or half is None else auc + half,
+        low,
+        high,
+        1.0,
+    )
+
+
+def absolute(path: str) -> list[tuple[int, int]]:
+    """The corners of a path of M and l."""
+    found = re.fullmatch(r"M(-?\d+) (-?\d+)(?:l(.*?))?z?", path)
+    assert found
+    x, y = int(found[1]), int(found[2])
+    corners = [(x, y)]
+    steps = [int(each) for each in re.findall(r"-?\d+", found[3] or "")]
+    for dx, dy in zip(steps[::2], steps[1::2], strict=True):
+        x, y = x + dx, y + dy
+        corners.append((x, y))
+    return corners
+
+
+@pytest.mark.parametrize("points", [[(3, 4)], [(0, 0), (8, -3), (16, 5), (16, 5), (9, -20)]])
+def test_a_path_goes_through_its_points(points: list[tuple[int, int]]) -> None:
+    assert absolute(polyline(points)) == points
+
+
+def test_an_area_is_the_upper_line_and_the_lower_one_back() -> None:
+    assert absolute(area([0, 10], [30, 31], [5, 6])) == [(0, 5), (10, 6), (10, 31), (0, 30)]
+
+
+def test_values_become_heights_from_below() -> None:
+    y = scale(0.5, 1.0, 40, 0)
+    assert [y(0.5), y(0.75), y(1.0), y(2.0), y(0.0)] == [40, 20, 0, 0, 40]
+
+
+def test_the_small_chart_has_band_line_interval_and_marks() -> None:
+    shape = spark([brief(0.75), brief(0.74), brief(0.6, "degraded"), brief(0.76)])
+    line, whisker = shape.line.rsplit("M", 1)
+    corners = absolute(line)
+    assert [x for x, _ in corners] == [STEP // 2 + STEP * number for number in range(4)]
+    assert max(corners, key=lambda corner: corner[1])[0] == STEP // 2 + 2 * STEP  # the lowest AUROC
+    assert all(0 <= y <= HEIGHT for _, y in corners)
+    assert shape.band.count("M") == 1  # equal ends are drawn once
+    assert shape.alarms.count("M") == 1
+    assert whisker.startswith(f"{corners[-1][0]} ")
+    assert shape.outlook == ""
+
+
+def test_a_window_without_an_auroc_leaves_a_gap_in_the_count_of_points_only() -> None:
+    shape = spark([brief(0.75), brief(None, "insufficient"), brief(0.74)])
+    line = shape.line.rsplit("M", 1)[0]
+    assert [x for x, _ in absolute(line)] == [STEP // 2, STEP // 2 + 2 * STEP]
+
+
+def test_outlooks_follow_as_a_hollow_end() -> None:
+    shape = spark([brief(0.75), brief(0.74)], ahead=[0.7, 0.68])
+    assert shape.end == ""
+    assert [x for x, _ in absolute(shape.outlook.partition("m")[0])] == [
+        STEP // 2 + STEP * number for number in (1, 2, 3)
+    ]
+
+
+def test_nothing_known_draws_nothing() -> None:
+    shape = spark([brief(None, "insufficient", None, None)])
+    assert (shape.band, shape.line, shape.end) == ("", "", "")
+
+
+def test_a_curve_goes_from_corner_to_corner() -> None:
+    rows = [{"model": "champion", "fpr": 0.1, "tpr": 0.4, "tpr_low": 0.3, "tpr_high": 0.5}]
+    assert absolute(roc(rows, "champion")["line"]) == [(0, SQUARE), (30, 180), (SQUARE, 0)]
+    assert roc(rows, "challenger")["line"] == ""
+
+
+def test_shares_are_drawn_against_the_largest() -> None:
+    rows = [{"pos_reference": 0.5, "pos_window": 0.25}, {"pos_reference": 0.0, "pos_window": 0.5}]
+    drawn = shares(rows, "pos")
+    assert drawn["reference"] == "M4 120v-120h52v120z"
+    assert drawn["window"] == "M0 60h60M60 0h60"
+
+
+def test_a_verdict_without_numbers_has_no_bar() -> None:
+    blank = dict.fromkeys(("estimate", "low", "high", "limit_low", "limit_high"))
+    assert bar(blank) is None
+    shape = bar(blank | {"estimate": 0.6, "limit_low": 0.7})
+    assert shape is not None
+    assert shape["at"] < shape["limits"][0] == shape["allowed"][0]
+
+
+def test_segments_share_one_axis() -> None:
+    names = ("low", "auc", "high", "expected_low", "expected_high")
+    first = dict(zip(names, (0.6, 0.7, 0.8, None, None), strict=True))
+    second = dict(zip(names, (0.5, 0.6, 0.7, 0.65, 0.9), strict=True))
+    found = forest([first, second])
+    assert (found["low"], found["high"]) == (0.5, 0.9)
+    assert found["rows"][0]["ends"][0] == found["rows"][1]["at"]
+    assert found["rows"][0]["expected"] is None

@@ -1,0 +1,334 @@
+"""The pages as their readers get them: what they say, the same as their JSON, and what is escaped."""
+
+from __future__ import annotations
+
+import html
+import itertools
+import re
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+from web.world import HOSTILE, MONITORS, SECRET
+
+from rocmonitor.web.site import Site
+
+PAGES = (
+    "/",
+    "/?open=credit",
+    "/monitors/credit",
+    "/monitors/credit?window=2026-06-01",
+    "/monitors/calm",
+    "/monitors/early",
+    "/monitors/starved",
+    "/monitors/broken",
+    "/monitors/unborn",
+    "/monitors/credit/segments",
+    "/monitors/credit/reviews/1",
+)
+SEGMENT = {"segment": f"region={HOSTILE}"}
+
+
+def text_of(page: str) -> str:
+    """What is read: no tags, no scripts, one space between words."""
+    body = re.sub(r"<script.*?</script>", "", page[page.index("<main") :], flags=re.DOTALL)
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", body)).split())
+
+
+def json_address(page: str) -> str:
+    found = re.search(r'<a href="([^"]*\.json[^"]*)">These numbers as JSON', page)
+    assert found
+    return html.unescape(found[1])
+
+
+class TestOverview:
+    def test_a_sentence_comes_first(self, client: FlaskClient) -> None:
+        page = client.get("/").text
+        assert re.search(r"<h1[^>]*>2 of 6 models need attention\.</h1>", page)
+        rest = "1 is at risk before its labels. 1 cannot be judged. 1 has not been judged yet."
+        assert f"{rest} Last tick just now." in text_of(page)
+
+    def test_the_worst_are_first(self, client: FlaskClient) -> None:
+        rows = client.get("/overview.json").get_json()["monitors"]
+        assert [(row["name"], row["status"]) for row in rows] == [
+            ("broken", "error"),
+            ("credit", "degraded"),
+            ("early", "at-risk"),
+            ("starved", "insufficient"),
+            ("unborn", "waiting"),
+            ("calm", "ok"),
+        ]
+        page = client.get("/").text
+        places = [page.index(f'href="monitors/{row["name"]}"') for row in rows]
+        assert places == sorted(places)
+
+    def test_the_page_has_the_numbers_of_the_json(self, client: FlaskClient) -> None:
+        text = text_of(client.get("/").text)
+        for row in client.get("/overview.json").get_json()["monitors"]:
+            if row["auc"] is not None:
+                assert f"{row['auc']:.3f} {row['low']:.3f}–{row['high']:.3f}" in text
+                assert f"expected {row['expected_low']:.3f} to {row['expected_high']:.3f}" in text
+
+    def test_the_numbers_are_those_of_the_store(self, client: FlaskClient, site: Site) -> None:
+        from rocmonitor.store import series
+
+        rows = {row["name"]: row for row in client.get("/overview.json").get_json()["monitors"]}
+        for name in ("credit", "calm"):
+            points = series(site.store(), name, "")
+            aucs = [brief["auc"] for brief in rows[name]["windows"]]
+            assert aucs == [point.metrics["champion/auc"] for point in points]
+            assert rows[name]["labelled_share"] == points[-1].metrics["data/labelled_share"]
+
+    def test_filters_stand_in_the_address(self, client: FlaskClient) -> None:
+        def names(query: str) -> list[str]:
+            return [row["name"] for row in client.get(f"/overview.json?{query}").get_json()["monitors"]]
+
+        assert names("status=degraded") == ["credit"]
+        assert names("text=CAL") == ["calm"]
+        assert names("text=nothing+like+it") == []
+        assert names("status=unheard-of") == names("")
+        page = client.get("/?status=degraded&text=cred").text
+        assert '<option value="degraded" selected>' in page
+        assert 'value="cred"' in page
+        assert "calm" not in text_of(page)
+
+    def test_owners_have_a_column_where_there_are_any(self, client: FlaskClient) -> None:
+        page = client.get("/").text
+        assert ">Owner</th>" in page
+        assert f"risk {HOSTILE}" in html.unescape(page)
+        assert ">Owner</th>" not in client.get("/?status=ok").text
+        found = client.get("/overview.json?text=RISK").get_json()["monitors"]
+        assert [row["name"] for row in found] == ["credit"]
+        monitor = client.get("/monitors/credit").text
+        assert f"Owner: risk {HOSTILE}" in html.unescape(monitor)
+        assert 'href="https://example.org/credit"' in monitor
+
+    def test_segments_fold_and_unfold(self, client: FlaskClient) -> None:
+        assert "region=all" not in client.get("/").text
+        assert "1 of 2 segments degraded" in text_of(client.get("/").text)
+        opened = client.get("/?open=credit").text
+        assert "region=all" in opened
+        assert "1 of 2 segments degraded: fold" in text_of(opened)
+
+    def test_what_fails_stands_above_the_table(self, client: FlaskClient) -> None:
+        page = client.get("/").text
+        text = text_of(page)
+        assert "MLflow at http://127.0.0.1:9: refused" in text
+        assert "the query gives no column 'missing'" in text
+        assert page.index("fails at") < page.index("<table")
+
+    def test_a_small_chart_marks_degraded_windows(self, client: FlaskClient) -> None:
+        page = client.get("/").text
+        row = page[page.index('href="monitors/credit"') :]
+        row = row[: row.index("</svg>")]
+        assert 'aria-label="2 of the last 8 windows degraded"' in row
+        assert row.count("h-10z") == 2
+
+
+class TestMonitor:
+    def test_a_sentence_comes_first(self, client: FlaskClient) -> None:
+        view = client.get("/monitors/credit.json").get_json()
+        last = view["points"][-1]
+        assert view["sentence"] == (
+            f"AUROC {last['auc']:.3f} ({last['low']:.3f} to {last['high']:.3f}) in the week of 13 July 2026, "
+            f"expected {last['expected_low']:.3f} to {last['expected_high']:.3f}. Degraded since 2026-07-06; "
+            "almost none of the fall was foreseen from the scores."
+        )
+        assert view["sentence"] in text_of(client.get("/monitors/credit").text)
+
+    def test_the_page_has_the_numbers_of_the_json(self, client: FlaskClient) -> None:
+        page = client.get("/monitors/credit").text
+        view = client.get(json_address(page)).get_json()
+        for point in view["points"]:
+            assert f'title="{point["auc"]!r}"' in page
+            assert f'title="{point["positives"]!r}"' in page
+        for row in view["chosen"]["fprs"]:
+            assert f'title="{row["tpr"]!r}"' in page
+        for why in view["chosen"]["why"]:
+            assert why["text"].replace("-0.", "−0.") in text_of(page)
+
+    def test_a_window_is_chosen_by_its_address(self, client: FlaskClient) -> None:
+        page = client.get("/monitors/credit?window=2026-06-01").text
+        view = client.get(json_address(page)).get_json()
+        assert view["chosen"]["start"].startswith("2026-06-01")
+        assert "2026-06-01 to 2026-06-08" in text_of(page)
+
+    def test_late_labels_leave_the_earlier_revision(self, client: FlaskClient) -> None:
+        newest = client.get("/monitors/credit.json?window=2026-06-01").get_json()["chosen"]
+        assert [row["revision"] for row in newest["revisions"]] == [1, 0]
+        first = client.get("/monitors/credit.json?window=2026-06-01&revision=0").get_json()["chosen"]
+        assert first["superseded"]
+        assert first["counts"]["unlabelled"] > newest["counts"]["unlabelled"] == 0
+
+    def test_the_reference_has_a_curve(self, client: FlaskClient) -> None:
+        view = client.get("/monitors/credit.json").get_json()
+        curve = view["chosen"]["reference_roc"]
+        area = sum(
+            (after["fpr"] - before["fpr"]) * (after["tpr"] + before["tpr"]) / 2
+            for before, after in itertools.pairwise(curve)
+        )
+        assert area == pytest.approx(view["reference"]["auc"], abs=2e-3)
+
+    def test_an_outlook_is_the_hollow_end_of_the_line(self, client: FlaskClient) -> None:
+        view = client.get("/monitors/early.json").get_json()
+        (ahead,) = view["ahead"]
+        assert ahead["outcome"] == "at-risk"
+        assert ahead["start"].startswith("2026-07-20")
+        page = client.get("/monitors/early").text
+        assert f'title="{ahead["auc"]!r}"' in page
+        assert "Before its labels, the window 2026-07-20 to 2026-07-27 is expected at" in text_of(page)
+        row = next(
+            each for each in client.get("/overview.json").get_json()["monitors"] if each["name"] == "early"
+        )
+        assert [each["auc"] for each in row["ahead"]] == [ahead["auc"]]
+        overview = client.get("/").text
+        assert overview.count("<path class=o") == 1
+        assert f"{ahead['auc']:.3f} ({ahead['low']:.3f}–{ahead['high']:.3f}) expected" in text_of(overview)
+
+    def test_what_was_foreseen_stands_beside_what_came_of_it(self, client: FlaskClient) -> None:
+        page = client.get("/monitors/early").text
+        for point in client.get("/monitors/early.json").get_json()["points"]:
+            assert point["outlook_low"] < point["outlook_auc"] < point["outlook_high"]
+            assert f'title="{point["outlook_auc"]!r}"' in page
+        assert "From the scores" not in client.get("/monitors/calm").text
+
+    def test_a_segment_has_a_page(self, client: FlaskClient) -> None:
+        view = client.get("/monitors/credit.json", query_string=SEGMENT).get_json()
+        assert view["segment"] == SEGMENT["segment"]
+        assert view["status"] == "degraded"
+
+    @pytest.mark.parametrize("name", ["broken", "unborn"])
+    def test_without_a_window_it_says_what_to_do(self, client: FlaskClient, name: str) -> None:
+        assert f"rocmonitor run {name} judges the windows that are due" in text_of(
+            client.get(f"/monitors/{name}").text
+        )
+
+    @pytest.mark.parametrize(
+        "address",
+        [
+            "/monitors/absent",
+            "/monitors/credit?window=2001-01-01",
+            "/monitors/credit?segment=absent",
+            "/monitors/credit?revision=7",
+            "/monitors/credit?revision=-1",
+            "/monitors/credit?window=2026-06-01&revision=99999999999",
+            "/monitors/credit/segments?window=x",
+            "/monitors/credit/reviews/2",
+            "/monitors/calm/reviews/1",
+            "/monitors/credit/reviews/1.xml",
+            "/static/../pages.py",
+            "/static/secrets",
+        ],
+    )
+    def test_what_is_not_there_is_not_found(self, client: FlaskClient, address: str) -> None:
+        assert client.get(address).status_code == 404
+
+
+class TestSegments:
+    def test_all_rows_first_then_the_worst(self, client: FlaskClient) -> None:
+        view = client.get("/monitors/credit/segments.json").get_json()
+        assert [row["name"] for row in view["segments"]] == ["all rows", SEGMENT["segment"], "region=all"]
+
+    def test_the_page_has_the_numbers_of_the_json(self, client: FlaskClient) -> None:
+        page = client.get("/monitors/credit/segments").text
+        for row in client.get(json_address(page)).get_json()["segments"]:
+            for name in ("auc", "low", "high", "positives"):
+                assert f'title="{row[name]!r}"' in page
+
+
+class TestReview:
+    def test_verdict_then_chart_then_three_numbers_then_evidence(self, client: FlaskClient) -> None:
+        page = client.get("/monitors/credit/reviews/1").text
+        parts = ["credit: trade-off</h1>", 'class="plot"', '<dl class="numbers">', "Where on the curve?"]
+        parts += ["At which thresholds?", "What does it save?", "In which segments?", "The rule"]
+        places = [page.index(part) for part in parts]
+        assert places == sorted(places)
+
+    def test_the_json_is_the_review(self, client: FlaskClient, site: Site) -> None:
+        from rocmonitor.store import review
+
+        found = client.get("/monitors/credit/reviews/1.json").get_json()
+        assert found == review(site.store(), 1).to_dict()
+
+    def test_the_page_has_the_numbers_of_the_json(self, client: FlaskClient) -> None:
+        text = text_of(client.get("/monitors/credit/reviews/1").text)
+        found = client.get("/monitors/credit/reviews/1.json").get_json()
+        for row in found["tables"]["fprs"]:
+            assert f"{100 * row['champion_tpr']:.2f} %" in text
+        assert f"{found['metrics']['champion/auc']:.4f}" in text
+
+    def test_the_monitor_lists_it(self, client: FlaskClient) -> None:
+        assert 'href="/monitors/credit/reviews/1"' in client.get("/monitors/credit").text
+
+
+class TestSafety:
+    @pytest.mark.parametrize("address", PAGES)
+    def test_nothing_hostile_is_markup(self, client: FlaskClient, address: str) -> None:
+        page = client.get(address).text
+        assert HOSTILE not in page
+        assert "alert(1)" not in re.sub(r"&lt;script&gt;alert\(1\)|u003cscript\\u003ealert\(1\)", "", page)
+
+    def test_it_would_show(self, client: FlaskClient) -> None:
+        """Else the test above could not fail."""
+        assert "&lt;script&gt;alert(1)" in client.get("/monitors/credit").text
+        assert HOSTILE in client.get("/monitors/credit.json").get_json()["model"]
+
+    def test_the_address_is_not_markup(self, client: FlaskClient) -> None:
+        for address in ("/", "/monitors/credit", "/monitors/<script>alert(1)</script>"):
+            answer = client.get(
+                address, query_string={"text": f'"{HOSTILE}', "segment": HOSTILE, "open": HOSTILE}
+            )
+            assert HOSTILE not in answer.text
+
+    @pytest.mark.parametrize("address", [*PAGES, *(f"/monitors/{name}.json" for name in MONITORS)])
+    def test_no_secret_and_no_row(self, client: FlaskClient, address: str, site: Site) -> None:
+        page = client.get(address).text
+        assert SECRET not in page
+        # Ids of rows have seven digits and begin with the week.
+        assert not re.search(r"\b2[0-7]\d{5}\b", re.sub(r'"(?:starts|ends|x)":[^\]}]*', "", page))
+
+    @pytest.mark.parametrize("address", [*PAGES, "/overview.json", "/static/page.js", "/absent"])
+    def test_headers(self, client: FlaskClient, address: str) -> None:
+        headers = client.get(address).headers
+        policy = dict(part.strip().split(" ", 1) for part in headers["Content-Security-Policy"].split(";"))
+        assert policy["default-src"] == "'none'"
+        assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == "'self'"
+        assert policy["frame-ancestors"] == "'none'"
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert headers["Referrer-Policy"] == "no-referrer"
+        assert "Server" not in headers
+
+    @pytest.mark.parametrize("address", PAGES)
+    def test_no_script_and_no_style_within_the_page(self, client: FlaskClient, address: str) -> None:
+        page = client.get(address).text
+        inline = re.findall(r"<script(?![^>]*(?:src=|application/json))", page)
+        assert (inline, re.findall(r"<style|\sstyle=|\son\w+=", page)) == ([], [])
+
+    @pytest.mark.parametrize("method", ["post", "put", "delete", "patch"])
+    def test_it_only_reads(self, client: FlaskClient, method: str) -> None:
+        for address in PAGES:
+            assert getattr(client, method)(address).status_code == 405
+
+    def test_numbers_that_are_not_finite_never_come(self, client: FlaskClient) -> None:
+        def walk(value: Any) -> None:
+            if isinstance(value, dict):
+                [walk(each) for each in value.values()]
+            elif isinstance(value, list):
+                [walk(each) for each in value]
+            elif isinstance(value, float):
+                assert value == value
+                assert abs(value) != float("inf")
+
+        for name in MONITORS:
+            walk(client.get(f"/monitors/{name}.json").get_json())
+
+
+def test_large_answers_are_compressed_where_the_reader_takes_it(client: FlaskClient) -> None:
+    import gzip
+
+    plain = client.get("/monitors/credit")
+    packed = client.get("/monitors/credit", headers={"Accept-Encoding": "gzip"})
+    assert "Content-Encoding" not in plain.headers
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert gzip.decompress(packed.data) == plain.data
+    assert len(packed.data) < len(plain.data) / 3

@@ -1,0 +1,54 @@
+"""Configuration and store behind the pages: changes are seen, and what is wrong is said."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from web.world import NOW, configuration
+
+from rocmonitor.web.alone import create_app
+from rocmonitor.web.site import Site
+
+
+def test_a_changed_configuration_is_read_again(tmp_path: Path) -> None:
+    path = configuration(tmp_path)
+    client = create_app(Site(path=path, clock=lambda: NOW)).test_client()
+    assert len(client.get("/overview.json").get_json()["monitors"]) == 6
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text[: text.index("\n  unborn:")], encoding="utf-8")
+    os.utime(path, ns=(1, 1))
+    assert len(client.get("/overview.json").get_json()["monitors"]) == 5
+
+
+def test_without_a_configuration_the_page_says_what_is_missing(tmp_path: Path) -> None:
+    client = create_app(Site(path=tmp_path / "absent.yaml")).test_client()
+    for address in ("/", "/overview.json"):
+        answer = client.get(address)
+        assert answer.status_code == 503
+        assert "absent.yaml: cannot be read" in answer.text
+        assert "ROCMONITOR_CONFIG" in answer.text
+
+
+def test_a_store_of_a_newer_program_is_said(tmp_path: Path) -> None:
+    import sqlite3
+
+    path = configuration(tmp_path)
+    site = Site(path=path, clock=lambda: NOW)
+    assert create_app(site).test_client().get("/").status_code == 200
+    site.store().close()
+    with sqlite3.connect(tmp_path / "rocmonitor.db") as connection:
+        connection.execute("UPDATE rocmonitor_alembic_version SET version_num = '9999'")
+    connection.close()
+    answer = create_app(Site(path=path)).test_client().get("/")
+    assert answer.status_code == 503
+    assert "9999" in answer.text
+
+
+def test_nothing_judged_says_so_and_nothing_fails(tmp_path: Path) -> None:
+    client = create_app(Site(path=configuration(tmp_path), clock=lambda: NOW)).test_client()
+    page = client.get("/").text
+    assert "6 have not been judged yet. No tick yet." in page
+    assert "fails at" not in page
+    shutil.rmtree(tmp_path)

@@ -1,0 +1,75 @@
+"""Who may see the pages that `rocmonitor ui` serves."""
+
+from __future__ import annotations
+
+import pytest
+from flask.testing import FlaskClient
+
+from rocmonitor.web.alone import COOKIE, create_app
+from rocmonitor.web.site import Site
+
+TOKEN = "0123456789abcdef-ü"
+
+
+@pytest.fixture
+def guarded(site: Site) -> FlaskClient:
+    return create_app(site, TOKEN).test_client()
+
+
+def test_without_the_token_there_is_nothing_to_read(guarded: FlaskClient) -> None:
+    for address in ("/", "/overview.json", "/monitors/credit", "/absent"):
+        answer = guarded.get(address)
+        assert answer.status_code == 401
+        assert "credit-default" not in answer.text
+        assert "degraded" not in answer.text
+
+
+def test_shown_once_it_becomes_a_cookie_and_leaves_the_address(guarded: FlaskClient) -> None:
+    answer = guarded.get("/monitors/credit", query_string={"window": "2026-06-01", "token": TOKEN})
+    assert answer.status_code == 303
+    assert answer.headers["Location"] == "/monitors/credit?window=2026-06-01"
+    cookie = answer.headers["Set-Cookie"]
+    assert cookie.startswith(f"{COOKIE}=")
+    assert "HttpOnly" in cookie
+    assert "SameSite=Strict" in cookie
+    assert TOKEN not in cookie
+    assert guarded.get("/").status_code == 200
+
+
+def test_the_form_leads_back(guarded: FlaskClient) -> None:
+    asked = guarded.get("/monitors/credit?window=2026-06-01")
+    assert 'value="/monitors/credit?window=2026-06-01"' in asked.text
+    answer = guarded.post("/sign-in", data={"token": TOKEN, "to": "/monitors/credit?window=2026-06-01"})
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/monitors/credit?window=2026-06-01")
+    assert guarded.get("/").status_code == 200
+
+
+@pytest.mark.parametrize("to", ["//evil.example", "https://evil.example/", "/\\evil.example", "evil"])
+def test_the_form_leads_nowhere_else(guarded: FlaskClient, to: str) -> None:
+    assert guarded.post("/sign-in", data={"token": TOKEN, "to": to}).headers["Location"] == "/"
+
+
+@pytest.mark.parametrize("given", ["", "wrong", TOKEN[:-1], TOKEN + "x"])
+def test_a_wrong_token_opens_nothing(guarded: FlaskClient, given: str) -> None:
+    assert guarded.get("/", query_string={"token": given}).status_code == 401
+    assert guarded.post("/sign-in", data={"token": given}).status_code == 401
+    assert (
+        guarded.get("/", headers={"Authorization": f"Bearer {given}".encode().decode("latin-1")}).status_code
+        == 401
+    )
+    guarded.set_cookie(COOKIE, given or "x")
+    assert guarded.get("/").status_code == 401
+
+
+def test_programs_show_it_in_a_header(site: Site) -> None:
+    client = create_app(site, "0123456789abcdef").test_client()
+    answer = client.get("/overview.json", headers={"Authorization": "Bearer 0123456789abcdef"})
+    assert answer.status_code == 200
+    assert "Set-Cookie" not in answer.headers
+
+
+def test_without_a_token_only_names_of_this_machine_are_answered(client: FlaskClient) -> None:
+    for host in ("localhost", "localhost:8780", "127.0.0.1:1", "[::1]:8780"):
+        assert client.get("/", headers={"Host": host}).status_code == 200
+    for host in ("evil.example", "127.0.0.1.evil.example", "10.0.0.7:8780", "[::2]"):
+        assert client.get("/", headers={"Host": host}).status_code == 403

@@ -1,0 +1,77 @@
+"""Outlooks in words: what is expected, what warns, and what came of it."""
+
+from typing import Any
+
+import pytest
+from store.test_outlooks import an_outlook
+
+from rocmonitor.policy.evaluation import Status, Verdict
+from rocmonitor.wording import outlook as words
+from rocmonitor.wording.verdicts import verdict
+
+METRICS = {"outlook/auc": 0.68, "outlook/low": 0.6, "outlook/high": 0.75}
+
+
+def test_what_was_foreseen_stands_beside_what_came_out() -> None:
+    assert words.foreseen(METRICS) == ""
+    assert words.foreseen(METRICS | {"champion/auc": 0.61}) == (
+        "foreseen 0.6800 (0.6000 to 0.7500), came out 0.6100"
+    )
+    assert "with a warning" in words.foreseen(METRICS | {"champion/auc": 0.61, "outlook/warned": 1.0})
+
+
+def rule(**values: Any) -> Verdict:
+    return Verdict(**{"rule": "outlook", "kind": "outlook", "outcome": Status.AT_RISK, **values})
+
+
+@pytest.mark.parametrize(
+    ("found", "sentence"),
+    [
+        (
+            rule(estimate=0.68, confidence_level=0.95, limit=(0.7, None), details={"against": "windows"}),
+            "the scores lead to an AUROC of 0.6800, below the lowest to which reference windows lead, "
+            "0.7000 (95 %)",
+        ),
+        (
+            rule(
+                estimate=0.6,
+                low=0.55,
+                high=0.64,
+                confidence_level=0.95,
+                limit=(0.65, None),
+                details={"against": "floor"},
+            ),
+            "the scores lead to an AUROC of 0.5500 to 0.6400 (95 %): all of it below the floor 0.65",
+        ),
+        (
+            rule(
+                estimate=0.6,
+                low=0.55,
+                high=0.64,
+                confidence_level=0.95,
+                limit=(0.66, None),
+                details={"against": "forecast"},
+            ),
+            "all of it below the forecast that leaves the scores aside, 0.6600 or more",
+        ),
+        (
+            rule(rule="scores", kind="scores", estimate=0.05, confidence_level=0.9, limit=(None, 0.02)),
+            "scores are 0.0500 nats from those of the reference, more than the 0.0200 within which reference "
+            "windows of this size stay (90 %)",
+        ),
+    ],
+)
+def test_a_rule_says_what_it_found_and_what_it_compared_with(found: Verdict, sentence: str) -> None:
+    assert sentence in verdict(found)
+
+
+def test_what_moved_names_where_scores_came_to_and_where_they_left() -> None:
+    rows = [
+        {"low": 0.0, "high": 0.3, "reference": 0.5, "window": 0.2, "nats": 0.0},
+        {"low": 0.3, "high": 0.9, "reference": 0.5, "window": 0.8, "nats": 0.0},
+    ]
+    found = words.moved(an_outlook(tables={"scores": rows}))
+    assert found.startswith(
+        "80 % of scores from 0.3 to 0.9, 50 % in the reference; 20 % of scores from 0 to 0.3"
+    )
+    assert words.moved(an_outlook(tables={})) == ""
