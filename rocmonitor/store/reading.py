@@ -163,7 +163,7 @@ def evaluations(
 def of_windows(
     table: Table, monitor: str, segment: str | None, start: datetime | None, end: datetime | None
 ) -> list[ColumnElement[bool]]:
-    """Conditions for the rows of a monitor, of one segment if named, whose windows lie inside [start, end)."""
+    """Conditions for the rows of a monitor, of one segment if named, with windows inside [start, end)."""
     conditions = [table.c.monitor == monitor]
     if segment is not None:
         conditions.append(table.c.segment == segment)
