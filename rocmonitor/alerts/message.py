@@ -18,7 +18,7 @@ from rocmonitor.wording import review as review_wording
 from rocmonitor.wording import status as words
 from rocmonitor.wording.certainty import how_sure
 from rocmonitor.wording.counts import CUT, set_aside
-from rocmonitor.wording.format import instant, one_line, percent, printable, span
+from rocmonitor.wording.format import instant, one_line, percent, printable, span, without_middle
 from rocmonitor.wording.outlook import foreseen
 from rocmonitor.wording.verdicts import by_rule, reasons
 from rocmonitor.wording.window import moved, moved_most
@@ -276,7 +276,7 @@ def titled(head: str, whose: str, found: str) -> str:
     """The status, whose it is, and as much of both as 80 characters hold."""
     room = LONGEST_TITLE - len(head) - 3
     found = printable(one_line(found, room - min(len(whose), 22)))
-    return one_line(f"{head} {printable(one_line(whose, room - len(found)))}: {found}", LONGEST_TITLE)
+    return one_line(f"{head} {printable(without_middle(whose, room - len(found)))}: {found}", LONGEST_TITLE)
 
 
 def event_id(transition: Transition, key: str) -> str:

@@ -136,7 +136,7 @@ def _told(problem: Any) -> str:
             f"{path}.kind: must be one of {problem['ctx']['expected_tags']}; it is {problem['ctx']['tag']!r}"
         )
     if kind == "union_tag_not_found":
-        return f"{path}.kind: required: forecast, floor, drop or challenger"
+        return f"{path}.kind: required: forecast, lasting, floor, drop, challenger, scores or outlook"
     if kind in ("model_type", "model_attributes_type", "dict_type", "dataclass_type"):
         return f"{path}: must be a mapping (key: value)"  # without the value: it may be a URL with a password
     if kind == "tuple_type":
@@ -144,6 +144,8 @@ def _told(problem: Any) -> str:
     if kind == "too_short":
         return f"{path}: needs at least one {where[-1].removesuffix('s')}"
     message = problem["msg"].removeprefix("Value error, ")
+    if kind == "string_pattern_mismatch" and "https?" in problem["ctx"]["pattern"]:
+        message = "must be an address that starts with http:// or https://"
     shown = "" if "url" in path else _shown(problem["input"], message)
     limits = problem.get("ctx", {})
     advice = spelling.share(where[-1], problem["input"]) if 1 in (limits.get("lt"), limits.get("le")) else ""

@@ -12,7 +12,18 @@ from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, mo
 from rocmonitor.config.outside import Channel, Mlflow, Secret, Source, Webhook
 from rocmonitor.config.query import Query, binds
 from rocmonitor.config.review import Reviewing
-from rocmonitor.config.values import Column, Cron, Duration, Name, Rate, Section, WallTime, Zone, no_switch
+from rocmonitor.config.values import (
+    Column,
+    Cron,
+    Duration,
+    Name,
+    Rate,
+    Section,
+    WallTime,
+    Zone,
+    no_switch,
+    written,
+)
 from rocmonitor.policy.budget import AlarmBudget
 from rocmonitor.policy.review.settings import ReviewRule, ReviewSettings
 from rocmonitor.policy.rules import Challenger, Rule, before_labels
@@ -245,8 +256,8 @@ class Monitor(Section):
         delay = self.window.label_delay
         if self.outlook is not None and self.outlook.after > delay:
             raise ValueError(
-                f"outlook.after ({self.outlook.after}) is longer than window.label_delay ({delay}): an "
-                "outlook comes before the labels; shorten outlook.after"
+                f"outlook.after ({written(self.outlook.after)}) is longer than window.label_delay "
+                f"({written(delay)}): an outlook comes before the labels; shorten outlook.after"
             )
         return self
 

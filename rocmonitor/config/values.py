@@ -30,6 +30,15 @@ def _duration(value: object) -> timedelta:
     return timedelta(**{_UNITS[found[2]]: int(found[1])})
 
 
+def written(duration: timedelta) -> str:
+    """A duration as it is written in the configuration."""
+    seconds = round(duration.total_seconds())
+    for unit, length in (("d", 86400), ("h", 3600), ("m", 60)):
+        if seconds and not seconds % length:
+            return f"{seconds // length}{unit}"
+    return f"{seconds}s"
+
+
 def _wall_time(value: object) -> datetime:
     """A date or time as written, with no zone: the monitor's timezone gives it one."""
     if isinstance(value, str):

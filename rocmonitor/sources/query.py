@@ -311,7 +311,7 @@ def _clock(
     if backend == "sqlite":
         # Times that do not start with the year are outside of every window: look at all of them.
         for bound in _EVERYTHING if value is None else ():
-            value = connection.execute(one, bound).scalar() if value is None else value
+            value = connection.execute(one, {**near, **bound}).scalar() if value is None else value
         return Clock(None, " ") if value is None else text_clock(str(value), spec.timezone, **where)
     instants = value is None or (isinstance(value, datetime) and value.tzinfo is not None)
     return Clock(None if instants else declared(spec.timezone, **where))

@@ -54,6 +54,21 @@ def one_line(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
 
 
+def without_middle(text: str, longest: int) -> str:
+    """On one line, shortened where it says least: a monitor is known by its start, a segment by its end.
+
+    Examples
+    --------
+    >>> without_middle("credit-default region=south", 25)
+    'credit-defa…t region=south'
+    """
+    text = " ".join(text.split())
+    if len(text) <= longest:
+        return text
+    end = longest // 2
+    return f"{text[: longest - end - 1]}…{text[len(text) - end :]}"
+
+
 def apart(value: float, limit: float) -> tuple[str, str]:
     """Both with as many decimals, at least two, as show that they differ."""
     pairs = [(f"{value:.{digits}f}", f"{limit:.{digits}f}") for digits in range(2, 7)]

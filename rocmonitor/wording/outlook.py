@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rocmonitor.policy.evaluation import Status, Transition
+from rocmonitor.policy.evaluation import Status, Transition, Verdict
 from rocmonitor.policy.outlook import Outlook
-from rocmonitor.wording.format import area, beside_normal, forecast_span, percent
+from rocmonitor.wording.format import apart, area, beside_normal, forecast_span, percent
 from rocmonitor.wording.status import WORDS
 
 ADVICE = (
@@ -35,7 +35,7 @@ def foreseen(metrics: Mapping[str, float]) -> str:
 def headline(change: Transition, outlook: Outlook) -> str:
     """What the scores foretell, beside what is normal, in one line."""
     if change.after is Status.AT_RISK and "outlook/auc" in outlook.metrics:
-        return f"{_beside_normal(outlook, 'expected from the scores')}; no labels yet"
+        return f"{_beside_normal(outlook, 'expected from the scores', _by_windows(outlook))}; no labels yet"
     return WORDS[change.after].headline
 
 
@@ -46,10 +46,26 @@ def title(change: Transition, outlook: Outlook) -> str:
         return f"was {change.before}"
     if warning.kind == "scores" or "outlook/auc" not in outlook.metrics:
         return "the scores have moved, no labels yet"
-    return _beside_normal(outlook, "expected")
+    return _beside_normal(outlook, "expected", _by_windows(outlook))
 
 
-def _beside_normal(outlook: Outlook, found: str) -> str:
+def _by_windows(outlook: Outlook) -> Verdict | None:
+    """The warning that compares the expected AUROC with those of reference windows."""
+    return next(
+        (
+            each
+            for each in outlook.verdicts
+            if each.outcome is Status.AT_RISK and each.details.get("against") == "windows"
+        ),
+        None,
+    )
+
+
+def _beside_normal(outlook: Outlook, found: str, warning: Verdict | None) -> str:
+    """What is expected, beside what it was compared with: the forecast, or the reference windows."""
+    if warning is not None and warning.estimate is not None and warning.limit[0] is not None:
+        shown, lowest = apart(warning.estimate, warning.limit[0])
+        return f"AUROC {shown} {found}, {lowest} or more in the reference"
     metrics = outlook.metrics
     low, high = metrics.get("forecast/low"), metrics.get("forecast/high")
     if low is None or high is None:

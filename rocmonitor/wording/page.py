@@ -33,7 +33,7 @@ FIRST_WINDOW = "Once it has been judged, this page shows its AUROC over time and
 CHART_KEYS = "Chart. Left and right arrow keys go from window to window, Enter opens the one that is marked."
 CHART_CAPTION = (
     "AUROC of each window with its 95 % interval, over the expected range (band). A hollow point "
-    " still waits for labels. Drag to zoom, double-click for all; click a window to see it below."
+    "still waits for labels. Drag to zoom, double-click for all; click a window to see it below."
 )
 
 _ATTENTION = ("degraded", "error")
@@ -58,14 +58,10 @@ def headline(statuses: Mapping[str, int], last_tick: timedelta | None) -> list[s
     ['Both models are ok.', 'No tick yet.']
     """
     total = sum(statuses.values())
-    urgent = sum(statuses.get(status, 0) for status in _ATTENTION)
-    sentences = [_first(statuses, urgent, total)]
-    if risky := statuses.get("at-risk", 0):
-        sentences.append(f"{risky} {'is' if risky == 1 else 'are'} at risk before {_its(risky)} labels.")
-    if lacking := statuses.get("insufficient", 0):
-        sentences.append(f"{lacking} cannot be judged.")
-    if waiting := statuses.get("waiting", 0):
-        sentences.append(f"{waiting} {'has' if waiting == 1 else 'have'} not been judged yet.")
+    if total == 1:
+        sentences = [_of_one(next(status for status, number in statuses.items() if number))]
+    else:
+        sentences = _of_many(statuses, total)
     sentences.append("No tick yet." if last_tick is None else f"Last tick {ago(last_tick)}.")
     return sentences
 
@@ -325,14 +321,35 @@ def segments_line(statuses: Mapping[str, int]) -> str:
     return ", ".join([f"{number} of {count(total, 'segment')} {word}", *others])
 
 
+def _of_one(status: str) -> str:
+    if status in _ATTENTION:
+        return "The model needs attention."
+    return {
+        "at-risk": "The model is at risk before its labels.",
+        "insufficient": "The model cannot be judged.",
+        "waiting": "The model has not been judged yet.",
+    }.get(status, "The model is ok.")
+
+
+def _of_many(statuses: Mapping[str, int], total: int) -> list[str]:
+    sentences = [_first(statuses, sum(statuses.get(status, 0) for status in _ATTENTION), total)]
+    if risky := statuses.get("at-risk", 0):
+        sentences.append(f"{risky} {'is' if risky == 1 else 'are'} at risk before {_its(risky)} labels.")
+    if lacking := statuses.get("insufficient", 0):
+        sentences.append(f"{lacking} cannot be judged.")
+    if waiting := statuses.get("waiting", 0):
+        sentences.append(f"{waiting} {'has' if waiting == 1 else 'have'} not been judged yet.")
+    return sentences
+
+
 def _first(statuses: Mapping[str, int], urgent: int, total: int) -> str:
     if not total:
         return "No model is watched."
     if urgent:
-        return f"{urgent} of {count(total, 'model')} {'needs' if urgent == 1 else 'need'} attention."
+        return f"{urgent} of {total} models {'needs' if urgent == 1 else 'need'} attention."
     if sum(statuses.get(status, 0) for status in ("ok", "improved")) == total:
-        return {1: "The model is ok.", 2: "Both models are ok."}.get(total, f"All {total} models are ok.")
-    return f"No model of {total} is degraded." if total > 1 else "The model is not degraded."
+        return "Both models are ok." if total == 2 else f"All {total} models are ok."
+    return f"No model of {total} is degraded."
 
 
 def _its(number: int) -> str:

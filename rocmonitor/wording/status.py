@@ -67,6 +67,8 @@ def headline(change: Transition, evaluation: Evaluation | None) -> str:
         return WORDS[change.after].headline
     decided = deciding(change, evaluation)
     if change.after is Status.OK:
+        if change.before is Status.AT_RISK:  # only the scores said so: the AUROC was never outside
+            return f"Warning withdrawn: {_beside_normal(evaluation, None)}"
         return f"Recovered: {_back(evaluation)}"
     found = _beside_normal(evaluation, decided)
     if change.after is Status.INSUFFICIENT and decided is not None:

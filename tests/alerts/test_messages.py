@@ -101,14 +101,19 @@ def _improved() -> Message:
     return compose(transition(Status.IMPROVED, reasons=(ABOVE,)), found, WHOSE)
 
 
+NORMAL_AGAIN = {"champion/auc": 0.761, "champion/auc_low": 0.74, "champion/auc_high": 0.782}
+
+
 def _recovered() -> Message:
-    metrics = evaluation().metrics | {
-        "champion/auc": 0.761,
-        "champion/auc_low": 0.74,
-        "champion/auc_high": 0.782,
-    }
+    metrics = evaluation().metrics | NORMAL_AGAIN
     found = evaluation(outcome=Status.OK, verdicts=(INSIDE, FLOOR_HOLDS), metrics=metrics)
     return compose(transition(Status.OK, Status.DEGRADED, reasons=(INSIDE, FLOOR_HOLDS)), found, WHOSE)
+
+
+def _warning_withdrawn() -> Message:
+    found = evaluation(outcome=Status.OK, verdicts=(INSIDE,), metrics=evaluation().metrics | NORMAL_AGAIN)
+    reasons = (INSIDE, Caveat("warning-ended", confirmed=False))
+    return compose(transition(Status.OK, Status.AT_RISK, reasons=reasons), found, WHOSE)
 
 
 def _insufficient() -> Message:
@@ -146,6 +151,7 @@ CASES: dict[str, Callable[[], Message]] = {
         _at_risk,
         _improved,
         _recovered,
+        _warning_withdrawn,
         _insufficient,
         _insufficient_reference,
         _error,

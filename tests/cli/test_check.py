@@ -63,7 +63,7 @@ def test_check_does_not_make_mlflow(here, rocmonitor):
 def test_check_says_what_the_level_of_a_lasting_change_means(here, rocmonitor):
     here.configure(window=until("2026-06-08"), rules="[{kind: lasting}, {kind: forecast}]")
     told = rocmonitor("check").stdout
-    assert "lasting alarms within 52 windows with 5 % when nothing lasts" in told
+    assert "lasting: 5 % probability of an alarm within 52 windows when nothing lasts" in told
     assert "lasting: the reference covers 140 days, less than a year" in told
     assert "lasting 0.051" in told
 

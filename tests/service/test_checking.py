@@ -69,9 +69,9 @@ def test_check_tells_what_it_assumes_of_a_reference_that_is_too_large_to_read(he
         ),
         (
             {"rules": "[{kind: drop, value: 0.02}, {kind: challenger}]"},
-            "for drop this counts sampling error only: where true windows differ, they alarm more often",
+            "sampling error only: where the true AUROC differs between windows, there are more alarms",
         ),
-        ({"rules": "[{kind: forecast}]"}, "messages a year of an improvement that is none"),
+        ({"rules": "[{kind: forecast}]"}, "messages a year of an improvement that is not real"),
         ({"rules": "[{kind: challenger}]"}, "none of these rules can raise an alarm whose rate is known"),
         ({"rules": "[{kind: drop, value: 0.8}]"}, "no drop is found in a single window"),
         ({"alarm": "{after: 2, of: 3}"}, "; an alarm needs 2 of 3 windows degraded"),

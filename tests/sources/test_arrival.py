@@ -168,6 +168,16 @@ def test_a_query_can_ask_for_the_instant_of_judging(any_database_url: str) -> No
         assert source.label_counts(watched, WEEK).labelled == 6  # no instant: all that is known
 
 
+def test_a_window_without_rows_can_ask_for_the_instant_of_judging(any_database_url: str) -> None:
+    fill_known(any_database_url)
+    columns = {role: name for role, name in COLUMNS.items() if role != "labelled_at"}
+    query = (
+        "SELECT * FROM scored WHERE scored_at >= :start AND scored_at < :end AND known_at <= :as_of "
+        "AND region = 'nowhere'"
+    )
+    assert pulled(any_database_url, query=query, columns=columns).segments[""].counts.rows == 0
+
+
 def test_wall_times_and_instants_side_by_side(postgres_url: str) -> None:
     """The row's time is an instant; labels are stored as wall times of the zone that the source declares."""
     rows = [

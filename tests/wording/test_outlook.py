@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
-from store.test_outlooks import an_outlook
+from store.test_outlooks import NOW, an_outlook
 
-from rocmonitor.policy.evaluation import Status, Verdict
+from rocmonitor.policy.evaluation import Status, Transition, Verdict
 from rocmonitor.wording import outlook as words
 from rocmonitor.wording.verdicts import verdict
 
@@ -75,3 +75,17 @@ def test_what_moved_names_where_scores_came_to_and_where_they_left() -> None:
         "80 % of scores from 0.3 to 0.9, 50 % in the reference; 20 % of scores from 0 to 0.3"
     )
     assert words.moved(an_outlook(tables={})) == ""
+
+
+def test_a_warning_names_what_it_compared_not_a_range_that_contains_it() -> None:
+    lower = rule(estimate=0.7562, limit=(0.7813, None), details={"against": "windows"})
+    metrics = {"outlook/auc": 0.8023, "outlook/low": 0.72, "outlook/high": 0.88}
+    normal = {"forecast/low": 0.72, "forecast/high": 0.88}
+    outlook = an_outlook(verdicts=(lower,), metrics=metrics | normal)
+    change = Transition(
+        monitor="credit", before=Status.OK, after=Status.AT_RISK, reasons=(lower,), at=NOW, since=NOW
+    )
+    assert words.title(change, outlook) == "AUROC 0.76 expected, 0.78 or more in the reference"
+    assert words.headline(change, outlook) == (
+        "AUROC 0.76 expected from the scores, 0.78 or more in the reference; no labels yet"
+    )

@@ -25,7 +25,11 @@ NEW_YORK = ZoneInfo("America/New_York")
         ({"degraded": 1, "error": 1, "ok": 29}, "2 of 31 models need attention."),
         ({"at-risk": 1, "ok": 30}, "No model of 31 is degraded. 1 is at risk before its labels."),
         ({"at-risk": 2}, "No model of 2 is degraded. 2 are at risk before their labels."),
-        ({"insufficient": 1}, "The model is not degraded. 1 cannot be judged."),
+        ({"degraded": 1}, "The model needs attention."),
+        ({"at-risk": 1}, "The model is at risk before its labels."),
+        ({"insufficient": 1}, "The model cannot be judged."),
+        ({"waiting": 1}, "The model has not been judged yet."),
+        ({"insufficient": 1, "ok": 1}, "No model of 2 is degraded. 1 cannot be judged."),
         ({"waiting": 2}, "No model of 2 is degraded. 2 have not been judged yet."),
     ],
 )

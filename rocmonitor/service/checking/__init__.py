@@ -13,6 +13,7 @@ from statistics import median_low
 from rocmonitor import alerts, tracking
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Config, Monitor
+from rocmonitor.config.values import written
 from rocmonitor.errors import ConfigError, DegenerateDataError, RocmonitorError
 from rocmonitor.policy.false_alarms import Scenario
 from rocmonitor.policy.judge import too_few
@@ -33,7 +34,7 @@ from rocmonitor.service.checking.reference_checks import (
     unfit,
     useless,
 )
-from rocmonitor.service.checking.timing import first_due, impossible, left_out, short
+from rocmonitor.service.checking.timing import first_due, impossible, left_out
 from rocmonitor.sources import SqlSource, open_source
 from rocmonitor.sources.batch import LabelCounts, Rows
 from rocmonitor.sources.values import name_of
@@ -168,7 +169,7 @@ def _windows(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> li
     ended = monitor.windows(now)
     due = [window for window in ended if monitor.labels.age(window, now) in ("due", "closed")]
     lines: list[Line] = [
-        f"every {short(spec.every)}, judged {short(spec.label_delay)} after their end, {zone}: "
+        f"every {written(spec.every)}, judged {written(spec.label_delay)} after their end, {zone}: "
         f"{len(ended):,} have ended since {monitor.start.astimezone(zone):%Y-%m-%d %H:%M}, "
         f"{len(due):,} of them are old enough to be judged"
     ]

@@ -92,14 +92,14 @@ def _false_alarms(
         text += f" (each rule alone: {', '.join(each)})"
     improved = improved_a_year(scenario, alarm, every)
     if improved >= _LEAST_SHOWN:
-        text += f", and about {rate(improved)} messages a year of an improvement that is none"
+        text += f", and about {rate(improved)} messages a year of an improvement that is not real"
     if alarm.of > 1:
         text += f"; an alarm needs {alarm.after} of {alarm.of} windows degraded"
     lines = [text, *_lasting(scenario)]
     if sampling := sampling_only(scenario):
         lines.append(
-            f"for {' and '.join(sampling)} this counts sampling error only: where true windows differ, they "
-            "alarm more often"
+            f"for {' and '.join(sampling)} this counts sampling error only: where the true AUROC "
+            "differs between windows, there are more alarms"
         )
     return lines
 
@@ -110,7 +110,9 @@ def _lasting(scenario: Scenario) -> list[str]:
     for name, rule in scenario.rules.items():
         if isinstance(rule, Lasting):
             chance = f"{100 * rule.false_alarm_probability:g}"
-            lines.append(f"{name} alarms within {rule.horizon} windows with {chance} % when nothing lasts")
+            lines.append(
+                f"{name}: {chance} % probability of an alarm within {rule.horizon} windows when nothing lasts"
+            )
             chart = scenario.reference.charts.get(name)
             lines += [f"{name}: {caveat}" for caveat in (() if chart is None else chart.caveats)]
     return lines

@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from rocmonitor.config import Monitor
+from rocmonitor.config.values import written
 from rocmonitor.errors import ConfigError
 from rocmonitor.policy.windows import Window
 from rocmonitor.wording.format import instant
-
-
-def short(duration: timedelta) -> str:
-    """A duration as it is written in the configuration."""
-    seconds = round(duration.total_seconds())
-    for unit, length in (("d", 86400), ("h", 3600), ("m", 60)):
-        if seconds and not seconds % length:
-            return f"{seconds // length}{unit}"
-    return f"{seconds}s"
 
 
 def first_due(monitor: Monitor, ended: Sequence[Window]) -> str:
@@ -42,9 +34,9 @@ def impossible(monitor: Monitor, now: datetime) -> Iterator[ConfigError]:
         )
     elif monitor.window.label_delay > now - period.start:
         yield ConfigError(
-            f"{where}.window.label_delay ({short(monitor.window.label_delay)}) is longer than the data: the "
-            f"reference began {(now - period.start).days} days ago; give the time that a label takes, such "
-            "as 30d"
+            f"{where}.window.label_delay ({written(monitor.window.label_delay)}) is longer than the data: "
+            f"the reference began {(now - period.start).days} days ago; give the time that a label takes, "
+            "such as 30d"
         )
 
 

@@ -20,7 +20,7 @@ def _awaited(
     said = f"{labelled_share:.0%} of the rows have a label, {label_age_days:.3g} days after the window: the "
     said += f"AUROC of all is estimated to be {area(auc)}"
     if low is not None and high is not None and confidence_level is not None:
-        said += f" ({span(low, high)} in the end, {percent(confidence_level)})"
+        said += f" ({percent(confidence_level)} interval of its value with all labels: {span(low, high)})"
     if labelled_auc is not None:
         said += f"; that of the labelled rows alone is {area(labelled_auc)}"
     return f"{said}; curves, operating points and the challenger are of the labelled rows"
@@ -74,8 +74,8 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
         "columns.labelled_at, or judge later (window.label_delay)"
     ),
     "reference-labels-open": (
-        "{windows} of {n_windows} reference windows wait for labels themselves: what they came to is known "
-        "only so far, and the reference is computed anew until their labels are complete"
+        "{windows} of {n_windows} reference windows are so young that labels may still come "
+        "(window.revise_for): the reference is computed anew until that time is over"
     ),
     "rule-needs-all-labels": (
         "{labelled_share:.0%} of the rows have a label, and this rule needs all that will come"
