@@ -294,7 +294,8 @@ def score_history(
 
     Notes
     -----
-    On the cells of `condensed`, whose AUC differs by less than 1e-4. Cost: as `forecast_interval`, and four
+    On the cells of `condensed`. An expected AUC by them differs by up to 0.002 from that by all scores, and a
+    score distance by up to 6 % (normal scores, 2,000 rows and more). Cost: as `forecast_interval`, and four
     `auc_distance` on about 400 cells for each window.
 
     References
