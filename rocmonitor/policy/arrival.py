@@ -310,14 +310,14 @@ def verdict(
     """What a rule finds on an estimate; None for a rule that does not need it."""
     if isinstance(rule, Challenger) or not isinstance(rule, Forecast | Floor | Drop):
         return None
-    details = _details(found)
+    stated = details(found)
     if found.lacks or found.errors is None:
         return Verdict(rule=name, kind=rule.kind, outcome=Status.INSUFFICIENT, lacks=found.lacks)
     if isinstance(rule, Forecast):
         if name not in intervals:
             lack = Caveat("rule-needs-all-labels", labelled_share=found.found.labelled_share)
             return Verdict(rule=name, kind=rule.kind, outcome=Status.INSUFFICIENT, lacks=(lack,))
-        return _forecast(name, found, intervals[name], details)
+        return _forecast(name, found, intervals[name], stated)
     if isinstance(rule, Floor):
         low, high = found.errors.ci(found.found, rule.confidence_level)
         return Verdict(
@@ -330,12 +330,12 @@ def verdict(
             confidence_level=rule.confidence_level,
             limit=(rule.value, None),
             margin=high - rule.value,
-            details=details,
+            details=stated,
         )
-    return _drop(name, rule, found, reference, details)
+    return _drop(name, rule, found, reference, stated)
 
 
-def _forecast(name: str, found: Estimate, interval: ForecastInterval, details: dict[str, Any]) -> Verdict:
+def _forecast(name: str, found: Estimate, interval: ForecastInterval, stated: dict[str, Any]) -> Verdict:
     auc = found.found.auc
     below, above = auc < interval.low, auc > interval.high
     return Verdict(
@@ -346,11 +346,11 @@ def _forecast(name: str, found: Estimate, interval: ForecastInterval, details: d
         confidence_level=interval.achieved_level,
         limit=(interval.low, interval.high),
         margin=interval.margin(auc),
-        details=details | {"method": interval.method, "sampling_low": None, "sampling_high": None},
+        details=stated | {"method": interval.method, "sampling_low": None, "sampling_high": None},
     )
 
 
-def _drop(name: str, rule: Drop, found: Estimate, reference: Reference, details: dict[str, Any]) -> Verdict:
+def _drop(name: str, rule: Drop, found: Estimate, reference: Reference, stated: dict[str, Any]) -> Verdict:
     assert found.errors is not None
     if reference.auc is None:
         lacks = reference.caveats or (Caveat("segment-not-in-reference"),)
@@ -368,11 +368,12 @@ def _drop(name: str, rule: Drop, found: Estimate, reference: Reference, details:
         confidence_level=rule.confidence_level,
         limit=(-rule.value, rule.value),
         margin=high + rule.value,
-        details=details | {"auc": found.found.auc, "reference_auc": past.auc},
+        details=stated | {"auc": found.found.auc, "reference_auc": past.auc},
     )
 
 
-def _details(found: Estimate) -> dict[str, Any]:
+def details(found: Estimate) -> dict[str, Any]:
+    """What every verdict on an estimate states besides."""
     return {
         "label_age_days": found.age / DAY,
         "labelled_share": found.found.labelled_share,

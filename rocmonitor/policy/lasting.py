@@ -32,7 +32,7 @@ class Course:
     windows : tuple of Window
         The last one is judged.
     numbers : tuple of WindowAuc or None
-        Of all but the last; None for one that could not be measured.
+        Of all but the last; None for one that could not be measured, or has too few labels.
     zone : ZoneInfo
         In which their starts are written.
     """
@@ -176,6 +176,8 @@ def _since(found: LastingChange, past: Course | None) -> Mapping[str, object]:
 def _numbers(point: Point) -> WindowAuc | None:
     of = point.metrics
     if "champion/auc" not in of:
+        return None
+    if of["champion/auc"] == of.get("labelled/auc"):  # too few labels to be judged, or to be estimated
         return None
     sizes = int(of["data/positives"]), int(of["data/negatives"])
     return WindowAuc(of["champion/auc"], *sizes, None, _day(point.window))

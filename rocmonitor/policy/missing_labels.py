@@ -10,10 +10,11 @@ from rocmonitor.policy import arrival
 from rocmonitor.policy.arrival import Awaiting, Estimate
 from rocmonitor.policy.evaluation import Counts, Status, Verdict
 from rocmonitor.policy.judge import Finding, outcome_of, rule_metrics
+from rocmonitor.policy.lasting import Course, lasting_verdict
 from rocmonitor.policy.record import caveats_of
 from rocmonitor.policy.reference import Reference
 from rocmonitor.policy.rules import Rule
-from rocmonitor.stats import Sample
+from rocmonitor.stats import AucResult, Sample
 
 
 def allow_for_missing(
@@ -24,6 +25,7 @@ def allow_for_missing(
     reference: Reference,
     rules: Mapping[str, Rule],
     awaiting: Awaiting,
+    past: Course | None = None,
 ) -> Finding:
     """What holds of a finding on the labelled rows when other rows wait for their labels.
 
@@ -36,6 +38,8 @@ def allow_for_missing(
     reference : Reference
     rules : dict of str to Rule
     awaiting : Awaiting
+    past : Course, optional
+        As for `rocmonitor.policy.judge.judge`.
 
     Returns
     -------
@@ -52,7 +56,7 @@ def allow_for_missing(
         return _refused(finding, lack)
     found = arrival.estimate(reference, champion, awaiting)
     if isinstance(found, Estimate):
-        return _estimated(finding, found, reference, rules)
+        return _estimated(finding, found, reference, rules, past)
     doubts = () if found is None else (found,)
     if isinstance(found, Caveat) and counts.labelled_share < (awaiting.min_labelled or arrival.MIN_LABELLED):
         return _refused(finding, found)
@@ -67,15 +71,19 @@ def _refused(finding: Finding, lack: Caveat) -> Finding:
         finding,
         outcome=Status.INSUFFICIENT,
         verdicts=(verdict,),
-        metrics=_without_shift(metrics),
+        metrics=_labelled_alone(_without_shift(metrics)),
         tables={name: table for name, table in finding.tables.items() if name != "shift"},
     )
 
 
-def _estimated(finding: Finding, found: Estimate, reference: Reference, rules: Mapping[str, Rule]) -> Finding:
+def _estimated(
+    finding: Finding, found: Estimate, reference: Reference, rules: Mapping[str, Rule], past: Course | None
+) -> Finding:
     intervals = arrival.forecasts(found, rules, reference)
     verdicts = tuple(
-        arrival.verdict(each.rule, rules[each.rule], found, reference, intervals) or each
+        _lasting(each, found, reference, past)
+        if each.rule in reference.charts
+        else arrival.verdict(each.rule, rules[each.rule], found, reference, intervals) or each
         for each in finding.verdicts
     )
     replaced = {each.rule for each in verdicts if each not in finding.verdicts}
@@ -84,16 +92,15 @@ def _estimated(finding: Finding, found: Estimate, reference: Reference, rules: M
         for name, value in finding.metrics.items()
         if name.split("/")[0] not in replaced and not name.endswith("/margin")
     }
-    if found.errors is not None:
-        alone = {name: value for name, value in metrics.items() if name.startswith("champion/auc")}
-        metrics |= {name.replace("champion/", "labelled/"): value for name, value in alone.items()}
     doubts = [caveat for name, each in intervals.items() for caveat in caveats_of(each, name)]
     kept = [each for each in finding.caveats if not replaced.intersection(each.about[:1])]
     return replace(
         finding,
         outcome=outcome_of(verdicts),
         verdicts=verdicts,
-        metrics=_without_shift(metrics) | found.metrics | rule_metrics(verdicts, reference, intervals),
+        metrics=_labelled_alone(_without_shift(metrics))
+        | found.metrics
+        | rule_metrics(verdicts, reference, intervals),
         tables={name: table for name, table in finding.tables.items() if name != "shift"},
         caveats=tuple(
             dict.fromkeys(
@@ -103,5 +110,26 @@ def _estimated(finding: Finding, found: Estimate, reference: Reference, rules: M
     )
 
 
+def _lasting(known: Verdict, found: Estimate, reference: Reference, past: Course | None) -> Verdict:
+    """The chart over the estimate, as it reads those of the windows before."""
+    if found.lacks or found.errors is None:
+        return Verdict(rule=known.rule, kind="lasting", outcome=Status.INSUFFICIENT, lacks=found.lacks)
+    now = AucResult(
+        auc=found.found.auc,
+        se=found.errors.se(found.found),
+        n_pos=found.found.n_pos,
+        n_neg=found.found.n_neg,
+        method="delong",
+    )
+    verdict = lasting_verdict(known.rule, reference.charts[known.rule], now, past)
+    return replace(verdict, details=verdict.details | arrival.details(found))
+
+
 def _without_shift(metrics: Mapping[str, float]) -> dict[str, float]:
     return {name: value for name, value in metrics.items() if not name.startswith("shift/")}
+
+
+def _labelled_alone(metrics: Mapping[str, float]) -> dict[str, float]:
+    """With the AUROC of the labelled rows as what it is, too: where it is the only one, `course` skips it."""
+    old, new = "champion/auc", "labelled/auc"
+    return {**metrics, **{k.replace(old, new): v for k, v in metrics.items() if k.startswith(old)}}

@@ -53,6 +53,7 @@ def find(
         reference=reference,
         rules=rules,
         awaiting=Awaiting(unlabelled=rows.unlabelled, age=age, min_labelled=monitor.window.min_labelled),
+        past=past,
     )
     if low_is_positive:
         tables, caveats = as_scored(finding.tables, finding.caveats)

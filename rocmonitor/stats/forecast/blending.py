@@ -134,3 +134,26 @@ def score_variance(cells: Sample) -> float:
     auc = float(np.sum(pos * below)) / n_pos
     influence = level / n_pos * (below - auc) + (1 - level) / n_neg * (above - auc)
     return float(np.sum(share * influence**2))
+
+
+def score_bias(cells: Sample) -> float:
+    """By how much, times n, the expected AUC of n scores drawn from those of the reference is off on average.
+
+    It is a mean over pairs of rows, each paired with itself too, over pi (1 - pi): both are nonlinear in the
+    law of the scores. This is the expansion to the second order; for windows of 50 rows it matters.
+    """
+    level = levels_of(cells.pos, cells.neg)
+    share = (cells.pos + cells.neg) / (cells.n_pos + cells.n_neg)
+    prevalence = float(share @ level)
+    both = prevalence * (1 - prevalence)
+    above, below = placement(np.stack([share * (1 - level) / (1 - prevalence), share * level / prevalence]))
+    pairs = both * float(share @ (level * below)) / prevalence
+    of_row = level * (1 - prevalence) * below + (1 - level) * prevalence * above - 2 * pairs
+    apart = level - prevalence
+    variance, tilt = float(share @ apart**2), 1 - 2 * prevalence
+    alone = float(share @ (level * (1 - level))) / 2
+    return (
+        (alone - pairs) / both
+        - tilt * float(share @ (of_row * apart)) / both**2
+        + pairs * variance / both**2 * (1 + tilt**2 / both)
+    )

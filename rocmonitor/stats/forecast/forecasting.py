@@ -16,7 +16,7 @@ from rocmonitor.stats.forecast.distance import require_sample, resampled_distanc
 from rocmonitor.stats.forecast.given_scores import ScoreForecast
 from rocmonitor.stats.forecast.interval import ForecastInterval, finished, require_alternative, valid_batch
 from rocmonitor.stats.forecast.kld import area
-from rocmonitor.stats.forecast.projection import Scores
+from rocmonitor.stats.forecast.projection import ExpectedAuc, Scores, expected_auc
 from rocmonitor.stats.forecast.score_history import score_history
 from rocmonitor.stats.forecast.windows import Past, mean_sizes, used_windows, valid_weights, valid_windows
 from rocmonitor.stats.proportion import require_level, require_method
@@ -167,9 +167,10 @@ def forecast_interval(
     _require_arguments(method, alternative, past_ones, windows, distance, weights, symmetric, batch)
     if given is not None:
         _require_calibrated(method)
-        return score_history(reference, past_ones, weights=weights).forecast(
+        found = score_history(reference, past_ones, weights=weights).forecast(
             reference, given, batch=batch, confidence_level=confidence_level, alternative=alternative
         )
+        return _of_all_scores(found, expected_auc(reference, given))
     sizes = None if batch is None else valid_batch(batch)
     past = used_windows(reference, past_ones, method, symmetric)
     worth = None if weights is None else valid_weights(weights, len(past_ones), past.kept)
@@ -181,6 +182,18 @@ def forecast_interval(
     kept = [past_ones[place] for place in past.kept]
     draft = _draft(reference, past, kept, worth, float(distance or 0.0), method, float(confidence_level))
     return finished(replace(draft, alternative=alternative, batch=sizes), reference)
+
+
+def _of_all_scores(found: ScoreForecast, expected: ExpectedAuc) -> ScoreForecast:
+    """What is expected by all scores of the reference, instead of the joined ones of the history."""
+    return replace(
+        found,
+        auc=expected.auc,
+        prevalence=expected.prevalence,
+        score_distance=expected.score_distance,
+        sampling_score_distance=expected.sampling_distance,
+        outside_share=expected.outside_share,
+    )
 
 
 def _draft(

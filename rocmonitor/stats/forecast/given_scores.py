@@ -80,6 +80,10 @@ class ScoreForecast(ForecastInterval):
     outside_share: float
     n_rows: int
 
+    @property
+    def _middle(self) -> float:
+        return self.foreseen
+
     def _draw(self, ax: plotting.Axes, label: str | None) -> None:
         names, ends = ["given the scores"], [(self.foreseen, self.low, self.high)]
         if self.sampling_low is not None and self.sampling_high is not None:

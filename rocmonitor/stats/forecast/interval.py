@@ -210,7 +210,7 @@ class ForecastInterval(Forecast):
 
     def __str__(self) -> str:
         text = (
-            f"AUC forecast {self._ends(self.low, self.high)} around {self.auc:.4f} "
+            f"AUC forecast {self._ends(self.low, self.high)} around {self._middle:.4f} "
             f"({self.method}, {self._level()}, distance {self.distance:.4g}, {self.n_windows} windows)"
         )
         if self.batch is None or self.sampling_low is None or self.sampling_high is None:
@@ -219,6 +219,11 @@ class ForecastInterval(Forecast):
             f"{text} for a batch of {self.batch[0]} positives and {self.batch[1]} negatives; "
             f"sampling alone: {self._ends(self.sampling_low, self.sampling_high)}"
         )
+
+    @property
+    def _middle(self) -> float:
+        """The AUC that the interval lies around."""
+        return self.auc
 
     def _ends(self, low: float, high: float) -> str:
         return f"{low:.4f} or more" if self.alternative == "less" else f"{low:.4f} to {high:.4f}"

@@ -19,6 +19,7 @@ from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.placements import mean_over_pairs, placements
 from rocmonitor.stats.forecast.distance import require_sample
 from rocmonitor.stats.forecast.projection import rising
+from rocmonitor.stats.proportion import is_number
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.rows import same_length, valid_counts, valid_scores
 from rocmonitor.stats.sample import Floats, Sample
@@ -130,8 +131,8 @@ def partly_labelled_auc(
     """
     require_sample(labelled, "labelled")
     require_sample(late, "late")
-    if not 0 <= later_share <= 1:
-        raise InputError(f"later_share must lie within [0, 1]; it is {later_share}")
+    if not is_number(later_share) or not 0 <= later_share <= 1:
+        raise InputError(f"later_share must lie within [0, 1]; it is {later_share!r}")
     score, rows = valid_scores(unlabelled[0], "unlabelled"), valid_counts(unlabelled[1], "unlabelled rows")
     same_length(unlabelled=score, rows=rows)
     missing = np.asarray(rows * later_share, dtype=np.float64)

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.variances import moments
-from rocmonitor.stats.forecast.blending import STRENGTHS, few, score_variance, view
+from rocmonitor.stats.forecast.blending import STRENGTHS, few, score_bias, score_variance, view
 from rocmonitor.stats.forecast.calibration import Alternative, conformal_root
 from rocmonitor.stats.forecast.distance import require_sample
 from rocmonitor.stats.forecast.foreseen import ForeseenChange, ScoreShift, score_shift, split
@@ -101,6 +101,8 @@ class ScoreHistory(Result):
         zeta10, zeta01 and the variance of psi over all pairs of the reference.
     score_variance : float
         Of the expected AUC, times the number of rows.
+    score_bias : float
+        Likewise: by how much the expected AUC of so many rows is off on average.
     weights : tuple of float
         Of the windows; empty when all count alike.
     inside : bool
@@ -129,6 +131,7 @@ class ScoreHistory(Result):
     inside: bool
     n_pos: int
     n_neg: int
+    score_bias: float = 0.0
     caveats: tuple[Caveat, ...] = ()
 
     @property
@@ -222,14 +225,15 @@ class ScoreHistory(Result):
     def expected_limit(self, rows: int, *, confidence_level: float = 0.95) -> HistoryLimit:
         """What the expected AUC of a coming window with so many scores stays above with the level.
 
-        Its own scatter over the past windows, with the sampling noise that the coming window has more. All
+        Its own scatter over the past windows, with the sampling noise that the coming window has more, and
+        the small bias that comes with it. All
         windows are read with the P(y | score) of the whole reference, as the coming one is.
         """
         level, weights = require_level(confidence_level), self.worth()
-        expected = np.array(self.window_expected)
-        top = float(expected.max())
-        missing = self.score_variance * self.missing(_valid_rows(rows))
-        root, achieved = conformal_root(expected - top, missing, weights, level, "less")
+        missing = self.missing(_valid_rows(rows))
+        expected = np.array(self.window_expected) + self.score_bias * missing
+        top, noise = float(expected.max()), self.score_variance * missing
+        root, achieved = conformal_root(expected - top, noise, weights, level, "less")
         return self._limit(top - root, achieved, rows=rows, confidence_level=level)
 
     def _limit(self, limit: float, achieved: float, **asked: Any) -> HistoryLimit:
@@ -294,7 +298,8 @@ def score_history(
 
     Notes
     -----
-    On the cells of `condensed`, whose AUC differs by less than 1e-4. Cost: as `forecast_interval`, and four
+    On the cells of `condensed`. An expected AUC by them differs by up to 0.002 from that by all scores, and a
+    score distance by up to 6 % (normal scores, 2,000 rows and more). Cost: as `forecast_interval`, and four
     `auc_distance` on about 400 cells for each window.
 
     References
@@ -332,6 +337,7 @@ def score_history(
         inverse_shares=tuple(of.inverse_shares for of in views),
         pair_variances=(pairs.zeta10, pairs.zeta01, pairs.kernel),
         score_variance=score_variance(cells),
+        score_bias=score_bias(cells),
         weights=() if worth is None else tuple(worth.tolist()),
         inside=past.inside,
         n_pos=reference.n_pos,

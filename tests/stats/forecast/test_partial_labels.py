@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import oracle
@@ -163,6 +164,6 @@ def test_what_cannot_be_estimated(late: Sample, unlabelled: Rows, share: float, 
         (([1.0], [1]), math.nan, "later_share"),
     ],
 )
-def test_bad_input(unlabelled: Rows, share: float, message: str) -> None:
+def test_bad_input(unlabelled: Rows, share: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         partly_labelled_auc(EMPTY, unlabelled, Sample([0, 1], [1, 2]), later_share=share)
