@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import textwrap
 from typing import TYPE_CHECKING, Any, TextIO
@@ -47,7 +48,7 @@ def width_of(stream: TextIO) -> int | None:
 def echo(text: str, *, err: bool = False, nl: bool = True, style: str = "") -> None:
     """Print; a reader who has seen enough (`| head`) changes neither the work nor the exit code."""
     stream = sys.stderr if err else sys.stdout
-    text = _encodable(text, stream)
+    text = _encodable(_CONTROL.sub(_written_out, text), stream)
     try:
         if is_interactive(stream):
             _print_styled(text, stream, end="\n" if nl else "", style=style)
@@ -88,6 +89,14 @@ def print_outlooks(text: str, title: str) -> None:
     echo_table(table)
     if warnings:
         echo_folded(f"\n{warnings}", hang=2)
+
+
+# All but tabs and line breaks: a value from outside must not steer the terminal, or turn the text after it.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def _written_out(found: re.Match[str]) -> str:
+    return found[0].encode("unicode_escape").decode("ascii")
 
 
 def _encodable(text: str, stream: TextIO) -> str:

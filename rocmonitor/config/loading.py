@@ -15,6 +15,7 @@ from rocmonitor.config.models import Config
 from rocmonitor.errors import ConfigError
 
 _TIMESTAMP = "tag:yaml.org,2002:timestamp"
+_DEEPEST, _MOST_VALUES = 50, 1_000_000
 
 
 def load(path: Path) -> Config:
@@ -34,6 +35,13 @@ def load(path: Path) -> Config:
         ) from None
     except (yaml.YAMLError, ValueError) as error:
         raise ConfigError(f"{path}: is not valid YAML: {error}") from None
+    except RecursionError:
+        raise ConfigError(f"{path}: is nested too deeply") from None
+    if _explodes(raw):
+        raise ConfigError(
+            f"{path}: its aliases (*name) repeat too much, or an anchor (&name) contains itself; write the "
+            "values out"
+        )
     if not isinstance(raw, dict):
         raise ConfigError(
             f"{path}: must be a mapping with sources and monitors; `rocmonitor init` writes an example"
@@ -88,6 +96,21 @@ class _Loader(yaml.SafeLoader):
 
 
 _Loader.add_constructor(_TIMESTAMP, _Loader.construct_day)
+
+
+def _explodes(raw: Any) -> bool:
+    """Whether a few lines of YAML stand for more values than anybody writes: aliases can nest."""
+    left, count = [(raw, 0)], 0
+    while left:
+        value, depth = left.pop()
+        count += 1
+        if depth > _DEEPEST or count > _MOST_VALUES:
+            return True
+        if isinstance(value, dict):
+            left += [(each, depth + 1) for each in value.values()]
+        elif isinstance(value, list):
+            left += [(each, depth + 1) for each in value]
+    return False
 
 
 def _dangling(raw: Mapping[str, Any]) -> Iterator[str]:

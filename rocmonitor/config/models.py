@@ -40,6 +40,13 @@ class Model(Section):
     version: int | str | None = None
     challenger_version: int | str | None = None
 
+    @field_validator("version", "challenger_version", mode="before")
+    @classmethod
+    def _no_switch(cls, version: object) -> object:
+        if isinstance(version, bool):  # would be read as 1 or 0
+            raise ValueError(f"must be a number or a text; it is {version!r} (write it in quotes)")
+        return version
+
     @model_validator(mode="after")
     def _alias_or_version(self) -> Model:
         if self.champion is not None and self.version is not None:
@@ -323,6 +330,10 @@ class Monitor(Section):
         """The windows to be judged that have ended by `now`, oldest first; `start` replaces the usual one."""
         end = now if self.window.end is None else min(now, self._instant(self.window.end))
         return self.calendar.within(self.start if start is None else start, end)
+
+    def judges(self, window: Window) -> bool:
+        """Whether a window is one of those that are judged, by the calendar as it is now."""
+        return self.windows(window.end, max(self.start, window.start)) == [window]
 
     @property
     def review_start(self) -> datetime | None:

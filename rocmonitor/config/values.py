@@ -27,7 +27,10 @@ def _duration(value: object) -> timedelta:
     found = re.fullmatch(r"(\d+)([smhd])", value.strip()) if isinstance(value, str) else None
     if not found:
         raise ValueError(f"must be a whole number with s, m, h or d, such as 12h or 7d; it is {value!r}")
-    return timedelta(**{_UNITS[found[2]]: int(found[1])})
+    try:
+        return timedelta(**{_UNITS[found[2]]: int(found[1])})
+    except OverflowError:
+        raise ValueError(f"is longer than a calendar reaches; it is {value!r}") from None
 
 
 def written(duration: timedelta) -> str:

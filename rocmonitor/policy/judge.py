@@ -120,14 +120,23 @@ def outcome_of(verdicts: Iterable[Verdict]) -> Status:
 
 
 def reasons_for(
-    finding: Finding, status: Status, row_caveats: Sequence[Caveat], *, before: Status
+    finding: Finding,
+    status: Status,
+    row_caveats: Sequence[Caveat],
+    *,
+    before: Status,
+    warned: bool = False,
 ) -> tuple[Reason, ...]:
     """Why a window led to a status: the verdicts behind its outcome; of a recovery, all.
 
-    Broken scores come first. When a warning ends, what came of it is said.
+    Broken scores come first. When the warning of the window itself (`warned`) ends, what its labels made of
+    it is said: nothing where it could not be judged.
     """
-    came = (Caveat("warning-ended", confirmed=status is Status.DEGRADED),)
-    ended = came if before is Status.AT_RISK and status is not Status.AT_RISK else ()
+    if status is Status.AT_RISK:  # another window's scores
+        return (Caveat("warning-waits"),)
+    judged = warned and before is Status.AT_RISK and finding.outcome is not Status.INSUFFICIENT
+    came = Caveat("warning-ended", confirmed=finding.outcome is Status.DEGRADED)
+    ended = (came,) if judged else ()
     if status is Status.OK:
         return (*ended, *(verdict for verdict in finding.verdicts if verdict.margin is not None))
     agreeing = [verdict for verdict in finding.verdicts if verdict.outcome is finding.outcome]

@@ -15,7 +15,7 @@ from rocmonitor.policy.outlook import Outlook
 from rocmonitor.policy.record import plain
 from rocmonitor.policy.windows import Window
 from rocmonitor.report.marks import WORST_FIRST, marked
-from rocmonitor.wording.format import count, forecast_span, instant
+from rocmonitor.wording.format import count, forecast_span, instant, printable
 from rocmonitor.wording.outlook import moved as moved_scores
 from rocmonitor.wording.verdicts import reasons, verdicts
 from rocmonitor.wording.window import moved, why
@@ -34,7 +34,7 @@ def windows(evaluations: Sequence[Evaluation], zone: ZoneInfo, width: int | None
             evaluation.window.in_zone(zone) + (f" r{evaluation.revision}" if evaluation.revision else "")
             for evaluation in evaluations
         ],
-        "segment": [evaluation.segment or "all rows" for evaluation in evaluations],
+        "segment": [_name(evaluation.segment) for evaluation in evaluations],
         "positives": [f"{evaluation.counts.n_pos:,}" for evaluation in evaluations],
         "negatives": [f"{evaluation.counts.n_neg:,}" for evaluation in evaluations],
         "AUROC": [_value(evaluation.metrics, "champion/auc") for evaluation in evaluations],
@@ -56,7 +56,7 @@ def outlooks(found: Sequence[Outlook], zone: ZoneInfo) -> str:
     """A table of windows that wait for their labels: what their scores foretell; then, warnings."""
     columns = {
         "window": [outlook.window.in_zone(zone) for outlook in found],
-        "segment": [outlook.segment or "all rows" for outlook in found],
+        "segment": [_name(outlook.segment) for outlook in found],
         "scored": [f"{outlook.scored:,}" for outlook in found],
         "labelled": [f"{outlook.labelled:,}" for outlook in found],
         "AUROC expected": [_value(outlook.metrics, "outlook/auc") for outlook in found],
@@ -68,7 +68,7 @@ def outlooks(found: Sequence[Outlook], zone: ZoneInfo) -> str:
     lines = [table(list(columns), list(zip(*columns.values(), strict=True)))]
     for outlook in found:
         if outlook.outcome is not None:
-            segment = f" {outlook.segment}" if outlook.segment else ""
+            segment = f" {_name(outlook.segment)}" if outlook.segment else ""
             lines.append(f"\n{marked(outlook.outcome)} {outlook.window.in_zone(zone)}{segment}")
             warning = [each for each in outlook.verdicts if each.outcome is outlook.outcome]
             lines += [f"    {text}" for text in (*verdicts(warning), moved_scores(outlook)) if text]
@@ -81,7 +81,7 @@ def findings(evaluations: Iterable[Evaluation], zone: ZoneInfo) -> str:
     for evaluation in evaluations:
         if evaluation.outcome is Status.OK:
             continue
-        segment = f" {evaluation.segment}" if evaluation.segment else ""
+        segment = f" {_name(evaluation.segment)}" if evaluation.segment else ""
         lines.append(f"\n{marked(evaluation.outcome)} {evaluation.window.in_zone(zone)}{segment}")
         lines += [f"    {text}" for text in (*why(evaluation), moved(evaluation)) if text]
     return "".join(f"{line}\n" for line in lines)
@@ -91,7 +91,7 @@ def transitions(changes: Iterable[Transition], zone: ZoneInfo) -> str:
     """Each change of status, from which window on it holds, and below it the reasons, a line each."""
     lines = []
     for change in changes:
-        segment = f"{change.segment}: " if change.segment else ""
+        segment = f"{_name(change.segment)}: " if change.segment else ""
         # A change that rests on no window (an error) holds from when it was noticed.
         window = f", from the window of {instant(change.since, zone)} on" if change.since < change.at else ""
         lines.append(
@@ -100,6 +100,11 @@ def transitions(changes: Iterable[Transition], zone: ZoneInfo) -> str:
         )
         lines += [f"    {reason}" for reason in reasons(change.reasons)]
     return "\n".join(lines)
+
+
+def _name(segment: str) -> str:
+    """A segment on one line, whatever its values are."""
+    return printable(segment) or "all rows"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +152,7 @@ def overview(standings: Sequence[Standing], width: int | None = None) -> str:
     rows = [each for each in rows if not each.segment or each.status not in ("ok", "waiting")]
     columns = {
         "status": [marked(each.status) for each in rows],
-        "monitor": [f"  {each.segment}" if each.segment else each.monitor for each in rows],
+        "monitor": [f"  {_name(each.segment)}" if each.segment else each.monitor for each in rows],
         "last window": ["-" if each.window is None else each.window.in_zone(each.zone) for each in rows],
         "AUROC": ["-" if each.auc is None else f"{each.auc:.4f}" for each in rows],
         "95 % interval": [_ends(each.low, each.high) for each in rows],

@@ -82,7 +82,8 @@ def history(
     _realised(axes, seen, outcomes)
     _missing(axes, [point for point in points if "champion/auc" not in point.metrics])
     _dates(axes, points[0].window.start, points[-1].window.end, zone)
-    figure.legend(loc="outside lower left", ncols=7, columnspacing=1.5, frameon=False)
+    if axes.get_legend_handles_labels()[0]:
+        figure.legend(loc="outside lower left", ncols=7, columnspacing=1.5, frameon=False)
     return png(figure)
 
 

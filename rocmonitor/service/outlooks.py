@@ -47,6 +47,10 @@ class Outlooks:
         """The metrics of a window's outlook; empty without one."""
         return self._made.get((segment, window), {})
 
+    def warned(self, segment: str, window: Window) -> bool:
+        """Whether the window has an outlook that warned."""
+        return bool(self.made(segment, window).get("outlook/warned"))
+
     def make(
         self,
         window: Window,

@@ -64,12 +64,13 @@ class Standings:
         history = sorted(self._history(segment).items())
         outcomes = (outcome for window, outcome in history if until is None or window <= until)
         status = status_after(outcomes, self._monitor.alarm.policy())
-        judged = self._history(segment)
-        pending = any(window not in judged for window in self._pending(segment))
+        pending = self._open_warnings(segment)
         return Status.AT_RISK if pending and status is not Status.DEGRADED else status
 
     def since(self, segment: str, status: Status, window: Window) -> datetime:
-        """Start of the first window that k-of-n counts for `status`; of `window` when none is."""
+        """Start of the first window that k-of-n counts for `status`, or that warns; of `window` when none."""
+        if status is Status.AT_RISK:
+            return min((other.start for other in self._open_warnings(segment)), default=window.start)
         history = sorted(self._history(segment).items())
         counted = [(other, outcome) for other, outcome in history if outcome is not Status.INSUFFICIENT]
         recent = counted[-self._monitor.alarm.policy().of :]
@@ -125,8 +126,13 @@ class Standings:
     def _pending(self, segment: str) -> set[Window]:
         if segment not in self._warnings:
             found = store.pending_warnings(self._store, self._monitor.name, segment)
-            self._warnings[segment] = set(found)
+            # After a change of the calendar some windows are never judged: their warnings would never end.
+            self._warnings[segment] = {each for each in found if self._monitor.judges(each)}
         return self._warnings[segment]
+
+    def _open_warnings(self, segment: str) -> list[Window]:
+        judged = self._history(segment)
+        return [window for window in self._pending(segment) if window not in judged]
 
     def _history(self, segment: str) -> dict[Window, Status]:
         if segment not in self._histories:

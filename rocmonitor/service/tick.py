@@ -279,6 +279,7 @@ class TickRun:
         from rocmonitor.service.finding import find
 
         rows, reference = self._rows(batch, segment), self._reference(segment)
+        warned = before is None and self.outlooks.warned(segment, window)
         outlook = self._outlook(window, segment, batch) if before is None else None
         version, *_ = self._versions(before)
         past = self.courses.leading_to(segment, window, version or "unknown")
@@ -291,7 +292,13 @@ class TickRun:
             status,
             at=evaluation.at,
             since=self.standings.since(segment, status, window),
-            reasons=reasons_for(finding, status, caveats_of(rows), before=self.standings.current(segment)),
+            reasons=reasons_for(
+                finding,
+                status,
+                caveats_of(rows),
+                before=self.standings.current(segment),
+                warned=warned,
+            ),
         )
         return store.WindowRecord(
             evaluation=evaluation,

@@ -95,8 +95,8 @@ def _headline(evaluation: Evaluation) -> str:
 
 def _aurocs(evaluation: Evaluation) -> str:
     version = {
-        "champion": f", version {evaluation.champion_version}",
-        "challenger": f", version {evaluation.challenger_version}",
+        "champion": f", version {line(evaluation.champion_version)}",
+        "challenger": f", version {line(evaluation.challenger_version or 'unknown')}",
     }
     lines = [f"| | AUROC | {100 * LEVEL:g} % interval |", "|---|---|---|"]
     for prefix, words in _SHOWN.items():

@@ -8,6 +8,7 @@ import logging
 from urllib.parse import urlencode
 
 from flask import Flask, Response, redirect, request
+from werkzeug.exceptions import HTTPException
 
 from rocmonitor.web.pages import blueprint, finish, problem
 from rocmonitor.web.render import render
@@ -42,6 +43,7 @@ def create_app(site: Site, token: str | None = None) -> Flask:
         app.add_url_rule("/sign-in", "sign_in", lambda: _sign_in(token), methods=["POST"])
     app.register_error_handler(404, lambda _: problem("Not found", wording.NOT_FOUND, 404))
     app.register_error_handler(405, lambda _: problem("Only to be read", wording.READ_ONLY, 405))
+    app.register_error_handler(HTTPException, _refusal)
     app.register_error_handler(Exception, _unforeseen)
     app.after_request(finish)
     return app
@@ -70,15 +72,14 @@ def _refused(token: str | None) -> Response | None:
 
 def _sign_in(token: str) -> Response:
     to = request.form.get("to", "/")
-    # Only within these pages: //elsewhere and \\elsewhere would lead out.
-    inside = to.startswith("/") and not to.startswith(("//", "/\\"))
     if not _same(request.form.get("token", ""), token):
-        return _ask(wrong=True, to=to if inside else "/")
-    return _signed_in(token, to if inside else "/")
+        return _ask(wrong=True, to=to)
+    return _signed_in(token, to)
 
 
 def _signed_in(token: str, to: str) -> Response:
-    answer: Response = redirect(to, 303)  # type: ignore[assignment]
+    answer: Response = redirect(_inside(to), 303)  # type: ignore[assignment]
+    answer.headers["Cache-Control"] = "no-store"
     answer.set_cookie(
         COOKIE, _cookie(token), max_age=_WEEK, httponly=True, samesite="Strict", secure=request.is_secure
     )
@@ -88,8 +89,17 @@ def _signed_in(token: str, to: str) -> Response:
 def _ask(*, wrong: bool, to: str | None = None) -> Response:
     if wrong:
         log.warning("%s showed a wrong token", request.remote_addr)
-    page = render("sign_in.html.j2", wrong=wrong, to=_without_token() if to is None else to, home="/")
-    return Response(page, 401, mimetype="text/html")
+    to = _inside(_without_token() if to is None else to)
+    answer = Response(render("sign_in.html.j2", wrong=wrong, to=to, home="/"), 401, mimetype="text/html")
+    answer.headers["Cache-Control"] = "no-store"
+    return answer
+
+
+def _inside(to: str) -> str:
+    """An address within these pages; any other becomes the overview."""
+    # Browsers read \\ as /, and leave out tabs and line breaks: each could make //elsewhere of it.
+    odd = "\\" in to or not to.isprintable()
+    return "/" if odd or not to.startswith("/") or to.startswith("//") else to
 
 
 def _without_token() -> str:
@@ -109,6 +119,11 @@ def _same(given: str, expected: str) -> bool:
 def _host() -> str:
     host = request.host
     return host.partition("]")[0].strip("[") if host.startswith("[") else host.partition(":")[0]
+
+
+def _refusal(error: HTTPException) -> Response:
+    """A request that cannot be read, or is too large."""
+    return problem(error.name, error.description or error.name, error.code or 500)
 
 
 def _unforeseen(_: Exception) -> Response:

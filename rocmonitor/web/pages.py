@@ -50,6 +50,7 @@ STATIC = {
 """Files by name: package, path in it, type."""
 
 _COMPRESSED_FROM = 2000  # bytes
+_ASKED = ("open", "revision", "segment", "status", "text", "window")
 
 
 def blueprint(site: Site, prefix: str = "") -> Blueprint:
@@ -69,8 +70,8 @@ def blueprint(site: Site, prefix: str = "") -> Blueprint:
         "/monitors/<name>.json": (_monitor, "monitor_json"),
         "/monitors/<name>/segments": (_segments, "segments"),
         "/monitors/<name>/segments.json": (_segments, "segments_json"),
-        "/monitors/<name>/reviews/<int:id>": (_review, "review"),
-        "/monitors/<name>/reviews/<int:id>.json": (_review, "review_json"),
+        "/monitors/<name>/reviews/<int(max=2147483647):id>": (_review, "review"),
+        "/monitors/<name>/reviews/<int(max=2147483647):id>.json": (_review, "review_json"),
     }
     for rule, (view, endpoint) in routes.items():
         made.add_url_rule(rule, endpoint, _answering(view, site), methods=["GET"])
@@ -235,7 +236,9 @@ def _home() -> str:
 
 
 def _json_address(endpoint: str, **values: Any) -> str:
-    return url_for(f"rocmonitor.{endpoint}", **values, **dict[str, Any](request.args.to_dict()))
+    # Only what a page reads: Flask takes other names, such as _scheme, as its own arguments.
+    asked = {name: value for name, value in request.args.items() if name in _ASKED}
+    return url_for(f"rocmonitor.{endpoint}", **values, **dict[str, Any](asked))
 
 
 def _one_of(given: str, known: tuple[str, ...]) -> str:

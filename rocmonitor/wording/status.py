@@ -67,9 +67,10 @@ def headline(change: Transition, evaluation: Evaluation | None) -> str:
         return WORDS[change.after].headline
     decided = deciding(change, evaluation)
     if change.after is Status.OK:
-        if change.before is Status.AT_RISK:  # only the scores said so: the AUROC was never outside
+        degraded = evaluation.outcome is Status.DEGRADED  # and not often enough for an alarm
+        if change.before is Status.AT_RISK and not degraded:  # only the scores said so
             return f"Warning withdrawn: {_beside_normal(evaluation, None)}"
-        return f"Recovered: {_back(evaluation)}"
+        return f"{'' if degraded else 'Recovered: '}{_back(evaluation)}"
     found = _beside_normal(evaluation, decided)
     if change.after is Status.INSUFFICIENT and decided is not None:
         return f"Cannot be judged: {_undecided(evaluation, decided)}; {found}"
@@ -161,6 +162,8 @@ def _undecided(evaluation: Evaluation, decided: Verdict) -> str:
 
 def _back(evaluation: Evaluation) -> str:
     value = evaluation.metrics["champion/auc"]
+    if evaluation.outcome is Status.DEGRADED:  # k-of-n
+        return f"{_beside_normal(evaluation, None)}; too few degraded windows for an alarm"
     judged = [each for each in evaluation.verdicts if each.kind == "forecast"]
     limits = forecast_limits(evaluation, judged[0] if judged else None)
     if judged and limits and all(each.outcome is Status.OK for each in judged):

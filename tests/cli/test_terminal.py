@@ -10,6 +10,7 @@ import sys
 import pytest
 from scenario import until
 
+from rocmonitor.cli.terminal import echo
 from rocmonitor.report.marks import MARKS, WORST_FIRST, marked, plain
 
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
@@ -119,3 +120,8 @@ def test_help_is_quick():
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stderr.strip() == "[]"
     assert "status" in done.stdout
+
+
+def test_values_from_outside_do_not_steer_the_terminal(capsys):
+    echo("Error: \x1b[2J\x9b2J no column \u202etxt\r ok\tand\nnext")
+    assert capsys.readouterr().out == ("Error: \\x1b[2J\\x9b2J no column \\u202etxt\\r ok\tand\nnext\n")

@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -492,3 +493,32 @@ def test_the_secret_of_the_webhook_stays_outside(load, tmp_path, monkeypatch):
 def test_a_webhook_that_cannot_be(load, section, problem):
     with pytest.raises(ConfigError, match=problem):
         load(f"{FULL}webhook: {section}\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("monitors: &a {x: *a}", "contains itself"),
+        ("sources: &a [*a]", "contains itself"),
+        ("a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
+            f"{name}: &{name} [{','.join(['*' + before] * 9)}]\n" for before, name in pairwise("abcdefgh")
+        ), "repeat too much"),
+        ("sources: " + "[" * 3000, "nested too deeply"),
+    ],
+)  # fmt: skip
+def test_what_would_never_end_is_refused(load, text, problem):
+    with pytest.raises(ConfigError, match=problem):
+        load(text)
+
+
+@pytest.mark.parametrize("key", ["label_delay: 30d", "every: 7d"])
+def test_a_duration_beyond_the_calendar_is_refused(load, key):
+    assert key in FULL
+    with pytest.raises(ConfigError, match="longer than a calendar reaches"):
+        load(FULL.replace(key, f"{key.partition(':')[0]}: 99999999999d"))
+
+
+def test_a_version_is_no_switch(load):
+    assert "champion: champion," in FULL
+    with pytest.raises(ConfigError, match="must be a number or a text; it is True"):
+        load(FULL.replace("champion: champion,", "version: yes,"))

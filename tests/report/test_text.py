@@ -46,3 +46,11 @@ def test_a_forecast_of_losses_only_has_no_upper_end() -> None:
     told = text.windows([evaluation(metrics=metrics), evaluation(1, metrics=both)], ZoneInfo("UTC"))
     assert "  0.7707 or more  " in told
     assert "  0.7707-0.9100  " in told
+
+
+def test_the_value_of_a_segment_begins_no_line() -> None:
+    forged = evaluation(segment="region=north\nok  credit\x1b[2J", outcome=Status.DEGRADED)
+    shown = [text.windows([forged], ZoneInfo("UTC")), text.findings([forged], ZoneInfo("UTC"))]
+    for each in shown:
+        assert "region=north\\nok  credit\\x1b[2J" in each
+        assert not any(line.startswith("ok") for line in each.splitlines())

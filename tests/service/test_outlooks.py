@@ -8,6 +8,7 @@ import pytest
 from scenario import Clock, World, week
 
 from rocmonitor import store
+from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.service.delivery import drain
 from rocmonitor.service.tick import Tick, run_monitor
@@ -178,3 +179,60 @@ def test_a_forecast_may_take_the_scores_as_given(here: World) -> None:
     assert given.details["expected"] < evaluation.metrics["reference/auc"]
     # These reference weeks are all alike: they do not show that scores can be trusted.
     assert given.limit == pytest.approx(plain.limit)
+
+
+def add_errors(here: World, number: int) -> None:
+    """Turn every second label of a week: what no score shows."""
+    with here._engine() as engine, engine.begin() as connection:
+        ids = f"id BETWEEN {number}00000 AND {number}99999"
+        connection.exec_driver_sql(f"UPDATE scored SET label = 1 - label WHERE id % 2 = 0 AND {ids}")
+
+
+def last_reasons(here: World) -> list[str]:
+    with here.runtime(**LATE) as runtime:
+        last = store.last_transition(runtime.store, "credit", "")
+    assert last is not None
+    return [each.code for each in last.reasons if isinstance(each, Caveat)]
+
+
+def test_without_labels_a_warning_is_neither_confirmed_nor_withdrawn(here: World) -> None:
+    here.score(20, shift=0.0, labelled=0.0)
+    assert tick(here, week(21) + HOURS).status == {"": Status.AT_RISK}
+    assert tick(here, week(21) + 30 * DAY).status == {"": Status.INSUFFICIENT}
+    assert "the warning from the scores" not in here.alarms
+
+
+def test_another_windows_labels_do_not_confirm_a_warning_and_it_comes_back(here: World) -> None:
+    here.score(20)
+    add_errors(here, 20)
+    here.score(21, shift=0.0)
+    assert tick(here, week(22) + HOURS).status == {"": Status.AT_RISK}
+    assert tick(here, week(21) + 30 * DAY).status == {"": Status.DEGRADED}
+    assert "the warning from the scores" not in here.alarms
+    add_errors(here, 20)  # back again: late corrections
+    here.score(20, n=1, region="late")
+    assert tick(here, week(21) + 31 * DAY).status == {"": Status.AT_RISK}
+    assert last_reasons(here) == ["warning-waits"]
+    with here.runtime(**LATE) as runtime:
+        assert store.transitions(runtime.store, "credit")[-1].since == week(21)
+    assert tick(here, week(22) + 30 * DAY).status == {"": Status.DEGRADED}
+    assert last_reasons(here)[0] == "warning-ended"
+
+
+def test_a_warning_is_confirmed_although_one_degraded_window_is_no_alarm_yet(here: World) -> None:
+    here.score(20, shift=0.0)
+    twice = {"alarm": "{after: 2, of: 3}"}
+    assert tick(here, week(21) + HOURS, **twice).status == {"": Status.AT_RISK}
+    assert tick(here, week(21) + 30 * DAY, **twice).status == {"": Status.OK}
+    assert "the warning from the scores is confirmed" in here.alarms
+    assert "too few degraded windows for an alarm" in here.alarms
+    assert "Recovered" not in here.alarms
+    assert "all rules pass" not in here.alarms
+
+
+def test_a_warning_of_a_window_that_is_no_longer_judged_ends(here: World) -> None:
+    here.score(20, shift=0.0)
+    assert tick(here, week(21) + HOURS).status == {"": Status.AT_RISK}
+    here.score(23)
+    later = LATE["window"].replace("}", ", start: 2026-06-15}")
+    assert tick(here, week(24) + 30 * DAY, window=later).status == {"": Status.OK}

@@ -194,6 +194,11 @@ class TestWindowRun:
         assert empty.endswith("Artifacts: `figures/roc.png`, and all of it in `result.json`.")
         assert "cost at" not in empty
 
+    def test_a_version_is_not_markup(self) -> None:
+        told = note.of_window(evaluation(champion_version="7|<b>", challenger_version="`8`"))
+        assert "version 7\\|&lt;b>" in told
+        assert "<b>" not in told
+
     def test_publishing_again_changes_nothing(self, tracking: Tracking, monitor: str) -> None:
         told = [evaluation(number, monitor=monitor) for number in range(3)]
         for each in told:

@@ -280,6 +280,18 @@ class TestSafety:
             )
             assert HOSTILE not in answer.text
 
+    @pytest.mark.parametrize("page", ["/", "/monitors/credit", "/monitors/credit/segments"])
+    @pytest.mark.parametrize("name", ["endpoint", "name", "_method", "_scheme", "_external", "_anchor"])
+    def test_names_that_flask_knows_are_nothing_to_us(
+        self, client: FlaskClient, page: str, name: str
+    ) -> None:
+        answer = client.get(page, query_string={name: "javascript"})
+        assert answer.status_code == 200
+        assert "javascript" not in answer.text
+
+    def test_a_number_that_no_database_takes_is_not_found(self, client: FlaskClient) -> None:
+        assert client.get(f"/monitors/credit/reviews/{2**63}").status_code == 404
+
     @pytest.mark.parametrize("address", [*PAGES, *(f"/monitors/{name}.json" for name in MONITORS)])
     def test_no_secret_and_no_row(self, client: FlaskClient, address: str, site: Site) -> None:
         page = client.get(address).text

@@ -44,9 +44,34 @@ def test_the_form_leads_back(guarded: FlaskClient) -> None:
     assert guarded.get("/").status_code == 200
 
 
-@pytest.mark.parametrize("to", ["//evil.example", "https://evil.example/", "/\\evil.example", "evil"])
+@pytest.mark.parametrize(
+    "to",
+    [
+        *("//evil.example", "https://evil.example/", "/\\evil.example", "evil"),
+        # Browsers leave out tabs and line breaks; a line break may not stand in a header.
+        *("/\t/evil.example", "/\n/evil.example", "/x\r\nSet-Cookie: a=b", "/\x00/evil.example"),
+    ],
+)
 def test_the_form_leads_nowhere_else(guarded: FlaskClient, to: str) -> None:
     assert guarded.post("/sign-in", data={"token": TOKEN, "to": to}).headers["Location"] == "/"
+
+
+def test_no_link_leads_elsewhere_with_the_token_or_without(guarded: FlaskClient) -> None:
+    asked = guarded.get("/%09/evil.example")
+    assert asked.status_code == 401
+    assert "evil.example" not in asked.text
+    for address in ("/%09/evil.example", "/%5cevil.example", "/monitors/%0d%0aSet-Cookie:a=b"):
+        answer = guarded.get(address, query_string={"token": TOKEN})
+        assert (answer.status_code, answer.headers["Location"]) == (303, "/")
+        assert answer.headers["Cache-Control"] == "no-store"
+
+
+def test_a_form_that_is_too_large_is_refused(guarded: FlaskClient) -> None:
+    head = b'--x\r\nContent-Disposition: form-data; name="token"\r\n\r\n'
+    form = head + b"x" * 600_000 + b"\r\n--x--\r\n"
+    answer = guarded.post("/sign-in", data=form, content_type="multipart/form-data; boundary=x")
+    assert answer.status_code == 413
+    assert "Content-Security-Policy" in answer.headers
 
 
 @pytest.mark.parametrize("given", ["", "wrong", TOKEN[:-1], TOKEN + "x"])

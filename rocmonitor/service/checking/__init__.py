@@ -40,6 +40,7 @@ from rocmonitor.sources.batch import LabelCounts, Rows
 from rocmonitor.sources.values import name_of
 from rocmonitor.stats import AucResult, AucSpread, Sample
 from rocmonitor.store import migrate
+from rocmonitor.wording.format import printable
 from rocmonitor.wording.verdicts import verdict
 
 MOST_ROWS = 2_000_000
@@ -153,7 +154,7 @@ def _model(config: Config, monitor: Monitor) -> list[str]:
             )
     if not model.names_champion:
         lines.append(str(Caveat("version-not-named", model=model.name)))
-    return lines
+    return [printable(line) for line in lines]
 
 
 def _registry(config: Config) -> tracking.Tracking:

@@ -38,6 +38,7 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     "text-scores": _text_scores,
     # Outlooks, from rocmonitor.policy.outlook and judge
     "rows-since-outlook": "{now:,} rows are scored now; the outlook was made from {then:,}",
+    "warning-waits": "the scores of another window warn, and that one waits for its labels",
     "warning-ended": lambda *, confirmed: (
         "the warning from the scores is confirmed"
         if confirmed
