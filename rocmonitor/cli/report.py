@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from rocmonitor.errors import ConfigError
 
 if TYPE_CHECKING:
     from rocmonitor.config import Monitor
+    from rocmonitor.policy.evaluation import Evaluation
     from rocmonitor.report.monitor import History
     from rocmonitor.store import Store
 
@@ -42,8 +44,7 @@ def report(
     and what all of it rests on. It reads the store only: no row is pulled and nothing is judged.
     """
     from rocmonitor import store
-    from rocmonitor.report.monitor import page
-    from rocmonitor.wording.report import sentence, standing
+    from rocmonitor.report.monitor import page, sentence
 
     config = load(path)
     chosen = monitor_named(config, monitor)
@@ -55,16 +56,20 @@ def report(
         raise ConfigError(f"--from ({start}) must come before --to ({end})")
     output = output or Path(f"{monitor}.html")
     require_writable(output)
+    now = datetime.now(UTC)
     with store.open_store(config.store_url) as opened:
-        found = _history(opened, chosen, segment, *ends)
-    write(output, page(found, made=datetime.now(UTC)))
-    last = found.evaluations[-1]
-    echo(f"{standing(last.status, found.changes, found.zone)} {sentence(last)}")
+        found = _history(opened, chosen, segment, ends, now)
+    write(output, page(found, made=now))
+    echo(sentence(found))
     return OK
 
 
 def _history(
-    opened: Store, monitor: Monitor, segment: str, start: datetime | None, end: datetime | None
+    opened: Store,
+    monitor: Monitor,
+    segment: str,
+    ends: Sequence[datetime | None],
+    now: datetime,
 ) -> History:
     """The windows of the period, from the store."""
     from rocmonitor import store
@@ -73,22 +78,46 @@ def _history(
     from rocmonitor.report.monitor import History
     from rocmonitor.wording.report import nothing
 
+    start, end = ends
     evaluations = store.evaluations(opened, monitor.name, segment=segment, start=start, end=end)
     if not evaluations:
         known = sorted({each.segment for each in store.evaluations(opened, monitor.name)} - {""})
         which = f" of segment {segment!r} (known: {', '.join(known) or 'none'})" if segment else ""
         raise ConfigError(nothing(monitor.name, which + (" in this period" if start or end else "")))
-    whole = Window(evaluations[0].window.start, evaluations[-1].window.end)
+    pending = store.outlooks(opened, monitor.name, segment=segment, start=start, end=end, pending=True)
+    ahead = [each for each in pending if each.window > evaluations[-1].window]
     changes = store.transitions(opened, monitor.name, segment)
     floors = [rule.value for rule in monitor.rules if isinstance(rule, Floor)]
     return History(
         monitor=monitor.name,
         segment=segment,
-        period=whole,
+        period=Window(evaluations[0].window.start, (ahead or evaluations)[-1].window.end),
         evaluations=tuple(evaluations),
-        changes=tuple(change for change in changes if whole.start <= change.since < whole.end),
+        ahead=tuple(ahead),
+        waiting=frozenset(each.window for each in evaluations if _is_waiting(monitor, each, now)),
+        changes=tuple(change for change in changes if end is None or change.since < end),
+        curves=_curves(opened, monitor, segment, evaluations),
         zone=monitor.timezone,
         floor=max(floors, default=None),
         owner=monitor.owner,
         runbook=monitor.runbook,
     )
+
+
+def _is_waiting(monitor: Monitor, evaluation: Evaluation, now: datetime) -> bool:
+    """Whether labels of a judged window may still come."""
+    return evaluation.counts.labelled_share < 1 and monitor.labels.age(evaluation.window, now) != "closed"
+
+
+def _curves(
+    opened: Store, monitor: Monitor, segment: str, evaluations: Sequence[Evaluation]
+) -> dict[str, list[dict[str, float]]]:
+    """The ROC curve of each reference that is still stored, by its digest."""
+    from rocmonitor import store
+    from rocmonitor.policy.reference import reference_curve
+
+    digests = {str(each.reference["digest"]) for each in evaluations if each.reference.get("digest")}
+    return {
+        digest: reference_curve(store.reference(opened, monitor.name, digest), segment)
+        for digest in sorted(digests)
+    }

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from itertools import accumulate
 from statistics import median_low
 from typing import Any
 
@@ -280,3 +281,36 @@ def weights(windows: Sequence[Window], half_life: float) -> list[float]:
     # Whole windows of age: an hour of daylight saving is none.
     ages = [round((latest - window.start) / (window.end - window.start)) for window in windows]
     return [0.5 ** (age / half_life) for age in ages]
+
+
+def reference_curve(frozen: Mapping[str, Any] | None, segment: str) -> list[dict[str, float]]:
+    """The ROC curve of a frozen reference, as a drawing needs it.
+
+    Parameters
+    ----------
+    frozen : dict or None
+        Its content in the store, by segment; None where it is not kept.
+    segment : str
+
+    Returns
+    -------
+    list of dict
+        ``fpr`` and ``tpr``, from (0, 0) on, at most about 200; empty where an earlier version froze the
+        reference, or where it has no AUROC.
+    """
+    cells = ((frozen or {}).get(segment) or {}).get("cells")
+    if not cells:
+        return []
+    n_pos, n_neg = sum(cells["pos"]), sum(cells["neg"])
+    flagged = (accumulate(reversed(cells[name])) for name in ("pos", "neg"))
+    thinned, last = [{"fpr": 0.0, "tpr": 0.0}], (0, 0)
+    for pos, neg in zip(*flagged, strict=True):
+        at = (_DRAWN * neg // n_neg, _DRAWN * pos // n_pos)
+        if at != last:
+            thinned.append({"fpr": neg / n_neg, "tpr": pos / n_pos})
+            last = at
+    return thinned
+
+
+_DRAWN = 100
+"""Steps of either rate that a drawing of a curve can show."""

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, time
+from itertools import pairwise
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from rocmonitor.policy.evaluation import Evaluation, Point, Status, Transition
+from rocmonitor.policy.outlook import Outlook
 from rocmonitor.policy.windows import Window
-from rocmonitor.report import shift, timeline
+from rocmonitor.report import chart, curves, shift
+from rocmonitor.report.chart import Mark
 from rocmonitor.report.html import environment
+from rocmonitor.report.points import operating_points
 from rocmonitor.report.review.tables import NOTHING, Shown, number, share
+from rocmonitor.report.timeline import MARKERS
+from rocmonitor.wording import page as words
 from rocmonitor.wording import report as wording
 from rocmonitor.wording.counts import CUT, set_aside
 from rocmonitor.wording.format import forecast_span, instant, span
+from rocmonitor.wording.outlook import expected
 from rocmonitor.wording.shift import foretold
 from rocmonitor.wording.verdicts import by_rule, reasons
 from rocmonitor.wording.window import moved, moved_most
@@ -35,8 +42,14 @@ class History:
         Of the windows shown.
     evaluations : tuple of Evaluation
         The newest revision of each window, oldest first; at least one.
+    ahead : tuple of Outlook
+        Of the windows after them, which have no labels yet, oldest first.
+    waiting : frozenset of Window
+        Judged windows whose labels may still come.
     changes : tuple of Transition
-        Changes of status that begin in the period, oldest first.
+        Changes of status until the end of the period, oldest first; those that begin in it are shown.
+    curves : dict of str to list of dict
+        ROC curves of the references, by their digest, as from `rocmonitor.policy.reference.reference_curve`.
     zone : ZoneInfo
         Of all dates.
     floor : float or None
@@ -48,11 +61,32 @@ class History:
     segment: str = ""
     period: Window
     evaluations: tuple[Evaluation, ...]
+    ahead: tuple[Outlook, ...] = ()
+    waiting: frozenset[Window] = frozenset()
     changes: tuple[Transition, ...] = ()
+    curves: Mapping[str, Sequence[Mapping[str, float]]] = field(default_factory=dict)
     zone: ZoneInfo
     floor: float | None = None
     owner: str | None = None
     runbook: str | None = None
+
+    @property
+    def status(self) -> Status:
+        """At the end of the period."""
+        return self.changes[-1].after if self.changes else self.evaluations[-1].status
+
+    @property
+    def measured(self) -> Evaluation:
+        """The newest window with an AUROC; the newest of all where none has one."""
+        found = (each for each in reversed(self.evaluations) if "champion/auc" in each.metrics)
+        return next(found, self.evaluations[-1])
+
+
+def sentence(history: History) -> str:
+    """The first sentence, as on the page."""
+    since = instant(history.changes[-1].since, history.zone) if history.changes else None
+    measured = history.measured
+    return words.monitor_sentence(measured.metrics, measured.window, history.zone, str(history.status), since)
 
 
 def page(history: History, *, made: datetime) -> str:
@@ -74,45 +108,45 @@ def page(history: History, *, made: datetime) -> str:
     -----
     All text of the rows is escaped. A few seconds, almost all of them for the figures.
     """
-    evaluations, zone = history.evaluations, history.zone
+    evaluations, zone, measured = history.evaluations, history.zone, history.measured
     last, worst = evaluations[-1], min(evaluations, key=_badness)
     chosen = [("last", "Last window", last)]
     if worst is not last:
         chosen.append(("worst", "Worst window", worst))
+    marks = _marks(history)
     return (
         environment()
         .get_template("monitor.html.j2")
         .render(
+            words=words,
             name=", ".join(filter(None, [history.monitor, history.segment])),
             model=last.model,
             version=last.champion_version,
             period=history.period.in_zone(zone),
             zone=str(zone),
             made=instant(made, zone),
-            status=last.status,
-            standing=wording.standing(last.status, history.changes, zone),
-            sentence=wording.sentence(last),
-            foreseen=foretold(last.metrics) or wording.foreseen_line(last),
-            moved=moved_most(last),
+            status=history.status,
+            sentence=sentence(history),
+            ahead=words.ahead_sentence([_ahead(each, zone) for each in history.ahead]),
+            advice=words.advice(history.status),
+            moved=moved_most(measured) or foretold(measured.metrics) or wording.foreseen_line(measured),
             owner=history.owner,
             runbook=history.runbook,
             numbers=wording.numbers(evaluations),
-            charts={size: _chart(history, narrow=size == "narrow") for size in ("wide", "narrow")},
-            outcomes=[status for status in timeline.MARKERS if status in {*map(_outcome, evaluations)}],
-            legend=wording.LEGEND,
-            chart=wording.CHART,
-            changes=[_change(change, zone) for change in reversed(history.changes)],
-            chosen=[_chosen(*each, zone) for each in chosen],
-            table=_table(evaluations, zone),
+            charts={size: _chart(history, marks, narrow=size == "narrow") for size in ("wide", "narrow")},
+            legend=_legend(history),
+            chart=_caption(history, marks),
+            changes=[
+                (mark, wording.dated(mark.at, zone) if change is None else wording.noticed(change, zone))
+                for mark, change in marks
+            ],
+            chosen=[_chosen(*each, history) for each in chosen],
+            table=_table(history),
             facts=list(_facts(last)),
             query=str(last.provenance.get("query") or ""),
             command=_command(history),
         )
     )
-
-
-def _outcome(evaluation: Evaluation) -> str:
-    return str(evaluation.outcome)
 
 
 def _badness(evaluation: Evaluation) -> float:
@@ -121,34 +155,83 @@ def _badness(evaluation: Evaluation) -> float:
     return metrics.get("forecast/margin", metrics.get("champion/auc", 1.0))
 
 
-def _chart(history: History, *, narrow: bool) -> str:
-    return timeline.drawing(
+def _marks(history: History) -> list[tuple[Mark, Transition | None]]:
+    """Alarms, recoveries and new champions that begin in the period, oldest first."""
+    zone, found = history.zone, list[tuple[Mark, Transition | None]]()
+    for change in history.changes:
+        if change.since >= history.period.start:
+            text = words.changed(change.after, instant(change.since, zone), reasons(change.reasons))
+            found.append((Mark(at=change.since, kind=str(change.after), text=text), change))
+    for before, after in pairwise(history.evaluations):
+        if before.champion_version != after.champion_version:
+            text = words.champion_changed(before.champion_version, after.champion_version)
+            found.append((Mark(at=after.window.start, kind="version", text=text), None))
+    return sorted(found, key=lambda each: each[0].at)
+
+
+def _chart(history: History, marks: Sequence[tuple[Mark, Any]], *, narrow: bool) -> str:
+    judged = {each.window: each.outcome for each in history.evaluations}
+    return chart.drawing(
         [
             Point(window=each.window, revision=each.revision, at=each.at, metrics=each.metrics)
             for each in history.evaluations
         ],
         label=wording.chart_label(history.evaluations),
         narrow=narrow,
-        outcomes={each.window: each.outcome for each in history.evaluations},
+        outcomes=judged | {each.window: each.outcome for each in history.ahead if each.outcome is not None},
         zone=history.zone,
         floor=history.floor,
-        changes=history.changes,
-        reference=history.evaluations[-1].reference.get("windows", ()),
+        ahead=[
+            Point(window=each.window, revision=0, at=each.at, metrics=each.metrics) for each in history.ahead
+        ],
+        waiting=history.waiting,
+        marks=[mark for mark, _ in marks],
+        reference=_reference(history),
     )
 
 
-def _change(change: Transition, zone: ZoneInfo) -> dict[str, Any]:
-    return {
-        "status": change.after,
-        "line": wording.change_line(change, zone),
-        "noticed": wording.noticed(change, zone),
-        "why": reasons(change.reasons),
+def _reference(history: History) -> Sequence[Mapping[str, Any]]:
+    found: Sequence[Mapping[str, Any]] = history.evaluations[-1].reference.get("windows", ())
+    return found
+
+
+def _foreseen(history: History) -> bool:
+    """Whether any judged window has an outlook."""
+    return any("outlook/auc" in each.metrics for each in history.evaluations)
+
+
+def _legend(history: History) -> list[tuple[str, str]]:
+    """Statuses first, then shades and marks that the chart has."""
+    shown = {str(each.outcome) for each in history.evaluations}
+    needed = {
+        "band": any("forecast/low" in each.metrics for each in history.evaluations),
+        "rule": any("reference/auc" in each.metrics for each in history.evaluations),
+        "square": _foreseen(history),
+        "hollow": any("outlook/auc" in each.metrics for each in history.ahead),
     }
+    statuses = [(status, words.status_word(status)) for status in MARKERS if status in shown]
+    return statuses + [(shape, text) for shape, text in wording.LEGEND.items() if needed[shape]]
 
 
-def _chosen(anchor: str, title: str, evaluation: Evaluation, zone: ZoneInfo) -> dict[str, Any]:
+def _caption(history: History, marks: Sequence[Any]) -> str:
+    return wording.chart_caption(
+        marks=bool(marks),
+        revised=any(each.revision for each in history.evaluations),
+        outlooks=_foreseen(history) or bool(history.ahead),
+        reference=any(row.get("auc") is not None for row in _reference(history)),
+    )
+
+
+def _ahead(outlook: Outlook, zone: ZoneInfo) -> dict[str, Any]:
+    numbers = {name: outlook.metrics.get(f"outlook/{name}") for name in ("auc", "low", "high")}
+    return numbers | {"name": outlook.window.in_zone(zone), "outcome": outlook.outcome}
+
+
+def _chosen(anchor: str, title: str, evaluation: Evaluation, history: History) -> dict[str, Any]:
     """A window in full."""
-    counts, revision = evaluation.counts, evaluation.revision
+    counts, revision, zone = evaluation.counts, evaluation.revision, history.zone
+    before = history.curves.get(str(evaluation.reference.get("digest")), ())
+    tables = operating_points(evaluation)
     return {
         "anchor": anchor,
         "title": title,
@@ -157,6 +240,10 @@ def _chosen(anchor: str, title: str, evaluation: Evaluation, zone: ZoneInfo) -> 
         "verdicts": by_rule(sorted(evaluation.verdicts, key=lambda each: each.outcome is Status.OK)),
         "moved": moved(evaluation),
         "shift": shift.drawing(evaluation, f"shift-{anchor}") if evaluation.tables.get("shift") else "",
+        "roc": curves.drawing(evaluation, before, f"roc-{anchor}"),
+        "roc_caption": wording.curve_caption(tables),
+        "curves": _curves(evaluation, bool(before)),
+        "tables": tables,
         "rows": (
             f"{counts.rows:,} rows, {counts.used:,} used: {counts.n_pos:,} positive, "
             f"{counts.n_neg:,} negative"
@@ -167,22 +254,38 @@ def _chosen(anchor: str, title: str, evaluation: Evaluation, zone: ZoneInfo) -> 
     }
 
 
-def _table(evaluations: Sequence[Evaluation], zone: ZoneInfo) -> Shown:
-    """All windows, newest first."""
-    newest = list(reversed(evaluations))
+def _curves(evaluation: Evaluation, before: bool) -> list[tuple[str, str]]:
+    """What the lines of the ROC curve are."""
+    found = [("champion", f"champion {evaluation.champion_version}")]
+    found += [("before", "reference")] if before else []
+    if any(row.get("model") == "challenger" for row in evaluation.tables.get("roc", ())):
+        found.append(("challenger", f"challenger {evaluation.challenger_version}"))
+    return found
+
+
+def _table(history: History) -> Shown:
+    """All windows, newest first; above them those that have no labels yet."""
+    zone = history.zone
+    newest, ahead = list(reversed(history.evaluations)), list(reversed(history.ahead))
+    nothing = [NOTHING] * len(ahead)
+    outcomes = [str(each.outcome or "waiting") for each in ahead] + [str(each.outcome) for each in newest]
     columns = {
         "window": [
-            each.window.in_zone(zone) + (f" r{each.revision}" if each.revision else "") for each in newest
+            *(each.window.in_zone(zone) for each in ahead),
+            *(each.window.in_zone(zone) + (f" r{each.revision}" if each.revision else "") for each in newest),
         ],
-        "outcome": [str(each.outcome) for each in newest],
-        "AUROC": [number(each.metrics.get("champion/auc")) for each in newest],
-        "95 % interval": [_span(each.metrics, "champion/auc_", span) for each in newest],
-        "normally": [_span(each.metrics, "forecast/", forecast_span) for each in newest],
-        "positives": [f"{each.counts.n_pos:,}" for each in newest],
-        "negatives": [f"{each.counts.n_neg:,}" for each in newest],
-        "labelled": [share(each.counts.labelled_share) for each in newest],
-        "status after it": [str(each.status) for each in newest],
+        "outcome": [words.status_word(each) for each in outcomes],
+        "AUROC": [*nothing, *(number(each.metrics.get("champion/auc")) for each in newest)],
+        "95 % interval": [*nothing, *(_span(each.metrics, "champion/auc_", span) for each in newest)],
+        "expected": [_span(each.metrics, "forecast/", forecast_span) for each in (*ahead, *newest)],
+        "from the scores": [expected(each.metrics) or NOTHING for each in (*ahead, *newest)],
+        "positives": [*nothing, *(f"{each.counts.n_pos:,}" for each in newest)],
+        "negatives": [*nothing, *(f"{each.counts.n_neg:,}" for each in newest)],
+        "labelled": [*nothing, *(share(each.counts.labelled_share) for each in newest)],
+        "status after it": [*nothing, *(words.status_word(each.status) for each in newest)],
     }
+    if set(columns["from the scores"]) == {NOTHING}:
+        del columns["from the scores"]
     return Shown(caption="All windows of the period, newest first.", columns=columns)
 
 

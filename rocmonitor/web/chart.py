@@ -13,12 +13,8 @@ from rocmonitor.wording import page as wording
 
 Row = Mapping[str, Any]
 
-THIN = (
-    ("positives", "positives", "count"),
-    ("prevalence", "prevalence", "percent"),
-    ("labelled", "labelled_share", "percent"),
-    ("distance of the scores, nats", "distance", "number"),
-)
+_FORMATS = {"positives": "count", "distance": "number"}
+THIN = tuple((title, name, _FORMATS.get(name, "percent")) for name, title in wording.ROWS.items())
 """The panels below: title, name in the view, and how its numbers are written."""
 
 
@@ -137,8 +133,7 @@ def _changes(view: Mapping[str, Any]) -> list[dict[str, Any]]:
         {
             "x": _seconds(change["since"]),
             "kind": change["after"],
-            "text": f"{wording.status_word(change['after'])} from {change['when']}: "
-            + "; ".join(change["reasons"]),
+            "text": wording.changed(change["after"], change["when"], change["reasons"]),
         }
         for change in view["changes"]
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -112,7 +112,7 @@ def _over_time(
         "since": since,
         "sentence": _sentence(windows, monitor, status, since),
         "advice": wording.advice(status),
-        "floor": next((rule.value for rule in monitor.rules if isinstance(rule, Floor)), None),
+        "floor": max((rule.value for rule in monitor.rules if isinstance(rule, Floor)), default=None),
         "points": points,
         "ahead": [_ahead(each, zone) for each in outlooks],
         "changes": [_change(each, zone) for each in reversed(changes[-CHANGES:])],
@@ -170,17 +170,7 @@ def _sentence(windows: Sequence[list[Kept]], monitor: Monitor, status: str, sinc
     if not windows:
         return wording.not_judged(monitor.name)
     newest = (measured or [windows[-1][-1]])[-1]
-    values = {name: newest.metrics.get(metric) for name, metric in METRICS.items()}
-    where = wording.window_name(newest.window, monitor.timezone)
-    return wording.monitor_sentence(values, where, status, since, _foreseen_share(newest.metrics))
-
-
-def _foreseen_share(metrics: Mapping[str, float]) -> float | None:
-    """Which part of the change against the reference the scores foretold, from 0 to 1; None where unknown."""
-    foreseen, rest = metrics.get("shift/foreseen"), metrics.get("shift/unforeseen")
-    if foreseen is None or rest is None or not foreseen + rest:
-        return None
-    return min(max(foreseen / (foreseen + rest), 0.0), 1.0)
+    return wording.monitor_sentence(newest.metrics, newest.window, monitor.timezone, status, since)
 
 
 def _ahead(one: Ahead, zone: ZoneInfo) -> dict[str, Any]:

@@ -184,7 +184,7 @@ def _review(site: Site, name: str, id: int) -> Any:
     found = review_of(site, name, id)
     if found is None or _wants_json():
         return None if found is None else _json(found.to_dict())
-    metrics, numbers = found.metrics, notes.key_numbers(found)
+    numbers = notes.key_numbers(found)
     return render(
         "review.html.j2",
         review=found,
@@ -193,11 +193,7 @@ def _review(site: Site, name: str, id: int) -> Any:
         summary=review_wording.summary(found),
         advice=review_wording.advice(found),
         rule=review_wording.rule(found),
-        single=wording.one_test(
-            found.decided_at is not None,
-            metrics.get("difference/auc_low"),
-            metrics.get("difference/auc_high"),
-        ),
+        single=review_wording.one_check(found),
         headline=[cell for cell in numbers if cell[0].startswith(HEADLINE)],
         numbers=[cell for cell in numbers if not cell[0].startswith(HEADLINE)],
         captions=notes.figures(found),

@@ -6,7 +6,6 @@ import json
 import shlex
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from itertools import accumulate
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -14,6 +13,7 @@ from rocmonitor import store
 from rocmonitor.config import Monitor
 from rocmonitor.policy.evaluation import Evaluation, Verdict
 from rocmonitor.policy.record import plain
+from rocmonitor.policy.reference import reference_curve
 from rocmonitor.policy.windows import Window
 from rocmonitor.store.history import Kept
 from rocmonitor.wording import page as wording
@@ -21,9 +21,6 @@ from rocmonitor.wording.counts import CUT, set_aside_parts
 from rocmonitor.wording.format import instant
 from rocmonitor.wording.verdicts import by_rule
 from rocmonitor.wording.window import moved
-
-CURVE = 100
-"""Points of the reference's curve."""
 
 Row = dict[str, Any]
 
@@ -140,23 +137,7 @@ def _reference_curve(kept: store.Store, evaluation: Evaluation) -> list[Row]:
     """The ROC curve of the frozen reference, from its cells; empty where it is no longer kept."""
     digest = evaluation.reference.get("digest")
     frozen = store.reference(kept, evaluation.monitor, digest) if digest else None
-    cells = ((frozen or {}).get(evaluation.segment) or {}).get("cells")
-    if not cells:
-        return []
-    n_pos, n_neg = sum(cells["pos"]), sum(cells["neg"])
-    rates = [
-        {"fpr": neg / n_neg, "tpr": pos / n_pos}
-        for pos, neg in zip(
-            accumulate(reversed(cells["pos"])), accumulate(reversed(cells["neg"])), strict=True
-        )
-    ]
-    thinned, last = [{"fpr": 0.0, "tpr": 0.0}], (0, 0)
-    for rate in rates:
-        at = (int(rate["fpr"] * CURVE), int(rate["tpr"] * CURVE))
-        if at != last:
-            thinned.append(rate)
-            last = at
-    return thinned
+    return reference_curve(frozen, evaluation.segment)
 
 
 def _facts(evaluation: Evaluation) -> list[list[str]]:

@@ -1,4 +1,7 @@
-"""Sentences of the page: the head line of the overview, what a monitor shows, ages, names of windows."""
+"""Sentences of the page: the head line of the overview, what a monitor shows, ages, names of windows.
+
+The report of a monitor is the same as a file and says the same, in the words of this module.
+"""
 
 from __future__ import annotations
 
@@ -31,10 +34,27 @@ NO_SEGMENTS = (
 NO_CURVE = "No curve: too few rows, or one score for all of them."
 FIRST_WINDOW = "Once it has been judged, this page shows its AUROC over time and the range expected of it."
 CHART_KEYS = "Chart. Left and right arrow keys go from window to window, Enter opens the one that is marked."
-CHART_CAPTION = (
+CHART_SHOWS = (
     "AUROC of each window with its 95 % interval, over the expected range (band). A hollow point "
-    "still waits for labels. Drag to zoom, double-click for all; click a window to see it below."
+    "still waits for labels."
 )
+OUTLOOKS_SHOWN = (
+    "The dashed end is the AUROC expected from the scores of windows without labels; small squares are the "
+    "same for windows that were judged since."
+)
+CHART_CAPTION = f"{CHART_SHOWS} Drag to zoom, double-click for all; click a window to see it below."
+ROWS = {
+    "positives": "positives",
+    "prevalence": "prevalence",
+    "labelled_share": "labelled",
+    "distance": "distance of the scores, nats",
+}
+"""What the rows below the chart show, by the name of their number."""
+
+ROC_CAPTION = "True positive rate (up) against false positive rate (right), from 0 to 1, with 95 % intervals."
+FPRS = "Positives found at a false positive rate"
+THRESHOLDS = "Rates at fixed thresholds"
+COSTS = "Normalised cost at each operating condition w"
 
 _ATTENTION = ("degraded", "error")
 _DAY = timedelta(days=1)
@@ -67,36 +87,33 @@ def headline(statuses: Mapping[str, int], last_tick: timedelta | None) -> list[s
 
 
 def monitor_sentence(
-    values: Mapping[str, float | None],
-    window: str,
-    status: str,
-    since: str | None,
-    foreseen: float | None = None,
+    metrics: Mapping[str, float], window: Window, zone: ZoneInfo, status: str, since: str | None
 ) -> str:
-    """What the newest judged window shows beside what was expected, and since when the status holds.
+    """What the newest measured window shows beside what was expected, and since when the status holds.
 
     Parameters
     ----------
-    values : dict of str to float or None
-        ``auc``, ``low``, ``high``, ``expected_low`` and ``expected_high``.
-    window : str
-        As from `window_name`.
+    metrics : dict of str to float
+        Of that window.
+    window : Window
+    zone : ZoneInfo
+        Of the dates.
     status : str
     since : str or None
         Start of the status, where there was a change.
-    foreseen : float, optional
-        Share of the change against the reference that the scores foretold.
     """
-    if values.get("auc") is None:
-        found = f"AUROC not measured {window}"
+    auc, where = metrics.get("champion/auc"), window_name(window, zone)
+    if auc is None:
+        found = f"AUROC not measured {where}"
     else:
-        found = f"AUROC {values['auc']:.3f} ({values['low']:.3f} to {values['high']:.3f}) {window}"
-    if (range_ := expected(values.get("expected_low"), values.get("expected_high"))) is not None:
+        low, high = metrics["champion/auc_low"], metrics["champion/auc_high"]
+        found = f"AUROC {auc:.3f} ({low:.3f} to {high:.3f}) {where}"
+    if (range_ := expected(metrics.get("forecast/low"), metrics.get("forecast/high"))) is not None:
         found += f", expected {range_}"
     state = status_word(status).capitalize()
     state += f" since {since}" if since else ""
-    if foreseen is not None and status == "degraded":
-        state += f"; {_share(foreseen)} of the fall was foreseen from the scores"
+    if (share := _foreseen_share(metrics)) is not None and status == "degraded":
+        state += f"; {_share(share)} of the fall was foreseen from the scores"
     return f"{found}. {state}."
 
 
@@ -115,22 +132,9 @@ def revised(revision: int) -> str:
     return f"late labels: revision {revision}"
 
 
-def one_test(decided: bool, low: float | None, high: float | None) -> str:
-    """Why a difference that one test calls clear is no decision; empty where there is nothing to explain.
-
-    Parameters
-    ----------
-    decided : bool
-    low, high : float or None
-        The interval of the difference over the whole period, valid for a single check.
-    """
-    if decided or low is None or high is None or low <= 0 <= high:
-        return ""
-    return (
-        f"A single test of the whole period would call the difference clear ({low:+.4f} to {high:+.4f}). "
-        "A review is checked again with every window, and such a test would sooner or later call chance "
-        "clear; the interval that stays valid under repeated checks does not exclude zero yet."
-    )
+def changed(after: str, when: str, reasons: Sequence[str]) -> str:
+    """A change of status, as a mark in the chart."""
+    return f"{status_word(after)} from {when}" + (f": {'; '.join(reasons)}" if reasons else "")
 
 
 def ahead_short(outlook: Mapping[str, float]) -> str:
@@ -354,6 +358,14 @@ def _first(statuses: Mapping[str, int], urgent: int, total: int) -> str:
 
 def _its(number: int) -> str:
     return "its" if number == 1 else "their"
+
+
+def _foreseen_share(metrics: Mapping[str, float]) -> float | None:
+    """Which part of the change against the reference the scores foretold, from 0 to 1; None where unknown."""
+    foreseen, rest = metrics.get("shift/foreseen"), metrics.get("shift/unforeseen")
+    if foreseen is None or rest is None or not foreseen + rest:
+        return None
+    return min(max(foreseen / (foreseen + rest), 0.0), 1.0)
 
 
 def _share(share: float) -> str:

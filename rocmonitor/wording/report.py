@@ -1,49 +1,53 @@
-"""What a report says of a monitor: the first sentence, the numbers below it, and why nothing can be shown."""
+"""What the report of a monitor says beside what the page says: its numbers, and why nothing can be shown.
+
+Sentences that both have are in `rocmonitor.wording.page`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition
 from rocmonitor.policy.measure import LEVEL
-from rocmonitor.wording.format import area, count, forecast_span, instant, percent, span
+from rocmonitor.wording.format import area, count, instant, percent, span
 from rocmonitor.wording.outlook import foreseen
-from rocmonitor.wording.status import WORDS, lack
+from rocmonitor.wording.page import CHART_SHOWS, OUTLOOKS_SHOWN, ROC_CAPTION
+from rocmonitor.wording.status import lack
 
-LEGEND = (
-    ("band", "forecast interval: where the AUROC is expected"),
-    ("rule", "AUROC of the whole reference"),
-)
-"""What the shades and lines of the chart are."""
+LEGEND = {
+    "band": "expected range",
+    "rule": "AUROC of the whole reference",
+    "square": "expected from the scores, judged since",
+    "hollow": "expected from the scores, no labels yet",
+}
+"""What the shades and marks of the chart are."""
 
-CHART = (
-    "AUROC of each window with its interval. A hollow mark waits for labels; r1 marks a window that late "
-    "labels have revised; a dotted vertical line is where a new status begins. Left of the solid line are "
-    "the windows of the reference. Below: the number of positives of each window, and their share."
-)
-
-
-def status_word(status: Status) -> str:
-    """A status at the start of a sentence."""
-    return "Ok" if status is Status.OK else WORDS[status].headline
+_POINTS = {"fprs": "filled at a false positive rate", "thresholds": "hollow at a threshold"}
 
 
-def sentence(last: Evaluation) -> str:
-    """What the last window shows beside what is normal."""
-    metrics, window = last.metrics, last.window.in_zone(last.zone)
-    if "champion/auc" not in metrics:
-        return f"{lack(last.counts)[0].capitalize()} in the window of {window}: it cannot be judged."
-    ends = span(metrics["champion/auc_low"], metrics["champion/auc_high"])
-    low, high = metrics.get("forecast/low"), metrics.get("forecast/high")
-    normal = "" if low is None or high is None else f", normally {forecast_span(low, high)}"
-    return f"AUROC {area(metrics['champion/auc'])} ({ends}) in the window of {window}{normal}."
+def chart_caption(*, marks: bool, revised: bool, outlooks: bool, reference: bool) -> str:
+    """How the chart is read: as on the page, and what stands for what can be hovered there."""
+    return " ".join(
+        sentence
+        for sentence, needed in (
+            (CHART_SHOWS, True),
+            (OUTLOOKS_SHOWN, outlooks),
+            ("Numbered lines are the changes below.", marks),
+            ("r1 marks a window that late labels have revised.", revised),
+            ("Left of the dashed line lies the reference.", reference),
+        )
+        if needed
+    )
 
 
-def standing(status: Status, changes: Sequence[Transition], zone: ZoneInfo) -> str:
-    """The status, and since when it holds."""
-    since = next((change.since for change in reversed(changes) if change.after is status), None)
-    return status_word(status) + ("" if since is None else f" since {instant(since, zone)}") + "."
+def curve_caption(tables: Collection[str]) -> str:
+    """Below the ROC curve; `tables` are those that the window has."""
+    marks = [text for name, text in _POINTS.items() if name in tables]
+    if not marks:
+        return ROC_CAPTION
+    return f"{ROC_CAPTION} Marks are operating points, {', '.join(marks)}."
 
 
 def numbers(evaluations: Sequence[Evaluation]) -> list[tuple[str, str, str]]:
@@ -76,14 +80,14 @@ def foreseen_line(last: Evaluation) -> str:
     return f"From the scores alone: {said}." if said else ""
 
 
-def change_line(change: Transition, zone: ZoneInfo) -> str:
-    """A change of status in one line."""
-    return f"{status_word(change.after)} since {instant(change.since, zone)}, was {change.before}"
-
-
 def noticed(change: Transition, zone: ZoneInfo) -> str:
     """When a change was seen."""
     return f"noticed {instant(change.at, zone)}"
+
+
+def dated(moment: datetime, zone: ZoneInfo) -> str:
+    """From when a new champion was used."""
+    return f"from {instant(moment, zone)}"
 
 
 def chart_label(evaluations: Sequence[Evaluation]) -> str:

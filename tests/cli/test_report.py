@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from commands import Rocmonitor
 from scenario import World, until, week
@@ -22,11 +24,14 @@ def judged(here: World) -> World:
 def test_it_writes_one_file_and_says_how_the_monitor_stands(judged: World) -> None:
     done = Rocmonitor(judged.folder)("report", "credit")
     html = (judged.folder / "credit.html").read_text(encoding="utf-8")
-    assert done.stdout.startswith("Degraded since 2026-06-08. AUROC 0.")
-    assert ", normally 0." in done.stdout
+    assert re.fullmatch(
+        r"AUROC 0\.\d{3} \(0\.\d{3} to 0\.\d{3}\) in the week of 8 June 2026, "
+        r"expected 0\.\d{3}( to 0\.\d{3}| or more)\. Degraded since 2026-06-08[^.]*\.\n",
+        done.stdout,
+    )
     assert "wrote credit.html" in done.stderr
-    assert html.count("<svg") == 3  # the chart in two sizes, and what moved
-    assert "Left of the solid line are the windows of the reference." in html
+    assert html.count("<svg") == 6  # the chart in two sizes, two curves, and what moved twice
+    assert "Left of the dashed line lies the reference." in html
 
 
 def test_a_period_and_another_file(judged: World) -> None:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import io
-import re
 from dataclasses import replace
-from datetime import UTC, datetime
 from importlib.resources import files
 from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
-from factories import FIRST, WEEK, point
+from factories import point
 from matplotlib.colors import to_rgb
 from matplotlib.image import imread
 from numpy.typing import NDArray
 
-from rocmonitor.policy.evaluation import Point, Status, Transition
+from rocmonitor.policy.evaluation import Point, Status
 from rocmonitor.report import timeline
 from rocmonitor.report.canvas import BLUE, TOKENS
 
@@ -32,25 +30,6 @@ SERIES_OF_ANY_KIND = [
     pytest.param([replace(SERIES[0], revision=2)], id="revised"),
     pytest.param([point(number, 0.7) for number in range(300)], id="years"),
 ]
-REFERENCE = [
-    {
-        "start": (FIRST - (3 - number) * WEEK).isoformat(),
-        "end": (FIRST - (2 - number) * WEEK).isoformat(),
-        "n_pos": 150,
-        "n_neg": 850,
-        "auc": 0.74,
-        "auc_low": 0.72,
-        "auc_high": 0.76,
-    }
-    for number in range(3)
-]
-CHANGE = Transition(
-    monitor="m",
-    at=datetime(2013, 10, 1, tzinfo=UTC),
-    before=Status.OK,
-    after=Status.DEGRADED,
-    since=FIRST + WEEK,
-)
 
 
 def pixels(png: bytes) -> NDArray[np.float64]:
@@ -122,49 +101,6 @@ class TestSmall:
     def test_an_alarm_stands_out(self) -> None:
         assert count(timeline.small("m", SERIES, outcomes=OUTCOMES), DEGRADED) > 60
         assert count(timeline.small("m", SERIES), DEGRADED) == 0
-
-
-class TestDrawing:
-    @staticmethod
-    def drawn(points: list[Point] = SERIES, *, narrow: bool = False, **changes: object) -> str:
-        return timeline.drawing(
-            points,
-            label="AUROC <over> time",
-            narrow=narrow,
-            outcomes=OUTCOMES,
-            zone=ZoneInfo("UTC"),
-            **changes,
-        )  # type: ignore[arg-type]
-
-    def test_colours_are_those_of_the_page(self) -> None:
-        drawn = self.drawn(changes=[CHANGE], reference=REFERENCE)
-        assert {f"var(--{name})" for name in ("champion", "degraded", "band", "reference", "soft")} <= set(
-            re.findall(r"var\(--[\w-]+\)", drawn)
-        )
-        assert not re.search(r"#[0-9a-f]{6}", drawn), "a colour that no theme would change"
-
-    def test_it_has_no_address_but_its_namespaces(self) -> None:
-        found = re.findall(r'="(https?://[^"]*)"', self.drawn())
-        assert all(each.startswith("http://www.w3.org/") for each in found)
-
-    def test_it_has_a_label_and_ids_of_its_own(self) -> None:
-        wide, narrow = self.drawn(), self.drawn(narrow=True)
-        assert 'aria-label="AUROC &lt;over&gt; time"' in wide
-        ids = [set(re.findall(r'\bid="([^"]*)"', each)) for each in (wide, narrow)]
-        assert not ids[0] & ids[1]
-        assert set(re.findall(r"url\(#([^)]*)\)", wide)) <= ids[0]
-        assert set(re.findall(r'href="#([^"]*)"', wide)) <= ids[0]
-
-    def test_equal_input_gives_equal_text(self) -> None:
-        assert self.drawn(reference=REFERENCE) == self.drawn(reference=REFERENCE)
-
-    @pytest.mark.parametrize("points", SERIES_OF_ANY_KIND[1:])
-    def test_any_series_can_be_drawn(self, points: list[Point]) -> None:
-        assert self.drawn(points).startswith("<svg")
-
-    def test_a_reference_without_an_auroc_is_left_out(self) -> None:
-        bare = [{name: row[name] for name in ("start", "end", "n_pos", "n_neg")} for row in REFERENCE]
-        assert self.drawn(reference=bare) == self.drawn()
 
 
 def test_the_colours_of_figures_are_the_light_theme() -> None:

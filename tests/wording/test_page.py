@@ -68,34 +68,50 @@ def test_windows_are_named_as_people_do(start: tuple[int, ...], end: tuple[int, 
     assert page.window_name(Window(*ends), NEW_YORK) == expected
 
 
-VALUES = {"auc": 0.6067, "low": 0.585, "high": 0.628, "expected_low": 0.6576, "expected_high": 0.8455}
+METRICS = {
+    "champion/auc": 0.6067,
+    "champion/auc_low": 0.585,
+    "champion/auc_high": 0.628,
+    "forecast/low": 0.6576,
+    "forecast/high": 0.8455,
+}
+SEPTEMBER = Window(*(datetime(2013, 9, day, tzinfo=NEW_YORK).astimezone(UTC) for day in (16, 23)))
+MAY = Window(*(datetime(2026, 5, day, tzinfo=UTC) for day in (1, 2)))
 
 
 @pytest.mark.parametrize(
-    ("share", "words"),
+    ("foreseen", "rest", "words"),
     [
-        (None, ""),
-        (0.0, "; almost none of the fall was foreseen from the scores"),
-        (0.3, "; a smaller part of the fall was foreseen from the scores"),
-        (0.5, "; half of the fall was foreseen from the scores"),
-        (0.8, "; most of the fall was foreseen from the scores"),
-        (1.0, "; nearly all of the fall was foreseen from the scores"),
+        (None, None, ""),
+        (0.0, 0.0, ""),
+        (0.01, -0.16, "; almost none of the fall was foreseen from the scores"),
+        (-0.03, -0.07, "; a smaller part of the fall was foreseen from the scores"),
+        (-0.0775, -0.0735, "; half of the fall was foreseen from the scores"),
+        (-0.08, -0.02, "; most of the fall was foreseen from the scores"),
+        (-0.2, 0.05, "; nearly all of the fall was foreseen from the scores"),
     ],
 )
-def test_the_sentence_of_a_monitor(share: float | None, words: str) -> None:
-    where = "in the week of 16 September 2013"
-    assert page.monitor_sentence(VALUES, where, "degraded", "2013-09-16", share) == (
+def test_the_sentence_of_a_monitor(foreseen: float | None, rest: float | None, words: str) -> None:
+    parts = {} if foreseen is None else {"shift/foreseen": foreseen, "shift/unforeseen": rest}
+    metrics: dict[str, float] = METRICS | parts  # type: ignore[assignment]
+    assert page.monitor_sentence(metrics, SEPTEMBER, NEW_YORK, "degraded", "2013-09-16") == (
         "AUROC 0.607 (0.585 to 0.628) in the week of 16 September 2013, expected 0.658 to 0.846. "
         f"Degraded since 2013-09-16{words}."
     )
 
 
 def test_the_sentence_without_numbers() -> None:
-    assert page.monitor_sentence(dict.fromkeys(VALUES), "on 1 May 2026", "insufficient", None) == (
+    zone = ZoneInfo("UTC")
+    assert page.monitor_sentence({}, MAY, zone, "insufficient", None) == (
         "AUROC not measured on 1 May 2026. Insufficient."
     )
-    without = VALUES | {"expected_high": 1.0}
-    assert "expected 0.658 or more" in page.monitor_sentence(without, "on 1 May 2026", "ok", None)
+    without = METRICS | {"forecast/high": 1.0}
+    assert "expected 0.658 or more" in page.monitor_sentence(without, MAY, zone, "ok", None)
+
+
+def test_a_change_says_why_where_a_reason_is_known() -> None:
+    assert page.changed("at-risk", "2026-05-01", ["one", "two"]) == "at risk from 2026-05-01: one; two"
+    assert page.changed("ok", "2026-05-01", []) == "ok from 2026-05-01"
 
 
 @pytest.mark.parametrize(
@@ -109,22 +125,6 @@ def test_the_sentence_without_numbers() -> None:
 )
 def test_segments_in_a_line(statuses: dict[str, int], expected: str) -> None:
     assert page.segments_line(statuses) == expected
-
-
-@pytest.mark.parametrize(
-    ("decided", "low", "high", "explained"),
-    [
-        (False, 0.0134, 0.0177, True),
-        (False, -0.02, -0.01, True),
-        (True, 0.0134, 0.0177, False),
-        (False, -0.01, 0.02, False),
-        (False, None, None, False),
-    ],
-)
-def test_a_clear_test_that_is_no_decision_is_explained(
-    decided: bool, low: float | None, high: float | None, explained: bool
-) -> None:
-    assert bool(page.one_test(decided, low, high)) is explained
 
 
 def test_what_fails_is_named_once() -> None:

@@ -1,0 +1,66 @@
+"""The tables of the operating points of a window as cells of text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rocmonitor.policy.evaluation import Evaluation
+from rocmonitor.report.review.tables import NOTHING, Shown
+from rocmonitor.wording import page as words
+from rocmonitor.wording.format import percent
+
+Row = Mapping[str, Any]
+
+
+def operating_points(evaluation: Evaluation) -> dict[str, Shown]:
+    """``fprs``, ``thresholds`` and ``costs`` of a window, without those that it does not have."""
+    makers = {"fprs": _fprs, "thresholds": _thresholds, "costs": _costs}
+    return {name: make(rows) for name, make in makers.items() if (rows := evaluation.tables.get(name))}
+
+
+def _fprs(rows: Sequence[Row]) -> Shown:
+    return Shown(
+        caption=words.FPRS,
+        columns={
+            "model": [row["model"] for row in rows],
+            "FPR": [percent(row["fpr"]) for row in rows],
+            "TPR": [percent(row["tpr"]) for row in rows],
+            "95 % interval": [_interval(row, "tpr") for row in rows],
+        },
+    )
+
+
+def _thresholds(rows: Sequence[Row]) -> Shown:
+    rates = {
+        f"{rate.upper()}, 95 % interval": [
+            f"{percent(row[rate])} ({_interval(row, rate).replace(' %', '')})" for row in rows
+        ]
+        for rate in ("tpr", "fpr")
+    }
+    return Shown(
+        caption=words.THRESHOLDS,
+        columns={
+            "model": [row["model"] for row in rows],
+            "threshold": [f"{row['threshold']:.4g}" for row in rows],
+            **rates,
+        },
+    )
+
+
+def _costs(rows: Sequence[Row]) -> Shown:
+    return Shown(
+        caption=words.COSTS,
+        columns={name.replace("_", " "): [_cell(row.get(name)) for row in rows] for name in rows[0]},
+    )
+
+
+def _interval(row: Row, rate: str) -> str:
+    low, high = row.get(f"{rate}_low"), row.get(f"{rate}_high")
+    return NOTHING if low is None or high is None else f"{percent(low)} to {percent(high)}"
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return NOTHING
+    return f"{value:.4g}" if isinstance(value, int | float) else str(value)
