@@ -310,12 +310,7 @@ def score_history(
     reference.require_both_classes()
     given = valid_windows(windows, Sample)
     past = past_windows(reference, given, take_out=True) if given else Past()
-    if len(past.kept) < ENOUGH_WINDOWS:
-        raise DegenerateDataError(
-            f"a forecast given the scores needs at least {ENOUGH_WINDOWS} past windows with both classes; "
-            f"{len(past.kept)} of {len(given)} can be used: give more or shorter windows, or forecast "
-            "without the scores"
-        )
+    _require_enough(len(past.kept), len(given))
     worth = None if weights is None else valid_weights(weights, len(given), past.kept)
     used, pairs, cells = [given[place] for place in past.kept], moments(reference), few(reference)
     of_scores = score_cells(cells)
@@ -344,6 +339,14 @@ def score_history(
         n_neg=reference.n_neg,
         caveats=past.caveats,
     )
+
+
+def _require_enough(kept: int, given: int) -> None:
+    if kept < ENOUGH_WINDOWS:
+        raise DegenerateDataError(
+            f"a forecast given the scores needs at least {ENOUGH_WINDOWS} past windows with both classes; "
+            f"{kept} of {given} can be used: give more or shorter windows, or forecast without the scores"
+        )
 
 
 def _valid_rows(rows: int) -> int:
