@@ -22,11 +22,14 @@ demo: $(READY) ## Watch two models on a year of real flights, end to end, in ./d
 	cd demo && { ../$(BIN)/rocmonitor run >/dev/null || test $$? -eq 3; } # 3: degraded is a result, not a failure
 	@echo && cd demo && ../$(BIN)/rocmonitor history late-arrivals
 	@echo && cd demo && ../$(BIN)/rocmonitor review late-arrivals --output report.html
+	@echo && cd demo && ../$(BIN)/rocmonitor report late-arrivals
 	@printf '%s\n' '' 'Look further (cd demo first):' \
+	  '  ../$(BIN)/rocmonitor ui                             then open http://127.0.0.1:8780/monitors/late-arrivals' \
+	  '  late-arrivals.html                                  the same as a file: open it in a browser' \
+	  '  report.html                                         champion against challenger, as a file' \
 	  '  cat alarms.log                                      the alerts that were sent' \
-	  '  report.html                                         champion against challenger: open it in a browser' \
-	  '  ../$(BIN)/mlflow ui --backend-store-uri sqlite:///mlflow.db' \
-	  '      then open http://127.0.0.1:5000 -> Experiments -> rocmonitor/late-arrivals' \
+	  '  ../$(BIN)/mlflow server --app-name rocmonitor --backend-store-uri sqlite:///mlflow.db' \
+	  '      the same pages inside MLflow: http://127.0.0.1:5000/rocmonitor/' \
 	  '  ../$(BIN)/rocmonitor history late-arrivals --json   every number, with its provenance' \
 	  '  ../$(BIN)/rocmonitor run                            again: nothing is judged or sent twice' \
 	  '  ../$(BIN)/rocmonitor serve                          the same, on schedule'

@@ -76,6 +76,14 @@ def test_check_tells_what_it_assumes_of_a_reference_that_is_too_large_to_read(he
         ({"rules": "[{kind: drop, value: 0.8}]"}, "no drop is found in a single window"),
         ({"alarm": "{after: 2, of: 3}"}, "; an alarm needs 2 of 3 windows degraded"),
         ({"segments": "[region]"}, "each segment value is watched separately"),
+        (
+            {
+                "outlook": "{after: 6h}",
+                "rules": "[{kind: forecast}, {kind: outlook}]",
+                "reference": "{from: 2026-01-05, to: 2026-02-02}",
+            },
+            "no window can have an outlook: a forecast given the scores needs at least 8 past windows",
+        ),
     ],
 )
 def test_check_tells_what_the_rules_will_do(here, change, says):
