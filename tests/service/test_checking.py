@@ -76,14 +76,6 @@ def test_check_tells_what_it_assumes_of_a_reference_that_is_too_large_to_read(he
         ({"rules": "[{kind: drop, value: 0.8}]"}, "no drop is found in a single window"),
         ({"alarm": "{after: 2, of: 3}"}, "; an alarm needs 2 of 3 windows degraded"),
         ({"segments": "[region]"}, "each segment value is watched separately"),
-        (
-            {
-                "outlook": "{after: 6h}",
-                "rules": "[{kind: forecast}, {kind: outlook}]",
-                "reference": "{from: 2026-01-05, to: 2026-02-02}",
-            },
-            "no window can have an outlook: a forecast given the scores needs at least 8 past windows",
-        ),
     ],
 )
 def test_check_tells_what_the_rules_will_do(here, change, says):
@@ -100,6 +92,17 @@ def test_check_judges_the_reference_windows_by_the_rules(here):
     assert "6 of the 20 reference windows would be degraded (drop 6, floor none): they belong to" in told
     here.configure(window=until("2026-06-08"), rules="[{kind: floor, value: 0.05}, {kind: challenger}]")
     assert "none of the 20 reference windows would be degraded: they belong to" in checked(here)
+
+
+def test_check_says_why_a_short_reference_gives_no_outlook(here):
+    with sqlite3.connect(here.folder / "source.db") as database:
+        database.execute("DELETE FROM scored WHERE id < 1500000")
+    here.configure(
+        window=until("2026-06-08"), outlook="{after: 6h}", rules="[{kind: forecast}, {kind: outlook}]"
+    )
+    told = checked(here)
+    assert "no window can have an outlook: a forecast given the scores needs at least 8 past windows" in told
+    assert "was not read" not in told
 
 
 def test_check_judges_the_latest_reference_windows_that_are_large_enough(here, monkeypatch):
@@ -346,3 +349,28 @@ def test_check_says_of_the_store_what_a_run_will_do(here):
     with pytest.raises(StoreError, match=r"its schema is 0001, .*run `rocmonitor db upgrade`") as refused:
         store.open_store(known.store_url)
     assert f"store     PROBLEM: {refused.value}" in checked(here)
+
+
+def test_a_budget_is_compared_with_what_is_expected(here):
+    here.configure(window=until("2026-06-08"), rules="[{kind: forecast}, {kind: drop}]")
+    assert "all monitors" not in checked(here)
+    path = here.folder / "rocmonitor.yaml"
+    configured = path.read_text(encoding="utf-8")
+    path.write_text(f"alarm_budget: {{false_alarms_per_year: 0.5}}\n{configured}", encoding="utf-8")
+    lines = checked(here).splitlines()
+    budget = lines[lines.index("all monitors") + 1 :]
+    assert budget[0].startswith("  budget    0.5 false alarms a year for 1 monitor and ")
+    assert "more than the budget" in budget[1]
+    assert any("drop: confidence_level 0.9" in line for line in budget)
+    [forecast] = [line for line in budget if "forecast: confidence_level" in line]
+    assert re.search(r"takes [\d,]+ reference windows, and there are \d+: choose a longer", forecast)
+
+
+@pytest.mark.parametrize("value", ["0", "-1", ".inf", ".nan", "many"])
+def test_a_budget_that_is_none_is_refused(here, value):
+    here.configure(window=until("2026-06-08"), rules="[{kind: drop}]")
+    path = here.folder / "rocmonitor.yaml"
+    configured = path.read_text(encoding="utf-8")
+    path.write_text(f"alarm_budget: {{false_alarms_per_year: {value}}}\n{configured}", encoding="utf-8")
+    with pytest.raises(RocmonitorError, match=r"alarm_budget.false_alarms_per_year"):
+        checked(here)
