@@ -192,6 +192,8 @@ def _judged(evaluations: Sequence[Evaluation], zone: ZoneInfo) -> Iterator[str]:
         measured = f" AUROC {last.metrics['champion/auc']:.4f} ({_span(last.metrics, 'champion/auc_')})"
         if (expected := _forecast(last.metrics)) != "-":
             measured += f", expected {expected}"
+    if last.outcome is Status.INSUFFICIENT:
+        measured += "".join(f" cannot be judged: {reason}" for reason in why(last)[:1])
     yield f"{count(len(whole), 'window')} judged ({each})"
     yield f"{last.window.in_zone(zone)}{measured}"
 

@@ -37,6 +37,7 @@ from rocmonitor.alerts import (
     service,
     trial_message,
 )
+from rocmonitor.alerts.message import titled
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import AlertError
 from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition, Verdict
@@ -139,6 +140,17 @@ def test_a_caveat_that_is_the_reason_is_told_once() -> None:
     )
     assert message.body.count("all 1,000 scores are 0.5: is the scoring broken?") == 1
     assert "Caveat: another" in message.body
+
+
+def test_a_long_title_keeps_the_start_of_the_monitor_and_the_end_of_the_segment() -> None:
+    title = titled("AT-RISK", "credit-default region=south", "AUROC 0.7256 expected, 0.7754 or more in it")
+    assert title == "AT-RISK credit-default region=south: AUROC 0.7256 expected, 0.7754 or more in it"
+    longer = titled(
+        "DEGRADED", "credit-default region=south", "AUROC 0.7409, normally 0.7410 to 0.8010 or so"
+    )
+    assert longer.startswith("DEGRADED credit-def")
+    assert "n=south: AUROC 0.7409" in longer
+    assert len(longer) <= 80
 
 
 def test_recovery_says_what_recovered() -> None:

@@ -84,6 +84,7 @@ def test_too_few_rows_are_exit_code_4(here, rocmonitor):
     assert "\n○ insufficient 2026-06-08 to 2026-06-15\n    no rows" in shown
     told = rocmonitor("run", code=4).stdout
     assert told.startswith("credit: ○ insufficient; 3 windows judged (2 ok, 1 insufficient)")
+    assert "2026-06-08 to 2026-06-15 cannot be judged: no rows" in told
 
 
 def test_an_outside_system_that_fails_is_exit_code_5(here, rocmonitor):

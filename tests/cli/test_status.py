@@ -11,7 +11,7 @@ from scenario import until
 
 def test_before_the_first_window_a_monitor_is_new(here, rocmonitor):
     done = rocmonitor("status")
-    assert done.stdout.startswith("The model is not degraded. 1 has not been judged yet. No tick yet.\n")
+    assert done.stdout.startswith("The model has not been judged yet. No tick yet.\n")
     assert "· not judged yet  credit" in done.stdout
     [monitor] = json.loads(rocmonitor("status", "--json").stdout)["monitors"]
     assert (monitor["status"], monitor["window"], monitor["auc"]) == ("waiting", None, None)

@@ -84,7 +84,11 @@ def test_without_windows_the_reference_is_cut_like_the_monitor(load):
         ("kind: challenger", "kind: outlook", "rules has kind outlook, which is judged before the labels"),
         ("kind: challenger", "kind: scores", "such as outlook: {after: 6h}"),
         ("    grouped: auto", "    outlook: {}", "outlook.after: required"),
-        ("    grouped: auto", "    outlook: {after: 400d}", "is longer than window.label_delay"),
+        (
+            "    grouped: auto",
+            "    outlook: {after: 400d}",
+            "outlook.after (400d) is longer than window.label",
+        ),
         ("calibrated, conf", "fixed, conf", "rules.0: distance belongs to method fixed, which needs it"),
         ("calibrated, conf", "calibrated, distance: 0.1, conf", "rules.0: distance belongs to method fixed"),
         ("calibrated, conf", "dual, half_life: 5, conf", "rules.0: half_life belongs to method calibrated"),
@@ -139,6 +143,12 @@ def test_without_windows_the_reference_is_cut_like_the_monitor(load):
         ("{w: 0.5}", "{w: 0.20000001}", "cost: w 0.2 and w 0.20000001 would both be reported as 0.2"),
         ("calibrated, conf", "calibrated, half_life: true, conf", "rules.0: half_life must not be true or"),
         ("calibrated, conf", "calibrated, half_life: .inf, conf", "half_life: Input should be a finite"),
+        ("kind: floor, value", "value", "rules.1.kind: required: forecast, lasting, floor, drop, challenger"),
+        (
+            "channels: {ops",
+            "page: roc.example\nchannels: {ops",
+            "page: must be an address that starts with http",
+        ),
     ],
 )
 def test_a_problem_is_told_with_its_place(load, tmp_path, old, new, problem):

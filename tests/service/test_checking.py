@@ -94,6 +94,17 @@ def test_check_judges_the_reference_windows_by_the_rules(here):
     assert "none of the 20 reference windows would be degraded: they belong to" in checked(here)
 
 
+def test_check_says_why_a_short_reference_gives_no_outlook(here):
+    with sqlite3.connect(here.folder / "source.db") as database:
+        database.execute("DELETE FROM scored WHERE id < 1500000")
+    here.configure(
+        window=until("2026-06-08"), outlook="{after: 6h}", rules="[{kind: forecast}, {kind: outlook}]"
+    )
+    told = checked(here)
+    assert "no window can have an outlook: a forecast given the scores needs at least 8 past windows" in told
+    assert "was not read" not in told
+
+
 def test_check_judges_the_latest_reference_windows_that_are_large_enough(here, monkeypatch):
     monkeypatch.setattr(forecast_alarms, "MOST_JUDGED", 10)
     here.configure(window=until("2026-06-08"), rules="[{kind: floor, value: 0.95}]")

@@ -33,6 +33,8 @@ def warnings(monitor: Monitor, rules: Mapping[str, Rule], reference: Reference, 
     lines = [f"an outlook of each window comes {_length(sooner)} before its labels are due"]
     mine = {name: rule for name, rule in rules.items() if before_labels(rule)}
     if reference.history is None or reference.cells is None:
+        if own := [each.bare() for each in reference.caveats if each.about[:1] == ("outlook",)]:
+            return [f"no window can have an outlook: {own[0]}"]
         return [
             *lines,
             *(f"how often {name} warns is not known: the reference was not read" for name in mine),

@@ -53,10 +53,8 @@ def _by_age(
 ) -> list[str]:
     then = [share for window in windows if (share := _share_when_due(monitor, source, window)) is not None]
     low, high = min(then), max(then)
-    lines = [
-        f"when due, {low:.0%} to {high:.0%} of the rows of a reference window had a label, {past:.0%} in the "
-        "end"
-    ]
+    shares = f"{low:.0%}" if f"{low:.0%}" == f"{high:.0%}" else f"{low:.0%} to {high:.0%}"
+    lines = [f"when due, {shares} of the rows of a reference window had a label, {past:.0%} in the end"]
     if sum(then) / len(then) > past - 0.005:
         return [*lines, "so labels are complete when a window is due, and windows are judged by them"]
     lines.append(
