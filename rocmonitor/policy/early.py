@@ -63,8 +63,9 @@ def early(
     The share of windows that warn in vain varies over references like a Beta variable (`HistoryLimit`).
     An expected AUROC scatters as in the reference windows, and that an outlook is also compared with a floor
     and with the forecast is left out. Where a share of the positives scores as negatives do, the AUROC falls
-    by that share times (AUC - 1/2); the sampling noise of the distance is taken as normal, and what
-    reference windows move beyond it is left out. So both find a little more than is said here.
+    by that share times (AUC - 1/2); the sampling noise of the distance is taken as normal, and how much
+    windows differ beyond it is left out. So ``scores`` finds a loss less often than stated: with 65 to 74 %
+    instead of 80 %, simulated with 19 windows of 2,000 and of 500 rows whose prevalence and means drift.
     """
     from scipy.stats import beta
 

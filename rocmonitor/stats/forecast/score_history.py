@@ -308,9 +308,7 @@ def score_history(
     """
     require_sample(reference, "reference")
     reference.require_both_classes()
-    given = valid_windows(windows, Sample)
-    past = past_windows(reference, given, take_out=True) if given else Past()
-    _require_enough(len(past.kept), len(given))
+    given, past = _usable(reference, windows)
     worth = None if weights is None else valid_weights(weights, len(given), past.kept)
     used, pairs, cells = [given[place] for place in past.kept], moments(reference), few(reference)
     of_scores = score_cells(cells)
@@ -341,12 +339,17 @@ def score_history(
     )
 
 
-def _require_enough(kept: int, given: int) -> None:
-    if kept < ENOUGH_WINDOWS:
+def _usable(reference: Sample, windows: Sequence[Sample]) -> tuple[list[Sample], Past]:
+    """The windows, and which of them can be used; refused when those are too few."""
+    given = valid_windows(windows, Sample)
+    past = past_windows(reference, given, take_out=True) if given else Past()
+    if len(past.kept) < ENOUGH_WINDOWS:
         raise DegenerateDataError(
             f"a forecast given the scores needs at least {ENOUGH_WINDOWS} past windows with both classes; "
-            f"{kept} of {given} can be used: give more or shorter windows, or forecast without the scores"
+            f"{len(past.kept)} of {len(given)} can be used: give more or shorter windows, or forecast "
+            "without the scores"
         )
+    return given, past
 
 
 def _valid_rows(rows: int) -> int:
