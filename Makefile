@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 PYTEST := $(BIN)/python -m pytest --numprocesses=2 --dist=loadgroup
 LOWEST := .venv-lowest
-SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 EXTRAS := [postgres,mysql,demo,docs,test]
 
 .DEFAULT_GOAL := help
@@ -21,15 +21,20 @@ demo: $(READY) ## Watch two models on a year of real flights, end to end, in ./d
 	cd demo && ../$(BIN)/rocmonitor check
 	cd demo && { ../$(BIN)/rocmonitor run >/dev/null || test $$? -eq 3; } # 3: degraded is a result, not a failure
 	@echo && cd demo && ../$(BIN)/rocmonitor history late-arrivals
-	@echo && cd demo && ../$(BIN)/rocmonitor review late-arrivals --output report.html
+	@echo && cd demo && ../$(BIN)/rocmonitor review late-arrivals --output review.html
+	@cd demo && ../$(BIN)/rocmonitor report late-arrivals --output late-arrivals.html >/dev/null
 	@printf '%s\n' '' 'Look further (cd demo first):' \
 	  '  cat alarms.log                                      the alerts that were sent' \
-	  '  report.html                                         champion against challenger: open it in a browser' \
-	  '  ../$(BIN)/mlflow ui --backend-store-uri sqlite:///mlflow.db' \
-	  '      then open http://127.0.0.1:5000 -> Experiments -> rocmonitor/late-arrivals' \
+	  '  review.html                                         champion against challenger: open it in a browser' \
+	  '  ../$(BIN)/rocmonitor status                         every monitor at a glance' \
 	  '  ../$(BIN)/rocmonitor history late-arrivals --json   every number, with its provenance' \
 	  '  ../$(BIN)/rocmonitor run                            again: nothing is judged or sent twice' \
-	  '  ../$(BIN)/rocmonitor serve                          the same, on schedule'
+	  '  ../$(BIN)/rocmonitor serve                          the same, on schedule' \
+	  '  ../$(BIN)/mlflow server --app-name rocmonitor --backend-store-uri sqlite:///mlflow.db' \
+	  '      MLflow with the pages inside, at http://127.0.0.1:5000/rocmonitor/' \
+	  '' 'The year in one picture: `cd demo && ../$(BIN)/rocmonitor ui`, then open' \
+	  '  http://127.0.0.1:8780/monitors/late-arrivals' \
+	  'The same as a file: demo/late-arrivals.html'
 
 test: $(READY) ## Run the tests but for the slow ones: four minutes on two cores
 	$(PYTEST) -m 'not slow' --doctest-modules tests rocmonitor

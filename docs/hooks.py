@@ -32,7 +32,7 @@ def on_page_markdown(markdown: str, *, page: Page, files: Files, **_: object) ->
     """Links to what the site does not have, such as tests, become plain text."""
     at_root = page.file.src_uri in FROM_ROOT
     folder = "" if at_root else posixpath.join("docs", posixpath.dirname(page.file.src_uri))
-    known = {file.src_uri for file in files}
+    known = {file.src_uri for file in files if file.inclusion.is_included()}
     renamed = {source: name for name, source in FROM_ROOT.items()}
 
     def resolved(link: re.Match[str]) -> str:

@@ -75,10 +75,11 @@ class Browser:
         """Show a file at a width in CSS pixels, and wait until all of it is loaded."""
         self.visit(path.resolve().as_uri(), width=width, height=height)
 
-    def visit(self, url: str, *, width: int, height: int = 900, dark: bool = False) -> None:
-        """The same for an address, in the light or the dark theme of the system."""
-        theme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self.call("Emulation.setEmulatedMedia", features=[theme])
+    def visit(self, url: str, *, width: int, height: int = 900, dark: bool | None = None) -> None:
+        """The same for an address, in the light or the dark theme of the system where that is said."""
+        if dark is not None:
+            theme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+            self.call("Emulation.setEmulatedMedia", features=[theme])
         self.call(
             "Emulation.setDeviceMetricsOverride",
             width=width,

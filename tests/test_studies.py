@@ -15,6 +15,7 @@ import pytest
 from scipy.special import ndtr
 from studies import (
     auc_intervals,
+    budget_year,
     forecast_level,
     label_arrival,
     m18_figure2,
@@ -24,6 +25,7 @@ from studies import (
     outlook_real,
     review_level,
     running,
+    sequence_dependence,
     time_detection,
     time_level,
     wmk16_ties,
@@ -63,6 +65,8 @@ class TestRunning:
             "outlook-level",
             "outlook-real",
             "review-level",
+            "sequence-dependence",
+            "budget-year",
             "label-arrival",
             "time-level",
             "time-detection",
@@ -426,6 +430,43 @@ class TestAucIntervals:
         ends = auc_intervals.one((20, 200), area, np.random.default_rng(1))
         assert len({tuple(interval) for interval in ends}) == len(auc_intervals.METHODS)
         assert all(0 <= low < high <= 1 for low, high in ends)
+
+
+class TestSequenceDependence:
+    def test_true_differences_have_the_correlation_of_the_design(self) -> None:
+        x = sequence_dependence.series(2.0, 0.9, 3.0, 20_000, np.random.default_rng(1))
+        apart = x / sequence_dependence.SE - 2.0
+        assert np.var(apart) == pytest.approx(10, rel=0.15)
+        assert np.mean(apart[1:] * apart[:-1]) == pytest.approx(8.1, rel=0.15)
+
+    def test_an_estimated_correlation_saves_most_false_decisions(self) -> None:
+        years = running.replicate(sequence_dependence.year, (0.9, 3.0), replications=20, seed=1)
+        plain, estimated, *_, caveat = np.sum(years, axis=0)
+        assert plain >= 12
+        assert estimated <= 9
+        assert caveat >= 15
+
+    def test_both_sequences_find_a_difference(self) -> None:
+        plain, estimated = sequence_dependence.weeks_to_find((3.0, 0.0), np.random.default_rng(2))
+        assert 3 <= plain < estimated < 20
+
+
+class TestBudgetYear:
+    def test_a_budget_is_shared_by_all_verdicts(self) -> None:
+        rule = budget_year.derived(budget_year.RULES["drop"], 260.0)
+        assert rule.confidence_level == pytest.approx(0.98)  # 1 of 100 verdicts, on one of two sides
+
+    def test_a_derived_level_costs_power_and_saves_alarms(self) -> None:
+        rules = {
+            "default": budget_year.RULES["drop"],
+            "derived": budget_year.derived(budget_year.RULES["drop"], 4.0),
+        }
+        rng = np.random.default_rng(1)
+        default, derived = np.mean([budget_year.monitor_year(rules, rng) for _ in range(4)], axis=0)
+        assert derived[0] < default[0]
+        assert derived[0] <= 0.25
+        assert derived[2] < default[2]
+        assert derived[3] > 0.4
 
 
 class TestLasting:

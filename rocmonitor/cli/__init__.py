@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from rocmonitor import __version__
+from rocmonitor.cli.attention import acknowledge, mute
 from rocmonitor.cli.auc import auc
 from rocmonitor.cli.channel import channel
 from rocmonitor.cli.check import check
@@ -82,5 +83,7 @@ def cli(context: click.Context, path: Path, verbose: bool) -> None:
     logging.getLogger("rocmonitor").setLevel(logging.DEBUG if verbose else logging.INFO)
 
 
-for command in (init, check, run, backfill, review, report, serve, ui, status, history, channel, db, auc):
+_WATCH = (init, check, run, backfill, serve)
+_LOOK = (status, history, review, report, ui, mute, acknowledge)
+for command in (*_WATCH, *_LOOK, channel, db, auc):
     cli.add_command(command)

@@ -36,7 +36,7 @@ def status(path: Path, as_json: bool) -> int:
 
     config, now = load(path), datetime.now(UTC)
     with store.open_store(config.store_url) as opened:
-        standings = _standings(opened, config)
+        standings = _standings(opened, config, now)
         waiting = store.outbox_summary(opened)
         ticked = _last_tick(opened, config)
     if as_json:
@@ -56,12 +56,15 @@ def status(path: Path, as_json: bool) -> int:
     return worst([*codes, EXTERNAL if waiting.errors else OK])
 
 
-def _standings(opened: Store, config: Config) -> list[Standing]:
+def _standings(opened: Store, config: Config, now: datetime) -> list[Standing]:
     """Each monitor, followed by its segments."""
+    from rocmonitor import store
     from rocmonitor.report.text import Standing
     from rocmonitor.store import glance
+    from rocmonitor.wording.attention import attention
 
     seen, changed = glance.glances(opened, windows=1), glance.standings(opened)
+    said = store.attentions(opened)
     found = []
     for monitor in config.monitors.values():
         segments = {segment for name, segment in (*seen, *changed) if name == monitor.name}
@@ -79,6 +82,9 @@ def _standings(opened: Store, config: Config) -> list[Standing]:
                     zone=monitor.timezone,
                     window=None if last is None else last.window,
                     version=None if last is None else last.version,
+                    attention=""
+                    if segment or monitor.name not in said
+                    else attention(said[monitor.name], now, monitor.timezone),
                     **newest,
                 )
             )

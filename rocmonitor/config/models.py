@@ -13,6 +13,7 @@ from rocmonitor.config.outside import Channel, Mlflow, Secret, Source, Webhook
 from rocmonitor.config.query import Query, binds
 from rocmonitor.config.review import Reviewing
 from rocmonitor.config.values import Column, Cron, Duration, Name, Rate, Section, WallTime, Zone, no_switch
+from rocmonitor.policy.budget import AlarmBudget
 from rocmonitor.policy.review.settings import ReviewRule, ReviewSettings
 from rocmonitor.policy.rules import Challenger, Rule, before_labels
 from rocmonitor.policy.status import Alarm
@@ -339,6 +340,7 @@ class Monitor(Section):
                 confidence_level=said.confidence_level,
                 fpr=points.fpr if said.fpr is None else said.fpr,
                 tuned_for=said.tuned_for,
+                correlation=said.correlation,
             ),
             min_per_class=self.min_per_class,
             thresholds=points.thresholds if said.thresholds is None else said.thresholds,
@@ -358,6 +360,7 @@ class Config(Section):
     store: Secret = Secret(url="sqlite:///rocmonitor.db")
     mlflow: Mlflow = Mlflow()
     webhook: Webhook | None = None
+    alarm_budget: AlarmBudget | None = None
     page: str | None = Field(default=None, pattern=r"^https?://\S+$")
     sources: dict[Name, Source] = Field(min_length=1)
     channels: dict[Name, Channel] = Field(default={})

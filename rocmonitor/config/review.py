@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from rocmonitor.config.values import Cron, Level, Rate, Section, WallTime, no_switch
 from rocmonitor.policy.review.settings import Money
+from rocmonitor.stats.sequence import Correlation
 
 FiniteFloat = Annotated[float, Field(allow_inf_nan=False)]
 
@@ -31,6 +32,7 @@ class Reviewing(Section):
     confidence_level: Level = 0.95
     fpr: tuple[Rate, ...] | None = None
     tuned_for: int = Field(default=12, ge=1)
+    correlation: Correlation = "none"
     start: WallTime | None = None
     schedule: Cron | None = None
     money: tuple[Annotated[Money, BeforeValidator(no_switch)], ...] = ()

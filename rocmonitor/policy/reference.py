@@ -29,6 +29,7 @@ from rocmonitor.stats import (
     forecast_interval,
     score_history,
 )
+from rocmonitor.stats.forecast.serial import SerialCorrelation, serial_correlation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +53,10 @@ class Reference:
     history : ScoreHistory or None
         What the reference windows show of forecasts from scores; None with fewer than 8 of them, and when
         an earlier version froze the reference.
+    serial : dict of str to SerialCorrelation
+        By the name of a calibrated forecast rule: how alike neighbouring reference windows are, and what
+        that does to the rule's level; missing with fewer than 8 windows, and when an earlier version froze
+        the reference.
     cost_thresholds : dict of float to float
         The threshold that costs least in the reference, by operating condition w.
     labels : LabelHistory or None
@@ -69,6 +74,7 @@ class Reference:
     cells: Sample | None = None
     joined: bool = False
     history: ScoreHistory | None = None
+    serial: dict[str, SerialCorrelation] = field(default_factory=dict)
     cost_thresholds: dict[float, float] = field(default_factory=dict)
     labels: LabelHistory | None = None
     windows: list[dict[str, Any]] = field(default_factory=list)
@@ -82,6 +88,7 @@ class Reference:
             "charts": {name: chart.to_dict() for name, chart in self.charts.items()},
             "cells": None,
             "history": None if self.history is None else self.history.to_dict(),
+            "serial": {name: found.to_dict() for name, found in self.serial.items()},
             # JSON has no infinity: None flags nothing.
             "cost_thresholds": [
                 {"w": w, "threshold": at if math.isfinite(at) else None}
@@ -112,6 +119,9 @@ class Reference:
             cells=None if cells is None else Sample.from_counts(cells["score"], cells["pos"], cells["neg"]),
             joined=cells is not None and cells["joined"],
             history=None if plain.get("history") is None else ScoreHistory.from_dict(plain["history"]),
+            serial={
+                name: SerialCorrelation.from_dict(found) for name, found in plain.get("serial", {}).items()
+            },
             cost_thresholds={
                 point["w"]: math.inf if point["threshold"] is None else point["threshold"]
                 for point in plain.get("cost_thresholds", ())
@@ -144,7 +154,9 @@ def freeze(
     forecasts, lacking = _forecasts(rules, windows, whole)
     charts, absent = _charts(rules, windows)
     history, missing = _history(whole, samples, rules, outlooks=outlooks)
-    caveats = (*caveats_of(overall), *lacking, *absent, *missing)
+    serial = _serial(forecasts)
+    alike = [caveat for name, found in serial.items() for caveat in caveats_of(found, name)]
+    caveats = (*caveats_of(overall), *lacking, *absent, *missing, *alike)
     cells = condensed(whole)
     at = cost_thresholds(whole, cost_w).threshold.tolist() if cost_w else []
     return Reference(
@@ -154,6 +166,7 @@ def freeze(
         cells=cells,
         joined=len(cells.score) < len(whole.score),
         history=history,
+        serial=serial,
         cost_thresholds=dict(zip(cost_w, at, strict=True)),
         windows=sizes,
         caveats=tuple(dict.fromkeys(caveats)),
@@ -197,6 +210,17 @@ def _forecasts(
             except DegenerateDataError as error:
                 caveats.append(_not_computed(name, error))
     return forecasts, caveats
+
+
+def _serial(forecasts: Mapping[str, ForecastInterval]) -> dict[str, SerialCorrelation]:
+    """The serial correlation of the windows of each forecast that has a level and enough of them."""
+    found = {}
+    for name, interval in forecasts.items():
+        try:
+            found[name] = serial_correlation(interval)
+        except DegenerateDataError:  # nothing can be known, and nothing is claimed
+            continue
+    return found
 
 
 def _charts(

@@ -120,6 +120,8 @@ class Standing:
     zone : ZoneInfo
     window, version, auc, low, high, expected_low, expected_high, labelled_share
         Of the newest window, as `rocmonitor.store.glance.Brief` has them; None where not known.
+    attention : str
+        Who takes care of it and until when it is muted, in words.
     """
 
     monitor: str
@@ -135,6 +137,7 @@ class Standing:
     expected_low: float | None = None
     expected_high: float | None = None
     labelled_share: float | None = None
+    attention: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types; instants as ISO 8601 in UTC."""
@@ -159,6 +162,8 @@ def overview(standings: Sequence[Standing], width: int | None = None) -> str:
         ],
         "since": ["-" if each.since is None else instant(each.since, each.zone) for each in rows],
     }
+    if any(each.attention for each in rows):
+        columns["now"] = [each.attention for each in rows]
     return narrowed(columns, ("95 % interval", "labelled", "last window", "since"), width)
 
 

@@ -29,10 +29,13 @@ class Standings:
     kept : Store
         Only read, each segment once.
     monitor : Monitor
+    now : datetime
+        While the monitor is muted, no change is notified.
     """
 
-    def __init__(self, kept: store.Store, monitor: Monitor) -> None:
+    def __init__(self, kept: store.Store, monitor: Monitor, now: datetime) -> None:
         self._store, self._monitor = kept, monitor
+        self._muted = store.attention(kept, monitor.name).is_muted(now)
         self._segments: dict[str, _Standing] = {}
         self._histories: dict[str, dict[Window, Status]] = {}
         self._warnings: dict[str, set[Window]] = {}
@@ -79,7 +82,7 @@ class Standings:
         """The change of status that follows, if any, and whether somebody is notified of it."""
         before = self._standing(segment)
         cool_down = self._monitor.alarm.cool_down
-        notify = should_notify(status, before.notified, before.alarmed_at, at, cool_down)
+        notify = not self._muted and should_notify(status, before.notified, before.alarmed_at, at, cool_down)
         if status is before.status and not notify:
             return None, False
         self._segments[segment] = _Standing(

@@ -146,7 +146,7 @@ class TickRun:
         self.dry_run, self.progress, self.tick = dry_run, progress, tick
         self.references: dict[str, Reference] | None = None
         self.versions: dict[Role, tuple[str | None, tuple[Caveat, ...]]] = {}
-        self.standings = Standings(runtime.store, monitor)
+        self.standings = Standings(runtime.store, monitor, now)
         self.outlooks = Outlooks(runtime.store, monitor, now)
         self.courses = Courses(runtime.store, monitor)
         self.segments = {""}

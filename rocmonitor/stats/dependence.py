@@ -57,8 +57,10 @@ class SeriesLikelihood:
 
         That is the restricted likelihood, without the constant ((j - 1) / 2) log 2 pi.
         """
-        residual = self.square - self.score**2 / self.information
-        return -0.5 * (self.log_det + np.log(self.information) + np.maximum(residual, 0.0))
+        seen = self.information > 0  # before the first value all is 0
+        divisor = np.where(seen, self.information, 1.0)
+        residual = np.maximum(self.square - self.score**2 / divisor, 0.0)
+        return -0.5 * (self.log_det + np.log(divisor) + residual)
 
     def _distance(self, mean: Floats) -> Floats:
         return self.square - 2 * mean * self.score + mean * mean * self.information

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 import scipy
@@ -17,9 +18,12 @@ from numpy.typing import ArrayLike, NDArray
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats import plotting
+from rocmonitor.stats.correlated_sequence import correlated_sequence, typical_widening
 from rocmonitor.stats.proportion import is_number, require_level
 from rocmonitor.stats.result import Table
 from rocmonitor.stats.rows import Floats, window_numbers
+
+Correlation = Literal["none", "estimated"]
 
 TUNED_FOR = 12.0
 LARGEST = 520  # windows, ten years of weeks: a plan beyond that is of no use
@@ -53,7 +57,11 @@ class ConfidenceSequence(Table):
         Sampling noise gathered so far, in windows like the first.
     pvalue : ndarray
         Of the hypothesis that the mean is 0, after this window, valid whenever one stops: it may rise again.
-        At most 1 - `confidence_level` exactly where 0 is outside of the interval.
+        At most 1 - `confidence_level` where 0 is outside of the interval; with `correlation` "none" exactly
+        there.
+    serial : ndarray
+        Coefficient from one window's true difference to the next that is allowed for; 0 with `correlation`
+        "none".
     """
 
     estimate: Floats
@@ -63,8 +71,10 @@ class ConfidenceSequence(Table):
     information: Floats
     elapsed: Floats
     pvalue: Floats
+    serial: Floats
     confidence_level: float
     tuned_for: float
+    correlation: Correlation
     caveats: tuple[Caveat, ...]
 
     def _draw(self, ax: plotting.Axes, label: str | None) -> None:
@@ -91,6 +101,7 @@ def confidence_sequence(
     confidence_level: float = 0.95,
     tuned_for: float = TUNED_FOR,
     weights: ArrayLike | None = None,
+    correlation: Correlation = "none",
 ) -> ConfidenceSequence:
     """Intervals of a difference after each window, which contain the true value at all checks together.
 
@@ -110,6 +121,10 @@ def confidence_sequence(
         What each window counts, above 0, known without its scores: all alike by default. For windows of
         several sizes n_pos n_neg / (n_pos + n_neg), to which the variance is about inverse. Not 1 / s²: a
         window's difference and its standard error are dependent unless the models can be exchanged.
+    correlation : {"none", "estimated"}
+        Whether the windows' true differences are taken as independent of each other, or may resemble their
+        neighbours. "estimated" needs windows in the order of time; for independent windows of one mean it
+        decides about a third later.
 
     Returns
     -------
@@ -119,11 +134,12 @@ def confidence_sequence(
     ------
     InputError
         No windows, unequal lengths, values that are not finite, estimates outside [-1, 1], standard errors
-        outside [0, 2], weights of 0 or less, a level outside (0, 1), `tuned_for` outside 1 to 1,000,000.
+        outside [0, 2], weights of 0 or less, a level outside (0, 1), `tuned_for` outside 1 to 1,000,000,
+        an unknown `correlation`.
 
     Notes
     -----
-    With S = sum w_j d_j, W = sum w_j, V = sum w_j² v_j and v_j = s_j² + tau² the interval is
+    With S = sum w_j d_j, W = sum w_j, V = sum w_j² v_j and v_j = s_j² + tau² the interval of "none" is
 
         S / W ± sqrt((m - 1) V (C - 1) / (1 - C / (1 + a))) / W,  C = ((1 + a) / alpha²)^(1 / m),
 
@@ -141,9 +157,17 @@ def confidence_sequence(
     standard error is small by chance, or 0, would decide alone. What is pooled is all windows so far, so
     their order means nothing but for the unit, the first window's.
 
-    Weeks are taken as independent. Where neighbouring ones are alike, the level is not kept, and a caveat
-    says so. Levels, speed and the effect of correlation by simulation: docs/coverage.md.
-    Cost: O(k²), of windows, not rows.
+    `correlation` "estimated": the means against which a Bayes factor is below 1 / alpha. Its two hypotheses
+    are mixtures over AR(1) processes of the true differences: coefficients from 0 to 0.95, standard
+    deviations from 0 to about 100 standard errors; under the alternative the mean is normal. The likelihoods
+    come from the Kalman filter with the pooled sampling noise over w_j ([DK12];
+    `rocmonitor.stats.dependence`). The factor passes 1 / alpha at any window with probability alpha at most
+    when the process is drawn from the mixture ([V39]), and more often for one of strong correlation.
+
+    With "none" weeks are taken as independent. Where neighbouring ones are alike, the level is not kept with
+    "none" and not fully with "estimated", and a caveat says so. Levels and speed by simulation:
+    docs/coverage.md. Cost: O(k²) with "none", of windows, not rows; O(k g) in addition with "estimated", g
+    about 150.
 
     References
     ----------
@@ -152,6 +176,8 @@ def confidence_sequence(
     .. [W23] Wang and Ramdas (2023). arXiv:2310.03722.
     .. [D07] DerSimonian and Kacker (2007). Contemporary Clinical Trials 28, 105-114.
     .. [H21] Howard, Ramdas, McAuliffe and Sekhon (2021). Annals of Statistics 49, 1055-1080.
+    .. [V39] Ville (1939). Étude critique de la notion de collectif. Gauthier-Villars, Paris.
+    .. [DK12] Durbin and Koopman (2012). Time Series Analysis by State Space Methods. Oxford University Press.
 
     Examples
     --------
@@ -161,27 +187,34 @@ def confidence_sequence(
     """
     level = 1 - require_level(confidence_level)
     _require_number(tuned_for, "tuned_for", "a number of windows, 1 to 1,000,000", 1, _MOST)
-    d, s, w = _windows(estimates, standard_errors, weights)
-    total, number = np.cumsum(w), np.arange(1.0, len(w) + 1)
-    estimate = np.cumsum(w * d) / total
+    d, s, w = _windows(estimates, standard_errors, weights, correlation)
+    total, squares, number = np.cumsum(w), np.cumsum(w * w), np.arange(1.0, len(w) + 1)
+    estimate, serial = np.cumsum(w * d) / total, np.zeros_like(d)
     noise, expected, first = _noise(w, s)
     between = _between(d, w, estimate, expected, noise > 0)
-    spread = noise + between * np.cumsum(w * w)
-    information = np.divide(total**2, spread, out=np.zeros_like(noise), where=noise > 0)
     age = _age(noise / first, level, tuned_for)
-    half = _half_width(information, age, number, level)
+    if correlation == "estimated":
+        growth = float(_age(np.ones(1), level, tuned_for)[0])
+        low, high, pvalue, serial = correlated_sequence(d, w, s, np.sqrt(between), level, growth)
+    spread = noise + between * squares * (1 + serial) / (1 - serial)
+    information = np.divide(total**2, spread, out=np.zeros_like(noise), where=noise > 0)
+    if correlation == "none":
+        half = _half_width(information, age, number, level)
+        pvalue, low, high = _pvalue(estimate**2 * information, age, number), estimate - half, estimate + half
     return ConfidenceSequence(
         estimate=estimate,
-        low=np.maximum(estimate - half, -1.0),
-        high=np.minimum(estimate + half, 1.0),
+        low=np.maximum(np.minimum(low, estimate), -1.0),
+        high=np.minimum(np.maximum(high, estimate), 1.0),
         between=np.sqrt(between),
         information=information,
         elapsed=noise / first,
-        pvalue=_pvalue(estimate**2 * information, age, number),
+        pvalue=pvalue,
+        serial=serial,
         confidence_level=float(confidence_level),
         tuned_for=float(tuned_for),
-        caveats=_caveats(s, half[-1], between[-1], noise[-1] / (w @ w))
-        + _correlated(np.sqrt(w) * (d - estimate[-1])),
+        correlation=correlation,
+        caveats=_caveats(s, high[-1], between[-1], noise[-1] / squares[-1])
+        + _correlated(np.sqrt(w) * (d - estimate[-1]), correlation),
     )
 
 
@@ -252,6 +285,8 @@ def windows_to_decide(
     level = 1 - sequence.confidence_level
     age = _age(sequence.elapsed[-1] * growth, level, sequence.tuned_for)
     half = _half_width(sequence.information[-1] * growth, age, seen + more, level)
+    if sequence.correlation == "estimated":
+        half *= typical_widening(seen + more)
     over = np.flatnonzero((estimate - half > margin) | (estimate + half < -margin))
     return int(more[over[0]]) if len(over) else None
 
@@ -308,8 +343,10 @@ def _pvalue(square: Floats, age: Floats, number: Floats) -> Floats:
 
 
 def _windows(
-    estimates: ArrayLike, standard_errors: ArrayLike, weights: ArrayLike | None
+    estimates: ArrayLike, standard_errors: ArrayLike, weights: ArrayLike | None, correlation: str
 ) -> tuple[Floats, Floats, Floats]:
+    if correlation not in get_args(Correlation):
+        raise InputError(f"correlation must be 'none' or 'estimated', not {correlation!r}")
     d, s = window_numbers(estimates, "estimates"), window_numbers(standard_errors, "standard_errors")
     w = np.ones_like(d) if weights is None else window_numbers(weights, "weights")
     if not len(d):
@@ -350,7 +387,7 @@ def _caveats(se: Floats, half: float, between: float, own: float) -> tuple[Cavea
     return tuple(found)
 
 
-def _correlated(apart: Floats) -> tuple[Caveat, ...]:
+def _correlated(apart: Floats, treatment: Correlation) -> tuple[Caveat, ...]:
     """Whether neighbouring windows resemble each other more than independent ones would in 19 of 20 cases."""
     k, squares = len(apart), float(apart @ apart)
     if k < _LEAST_SERIES or squares < _NO_SCATTER:
@@ -358,4 +395,5 @@ def _correlated(apart: Floats) -> tuple[Caveat, ...]:
     correlation = float(apart[1:] @ apart[:-1]) / squares
     if (correlation + 1 / k) * k * math.sqrt(k - 1) / (k - 2) < _ONE_IN_TWENTY:
         return ()
-    return (Caveat("windows-correlated", correlation=correlation),)
+    code = "windows-correlated" if treatment == "none" else "windows-correlated-allowed"
+    return (Caveat(code, correlation=correlation),)

@@ -4,6 +4,7 @@
 `rocmonitor.errors.StoreError`.
 """
 
+from rocmonitor.store.attention import acknowledge, attention, attentions, mute
 from rocmonitor.store.connection import Store
 from rocmonitor.store.leases import Lease, acquire, release, renew
 from rocmonitor.store.memory import alias, instance_id, reference, save_alias, save_reference
@@ -53,8 +54,11 @@ __all__ = [
     "SavedTransition",
     "Store",
     "WindowRecord",
+    "acknowledge",
     "acquire",
     "alias",
+    "attention",
+    "attentions",
     "evaluated",
     "evaluation",
     "evaluations",
@@ -64,6 +68,7 @@ __all__ = [
     "last_transition",
     "mark_delivered",
     "mark_failed",
+    "mute",
     "newest_revision",
     "open_store",
     "outbox_summary",

@@ -108,7 +108,7 @@ def glances(store: Store, windows: int = 26) -> dict[tuple[str, str], Glance]:
     found: dict[tuple[str, str], list[Row[Any]]] = {}
     last = None
     with store.reading() as connection:
-        for row in connection.execute(_newest_windows(windows)):
+        for row in connection.execute(_newest_windows(windows)).all():
             of = found.setdefault((row[0], row[1]), [])
             # Of a window the newest revision comes last.
             if last is not None and last[:4] == row[:4]:

@@ -17,7 +17,7 @@ from rocmonitor.errors import StoreError
 from rocmonitor.store.connection import Store, connect, shown, sqlite_file
 from rocmonitor.store.tables import PREFIX, Instant, Plain, metadata
 
-NEWEST = "0005"
+NEWEST = "0006"
 """The version that this program needs: the last file in ``migrations/versions``."""
 
 _UPGRADE_LOCK = 7_626_637  # any number that no other program takes

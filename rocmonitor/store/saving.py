@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 from rocmonitor.policy.evaluation import Evaluation, Transition
 from rocmonitor.policy.outlook import Outlook
 from rocmonitor.store import tables
+from rocmonitor.store.attention import end_acknowledgement
 from rocmonitor.store.connection import Store, insert
 from rocmonitor.store.leases import Lease, require
 from rocmonitor.store.outbox import Outgoing, put
@@ -173,6 +174,8 @@ def _put_transition(
     evaluation_id: int | None = None,
     outlook_id: int | None = None,
 ) -> None:
+    if transition.before is not transition.after:
+        end_acknowledgement(connection, transition.monitor)
     connection.execute(
         tables.transition.insert().values(
             monitor=transition.monitor,

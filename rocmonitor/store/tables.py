@@ -205,6 +205,17 @@ alias = Table(
     Column("seen_at", Instant, nullable=False),
 )
 
+attention = Table(
+    PREFIX + "attention",
+    metadata,
+    Column("monitor", String, primary_key=True),
+    Column("acknowledged_by", String),
+    Column("acknowledged_at", Instant),
+    Column("muted_by", String),
+    Column("muted_until", Instant),
+    Column("note", String, nullable=False),
+)
+
 lease = Table(
     PREFIX + "lease",
     metadata,

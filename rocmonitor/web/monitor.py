@@ -19,6 +19,7 @@ from rocmonitor.store.history import Kept, history, review_list, segments
 from rocmonitor.web.site import Site
 from rocmonitor.web.window import chosen_window
 from rocmonitor.wording import page as wording
+from rocmonitor.wording.attention import attention
 from rocmonitor.wording.format import instant
 from rocmonitor.wording.verdicts import reasons
 
@@ -103,6 +104,7 @@ def _over_time(
         "segment": segment,
         "model": monitor.model.name,
         "owner": monitor.owner,
+        "attention": attention(store.attention(kept, monitor.name), now, zone),
         "runbook": monitor.runbook,
         "zone": str(zone),
         "now": plain(now),

@@ -11,11 +11,13 @@ from zoneinfo import ZoneInfo
 
 from rocmonitor import store
 from rocmonitor.config import Config, Monitor
+from rocmonitor.policy.attention import Attention
 from rocmonitor.policy.record import plain
 from rocmonitor.service.runtime import LEASE
 from rocmonitor.store.glance import Ahead, Glance, Standing, ahead, glances, last_activity, standings
 from rocmonitor.web.site import Site
 from rocmonitor.wording import page as wording
+from rocmonitor.wording.attention import attention
 from rocmonitor.wording.format import instant
 
 WORST_FIRST = ("error", "degraded", "at-risk", "insufficient", "improved", "waiting", "ok")
@@ -47,6 +49,8 @@ class _State:
     seen: Mapping[tuple[str, str], Glance]
     stands: Mapping[tuple[str, str], Standing]
     ahead: Mapping[tuple[str, str], tuple[Ahead, ...]]
+    attention: Mapping[str, Attention]
+    now: datetime
 
     def status(self, key: tuple[str, str]) -> str:
         """After the last change; without one ok, or waiting for its first window."""
@@ -63,7 +67,13 @@ def overview(site: Site, filters: Filters) -> dict[str, Any]:
     ConfigError, StoreError
     """
     config, kept, now = site.config(), site.store(), site.clock()
-    state = _State(seen=glances(kept), stands=standings(kept), ahead=ahead(kept))
+    state = _State(
+        seen=glances(kept),
+        stands=standings(kept),
+        ahead=ahead(kept),
+        attention=store.attentions(kept),
+        now=now,
+    )
     seen, stands = state.seen, state.stands
     segments: dict[str, list[str]] = {}
     for monitor, segment in seen.keys() | stands.keys():
@@ -123,10 +133,8 @@ def troubles(kept: store.Store, config: Config) -> list[dict[str, str]]:
 def _asked_for(row: Row, filters: Filters) -> bool:
     if filters.status and row["status"] != filters.status:
         return False
-    return (
-        filters.text.casefold()
-        in f"{row['name']} {row['model']} {row['version'] or ''} {row['owner'] or ''}".casefold()
-    )
+    names = (row["name"], row["model"], row["version"], row["owner"], row["attention"])
+    return filters.text.casefold() in " ".join(filter(None, names)).casefold()
 
 
 def _monitor(monitor: Monitor, segments: list[str], state: _State) -> Row:
@@ -143,6 +151,7 @@ def _segment(monitor: Monitor, segment: str, state: _State) -> Row:
         "name": monitor.name,
         "segment": segment,
         "owner": None if segment else monitor.owner,
+        "attention": "" if segment else _attention(monitor, state),
         "status": state.status(key),
         "since": None if standing is None else _day(standing.since, zone),
         "version": None,
@@ -166,6 +175,11 @@ def _segment(monitor: Monitor, segment: str, state: _State) -> Row:
         **{name: getattr(judged, name) for name in ("auc", "low", "high", "expected_low", "expected_high")},
         "windows": glance.briefs,
     }
+
+
+def _attention(monitor: Monitor, state: _State) -> str:
+    said = state.attention.get(monitor.name)
+    return "" if said is None else attention(said, state.now, monitor.timezone)
 
 
 def _day(moment: datetime, zone: ZoneInfo) -> str:

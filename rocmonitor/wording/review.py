@@ -150,6 +150,11 @@ def rule(review: Review) -> list[str]:
         lines.append(
             f"The intervals are narrowest after {written['tuned_for']} windows, a number fixed beforehand."
         )
+    lines.append(
+        "The intervals allow for neighbouring windows that are alike, as far as the windows show it."
+        if written.get("correlation") == "estimated"
+        else "The intervals take windows as independent of each other."
+    )
     return lines
 
 

@@ -338,3 +338,28 @@ def test_check_says_of_the_store_what_a_run_will_do(here):
     with pytest.raises(StoreError, match=r"its schema is 0001, .*run `rocmonitor db upgrade`") as refused:
         store.open_store(known.store_url)
     assert f"store     PROBLEM: {refused.value}" in checked(here)
+
+
+def test_a_budget_is_compared_with_what_is_expected(here):
+    here.configure(window=until("2026-06-08"), rules="[{kind: forecast}, {kind: drop}]")
+    assert "all monitors" not in checked(here)
+    path = here.folder / "rocmonitor.yaml"
+    configured = path.read_text(encoding="utf-8")
+    path.write_text(f"alarm_budget: {{false_alarms_per_year: 0.5}}\n{configured}", encoding="utf-8")
+    lines = checked(here).splitlines()
+    budget = lines[lines.index("all monitors") + 1 :]
+    assert budget[0].startswith("  budget    0.5 false alarms a year for 1 monitor and ")
+    assert "more than the budget" in budget[1]
+    assert any("drop: confidence_level 0.9" in line for line in budget)
+    [forecast] = [line for line in budget if "forecast: confidence_level" in line]
+    assert re.search(r"takes [\d,]+ reference windows, and there are \d+: choose a longer", forecast)
+
+
+@pytest.mark.parametrize("value", ["0", "-1", ".inf", ".nan", "many"])
+def test_a_budget_that_is_none_is_refused(here, value):
+    here.configure(window=until("2026-06-08"), rules="[{kind: drop}]")
+    path = here.folder / "rocmonitor.yaml"
+    configured = path.read_text(encoding="utf-8")
+    path.write_text(f"alarm_budget: {{false_alarms_per_year: {value}}}\n{configured}", encoding="utf-8")
+    with pytest.raises(RocmonitorError, match=r"alarm_budget.false_alarms_per_year"):
+        checked(here)

@@ -513,6 +513,7 @@ def test_leaves_as_plain_data():
         "information",
         "elapsed",
         "pvalue",
+        "serial",
     ]
     assert str(ours).startswith("Difference after 2 windows +0.0150, from -1.0000 to +1.0000 ")
     assert "(95 % for all checks together, p = " in str(ours)

@@ -15,7 +15,7 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.policy.record import HasCaveats, Row, caveats_of
 from rocmonitor.policy.review.document import Comparison
-from rocmonitor.policy.review.settings import ReviewSettings
+from rocmonitor.policy.review.settings import ReviewRule, ReviewSettings
 from rocmonitor.policy.windows import Window
 from rocmonitor.stats import (
     AucDifference,
@@ -144,10 +144,10 @@ def track_comparisons(checks: Sequence[Check], settings: ReviewSettings) -> tupl
         for number, check in enumerate(checks)
         if check.difference is not None and not check.why_not
     }
-    tracks = [_track(None, checks, areas, 1 - alpha, rule.tuned_for)]
+    tracks = [_track(None, checks, areas, 1 - alpha, rule)]
     for fpr in rule.fpr:
         rates = {number: check.rates[fpr] for number, check in enumerate(checks) if fpr in check.rates}
-        tracks.append(_track(fpr, checks, rates, 1 - alpha / len(rule.fpr), rule.tuned_for))
+        tracks.append(_track(fpr, checks, rates, 1 - alpha / len(rule.fpr), rule))
     return tuple(tracks)
 
 
@@ -224,7 +224,7 @@ def _track(
     checks: Sequence[Check],
     found: Mapping[int, tuple[float, float]],
     confidence_level: float,
-    tuned_for: int,
+    rule: ReviewRule,
 ) -> Track:
     sequence = None
     if found:
@@ -233,8 +233,9 @@ def _track(
             estimates,
             errors,
             confidence_level=confidence_level,
-            tuned_for=tuned_for,
+            tuned_for=rule.tuned_for,
             weights=[checks[number].weight for number in found],
+            correlation=rule.correlation,
         )
     return Track(fpr=fpr, numbers=tuple(found), sequence=sequence)
 

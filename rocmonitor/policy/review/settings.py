@@ -11,6 +11,7 @@ from annotated_types import Ge, Interval
 
 from rocmonitor.errors import InputError
 from rocmonitor.policy.rules import Level
+from rocmonitor.stats.sequence import Correlation
 
 if TYPE_CHECKING:
     from rocmonitor.stats import OperatingCondition
@@ -58,7 +59,8 @@ class ReviewRule:
     Each window is one check. The AUROC difference (challenger minus champion) has a confidence sequence at
     half of 1 - `confidence_level`, and the TPR difference at each of `fpr` has one at an equal share of the
     other half. With probability `confidence_level` all of them contain the windows' mean differences at all
-    checks together, if windows are independent. Without `fpr` the AUROC has all of 1 - `confidence_level`.
+    checks together, if windows are independent, and nearly so if neighbouring windows are alike and
+    `correlation` is "estimated". Without `fpr` the AUROC has all of 1 - `confidence_level`.
 
     - trade-off: one model is shown to be better by one comparison, the other model by another;
     - challenger better, champion better: the AUROC differs by more than `margin`, and nothing contradicts;
@@ -74,16 +76,25 @@ class ReviewRule:
         False positive rates at which a trade-off may show.
     tuned_for : int
         Number of windows at which the sequences are narrowest; fixed before the first check.
+    correlation : {"estimated", "none"}
+        Whether the sequences allow for serial correlation of the windows; see
+        `rocmonitor.stats.confidence_sequence`.
     """
 
     margin: float = 0.0
     confidence_level: Level = 0.95
     fpr: tuple[float, ...] = ()
     tuned_for: int = 12
+    correlation: Correlation = "none"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types."""
-        return asdict(self) | {"fpr": list(self.fpr)}
+        """Plain JSON types; without `correlation` the rule is one that takes windows as independent."""
+        plain = asdict(self) | {"fpr": list(self.fpr)}
+        if (
+            self.correlation == "none"
+        ):  # the digest of such a rule stays what it was before there was a choice
+            del plain["correlation"]
+        return plain
 
     @property
     def digest(self) -> str:

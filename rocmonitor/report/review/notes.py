@@ -41,8 +41,10 @@ _METHODS = {
         "add to the error. It includes the variation between windows, which is estimated: after the first "
         "checks it is unbounded, and it may widen again. Robbins 1970, with an estimated variance as in Lai "
         "1976 and Wang & Ramdas 2023; between windows DerSimonian & Kacker 2007. Windows share no row and "
-        "are weighted by their numbers of rows only. They are treated as independent; if neighbouring "
-        "windows are correlated, a caveat says so.",
+        "are weighted by their numbers of rows only. Under a rule with “correlation: estimated” the interval "
+        "is that of a Bayes factor over serial correlations from 0 to 0.95 (Kalman filter, Durbin & Koopman "
+        "2012); otherwise windows are treated as independent. If neighbouring windows are alike, a caveat "
+        "says what that means.",
     ),
     "auc": (
         "AUROC",

@@ -20,6 +20,7 @@ from rocmonitor.policy.reference import Reference, freeze
 from rocmonitor.policy.rules import Floor, Rule, by_name
 from rocmonitor.policy.windows import Window
 from rocmonitor.service import references
+from rocmonitor.service.checking.alarm_budget import Spending, budget_lines, spending
 from rocmonitor.service.checking.early_warnings import warnings
 from rocmonitor.service.checking.forecast_alarms import expected, on_reference
 from rocmonitor.service.checking.label_shares import label_shares
@@ -27,6 +28,7 @@ from rocmonitor.service.checking.reference_checks import (
     backwards,
     costs,
     levels,
+    likeness,
     set_aside,
     unfit,
     useless,
@@ -73,6 +75,7 @@ def check(config: Config, *, now: datetime, output: Print) -> list[RocmonitorErr
         The problems, printed already; empty when every monitor can run.
     """
     problems: list[RocmonitorError] = []
+    spendings: list[Spending] = []
 
     def section(topic: str, explain: Callable[[], Sequence[Line]]) -> None:
         try:
@@ -99,6 +102,10 @@ def check(config: Config, *, now: datetime, output: Print) -> list[RocmonitorErr
         section("rules", partial(_rules, monitor, seen))
         if monitor.columns.challenger is not None:
             section("review", partial(_review, monitor))
+        spendings.append(spending(monitor, seen.scenario, seen.segments))
+    if config.alarm_budget is not None:
+        output("all monitors")
+        section("budget", partial(budget_lines, config.alarm_budget, spendings))
     return problems
 
 
@@ -112,6 +119,7 @@ class _Seen:
     scenario: Scenario | None = None
     assumed: str = ""
     judged: str = ""
+    segments: int = 0
 
 
 def _store(config: Config) -> list[str]:
@@ -189,7 +197,7 @@ def _windows(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> li
                 ]
             )
         )
-    seen.last = rows.champion
+    seen.last, seen.segments = rows.champion, len(segments) - 1
     lines.append(f"usable: {rows.counts.n_pos:,} positives, {rows.counts.n_neg:,} negatives")
     return [*lines, *map(str, rows.caveats), *_small_segments(segments, monitor.min_per_class)]
 
@@ -281,6 +289,7 @@ def _served(
     return [
         *problems,
         *levels(known, serving),
+        *likeness(known),
         *costs(known, monitor.cost_w, low_is_positive=low_is_positive),
     ]
 

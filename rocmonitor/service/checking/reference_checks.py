@@ -138,6 +138,20 @@ def levels(reference: Reference, rules: Mapping[str, Rule]) -> list[str]:
     return lines
 
 
+def likeness(reference: Reference) -> list[str]:
+    """How alike neighbouring reference windows are, one line for each calibrated rule."""
+    lines = []
+    for name, found in reference.serial.items():
+        if found.caveats:
+            lines.append(f"{name}: {found.caveats[0]}")
+        else:
+            lines.append(
+                f"{name}: the {found.n_windows} windows show no clear serial correlation (90 % interval "
+                f"{found.low:.2f} to {found.high:.2f}); what is said below takes them as independent"
+            )
+    return lines
+
+
 def costs(reference: Reference, cost_w: Sequence[float], *, low_is_positive: bool) -> list[str]:
     """Where the costs will be reported, in one line; none when none are configured."""
     if not cost_w or reference.auc is None:

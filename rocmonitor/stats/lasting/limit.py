@@ -20,7 +20,7 @@ from rocmonitor.stats.rows import Floats
 SERIAL = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 """Serial correlations that are thought possible."""
 
-DEPENDENT = 0.1
+DEPENDENT = 0.05
 """Weight, before the reference windows are seen, of all correlations but 0 together."""
 
 DRAWS = 6000

@@ -14,7 +14,7 @@ from rocmonitor.stats.area.auc import Interval
 from rocmonitor.stats.lasting.change import MOST_STARTS, mixed_quantile, steps
 from rocmonitor.stats.lasting.limit import possible
 from rocmonitor.stats.lasting.windows import unscaled
-from rocmonitor.stats.proportion import normal_quantile, require_level
+from rocmonitor.stats.proportion import require_level
 from rocmonitor.stats.result import Table
 from rocmonitor.stats.rows import Floats
 
@@ -85,13 +85,13 @@ class LastingChange(Table):
     def since_ci(self, confidence_level: float = 0.95) -> tuple[int, int] | None:
         """First and last index of the windows with which the change may have begun; None without one.
 
-        Those whose likelihood ratio to the most probable one is not rejected by the chi-squared law with one
-        degree of freedom, and all between them.
+        Those whose log-likelihood is at most -log(1 - sqrt(level)) below the largest, and all between them:
+        on each side of a step the log-likelihood falls short by an exponential variable at most.
         """
         level = require_level(confidence_level)
         if self.since is None:
             return None
-        bound = max(self.start_log_likelihood) - normal_quantile((1 - level) / 2) ** 2 / 2
+        bound = max(self.start_log_likelihood) + math.log(1 - math.sqrt(level))
         pairs = zip(self.starts, self.start_log_likelihood, strict=True)
         kept = [start for start, log in pairs if log >= bound]
         return min(kept), max(kept)

@@ -46,6 +46,17 @@ def _set_aside(*, reason: str, numbers: Sequence[int], n_windows: int) -> str:
     return f"{len(numbers)} of {n_windows} windows set aside, {_REASONS[reason]}: number {which}"
 
 
+def _alike(
+    *, correlation: float, low: float, high: float, outside: float, achieved_level: float, n_windows: int
+) -> str:
+    return (
+        f"neighbouring windows of the {n_windows} in the reference are alike (serial correlation "
+        f"{correlation:.2f}, 90 % interval {low:.2f} to {high:.2f}): about {outside:.0%} of the windows to "
+        f"come leave the interval although nothing lasts, where {1 - achieved_level:.0%} of independent ones "
+        "would, and they do so in series"
+    )
+
+
 SENTENCES: dict[str, str | Callable[..., str]] = {
     "no-confidence-level": _no_level,
     "too-few-windows": _too_few,
@@ -66,6 +77,7 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
         "the batch has {rows} rows of a class: with fewer than {enough} sampling noise is not normal and the "
         "level is only approximate"
     ),
+    "serial-correlation": _alike,
     "zero-distance": "the distance is 0, which leaves no room for any change",
     "end-at-limit": "the {end} end is the most extreme value that any reweighting reaches",
     "auc-cannot-move": (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from reviews import compared, review
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.policy.review.document import Decision, Review, Withdrawn
+from rocmonitor.policy.review.settings import ReviewRule
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +45,14 @@ def test_what_an_earlier_version_stored_is_read(stored: dict[str, Any]) -> None:
     assert [caveat.code for caveat in found.caveats] == ["recorded"] * len(stored["caveats"])
     assert [str(caveat) for caveat in found.caveats] == stored["caveats"]
     assert Review.from_dict(found.to_dict()) == found
+
+
+def test_a_rule_without_correlation_has_the_digest_it_had() -> None:
+    independent = ReviewRule(margin=0.005, fpr=(0.05,))
+    before = {"margin": 0.005, "confidence_level": 0.95, "fpr": [0.05], "tuned_for": 12}
+    assert independent.to_dict() == before
+    assert independent.digest == hashlib.sha256(json.dumps(before, sort_keys=True).encode()).hexdigest()
+    assert ReviewRule(margin=0.005, fpr=(0.05,), correlation="estimated").digest != independent.digest
 
 
 def test_its_key_and_its_numbers_stay(stored: dict[str, Any]) -> None:

@@ -83,3 +83,14 @@ def test_a_real_difference_is_found_for_the_right_model():
         windows = weeks(12, 3, 60, 80, challenger=challenger)
         checks = check_windows(windows, SETTINGS, lambda _: None)
         assert decided(checks) is decision
+
+
+def test_the_rule_that_estimates_correlation_keeps_its_level_and_finds_a_difference(year):
+    estimating = replace(SETTINGS, rule=ReviewRule(correlation="estimated"))
+    false = 0
+    for _, checks in zip(range(40), exchanged(year), strict=False):
+        [track] = track_comparisons(checks, estimating)
+        false += any(low > 0 or high < 0 for low, high in map(track.bounds, range(52)))
+    assert false <= 6  # of 40 at 5 %: more have a chance of 1 in 100
+    checks = check_windows(weeks(20, 3, 60, 80, challenger=1.9), estimating, lambda _: None)
+    assert rule_on(track_comparisons(checks, estimating), 0.0, 20).decision is Decision.CHALLENGER

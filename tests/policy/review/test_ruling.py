@@ -25,8 +25,10 @@ def track(fpr, *ends, numbers=None):
         information=zero,
         elapsed=zero,
         pvalue=zero,
+        serial=zero,
         confidence_level=0.95,
         tuned_for=12.0,
+        correlation="none",
         caveats=(),
     )
     return Track(fpr=fpr, numbers=tuple(numbers or range(len(ends))), sequence=sequence)

@@ -1,0 +1,184 @@
+"""How alike neighbouring windows of the reference are, and what that does to the level of a forecast."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rocmonitor.caveat import Caveat
+from rocmonitor.errors import DegenerateDataError
+from rocmonitor.stats.dependence import series_likelihood
+from rocmonitor.stats.forecast.calibration import Noise
+from rocmonitor.stats.forecast.interval import ForecastInterval
+from rocmonitor.stats.result import Result
+from rocmonitor.stats.rows import Floats
+
+LEAST_WINDOWS = 8
+"""Fewer reference windows show nothing of their order."""
+
+LEVEL = 0.9
+"""Of the interval of the correlation."""
+
+_COEFFICIENTS = np.linspace(0.0, 0.95, 20)
+_RATIOS = np.array([0.0, 0.25, 0.4, 0.6, 0.8, 1.0, 1.3, 1.7, 2.3])
+"""Standard deviations of the true values, in root mean squares of what the windows show."""
+
+_DRAWS = 400
+_COMING = 52  # windows over which the share outside is taken
+_NOTABLE = 0.1  # a correlation that matters, if it is exceeded with probability 0.95
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SerialCorrelation(Result):
+    """The serial correlation of the reference windows, and what it implies for a forecast interval.
+
+    Attributes
+    ----------
+    correlation, low, high : float
+        From one window's true AUC to the next: posterior mean, and ends of the central 90 %. With few
+        windows they reach from about 0 to about 1.
+    outside : float
+        Share of the next 52 windows, like those of the reference, that leave an interval with a level of
+        `achieved_level` although nothing lasts; over the posterior of the correlation.
+    achieved_level : float
+        Of the interval, were windows independent.
+    n_windows : int
+    """
+
+    correlation: float
+    low: float
+    high: float
+    outside: float
+    achieved_level: float
+    n_windows: int
+
+    @property
+    def caveats(self) -> tuple[Caveat, ...]:
+        """`serial-correlation`, where the correlation is beyond reasonable doubt."""
+        if self.low < _NOTABLE:
+            return ()
+        values = {name: getattr(self, name) for name in ("correlation", "low", "high", "outside")}
+        level = {"achieved_level": self.achieved_level, "n_windows": self.n_windows}
+        return (Caveat("serial-correlation", **values, **level),)
+
+
+def serial_correlation(interval: ForecastInterval) -> SerialCorrelation:
+    """The serial correlation of the windows that a calibrated forecast was learned from.
+
+    Parameters
+    ----------
+    interval : ForecastInterval
+        Of method "calibrated", its windows in the order of time. Weights are left aside.
+
+    Returns
+    -------
+    SerialCorrelation
+
+    Raises
+    ------
+    DegenerateDataError
+        Fewer than 8 windows, another method, or windows that do not differ at all.
+
+    Notes
+    -----
+    The signed roots of the windows' distances are an AR(1) process about an unknown mean, seen with sampling
+    noise of known variance: its likelihood over a grid of coefficients (0 to 0.95) and standard deviations,
+    with equal prior weights and a flat prior of the mean (`rocmonitor.stats.dependence`). Windows that were
+    set aside are gaps. `outside` is found by drawing reference and coming windows from each process (with
+    numbers that are always the same) and applying the conformal quantile. Cost: O(k g), and about 0.1 s.
+
+    Examples
+    --------
+    >>> from rocmonitor.stats import Sample, forecast_interval
+    >>> past = [Sample([0, 0, 1, 0, 1, 1], [k, 2, 3, 4, 5, 7 - k]) for k in (1, 1, 1, 2, 3, 4, 4, 4)]
+    >>> found = serial_correlation(forecast_interval(Sample.merge(past), windows=past))
+    >>> found.low < found.correlation < found.high
+    True
+    """
+    shifts, variances = _series(interval)
+    seen = np.isfinite(variances)
+    number, level = int(np.count_nonzero(seen)), interval.achieved_level
+    scale = float(np.std(shifts[seen])) if number else 0.0
+    if number < LEAST_WINDOWS or level is None or scale == 0:
+        raise DegenerateDataError(
+            f"{number} windows that differ are known, and {LEAST_WINDOWS} are needed to see whether "
+            "neighbouring ones are alike"
+        )
+    noise = np.maximum(variances / scale**2, 1e-6)
+    phi, tau = (each.ravel() for each in np.meshgrid(_COEFFICIENTS, _RATIOS, indexing="ij"))
+    log = series_likelihood(shifts / scale, noise, phi, tau).of_any_mean()[-1]
+    weight = np.exp(log - log.max())
+    weight /= weight.sum()
+    of_phi = weight.reshape(len(_COEFFICIENTS), -1).sum(axis=1)
+    low, high = (_quantile(of_phi, share) for share in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
+    design = _Design(number, float(level), interval.alternative == "two-sided")
+    shares = _outside(design, phi, tau, float(np.median(noise[seen])), weight)
+    return SerialCorrelation(
+        correlation=float(of_phi @ _COEFFICIENTS),
+        low=low,
+        high=high,
+        outside=float(weight @ shares),
+        achieved_level=float(level),
+        n_windows=number,
+    )
+
+
+class _Design(NamedTuple):
+    """Reference windows, the level of the interval, and whether both of its ends count."""
+
+    windows: int
+    level: float
+    two_sided: bool
+
+
+def _series(interval: ForecastInterval) -> tuple[Floats, Floats]:
+    """Signed roots of all windows in order, and their sampling variances: infinite where set aside."""
+    if interval.pair_variances is None or len(interval.window_shifts) != len(interval.window_n_pos):
+        return np.zeros(0), np.zeros(0)
+    noise = Noise(*interval.pair_variances)
+    own = [noise.variance(*of) for of in zip(interval.window_n_pos, interval.window_n_neg, strict=True)]
+    lost = {number for caveat in interval.set_aside for number in caveat.values.get("numbers", ())}
+    total = len(own) + len(lost)
+    kept = [place for place in range(total) if place + 1 not in lost]
+    shifts, variances = np.zeros(total), np.full(total, math.inf)
+    shifts[kept], variances[kept] = interval.window_shifts, own
+    return shifts, variances
+
+
+def _quantile(of_phi: Floats, share: float) -> float:
+    """The coefficient below which so much of the posterior lies, between the points of the grid."""
+    return float(np.interp(share, np.cumsum(of_phi) - of_phi / 2, _COEFFICIENTS))
+
+
+def _outside(design: _Design, phi: Floats, tau: Floats, noise: float, weight: Floats) -> Floats:
+    """Share of coming windows outside of the conformal interval, at each point that has any weight."""
+    shares = np.zeros(len(phi))
+    for at in np.flatnonzero(weight > 1e-4 * weight.max()):
+        shares[at] = _share(design, float(phi[at]), float(tau[at]), noise)
+    return shares
+
+
+def _share(design: _Design, phi: float, tau: float, noise: float) -> float:
+    innovations, errors = _normals(design.windows + _COMING)
+    x = np.empty_like(innovations)
+    x[0] = innovations[0]
+    for j in range(1, len(x)):
+        x[j] = phi * x[j - 1] + math.sqrt(1 - phi * phi) * innovations[j]
+    seen = tau * x + math.sqrt(noise) * errors
+    apart = seen - seen[: design.windows].mean(axis=0)
+    apart = np.abs(apart) if design.two_sided else -apart
+    rank = min(math.ceil(round((design.windows + 1) * design.level, 9)), design.windows)
+    limit = np.sort(apart[: design.windows], axis=0)[rank - 1]
+    return float(np.mean(apart[design.windows :] > limit))
+
+
+@cache
+def _normals(windows: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The same normal numbers for every process, shape (windows, draws) each."""
+    drawn = np.random.default_rng(14).standard_normal((2, windows, _DRAWS))
+    return drawn[0], drawn[1]

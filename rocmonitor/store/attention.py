@@ -1,0 +1,76 @@
+"""Who looks after an alarm, and which monitors are muted."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, select, update
+
+from rocmonitor.policy.attention import Attention
+from rocmonitor.store.connection import Store, insert
+from rocmonitor.store.tables import attention as table
+
+_OF = tuple(table.c[name] for name in Attention.__dataclass_fields__)
+
+
+def attention(store: Store, monitor: str) -> Attention:
+    """What people said about a monitor.
+
+    Raises
+    ------
+    StoreError
+    """
+    return attentions(store).get(monitor, Attention())
+
+
+def attentions(store: Store) -> dict[str, Attention]:
+    """What people said, by monitor; only of those about which something was said.
+
+    Raises
+    ------
+    StoreError
+    """
+    with store.reading() as connection:
+        rows = connection.execute(select(table.c.monitor, *_OF)).mappings()
+        return {
+            row["monitor"]: Attention(**{name: row[name] for name in row if name != "monitor"})
+            for row in rows
+        }
+
+
+def acknowledge(store: Store, monitor: str, *, by: str, at: datetime, note: str = "") -> None:
+    """Somebody takes on the alarm of a monitor.
+
+    Raises
+    ------
+    StoreError
+    """
+    _put(store, monitor, {"acknowledged_by": by, "acknowledged_at": at}, note)
+
+
+def mute(store: Store, monitor: str, *, by: str | None, until: datetime | None, note: str = "") -> None:
+    """Send nothing about a monitor until then; None sends again from now on.
+
+    Raises
+    ------
+    StoreError
+    """
+    _put(store, monitor, {"muted_by": by if until else None, "muted_until": until}, note)
+
+
+def end_acknowledgement(connection: Connection, monitor: str) -> None:
+    """The status has changed: what was acknowledged is over."""
+    nobody = {"acknowledged_by": None, "acknowledged_at": None}
+    connection.execute(update(table).where(table.c.monitor == monitor).values(nobody))
+
+
+def _put(store: Store, monitor: str, said: dict[str, Any], note: str) -> None:
+    if note:  # an earlier one stays
+        said = {**said, "note": note}
+    with store.writing() as connection:
+        connection.execute(
+            insert(connection, table)
+            .values({"monitor": monitor, "note": "", **said})
+            .on_conflict_do_update(index_elements=[table.c.monitor], set_=said)
+        )

@@ -1,0 +1,108 @@
+"""The serial correlation of reference windows, and the level that a forecast has in spite of it."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rocmonitor.errors import DegenerateDataError
+from rocmonitor.stats import ForecastInterval, Sample, forecast_interval
+from rocmonitor.stats.forecast.calibration import Noise
+from rocmonitor.stats.forecast.serial import SerialCorrelation, serial_correlation
+
+SIZES = (30, 70)
+
+
+@pytest.fixture(scope="module")
+def interval() -> ForecastInterval:
+    rng = np.random.default_rng(3)
+    y = np.repeat([1, 0], SIZES)
+    past = [Sample(y, y + rng.normal(size=100)) for _ in range(19)]
+    return forecast_interval(Sample.merge(past), windows=past)
+
+
+def series(phi: float, ratio: float, windows: int, rng: np.random.Generator) -> np.ndarray:
+    """Windows whose true values vary by so many standard errors, in standard errors."""
+    x = [rng.normal()]
+    for _ in range(windows - 1):
+        x.append(phi * x[-1] + math.sqrt(1 - phi * phi) * rng.normal())
+    return ratio * np.array(x) + rng.normal(size=windows)
+
+
+def with_shifts(interval: ForecastInterval, shifts: np.ndarray) -> ForecastInterval:
+    assert interval.pair_variances is not None
+    noise = math.sqrt(Noise(*interval.pair_variances).variance(*SIZES))
+    n = len(shifts)
+    return replace(
+        interval,
+        window_shifts=tuple((noise * shifts).tolist()),
+        window_n_pos=SIZES[:1] * n,
+        window_n_neg=SIZES[1:] * n,
+        achieved_level=0.95,
+    )
+
+
+def test_a_strong_correlation_is_found_with_its_price(interval: ForecastInterval) -> None:
+    found = serial_correlation(with_shifts(interval, series(0.9, 3.0, 80, np.random.default_rng(1))))
+    assert found.low < 0.9 < found.high
+    assert found.low > 0.6
+    assert found.outside > 0.06
+    [caveat] = found.caveats
+    assert caveat.code == "serial-correlation"
+    assert caveat.values["outside"] == found.outside
+
+
+@pytest.mark.parametrize(("phi", "ratio"), [(0.0, 0.0), (0.9, 2.0)])
+def test_share_outside_is_that_of_simulated_forecasts(
+    interval: ForecastInterval, phi: float, ratio: float
+) -> None:
+    """Reference windows and the 52 after them, drawn anew; the estimate averages over what is not known."""
+    rng = np.random.default_rng(5)
+    outside, estimated = [], []
+    for number in range(120):
+        x = series(phi, ratio, 39 + 52, rng)
+        apart = np.abs(x - x[:39].mean())
+        outside.append(np.mean(apart[39:] > np.sort(apart[:39])[37]))  # ceil(40 * 0.95) = 38
+        if number < 12:
+            estimated.append(serial_correlation(with_shifts(interval, x[:39])).outside)
+    assert np.mean(estimated) == pytest.approx(np.mean(outside), rel=0.45)
+    assert (np.mean(estimated) > 0.085) == (phi > 0)
+
+
+def test_independent_windows_seldom_raise_the_caveat(interval: ForecastInterval) -> None:
+    rng = np.random.default_rng(7)
+    raised = sum(
+        bool(serial_correlation(with_shifts(interval, series(0.0, 1.0, 39, rng))).caveats) for _ in range(30)
+    )
+    assert raised <= 6  # 5 % of them on average: more than 6 has a chance below 1 in 1,000
+
+
+def test_windows_that_were_set_aside_are_gaps() -> None:
+    rng = np.random.default_rng(8)
+    y = np.repeat([1, 0], SIZES)
+    past = [Sample(y, y + 0.4 * math.sin(k / 4) * y + rng.normal(size=100)) for k in range(20)]
+    lost = [*past[:7], Sample([1], [0.5]), *past[7:]]
+    reference = Sample.merge(past)
+    whole, gap = (serial_correlation(forecast_interval(reference, windows=w)) for w in (past, lost))
+    assert whole.n_windows == gap.n_windows == 20
+    assert whole.correlation != gap.correlation
+    assert whole.correlation == pytest.approx(gap.correlation, abs=0.1)
+
+
+def test_it_is_plain_data_and_back(interval: ForecastInterval) -> None:
+    found = serial_correlation(interval)
+    again = SerialCorrelation.from_dict(json.loads(json.dumps(found.to_dict())))
+    assert again.to_dict() == found.to_dict()
+
+
+def test_what_cannot_be_known_is_said(interval: ForecastInterval) -> None:
+    with pytest.raises(DegenerateDataError, match="7 windows that differ are known, and 8 are needed"):
+        serial_correlation(with_shifts(interval, np.arange(7.0)))
+    with pytest.raises(DegenerateDataError):
+        serial_correlation(with_shifts(interval, np.ones(19)))
+    with pytest.raises(DegenerateDataError):
+        serial_correlation(replace(interval, achieved_level=None, window_shifts=()))
