@@ -30,7 +30,8 @@ def test_it_writes_one_file_and_says_how_the_monitor_stands(judged: World) -> No
         done.stdout,
     )
     assert "wrote credit.html" in done.stderr
-    assert html.count("<svg") == 6  # the chart in two sizes, two curves, and what moved twice
+    assert html.count("<svg") == 4  # the chart in two sizes, the curve, and what moved
+    assert '<span class="key before"></span> reference' in html
     assert "Left of the dashed line lies the reference." in html
 
 
