@@ -12,6 +12,7 @@ from rocmonitor.policy.evaluation import Point, Status
 from rocmonitor.policy.outlook import Outlook
 from rocmonitor.policy.windows import Window
 from rocmonitor.store.connection import Store, shown
+from rocmonitor.store.reading import of_windows
 from rocmonitor.store.tables import evaluation
 from rocmonitor.store.tables import outlook as table
 
@@ -52,13 +53,7 @@ def outlooks(
     ------
     StoreError
     """
-    query = select(table.c.metrics, table.c.result).where(table.c.monitor == monitor)
-    if segment is not None:
-        query = query.where(table.c.segment == segment)
-    if start is not None:
-        query = query.where(table.c.window_start >= start)
-    if end is not None:
-        query = query.where(table.c.window_end <= end)
+    query = select(table.c.metrics, table.c.result).where(*of_windows(table, monitor, segment, start, end))
     if pending:
         query = _unjudged(query)
     in_order = query.order_by(table.c.window_start, table.c.window_end, table.c.segment)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import RowMapping, Select, func, select
+from sqlalchemy import ColumnElement, RowMapping, Select, Table, func, select
 
 from rocmonitor.errors import StoreError
 from rocmonitor.policy.evaluation import Evaluation, Point, Status, Transition, read_reasons
@@ -150,19 +150,28 @@ def evaluations(
     ------
     StoreError
     """
-    query = select(*_WINDOW, table.c.metrics, table.c.result).where(table.c.monitor == monitor)
-    if segment is not None:
-        query = query.where(table.c.segment == segment)
-    if start is not None:
-        query = query.where(table.c.window_start >= start)
-    if end is not None:
-        query = query.where(table.c.window_end <= end)
+    chosen = of_windows(table, monitor, segment, start, end)
+    query = select(*_WINDOW, table.c.metrics, table.c.result).where(*chosen)
     if not every_revision:
         return [_evaluation(row) for row in _rows(store, _newest(query))]
     in_order = query.order_by(
         table.c.window_start, table.c.window_end, table.c.segment, table.c.revision, table.c.id
     )
     return [_evaluation(row) for row in _rows(store, in_order)]
+
+
+def of_windows(
+    table: Table, monitor: str, segment: str | None, start: datetime | None, end: datetime | None
+) -> list[ColumnElement[bool]]:
+    """Conditions for the rows of a monitor, of one segment if named, with windows inside [start, end)."""
+    conditions = [table.c.monitor == monitor]
+    if segment is not None:
+        conditions.append(table.c.segment == segment)
+    if start is not None:
+        conditions.append(table.c.window_start >= start)
+    if end is not None:
+        conditions.append(table.c.window_end <= end)
+    return conditions
 
 
 def evaluation(store: Store, id: int) -> Evaluation:

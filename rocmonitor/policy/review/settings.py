@@ -85,7 +85,7 @@ class ReviewRule:
     confidence_level: Level = 0.95
     fpr: tuple[float, ...] = ()
     tuned_for: int = 12
-    correlation: Correlation = "estimated"
+    correlation: Correlation = "none"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types; without `correlation` the rule is one that takes windows as independent."""

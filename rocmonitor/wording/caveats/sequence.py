@@ -21,7 +21,8 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     ),
     "windows-correlated": (
         "neighbouring windows are alike (serial correlation {correlation:.2f}), but the interval treats them "
-        "as independent and is too narrow for a lasting mean; use longer windows, or more of them"
+        "as independent and is too narrow for a lasting mean; use longer windows, more of them, or "
+        "correlation estimated"
     ),
     "windows-correlated-allowed": (
         "neighbouring windows are alike (serial correlation {correlation:.2f}); the interval allows for "
