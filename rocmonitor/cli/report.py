@@ -40,8 +40,9 @@ def report(
 ) -> int:
     """Write what happened to a monitor as one HTML file that works without network.
 
-    It shows the AUROC inside its forecast, changes of status, the last and the worst window with what moved,
-    and what all of it rests on. It reads the store only: no row is pulled and nothing is judged.
+    It shows the page of the monitor for a period: the AUROC inside its forecast with outlooks and numbered
+    changes, the last and the worst window with their ROC curve and what moved, and what all of it rests on.
+    It reads the store only: no row is pulled and nothing is judged.
     """
     from rocmonitor import store
     from rocmonitor.report.monitor import page, sentence

@@ -131,7 +131,11 @@ def drawing(
     dates((above, *below)[-1], first, last, zone, most=5 if narrow else 10)
     _marks(above, marks, (first, last), narrow=narrow)
     name = f"timeline-{shape}"
-    drawn = svg(figure, name, label)
+    return _titled(svg(figure, name, label), name, marks)
+
+
+def _titled(drawn: str, name: str, marks: Sequence[Mark]) -> str:
+    """With the text of each mark where a browser shows it."""
     for number, mark in enumerate(marks, 1):
         group = f'<g id="{name}-mark-{number}">'
         drawn = drawn.replace(group, f"{group}<title>{escape(mark.text)}</title>", 1)

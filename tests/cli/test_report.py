@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 
 import pytest
 from commands import Rocmonitor
 from scenario import World, until, week
 
+from rocmonitor.report.html import typeset
 from rocmonitor.service.tick import run_monitor
+from rocmonitor.web.chart import monitor_chart
+from rocmonitor.web.monitor import Choice, monitor_view
+from rocmonitor.web.site import Site
 
 
 @pytest.fixture
@@ -30,8 +35,22 @@ def test_it_writes_one_file_and_says_how_the_monitor_stands(judged: World) -> No
         done.stdout,
     )
     assert "wrote credit.html" in done.stderr
-    assert html.count("<svg") == 6  # the chart in two sizes, two curves, and what moved twice
+    assert html.count("<svg") == 4  # the chart in two sizes, the curve, and what moved
+    assert '<span class="key before"></span> reference' in html
     assert "Left of the dashed line lies the reference." in html
+
+
+def test_the_page_says_the_same_in_the_same_words(judged: World) -> None:
+    done = Rocmonitor(judged.folder)("report", "credit")
+    html = unescape((judged.folder / "credit.html").read_text(encoding="utf-8"))
+    path = judged.folder / "rocmonitor.yaml"
+    view = monitor_view(Site(path=path), "credit", Choice())
+    assert view is not None
+    assert done.stdout == view["sentence"] + "\n"
+    assert f'<p class="verdict degraded">{typeset(view["sentence"])}</p>' in html
+    shown = [mark["text"] for mark in monitor_chart(view)["verticals"]]
+    assert shown
+    assert all(f"<title>{text}</title>" in html for text in shown)
 
 
 def test_a_period_and_another_file(judged: World) -> None:

@@ -11,11 +11,12 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from browser import Browser
-from factories import FIRST, WEEK, evaluation, week
+from factories import FIRST, WEEK, evaluation, measured_evaluation, week
 from pages import BEYOND, CONTRAST, CUT, UNFOLD, WIDTHS
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition
+from rocmonitor.policy.outlook import Outlook
 from rocmonitor.policy.windows import Window
 from rocmonitor.report.monitor import History, page
 
@@ -104,6 +105,23 @@ def history(*evaluations: Evaluation, **changes: object) -> History:
     return replace(plain, **changes)  # type: ignore[arg-type]
 
 
+OUTLOOK = Outlook(
+    monitor="flights",
+    model="late-arrival",
+    window=week(5),
+    champion_version="3",
+    at=week(5).end,
+    made_at=week(5).end,
+    outcome=Status.AT_RISK,
+    metrics={
+        "outlook/auc": 0.69,
+        "outlook/low": 0.67,
+        "outlook/high": 0.71,
+        "outlook/score_distance": 0.05,
+    },
+)
+
+
 def words(html: str) -> str:
     """What is read, in one line."""
     body = re.sub(r"<style>.*?</style>|<svg.*?</svg>", " ", html, flags=re.DOTALL)
@@ -114,8 +132,8 @@ class TestWords:
     def test_the_first_sentence_compares_with_normal(self) -> None:
         text = words(page(history(), made=MADE))
         assert (
-            "Degraded since 2013-09-22 20:00. AUROC 0.7012 (0.6852 to 0.7172) in the window of "
-            "2013-09-29 20:00 to 2013-10-06 20:00, normally 0.7150 to 0.7610." in text
+            "AUROC 0.701 (0.685 to 0.717) from 2013-09-29 20:00 to 2013-10-06 20:00, expected 0.715 to "
+            "0.761. Degraded since 2013-09-22 20:00." in text
         )
         assert "Owner: Ana Ruiz. Runbook: https://wiki.example/flights" in text
 
@@ -137,11 +155,65 @@ class TestWords:
         assert 'id="last"' in html
         assert 'id="worst"' not in html
 
-    def test_alarms_are_marked_with_their_reasons(self) -> None:
+    def test_changes_are_numbered_in_the_chart_and_said_below(self) -> None:
+        shown = history()
+        later = tuple(replace(each, champion_version="5") for each in shown.evaluations[2:])
+        html = page(replace(shown, evaluations=shown.evaluations[:2] + later), made=MADE)
+        said = [
+            "champion changed from version 3 to 5",
+            "degraded from 2013-09-22 20:00: 2 of the last 3 windows",
+        ]
+        marks = dict(re.findall(r'<g id="timeline-wide-mark-(\d)"><title>([^<]*)</title>', html))
+        assert marks == {"1": said[0], "2": said[1]}
         assert (
-            "Degraded since 2013-09-22 20:00, was ok , noticed 2013-10-01 20:00. 2 of the last 3 windows."
-            in words(page(history(), made=MADE))
+            f"Changes {said[0]}. (from 2013-09-15 20:00) {said[1]}. (noticed 2013-10-01 20:00) Last window"
+        ) in words(html)
+        assert "Numbered lines are the changes below." in words(html)
+
+    def test_a_change_before_the_period_says_since_when_and_is_not_marked(self) -> None:
+        change = replace(history().changes[0], since=FIRST - WEEK)
+        html = page(history(changes=(change,)), made=MADE)
+        assert "Degraded since 2013-08-25 20:00." in words(html)
+        assert "None in this period." in html
+        assert "-mark-" not in html
+
+    def test_what_the_scores_say_of_windows_without_labels(self) -> None:
+        html = page(history(ahead=(OUTLOOK,)), made=MADE)
+        assert (
+            "Before its labels, the window 2013-10-06 20:00 to 2013-10-13 20:00 is expected at 0.690 "
+            "(0.670 to 0.710) from its scores, which is a warning."
+        ) in words(html)
+        assert "The dashed end is the AUROC expected from the scores" in words(html)
+        assert "expected from the scores, no labels yet" in words(html)
+        assert (
+            "2013-10-06 20:00 to 2013-10-13 20:00 at risk – – – 0.6900 (0.6700 to 0.7100) – – – –"
+            in words(html)
         )
+        assert "distance of the scores, nats" in html
+        without = page(history(), made=MADE)
+        assert "from the scores" not in words(without)
+        assert "distance of the scores" not in without
+
+    def test_what_the_scores_had_said_stands_beside_what_came_of_it(self) -> None:
+        known = {"outlook/auc": 0.69, "outlook/low": 0.67, "outlook/high": 0.71}
+        shown = judged(1, 0.7012, metrics=judged(1, 0.7012).metrics | known)
+        html = page(history(judged(0, 0.74), shown), made=MADE)
+        assert "expected from the scores, judged since" in words(html)
+        assert "0.7150 to 0.7610 0.6900 (0.6700 to 0.7100) 250" in words(html)
+        assert "expected from the scores, no labels yet" not in words(html)
+
+    def test_curves_stand_against_their_reference(self) -> None:
+        curve = [{"fpr": 0.0, "tpr": 0.0}, {"fpr": 0.2, "tpr": 0.6}, {"fpr": 1.0, "tpr": 1.0}]
+        tables = measured_evaluation().tables
+        shown = [judged(0, 0.69, tables=tables), judged(1, 0.7, tables=tables)]
+        known, unknown = (
+            page(history(*shown, curves={digest: curve}), made=MADE) for digest in ("ab12" * 16, "another")
+        )
+        assert known.count('<span class="key before"></span> reference') == 2
+        assert 'class="key before"' not in unknown
+        assert known.count('id="figure-roc-') == unknown.count('id="figure-roc-') == 2
+        assert words(known).count("Marks are operating points, filled at a false positive rate") == 2
+        assert words(known).count("Rates at fixed thresholds") == 2
 
     def test_evidence_and_digests_are_folded(self) -> None:
         html = page(history(), made=MADE)
@@ -178,6 +250,29 @@ class TestWords:
 
     def test_equal_histories_give_equal_reports(self) -> None:
         assert page(history(), made=MADE) == page(history(), made=MADE)
+
+
+@pytest.mark.parametrize(("waiting", "hollow"), [(frozenset(), 0), (frozenset({week(4)}), 1)])
+def test_a_window_that_waits_for_labels_is_hollow(waiting: frozenset[Window], hollow: int) -> None:
+    plain = page(history(), made=MADE).count("var(--paper)")
+    assert (page(history(waiting=waiting), made=MADE).count("var(--paper)") > plain) is bool(hollow)
+
+
+def test_seventeen_windows_with_all_there_is_stay_small() -> None:
+    curve = [{"fpr": step / 200, "tpr": (step / 200) ** 0.5} for step in range(201)]
+    judged_ = [
+        evaluation(
+            number,
+            reference=REFERENCE,
+            metrics=judged(number, 0.7).metrics | OUTLOOK.metrics | {"forecast/margin": -number / 1000},
+            tables=measured_evaluation().tables | {"shift": SHIFT * 3},
+        )
+        for number in range(17)
+    ]
+    html = page(
+        history(*judged_, ahead=(replace(OUTLOOK, window=week(17)),), curves={"ab12" * 16: curve}), made=MADE
+    )
+    assert len(html.encode()) < 400_000
 
 
 class TestSafety:
@@ -217,8 +312,14 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("report") / "report.html"
     many = [judged(number, 0.74 if number < 30 else 0.69) for number in range(35)]
     word = "a_name_that_goes_on_" * 12
+    tables = measured_evaluation().tables | {"shift": SHIFT}
+    many[-1] = replace(many[-1], tables=tables)
+    many[-2] = replace(many[-2], tables=tables, metrics=many[-2].metrics | {"forecast/margin": -0.5})
     many[-1] = replace(many[-1], provenance=many[-1].provenance | {"query": f"SELECT {word}"})
-    place.write_text(page(history(*many, segment=f"x={word}"), made=MADE), encoding="utf-8")
+    place.write_text(
+        page(history(*many, segment=f"x={word}", ahead=(replace(OUTLOOK, window=week(35)),)), made=MADE),
+        encoding="utf-8",
+    )
     return place
 
 
