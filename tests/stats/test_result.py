@@ -67,6 +67,7 @@ EXAMPLES = [
     Caveat("too-few-windows-to-compare", n_windows=1),
     Caveat("windows-differ", between=0.03, standard_error=0.01),
     Caveat("windows-correlated", correlation=0.4),
+    Caveat("windows-correlated-allowed", correlation=0.4),
     Caveat(
         "too-few-windows",
         n_windows=18,
