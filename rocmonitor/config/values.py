@@ -17,7 +17,8 @@ class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
 
-_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+_LONGEST = 36_500 * 86_400  # a window and its delays must end within the calendar
 _WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
@@ -27,10 +28,10 @@ def _duration(value: object) -> timedelta:
     found = re.fullmatch(r"(\d+)([smhd])", value.strip()) if isinstance(value, str) else None
     if not found:
         raise ValueError(f"must be a whole number with s, m, h or d, such as 12h or 7d; it is {value!r}")
-    try:
-        return timedelta(**{_UNITS[found[2]]: int(found[1])})
-    except OverflowError:
-        raise ValueError(f"is longer than a calendar reaches; it is {value!r}") from None
+    seconds = int(found[1]) * _SECONDS[found[2]]
+    if seconds > _LONGEST:
+        raise ValueError(f"must be at most 36500d, a hundred years; it is {value!r}")
+    return timedelta(seconds=seconds)
 
 
 def written(duration: timedelta) -> str:

@@ -66,7 +66,7 @@ class Outlooks:
         """The outlook of a window and segment.
 
         None when it has one already, when the monitor wants none, and while too few rows are in: then the
-        next tick tries again.
+        next tick tries again, but for a segment alone only the tick that judges the window.
         """
         monitor, at = self._monitor, self._monitor.outlook_at(window)
         if at is None or (segment, window) in self._made:
