@@ -56,6 +56,11 @@ class Outlook(Record):
         """Names the window, unique within one store."""
         return f"{self.monitor}|{self.segment}|{self.window}|outlook"
 
+    @property
+    def warning_rules(self) -> frozenset[str]:
+        """Names of the rules that warn."""
+        return frozenset(each.rule for each in self.verdicts if each.outcome is Status.AT_RISK)
+
     @classmethod
     def _parsed(cls, stored: Mapping[str, Any]) -> dict[str, Any]:
         return {

@@ -116,8 +116,8 @@ def _foreseen(monitor: Monitor, rows: Rows, reference: Reference) -> Finding:
 def record(outlook: Outlook, standings: Standings) -> store.OutlookRecord:
     """The outlook of a window without labels, with the change of status and the messages that follow."""
     segment, window = outlook.segment, outlook.window
-    if outlook.outcome is Status.AT_RISK:
-        standings.add_warning(segment, window)
+    warns = outlook.outcome is Status.AT_RISK
+    joins = warns and standings.add_warning(segment, window, outlook.warning_rules)
     status = standings.after(segment)
     change, notify = standings.change(
         segment,
@@ -125,6 +125,7 @@ def record(outlook: Outlook, standings: Standings) -> store.OutlookRecord:
         at=outlook.at,
         since=window.start,
         reasons=tuple(each for each in outlook.verdicts if each.outcome is outlook.outcome),
+        news=joins and status is Status.AT_RISK,
     )
     return store.OutlookRecord(
         outlook=outlook,

@@ -38,7 +38,7 @@ class Standings:
         self._muted = store.attention(kept, monitor.name).is_muted(now)
         self._segments: dict[str, _Standing] = {}
         self._histories: dict[str, dict[Window, Status]] = {}
-        self._warnings: dict[str, set[Window]] = {}
+        self._warnings: dict[str, dict[Window, frozenset[str]]] = {}
 
     def current(self, segment: str) -> Status:
         """The status after the last change."""
@@ -52,9 +52,16 @@ class Standings:
         """Count a window that was judged, or judged anew."""
         self._history(segment)[window] = outcome
 
-    def add_warning(self, segment: str, window: Window) -> None:
-        """Count an outlook that warns; it holds until the window is judged."""
-        self._pending(segment).add(window)
+    def add_warning(self, segment: str, window: Window, rules: frozenset[str]) -> bool:
+        """Count an outlook that warns; it holds until the window is judged.
+
+        Returns whether one of `rules` warns that did not warn of any window before: that is news, also to
+        people who know of another warning.
+        """
+        before = self._open_warnings(segment)
+        known = frozenset[str]().union(*(self._pending(segment)[each] for each in before))
+        self._pending(segment)[window] = rules
+        return not rules <= known
 
     def after(self, segment: str, *, until: Window | None = None) -> Status:
         """The status that the windows so far amount to, or those up to one of them.
@@ -77,12 +84,23 @@ class Standings:
         return min([other.start for other, outcome in recent if outcome is status], default=window.start)
 
     def change(
-        self, segment: str, status: Status, *, at: datetime, since: datetime, reasons: tuple[Reason, ...]
+        self,
+        segment: str,
+        status: Status,
+        *,
+        at: datetime,
+        since: datetime,
+        reasons: tuple[Reason, ...],
+        news: bool = False,
     ) -> tuple[Transition | None, bool]:
-        """The change of status that follows, if any, and whether somebody is notified of it."""
+        """The change of status that follows, if any, and whether somebody is notified of it.
+
+        With `news` an alarm is notified although its status is known.
+        """
         before = self._standing(segment)
         cool_down = self._monitor.alarm.cool_down
-        notify = not self._muted and should_notify(status, before.notified, before.alarmed_at, at, cool_down)
+        due = should_notify(status, before.notified, before.alarmed_at, at, cool_down)
+        notify = not self._muted and (due or (news and is_alarm(status)))
         if status is before.status and not notify:
             return None, False
         self._segments[segment] = _Standing(
@@ -123,11 +141,13 @@ class Standings:
             )
         return self._segments[segment]
 
-    def _pending(self, segment: str) -> set[Window]:
+    def _pending(self, segment: str) -> dict[Window, frozenset[str]]:
         if segment not in self._warnings:
             found = store.pending_warnings(self._store, self._monitor.name, segment)
             # After a change of the calendar some windows are never judged: their warnings would never end.
-            self._warnings[segment] = {each for each in found if self._monitor.judges(each)}
+            self._warnings[segment] = {
+                window: rules for window, rules in found.items() if self._monitor.judges(window)
+            }
         return self._warnings[segment]
 
     def _open_warnings(self, segment: str) -> list[Window]:

@@ -72,17 +72,18 @@ def outlooks_made(store: Store, monitor: str) -> dict[tuple[str, Window], dict[s
     return {(row["segment"], _window(row)): row["metrics"] for row in found}
 
 
-def pending_warnings(store: Store, monitor: str, segment: str) -> list[Window]:
-    """The windows whose outlook warns and that have not been judged, oldest first.
+def pending_warnings(store: Store, monitor: str, segment: str) -> dict[Window, frozenset[str]]:
+    """The windows whose outlook warns and that have not been judged, with the names of the rules that warn.
 
     Raises
     ------
     StoreError
     """
-    query = select(table.c.window_start, table.c.window_end).where(
+    query = select(table.c.window_start, table.c.window_end, table.c.metrics, table.c.result).where(
         table.c.monitor == monitor, table.c.segment == segment, table.c.outcome == Status.AT_RISK
     )
-    return [_window(row) for row in _rows(store, _unjudged(query).order_by(table.c.window_start))]
+    rows = _rows(store, _unjudged(query).order_by(table.c.window_start))
+    return {_window(row): _outlook(row).warning_rules for row in rows}
 
 
 def outlook_series(store: Store, monitor: str, segment: str) -> list[Point]:

@@ -108,6 +108,22 @@ def test_a_warning_holds_while_later_windows_are_quiet(here: World) -> None:
     assert here.alarms.count("AT-RISK credit") == 1
 
 
+def test_a_rule_that_joins_a_warning_is_news(here: World) -> None:
+    """Scores that moved up by a constant do not lower the AUROC expected; scores without clear cases do."""
+    here.score(20)
+    with here._engine() as engine, engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE scored SET p = p + 1.0 WHERE id >= 2000000")
+    [first] = tick(here, week(21) + HOURS).outlooks
+    assert first.warning_rules == {"scores"}
+    here.score(21, shift=0.0)
+    [second] = tick(here, week(22) + HOURS).outlooks
+    assert "outlook" in second.warning_rules
+    assert here.alarms.count("AT-RISK credit") == 2
+    here.score(22, shift=0.0)
+    tick(here, week(23) + HOURS)
+    assert here.alarms.count("AT-RISK credit") == 2
+
+
 def test_windows_that_are_judged_at_once_get_their_outlook_too_and_no_warning(here: World) -> None:
     here.score(20, shift=0.0)
     here.score(21)

@@ -69,6 +69,15 @@ EXAMPLES = [
     Caveat("windows-correlated", correlation=0.4),
     Caveat("windows-correlated-allowed", correlation=0.4),
     Caveat(
+        "serial-correlation",
+        correlation=0.6,
+        low=0.2,
+        high=0.9,
+        outside=0.13,
+        achieved_level=0.95,
+        n_windows=19,
+    ),
+    Caveat(
         "too-few-windows",
         n_windows=18,
         weight=None,

@@ -100,10 +100,11 @@ def test_a_warning_is_pending_until_its_window_is_judged(store: Store) -> None:
     quiet = OutlookRecord(outlook=an_outlook(2, outcome=None))
     lease, warned = a_lease(store), [OutlookRecord(outlook=an_outlook(number)) for number in (0, 1)]
     keep(store, *warned, quiet, lease=lease)
-    assert pending_warnings(store, "credit", "") == [window(0), window(1)]
+    rules = frozenset({"outlook"})
+    assert pending_warnings(store, "credit", "") == {window(0): rules, window(1): rules}
     save(store, [a_result(0)], lease=lease)
-    assert pending_warnings(store, "credit", "") == [window(1)]
-    assert pending_warnings(store, "credit", "region=north") == []
+    assert pending_warnings(store, "credit", "") == {window(1): rules}
+    assert pending_warnings(store, "credit", "region=north") == {}
     assert [each.window for each in outlooks(store, "credit", pending=True)] == [window(1), window(2)]
 
 
