@@ -60,7 +60,7 @@ def without_middle(text: str, longest: int) -> str:
     Examples
     --------
     >>> without_middle("credit-default region=south", 25)
-    'credit-defa…t region=south'
+    'credit-defau…region=south'
     """
     text = " ".join(text.split())
     if len(text) <= longest:

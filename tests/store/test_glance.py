@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from datetime import timedelta
 
-import pytest
 from sqlalchemy import text
 from store.examples import NOW, WEEK, a_lease, a_result, a_transition, an_evaluation, window
 from store.test_migrate import execute, to_version
@@ -72,14 +71,12 @@ def test_a_window_without_metrics_has_none(store: Store) -> None:
     assert glances(store)["credit", ""].briefs[-1] == ("insufficient", *[None] * 6)
 
 
-def test_the_overview_reads_the_index_alone(store: Store) -> None:
-    """Else it would read rows of tens of kilobytes."""
-    if store.engine.dialect.name != "sqlite":
-        pytest.skip("PostgreSQL keeps large values outside its rows")
+def test_the_overview_reads_the_index_alone(sqlite_url: str) -> None:
+    """Else it would read rows of tens of kilobytes; PostgreSQL keeps large values outside its rows."""
     from rocmonitor.store.glance import _newest_windows
 
-    query = _newest_windows(26).compile(store.engine, compile_kwargs={"literal_binds": True})
-    with store.reading() as connection:
+    with open_store(sqlite_url) as store, store.reading() as connection:
+        query = _newest_windows(26).compile(store.engine, compile_kwargs={"literal_binds": True})
         plan = [row.detail for row in connection.execute(text(f"EXPLAIN QUERY PLAN {query}"))]
     reads = [line for line in plan if "rocmonitor_evaluation" in line]
     assert len(reads) >= 4

@@ -13,7 +13,7 @@ from browser import Browser
 from report.review.test_browser import BEYOND, CONTRAST, WIDTHS
 from web.test_pages import PAGES
 
-pytestmark = pytest.mark.slow
+QUICK = ("/", "/monitors/credit")
 
 AXE = (Path(__file__).parent / "vendor" / "axe" / "axe.min.js").read_text(encoding="utf-8")
 RUN_AXE = """axe.run(document, {resultTypes: ['violations']}).then(found => found.violations
@@ -33,7 +33,9 @@ def plain_theme(browser: Browser) -> Iterator[None]:
 
 @THEMES
 @WIDE
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize(
+    "page", [*QUICK, *(pytest.param(page, marks=pytest.mark.slow) for page in PAGES if page not in QUICK)]
+)
 def test_a_page_is_sound(browser: Browser, address: str, page: str, width: int, dark: bool) -> None:
     browser.visit(address + page, width=width, dark=dark)
     assert browser.measure("document.querySelectorAll('.plot canvas').length") >= 0
