@@ -87,8 +87,12 @@ class Browser:
             deviceScaleFactor=1,
             mobile=width < 600,
         )
+        self._go("about:blank")  # what the page before still asks for is not asked by this one
         self.requests.clear()
         self.problems.clear()
+        self._go(url)
+
+    def _go(self, url: str) -> None:
         self._loaded = False
         self.call("Page.navigate", url=url)
         while not self._loaded:

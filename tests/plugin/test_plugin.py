@@ -427,7 +427,7 @@ def published(here: World, **configuration: str) -> list[Run]:
 
 def linked(tracking: Tracking, link: str) -> Run:
     """The run that a link leads to."""
-    return tracking.client.get_run(re.split(r"[ /]", link)[-1])
+    return tracking.client.get_run(re.split(r"[ /]", link.partition("?")[0])[-1])
 
 
 def source_of(run: Run) -> RocmonitorWindowSource:

@@ -78,7 +78,7 @@ def assert_all_there_once(here: World) -> None:
     assert found is not None
     kinds = Counter(run.data.tags["rocmonitor.kind"] for run in client.search_runs([found.experiment_id]))
     assert kinds == {"window": LAST - 20, "series": 1}
-    events = re.findall(r"^Event (\w+)", here.alarms, re.MULTILINE)
+    events = re.findall(r"^Event: (\w+)", here.alarms, re.MULTILINE)
     assert len(set(events)) == LAST - 21
 
 
