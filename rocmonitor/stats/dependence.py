@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import logsumexp
 
 from rocmonitor.errors import InputError
 from rocmonitor.stats.rows import Floats, window_numbers
@@ -131,7 +131,7 @@ def series_likelihood(
 
 def log_mean_exp(log: Floats, weight: ArrayLike) -> Floats:
     """Log of the mean of exp(`log`) over the last axis, weighted by `weight`, shape (g,)."""
-    return np.asarray(logsumexp(log, axis=-1, b=np.asarray(weight, dtype=float)))
+    return np.asarray(scipy.special.logsumexp(log, axis=-1, b=np.asarray(weight, dtype=float)))
 
 
 def _check(d: Floats, v: Floats, phi: Floats, tau: Floats) -> None:

@@ -70,6 +70,7 @@ def test_isotonic_shares_are_those_of_the_minimax_formula(cells):
 # The projection
 
 
+@pytest.mark.filterwarnings("ignore:Values in x were outside bounds:RuntimeWarning")  # of an older scipy
 @pytest.mark.parametrize("seed", range(12))
 def test_the_projection_is_the_closest_joint_law_with_the_observed_scores(seed):
     reference, rng = random_reference(seed)
