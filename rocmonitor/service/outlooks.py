@@ -74,7 +74,7 @@ class Outlooks:
         found = _foreseen(monitor, rows, reference)
         if _awaits_rows(found):
             return None
-        scored = rows.scores.rows
+        scored = rows.scored
         outlook = Outlook(
             monitor=monitor.name,
             model=monitor.model.name,

@@ -360,7 +360,7 @@ class TickRun:
         return champion, challenger, (*doubt, *other)
 
     def _doubts(self, window: Window, rows: Rows, foreseen: dict[str, float]) -> tuple[Caveat, ...]:
-        return (*self._circular(window), *caveats_of(rows), *rows_since(foreseen, rows.scores.rows))
+        return (*self._circular(window), *caveats_of(rows), *rows_since(foreseen, rows.scored))
 
     def _circular(self, window: Window) -> tuple[Caveat, ...]:
         period = self.monitor.reference_period

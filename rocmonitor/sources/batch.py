@@ -80,10 +80,14 @@ class Rows:
         return cls(champion=Sample([], []), pair=pair, counts=Counts())
 
     @property
+    def scored(self) -> int:
+        """Rows of `scores`, without putting them together."""
+        return self.champion.n_pos + self.champion.n_neg + self.unlabelled.rows
+
+    @property
     def scores(self) -> ScoreCounts:
         """Champion scores of all usable rows, labelled or not."""
-        labelled = ScoreCounts(self.champion.score, self.champion.pos + self.champion.neg)
-        return labelled.plus(self.unlabelled)
+        return ScoreCounts(self.champion.score, self.champion.pos + self.champion.neg).plus(self.unlabelled)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
