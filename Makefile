@@ -5,12 +5,13 @@ BIN := .venv/bin
 READY := .venv/.ready
 PYTEST := $(BIN)/python -m pytest --numprocesses=2 --dist=loadgroup
 LOWEST := .venv-lowest
+LINTERS := .venv-linters
 SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 EXTRAS := [postgres,mysql,demo,docs,test]
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-slow check docs bench study clean
-.PHONY: format lock picture test-lowest
+.PHONY: format lock picture test-lowest audit torture fuzz
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,7 +37,7 @@ demo: $(READY) ## Watch two models on a year of real flights, end to end, in ./d
 	  '  http://127.0.0.1:8780/monitors/late-arrivals' \
 	  'The same as a file: demo/late-arrivals.html'
 
-test: $(READY) ## Run the tests but for the slow ones: four minutes on two cores
+test: $(READY) ## Run the tests but for the slow ones: about eight minutes on two cores
 	$(PYTEST) -m 'not slow' --doctest-modules tests rocmonitor
 
 test-slow: $(READY) ## Run the slow tests, and those that draw examples with four times as many
@@ -67,9 +68,22 @@ format: $(READY) ## Format the code and mend what ruff can mend by itself
 bench: $(READY) ## Measure time and memory against peers; NAME=… for one of tests/benchmarks
 	$(BIN)/python tests/benchmarks $(NAME)
 
+fuzz: $(READY) ## Try 10,000 configurations, files and HTTP requests that nobody meant; no traceback (an hour)
+	$(BIN)/python tests/fuzz $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))
+
+torture: $(READY) ## Kill the service 500 times at random points; see that nothing is lost or doubled (half an hour)
+	$(BIN)/python tests/torture $(if $(KILLS),--kills $(KILLS)) $(if $(SEED),--seed $(SEED))
+
 study: $(READY) ## Redo a table or figure of a paper; NAME=… for which, REPLICATIONS=…, SEED=…, OUTPUT=…
 	@$(BIN)/python tests/studies $(NAME) $(if $(REPLICATIONS),--replications $(REPLICATIONS)) \
 	  $(if $(SEED),--seed $(SEED)) $(if $(OUTPUT),--output $(OUTPUT))
+
+audit: $(LINTERS)/.ready ## Ask for known holes in the tested versions; lint the files of deploy/
+	$(LINTERS)/bin/pip-audit --requirement requirements/tested.txt --no-deps --disable-pip --progress-spinner off
+	$(LINTERS)/bin/hadolint deploy/Dockerfile
+	$(LINTERS)/bin/check-jsonschema --builtin-schema vendor.compose-spec deploy/compose.yaml
+	$(LINTERS)/bin/kubernetes-validate --strict --quiet \
+	  $(filter-out %/kustomization.yaml %/rocmonitor.yaml,$(wildcard deploy/kubernetes/*.yaml))
 
 test-lowest: $(LOWEST)/.ready ## Run the quick tests with the lowest versions that pyproject.toml allows
 	$(LOWEST)/bin/python -m pytest --numprocesses=2 --dist=loadgroup -m "not slow" \
@@ -83,7 +97,7 @@ lock: ## Write the newest versions of all packages to requirements/tested.txt; t
 	  cp "$$folder/tested.txt" requirements/tested.txt
 
 clean: ## Remove the environments, the demo and everything else that was made
-	rm -rf .venv $(LOWEST) demo site build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv $(LOWEST) $(LINTERS) demo site build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY): pyproject.toml requirements/tested.txt
@@ -94,4 +108,9 @@ $(READY): pyproject.toml requirements/tested.txt
 $(LOWEST)/.ready: pyproject.toml requirements/lowest.txt
 	$(PYTHON) -m venv --clear $(LOWEST)
 	$(LOWEST)/bin/python -m pip install --editable '.[postgres,mysql]' --requirement requirements/lowest.txt
+	touch $@
+
+$(LINTERS)/.ready: requirements/linters.txt
+	$(PYTHON) -m venv --clear $(LINTERS)
+	$(LINTERS)/bin/python -m pip install --requirement requirements/linters.txt
 	touch $@

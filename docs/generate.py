@@ -116,7 +116,12 @@ _RULES: Mapping[str, Mapping[str, Any]] = {
     "Source": _one_of("url", "url_env", "url_file"),
     "Channel": _one_of("url", "url_env", "url_file"),
     "Webhook": _one_of("secret_env", "secret_file"),
-    "Mlflow": _not_both(("tracking_uri", "tracking_uri_env")),
+    "Heartbeat": _one_of("url_env", "url_file"),
+    "Mlflow": _not_both(
+        ("tracking_uri", "tracking_uri_env"),
+        ("tracking_uri", "tracking_uri_file"),
+        ("tracking_uri_env", "tracking_uri_file"),
+    ),
     "Forecast": {
         "if": {"required": ["method"], "properties": {"method": {"const": "fixed"}}},
         "then": {"required": ["distance"]},

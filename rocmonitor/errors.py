@@ -13,6 +13,79 @@
 A message names the argument or key, the rule, the value and the way out, and never holds a secret.
 """
 
+from __future__ import annotations
+
+import re
+
+_LONGEST = 80
+_USER = re.compile(r"(?<=://)[^\s'\"]*@")
+_IN_A_QUERY = re.compile(r"(?i)((?:password|passwd|pwd|token|secret|api_?key)=)[^&\s'\"]+")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def quoted(value: object) -> str:
+    r"""A value as messages quote it: control characters escaped, and at most 80 characters.
+
+    Examples
+    --------
+    >>> print(quoted("a\nb"))
+    'a\nb'
+    >>> quoted("x" * 1000)[70:]
+    "xxxxxxxxxxx'… (920 more characters)"
+    """
+    if isinstance(value, str):
+        more = len(value) - _LONGEST
+        return repr(value) if more <= 0 else f"{value[:_LONGEST]!r}… ({more:,} more characters)"
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes no number of more than 4,300 digits
+        return "a number of thousands of digits"
+    more = len(text) - _LONGEST
+    return text if more <= 0 else f"{text[:_LONGEST]}… ({more:,} more characters)"
+
+
+def printable(text: str) -> str:
+    r"""Text from outside with its control characters written out: a line break in it begins no line of ours.
+
+    Examples
+    --------
+    >>> print(printable("north\nStatus ok"))
+    north\nStatus ok
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        sign if sign.isprintable() else sign.encode("unicode_escape").decode("ascii") for sign in text
+    )
+
+
+def escape_controls(text: str) -> str:
+    r"""Text of many lines with what would steer a terminal, or turn the text after it, written out.
+
+    Tabs and line breaks stay: where a value must not begin a line, it goes through `printable` first.
+
+    Examples
+    --------
+    >>> print(escape_controls("north\x1b[2J"))
+    north\x1b[2J
+    """
+    return _CONTROL.sub(_written_out, text)
+
+
+def without_passwords(text: str) -> str:
+    """The text without the users of its URLs, and the passwords and tokens of their queries.
+
+    Examples
+    --------
+    >>> without_passwords("postgresql://me:pw@db/x, https://host/?token=abc&page=2")
+    'postgresql://db/x, https://host/?token=***&page=2'
+    """
+    return _IN_A_QUERY.sub(r"\1***", _USER.sub("", text))
+
+
+def _written_out(found: re.Match[str]) -> str:
+    return found[0].encode("unicode_escape").decode("ascii")
+
 
 class RocmonitorError(Exception):
     """Base of all errors raised on purpose."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -21,6 +21,7 @@ from sqlalchemy import (
     String,
     Table,
     create_engine,
+    delete,
     insert,
     update,
 )
@@ -44,7 +45,7 @@ monitors:
     segments: {segments}
     window: {window}
     grouped: {grouped}
-    reference: {{from: 2026-01-05, to: 2026-05-25}}
+    reference: {reference}
     min_per_class: {min_per_class}
     operating_points: {{fpr: [0.1], thresholds: [0.5], cost: [{{w: 0.2}}]}}
     rules: {rules}
@@ -55,6 +56,7 @@ monitors:
 DEFAULTS = {
     "model": "{name: credit, version: 7, challenger_version: 8}",
     "segments": "[]",
+    "reference": "{from: 2026-01-05, to: 2026-05-25}",
     "window": "{every: 7d, label_delay: 2d, revise_for: 60d}",
     "grouped": "raw",
     "min_per_class": "20",
@@ -115,10 +117,14 @@ class World:
         shift: float = 1.2,
         labelled: float = 1.0,
         region: str = "all",
+        alike: int | None = None,
         **fixed: Any,
     ) -> None:
-        """Score a week's rows; positives lie `shift` standard deviations above the negatives."""
-        rng = np.random.default_rng([number, n])
+        """Score a week's rows; positives lie `shift` standard deviations above the negatives.
+
+        Weeks that are `alike` have the same scores and labels.
+        """
+        rng = np.random.default_rng([number if alike is None else alike, n])
         label = rng.random(n) < 0.4
         rows = [
             {
@@ -134,6 +140,13 @@ class World:
         ]
         with self._engine() as engine, engine.begin() as connection:
             connection.execute(insert(scored), rows)
+
+    def clear(self, number: int) -> None:
+        """Take all rows of a week away."""
+        with self._engine() as engine, engine.begin() as connection:
+            connection.execute(
+                delete(scored).where(scored.c.id >= number * 100_000, scored.c.id < (number + 1) * 100_000)
+            )
 
     def label_late(self, number: int, label: int = 0) -> None:
         """Give every unlabelled row of a week a label."""
@@ -157,7 +170,7 @@ class World:
         known = self.configure(**changes)
         clock = now if isinstance(now, Clock) else Clock(now)
         with store.open_store(known.store_url) as kept:
-            yield Runtime(config=known, store=kept, clock=clock)
+            yield runtime_of(known, kept, clock)
 
     @property
     def alarms(self) -> str:
@@ -173,6 +186,13 @@ class World:
             yield engine
         finally:
             engine.dispose()
+
+
+def runtime_of(known: config.Config, kept: store.Store, clock: Callable[[], datetime]) -> Runtime:
+    """A runtime in which as much time passes as its clock says: one that jumped would be doubted."""
+    return Runtime(
+        config=known, store=kept, clock=clock, elapsed=lambda: clock().timestamp(), boot="a scenario"
+    )
 
 
 def world(folder: Path, source_url: str, weeks: int = REFERENCE_WEEKS) -> World:

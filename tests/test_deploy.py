@@ -6,6 +6,7 @@ the distributions that it requires, directly or through others. Whatever else is
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
@@ -34,6 +35,7 @@ import oracle
 import psycopg
 import pytest
 import yaml
+from databases import scratch_postgres
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from sqlalchemy import make_url
@@ -42,6 +44,7 @@ from rocmonitor.config import load
 
 ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "deploy"
+ENVIRONMENT = (DEPLOY / "rocmonitor.env").read_text(encoding="utf-8")
 COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
 DOCKERFILE = (DEPLOY / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ")
 PATIENCE_SECONDS = 120
@@ -155,7 +158,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     words = shlex.split(install.replace("$(echo /dist/*.whl)", str(wheel)))
     pip([*words, "--no-deps"], source, python=environment / "bin" / "python")
     [packages] = environment.glob("lib/python*/site-packages")
-    extras = re.findall(r"\[(\w+)\]", words[-1])
+    extras = re.findall(r"\w+", words[-1].partition("[")[2])
     for needed in required(Distribution.at(next(packages.glob("rocmonitor-*.dist-info"))), extras):
         link(needed, packages)
     return Installed(wheel, environment)
@@ -289,11 +292,13 @@ def variables(text: str) -> set[str]:
 
 def test_every_variable_that_the_configuration_names_is_set_everywhere() -> None:
     named = set(re.findall(r"_env: (\w+)", (DEPLOY / "rocmonitor.yaml").read_text(encoding="utf-8")))
-    listed = variables((DEPLOY / "rocmonitor.env").read_text(encoding="utf-8"))
+    listed = variables(ENVIRONMENT)
     compose = (DEPLOY / "compose.yaml").read_text(encoding="utf-8")
     assert named <= listed
     assert named <= set(COMPOSE["services"]["rocmonitor"]["environment"])
     assert named <= set(COMPOSE["services"]["upgrade"]["environment"])
+    secret = yaml.safe_load((DEPLOY / "kubernetes" / "secret.example.yaml").read_text(encoding="utf-8"))
+    assert named <= set(secret["stringData"])
     assert set(re.findall(r"\$\{(\w+)", compose)) <= listed
 
 
@@ -311,7 +316,11 @@ def test_services_start_in_an_order_that_works_and_start_again() -> None:
         for needed, how in service.get("depends_on", {}).items():
             if how["condition"] == "service_healthy":
                 assert "healthcheck" in services[needed], f"{name} waits for the health of {needed}"
-        assert service.get("restart") == (None if name == "upgrade" else "unless-stopped")
+        assert service.get("restart") == (None if name in ("upgrade", "backup") else "unless-stopped")
+        assert service["mem_limit"]
+        assert service["logging"]["options"]["max-size"]
+        assert service["security_opt"] == ["no-new-privileges:true"]
+        assert re.search(r":-[\w.]+:[\w.-]*\d", service["image"]), "an exact version that one may replace"
         for volume in service.get("volumes", []):
             source = volume.partition(":")[0]
             assert (DEPLOY / source).exists() if source.startswith(".") else source in COMPOSE["volumes"]
@@ -322,17 +331,21 @@ def test_services_start_in_an_order_that_works_and_start_again() -> None:
 
 @dataclass(frozen=True)
 class Stack:
-    """The services of compose.yaml on this machine: other ports and databases, the same words."""
+    """The services of compose.yaml on this machine: other ports, users and databases, the same words."""
 
     installed: Installed
     folder: Path
     port: int
     warehouse: str
+    suffix: str
+    server: str
     replaced: tuple[tuple[str, str], ...]
     values: dict[str, str]
 
     def here(self, text: str) -> str:
-        text = re.sub(r"\$\{(\w+):\?[^}]*\}", lambda match: self.values[match[1]], str(text))
+        text = re.sub(r"\$\{(\w+)(:\?[^}]*)?\}", lambda match: self.values[match[1]], str(text))
+        address = rf"\1{self.suffix}\2@{self.server}/\3{self.suffix}"
+        text = re.sub(r"(\w+)(:\w+)?@postgres:5432/(\w+)", address, text)
         for there, here in self.replaced:
             text = text.replace(there, here)
         return text
@@ -357,44 +370,99 @@ class Stack:
 
     def mlflow(self, path: str, *, host: str = "mlflow", **content: Any) -> Any:
         """A call of MLflow's REST interface, under the name that the other services call it by."""
+        user = base64.b64encode(f"admin:{self.values['MLFLOW_ADMIN_PASSWORD']}".encode()).decode()
         request = Request(
             f"http://127.0.0.1:{self.port}/api/2.0/mlflow/{path}",
             data=json.dumps(content).encode(),
-            headers={"Content-Type": "application/json", "Host": f"{host}:{self.port}"},
+            headers={
+                "Authorization": f"Basic {user}",
+                "Content-Type": "application/json",
+                "Host": f"{host}:{self.port}",
+            },
         )
         with urlopen(request, timeout=PATIENCE_SECONDS) as answer:
             return json.load(answer)
 
+    def page(self, path: str) -> str:
+        """A page of ours inside MLflow, for somebody who has logged in."""
+        user = base64.b64encode(f"admin:{self.values['MLFLOW_ADMIN_PASSWORD']}".encode()).decode()
+        address = f"http://127.0.0.1:{self.port}/rocmonitor/{path}"
+        with urlopen(Request(address, headers={"Authorization": f"Basic {user}"}), timeout=60) as answer:
+            text: str = answer.read().decode()
+            return text
+
+    def backup(self) -> list[Path]:
+        """What the backup service writes."""
+        (self.folder / "backups").mkdir(exist_ok=True)
+        words = [self.here(word).replace("$$", "$") for word in COMPOSE["services"]["backup"]["command"]]
+        host, _, port = self.server.partition(":")
+        script = words[-1].replace("--host=postgres", f"--host={host} --port={port}")
+        script = script.replace("--username=backup", f"--username=backup{self.suffix}")
+        script = script.replace("in rocmonitor mlflow", f"in rocmonitor{self.suffix} mlflow{self.suffix}")
+        subprocess.run(
+            [*words[:-1], script], env=clean(self.environment("backup")), check=True, capture_output=True
+        )
+        return sorted((self.folder / "backups").glob("*"))
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
+
 
 @pytest.fixture
 def stack(installed: Installed, postgres_url: str, tmp_path: Path) -> Iterator[Stack]:
-    store = make_url(postgres_url)
-    server = f"{store.username}@{store.host}:{store.port or 5432}"
-    mlflow_database = f"rocmonitor_test_{uuid4().hex}"
-    shutil.copy(DEPLOY / "rocmonitor.yaml", tmp_path)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    warehouse, suffix = make_url(postgres_url), f"_{uuid4().hex}"
+    plain = warehouse.set(drivername="postgresql").render_as_string(hide_password=False)
+    port, health = free_port(), free_port()
     replaced = (
-        ("rocmonitor@postgres:5432/rocmonitor", f"{server}/{store.database}"),
-        ("rocmonitor@postgres:5432/mlflow", f"{server}/{mlflow_database}"),
         ("http://mlflow:5000", f"http://127.0.0.1:{port}"),
         ("--host=0.0.0.0", "--host=127.0.0.1"),
         ("--port=5000", f"--port={port}"),
         (":5000", f":{port}"),
+        (":8790", f":{health}"),
         ("/var/lib/mlflow", str(tmp_path / "artifacts")),
+        ("/etc/mlflow", str(tmp_path)),
+        ("/backups", str(tmp_path / "backups")),
     )
-    values = {
-        "PGPASSWORD": store.password or "none-is-asked-for",
-        "WAREHOUSE_URL": postgres_url,
-        "OPS_APPRISE_URL": "file://alarms.log",
-    }
-    create = COMPOSE["configs"]["databases"]["content"].replace("mlflow", mlflow_database)
-    plain = store.set(drivername="postgresql").render_as_string(hide_password=False)
-    with psycopg.connect(plain, autocommit=True) as connection:
-        connection.execute(create)
-        yield Stack(installed, tmp_path, port, plain, replaced, values)
-        connection.execute(f"DROP DATABASE {mlflow_database} WITH (FORCE)")
+    values = {name: f"{name.lower().replace('_', '')}12characters" for name in variables(ENVIRONMENT)}
+    values |= {"WAREHOUSE_URL": postgres_url, "OPS_APPRISE_URL": "file://alarms.log"}
+    made = Stack(
+        installed,
+        tmp_path,
+        port,
+        plain,
+        suffix,
+        f"{warehouse.host}:{warehouse.port or 5432}",
+        replaced,
+        values,
+    )
+    (tmp_path / "auth.ini").write_text(made.here(COMPOSE["configs"]["auth"]["content"]), encoding="utf-8")
+    monitor = (DEPLOY / "rocmonitor.yaml").read_text(encoding="utf-8")
+    (tmp_path / "rocmonitor.yaml").write_text(made.here(monitor), encoding="utf-8")
+    names = r"\b(rocmonitor_page|rocmonitor|mlflow_auth|mlflow|backup)\b"
+    create = re.sub(names, rf"\1{suffix}", made.here(COMPOSE["configs"]["databases"]["content"]))
+    psql(plain, create)
+    yield made
+    for database in ("rocmonitor", "mlflow_auth", "mlflow"):
+        psql(plain, f"DROP DATABASE {database}{suffix} WITH (FORCE);")
+    psql(
+        plain,
+        *(f"DROP ROLE {role}{suffix};" for role in ("rocmonitor_page", "rocmonitor", "mlflow", "backup")),
+    )
+
+
+def psql(address: str, *commands: str) -> None:
+    """As the image of PostgreSQL runs its first scripts."""
+    done = subprocess.run(
+        ["psql", "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", address],
+        input="\n".join(commands),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def fill(warehouse: str) -> None:
@@ -447,7 +515,6 @@ def test_the_compose_file_works_on_real_servers(stack: Stack) -> None:
             stack.mlflow("experiments/search", host="elsewhere.example", max_results=1)
 
         stack.run("upgrade")
-        stack.healthy("rocmonitor")
         # The rows of this test end in May: the last window is told to be empty.
         assert "insufficient: no rows" in stack.run("rocmonitor", "rocmonitor", "check", expect=4)
 
@@ -471,8 +538,40 @@ def test_the_compose_file_works_on_real_servers(stack: Stack) -> None:
         serve, environment = stack.command("rocmonitor"), stack.environment("rocmonitor")
         with stack.installed.started(serve, stack.folder, environment) as scheduler:
             scheduler.wait_for("watching credit-default")
+            scheduler.wait_for("next tick")
+            stack.healthy("rocmonitor")
             assert scheduler.stop(signal.SIGTERM) == 0
+        assert "credit-default" in stack.page("")
+        with pytest.raises(HTTPError, match="401"):
+            urlopen(f"http://127.0.0.1:{stack.port}/rocmonitor/", timeout=60)
+        restored_from_backup(stack, statuses)
         assert (stack.folder / "alarms.log").read_text().count("DEGRADED credit-default:") == 1
+
+
+def restored_from_backup(stack: Stack, statuses: list[str]) -> None:
+    """The dump of the store in an empty database is the same history; the user of the pages may only read."""
+    mlflow, dump = stack.backup()
+    assert mlflow.name.startswith("mlflow")
+    store = stack.environment("upgrade")["ROCMONITOR_STORE_URL"]
+    with scratch_postgres() as url:
+        empty = make_url(url)
+        plain = empty.set(drivername="postgresql").render_as_string(hide_password=False)
+        words = ["pg_restore", "--no-owner", "--no-privileges", f"--dbname={plain}", str(dump)]
+        subprocess.run(words, check=True, capture_output=True)
+        environment = stack.environment("rocmonitor") | {"ROCMONITOR_STORE_URL": url}
+        for command in (["db", "upgrade"], ["db", "check"]):
+            stack.installed.run(["rocmonitor", *command], stack.folder, environment)
+        again = stack.installed.run(
+            ["rocmonitor", "history", "credit-default", "--json"], stack.folder, environment
+        )
+        kept = [each["status"] for each in json.loads(again.stdout)["evaluations"]]
+        assert kept[: len(statuses)] == statuses  # `serve` has judged the empty weeks since then, too
+    reader = make_url(stack.environment("mlflow")["ROCMONITOR_STORE_URL"]).set(drivername="postgresql")
+    with psycopg.connect(reader.render_as_string(hide_password=False)) as connection:
+        assert connection.execute("SELECT count(*) FROM rocmonitor_evaluation").fetchone() is not None
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connection.execute("DELETE FROM rocmonitor_evaluation")
+    assert store.split("@")[0] != str(reader).split("@")[0]
 
 
 # --- systemd -----------------------------------------------------------------------------------------------
@@ -500,7 +599,9 @@ def test_the_unit_starts_and_stops_while_the_other_systems_are_away(
     installed: Installed, closed_port: int, tmp_path: Path
 ) -> None:
     service = unit()["Service"]
-    shutil.copy(DEPLOY / "rocmonitor.yaml", tmp_path)
+    text = (DEPLOY / "rocmonitor.yaml").read_text(encoding="utf-8")
+    assert "listen: 127.0.0.1:8790\n" in text
+    (tmp_path / "rocmonitor.yaml").write_text(text.replace(":8790", f":{free_port()}"), encoding="utf-8")
     lines = (DEPLOY / "rocmonitor.env").read_text(encoding="utf-8").splitlines()
     environment = dict(line.split("=", 1) for line in lines if re.match(r"\w+=", line))
     environment = {
@@ -512,9 +613,94 @@ def test_the_unit_starts_and_stops_while_the_other_systems_are_away(
     installed.run(shlex.split(service["ExecStartPre"]), tmp_path, environment)
     with installed.started(shlex.split(service["ExecStart"]), tmp_path, environment) as running:
         running.wait_for("watching credit-default")
+        reload = service["ExecReload"].replace("$MAINPID", str(running.process.pid))
+        subprocess.run(shlex.split(reload), check=True)
+        running.wait_for("the configuration was read again")
         timeout = float(service["TimeoutStopSec"].removesuffix("s"))
         assert running.stop(signal.Signals[service["KillSignal"]], timeout) == 0
 
     (tmp_path / "rocmonitor.yaml").write_text("monitors: {}\n", encoding="utf-8")
     wrong = int(service["RestartPreventExitStatus"])
     installed.run(shlex.split(service["ExecStart"]), tmp_path, environment, expect=wrong)
+
+
+# --- Kubernetes, Grafana, other schedulers -----------------------------------------------------------------
+
+KUBERNETES = DEPLOY / "kubernetes"
+
+
+def objects(name: str) -> list[dict[str, Any]]:
+    return list(yaml.safe_load_all((KUBERNETES / name).read_text(encoding="utf-8")))
+
+
+def test_the_cluster_has_the_configuration_of_the_other_deployments() -> None:
+    of_machine = load(DEPLOY / "rocmonitor.yaml")
+    of_cluster = load(KUBERNETES / "rocmonitor.yaml")
+    same = {"listen", "folder"}
+    assert of_cluster.model_dump(exclude=same) == of_machine.model_dump(exclude=same)
+    [container] = objects("deployment.yaml")[0]["spec"]["template"]["spec"]["containers"]
+    [port] = container["ports"]
+    assert of_cluster.listen == f"0.0.0.0:{port['containerPort']}"
+
+
+def test_kustomize_puts_the_parts_together() -> None:
+    if shutil.which("kubectl") is None:
+        pytest.skip("needs kubectl")
+    done = subprocess.run(["kubectl", "kustomize", KUBERNETES], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    made = {each["kind"]: each for each in yaml.safe_load_all(done.stdout)}
+    assert set(made) == {"ConfigMap", "Deployment", "Service", "PodDisruptionBudget", "NetworkPolicy"}
+    pod = made["Deployment"]["spec"]["template"]["spec"]
+    for container in (*pod["initContainers"], *pod["containers"]):
+        assert container["image"] == "registry.example/rocmonitor:0.1.0"
+        assert container["securityContext"]["readOnlyRootFilesystem"]
+        for mount in container["volumeMounts"]:
+            assert mount["name"] in {volume["name"] for volume in pod["volumes"]}
+    selected = made["PodDisruptionBudget"]["spec"]["selector"]["matchLabels"]
+    assert selected.items() <= made["Deployment"]["spec"]["template"]["metadata"]["labels"].items()
+    assert made["Deployment"]["spec"]["replicas"] > made["PodDisruptionBudget"]["spec"]["minAvailable"]
+
+
+@pytest.mark.parametrize(("gives", "ends"), [(0, 0), (3, 0), (4, 0), (2, 2), (5, 5)])
+def test_a_job_of_the_cluster_has_failed_only_when_something_failed(
+    gives: int, ends: int, tmp_path: Path
+) -> None:
+    [job] = objects("cronjob.yaml")
+    [container] = job["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"]
+    program = tmp_path / "rocmonitor"
+    program.write_text(f'#!/bin/sh\n[ "$1" = run ] && exit {gives}\nexit 0\n')
+    program.chmod(0o755)
+    done = subprocess.run(container["command"], env={"PATH": f"{tmp_path}:{os.environ['PATH']}"})
+    assert done.returncode == ends
+
+
+def test_the_dashboard_asks_for_metrics_that_there_are() -> None:
+    board = json.loads((DEPLOY / "grafana" / "rocmonitor.json").read_text(encoding="utf-8"))
+    text = "\n".join(
+        [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+        + [each["definition"] for each in board["templating"]["list"] if "definition" in each]
+    )
+    asked = set(re.findall(r"\brocmonitor_\w+", text))
+    source = (ROOT / "rocmonitor" / "service" / "listener" / "metrics.py").read_text(encoding="utf-8")
+    known = set(re.findall(r'"(rocmonitor_\w+)"', source))
+    assert {name.removesuffix("_total") for name in asked} <= known
+    assert len({panel["id"] for panel in board["panels"]}) == len(board["panels"])
+
+
+def test_recipes_of_other_schedulers_are_python_and_take_results_for_results() -> None:
+    text = (ROOT / "docs" / "how-to" / "orchestrators.md").read_text(encoding="utf-8")
+    recipes = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert len(recipes) == 3
+    for recipe in recipes:
+        compile(recipe, "recipe", "exec")
+        assert "(0, 3, 4)" in recipe
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("gives", "ends"), [("", 2), ("{}", 2)])
+def test_the_recipe_for_databricks_runs(installed: Installed, tmp_path: Path, gives: str, ends: int) -> None:
+    text = (ROOT / "docs" / "how-to" / "orchestrators.md").read_text(encoding="utf-8")
+    recipe = re.findall(r"```python\n(.*?)```", text, re.DOTALL)[-1]
+    (tmp_path / "rocmonitor.yaml").write_text(gives, encoding="utf-8")
+    (tmp_path / "task.py").write_text(recipe.replace("/Workspace/Shared/rocmonitor", str(tmp_path)))
+    installed.run(["python", str(tmp_path / "task.py")], tmp_path, {"HOME": str(tmp_path)}, expect=ends)

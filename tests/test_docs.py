@@ -23,6 +23,7 @@ from packaging.version import Version
 
 from rocmonitor import config, stats
 from rocmonitor.cli import cli
+from rocmonitor.config import values
 from rocmonitor.config.values import Section
 from rocmonitor.stats import research
 
@@ -60,7 +61,9 @@ def described(kind: type) -> Iterator[tuple[str, Any, Any]]:
     """Name, type and default of each key that the file may have; MISSING when it must."""
     if is_dataclass(kind):
         hints = get_type_hints(kind)
-        yield from ((field.name, hints[field.name], field.default) for field in fields(kind))
+        for each in fields(kind):
+            made = each.default if each.default_factory is MISSING else each.default_factory()
+            yield each.name, hints[each.name], made
         return
     assert issubclass(kind, Section)
     for name, field in kind.model_fields.items():
@@ -90,7 +93,7 @@ def written(default: Any) -> str:
     if default is None or default == "":
         return "none"
     if isinstance(default, timedelta):
-        return f"{default.total_seconds():g}s"
+        return values.written(default)
     if isinstance(default, datetime):
         return default.date().isoformat()
     if isinstance(default, Section):

@@ -11,11 +11,14 @@ from pathlib import Path
 
 import golden
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import ndtr
 from studies import (
     auc_intervals,
     budget_year,
+    drift,
+    forecast_dependence,
     forecast_level,
     label_arrival,
     m18_figure2,
@@ -28,6 +31,7 @@ from studies import (
     sequence_dependence,
     time_detection,
     time_level,
+    time_season,
     wmk16_ties,
 )
 from studies.published_recurrence import recurrence
@@ -453,20 +457,23 @@ class TestSequenceDependence:
 
 class TestBudgetYear:
     def test_a_budget_is_shared_by_all_verdicts(self) -> None:
-        rule = budget_year.derived(budget_year.RULES["drop"], 260.0)
-        assert rule.confidence_level == pytest.approx(0.98)  # 1 of 100 verdicts, on one of two sides
+        """500 monitors, 52 weeks, two rules, all rows and the segments: 104,000 verdicts."""
+        rules, tail = budget_year.derived(4.0)
+        assert tail == pytest.approx(4 / 104_000)
+        assert rules["forecast"].confidence_level == pytest.approx(1 - 4 / 104_000)
 
-    def test_a_derived_level_costs_power_and_saves_alarms(self) -> None:
-        rules = {
-            "default": budget_year.RULES["drop"],
-            "derived": budget_year.derived(budget_year.RULES["drop"], 4.0),
-        }
-        rng = np.random.default_rng(1)
-        default, derived = np.mean([budget_year.monitor_year(rules, rng) for _ in range(4)], axis=0)
-        assert derived[0] < default[0]
-        assert derived[0] <= 0.25
-        assert derived[2] < default[2]
-        assert derived[3] > 0.4
+    def test_a_budget_keeps_quiet_years_quiet_and_leaves_power(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Six monitors, three years each: of 40 alarms a year of 500, half of one a year is theirs."""
+        monkeypatch.setattr(budget_year, "YEARS", 3)
+        found = np.array(
+            running.replicate(budget_year.monitor_year, [None, 40.0], replications=6, seed=2)
+        ).mean(axis=0)
+        default, budgeted = found
+        assert default[:2].sum() > 3
+        assert budgeted[:2].sum() < 0.4
+        once, soon, late = budgeted[2 + 6 : 2 + 9]  # all rows lower by 0.1
+        assert once <= soon <= late == 1
+        assert (budgeted[2:] <= default[2:]).all()
 
 
 class TestLasting:
@@ -497,6 +504,33 @@ class TestLasting:
         assert "independent" in printed
         assert "with the scores" in printed
         assert "likelihood ratio" in printed
+
+
+class TestSeason:
+    """After references of two years, in short; Monte Carlo errors are some 0.02."""
+
+    def test_weighing_costs_power_and_taking_the_wave_off_gains_some(self) -> None:
+        weeks = Weeks(reference=105, dated=True, wave=0.03)
+        found = running.replicate(time_season.simulated, weeks, replications=25, seed=2)
+        names = dict(enumerate(time_season.METHODS))
+        seen = {names[at]: np.mean([year.seen[at] for year in found]) for at in names}
+        false = {names[at]: np.mean([year.below[at] for year in found]) for at in names}
+        assert seen["weighed, 45 days"] < seen["all alike"] + 0.05
+        assert seen["term"] > seen["all alike"] + 0.05
+        assert max(false.values()) < 0.1
+
+    def test_it_prints(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+        for name, few in (("WAVES", (0.02,)), ("YEARS", (1,)), ("WEATHER", Path("nowhere"))):
+            monkeypatch.setattr(time_season, name, few)
+        time_season.main(["--replications", "2", "--processes", "1"])
+        assert "weighed, 90 days" in capsys.readouterr().out
+
+    def test_real_weather_hardly_alarms_in_the_years_after(self) -> None:
+        if not time_season.WEATHER.exists():
+            pytest.skip(f"needs {time_season.WEATHER}")
+        found, alarmed, waves = time_season.weather(4)
+        assert len(found) == len(alarmed) == len(waves) > 30
+        assert np.mean(alarmed) < 0.2
 
 
 class TestOutlookLevel:
@@ -549,3 +583,34 @@ class TestOutlookReal:
         assert alone.correlation < 0.4
         assert alone.width["given"] <= 1.05 * alone.width["without"]
         assert min(together.covered["given"], alone.covered["given"]) >= 0.9
+
+
+class TestDrift:
+    """Real streams, judged as the service does."""
+
+    @pytest.mark.slow
+    def test_whole_years_of_employment_raise_no_alarm(self) -> None:
+        stream = drift.employment(golden.read(golden.EMPLOYMENT))
+        assert (stream.n_reference, len(stream.windows)) == (20, 23)
+        found = drift.judged(stream)
+        assert found.degraded == {name: [] for name in drift.RULES}
+
+    @pytest.mark.slow
+    def test_the_electricity_market_changes_for_good_and_the_scores_did_not_say_so(self) -> None:
+        rows = golden.read("electricity/elec2.csv.gz")
+        stream = drift.electricity(rows.assign(timestamp=pd.to_datetime(rows["timestamp"])))
+        found = drift.judged(stream._replace(windows=stream.windows[:75]))
+        assert found.first.startswith("1997-08")
+        assert len(found.degraded["lasting"]) > len(found.degraded["forecast"])
+        assert found.foreseen > 0 > found.later_auc - found.reference_auc
+
+
+class TestForecastDependence:
+    """Reference windows that are alike, in short."""
+
+    def test_a_widening_never_lets_more_windows_out(self) -> None:
+        rng = np.random.default_rng(4)
+        for phi in (0.0, 0.9):
+            plain, wide, widening, _ = forecast_dependence.reference(19, phi, 1.5, rng)
+            assert widening >= 1
+            assert wide <= plain

@@ -8,17 +8,24 @@ from rocmonitor.alerts.message import (
     compose_review,
     trial_message,
 )
+from rocmonitor.alerts.outage import Concerned, compose_outage
 from rocmonitor.alerts.outlook import compose_outlook
+from rocmonitor.alerts.revised import compose_revised
 from rocmonitor.alerts.service import check_url, send
+from rocmonitor.alerts.stopped import compose_stop
 
 __all__ = [
     "LONGEST_TITLE",
+    "Concerned",
     "Context",
     "Message",
     "check_url",
     "compose",
+    "compose_outage",
     "compose_outlook",
     "compose_review",
+    "compose_revised",
+    "compose_stop",
     "send",
     "trial_message",
 ]

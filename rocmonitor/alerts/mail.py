@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
-from rocmonitor.wording.format import printable
+from rocmonitor.errors import printable
 
 PICTURE = "auc.png"
 """Name of the attached chart."""
@@ -26,10 +26,15 @@ class Line(NamedTuple):
 
 Lines = Sequence[Line]
 
+LONGEST_TEXT = 2000
+"""Characters of a line that are shown; what is cut is counted. A value from outside may be of any length."""
+
 
 def as_text(lines: Lines) -> str:
-    """Plain text, a line for each; control characters of values are written out."""
-    return "\n".join(printable(f"{line.label}: {line.text}" if line.label else line.text) for line in lines)
+    """Plain text, a line for each; control characters of values are written out, long ones are cut."""
+    return "\n".join(
+        f"{printable(line.label)}: {_shown(line.text)}" if line.label else _shown(line.text) for line in lines
+    )
 
 
 def as_html(first: Lines, details: Lines) -> str:
@@ -67,8 +72,14 @@ def _line(line: Line) -> str:
     return f"<b>{escape(printable(line.label))}:</b> {_value(line.text)}" if line.label else _value(line.text)
 
 
+def _shown(text: str) -> str:
+    """A value as it is shown."""
+    cut = len(text) - LONGEST_TEXT
+    return printable(text) if cut <= 0 else f"{printable(text[:LONGEST_TEXT])}… ({cut:,} characters more)"
+
+
 def _value(text: str) -> str:
-    shown = escape(printable(text))
+    shown = escape(_shown(text))
     if text.startswith(("https://", "http://")) and not any(sign.isspace() for sign in text):
         return f'<a href="{shown}">{shown}</a>'
     return shown

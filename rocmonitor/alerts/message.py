@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 from rocmonitor.alerts.mail import Line, Lines, as_html, as_text
 from rocmonitor.caveat import Caveat
+from rocmonitor.errors import printable
 from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition, Verdict
 from rocmonitor.policy.measure import LEVEL
 from rocmonitor.policy.review.document import Review
@@ -18,7 +19,7 @@ from rocmonitor.wording import review as review_wording
 from rocmonitor.wording import status as words
 from rocmonitor.wording.certainty import how_sure
 from rocmonitor.wording.counts import CUT, set_aside
-from rocmonitor.wording.format import instant, one_line, percent, printable, span, without_middle
+from rocmonitor.wording.format import instant, one_line, percent, span, without_middle
 from rocmonitor.wording.outlook import foreseen
 from rocmonitor.wording.verdicts import by_rule, reasons
 from rocmonitor.wording.window import moved, moved_most
@@ -121,14 +122,13 @@ def compose(transition: Transition, evaluation: Evaluation | None, context: Cont
         *labelled("Check", words.advice(transition, evaluation)),
         *context_lines(context),
     ]
-    event = event_id(transition, evaluation.key if evaluation else "")
     details = [
         Line("Monitor", transition.monitor),
         *labelled("Segment", transition.segment),
         *(_of_evaluation(transition, evaluation, context.zone) if evaluation else []),
         Line("Look", f"rocmonitor history {transition.monitor}"),
         Line("Noticed", f"{instant(transition.at, context.zone)} ({context.zone.key})"),
-        Line("Event", f"{event} (the same id again is the same event)"),
+        event_line(*event_of(transition, evaluation.key if evaluation else "")),
     ]
     title = titled(transition.after.upper(), words.subject(transition), words.title(transition, evaluation))
     kind: Kind = words.WORDS[transition.after].kind
@@ -158,7 +158,6 @@ def compose_review(review: Review, *, before: str, context: Context) -> Message:
         *labelled("Next", review_wording.advice(review)),
         *context_lines(context),
     ]
-    event = hashlib.sha256(review.key.encode()).hexdigest()[:12]
     details = [
         Line("Monitor", review.monitor),
         Line("Model", review.model),
@@ -167,7 +166,7 @@ def compose_review(review: Review, *, before: str, context: Context) -> Message:
         Line("Look", f"rocmonitor review {review.monitor} --output review.html"),
         *(Line("Caveat", str(caveat)) for caveat in review.caveats),
         Line("Reviewed", f"{instant(review.reviewed_at, zone)} ({zone.key})"),
-        Line("Event", f"{event} (the same id again is the same event)"),
+        event_line(review.key),
     ]
     title = titled("REVIEW", review.monitor, review_wording.title(review))
     return assemble(title, "notice", first, details)
@@ -279,13 +278,18 @@ def titled(head: str, whose: str, found: str) -> str:
     return one_line(f"{head} {printable(without_middle(whose, room - len(found)))}: {found}", LONGEST_TITLE)
 
 
-def event_id(transition: Transition, key: str) -> str:
-    """Names the event; `key` is that of the result it was seen in, empty without one."""
-    parts = (
+def event_of(transition: Transition, key: str) -> tuple[str, ...]:
+    """What tells a change of status from others; `key` is that of the result it was seen in, or empty."""
+    return (
         transition.monitor,
         transition.segment,
         transition.at.astimezone(UTC).isoformat(),
         f"{transition.before}>{transition.after}",
         key,
     )
-    return hashlib.sha256("|".join(parts).encode()).hexdigest()[:12]
+
+
+def event_line(*parts: str) -> Line:
+    """The line by which a repeat of a message is known: the same parts give the same id."""
+    event = hashlib.sha256("|".join(parts).encode()).hexdigest()[:12]
+    return Line("Event", f"{event} (the same id again is the same event)")

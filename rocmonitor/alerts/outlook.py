@@ -8,7 +8,8 @@ from rocmonitor.alerts.message import (
     Message,
     assemble,
     context_lines,
-    event_id,
+    event_line,
+    event_of,
     labelled,
     titled,
 )
@@ -54,7 +55,7 @@ def compose_outlook(transition: Transition, outlook: Outlook, context: Context) 
         *(Line("Caveat", str(caveat)) for caveat in outlook.caveats),
         Line("Look", f"rocmonitor history {transition.monitor}"),
         Line("Noticed", f"{instant(transition.at, zone)} ({zone.key})"),
-        Line("Event", f"{event_id(transition, outlook.key)} (the same id again is the same event)"),
+        event_line(*event_of(transition, outlook.key)),
     ]
     title = titled(transition.after.upper(), subject(transition), words.title(transition, outlook))
     return assemble(title, "alarm", first, details)

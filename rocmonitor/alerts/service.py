@@ -5,15 +5,15 @@ from __future__ import annotations
 import logging
 import os
 import re
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import unquote
 
-from apprise import Apprise, AppriseAsset, LogCapture, NotifyBase, NotifyFormat, NotifyType
+from apprise import Apprise, AppriseAsset, NotifyBase, NotifyFormat, NotifyType
 
 from rocmonitor.alerts.mail import PICTURE, with_chart, without_chart
 from rocmonitor.alerts.message import Kind, Message
@@ -23,6 +23,9 @@ LONGEST_WAIT_SECONDS = 30.0
 
 _PAGER, _MAIL = 1024, 20_000  # characters that a service carries, at most and at least
 _PROGRAMS = frozenset({"json", "jsons", "xml", "xmls", "form", "forms"})
+
+# Apprise 2 has a time limit of its own, for which it sends in a thread that the end of the process waits for.
+_IN_THIS_THREAD: dict[str, Any] = {"service_timeout": 0} if hasattr(AppriseAsset, "_service_timeout") else {}
 
 _NOTIFY_TYPES: dict[Kind, NotifyType] = {
     "alarm": NotifyType.FAILURE,
@@ -88,7 +91,7 @@ def send(url: str, message: Message, *, folder: Path, picture: bytes | None = No
         )
     if not taken:
         shown = re.match(r"\w+://(?:[^/@]*@)?([^/:?]*)", service.url(privacy=True))  # type: ignore[no-untyped-call]
-        text = _without_url(_told(log.getvalue()), url, keep=shown[1] if shown else "")
+        text = _without_url(_told(str(log)), url, keep=shown[1] if shown else "")
         raise AlertError(f"{service.service_name} did not take the message: {text or 'no reason was given'}")
 
 
@@ -164,7 +167,9 @@ def _attached(service: NotifyBase, picture: bytes | None) -> Iterator[str | None
 
 
 def _one_service(url: str) -> Apprise:
-    services = Apprise(asset=AppriseAsset(app_id="rocmonitor", app_desc="rocmonitor", async_mode=False))
+    services = Apprise(
+        asset=AppriseAsset(app_id="rocmonitor", app_desc="rocmonitor", async_mode=False, **_IN_THIS_THREAD)
+    )
     with _apprise_log() as log:
         check_url = services.add(url)
     if len(services) > 1:
@@ -175,7 +180,7 @@ def _one_service(url: str) -> Apprise:
         )
     if not check_url:
         raise AlertError(
-            f"the channel's URL is none that Apprise understands{_why_not(url, log.getvalue())}",
+            f"the channel's URL is none that Apprise understands{_why_not(url, str(log))}",
             transient=False,
         )
     service = services[0]
@@ -195,16 +200,44 @@ def _why_not(url: str, log: str) -> str:
     return f" ({scheme[1]}://): {reason or 'no such service, or a part of it is missing'}"
 
 
+class _Said(logging.Handler):
+    """What Apprise logs in one thread: in another one it may speak of another channel's URL."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.DEBUG)
+        self._thread, self._lines = threading.get_ident(), list[str]()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep a record of our thread."""
+        if record.thread == self._thread:
+            self._lines.append(f"{record.levelname} {record.getMessage()}")
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines)
+
+
+_listening: set[_Said] = set()
+_changing = threading.Lock()
+
+
 @contextmanager
-def _apprise_log() -> Iterator[StringIO]:
+def _apprise_log() -> Iterator[_Said]:
     """What Apprise logs meanwhile, kept out of the process's own log: it may hold parts of the URL."""
-    logger = logging.getLogger("apprise")
-    propagate, logger.propagate = logger.propagate, False
+    logger, said = logging.getLogger("apprise"), _Said()
+    logger.addHandler(said)
+    with _changing:
+        _listening.add(said)
+        logger.propagate = False
+        logger.setLevel(logging.DEBUG)
     try:
-        with LogCapture(level=logging.DEBUG, fmt="%(levelname)s %(message)s") as log:  # type: ignore[no-untyped-call]
-            yield log
+        yield said
     finally:
-        logger.propagate = propagate
+        logger.removeHandler(said)
+        with _changing:
+            _listening.discard(said)
+            if not _listening:
+                logger.propagate = True
+                logger.setLevel(logging.NOTSET)
 
 
 def _lines(log: str, *levels: str) -> str:
@@ -237,14 +270,16 @@ def _file(url: str, folder: Path) -> Path | None:
 
 
 def _append(path: Path, message: Message) -> None:
-    """One write, on the disk before it counts as sent."""
+    """One write, on the disk before it counts as sent; a new file is for its owner's eyes only."""
     text = f"{message.title}\n{message.body}\n\n".encode()
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
-            os.write(descriptor, text)
+            written = os.write(descriptor, text)
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
     except OSError as error:
         raise AlertError(f"cannot append to {path}: {error.strerror}") from error
+    if written < len(text):
+        raise AlertError(f"cannot append to {path}: only the beginning was written; is the disk full?")

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from rocmonitor import __version__
+from rocmonitor.cli import logs
 from rocmonitor.cli.attention import acknowledge, mute
 from rocmonitor.cli.auc import auc
 from rocmonitor.cli.channel import channel
@@ -40,7 +41,10 @@ def main() -> None:
         error.show()
         code = USAGE
     except RocmonitorError as error:
-        echo(f"Error: {error}", err=True)
+        if logs.in_json():
+            logging.getLogger("rocmonitor").error("%s", error)
+        else:
+            echo(f"Error: {error}", err=True)
         code = code_of(error)
     sys.exit(code if isinstance(code, int) else OK)
 
@@ -58,9 +62,18 @@ def main() -> None:
     help="Configuration file.",
 )
 @click.option("--verbose", "-v", is_flag=True, help="Log each step with its time.")
+@click.option(
+    "--log-format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    envvar="ROCMONITOR_LOG_FORMAT",
+    show_default=True,
+    show_envvar=True,
+    help="Log lines for people, or a JSON object each.",
+)
 @click.version_option(__version__, prog_name="rocmonitor")
 @click.pass_context
-def cli(context: click.Context, path: Path, verbose: bool) -> None:
+def cli(context: click.Context, path: Path, verbose: bool, log_format: logs.Format) -> None:
     """Watch binary classifiers in production.
 
     Scheduled jobs pull scored and labelled rows from a database, compute statistics of the ROC curve with
@@ -72,15 +85,7 @@ def cli(context: click.Context, path: Path, verbose: bool) -> None:
     Completion in bash: eval "$(_ROCMONITOR_COMPLETE=bash_source rocmonitor)"; also zsh_source, fish_source.
     """
     context.obj = path
-    # Other packages stay at warnings: in detail, theirs may show the address of a web hook.
-    logging.basicConfig(
-        level=logging.WARNING,
-        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
-        datefmt="%Y-%m-%d %H:%M:%S%z",
-        stream=sys.stderr,
-    )
-    logging.getLogger("urllib3").setLevel(logging.ERROR)  # its retries come before our own, better line
-    logging.getLogger("rocmonitor").setLevel(logging.DEBUG if verbose else logging.INFO)
+    logs.configure(log_format, verbose=verbose)
 
 
 _WATCH = (init, check, run, backfill, serve)

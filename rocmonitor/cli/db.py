@@ -1,4 +1,4 @@
-"""``rocmonitor db upgrade`` and ``rocmonitor db check``."""
+"""``rocmonitor db upgrade``, ``rocmonitor db check`` and ``rocmonitor db clean``."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
-from rocmonitor.cli.exit_codes import OK
-from rocmonitor.cli.opening import load
+from rocmonitor.cli.exit_codes import EXTERNAL, OK
+from rocmonitor.cli.opening import load, open_runtime
+from rocmonitor.cli.progress import shown_progress
 from rocmonitor.cli.terminal import echo
 
 
@@ -35,4 +36,29 @@ def db_check(path: Path) -> int:
 
     migrate.check(load(path).store_url)
     echo("the store is at this version", err=True)
+    return OK
+
+
+@db.command("clean")
+@click.pass_obj
+def db_clean(path: Path) -> int:
+    """Delete what is older than `keep` allows, as serve does once a day.
+
+    Undelivered messages, and the newest window of each segment, always stay.
+    """
+    from rocmonitor.service.keep import delete_old
+
+    with open_runtime(load(path)) as runtime, shown_progress() as progress:
+        done = delete_old(runtime, progress=progress)
+    if done.busy:
+        echo("another process is cleaning up; nothing was done", err=True)
+        return EXTERNAL
+    echo(
+        f"deleted {done.deliveries:,} deliveries, the tables of {done.tables:,} evaluations and "
+        f"{done.runs:,} runs in MLflow",
+        err=True,
+    )
+    if done.error is not None:
+        echo(f"old runs stay for now: {done.error}", err=True)
+        return EXTERNAL
     return OK

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from rocmonitor.service.tick import Tick
 
 OK, USAGE, DEGRADED, INSUFFICIENT, EXTERNAL = 0, 2, 3, 4, 5
+STOPPED = 143
+"""Of a process that SIGTERM ended, by custom."""
 
 
 def code_of_tick(tick: Tick) -> int:

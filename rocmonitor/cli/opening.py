@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocmonitor.errors import ConfigError
+from rocmonitor.errors import ConfigError, quoted
 
 if TYPE_CHECKING:
     from rocmonitor.config import Config, Monitor
@@ -56,10 +56,16 @@ def past_instant(text: str | None, monitor: Monitor, option: str) -> datetime:
 
 def wall_time(text: str, monitor: Monitor, option: str) -> datetime:
     """A time of the command line; without an offset it is the monitor's wall time."""
+    from rocmonitor.config.values import require_calendar
+
     try:
         instant = datetime.fromisoformat(text)
     except ValueError:
         raise ConfigError(
-            f"{option} must be a date or time such as 2026-01-31 or 2026-01-31T06:00; it is {text!r}"
+            f"{option} must be a date or time such as 2026-01-31 or 2026-01-31T06:00; it is {quoted(text)}"
         ) from None
+    try:
+        require_calendar(instant)
+    except ValueError as error:
+        raise ConfigError(f"{option} {error}") from None
     return instant.replace(tzinfo=monitor.timezone) if instant.tzinfo is None else instant

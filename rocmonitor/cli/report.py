@@ -77,6 +77,7 @@ def _history(
     from rocmonitor.policy.rules import Floor
     from rocmonitor.policy.windows import Window
     from rocmonitor.report.monitor import History
+    from rocmonitor.service.arrivals import labels_by_age
     from rocmonitor.wording.report import nothing
 
     start, end = ends
@@ -102,6 +103,7 @@ def _history(
         floor=max(floors, default=None),
         owner=monitor.owner,
         runbook=monitor.runbook,
+        labels_by_age=() if segment else labels_by_age(opened, monitor, now),
     )
 
 

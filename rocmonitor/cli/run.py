@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from rocmonitor.cli.completion import monitor_names
-from rocmonitor.cli.exit_codes import EXTERNAL, OK, code_of_tick, worst
+from rocmonitor.cli.exit_codes import EXTERNAL, OK, STOPPED, code_of_tick, worst
 from rocmonitor.cli.opening import load, monitor_named, open_runtime, past_instant, wall_time
 from rocmonitor.cli.progress import shown_progress
 from rocmonitor.cli.terminal import (
@@ -18,6 +22,7 @@ from rocmonitor.cli.terminal import (
     echo_table,
     evaluation_json,
     explain_tick,
+    explain_unchanged,
     is_interactive,
     print_idle,
     print_json,
@@ -27,12 +32,15 @@ from rocmonitor.cli.terminal import (
     tables_option,
     width_of,
 )
-from rocmonitor.errors import ConfigError
+from rocmonitor.errors import ConfigError, RocmonitorError
 
 if TYPE_CHECKING:
+    from datetime import datetime
     from zoneinfo import ZoneInfo
 
+    from rocmonitor.config import Config, Monitor
     from rocmonitor.service.delivery import Delivered
+    from rocmonitor.service.progress import Progress
     from rocmonitor.service.runtime import Runtime
     from rocmonitor.service.tick import Tick
 
@@ -52,25 +60,56 @@ def run(
     A terminal shows the progress, then a table of the windows. Elsewhere there is one line for each
     monitor with new windows, so that cron mails no more than that.
     """
-    from rocmonitor.service.delivery import drain
-    from rocmonitor.service.tick import run_monitor
+    from rocmonitor.service.once import run_once
 
     config = load(path)
-    chosen = [monitor_named(config, name) for name in monitors or config.monitors]
-    with open_runtime(config) as runtime:
+    chosen = [
+        (monitor, past_instant(at, monitor, "--at"))
+        for monitor in (monitor_named(config, name) for name in monitors or config.monitors)
+    ]
+    with _heartbeat(config, dry_run), open_runtime(config) as runtime:
         with shown_progress() as progress:
-            ticks = [
-                run_monitor(
-                    runtime,
-                    monitor,
-                    now=past_instant(at, monitor, "--at"),
-                    dry_run=dry_run,
-                    progress=progress,
-                )
-                for monitor in chosen
-            ]
-            delivered = None if dry_run else drain(runtime, progress=progress)
+            calls = {
+                monitor.name: partial(_tick, runtime, monitor, now, dry_run, progress)
+                for monitor, now in chosen
+            }
+            ticks, delivered = run_once(runtime, calls, deliver=not dry_run, progress=progress)
+        if not dry_run:
+            _report(runtime)
         return _conclude(runtime, ticks, delivered, as_json=as_json, tables=tables)
+
+
+def _tick(runtime: Runtime, monitor: Monitor, now: datetime, dry_run: bool, progress: Progress) -> Tick:
+    from rocmonitor.service.tick import run_monitor
+    from rocmonitor.service.tick.last import save_last
+
+    started_at, began = runtime.clock(), time.monotonic()
+    tick = run_monitor(runtime, monitor, now=now, dry_run=dry_run, progress=progress)
+    if not dry_run:
+        save_last(runtime, tick, started_at=started_at, seconds=time.monotonic() - began)
+    return tick
+
+
+@contextmanager
+def _heartbeat(config: Config, dry_run: bool) -> Iterator[None]:
+    """A run that fails before it can say how it is: that is reported as not healthy, where configured."""
+    try:
+        yield
+    except RocmonitorError:
+        if config.heartbeat is not None and not dry_run:
+            from rocmonitor.service.heartbeat import send
+
+            send(config, healthy=False)
+        raise
+
+
+def _report(runtime: Runtime) -> None:
+    """The heartbeat, where configured."""
+    if runtime.config.heartbeat is not None:
+        from rocmonitor.service.health import store_health
+        from rocmonitor.service.heartbeat import report
+
+        report(runtime.config, store_health(runtime.store, runtime.config, runtime.clock()))
 
 
 @click.command()
@@ -79,15 +118,21 @@ def run(
     "--from", "start", metavar="TIME", required=True, help="Start of the first window, or before it."
 )
 @click.option("--to", "end", metavar="TIME", required=True, help="End of the last window, or after it.")
+@click.option(
+    "--again", is_flag=True, help="Also judge again windows whose rules or other rows have changed since."
+)
 @click.option("--dry-run", is_flag=True, help="Compute everything, but save and send nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print the evaluations as JSON.")
 @tables_option
 @click.pass_obj
 def backfill(
-    path: Path, monitor: str, start: str, end: str, dry_run: bool, as_json: bool, tables: bool
+    path: Path, monitor: str, start: str, end: str, again: bool, dry_run: bool, as_json: bool, tables: bool
 ) -> int:
-    """Judge the windows of a period, and judge again those whose labels have changed, however old."""
-    from rocmonitor.service.delivery import drain
+    """Judge the windows of a period, and judge again those whose labels or scores have changed.
+
+    However old they are: `window.revise_for` limits the ticks only.
+    """
+    from rocmonitor.service.once import run_once
     from rocmonitor.service.tick import run_monitor
 
     config = load(path)
@@ -100,11 +145,20 @@ def backfill(
         raise ConfigError(f"no whole window of {monitor} lies between --from {start} and --to {end}")
     with open_runtime(config) as runtime:
         with shown_progress() as progress:
-            tick = run_monitor(
-                runtime, chosen, now=runtime.clock(), windows=windows, dry_run=dry_run, progress=progress
+            call = partial(
+                run_monitor,
+                runtime,
+                chosen,
+                now=runtime.clock(),
+                windows=windows,
+                again=again,
+                dry_run=dry_run,
+                progress=progress,
             )
-            delivered = None if dry_run else drain(runtime, progress=progress)
-        return _conclude(runtime, [tick], delivered, as_json=as_json, tables=tables)
+            ticks, delivered = run_once(runtime, {monitor: call}, deliver=not dry_run, progress=progress)
+        for tick in ticks:
+            explain_unchanged(tick, chosen.timezone, again=again)
+        return _conclude(runtime, ticks, delivered, as_json=as_json, tables=tables)
 
 
 def _conclude(
@@ -126,6 +180,12 @@ def _conclude(
         zone = runtime.config.monitors[tick.monitor].timezone
         if (tick.evaluations or tick.outlooks) and not as_json:
             _print_tick(tick, zone, in_full=delivered is None or is_interactive(sys.stdout))
+        if tick.judged > len(tick.evaluations):
+            echo(
+                f"{tick.monitor}: the last {len(tick.evaluations):,} of {tick.judged:,} new results; "
+                f"`rocmonitor history {tick.monitor}` shows all",
+                err=True,
+            )
         explain_tick(tick, zone)
     print_idle(ticks)
     if delivered is not None:
@@ -133,6 +193,9 @@ def _conclude(
         judged = [tick.monitor for tick in ticks if tick.evaluations]
         if judged and not as_json:
             print_next(runtime.config, judged[0] if len(judged) == 1 else "MONITOR")
+    if runtime.stop.is_set():
+        echo("stopped: what was saved is kept, and the rest is done at the next call", err=True)
+        return STOPPED
     undelivered = bool(waiting.errors) and delivered is not None
     return worst([code_of_tick(tick) for tick in ticks]) or (EXTERNAL if undelivered else OK)
 

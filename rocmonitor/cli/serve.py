@@ -13,9 +13,12 @@ from rocmonitor.cli.opening import load, open_runtime
 @click.command()
 @click.pass_obj
 def serve(path: Path) -> int:
-    """Judge windows on schedule and deliver the results, until SIGTERM."""
+    """Judge windows on schedule and deliver the results, until SIGTERM.
+
+    SIGHUP reads the configuration again; a file that is wrong changes nothing.
+    """
     from rocmonitor.service.scheduler import serve as work
 
     with open_runtime(load(path)) as runtime:
-        work(runtime)
+        work(runtime, path)
     return OK

@@ -12,11 +12,12 @@ import click
 
 from rocmonitor.cli.exit_codes import DEGRADED, EXTERNAL, INSUFFICIENT, OK, worst
 from rocmonitor.cli.opening import load
-from rocmonitor.cli.terminal import echo, echo_table, print_json, print_outbox, width_of
+from rocmonitor.cli.terminal import echo, echo_folded, echo_table, print_json, print_outbox, width_of
 
 if TYPE_CHECKING:
     from rocmonitor.config import Config
     from rocmonitor.report.text import Standing
+    from rocmonitor.service.health import Health
     from rocmonitor.store import Store
 
 _CODES = {"degraded": DEGRADED, "insufficient": INSUFFICIENT, "error": EXTERNAL}
@@ -26,45 +27,69 @@ _CODES = {"degraded": DEGRADED, "insufficient": INSUFFICIENT, "error": EXTERNAL}
 @click.option("--json", "as_json", is_flag=True, help="Print the same as JSON.")
 @click.pass_obj
 def status(path: Path, as_json: bool) -> int:
-    """Show every monitor at a glance, worst first; reads the store only.
+    """Show every monitor at a glance, worst first, and what keeps the service from its work.
 
-    The exit code is that of the worst monitor.
+    Reads the store only. The exit code is that of the worst monitor, 5 when a tick is overdue or a delivery
+    does not arrive.
     """
     from rocmonitor import store
     from rocmonitor.report import text
+    from rocmonitor.service.alarm_year import alarm_year
+    from rocmonitor.service.health import store_health
     from rocmonitor.wording.page import headline
 
     config, now = load(path), datetime.now(UTC)
     with store.open_store(config.store_url) as opened:
         standings = _standings(opened, config, now)
         waiting = store.outbox_summary(opened)
-        ticked = _last_tick(opened, config)
+        health = store_health(opened, config, now)
+        budgets = alarm_year(config, opened, now)
+    ticked = _last_tick(health, config)
     if as_json:
         print_json(
             {
                 "monitors": [standing.to_dict() for standing in standings],
                 "last_tick": None if ticked is None else ticked.isoformat(),
+                "alarm_budget": budgets,
                 "outbox": {"waiting": waiting.waiting, "errors": waiting.errors},
+                "health": health.to_dict(),
             }
         )
     else:
         counted = Counter(standing.status for standing in standings if not standing.segment)
         echo(" ".join(headline(counted, None if ticked is None else now - ticked)) + "\n", style="bold")
         echo_table(text.overview(standings, width_of(sys.stdout)))
+        for budget in budgets:
+            echo_folded(budget["text"], hang=0)
     print_outbox(waiting)
+    _print_problems(health)
     codes = [_CODES.get(standing.status, OK) for standing in standings]
-    return worst([*codes, EXTERNAL if waiting.errors else OK])
+    return worst([*codes, EXTERNAL if waiting.errors or not health.healthy else OK])
+
+
+def _print_problems(health: Health) -> None:
+    """What fails, and what keeps the service from its work."""
+    from rocmonitor.wording.format import listed, one_line
+
+    for outage in [] if health.seen is None else health.seen.outages:
+        where = "" if outage.place == "monitor" else f"{outage.place}: "
+        words = f"{where}{listed(outage.monitors) or 'deliveries'}: {one_line(outage.error, 500)}"
+        echo(f"fails since {outage.since:%Y-%m-%d %H:%M:%SZ}: {words}", err=True)
+    for problem in health.problems:
+        if problem.code != "outbox-stuck":  # said above
+            echo(f"PROBLEM: {problem}", err=True)
 
 
 def _standings(opened: Store, config: Config, now: datetime) -> list[Standing]:
     """Each monitor, followed by its segments."""
     from rocmonitor import store
+    from rocmonitor.policy.attention import Attention
     from rocmonitor.report.text import Standing
     from rocmonitor.store import glance
     from rocmonitor.wording.attention import attention
 
     seen, changed = glance.glances(opened, windows=1), glance.standings(opened)
-    said = store.attentions(opened)
+    said, stopped = store.attentions(opened), store.open_stops(opened)
     found = []
     for monitor in config.monitors.values():
         segments = {segment for name, segment in (*seen, *changed) if name == monitor.name}
@@ -83,19 +108,20 @@ def _standings(opened: Store, config: Config, now: datetime) -> list[Standing]:
                     window=None if last is None else last.window,
                     version=None if last is None else last.version,
                     attention=""
-                    if segment or monitor.name not in said
-                    else attention(said[monitor.name], now, monitor.timezone),
+                    if segment
+                    else attention(
+                        said.get(monitor.name, Attention()),
+                        now,
+                        monitor.timezone,
+                        [each.stop for each in stopped.get(monitor.name, ())],
+                    ),
                     **newest,
                 )
             )
     return found
 
 
-def _last_tick(opened: Store, config: Config) -> datetime | None:
-    """When somebody last worked on a monitor; a lease lasts so long after that."""
-    from rocmonitor.store.glance import last_activity
-    from rocmonitor.store.leases import LEASE
-
-    leases = last_activity(opened)
-    ends = [leases[name] - LEASE for each in config.monitors if (name := f"monitor:{each}") in leases]
-    return max(ends, default=None)
+def _last_tick(health: Health, config: Config) -> datetime | None:
+    """When the last tick of a monitor ended."""
+    ticks = {} if health.seen is None else health.seen.ticks
+    return max((ticks[name].ended_at for name in config.monitors if name in ticks), default=None)

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from rocmonitor.errors import escape_controls
+
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
@@ -48,7 +50,7 @@ def width_of(stream: TextIO) -> int | None:
 def echo(text: str, *, err: bool = False, nl: bool = True, style: str = "") -> None:
     """Print; a reader who has seen enough (`| head`) changes neither the work nor the exit code."""
     stream = sys.stderr if err else sys.stdout
-    text = _encodable(_CONTROL.sub(_written_out, text), stream)
+    text = _encodable(escape_controls(text), stream)
     try:
         if is_interactive(stream):
             _print_styled(text, stream, end="\n" if nl else "", style=style)
@@ -89,14 +91,6 @@ def print_outlooks(text: str, title: str) -> None:
     echo_table(table)
     if warnings:
         echo_folded(f"\n{warnings}", hang=2)
-
-
-# All but tabs and line breaks: a value from outside must not steer the terminal, or turn the text after it.
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-
-
-def _written_out(found: re.Match[str]) -> str:
-    return found[0].encode("unicode_escape").decode("ascii")
 
 
 def _encodable(text: str, stream: TextIO) -> str:
@@ -195,15 +189,32 @@ def explain_tick(tick: Tick, zone: ZoneInfo) -> None:
         echo(f"{tick.monitor}: another rocmonitor process is at work on it; nothing was done", err=True)
     elif tick.error is not None:
         echo(f"{tick.monitor}: {tick.error}", err=True)
+    if tick.doubt is not None:
+        echo(f"{tick.monitor}: {tick.doubt}", err=True)
     if tick.waiting:
         many = f"{len(tick.waiting)} windows wait" if len(tick.waiting) > 1 else "1 window waits"
         echo(f"{tick.monitor}: {many} for labels, the first is {tick.waiting[0].in_zone(zone)}", err=True)
 
 
+def explain_unchanged(tick: Tick, zone: ZoneInfo, *, again: bool) -> None:
+    """Why a backfill left windows as they are."""
+    if not tick.unchanged:
+        return
+    first = tick.unchanged[0].in_zone(zone)
+    many = len(tick.unchanged)
+    which = f"{many} windows from {first} on were" if many > 1 else f"the window {first} was"
+    why = f"neither {'their' if many > 1 else 'its'} rows nor the settings have changed"
+    if not again:
+        why = "no label or score has changed; --again judges by the rules as they are now"
+    echo(f"{tick.monitor}: {which} judged before, and {why}", err=True)
+
+
 def print_idle(ticks: list[Tick]) -> None:
     """One line on all monitors that had nothing to do."""
     idle = [
-        tick.monitor for tick in ticks if not (tick.busy or tick.error or tick.evaluations or tick.outlooks)
+        tick.monitor
+        for tick in ticks
+        if not (tick.busy or tick.error or tick.evaluations or tick.outlooks or tick.unchanged)
     ]
     if idle:
         names = ", ".join(idle) if len(idle) <= _MOST_NAMES else f"{len(idle)} monitors"
@@ -219,5 +230,5 @@ def print_next(config: Config, monitor: str) -> None:
     uri = config.mlflow.page or config.tracking_uri
     if uri.startswith("sqlite:///"):
         echo(f"Figures, in MLflow:     mlflow server --backend-store-uri {uri}", err=True)
-    elif uri.startswith(("http://", "https://")) and "@" not in uri:
+    elif config.mlflow.page or re.fullmatch(r"https?://[^/@?#\s]+/?", uri):  # a path may be a secret
         echo(f"Figures, in MLflow:     {uri}", err=True)

@@ -10,12 +10,18 @@ from rocmonitor.errors import ConfigError
 
 
 def write(output: Path, text: str) -> None:
-    """Write a file and say so."""
+    """Write a file that others may not read, and say so."""
     try:
-        output.write_text(text, encoding="utf-8")
+        # A new file is its owner's alone: it may say who defaulted. One that is there keeps its mode.
+        with open(output, "w", encoding="utf-8", opener=_private) as file:
+            file.write(text)
     except OSError as error:
         raise _not_writable(output, error.strerror) from None
     echo(f"wrote {output}", err=True)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def require_writable(output: Path) -> None:

@@ -1,23 +1,24 @@
 """The configuration: rocmonitor.yaml as frozen models, with every problem reported at once."""
 
 from rocmonitor.config.loading import load
-from rocmonitor.config.models import (
+from rocmonitor.config.models import Config
+from rocmonitor.config.monitor import Monitor
+from rocmonitor.config.outside import Channel, Heartbeat, Mlflow, Secret, Source, Webhook
+from rocmonitor.config.review import Reviewing
+from rocmonitor.config.sections import (
     Columns,
-    Config,
     Model,
-    Monitor,
     OperatingPoints,
     Positive,
     ReferencePeriod,
     WindowSpec,
 )
-from rocmonitor.config.outside import Channel, Mlflow, Secret, Source, Webhook
-from rocmonitor.config.review import Reviewing
 
 __all__ = [
     "Channel",
     "Columns",
     "Config",
+    "Heartbeat",
     "Mlflow",
     "Model",
     "Monitor",

@@ -12,10 +12,12 @@ from pydantic import ValidationError
 
 from rocmonitor.config import spelling
 from rocmonitor.config.models import Config
-from rocmonitor.errors import ConfigError
+from rocmonitor.errors import ConfigError, printable, quoted, without_passwords
 
+_ADDRESSES = ("url", "uri", "page", "runbook", "heartbeat", "store", "secret")
 _TIMESTAMP = "tag:yaml.org,2002:timestamp"
 _DEEPEST, _MOST_VALUES = 50, 1_000_000
+_LONGEST = 2_000  # characters of one problem
 
 
 def load(path: Path) -> Config:
@@ -26,6 +28,25 @@ def load(path: Path) -> Config:
     ConfigError
         The file cannot be read, or anything in it is wrong: all problems at once, each with its dotted path.
     """
+    raw = _mapping(path)
+    monitors = raw.get("monitors")
+    if isinstance(monitors, dict):
+        raw["monitors"] = {
+            name: {**monitor, "name": name} if isinstance(monitor, dict) else monitor
+            for name, monitor in monitors.items()
+        }
+    problems = [*_dangling(raw), *_without_monitor(raw), *spelling.unexpanded(raw)]
+    try:
+        config = Config.model_validate({**raw, "folder": path.resolve().parent})
+    except ValidationError as error:
+        problems += [_told(problem) for problem in _first_causes(error.errors(include_url=False))]
+    if problems:
+        raise ConfigError("\n".join(f"{path}: {_shortened(problem)}" for problem in problems))
+    return config
+
+
+def _mapping(path: Path) -> dict[Any, Any]:
+    """What the file holds, as YAML."""
     try:
         raw = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
     except OSError as error:
@@ -33,8 +54,15 @@ def load(path: Path) -> Config:
             f"{path}: cannot be read ({error.strerror}); "
             "name another with --config, or write one with `rocmonitor init`"
         ) from None
+    except yaml.MarkedYAMLError as error:
+        raise ConfigError(f"{path}: is not valid YAML: {_without_text(error)}") from None
     except (yaml.YAMLError, ValueError) as error:
-        raise ConfigError(f"{path}: is not valid YAML: {error}") from None
+        raise ConfigError(f"{path}: is not valid YAML: {_shortened(str(error))}") from None
+    except (LookupError, AttributeError, TypeError):  # what PyYAML raises on `!!int ''` and its like
+        raise ConfigError(
+            f"{path}: is not valid YAML: a tag such as !!int or !!set does not fit its value; "
+            "leave the tag out"
+        ) from None
     except RecursionError:
         raise ConfigError(f"{path}: is nested too deeply") from None
     if _explodes(raw):
@@ -46,20 +74,7 @@ def load(path: Path) -> Config:
         raise ConfigError(
             f"{path}: must be a mapping with sources and monitors; `rocmonitor init` writes an example"
         )
-    monitors = raw.get("monitors")
-    if isinstance(monitors, dict):
-        raw["monitors"] = {
-            name: {**monitor, "name": name} if isinstance(monitor, dict) else monitor
-            for name, monitor in monitors.items()
-        }
-    problems = [*_dangling(raw), *spelling.unexpanded(raw)]
-    try:
-        config = Config.model_validate({**raw, "folder": path.resolve().parent})
-    except ValidationError as error:
-        problems += [_told(problem) for problem in _first_causes(error.errors(include_url=False))]
-    if problems:
-        raise ConfigError("\n".join(f"{path}: {problem}" for problem in problems))
-    return config
+    return raw
 
 
 class _Loader(yaml.SafeLoader):
@@ -81,7 +96,7 @@ class _Loader(yaml.SafeLoader):
                 )
             if key in seen:
                 raise yaml.constructor.ConstructorError(
-                    None, None, f"{key!r} comes twice", key_node.start_mark
+                    None, None, f"{quoted(key)} comes twice", key_node.start_mark
                 )
             seen.add(key)
         return super().construct_mapping(node, deep)
@@ -94,8 +109,29 @@ class _Loader(yaml.SafeLoader):
                 None, None, f"{node.value} is no date: {error}", node.start_mark
             ) from None
 
+    def fetch_flow_collection_start(self, kind: Any) -> None:
+        """Stop at brackets that nest: reading on would take the square of their number."""
+        if self.flow_level >= _DEEPEST:
+            raise RecursionError
+        super().fetch_flow_collection_start(kind)
+
 
 _Loader.add_constructor(_TIMESTAMP, _Loader.construct_day)
+
+
+def _without_text(error: yaml.MarkedYAMLError) -> str:
+    """What is wrong and where, without PyYAML's copy of the line: a password may stand in it."""
+    mark = error.problem_mark or error.context_mark
+    where = "" if mark is None else f", line {mark.line + 1}, column {mark.column + 1}"
+    said = ", ".join(part for part in (error.context, error.problem) if part)
+    return _shortened(said) + where
+
+
+def _shortened(problem: str) -> str:
+    """Without control characters and passwords, and not longer than anybody reads."""
+    plain = without_passwords(printable(problem))
+    more = len(plain) - _LONGEST
+    return plain if more <= 0 else f"{plain[:_LONGEST]}… ({more:,} more characters)"
 
 
 def _explodes(raw: Any) -> bool:
@@ -128,8 +164,25 @@ def _dangling(raw: Mapping[str, Any]) -> Iterator[str]:
                 defined = ", ".join(sorted(map(str, known))) or "none"
                 meant = spelling.nearest(value, [str(one) for one in known])
                 yield (
-                    f"monitors.{name}.{key}: {value!r} is not defined under {section} (defined: {defined})"
-                    f"{meant}"
+                    f"monitors.{name}.{key}: {quoted(value)} is not defined under {section} "
+                    f"(defined: {defined}){meant}"
+                )
+
+
+def _without_monitor(raw: Mapping[str, Any]) -> Iterator[str]:
+    """Names in alarm_budget.groups that are no monitors."""
+    budget, known = raw.get("alarm_budget"), raw.get("monitors")
+    groups = budget.get("groups") if isinstance(budget, dict) else None
+    if not isinstance(groups, dict) or not isinstance(known, dict):
+        return
+    for name, group in groups.items():
+        named = group.get("monitors") if isinstance(group, dict) else None
+        for monitor in named if isinstance(named, list) else ():
+            if isinstance(monitor, str) and monitor not in known:
+                names = list(map(str, known))
+                yield (
+                    f"alarm_budget.groups.{name}.monitors: {monitor!r} is not defined under monitors "
+                    f"(defined: {', '.join(names)}){spelling.nearest(monitor, names)}"
                 )
 
 
@@ -145,7 +198,7 @@ def _first_causes(problems: Sequence[Any]) -> Iterator[Any]:
 
 def _told(problem: Any) -> str:
     """One pydantic problem as `dotted.path: rule; value`."""
-    where = [str(part) for part in problem["loc"]]
+    where = [part if isinstance(part, str) and len(part) <= 100 else quoted(part) for part in problem["loc"]]
     # A tagged union puts the tag into the path, where the file has no such key.
     if "rules" in where and len(where) > (at := where.index("rules")) + 2:
         del where[at + 2]
@@ -156,7 +209,8 @@ def _told(problem: Any) -> str:
         return f"{path}: required, and not there"
     if kind == "union_tag_invalid":
         return (
-            f"{path}.kind: must be one of {problem['ctx']['expected_tags']}; it is {problem['ctx']['tag']!r}"
+            f"{path}.kind: must be one of {problem['ctx']['expected_tags']}; "
+            f"it is {quoted(problem['ctx']['tag'])}"
         )
     if kind == "union_tag_not_found":
         return f"{path}.kind: required: forecast, lasting, floor, drop, challenger, scores or outlook"
@@ -169,7 +223,9 @@ def _told(problem: Any) -> str:
     message = problem["msg"].removeprefix("Value error, ")
     if kind == "string_pattern_mismatch" and "https?" in problem["ctx"]["pattern"]:
         message = "must be an address that starts with http:// or https://"
-    shown = "" if "url" in path else _shown(problem["input"], message)
+    # An address may hold a secret, and a section that is no mapping may be one.
+    secret = any(word in path for word in _ADDRESSES)
+    shown = "" if secret else _shown(problem["input"], message)
     limits = problem.get("ctx", {})
     advice = spelling.share(where[-1], problem["input"]) if 1 in (limits.get("lt"), limits.get("le")) else ""
     return f"{path}: {message}{shown}{advice}"
@@ -177,5 +233,8 @@ def _told(problem: Any) -> str:
 
 def _shown(value: object, message: str) -> str:
     """A plain value, unless the message has it already."""
-    said = re.search(rf"(: |\bis ){re.escape(repr(value))}", message)
-    return f"; it is {value!r}" if isinstance(value, str | int | float | bool) and not said else ""
+    if not isinstance(value, str | int | float | bool):
+        return ""
+    written = quoted(value)
+    said = "; it is " in message or re.search(rf"(: |\bis ){re.escape(written)}", message)
+    return "" if said else f"; it is {written}"

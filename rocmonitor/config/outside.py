@@ -6,16 +6,19 @@ import os
 import re
 from datetime import timedelta
 from pathlib import Path
-from urllib.parse import unquote
+from typing import Literal
+from urllib.parse import unquote, urlsplit
 
 from pydantic import Field, field_validator, model_validator
 
-from rocmonitor.config.values import Duration, Section, Zone, beside
-from rocmonitor.errors import ConfigError
+from rocmonitor.config.values import Address, Duration, Section, Zone, beside, host_and_port, written
+from rocmonitor.errors import ConfigError, quoted
+from rocmonitor.policy.outages import TOLERANCE
 
 # SQLAlchemy takes the user up to the first colon and the password up to the first @ after it.
 _LOGIN = re.compile(r"[^:/?#]+://[^:/]*:[^@]+@")
-_PASSWORD = re.compile(r"[?&;=][^?&;=]*(?:password|passwd|pwd)=", re.IGNORECASE)
+_PASSWORD = re.compile(r"[?&;=][^?&;=]*(?:password|passwd|pwd|token|secret|api_?key)=", re.IGNORECASE)
+_WEB_LOGIN = re.compile(r"https?://[^/?#]*@", re.IGNORECASE)
 _OPEN_CHANNEL = re.compile(r"(?:file|jsons?|xmls?|forms?)://[^@\s]*")
 
 
@@ -35,7 +38,7 @@ class Secret(Section):
             )
         if self.url_env is not None and not self.url_env.isidentifier():
             raise ValueError("url_env must be the name of an environment variable, not what it holds")
-        if self.url is not None and (_LOGIN.match(self.url) or _PASSWORD.search(unquote(self.url))):
+        if self.url is not None and _holds_secret(self.url):
             raise ValueError(
                 "url holds a password; put it in an environment variable (url_env) or a file (url_file)"
             )
@@ -51,6 +54,7 @@ class Source(Secret):
     """A database that scored rows are read from."""
 
     timeout: Duration = timedelta(seconds=60)
+    deadline: Duration = timedelta(minutes=30)
     max_rows: int = Field(default=20_000_000, gt=0)
     timezone: Zone | None = None
 
@@ -71,45 +75,67 @@ class Channel(Secret):
 
 
 class Mlflow(Section):
-    """Where MLflow is."""
+    """Where MLflow is, and of which windows it gets every number, table and figure."""
 
     tracking_uri: str | None = None
     tracking_uri_env: str | None = None
+    tracking_uri_file: str | None = None
     page: str | None = None
+    detail: Literal["degraded", "all"] = "degraded"
+
+    @field_validator("tracking_uri", "page")
+    @classmethod
+    def _no_secret(cls, uri: str | None) -> str | None:
+        if uri is not None and _holds_secret(uri):
+            raise ValueError(
+                "holds a login or a token; put the tracking URI in an environment variable "
+                "(tracking_uri_env) or a file (tracking_uri_file), and leave it out of page"
+            )
+        return uri
 
     @model_validator(mode="after")
-    def _not_both(self) -> Mlflow:
-        if self.tracking_uri is not None and self.tracking_uri_env is not None:
-            raise ValueError("has both tracking_uri and tracking_uri_env; keep one")
+    def _only_one(self) -> Mlflow:
+        names = ("tracking_uri", "tracking_uri_env", "tracking_uri_file")
+        given = [name for name in names if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise ValueError(f"has {' and '.join(given)}; keep one")
         return self
 
     def read(self, folder: Path) -> str:
-        """The tracking URI."""
-        if self.tracking_uri_env is None:
+        """The tracking URI; never to be printed as it is."""
+        if self.tracking_uri_env is None and self.tracking_uri_file is None:
             return beside(self.tracking_uri or "sqlite:///mlflow.db", folder)
-        value = os.environ.get(self.tracking_uri_env, "")
-        if not value:
-            raise ConfigError(
-                f"mlflow.tracking_uri_env: the environment variable {self.tracking_uri_env} is not set; "
-                "export it, or leave the section out to use a SQLite file beside the configuration"
-            )
+        value = _read("mlflow.tracking_uri", self.tracking_uri_env, self.tracking_uri_file, folder)
         return beside(value, folder)
+
+
+class Keep(Section):
+    """For how long what has been delivered, and what is large, is kept."""
+
+    outbox: Duration = timedelta(days=30)
+    mlflow: Duration = timedelta(days=400)
+    tables: Duration = timedelta(days=1825)
+
+    @field_validator("outbox", "mlflow", "tables")
+    @classmethod
+    def _a_day(cls, age: timedelta) -> timedelta:
+        if age < timedelta(days=1):
+            raise ValueError(f"must be at least 1d; it is {written(age)}")
+        return age
+
+
+class Errors(Section):
+    """When people are notified of what fails: sources, MLflow, channels, the store."""
+
+    notify_after: Duration = TOLERANCE
 
 
 class Webhook(Section):
     """Where ``serve`` listens to MLflow's registry, and the secret of the webhook that calls it."""
 
-    listen: str = "127.0.0.1:8790"
+    listen: Address = "127.0.0.1:8790"
     secret_env: str | None = None
     secret_file: str | None = None
-
-    @field_validator("listen")
-    @classmethod
-    def _host_and_port(cls, listen: str) -> str:
-        host, colon, port = listen.rpartition(":")
-        if not host or not colon or not port.isascii() or not port.isdigit() or not int(port) < 2**16:
-            raise ValueError(f"must be host:port, such as 127.0.0.1:8790; it is {listen!r}")
-        return listen
 
     @model_validator(mode="after")
     def _one_secret(self) -> Webhook:
@@ -122,12 +148,57 @@ class Webhook(Section):
     @property
     def address(self) -> tuple[str, int]:
         """Host and port."""
-        host, _, port = self.listen.rpartition(":")
-        return host.strip("[]"), int(port)
+        return host_and_port(self.listen)
 
     def read(self, folder: Path) -> str:
         """The secret; never to be printed."""
         return _read("webhook.secret", self.secret_env, self.secret_file, folder)
+
+
+class Heartbeat(Section):
+    """The address that is called while the service is healthy, and how often."""
+
+    url_env: str | None = None
+    url_file: str | None = None
+    every: Duration = timedelta(minutes=5)
+
+    @field_validator("every")
+    @classmethod
+    def _not_at_once(cls, every: timedelta) -> timedelta:
+        if every < timedelta(seconds=1):
+            raise ValueError(f"must be at least 1s; it is {written(every)!r}")
+        return every
+
+    @model_validator(mode="after")
+    def _one_address(self) -> Heartbeat:
+        if (self.url_env is None) == (self.url_file is None):
+            raise ValueError(
+                "needs either url_env or url_file: whoever knows the address can report for this service"
+            )
+        return self
+
+    def read(self, folder: Path) -> str:
+        """The address; never to be printed."""
+        value = _read("heartbeat.url", self.url_env, self.url_file, folder)
+        if not _can_be_called(value):
+            key = "url_env" if self.url_env else "url_file"
+            raise ConfigError(f"heartbeat.{key}: must hold an address such as https://hc-ping.com/…")
+        return value
+
+
+def _holds_secret(url: str) -> bool:
+    plain = unquote(url)
+    return bool(_LOGIN.match(url) or _WEB_LOGIN.match(url) or _PASSWORD.search(plain))
+
+
+def _can_be_called(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+        _ = parts.port  # asked for, it is checked
+    except ValueError:
+        return False
+    plain = address.isascii() and address.isprintable() and " " not in address
+    return plain and parts.scheme in ("http", "https") and bool(parts.hostname)
 
 
 def _read(name: str, variable: str | None, file: str | None, folder: Path) -> str:
@@ -141,6 +212,8 @@ def _read(name: str, variable: str | None, file: str | None, folder: Path) -> st
         value = (folder / (file or "")).read_text().strip()
     except OSError as error:
         raise ConfigError(f"{name}_file: cannot read {file}: {error.strerror}") from None
+    except ValueError:  # no text, or a name that no file can have
+        raise ConfigError(f"{name}_file: {quoted(file)} is no file of UTF-8 text") from None
     if not value:
         raise ConfigError(f"{name}_file: {file} is empty")
     return value

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from rocmonitor.config.values import Cron, Level, Rate, Section, WallTime, no_switch
 from rocmonitor.policy.review.settings import Money
-from rocmonitor.stats.sequence import Correlation
+from rocmonitor.stats.dependence import Correlation
 
 FiniteFloat = Annotated[float, Field(allow_inf_nan=False)]
 

@@ -10,6 +10,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
+from rocmonitor.errors import quoted
+
 
 class Section(BaseModel):
     """A mapping of rocmonitor.yaml: frozen, and unknown keys are errors."""
@@ -19,6 +21,7 @@ class Section(BaseModel):
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 _LONGEST = 36_500 * 86_400  # a window and its delays must end within the calendar
+_FIRST_YEAR, _LAST_YEAR = 1900, 2200
 _WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
@@ -27,10 +30,12 @@ def _duration(value: object) -> timedelta:
         return value
     found = re.fullmatch(r"(\d+)([smhd])", value.strip()) if isinstance(value, str) else None
     if not found:
-        raise ValueError(f"must be a whole number with s, m, h or d, such as 12h or 7d; it is {value!r}")
+        raise ValueError(
+            f"must be a whole number with s, m, h or d, such as 12h or 7d; it is {quoted(value)}"
+        )
     seconds = int(found[1]) * _SECONDS[found[2]]
     if seconds > _LONGEST:
-        raise ValueError(f"must be at most 36500d, a hundred years; it is {value!r}")
+        raise ValueError(f"must be at most 36500d, a hundred years; it is {quoted(value)}")
     return timedelta(seconds=seconds)
 
 
@@ -51,15 +56,22 @@ def _wall_time(value: object) -> datetime:
         except ValueError:
             meant = _year_first(str(value))
             raise ValueError(
-                f"must be a date or time such as 2026-01-31 or 2026-01-31T06:00; it is {value!r}{meant}"
+                f"must be a date or time such as 2026-01-31 or 2026-01-31T06:00; it is {quoted(value)}{meant}"
             ) from None
     if isinstance(value, date) and not isinstance(value, datetime):
         value = datetime(value.year, value.month, value.day)  # noqa: DTZ001
     if not isinstance(value, datetime):
-        raise ValueError(f"must be a date or time such as 2026-01-31; it is {value!r}")
+        raise ValueError(f"must be a date or time such as 2026-01-31; it is {quoted(value)}")
+    require_calendar(value)
     if value.tzinfo is not None:
         raise ValueError(f"is read in the monitor's timezone: leave the offset out of {value.isoformat()}")
     return value
+
+
+def require_calendar(moment: datetime) -> None:
+    """Raise ValueError outside of the years for which there are time zones and room for delays."""
+    if not _FIRST_YEAR <= moment.year <= _LAST_YEAR:
+        raise ValueError(f"must be in the years {_FIRST_YEAR} to {_LAST_YEAR}; it is {moment.isoformat()}")
 
 
 def _year_first(text: str) -> str:
@@ -75,7 +87,7 @@ def _zone(value: object) -> ZoneInfo:
         return ZoneInfo(str(value))
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise ValueError(
-            f"is no time zone of the IANA database: {value!r}; write one such as Europe/Berlin or UTC"
+            f"is no time zone of the IANA database: {quoted(value)}; write one such as Europe/Berlin or UTC"
         ) from None
 
 
@@ -90,11 +102,31 @@ def _cron(value: str) -> str:
         CronTrigger.from_crontab(" ".join(parts), timezone=UTC)
     except ValueError as error:
         raise ValueError(
-            f"is no crontab line of five fields such as '0 6 * * *': {value!r} ({error})"
+            f"is no crontab line of five fields such as '0 6 * * *': {quoted(value)} ({error})"
         ) from None
     return " ".join(parts)
 
 
+def _address(value: str) -> str:
+    host, colon, port = value.rpartition(":")
+    if not host or not colon or not port.isascii() or not port.isdigit() or not int(port) < 2**16:
+        raise ValueError(f"must be host:port, such as 127.0.0.1:8790; it is {quoted(value)}")
+    return value
+
+
+def host_and_port(address: str) -> tuple[str, int]:
+    """The parts of an `Address`.
+
+    Examples
+    --------
+    >>> host_and_port("[::1]:8790")
+    ('::1', 8790)
+    """
+    host, _, port = address.rpartition(":")
+    return host.strip("[]"), int(port)
+
+
+Address = Annotated[str, AfterValidator(_address)]
 Duration = Annotated[timedelta, BeforeValidator(_duration)]
 WallTime = Annotated[datetime, BeforeValidator(_wall_time)]
 Zone = Annotated[ZoneInfo, BeforeValidator(_zone)]

@@ -12,11 +12,13 @@ from datetime import timedelta
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.policy.evaluation import Counts, Status, Verdict
 from rocmonitor.policy.label_history import LabelHistory, Reading
+from rocmonitor.policy.levels import as_strict, scatter_reach
 from rocmonitor.policy.reference import Reference, weights
 from rocmonitor.policy.rules import Challenger, Drop, Floor, Forecast, Rule
 from rocmonitor.policy.windows import DAY, Window
@@ -261,18 +263,24 @@ def forecasts(
     for name, full in reference.forecasts.items():
         rule = rules.get(name)
         if isinstance(rule, Forecast) and rule.given is None:
-            intervals[name] = _at_this_age(found, rule, reference, reference.cells, full)
+            intervals[name] = _at_this_age(name, found, rule, reference, full)
     return intervals
 
 
+def _worth(found: Estimate, rule: Forecast, reference: Reference) -> NDArray[np.float64]:
+    """(n,): what each past estimate counts."""
+    if rule.half_life is None:
+        return np.ones(len(found.reading.estimates))
+    windows = [Window.from_dict(reference.windows[number]) for number in found.reading.numbers]
+    return np.array(weights(windows, rule.half_life))
+
+
 def _at_this_age(
-    found: Estimate, rule: Forecast, reference: Reference, cells: Sample, full: ForecastInterval
+    name: str, found: Estimate, rule: Forecast, reference: Reference, full: ForecastInterval
 ) -> ForecastInterval:
-    reading = found.reading
-    past, worth = np.array([each.auc for each in reading.estimates]), np.ones(len(reading.estimates))
-    if rule.half_life is not None:
-        windows = [Window.from_dict(reference.windows[number]) for number in reading.numbers]
-        worth = np.array(weights(windows, rule.half_life))
+    reading, cells = found.reading, reference.cells
+    assert cells is not None
+    past, worth = np.array([each.auc for each in reading.estimates]), _worth(found, rule, reference)
     centre = float(np.average(past, weights=worth))
     others = (worth @ past - worth * past) / (worth.sum() - worth)
     at = full
@@ -290,7 +298,7 @@ def _at_this_age(
             weights=() if rule.half_life is None else tuple(worth.tolist()),
             set_aside=(),
         )
-        at = finished(draft, cells)
+        at = as_strict(name, reference, finished(draft, cells))
     low, high = carried(at.low, at.auc, centre), carried(at.high, at.auc, centre)
     return replace(
         at,
@@ -357,12 +365,15 @@ def _drop(name: str, rule: Drop, found: Estimate, reference: Reference, stated: 
         return Verdict(rule=name, kind="drop", outcome=Status.INSUFFICIENT, lacks=lacks)
     past = reference.auc
     low, high = found.errors.ci(found.found, rule.confidence_level, minus=past.auc, minus_se=past.se)
+    reach = scatter_reach(name, rule, reference, found.sizes)
+    difference = found.found.auc - past.auc
+    low, high = min(low, difference - reach), max(high, difference + reach)
     outcome = Status.DEGRADED if high < -rule.value else Status.IMPROVED if low > rule.value else Status.OK
     return Verdict(
         rule=name,
         kind="drop",
         outcome=outcome,
-        estimate=found.found.auc - past.auc,
+        estimate=difference,
         low=low,
         high=high,
         confidence_level=rule.confidence_level,

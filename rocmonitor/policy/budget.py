@@ -1,28 +1,57 @@
-"""A budget of false alarms for all monitors together, and the level of each rule that keeps to it."""
+"""A budget of false alarms for many monitors together, and the level of each rule that keeps to it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated, ClassVar
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Annotated, ClassVar, TypeGuard
 
-from annotated_types import Gt
+from annotated_types import Gt, MinLen
 
 from rocmonitor.errors import InputError
-from rocmonitor.policy.rules import Drop, Floor, Forecast, Rule
-from rocmonitor.stats.forecast.calibration import windows_needed
+from rocmonitor.policy.rules import Drop, Floor, Forecast, Lasting, Outlook, Rule, Scores
 
-_LEAST_LEVEL = 0.5
-"""Rules take no lower level: a budget beyond that asks for nothing."""
+_STRICT: dict[str, str | bool] = {"extra": "forbid", "allow_inf_nan": False}
+
+YEAR = timedelta(days=365.25)
+
+LEAST_SHARE = 0.1
+"""Of a budget: what the derived levels share at least, however much the written ones use."""
+
+_HALVINGS = 80
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupBudget:
+    """A budget of their own for some monitors."""
+
+    __pydantic_config__: ClassVar[dict[str, str | bool]] = _STRICT
+
+    false_alarms_per_year: Annotated[float, Gt(0)]
+    monitors: Annotated[tuple[str, ...], MinLen(1)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlarmBudget:
-    """How many false alarms a year are acceptable, over all monitors and segments."""
+    """How many false alarms a year are acceptable, over all monitors and segments that are in no group."""
 
-    __pydantic_config__: ClassVar[dict[str, str | bool]] = {"extra": "forbid", "allow_inf_nan": False}
+    __pydantic_config__: ClassVar[dict[str, str | bool]] = _STRICT
 
     false_alarms_per_year: Annotated[float, Gt(0)]
+    groups: dict[str, GroupBudget] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        seen: dict[str, str] = {}
+        for name, group in self.groups.items():
+            for monitor in group.monitors:
+                if monitor in seen:
+                    raise InputError(
+                        f"a monitor has one budget: {monitor} is in {seen[monitor]} and in {name}; keep it "
+                        "in one of them"
+                    )
+                seen[monitor] = name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,106 +62,178 @@ class Load:
     ----------
     monitor : str
     windows_per_year : float
-    streams : int
-        All rows together, and each segment value.
+    segmented : bool
+        Whether segments are judged beside all rows. Those of one window share one chance of a false alarm.
     rules : dict of str to Rule
         By name, as from `rocmonitor.policy.rules.by_name`.
-    reference_windows : int
-        Windows that a calibrated forecast learns from.
+    written : frozenset of str
+        Names of the rules whose level is written in the configuration: these keep it.
     """
 
     monitor: str
     windows_per_year: float
-    streams: int
+    segmented: bool
     rules: Mapping[str, Rule]
-    reference_windows: int
+    written: frozenset[str] = frozenset()
 
     @property
-    def counted(self) -> dict[str, Forecast | Floor | Drop]:
-        """The rules that raise alarms at a level."""
-        return {name: rule for name, rule in self.rules.items() if has_level(rule)}  # type: ignore[misc]
-
-    @property
-    def judgements(self) -> float:
-        """Verdicts a year that may be false alarms."""
-        return self.windows_per_year * self.streams * len(self.counted)
+    def families(self) -> float:
+        """Verdicts a year of one rule that may be false alarms: all rows, and the segments together."""
+        return self.windows_per_year * (2 if self.segmented else 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shortfall:
-    """A rule whose level does not keep to the budget, or whose reference is too short for the one that does.
+class Levels:
+    """The rules of one monitor at the levels at which they are judged.
 
     Attributes
     ----------
-    monitor, rule : str
-    confidence_level, needed_level : float
-        As configured, and as the budget needs it.
-    needed_windows : int or None
-        Reference windows that `needed_level` takes, where there are fewer; None where there are enough, and
-        for rules that learn from none.
-    reference_windows : int
+    rules : dict of str to Rule
+        By name.
+    derived : frozenset of str
+        Names of those whose level comes from the budget: they are judged by it also where the reference
+        windows are too few to show it.
+    budgeted : bool
+        Whether there is a budget: then the verdicts on the segments of a window allow for their number.
     """
 
-    monitor: str
-    rule: str
-    confidence_level: float
-    needed_level: float
-    needed_windows: int | None
-    reference_windows: int
+    rules: Mapping[str, Rule]
+    derived: frozenset[str] = frozenset()
+    budgeted: bool = False
+
+    def for_outlook(self, segments: int) -> Levels:
+        """For one of so many segments of an outlook, which share the chance of a false warning."""
+        if not self.budgeted or segments < 2:
+            return self
+        rules = {
+            name: with_tail(rule, tail / segments)
+            if isinstance(rule, Scores | Outlook) and (tail := tail_of(rule))
+            else rule
+            for name, rule in self.rules.items()
+        }
+        return replace(self, rules=rules)
 
 
-def has_level(rule: Rule) -> bool:
-    """Whether the level of a rule says how often it alarms when nothing is wrong."""
-    return isinstance(rule, Floor | Drop) or (isinstance(rule, Forecast) and rule.method == "calibrated")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allotment:
+    """How one budget is used.
+
+    Attributes
+    ----------
+    group : str
+        Its name; empty for all monitors that are in no group.
+    budget : float
+        False alarms a year.
+    levels : dict of str to Levels
+        Of each monitor.
+    tail : float
+        The chance of a false alarm that a verdict with a derived level has, unless its default is smaller.
+    verdicts : float
+        Verdicts a year that may be false alarms.
+    written, expected : float
+        False alarms a year of the rules with a level of their own, and of all rules: upper bounds, reached
+        when verdicts are independent, reference windows are as later ones, and one window makes an alarm.
+    """
+
+    group: str
+    budget: float
+    levels: Mapping[str, Levels]
+    tail: float
+    verdicts: float
+    written: float
+    expected: float
 
 
-def tail_probability(budget: AlarmBudget, loads: Sequence[Load]) -> float:
-    """The chance of a false alarm that each verdict may have.
+def tail_of(rule: Rule) -> float:
+    """The chance that a rule finds one good window degraded, or warns of it; 0 for rules without a level.
 
-    Raises
-    ------
-    InputError
-        No rule of any monitor has a level.
+    Two-sided rules, ``floor`` and ``drop`` share their miss between two sides, of which the lower one is an
+    alarm. The probability of ``lasting`` is spread over the windows of its horizon.
+    """
+    if isinstance(rule, Lasting):
+        return -math.expm1(math.log1p(-rule.false_alarm_probability) / rule.horizon) / _sides(rule)
+    if isinstance(rule, Floor | Drop | Scores | Outlook) or _has_level(rule):
+        return (1 - rule.confidence_level) / _sides(rule)
+    return 0.0
+
+
+def with_tail(rule: Rule, tail: float) -> Rule:
+    """The rule at the level at which `tail_of` is `tail`; of a rule with such a level."""
+    miss = _sides(rule) * tail
+    if isinstance(rule, Lasting):
+        return replace(rule, false_alarm_probability=-math.expm1(math.log1p(-miss) * rule.horizon))
+    return replace(rule, confidence_level=1 - miss)
+
+
+def _has_level(rule: Rule) -> TypeGuard[Forecast]:
+    return isinstance(rule, Forecast) and rule.method == "calibrated"
+
+
+def _sides(rule: Rule) -> int:
+    if isinstance(rule, Forecast | Lasting):
+        return 2 if rule.alternative == "two-sided" else 1
+    return 2 if isinstance(rule, Floor | Drop) else 1
+
+
+def allot(budget: float, loads: Sequence[Load], group: str = "") -> Allotment:
+    """Derive the levels of the rules that have none of their own.
+
+    Parameters
+    ----------
+    budget : float
+        False alarms a year.
+    loads : sequence of Load
+        All monitors that share it.
+    group : str
 
     Notes
     -----
-    The budget over the verdicts of a year: an upper bound of the alarms, whatever the dependence between
-    verdicts (Bonferroni), and close to them when verdicts are independent and ``alarm`` is 1 of 1.
+    All verdicts get the same chance of a false alarm, so that the sum over a year is what the written levels
+    leave of the budget: an upper bound whatever the dependence between verdicts (Bonferroni). No rule gets a
+    weaker level than its default; what it does not use goes to the others. When the written levels use all,
+    the others still share a tenth of the budget.
     """
-    total = sum(load.judgements for load in loads)
-    if not total:
-        raise InputError(
-            "alarm_budget.false_alarms_per_year: no monitor has a rule with a confidence level (forecast "
-            "with method calibrated, floor, drop), so nothing can be derived from it; add such a rule, or "
-            "leave alarm_budget out"
-        )
-    return min(budget.false_alarms_per_year / total, 1.0)
-
-
-def level_for(rule: Rule, tail: float) -> float:
-    """The confidence level at which a rule finds a good window degraded with the chance `tail`.
-
-    Of a two-sided interval only the lower side is an alarm: its level is 1 - 2 `tail`.
-    """
-    sides = 1 if isinstance(rule, Forecast) and rule.alternative == "less" else 2
-    return max(1 - sides * tail, _LEAST_LEVEL)
-
-
-def shortfalls(budget: AlarmBudget, loads: Sequence[Load]) -> Iterator[Shortfall]:
-    """The rules that do not keep to the budget, in the order of the monitors."""
-    tail = tail_probability(budget, loads)
+    raising = [(load, name, rule) for load in loads for name, rule in load.rules.items() if tail_of(rule) > 0]
+    written = sum(load.families * tail_of(rule) for load, name, rule in raising if name in load.written)
+    free = [(load.families, tail_of(rule)) for load, name, rule in raising if name not in load.written]
+    tail = _shared(max(budget - written, LEAST_SHARE * budget), free)
+    levels = {}
     for load in loads:
-        for name, rule in load.counted.items():
-            needed, windows = level_for(rule, tail), None
-            if isinstance(rule, Forecast):
-                enough = windows_needed(needed)
-                windows = enough if enough > load.reference_windows else None
-            if rule.confidence_level < needed - 1e-9 or windows is not None:
-                yield Shortfall(
-                    monitor=load.monitor,
-                    rule=name,
-                    confidence_level=rule.confidence_level,
-                    needed_level=needed,
-                    needed_windows=windows,
-                    reference_windows=load.reference_windows,
-                )
+        derived = frozenset(name for each, name, _ in raising if each is load and name not in load.written)
+        rules = {
+            name: with_tail(rule, min(tail, tail_of(rule))) if name in derived else rule
+            for name, rule in load.rules.items()
+        }
+        levels[load.monitor] = Levels(rules=rules, derived=derived, budgeted=True)
+    return Allotment(
+        group=group,
+        budget=budget,
+        levels=levels,
+        tail=tail,
+        verdicts=sum(load.families for load, *_ in raising),
+        written=written,
+        expected=written + sum(families * min(tail, most) for families, most in free),
+    )
+
+
+def allotments(budget: AlarmBudget, loads: Sequence[Load]) -> list[Allotment]:
+    """Each budget with its monitors: first that of all monitors in no group, if there are any."""
+    grouped = {monitor: name for name, group in budget.groups.items() for monitor in group.monitors}
+    rest = [load for load in loads if load.monitor not in grouped]
+    found = [allot(budget.false_alarms_per_year, rest)] if rest else []
+    for name, group in budget.groups.items():
+        own = [load for load in loads if grouped.get(load.monitor) == name]
+        found.append(allot(group.false_alarms_per_year, own, name))
+    return found
+
+
+def _shared(amount: float, free: Sequence[tuple[float, float]]) -> float:
+    """The chance t at which verdicts with so many families and a largest chance each use the amount."""
+    if sum(families * most for families, most in free) <= amount:
+        return max((most for _, most in free), default=0.0)
+    low, high = 0.0, max(most for _, most in free)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        used = sum(families * min(middle, most) for families, most in free)
+        low, high = (middle, high) if used <= amount else (low, middle)
+    return low

@@ -180,6 +180,7 @@ class Evaluation(Record):
     ``shift/unforeseen``, the part of the change that its scores foretold and the rest, with
     ``shift/score_distance`` and ``shift/label_distance`` in nats. A window with an outlook repeats
     ``outlook/auc``, ``outlook/low``, ``outlook/high``, ``outlook/score_distance`` and ``outlook/warned``.
+    ``expected/auc`` is the AUROC that the scores lead to, where a rule ``lasting`` takes it off.
 
     Tables: ``roc`` (the curve with its intervals), ``thresholds``, ``fprs``, ``costs``, ``dominance``;
     ``shift`` (where the scores differ from the reference) of a degraded or improved window.

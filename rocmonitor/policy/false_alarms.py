@@ -1,109 +1,195 @@
-"""What a configuration will do: how often it alarms when nothing is wrong, and which drops it sees.
+"""What a configuration will do: how often it alarms when nothing is wrong, and how soon it finds a drop.
 
-All rules judge the same AUROC of a window, so each has a limit on it, and the highest limit decides. That
-AUROC scatters about a true value as the placement variances say, and the true value lies about the
-reference's AUROC, which has an error of its own. From there to alarms a year the status machine is a Markov
-chain. No part of this is simulated.
+Windows to come are drawn from all that the reference windows leave possible of their mean, scatter and serial
+correlation. The real limits of the rules and the status machine say which of them alarm.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.sparse import csc_array, eye_array
-from scipy.sparse.linalg import splu
-from scipy.special import betaincinv, expit, logit, ndtr, ndtri
+from scipy.special import ndtr
 
-from rocmonitor.errors import DegenerateDataError
-from rocmonitor.policy.evaluation import Status
-from rocmonitor.policy.reference import Reference
-from rocmonitor.policy.rules import Drop, Floor, Forecast, Lasting, Rule
-from rocmonitor.policy.status import Alarm, Health
-from rocmonitor.stats import AucResult, AucSpread, compare_auc, detectable_drop
+from rocmonitor.policy.rules import Challenger, Lasting, before_labels
+from rocmonitor.policy.scenario import Limits, Scenario, limits, uncounted, without_chart
+from rocmonitor.policy.status import Alarm
+from rocmonitor.stats import LastingChart
+from rocmonitor.stats.coming import Coming, Processes, draw, learned
+from rocmonitor.stats.lasting.ewma import alarms, running
+from rocmonitor.stats.lasting.windows import scaled
+from rocmonitor.stats.rows import Floats
 
-Floats = NDArray[np.float64]
+Codes = NDArray[np.int8]
+"""Outcomes or statuses, shape (windows, series): degraded -1, ok 0, improved 1."""
 
 YEAR = timedelta(days=365.25)
 
-_DEEPEST, _STEP = 6.0, 0.25
-"""How far down a limit is looked for, in log odds: from an AUROC of 0.8 to 0.01. And in which steps."""
+DEGRADED, IMPROVED = -1, 1
+
+TOGETHER = "together"
+"""In place of a rule's name: all of them."""
+
+_FEWEST, _MOST = 52, 366
+"""Windows that are drawn of each series."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scenario:
-    """The windows to come, while the model is as good as in the reference.
+class Rate:
+    """Events a year.
 
     Attributes
     ----------
-    rules : dict of str to Rule
-        By name, as from `rocmonitor.policy.rules.by_name`.
-    reference : Reference
-        With an `auc`. Forecast intervals that it lacks are taken from the number of its windows.
-    spread : AucSpread
-        At the reference's AUROC.
-    n_pos, n_neg : float
-        Labelled rows to be expected of a window.
+    expected : float
+        On average of all that the reference leaves possible.
+    low, high : float
+        Between these it is with a probability of 80 %: the reference is small, and its limits are what they
+        happened to be.
     """
 
-    rules: Mapping[str, Rule]
-    reference: Reference
-    spread: AucSpread
-    n_pos: float
-    n_neg: float
+    expected: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detection:
+    """How a drop of the AUROC is found.
+
+    Attributes
+    ----------
+    once : float
+        Probability that a drop of one window alone makes the status ``degraded`` with this window.
+    windows : tuple of int or None
+        Windows after which a drop that stays is found in half of all cases, and in 80 %; None where it takes
+        more than are drawn.
+    """
+
+    once: float
+    windows: tuple[int | None, int | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Simulation:
+    """Windows to come as each rule sees them.
+
+    Attributes
+    ----------
+    scenario : Scenario
+    coming : Coming
+    charts : dict of str to Coming
+        What the charts of rules `lasting` see: the same windows, without what scores and season explain.
+    limits : dict of str to Limits
+        Of the rules that judge each window by itself.
+    quiet : dict of str to ndarray
+        What each rule finds of each window when nothing is wrong.
+    """
+
+    scenario: Scenario
+    coming: Coming
+    charts: Mapping[str, Coming]
+    limits: Mapping[str, Limits]
+    quiet: Mapping[str, Codes] = field(default_factory=dict)
 
     @property
-    def auc(self) -> AucResult:
-        """The reference's AUROC."""
-        assert self.reference.auc is not None
-        return self.reference.auc
+    def windows(self) -> int:
+        """How many are drawn of each series."""
+        return len(self.coming.seen)
 
-    def window(self, auc: float) -> AucResult:
-        """A window of the expected size that has this AUROC."""
-        return AucResult(
-            auc=auc,
-            se=math.sqrt(self.spread.at(auc).variance(self.n_pos, self.n_neg)),
-            n_pos=round(self.n_pos),
-            n_neg=round(self.n_neg),
-            method="delong",
-        )
+    @property
+    def rules(self) -> list[str]:
+        """Names of the rules that can alarm, as configured."""
+        return [name for name in self.scenario.rules if name in self.limits or name in self.charts]
+
+    def outcomes(self, drop: float = 0.0, *, last: int | None = None) -> dict[str, Codes]:
+        """What each rule finds of each window after a drop of all true AUROCs.
+
+        With `last` only so many windows are drawn, and only the last of these has dropped.
+        """
+        shift = np.full((self.windows if last is None else last, 1), _shift(self.scenario.auc.auc, drop))
+        if last is not None:
+            shift[:-1] = 0.0
+        found, windows = {}, len(shift)
+        for name in self.rules:
+            if name in self.charts:
+                seen = self.charts[name].seen[:windows] + shift
+                found[name] = _charted(self.scenario.reference.charts[name], seen)
+            else:
+                low, high = map(self.coming.of_series, self.limits[name])
+                seen = self.coming.seen[:windows]
+                found[name] = (seen > high - shift).astype(np.int8) - (seen < low - shift).astype(np.int8)
+        return found
+
+
+def simulation(scenario: Scenario, every: timedelta, processes: Processes | None = None) -> Simulation:
+    """Draw a year of windows; of `processes`, by default those that the reference leaves possible.
+
+    Notes
+    -----
+    52 to 366 windows of each series, of 200 processes in proportion to their probability. Their sampling
+    noise is that of a window of the expected size at the reference's AUROC. A ``forecast`` given the scores
+    is counted by its level, on the AUROC: what the scores explain is not drawn. Cost: 0.2 s.
+    """
+    windows = min(max(round(YEAR / every), _FEWEST), _MOST)
+    found = scenario.processes() if processes is None else processes
+    coming = draw(found, scenario.noise(scenario.auc.auc), windows)
+    missing = {*uncounted(scenario), *without_chart(scenario)}
+    counted = {
+        name: rule
+        for name, rule in scenario.rules.items()
+        if not (isinstance(rule, Challenger) or before_labels(rule) or name in missing)
+    }
+    charts = {
+        name: _as_charted(scenario.reference.charts[name], coming)
+        for name, rule in counted.items()
+        if isinstance(rule, Lasting)
+    }
+    drawn = Simulation(
+        scenario=scenario,
+        coming=coming,
+        charts=charts,
+        limits={name: limits(name, scenario, coming) for name in counted if name not in charts},
+    )
+    return replace(drawn, quiet=drawn.outcomes())
+
+
+def false_alarms(
+    drawn: Simulation, alarm: Alarm, every: timedelta, *, rules: Sequence[str] | None = None
+) -> Rate:
+    """Changes to ``degraded`` in a year in which nothing is wrong.
+
+    Parameters
+    ----------
+    drawn : Simulation
+    alarm : Alarm
+        k-of-n and recovery.
+    every : timedelta
+        Length of a window.
+    rules : sequence of str, optional
+        Default: all together.
+    """
+    return _rate(drawn, DEGRADED, alarm, every, rules)
+
+
+def improvements(drawn: Simulation, alarm: Alarm, every: timedelta) -> Rate:
+    """As `false_alarms`, changes to ``improved``: two-sided rules find a rise as they find a loss."""
+    return _rate(drawn, IMPROVED, alarm, every, None)
 
 
 def false_alarms_a_year(scenario: Scenario, alarm: Alarm, every: timedelta) -> float:
     """Expected changes to ``degraded`` in a year of windows on which nothing is wrong.
 
-    Parameters
-    ----------
-    scenario : Scenario
-    alarm : Alarm
-        k-of-n and recovery.
-    every : timedelta
-        Length of a window; windows are taken as independent, given the reference they share.
-
-    Notes
-    -----
-    Exact for the status machine: its states form a Markov chain, at most about 3,000 of them, whose
-    stationary distribution is solved for. The error of the reference and of a calibrated interval stays
-    the same all year, which brings alarms in series: the mean is over them (Gauss quadrature).
-
-    A ``drop``'s limit holds the reference's own error, as `compare_auc` counts it. A ``floor`` counts as far
-    as the reference's AUROC is above it. A calibrated ``forecast`` counts with its level (conformal: whatever
-    the drift between the reference windows was), one side of it. Other forecasts count once their
-    interval is known, and ``challenger`` never alarms. ``lasting`` adds its stated probability, spread over
-    its horizon: its alarms are runs of windows, apart from those of the other rules. Drift between windows
-    is counted for calibrated forecasts and ``lasting`` only: the rules that `sampling_only` names alarm more
-    often where windows really differ.
-
-    AUROCs are taken as normal on the logit scale, with the error they have at the limit: what
-    ``ci(transform="logit")`` does.
-
     Examples
     --------
+    >>> from rocmonitor.policy.reference import Reference
+    >>> from rocmonitor.policy.rules import Drop
+    >>> from rocmonitor.stats import AucResult, AucSpread
     >>> reference = Reference(auc=AucResult(auc=0.8, se=0.01, n_pos=2000, n_neg=8000, method="delong"))
     >>> scenario = Scenario(
     ...     rules={"drop": Drop(confidence_level=0.95)},
@@ -112,253 +198,155 @@ def false_alarms_a_year(scenario: Scenario, alarm: Alarm, every: timedelta) -> f
     ...     n_pos=300,
     ...     n_neg=1200,
     ... )
-    >>> round(false_alarms_a_year(scenario, Alarm(), timedelta(days=7)), 2)
-    1.06
+    >>> 0.9 < false_alarms_a_year(scenario, Alarm(), timedelta(days=7)) < 1.2
+    True
     """
-    chances, weights = _chances(scenario)
-    machine = _machine(alarm)
-    rates = [_alarm_rate(chance, *machine) for chance in chances.tolist()]
-    return float(weights @ np.array(rates) + _lasting_rate(scenario)) * (YEAR / every)
+    return false_alarms(simulation(scenario, every), alarm, every).expected
 
 
-def improved_a_year(scenario: Scenario, alarm: Alarm, every: timedelta) -> float:
-    """Expected changes to ``improved`` in a year of windows on which nothing is better.
+def window_rate(drawn: Simulation, rules: Iterable[str] | None = None) -> float:
+    """Probability that some rule finds one window degraded although nothing is wrong; charts left aside."""
+    coming = drawn.coming
+    return float(np.mean(ndtr((_highest_low(drawn, rules) - coming.mean) / coming.deviation)))
 
-    As `false_alarms_a_year`, on the other side: two-sided forecasts and drops find a rise as they find a
-    loss. That windows may be found degraded in between is left out.
+
+def usual_rate(drawn: Simulation) -> float:
+    """As `window_rate`, of windows that scatter as most reference windows do: few outliers count nothing.
+
+    Their standard deviation is 1.4826 times the median distance from the median, that of a normal law.
     """
-    return false_alarms_a_year(_mirrored(scenario), alarm, every)
+    values, noise, _ = drawn.scenario.numbers()
+    if not len(values):
+        return window_rate(drawn)
+    middle = float(np.median(values))
+    spread = 1.4826 * float(np.median(np.abs(values - middle)))
+    deviation = max(spread, math.sqrt(float(np.median(noise))))
+    return float(np.mean(ndtr((_highest_low(drawn, None) - middle) / deviation)))
 
 
-def sampling_only(scenario: Scenario) -> list[str]:
-    """Names of the rules that `false_alarms_a_year` counts as if windows differed by sampling alone."""
-    return [
-        name
-        for name, rule in scenario.rules.items()
-        if isinstance(rule, Floor | Drop)
-        or (_level(name, scenario) is None and _known_low(name, scenario) is not None)
-    ]
-
-
-def window_rate(scenario: Scenario) -> float:
-    """Probability that some rule finds one window degraded although nothing is wrong."""
-    chances, weights = _chances(scenario)
-    return float(weights @ chances)
-
-
-def first_window_drop(scenario: Scenario, *, power: float = 0.8) -> tuple[str, float] | None:
+def single_window_drop(drawn: Simulation, *, power: float = 0.8) -> tuple[str, float] | None:
     """The smallest drop of the AUROC that one window shows with this power, and the rule that shows it.
 
-    None when no rule can show any. Where the reference's forecast interval is known, its own low end counts.
-    The power is over the errors of the window and of the reference, as in `detectable_drop`.
+    None when no rule can show any. The power is over the scatter of windows and all that the reference leaves
+    possible.
     """
+    auc, coming = drawn.scenario.auc.auc, drawn.coming
     seen = {}
-    for name in scenario.rules:
-        low = _known_low(name, scenario)
-        at = _limit(name, scenario, None) if low is None else _log_odds(low)
-        if math.isinf(at):
+    for name in drawn.limits:
+        low = _highest_low(drawn, [name])
+        if not np.isfinite(low).all():
             continue
-        try:
-            seen[name] = detectable_drop(
-                scenario.spread,
-                n_pos=scenario.n_pos,
-                n_neg=scenario.n_neg,
-                power=power,
-                reference=scenario.auc,
-                against=float(expit(at)),
-                alternative="one-sided",
-                confidence_level=0.5,  # what is compared with the limit is the AUROC itself
-            )
-        except DegenerateDataError:
-            continue
+
+        def short(drop: float, low: Floats = low) -> float:
+            noise = drawn.scenario.noise(auc - drop) - drawn.scenario.noise(auc)
+            deviation = np.sqrt(np.maximum(coming.deviation**2 + noise, 1e-12))
+            return power - float(np.mean(ndtr((low - coming.mean - _shift(auc, drop)) / deviation)))
+
+        if short(0.0) <= 0:
+            seen[name] = 0.0
+        elif short(auc * 0.99) < 0:
+            seen[name] = float(brentq(short, 0.0, auc * 0.99, xtol=1e-5))
     return min(seen.items(), key=lambda item: item[1]) if seen else None
 
 
-def uncounted(scenario: Scenario) -> list[str]:
-    """Names of forecast rules without a level whose interval is not known: they count nothing here."""
-    return [
-        name
-        for name, rule in scenario.rules.items()
-        if isinstance(rule, Forecast)
-        and _level(name, scenario) is None
-        and _known_low(name, scenario) is None
-    ]
+def detections(drawn: Simulation, drop: float, alarm: Alarm) -> dict[str, Detection]:
+    """How a drop of this size is found: by each rule alone and, if they are several, `TOGETHER`.
 
-
-def forecast_weights(name: str, rules: Mapping[str, Rule], reference: Reference) -> tuple[float, ...] | None:
-    """What each usable reference window counts for a calibrated forecast, the latest about 1; else None.
-
-    Where the interval is not known, `reference.windows` must be in order of time, none left out.
+    A drop that stays begins with the first window. Series that happen to be degraded anyway count as found.
     """
-    rule = rules[name]
-    if not isinstance(rule, Forecast) or rule.method != "calibrated":
-        return None
-    interval = reference.forecasts.get(name)
-    if interval is not None:
-        return interval.weights or (1.0,) * interval.n_windows
-    ages = [age for age, w in enumerate(reversed(reference.windows)) if w["n_pos"] and w["n_neg"]]
-    half_life = math.inf if rule.half_life is None else rule.half_life
-    return tuple(0.5 ** (age / half_life) for age in ages) or None
+    stays, passes = drawn.outcomes(drop), drawn.outcomes(drop, last=alarm.of)
+    groups = {name: [name] for name in drawn.rules}
+    if len(groups) > 1:
+        groups[TOGETHER] = drawn.rules
+    found = {}
+    for name, rules in groups.items():
+        degraded = statuses(together(stays, rules), alarm) == DEGRADED
+        once = statuses(together(passes, rules), alarm)[-1] == DEGRADED
+        first = np.where(degraded.any(axis=0), degraded.argmax(axis=0) + 1.0, math.inf)
+        ends = np.quantile(first, [0.5, 0.8], method="inverted_cdf").tolist()
+        median, most = (None if math.isinf(end) else int(end) for end in ends)
+        found[name] = Detection(once=float(once.mean()), windows=(median, most))
+    return found
 
 
-def _lasting_rate(scenario: Scenario) -> float:
-    """Alarms of the rules `lasting` for each window, as their probability within the horizon says."""
-    return sum(
-        -math.log1p(-rule.false_alarm_probability)
-        / rule.horizon
-        / (2 if rule.alternative == "two-sided" else 1)
-        for rule in scenario.rules.values()
-        if isinstance(rule, Lasting)
-    )
+def together(found: Mapping[str, Codes], rules: Sequence[str] | None = None) -> Codes:
+    """The outcome of each window by several rules: degraded before improved."""
+    chosen = [found[name] for name in (found if rules is None else rules)]
+    lowest, highest = reduce(np.minimum, chosen), reduce(np.maximum, chosen)
+    return np.where(lowest < 0, lowest, highest)
 
 
-def _mirrored(scenario: Scenario) -> Scenario:
-    """The scenario of the other side: with all scores negated, its drops are the rises of this one."""
-    auc = 1 - scenario.auc.auc
-    rules = {
-        name: rule
-        for name, rule in scenario.rules.items()
-        if isinstance(rule, Drop)
-        or (isinstance(rule, Forecast | Lasting) and rule.alternative == "two-sided")
-    }
-    forecasts = {
-        name: replace(each, auc=auc, low=1 - each.high, high=1 - each.low)
-        for name, each in scenario.reference.forecasts.items()
-    }
-    return replace(
-        scenario,
-        rules=rules,
-        reference=replace(scenario.reference, auc=replace(scenario.auc, auc=auc), forecasts=forecasts),
-        spread=replace(scenario.spread, auc=auc),  # its variances are the same
-    )
+def statuses(outcomes: Codes, alarm: Alarm) -> Codes:
+    """The status after each window: `Health.after` for many series at once."""
+    if max(alarm.of, alarm.recover_after) == 1:
+        return outcomes
+    counts = {code: _last(outcomes == code, alarm.of) for code in (DEGRADED, IMPROVED)}
+    recent = {code: _last(outcomes == code, alarm.recover_after) for code in (DEGRADED, IMPROVED)}
+    status = np.zeros_like(outcomes)
+    before = np.zeros(outcomes.shape[1:], np.int8)
+    for k in range(len(outcomes)):
+        if k + 1 >= alarm.recover_after:
+            calm = np.where(before == DEGRADED, recent[DEGRADED][k], recent[IMPROVED][k]) == 0
+            before = np.where(calm, np.int8(0), before)
+        before = np.where(counts[IMPROVED][k] >= alarm.after, np.int8(IMPROVED), before)
+        before = np.where(counts[DEGRADED][k] >= alarm.after, np.int8(DEGRADED), before)
+        status[k] = before
+    return status
 
 
-def _chances(scenario: Scenario) -> tuple[Floats, Floats]:
-    """Chances of a false finding, by what the year's reference happens to be, and their weights."""
-    limits, shares = _limits(scenario)
-    ends = [_logit_error(scenario.window(float(expit(x)))) if np.isfinite(x) else 1.0 for x in limits]
-    hermite, weights = np.polynomial.hermite.hermgauss(9)
-    true = logit(scenario.auc.auc) + math.sqrt(2) * _logit_error(scenario.auc) * hermite
-    chances = ndtr((limits[:, None] - true) / np.array(ends)[:, None])
-    return chances.ravel(), np.outer(shares, weights / weights.sum()).ravel()
+def _last(found: NDArray[np.bool_], windows: int) -> NDArray[np.int16]:
+    """How many of the last windows are true, after each."""
+    total = np.cumsum(found, axis=0, dtype=np.int16)
+    total[windows:] = total[windows:] - total[:-windows].copy()
+    return total
 
 
-def _limits(scenario: Scenario) -> tuple[Floats, Floats]:
-    """The highest limit of all rules, by how wide calibrated intervals came out, and the weights of these."""
-    calibrated = [name for name in scenario.rules if _level(name, scenario) is not None]
-    fixed = max((_limit(n, scenario, None) for n in scenario.rules if n not in calibrated), default=-math.inf)
-    if not calibrated:
-        return np.array([fixed]), np.ones(1)
-    nodes, shares = np.polynomial.legendre.leggauss(16)
-    luck = ((nodes + 1) / 2).tolist()
-    return np.array([max(fixed, *(_limit(n, scenario, u) for n in calibrated)) for u in luck]), shares / 2
+def _rate(drawn: Simulation, code: int, alarm: Alarm, every: timedelta, rules: Sequence[str] | None) -> Rate:
+    """Changes to a status in a year; rules `lasting` without a chart add their stated probability."""
+    scenario, a_year = drawn.scenario, YEAR / every
+    unseen = [name for name in without_chart(scenario) if rules is None or name in rules]
+    stated = sum(_stated(scenario.rules[name], code) for name in unseen) * a_year
+    chosen = [name for name in drawn.rules if rules is None or name in rules]
+    if not chosen:
+        return Rate(expected=stated, low=stated, high=stated)
+    status = statuses(together(drawn.quiet, chosen), alarm)
+    before = np.concatenate([np.zeros_like(status[:1]), status[:-1]])
+    changes = np.sum((status == code) & (before != code), axis=0)
+    rates = drawn.coming.by_process(changes) * (a_year / drawn.windows) + stated
+    low, high = np.quantile(rates, [0.1, 0.9]).tolist()
+    return Rate(expected=float(rates.mean()), low=low, high=high)
 
 
-def _limit(name: str, scenario: Scenario, luck: float | None) -> float:
-    """Log odds of the AUROC below which a rule finds a window degraded; -inf if there is none.
-
-    `luck` within (0, 1) is how wide a calibrated interval came out; None for one with just its level.
-    """
-    rule, reference = scenario.rules[name], scenario.auc
-    level = _level(name, scenario)
-    if isinstance(rule, Floor):
-        return _root(
-            lambda window: window.ci(rule.confidence_level, transform="logit").high - rule.value,
-            scenario,
-            below=rule.value,
-        )
-    if isinstance(rule, Drop):
-        return _root(
-            lambda window: compare_auc(window, reference).ci(rule.confidence_level).high + rule.value,
-            scenario,
-            below=reference.auc,
-        )
-    if isinstance(rule, Forecast) and level is not None:
-        covered, windows = level
-        if luck is not None:  # the coverage of a conformal interval, given its windows (Vovk 2012)
-            covered = float(betaincinv(covered * (windows + 1), (1 - covered) * (windows + 1), luck))
-        z = -float(ndtri((1 - covered) / (2 if rule.alternative == "two-sided" else 1)))
-        centre, error = float(logit(reference.auc)), _logit_error(reference)
-        return _root(
-            lambda window: _log_odds(window.auc) - centre + z * math.hypot(_logit_error(window), error),
-            scenario,
-            below=reference.auc if z >= 0 else float(expit(centre + _DEEPEST / 2)),  # a one-sided miss
-        )
-    low = _known_low(name, scenario)
-    return -math.inf if low is None else _log_odds(low)
-
-
-def _root(excess: Callable[[AucResult], float], scenario: Scenario, *, below: float) -> float:
-    """The highest log odds below which `excess` of a window is negative; at the AUROC `below` it is not."""
-
-    def of(log_odds: float) -> float:
-        return excess(scenario.window(float(expit(log_odds))))
-
-    top = _log_odds(below)
-    for down in np.arange(_STEP, _DEEPEST, _STEP).tolist():
-        if of(top - down) < 0:
-            return float(brentq(of, top - down, top - down + _STEP))
-    return -math.inf
-
-
-def _level(name: str, scenario: Scenario) -> tuple[float, float] | None:
-    """Level of a calibrated forecast, and how many windows it is worth; None for every other rule."""
-    rule = scenario.rules[name]
-    if not isinstance(rule, Forecast) or rule.method != "calibrated":
-        return None
-    weights = forecast_weights(name, scenario.rules, scenario.reference)
-    if weights is None:
-        return None
-    total = sum(weights)
-    interval = scenario.reference.forecasts.get(name)
-    level = min(rule.confidence_level, total / (total + 1)) if interval is None else interval.achieved_level
-    return None if level is None else (level, total**2 / sum(weight**2 for weight in weights))
-
-
-def _known_low(name: str, scenario: Scenario) -> float | None:
-    interval = scenario.reference.forecasts.get(name)
-    return None if interval is None else interval.low
-
-
-def _log_odds(auc: float) -> float:
-    return float(logit(auc))
-
-
-def _logit_error(result: AucResult) -> float:
-    return result.se / (result.auc * (1 - result.auc))
-
-
-def _machine(alarm: Alarm) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """The status machine: the states that follow each after a degraded and an ok window; which are alarms."""
-    places = {Health(): 0}
-    states = list(places)
-    after: list[list[int]] = []
-    for state in states:
-        moves = [state.after(outcome, alarm) for outcome in (Status.DEGRADED, Status.OK)]
-        for move in moves:
-            if move not in places:
-                places[move] = len(states)
-                states.append(move)
-        after.append([places[move] for move in moves])
-    return np.array(after), np.array([state.status is Status.DEGRADED for state in states])
-
-
-def _alarm_rate(chance: float, after: NDArray[np.intp], bad: NDArray[np.bool_]) -> float:
-    """Alarms for each window, in the long run, when each is found degraded with this chance."""
-    if not 0 < chance < 1:
+def _stated(rule: object, code: int) -> float:
+    """Alarms of a rule `lasting` for each window, as its probability within the horizon says."""
+    assert isinstance(rule, Lasting)
+    if rule.alternative == "less" and code == IMPROVED:
         return 0.0
-    n = len(after)
-    chances = np.repeat([chance, 1 - chance], n)
-    flow = csc_array((chances, (after.T.ravel(), np.tile(np.arange(n), 2))), shape=(n, n))
-    # Shares are solved for as multiples of that of a state which is not rare: where the likelier outcome,
-    # again and again, leads to.
-    anchor = 0
-    while (following := int(after[anchor, int(chance < 0.5)])) != anchor:
-        anchor = following
-    others = np.delete(np.arange(n), anchor)
-    share = np.ones(n)
-    staying = (eye_array(n, format="csc") - flow).tocsc()[others][:, others]
-    share[others] = splu(staying.tocsc()).solve(flow[others][:, [anchor]].toarray().ravel())
-    share /= share.sum()
-    raised = bad[after] & ~bad[:, None]
-    return float(np.sum(share[:, None] * raised * [chance, 1 - chance]))
+    sides = 2 if rule.alternative == "two-sided" else 1
+    return -math.log1p(-rule.false_alarm_probability) / rule.horizon / sides
+
+
+def _highest_low(drawn: Simulation, rules: Iterable[str] | None) -> Floats:
+    """(g,): the highest of the lower limits of these rules."""
+    names = [name for name in drawn.limits if rules is None or name in rules]
+    lows = [np.broadcast_to(drawn.limits[name].low, drawn.coming.mean.shape) for name in names]
+    return np.max(lows, axis=0) if lows else np.full(drawn.coming.mean.shape, -math.inf)
+
+
+def _shift(auc: float, drop: float) -> float:
+    return scaled(max(auc - drop, 0.0)) - scaled(auc)
+
+
+def _as_charted(chart: LastingChart, coming: Coming) -> Coming:
+    """The same windows on the values of a chart, which may leave aside what scores or season explain."""
+    if not chart.slope and not any(chart.wave):
+        return coming
+    own = learned(np.array(chart.values), np.array(chart.noises), chart.places)
+    return draw(own, chart.noise, len(coming.seen))
+
+
+def _charted(chart: LastingChart, seen: Floats) -> Codes:
+    """Where the chart has an alarm."""
+    deviation = math.sqrt(chart.between**2 + chart.noise)
+    chart_of = running((chart.mean - seen) / deviation, np.ones(len(seen)), chart.mean_share)
+    return np.asarray(-alarms(chart_of.statistic, chart.limit, two_sided=chart.alternative == "two-sided"))

@@ -8,6 +8,7 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.policy.evaluation import Status, Verdict
 from rocmonitor.policy.judge import Finding
+from rocmonitor.policy.levels import for_batch, largest_distance, lowest_expected
 from rocmonitor.policy.record import Row, caveats_of
 from rocmonitor.policy.reference import Reference
 from rocmonitor.policy.rules import Floor, Forecast, Outlook, Rule, Scores
@@ -55,9 +56,9 @@ def foresee(
     verdicts = []
     for name, rule in rules.items():
         if isinstance(rule, Scores):
-            verdicts.append(_scores(name, rule, expected, history))
+            verdicts.append(_scores(name, rule, expected, reference, history))
         elif isinstance(rule, Outlook):
-            verdicts.append(_outlook(name, rule, expected, history, limits))
+            verdicts.append(_outlook(name, rule, expected, reference, history, limits))
     warns = any(verdict.outcome is Status.AT_RISK for verdict in verdicts)
     return Finding(
         outcome=Status.AT_RISK if warns else Status.OK,
@@ -85,28 +86,41 @@ def _insufficient(lack: Caveat) -> Finding:
     return Finding(outcome=Status.INSUFFICIENT, verdicts=(verdict,), metrics={})
 
 
-def _scores(name: str, rule: Scores, expected: ScoreForecast, history: ScoreHistory) -> Verdict:
-    limit = history.distance_limit(expected.n_rows, confidence_level=rule.confidence_level)
+def _scores(
+    name: str, rule: Scores, expected: ScoreForecast, reference: Reference, history: ScoreHistory
+) -> Verdict:
+    shown = history.distance_limit(expected.n_rows, confidence_level=rule.confidence_level)
+    limit, level = largest_distance(
+        name, reference, rule.confidence_level, (shown.limit, shown.achieved_level)
+    )
     return Verdict(
         rule=name,
         kind="scores",
-        outcome=_warns(expected.score_distance > limit.limit),
+        outcome=_warns(expected.score_distance > limit),
         estimate=expected.score_distance,
-        confidence_level=limit.achieved_level,
-        limit=(None, limit.limit),
-        margin=limit.limit - expected.score_distance,
+        confidence_level=level,
+        limit=(None, limit),
+        margin=limit - expected.score_distance,
         details={"rows": expected.n_rows},
     )
 
 
 def _outlook(
-    name: str, rule: Outlook, expected: ScoreForecast, history: ScoreHistory, limits: Mapping[str, float]
+    name: str,
+    rule: Outlook,
+    expected: ScoreForecast,
+    reference: Reference,
+    history: ScoreHistory,
+    limits: Mapping[str, float],
 ) -> Verdict:
     """The limit of the windows is on the expected AUROC; those of other rules are on its whole interval."""
-    lowest = history.expected_limit(expected.n_rows, confidence_level=rule.confidence_level)
+    shown = history.expected_limit(expected.n_rows, confidence_level=rule.confidence_level)
+    lowest, level = lowest_expected(
+        name, reference, rule.confidence_level, (shown.limit, shown.achieved_level)
+    )
     beyond = {against: at for against, at in limits.items() if expected.high < at}
-    against, limit = "windows", lowest.limit
-    if expected.auc >= lowest.limit and beyond:
+    against, limit = "windows", lowest
+    if expected.auc >= lowest and beyond:
         against, limit = max(beyond.items(), key=lambda each: each[1])
     if against == "windows":
         return Verdict(
@@ -114,7 +128,7 @@ def _outlook(
             kind="outlook",
             outcome=_warns(expected.auc < limit),
             estimate=expected.auc,
-            confidence_level=lowest.achieved_level,
+            confidence_level=level,
             limit=(limit, None),
             margin=expected.auc - limit,
             details={"against": against},
@@ -144,7 +158,7 @@ def _limits(
     for name, rule in rules.items():
         interval = reference.forecasts.get(name)
         if isinstance(rule, Forecast) and interval is not None and expected.batch is not None:
-            limits["forecast"] = interval.for_batch(cells, expected.batch).low
+            limits["forecast"] = for_batch(name, reference, cells, expected.batch).low
             break
     return limits
 

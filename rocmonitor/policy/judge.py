@@ -9,9 +9,10 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.policy.evaluation import Counts, Reason, Status, Verdict
 from rocmonitor.policy.lasting import Course, lasting_metrics, lasting_verdict
+from rocmonitor.policy.levels import as_strict, for_batch, scatter_reach
 from rocmonitor.policy.measure import Measured, data_metrics, measure
 from rocmonitor.policy.record import Row, Tables, caveats_of
-from rocmonitor.policy.reference import Reference
+from rocmonitor.policy.reference import Reference, season_not_seen
 from rocmonitor.policy.rules import Challenger, Drop, Floor, Forecast, Lasting, Rule, before_labels
 from rocmonitor.stats import (
     ForecastInterval,
@@ -19,6 +20,7 @@ from rocmonitor.stats import (
     Sample,
     ScoreForecast,
     ShiftExplanation,
+    WindowAuc,
     compare_auc,
     explain_shift,
 )
@@ -78,20 +80,20 @@ def judge(
         return Finding(outcome=Status.INSUFFICIENT, verdicts=(small,), metrics=metrics | expected)
     costs = reference.cost_thresholds
     measured = measure(champion, pair, fprs=fprs, thresholds=thresholds or {}, costs=costs)
-    if scores is None:
-        scores = ScoreCounts(champion.score, champion.pos + champion.neg)
+    scores = scores or ScoreCounts(champion.score, champion.pos + champion.neg)
+    metrics |= measured.metrics | _expected_auc(rules, reference, scores)
     forecasts, doubts = _forecasts(rules, reference, champion, scores)
-    for name in (each for each in rules if each in reference.charts):
-        doubts += caveats_of(reference.charts[name], name)
+    doubts += _chart_caveats(rules, reference)
+    now = WindowAuc(measured.champion.auc, counts.n_pos, counts.n_neg, metrics.get("expected/auc"))
     verdicts = tuple(
-        _verdict(name, rule, measured, reference, forecasts, past) for name, rule in rules.items()
+        _verdict(name, rule, measured, reference, forecasts, now, past) for name, rule in rules.items()
     )
     known = {lack for verdict in verdicts for lack in verdict.lacks}
     others = [each for each in reference.caveats if each not in known and each.bare() not in known]
     finding = Finding(
         outcome=outcome_of(verdicts),
         verdicts=verdicts,
-        metrics=metrics | measured.metrics | rule_metrics(verdicts, reference, forecasts),
+        metrics=metrics | rule_metrics(verdicts, reference, forecasts),
         tables=measured.tables,
         caveats=tuple(dict.fromkeys([*_one_score(champion), *caveats_of(measured), *others, *doubts])),
     )
@@ -180,6 +182,23 @@ def _expected(rules: Mapping[str, Rule], reference: Reference) -> dict[str, Fore
     return {name: interval for name, interval in reference.forecasts.items() if name in rules}
 
 
+def _expected_auc(rules: Mapping[str, Rule], reference: Reference, scores: ScoreCounts) -> dict[str, float]:
+    """``expected/auc``, which the scores lead to, where a rule `lasting` takes it off."""
+    given = any(isinstance(rule, Lasting) and rule.given is not None for rule in rules.values())
+    if not given or reference.history is None or reference.cells is None:
+        return {}
+    return {"expected/auc": reference.history.expected(reference.cells, scores).auc}
+
+
+def _chart_caveats(rules: Mapping[str, Rule], reference: Reference) -> list[Caveat]:
+    """What is doubtful about comparing with the reference: the season, once, and the rest of each chart."""
+    comparing = any(isinstance(rule, Forecast | Drop | Lasting) for rule in rules.values())
+    found = list(season_not_seen(reference)) if comparing else []
+    for name in (each for each in rules if each in reference.charts):
+        found += [each for each in caveats_of(reference.charts[name], name) if each.code != "season-not-seen"]
+    return found
+
+
 def _forecasts(
     rules: Mapping[str, Rule], reference: Reference, champion: Sample, scores: ScoreCounts
 ) -> tuple[dict[str, ForecastInterval], list[Caveat]]:
@@ -190,8 +209,7 @@ def _forecasts(
     if reference.cells is not None:
         batch = (champion.n_pos, champion.n_neg)
         forecasts = {
-            name: each if each.batch == batch else each.for_batch(reference.cells, batch)
-            for name, each in forecasts.items()
+            name: for_batch(name, reference, reference.cells, batch) for name in forecasts
         } | _given_scores(rules, reference, reference.cells, scores, batch)
     return forecasts, [caveat for name, each in forecasts.items() for caveat in caveats_of(each, name)]
 
@@ -207,12 +225,16 @@ def _given_scores(
     if reference.history is None:
         return {}
     return {
-        name: reference.history.forecast(
-            cells,
-            scores,
-            batch=batch,
-            confidence_level=rule.confidence_level,
-            alternative=rule.alternative,
+        name: as_strict(
+            name,
+            reference,
+            reference.history.forecast(
+                cells,
+                scores,
+                batch=batch,
+                confidence_level=rule.confidence_level,
+                alternative=rule.alternative,
+            ),
         )
         for name, rule in rules.items()
         if isinstance(rule, Forecast) and rule.given is not None
@@ -275,6 +297,7 @@ def _verdict(
     measured: Measured,
     reference: Reference,
     forecasts: Mapping[str, ForecastInterval],
+    now: WindowAuc,
     past: Course | None,
 ) -> Verdict:
     if lacks := _lacks(name, rule, reference, forecasts):
@@ -282,7 +305,7 @@ def _verdict(
     if isinstance(rule, Forecast):
         return _forecast(name, measured, forecasts[name])
     if isinstance(rule, Lasting):
-        return lasting_verdict(name, reference.charts[name], measured.champion, past)
+        return lasting_verdict(name, reference.charts[name], now, past)
     if isinstance(rule, Floor):
         return _floor(name, rule, measured)
     if isinstance(rule, Drop):
@@ -334,6 +357,9 @@ def _drop(name: str, rule: Drop, measured: Measured, reference: Reference) -> Ve
         lack = Caveat("no-scatter-to-compare", **both)
         return Verdict(rule=name, kind="drop", outcome=Status.INSUFFICIENT, lacks=(lack,))
     low, high = change.ci(rule.confidence_level)
+    area = measured.champion
+    reach = scatter_reach(name, rule, reference, (area.n_pos, area.n_neg))
+    low, high = min(low, change.difference - reach), max(high, change.difference + reach)
     return Verdict(
         rule=name,
         kind="drop",

@@ -16,8 +16,13 @@ from rocmonitor.policy.evaluation import Point, Status, Verdict
 from rocmonitor.policy.measure import LEVEL
 from rocmonitor.policy.rules import Lasting
 from rocmonitor.policy.windows import Window
-from rocmonitor.stats import AucResult, LastingChange, LastingChart, Sample, WindowAuc, lasting_chart
+from rocmonitor.stats import LastingChange, LastingChart, Sample, ScoreHistory, WindowAuc, lasting_chart
 from rocmonitor.stats.area.variances import moments
+from rocmonitor.stats.lasting.adjusting import expected_by_the_others, with_expected
+from rocmonitor.stats.lasting.ewma import ENDS
+
+LONGEST = 520
+"""Windows that a chart looks back at most."""
 
 _DAY = timedelta(days=1)
 _UNITS = {7 * _DAY: "week", _DAY: "day"}
@@ -69,6 +74,10 @@ def course(
     after : datetime
         End of the reference period; windows inside it do not count.
     zone : ZoneInfo
+
+    Notes
+    -----
+    At most the latest `LONGEST` windows: what is older weighs nothing in a chart.
     """
     windows: list[Window] = []
     numbers: list[WindowAuc | None] = []
@@ -82,69 +91,92 @@ def course(
             windows.append(missing)
             numbers.append(None)
         windows.append(point.window)
-        numbers.append(_numbers(point))
+        numbers.append(numbers_of(point))
     for missing in _between(windows[-1] if windows else None, window):
         windows.append(missing)
         numbers.append(None)
+    windows, numbers = windows[-LONGEST:], numbers[-LONGEST:]
     return Course(windows=(*windows, window), numbers=tuple(numbers), zone=zone)
 
 
-def chart_of(windows: Sequence[tuple[Window, Sample]], rule: Lasting) -> LastingChart:
+def chart_of(
+    windows: Sequence[tuple[Window, Sample]], whole: Sample, rule: Lasting, history: ScoreHistory | None
+) -> LastingChart:
     """The chart that reference windows set up for a rule.
+
+    Parameters
+    ----------
+    windows : sequence of (Window, Sample)
+        In any order.
+    whole : Sample
+        All of them.
+    rule : Lasting
+    history : ScoreHistory or None
+        Of the same windows; needed for a rule with `given`.
 
     Raises
     ------
     DegenerateDataError
         Too few usable windows, or windows without any scatter.
     """
-    usable = [sample for _, sample in windows if sample.n_pos and sample.n_neg]
-    if not usable:
-        raise DegenerateDataError("no reference window has rows of both classes")
-    whole = moments(Sample.merge(usable))
+    ordered = sorted(windows, key=lambda part: part[0])
     numbers = [
         WindowAuc(moments(sample).auc, sample.n_pos, sample.n_neg, None, _day(window))
         if sample.n_pos and sample.n_neg
         else None
-        for window, sample in windows
+        for window, sample in ordered
     ]
+    given = history if rule.given else None
+    if given is not None:
+        in_order = expected_by_the_others(given, [sample for _, sample in windows])
+        expected = {window: auc for (window, _), auc in zip(windows, in_order, strict=True)}
+        numbers = with_expected(numbers, [expected[window] for window, _ in ordered])
+    if not any(numbers):
+        raise DegenerateDataError("no reference window has rows of both classes")
+    of = moments(whole)
     return lasting_chart(
         numbers,
-        (whole.auc, whole.zeta10, whole.zeta01, whole.kernel),
+        (of.auc, of.zeta10, of.zeta01, of.kernel),
         false_alarm_probability=rule.false_alarm_probability,
         horizon=rule.horizon,
         alternative=rule.alternative,
+        score_variance=0.0 if given is None else given.score_variance,
     )
 
 
-def lasting_verdict(name: str, chart: LastingChart, measured: AucResult, past: Course | None) -> Verdict:
+def lasting_verdict(name: str, chart: LastingChart, now: WindowAuc, past: Course | None) -> Verdict:
     """What the chart says after a window.
 
     Without a course the window is taken to be the first one after the reference.
     """
-    day = None if past is None else _day(past.windows[-1])
-    now = WindowAuc(measured.auc, measured.n_pos, measured.n_neg, None, day)
-    found = chart.apply([*(past.numbers if past else ()), now])
-    last = float(found.statistic[-1])
-    outcome = Status.OK
-    if found.active:
-        outcome = Status.DEGRADED if last > 0 else Status.IMPROVED
-    interval = found.ci(LEVEL) if found.active else None
+    if past is not None:
+        now = now._replace(day=_day(past.windows[-1]))
+    numbers = [*(past.numbers if past else ()), now]
+    followed = chart.follow(numbers)
+    last, sign = float(followed.statistic[-1]), int(followed.alarm[-1])
+    found = chart.apply(numbers) if sign else None
+    interval = None if found is None else found.ci(LEVEL)
+    ahead = abs(last) if chart.alternative == "two-sided" else last
     return Verdict(
         rule=name,
         kind="lasting",
-        outcome=outcome,
-        estimate=found.change if found.active else None,
+        outcome={1: Status.DEGRADED, -1: Status.IMPROVED}.get(sign, Status.OK),
+        estimate=None if found is None else found.change,
         low=None if interval is None else interval.low,
         high=None if interval is None else interval.high,
         confidence_level=None if interval is None else LEVEL,
-        margin=chart.limit - (abs(last) if chart.alternative == "two-sided" else last),
+        margin=ENDS * chart.limit - sign * last if sign else chart.limit - ahead,
         details={
             "statistic": last,
             "chart_limit": chart.limit,
-            "windows": len(found.statistic),
+            "mean_change": float(followed.mean_change[-1]),
+            "alarm_change": float(followed.alarm_change[-1]),
+            "alternative": chart.alternative,
+            "given": "scores" if chart.slope else None,
+            "windows": len(numbers),
             "false_alarm_probability": chart.false_alarm_probability,
             "horizon": chart.horizon,
-            **(_since(found, past) if found.active else {}),
+            **({} if found is None else _since(found, past)),
         },
     )
 
@@ -173,14 +205,15 @@ def _since(found: LastingChange, past: Course | None) -> Mapping[str, object]:
     return {"unit": past.unit, **dict(zip(("since", "since_first", "since_last"), names, strict=True))}
 
 
-def _numbers(point: Point) -> WindowAuc | None:
+def numbers_of(point: Point) -> WindowAuc | None:
+    """What a chart reads of a window; None for one that could not be measured, or has too few labels."""
     of = point.metrics
     if "champion/auc" not in of:
         return None
     if of["champion/auc"] == of.get("labelled/auc"):  # too few labels to be judged, or to be estimated
         return None
     sizes = int(of["data/positives"]), int(of["data/negatives"])
-    return WindowAuc(of["champion/auc"], *sizes, None, _day(point.window))
+    return WindowAuc(of["champion/auc"], *sizes, of.get("expected/auc"), _day(point.window))
 
 
 def _between(last: Window | None, following: Window) -> list[Window]:

@@ -28,8 +28,8 @@ from rocmonitor.stats import (
 LEVEL = 0.95
 """Confidence level of the intervals that windows report; a rule has its own."""
 
-CURVE_POINTS = 99
-"""Points at which the curve is kept with intervals: false positive rates 0.01 to 0.99, or fewer."""
+CURVE_POINTS = 49
+"""Points at which the curve is kept with intervals: false positive rates 0.02 to 0.98, or fewer."""
 
 _DOMINANCE = {
     "champion_better": "second",

@@ -14,7 +14,7 @@ from rocmonitor.policy.lasting import Course, lasting_verdict
 from rocmonitor.policy.record import caveats_of
 from rocmonitor.policy.reference import Reference
 from rocmonitor.policy.rules import Rule
-from rocmonitor.stats import AucResult, Sample
+from rocmonitor.stats import Sample, WindowAuc
 
 
 def allow_for_missing(
@@ -81,7 +81,7 @@ def _estimated(
 ) -> Finding:
     intervals = arrival.forecasts(found, rules, reference)
     verdicts = tuple(
-        _lasting(each, found, reference, past)
+        _lasting(each, found, reference, past, finding.metrics.get("expected/auc"))
         if each.rule in reference.charts
         else arrival.verdict(each.rule, rules[each.rule], found, reference, intervals) or each
         for each in finding.verdicts
@@ -110,17 +110,13 @@ def _estimated(
     )
 
 
-def _lasting(known: Verdict, found: Estimate, reference: Reference, past: Course | None) -> Verdict:
+def _lasting(
+    known: Verdict, found: Estimate, reference: Reference, past: Course | None, expected: float | None
+) -> Verdict:
     """The chart over the estimate, as it reads those of the windows before."""
     if found.lacks or found.errors is None:
         return Verdict(rule=known.rule, kind="lasting", outcome=Status.INSUFFICIENT, lacks=found.lacks)
-    now = AucResult(
-        auc=found.found.auc,
-        se=found.errors.se(found.found),
-        n_pos=found.found.n_pos,
-        n_neg=found.found.n_neg,
-        method="delong",
-    )
+    now = WindowAuc(found.found.auc, found.found.n_pos, found.found.n_neg, expected)
     verdict = lasting_verdict(known.rule, reference.charts[known.rule], now, past)
     return replace(verdict, details=verdict.details | arrival.details(found))
 

@@ -88,8 +88,16 @@ def low_is_positive(provenance: Mapping[str, Any]) -> bool:
     return bool((provenance.get("positive") or {}).get("scores") == "lower")
 
 
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+
+
 def plain(value: Any) -> Any:
     """Values as plain JSON types: instants as ISO 8601 in UTC, frozen values as objects of their fields."""
+    kind = type(value)
+    if kind in _PLAIN:  # nearly all of a table; the questions below take most of the time of saving
+        return value
+    if kind is dict:
+        return {name: each if type(each) in _PLAIN else plain(each) for name, each in value.items()}
     if isinstance(value, Caveat):
         return value.to_dict()
     if isinstance(value, StrEnum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import accumulate
 from statistics import median_low
 from typing import Any
@@ -17,7 +17,7 @@ from rocmonitor.policy.lasting import chart_of
 from rocmonitor.policy.measure import LEVEL
 from rocmonitor.policy.record import caveats_of
 from rocmonitor.policy.rules import Forecast, Lasting, Rule
-from rocmonitor.policy.windows import Window
+from rocmonitor.policy.windows import DAY, Window
 from rocmonitor.stats import (
     AucResult,
     ForecastInterval,
@@ -31,6 +31,7 @@ from rocmonitor.stats import (
     score_history,
 )
 from rocmonitor.stats.forecast.serial import SerialCorrelation, serial_correlation
+from rocmonitor.stats.lasting.adjusting import WHOLE_YEAR
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +68,9 @@ class Reference:
         rows of each class; ``unlabelled`` rows, unless an earlier version froze the reference.
     caveats : tuple of Caveat
         About one rule each, or about ``reference``.
+    strict : frozenset of str
+        Names of the rules that it serves at levels beyond what its windows show
+        (`rocmonitor.policy.levels.at_levels`); not stored.
     """
 
     auc: AucResult | None
@@ -80,6 +84,7 @@ class Reference:
     labels: LabelHistory | None = None
     windows: list[dict[str, Any]] = field(default_factory=list)
     caveats: tuple[Caveat, ...] = ()
+    strict: frozenset[str] = frozenset()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
@@ -153,8 +158,8 @@ def freeze(
     except DegenerateDataError as error:
         return Reference(auc=None, windows=sizes, caveats=(_not_computed("reference", error),))
     forecasts, lacking = _forecasts(rules, windows, whole)
-    charts, absent = _charts(rules, windows)
     history, missing = _history(whole, samples, rules, outlooks=outlooks)
+    charts, absent = _charts(rules, windows, whole, history)
     serial = _serial(forecasts)
     alike = [caveat for name, found in serial.items() for caveat in caveats_of(found, name)]
     caveats = (*caveats_of(overall), *lacking, *absent, *missing, *alike)
@@ -172,6 +177,14 @@ def freeze(
         windows=sizes,
         caveats=tuple(dict.fromkeys(caveats)),
     )
+
+
+def season_not_seen(reference: Reference) -> tuple[Caveat, ...]:
+    """That a season cannot be told from a change, where the reference covers less than a year."""
+    dated = [window for window in reference.windows if "start" in window]  # not where it is counted only
+    starts, ends = ([datetime.fromisoformat(window[end]) for window in dated] for end in ("start", "end"))
+    days = (max(ends) - min(starts)) / DAY if dated else 0.0
+    return (Caveat("season-not-seen", days=round(days)),) if 0 < days < WHOLE_YEAR else ()
 
 
 def _measured(window: Window, sample: Sample) -> dict[str, Any]:
@@ -225,14 +238,17 @@ def _serial(forecasts: Mapping[str, ForecastInterval]) -> dict[str, SerialCorrel
 
 
 def _charts(
-    rules: Mapping[str, Rule], windows: Sequence[tuple[Window, Sample]]
+    rules: Mapping[str, Rule],
+    windows: Sequence[tuple[Window, Sample]],
+    whole: Sample,
+    history: ScoreHistory | None,
 ) -> tuple[dict[str, LastingChart], list[Caveat]]:
-    """The chart of each rule `lasting`, and why one is missing."""
+    """The chart of each rule `lasting`, and why one is missing; what the history lacks is said elsewhere."""
     charts, caveats = {}, []
     for name, rule in rules.items():
-        if isinstance(rule, Lasting):
+        if isinstance(rule, Lasting) and (history is not None or rule.given is None):
             try:
-                charts[name] = chart_of(sorted(windows, key=lambda part: part[0]), rule)
+                charts[name] = chart_of(windows, whole, rule, history)
             except DegenerateDataError as error:
                 caveats.append(_not_computed(name, error))
     return charts, caveats
@@ -245,7 +261,8 @@ def _history(
     try:
         return score_history(whole, samples), []
     except DegenerateDataError as error:
-        needing = [name for name, rule in rules.items() if isinstance(rule, Forecast) and rule.given]
+        given = {name: rule for name, rule in rules.items() if isinstance(rule, Forecast | Lasting)}
+        needing = [name for name, rule in given.items() if rule.given]
         if outlooks:
             needing.append("outlook")
         return None, [_not_computed(name, error) for name in needing]
@@ -265,6 +282,7 @@ def _forecast(rule: Forecast, windows: Sequence[tuple[Window, Sample]], whole: S
             median_low(sample.n_neg for sample in samples if sample.n_neg),
         ),
         alternative=rule.alternative,
+        correlation="estimated" if rule.widens else "none",
         weights=None
         if rule.half_life is None
         else weights([window for window, _ in windows], rule.half_life),

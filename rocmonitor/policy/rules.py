@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar, Literal
 from annotated_types import Ge, Gt, Interval
 
 from rocmonitor.errors import InputError
+from rocmonitor.stats.dependence import Correlation
 
 Level = Annotated[float, Interval(gt=0.5, lt=1)]
 _STRICT: dict[str, str | bool] = {
@@ -24,6 +25,8 @@ class Forecast:
     ``alternative="less"`` looks for a loss only. ``half_life``, in windows, lets recent reference windows
     count for more: one that is `half_life` windows older than the latest counts half. ``given="scores"``
     compares with the forecast given the window's scores: sharper, and blind to a loss that they explain.
+    ``correlation="estimated"`` widens the interval as far as neighbouring reference windows may be alike;
+    with `half_life` or `given` nothing is widened.
     """
 
     __pydantic_config__: ClassVar[dict[str, str | bool]] = _STRICT
@@ -35,6 +38,13 @@ class Forecast:
     alternative: Literal["two-sided", "less"] = "two-sided"
     half_life: Annotated[float, Gt(0)] | None = None
     given: Literal["scores"] | None = None
+    correlation: Correlation = "estimated"
+
+    @property
+    def widens(self) -> bool:
+        """Whether the interval allows for neighbouring windows that are alike."""
+        plain = self.method == "calibrated" and self.half_life is None and self.given is None
+        return plain and self.correlation == "estimated"
 
     def __post_init__(self) -> None:
         if (self.distance is not None) != (self.method == "fixed"):
@@ -84,7 +94,8 @@ class Lasting:
     """The AUROC has dropped and stayed down, over all windows since the reference.
 
     With ``false_alarm_probability`` some of the first ``horizon`` windows alarms although nothing lasts.
-    ``alternative="two-sided"`` looks for a lasting rise, too.
+    ``alternative="two-sided"`` looks for a lasting rise, too. ``given="scores"`` judges what is left when
+    the scores are accounted for: sharper, and blind to a loss that they explain.
     """
 
     __pydantic_config__: ClassVar[dict[str, str | bool]] = _STRICT
@@ -93,6 +104,7 @@ class Lasting:
     false_alarm_probability: Annotated[float, Interval(ge=0.001, le=0.5)] = 0.05
     horizon: Annotated[int, Interval(ge=1, le=1000)] = 52
     alternative: Literal["two-sided", "less"] = "less"
+    given: Literal["scores"] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -87,8 +87,9 @@ def should_notify(
     Notes
     -----
     Another alarm than the last one is always news. A recovery waits for the end of the cool-down, so a
-    monitor that flaps within it sends one alarm, not ten.
+    monitor that flaps within it sends one alarm, not ten. Errors have messages of their own, which name all
+    monitors that fail for the same reason: see `rocmonitor.policy.outages`.
     """
-    if status is notified:
+    if status in (notified, Status.ERROR):
         return False
     return is_alarm(status) or not cool_down or alarmed_at is None or at - alarmed_at >= cool_down

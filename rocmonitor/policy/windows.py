@@ -15,6 +15,15 @@ DAY = timedelta(days=1)
 AGES = 32
 """Steps in which the age of labels is kept, besides `label_delay`."""
 
+WINDOWS_REVISED = 4
+"""For so many windows at least a window is looked at again, where `revise_for` does not say."""
+
+TIMES_AWAITED = 4
+"""So many times as long an insufficient one is."""
+
+MOST_WINDOWS = 1_000_000
+"""A calendar with more windows is refused: nobody waits for it."""
+
 A_MONDAY = datetime(1970, 1, 5)  # noqa: DTZ001 wall time: its zone is the monitor's
 
 Age = Literal["open", "waiting", "due", "closed"]
@@ -95,7 +104,18 @@ class Calendar:
         return Window(self.boundary(number), self.boundary(number + 1))
 
     def within(self, start: datetime, end: datetime) -> list[Window]:
-        """The whole windows inside [start, end), in order."""
+        """The whole windows inside [start, end), in order.
+
+        Raises
+        ------
+        InputError
+            There are more than a million.
+        """
+        if (many := (end - start) / self.every) > MOST_WINDOWS:
+            raise InputError(
+                f"{many:,.0f} windows from {start:%Y-%m-%d} to {end:%Y-%m-%d} are too many (at most "
+                f"{MOST_WINDOWS:,}): begin later (window.start), or make window.every longer"
+            )
         windows = []
         number = self.first_at_or_after(start)
         while (stop := self.boundary(number + 1)) <= end:
@@ -130,13 +150,17 @@ class Labels:
     min_labelled : float or None
         Share of labelled rows that is needed, and at which a window is judged sooner. None: nothing is judged
         sooner, and `rocmonitor.policy.arrival.MIN_LABELLED` is needed.
-    revise_for : timedelta
-        How long after that late labels still make a new revision.
+    revise_for : timedelta or None
+        How long after that late or corrected labels and scores still make a new revision. None: as long as
+        `delay`, and at least `WINDOWS_REVISED` windows.
+    every : timedelta
+        The length of a window.
     """
 
     delay: timedelta = timedelta()
     min_labelled: float | None = None
-    revise_for: timedelta = timedelta()
+    revise_for: timedelta | None = None
+    every: timedelta = timedelta()
 
     def due_at(self, window: Window) -> datetime:
         """When the window is judged at the latest."""
@@ -146,7 +170,8 @@ class Labels:
     def complete_after(self) -> timedelta:
         """How long after its end the labels of a window are taken to be complete.
 
-        Without `revise_for` nothing says how long labels keep coming: four times the delay is assumed.
+        Without a configured `revise_for` nothing says how long labels keep coming: four times the delay is
+        assumed.
         """
         return self.delay + (self.revise_for or 3 * self.delay)
 
@@ -156,13 +181,38 @@ class Labels:
         steps = {self.complete_after * step / AGES for step in range(AGES + 1)}
         return tuple(sorted(steps | {self.delay}))
 
+    @property
+    def revised_for(self) -> timedelta:
+        """How long after it was due a window is looked at again."""
+        return self._usual if self.revise_for is None else self.revise_for
+
+    @property
+    def awaited_for(self) -> timedelta:
+        """The same of a window that was insufficient: its rows or labels may come very late."""
+        return TIMES_AWAITED * max(self.revised_for, self._usual)
+
+    @property
+    def _usual(self) -> timedelta:
+        return max(self.delay, WINDOWS_REVISED * self.every)
+
+    def is_revisable(self, window: Window, now: datetime, *, insufficient: bool) -> bool:
+        """Whether a window that was judged is looked at again."""
+        return now <= self.due_at(window) + (self.awaited_for if insufficient else self.revised_for)
+
+    @property
+    def shown_ages(self) -> tuple[timedelta, ...]:
+        """Some ages of labels for people: up to `delay` in quarters, and when labels are complete."""
+        if not self.delay:
+            return tuple(self.every * step for step in (0, 1, 2, 4))
+        return (*(self.delay * step / 4 for step in range(5)), self.complete_after)
+
     def age(self, window: Window, now: datetime) -> Age:
         """Whether rows still come, labels are awaited, it is due (or open to revision), or closed to it."""
         if now < window.end:
             return "open"
         if now < self.due_at(window):
             return "waiting"
-        return "due" if now <= self.due_at(window) + self.revise_for else "closed"
+        return "due" if now <= self.due_at(window) + self.revised_for else "closed"
 
     def enough(self, rows: int, labelled: int) -> bool:
         """Whether a waiting window may be judged before its delay has passed."""

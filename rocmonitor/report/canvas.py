@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import threading
 import warnings
 from collections.abc import Sequence
 from html import escape
@@ -13,6 +14,8 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+
+from rocmonitor.errors import printable
 
 TOKENS = {
     "paper": "#ffffff",
@@ -32,6 +35,8 @@ TOKENS = {
 
 BLUE, PURPLE, GREY, LIGHT = TOKENS["champion"], TOKENS["challenger"], TOKENS["soft"], "#D9D9D9"
 """The champion, the challenger, what explains, and what lies behind."""
+
+_DRAWING = threading.Lock()  # matplotlib's settings and Python's warnings are those of all threads
 
 _OF_A_PAGE = [*TOKENS.items(), ("ink", "#000000"), ("band", LIGHT.lower())]
 _BARE = dict.fromkeys(("Creator", "Date", "Format", "Type"))
@@ -68,7 +73,7 @@ def heading(axes: Axes, title: str, below_it: str) -> None:
 
 def short(text: str, longest: int) -> str:
     """On one line, shortened visibly."""
-    text = " ".join(text.split())
+    text = printable(" ".join(text.split()))
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
@@ -76,7 +81,10 @@ def png(figure: Figure) -> bytes:
     """The drawn figure as a file; equal figures give equal bytes."""
     FigureCanvasAgg(figure)
     buffer = io.BytesIO()
-    with warnings.catch_warnings():  # a segment's name may have signs that the font lacks: they become boxes
+    with (
+        _DRAWING,
+        warnings.catch_warnings(),
+    ):  # a segment's name may have signs that the font lacks: they become boxes
         warnings.filterwarnings("ignore", "Glyph", UserWarning)
         figure.savefig(buffer, format="png", metadata={"Software": None})
     return buffer.getvalue()
@@ -100,7 +108,7 @@ def svg(figure: Figure, name: str, label: str) -> str:
     """
     FigureCanvasSVG(figure)
     buffer = io.StringIO()
-    with warnings.catch_warnings(), rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
+    with _DRAWING, warnings.catch_warnings(), rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
         warnings.filterwarnings("ignore", "Glyph", UserWarning)
         figure.savefig(buffer, format="svg", transparent=True, metadata=_BARE)
     drawn = buffer.getvalue()

@@ -10,8 +10,10 @@ from itertools import pairwise
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from rocmonitor.errors import escape_controls
 from rocmonitor.policy.evaluation import Evaluation, Point, Status, Transition
 from rocmonitor.policy.outlook import Outlook
+from rocmonitor.policy.stops import AtAge
 from rocmonitor.policy.windows import Window
 from rocmonitor.report import chart, curves, shift
 from rocmonitor.report.chart import Mark
@@ -25,6 +27,7 @@ from rocmonitor.wording.counts import CUT, set_aside
 from rocmonitor.wording.format import forecast_span, instant, span
 from rocmonitor.wording.outlook import expected
 from rocmonitor.wording.shift import foretold
+from rocmonitor.wording.stops import LABELS, by_age
 from rocmonitor.wording.verdicts import by_rule, reasons
 from rocmonitor.wording.window import moved, moved_most
 
@@ -55,6 +58,8 @@ class History:
     floor : float or None
         A line of the chart.
     owner, runbook : str or None
+    labels_by_age : sequence of AtAge
+        How many rows have a label at some ages; empty for a segment.
     """
 
     monitor: str
@@ -69,6 +74,7 @@ class History:
     floor: float | None = None
     owner: str | None = None
     runbook: str | None = None
+    labels_by_age: Sequence[AtAge] = ()
 
     @property
     def status(self) -> Status:
@@ -114,7 +120,7 @@ def page(history: History, *, made: datetime) -> str:
     if worst is not last:
         chosen.append(("worst", "Worst window", worst))
     marks = _marks(history)
-    return (
+    return escape_controls(
         environment()
         .get_template("monitor.html.j2")
         .render(
@@ -136,17 +142,23 @@ def page(history: History, *, made: datetime) -> str:
             charts={size: _chart(history, marks, narrow=size == "narrow") for size in ("wide", "narrow")},
             legend=_legend(history),
             chart=_caption(history, marks),
-            changes=[
-                (mark, wording.dated(mark.at, zone) if change is None else wording.noticed(change, zone))
-                for mark, change in marks
-            ],
+            changes=_dated(marks, zone),
             chosen=[_chosen(*each, history) for each in chosen],
             table=_table(history),
+            labels=Shown(caption=LABELS, columns=by_age(history.labels_by_age, zone)),
             facts=list(_facts(last)),
             query=str(last.provenance.get("query") or ""),
             command=_command(history),
         )
     )
+
+
+def _dated(marks: Sequence[tuple[Mark, Transition | None]], zone: ZoneInfo) -> list[tuple[Mark, str]]:
+    """Each mark with when it was noticed."""
+    return [
+        (mark, wording.dated(mark.at, zone) if change is None else wording.noticed(change, zone))
+        for mark, change in marks
+    ]
 
 
 def _badness(evaluation: Evaluation) -> float:

@@ -10,12 +10,13 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from rocmonitor.errors import printable
 from rocmonitor.policy.evaluation import Evaluation, Status, Transition
 from rocmonitor.policy.outlook import Outlook
 from rocmonitor.policy.record import plain
 from rocmonitor.policy.windows import Window
 from rocmonitor.report.marks import WORST_FIRST, marked
-from rocmonitor.wording.format import count, forecast_span, instant, printable
+from rocmonitor.wording.format import count, forecast_span, instant
 from rocmonitor.wording.outlook import moved as moved_scores
 from rocmonitor.wording.verdicts import reasons, verdicts
 from rocmonitor.wording.window import moved, why

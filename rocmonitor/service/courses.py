@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rocmonitor import store
 from rocmonitor.config import Monitor
 from rocmonitor.policy.evaluation import Evaluation, Point
-from rocmonitor.policy.rules import Lasting
+from rocmonitor.policy.rules import Lasting, by_name
 from rocmonitor.policy.windows import Window
 
 if TYPE_CHECKING:
+    from rocmonitor.policy.corrected import Corrected, Finding
     from rocmonitor.policy.lasting import Course
+    from rocmonitor.stats import LastingChart
+
+_NEEDED = ("champion/auc", "labelled/auc", "expected/auc", "data/positives", "data/negatives")
 
 
 class Courses:
@@ -26,17 +32,28 @@ class Courses:
 
     def __init__(self, kept: store.Store, monitor: Monitor) -> None:
         self._store, self._monitor = kept, monitor
-        self._wanted = any(isinstance(rule, Lasting) for rule in monitor.rules)
+        self._rules = tuple(
+            name for name, rule in by_name(monitor.rules).items() if isinstance(rule, Lasting)
+        )
         self._points: dict[str, dict[Window, Point]] = {}
+        self._windows: dict[str, list[Window]] = {}  # in order
+
+    @property
+    def wanted(self) -> bool:
+        """Whether a rule reads them."""
+        return bool(self._rules)
 
     def leading_to(self, segment: str, window: Window, champion: str) -> Course | None:
         """What came before a window under its champion; None when no rule asks."""
-        if not self._wanted:
+        if not self._rules:
             return None
-        from rocmonitor.policy.lasting import course
+        from rocmonitor.policy.lasting import LONGEST, course
 
+        points = self._of(segment)
+        windows = self._windows[segment]
+        place = bisect_left(windows, window)
         return course(
-            [point for _, point in sorted(self._of(segment).items())],
+            [points[each] for each in windows[max(place - LONGEST, 0) : place]],
             window,
             champion=champion,
             after=self._monitor.reference_period.end,
@@ -45,17 +62,62 @@ class Courses:
 
     def add(self, evaluation: Evaluation) -> None:
         """Count a window that was judged, or judged anew."""
-        if self._wanted:
-            self._of(evaluation.segment)[evaluation.window] = Point(
-                window=evaluation.window,
-                revision=evaluation.revision,
-                at=evaluation.at,
-                metrics=evaluation.metrics,
-                champion_version=evaluation.champion_version,
+        if self._rules:
+            self._put(
+                evaluation.segment,
+                Point(
+                    window=evaluation.window,
+                    revision=evaluation.revision,
+                    at=evaluation.at,
+                    metrics=evaluation.metrics,
+                    champion_version=evaluation.champion_version,
+                ),
             )
+
+    def newest(self, segment: str) -> Window:
+        """The last window that was judged."""
+        self._of(segment)
+        return self._windows[segment][-1]
+
+    def outdated(self, segment: str, rule: str, chart: LastingChart) -> list[Corrected]:
+        """The windows of which a chart says something else than was stored; oldest first."""
+        from rocmonitor.policy.corrected import outdated
+
+        points = self._of(segment)
+        in_order = [points[window] for window in self._windows[segment]]
+        return outdated(in_order, rule, chart, after=self._monitor.reference_period.end)
+
+    def judged_again(self, old: Evaluation, rule: str, chart: LastingChart, finding: Finding) -> Evaluation:
+        """An evaluation with what a chart says now."""
+        from rocmonitor.policy.corrected import judged_again
+        from rocmonitor.policy.lasting import numbers_of
+
+        points = self._of(old.segment)
+        past = self.leading_to(old.segment, old.window, old.champion_version)
+        now = numbers_of(points[old.window])
+        assert past is not None  # a rule reads it
+        assert now is not None  # else it would have no chart
+        later = [
+            past.name(place)
+            for place, window in enumerate(past.windows[:-1])
+            if window in points and points[window].at > old.at
+        ]
+        return judged_again(old, rule, chart, now, past, finding=finding, corrected=later)
 
     def _of(self, segment: str) -> dict[Window, Point]:
         if segment not in self._points:
-            points = store.series(self._store, self._monitor.name, segment)
-            self._points[segment] = {point.window: point for point in points}
+            self._points[segment], self._windows[segment] = {}, []
+            for point in store.series(self._store, self._monitor.name, segment):
+                self._put(segment, point)
         return self._points[segment]
+
+    def _put(self, segment: str, point: Point) -> None:
+        """Keep what charts need of a window."""
+        points = self._of(segment)
+        if point.window not in points:
+            insort(self._windows[segment], point.window)
+        needed = {name: value for name, value in point.metrics.items() if self._is_needed(name)}
+        points[point.window] = replace(point, metrics=needed)
+
+    def _is_needed(self, name: str) -> bool:
+        return name in _NEEDED or name.split("/")[0] in self._rules

@@ -1,34 +1,48 @@
 """Deliveries: outbox rows go to MLflow and to the channels, and are marked once they have arrived.
 
-Figures and channels take seconds to import: they are imported when there is something to deliver.
+Each destination has a worker of its own, so one that is slow or hangs delays no other.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+import threading
+import time
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Literal
-from urllib.parse import quote
-from zoneinfo import ZoneInfo
 
 from rocmonitor import store
-from rocmonitor.errors import AlertError, ConfigError, ExternalError, RocmonitorError
-from rocmonitor.policy.evaluation import Evaluation, Point, Status, Transition
-from rocmonitor.policy.outlook import Outlook
-from rocmonitor.policy.review.document import Review
-from rocmonitor.policy.rules import Floor
-from rocmonitor.policy.windows import Window
+from rocmonitor.errors import (
+    AlertError,
+    ConfigError,
+    ExternalError,
+    RocmonitorError,
+    StoreError,
+    TrackingError,
+)
+from rocmonitor.service.outages import note_delivery, notify
 from rocmonitor.service.progress import Progress, Step
 from rocmonitor.service.runtime import Runtime, hold_lease, renew_lease
+from rocmonitor.service.sending import deliver
+from rocmonitor.store.outbox import LONGEST_PAUSE
 
 log = logging.getLogger(__name__)
 
 FIRST_RETRY = timedelta(seconds=10)
-LONGEST_RETRY = timedelta(hours=1)
+LONGEST_RETRY = LONGEST_PAUSE
 
-SERIES_FIGURE, PICTURE = "figures/auc_over_time.png", "figures/auc_small.png"
+MLFLOW = "mlflow"
+MLFLOW_SECONDS, CHANNEL_SECONDS = 300.0, 60.0
+"""How long one delivery may take. MLflow takes many requests for one, and a first one makes its database."""
+ALARMS_FIRST_SECONDS = 5.0
+"""So long each run in MLflow waits for alarms on their way: both take processor time for figures."""
+SECONDS_AFTER_STOP = 5.0
+"""How long a delivery may still take when the process is to stop."""
+MOST_HANGING = 3
+"""So many sends that were given up may hang on a destination; then it is asked no more until one ends."""
+
+_BEAT, _PAUSE = 0.5, 0.05
 
 
 @dataclass(kw_only=True)
@@ -42,7 +56,7 @@ class Delivered:
         The error by destination: of those that may pass by themselves, after which the rest of the
         destination is left for later; and of those that somebody must mend. All stay in the outbox.
     busy : bool
-        Another process delivers; nothing was done.
+        Another process delivers to a destination; nothing was done there.
     """
 
     sent: int = 0
@@ -50,195 +64,234 @@ class Delivered:
     refused: dict[str, str] = field(default_factory=dict)
     busy: bool = False
 
+    def add(self, other: Delivered) -> None:
+        """Count what another one did."""
+        self.sent += other.sent
+        self.failed |= other.failed
+        self.refused |= other.refused
+        self.busy = self.busy or other.busy
 
-def drain(runtime: Runtime, *, progress: Progress = lambda _: None) -> Delivered:
-    """Deliver what is due, in order for each destination.
 
-    A destination that fails is left alone for the rest of the pass, so a dead MLflow delays no alarm. A row
-    is marked after it was sent: a crash in between sends it again, with the same event id.
+@dataclass(kw_only=True)
+class Patience:
+    """Seconds that one delivery may take: to MLflow, to a channel, and once the process is to stop."""
+
+    mlflow: float = MLFLOW_SECONDS
+    channel: float = CHANNEL_SECONDS
+    after_stop: float = SECONDS_AFTER_STOP
+
+    def of(self, destination: str) -> float:
+        """Of a delivery to this destination."""
+        return self.mlflow if destination == MLFLOW else self.channel
+
+
+def drain(
+    runtime: Runtime, *, progress: Progress = lambda _: None, patience: Patience | None = None
+) -> Delivered:
+    """Deliver what is due, in order for each destination, to all destinations at once.
+
+    First, people are notified of what fails. A destination that fails is left alone for the rest of the pass.
+    A row is marked after it was sent: a crash in between sends it again, with the same event id.
     """
-    done = Delivered()
-    with hold_lease(runtime, "outbox") as lease:
-        if lease is None:
-            done.busy = True
+    deliveries = Deliveries(runtime, progress=progress, patience=patience)
+    done, met = Delivered(), set[str]()
+    while True:
+        notify(runtime, settled=True)
+        workers = deliveries.start(but=met)
+        if not workers:
             return done
-        attempted = True
-        while attempted:
-            attempted = False
-            rows = store.pending(runtime.store, runtime.clock())
-            for number, row in enumerate(rows, 1):
-                if runtime.stop.is_set():
-                    return done
-                if row.destination not in done.failed:
-                    words = f"delivering {row.monitor} to {row.destination}"
-                    progress(Step(words, number, len(rows)))
-                    _attempt(runtime, row, done)
-                    lease = renew_lease(runtime, lease)
-                    attempted = True
-    return done
+        for worker in workers:
+            worker.join()
+            done.add(worker.done)
+            if worker.error is not None:
+                raise worker.error
+        met = {*done.failed, *(worker.destination for worker in workers if worker.done.busy), *met}
 
 
-def _attempt(runtime: Runtime, row: store.Delivery, done: Delivered) -> None:
-    try:
-        receipt = _deliver(runtime, row)
-    except Exception as error:  # one undeliverable row never stops another
+class Deliveries:
+    """The workers of one process: a thread for each destination while something is due for it.
+
+    Parameters
+    ----------
+    runtime : Runtime
+    progress : callable
+    on_end : callable
+        Called with each worker at its end: it has done all that is due, failed, or is to stop.
+    patience : Patience
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        *,
+        progress: Progress = lambda _: None,
+        on_end: Callable[[Worker], None] = lambda _: None,
+        patience: Patience | None = None,
+    ) -> None:
+        self.runtime, self.progress, self.on_end = runtime, progress, on_end
+        self.patience = patience or Patience()
+        self.hanging: dict[str, list[threading.Thread]] = {}
+        self._workers: dict[str, Worker] = {}
+
+    def start(self, but: Collection[str] = ()) -> list[Worker]:
+        """Start a worker for each destination that something is due for and that has none; channels first.
+
+        Raises
+        ------
+        StoreError
+        """
+        if self.runtime.stop.is_set():
+            return []
+        started = []
+        for destination in store.destinations_due(self.runtime.store, self.runtime.clock()):
+            worker = self._workers.get(destination)
+            if destination not in but and (worker is None or not worker.is_alive()):
+                worker = self._workers[destination] = Worker(self, destination)
+                worker.start()
+                started.append(worker)
+        return started
+
+    def let_alarms_pass(self) -> None:
+        """Wait until the channels have what is due, but not for long: one of them may hang."""
+        until = time.monotonic() + ALARMS_FIRST_SECONDS
+        while any(worker.is_alive() for name, worker in list(self._workers.items()) if name != MLFLOW):
+            if time.monotonic() >= until or self.runtime.stop.wait(_PAUSE):
+                return
+
+    def wait(self) -> None:
+        """Wait until the workers have ended; for those that hang only as long as `patience` says."""
+        until = time.monotonic() + self.patience.after_stop + 2 * _BEAT
+        for worker in self._workers.values():
+            worker.join(max(0.0, until - time.monotonic()))
+
+
+class Worker(threading.Thread):
+    """Delivers what is due to one destination, under a lease of its own.
+
+    Attributes
+    ----------
+    destination : str
+    done : Delivered
+    error : BaseException or None
+        What ended the worker: the store failed, for instance.
+    """
+
+    def __init__(self, deliveries: Deliveries, destination: str) -> None:
+        # No end of the process waits for a thread that hangs.
+        super().__init__(name=f"outbox {destination}", daemon=True)
+        self.destination, self.done = destination, Delivered()
+        self.error: BaseException | None = None
+        self._all, self._runtime = deliveries, deliveries.runtime
+
+    def run(self) -> None:
+        """Deliver until nothing is due, or the destination fails."""
+        try:
+            self._work()
+        except BaseException as error:  # for whoever waits
+            self.error = error
+        self._all.on_end(self)
+
+    def _work(self) -> None:
+        runtime, destination = self._runtime, self.destination
+        with hold_lease(runtime, f"outbox:{destination}") as lease:
+            if lease is None:
+                self.done.busy = True
+                return
+            while rows := store.pending(runtime.store, runtime.clock(), destination=destination):
+                for number, row in enumerate(rows, 1):
+                    if destination == MLFLOW:
+                        self._all.let_alarms_pass()
+                    if runtime.stop.is_set() or self.done.failed:
+                        return
+                    words = f"delivering {row.monitor or 'the message about an outage'} to {destination}"
+                    self._all.progress(Step(words, number, len(rows)))
+                    lease = self._attempt(row, lease)
+            if self.done.sent and not self.done.failed:
+                note_delivery(runtime, destination, None)
+
+    def _attempt(self, row: store.Delivery, lease: store.Lease) -> store.Lease:
+        """Send one row and mark it; gives back the lease, which is renewed meanwhile."""
+        runtime, patience = self._runtime, self._all.patience
+        hanging = [each for each in self._all.hanging.get(self.destination, []) if each.is_alive()]
+        if len(hanging) >= MOST_HANGING:
+            self._failed(row, _no_end(self.destination, f"{len(hanging)} earlier deliveries still hang"))
+            return lease
+        send = _Send(runtime, row)
+        send.start()
+        lease = self._wait_for(send, lease)
+        if send.give_up():
+            self._all.hanging[self.destination] = [*hanging, send]
+            if not runtime.stop.is_set():
+                longest = f"it took longer than {patience.of(self.destination):g} seconds"
+                self._failed(row, _no_end(self.destination, longest))
+        elif send.error is None:
+            self.done.sent += 1
+            store.mark_delivered(runtime.store, row.id, runtime.clock(), send.receipt)
+        elif isinstance(send.error, Exception):  # one undeliverable row never stops another
+            self._failed(row, send.error)
+        else:
+            raise send.error
+        return lease
+
+    def _wait_for(self, send: _Send, lease: store.Lease) -> store.Lease:
+        """Wait until a send ends or its time is over."""
+        began, stopped = time.monotonic(), None
+        while not send.finished.wait(_BEAT):
+            lease = renew_lease(self._runtime, lease)
+            now = time.monotonic()
+            if self._runtime.stop.is_set():
+                stopped = stopped or now
+            if now - began >= self._all.patience.of(self.destination):
+                break
+            if stopped is not None and now - stopped >= self._all.patience.after_stop:
+                break
+        return lease
+
+    def _failed(self, row: store.Delivery, error: Exception) -> None:
         if not isinstance(error, RocmonitorError):
-            log.exception("delivering %s to %s failed unexpectedly", row.monitor, row.destination)
+            log.error("delivering %s to %s failed unexpectedly", row.monitor, row.destination, exc_info=error)
         # Refused for good, as far as the destination is concerned: but somebody may mend the configuration.
         refused = isinstance(error, ConfigError) or (isinstance(error, ExternalError) and not error.transient)
-        (done.refused if refused else done.failed)[row.destination] = str(error)
+        (self.done.refused if refused else self.done.failed)[row.destination] = str(error)
         pause = LONGEST_RETRY if refused else min(FIRST_RETRY * 2.0 ** min(row.attempts, 20), LONGEST_RETRY)
-        now = runtime.clock()
-        store.mark_failed(runtime.store, row.id, now, str(error), now + pause, refused=refused)
-    else:
-        done.sent += 1
-        store.mark_delivered(runtime.store, row.id, runtime.clock(), receipt)
+        now = self._runtime.clock()
+        store.mark_failed(self._runtime.store, row.id, now, str(error), now + pause, refused=refused)
+        note_delivery(self._runtime, row.destination, error)
 
 
-def _deliver(runtime: Runtime, row: store.Delivery) -> str | None:
-    """Hand one row to its destination, and give back what the destination answered."""
-    evaluation = None if row.evaluation_id is None else store.evaluation(runtime.store, row.evaluation_id)
-    review = None if row.review_id is None else store.review(runtime.store, row.review_id)
-    outlook = None if row.outlook_id is None else store.outlook(runtime.store, row.outlook_id)
-    if row.destination == "mlflow":
-        if outlook is not None:
-            return _publish_outlook(runtime, outlook, _zone(runtime, row.monitor))
-        if review is not None:
-            return _publish_review(runtime, review, _zone(runtime, row.monitor))
-        assert evaluation is not None
-        return _publish(runtime, evaluation)
-    _send(runtime, row, evaluation or outlook or review)
-    return None
+class _Send(threading.Thread):
+    """Sends one row. One that was given up and arrives all the same is marked by itself."""
+
+    def __init__(self, runtime: Runtime, row: store.Delivery) -> None:
+        super().__init__(name=f"sending to {row.destination}", daemon=True)
+        self._runtime, self._row = runtime, row
+        self._given_up, self._ending = False, threading.Lock()
+        self.finished = threading.Event()
+        self.receipt: str | None = None
+        self.error: BaseException | None = None
+
+    def run(self) -> None:
+        """Send it."""
+        try:
+            self.receipt = deliver(self._runtime, self._row)
+        except BaseException as error:  # for the worker
+            self.error = error
+        with self._ending:
+            self.finished.set()
+            late = self._given_up
+        if late and self.error is None:
+            try:  # else a destination that is always slow would get it again and again
+                store.mark_delivered(self._runtime.store, self._row.id, self._runtime.clock(), self.receipt)
+            except StoreError as error:
+                log.warning("%s has arrived, but is sent again: %s", self._row.destination, error)
+
+    def give_up(self) -> bool:
+        """Wait no longer; False where it has ended."""
+        with self._ending:
+            self._given_up = not self.finished.is_set()
+            return self._given_up
 
 
-def _send(runtime: Runtime, row: store.Delivery, found: Evaluation | Outlook | Review | None) -> None:
-    """Hand a message about what was found to its channel."""
-    from rocmonitor import alerts
-
-    monitor = runtime.config.monitors.get(row.monitor)
-    name = row.destination.removeprefix("channel:")
-    channel = runtime.config.channels.get(name)
-    if channel is None:
-        raise AlertError(
-            f"channel {name} is no longer configured; define channels.{name} and the message goes out",
-            transient=False,
-        )
-    context = alerts.Context(
-        zone=_zone(runtime, row.monitor),
-        owner=monitor.owner if monitor else None,
-        runbook=monitor.runbook if monitor else None,
-        run=store.receipt_of(runtime.store, row.evaluation_id, row.review_id, row.outlook_id),
-        page=_page(runtime, row.monitor, found),
-    )
-    folder, picture = runtime.config.folder, None
-    if isinstance(found, Review):
-        message = alerts.compose_review(found, before=row.payload["before"], context=context)
-    else:
-        change = Transition.from_dict(row.payload["transition"])
-        if isinstance(found, Outlook):
-            message = alerts.compose_outlook(change, found, context)
-        else:
-            message = alerts.compose(change, found, context)
-        if found is not None:
-            picture = _story(runtime, row.monitor, change.segment, found.window).draw("small")
-    alerts.send(channel.read(folder), message, folder=folder, picture=picture)
-
-
-def _page(runtime: Runtime, name: str, found: Evaluation | Outlook | Review | None) -> str | None:
-    """Where rocmonitor's own page shows the monitor, or its segment."""
-    if runtime.config.page is None:
-        return None
-    segment = f"?segment={quote(found.segment, safe='')}" if found is not None and found.segment else ""
-    return f"{runtime.config.page.rstrip('/')}/monitors/{quote(name)}{segment}"
-
-
-def _publish(runtime: Runtime, evaluation: Evaluation) -> str:
-    """The window's run, and the series run of its monitor and segment."""
-    from rocmonitor.report import figures
-    from rocmonitor.report.shift import shift
-
-    instance = store.instance_id(runtime.store)
-    newest = store.newest_revision(runtime.store, evaluation) == evaluation.revision
-    drawn = {"figures/roc.png": figures.roc(evaluation)}
-    if evaluation.tables.get("shift"):
-        drawn["figures/shift.png"] = shift(evaluation)
-    link = runtime.tracking.publish_window(instance, evaluation, newest=newest, artifacts=drawn)
-    story = _story(runtime, evaluation.monitor, evaluation.segment)
-    runtime.tracking.publish_series(
-        instance,
-        evaluation.monitor,
-        evaluation.segment,
-        story.points,
-        lambda: {SERIES_FIGURE: story.draw("history"), PICTURE: story.draw("small")},
-        outcomes=story.outcomes,
-        zone=story.zone,
-        picture=PICTURE,
-    )
-    return link
-
-
-def _publish_outlook(runtime: Runtime, outlook: Outlook, zone: ZoneInfo) -> str:
-    """The outlook's point in the series of outlooks of its monitor and segment."""
-    monitor, segment = outlook.monitor, outlook.segment
-    return runtime.tracking.publish_series(
-        store.instance_id(runtime.store),
-        monitor,
-        segment,
-        store.outlook_series(runtime.store, monitor, segment),
-        kind="outlook",
-        zone=zone,
-    )
-
-
-def _publish_review(runtime: Runtime, review: Review, zone: ZoneInfo) -> str:
-    """The review's run, with the report and its figures, and the verdict on both versions."""
-    from rocmonitor.report import review as reviewed
-
-    figures = reviewed.drawn(review, zone)
-    report = {"report.html": reviewed.page(review, zone=zone, figures=figures)}
-    drawn = {f"figures/{name}.png": figure for name, figure in reviewed.files(figures).items()}
-    return runtime.tracking.publish_review(
-        store.instance_id(runtime.store), review, artifacts={**report, **drawn}
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Story:
-    """The windows of a monitor and segment so far, and how they are drawn."""
-
-    title: str
-    points: Sequence[Point]
-    outcomes: Mapping[Window, Status]
-    floor: float | None
-    zone: ZoneInfo
-
-    def draw(self, figure: Literal["history", "small"]) -> bytes:
-        """A figure of `rocmonitor.report.timeline`, as PNG."""
-        from rocmonitor.report import timeline
-
-        return getattr(timeline, figure)(  # type: ignore[no-any-return]
-            self.title, self.points, outcomes=self.outcomes, floor=self.floor, zone=self.zone
-        )
-
-
-def _story(runtime: Runtime, name: str, segment: str, until: Window | None = None) -> _Story:
-    """The windows of a monitor and segment, up to the one given."""
-    monitor = runtime.config.monitors.get(name)
-    floors = [rule.value for rule in monitor.rules if isinstance(rule, Floor)] if monitor else []
-    return _Story(
-        title=f"{name}, {segment or 'all rows'}",
-        points=[
-            point
-            for point in store.series(runtime.store, name, segment)
-            if until is None or point.window.start <= until.start
-        ],
-        outcomes=dict(store.outcomes(runtime.store, name, segment)),
-        floor=max(floors, default=None),
-        zone=_zone(runtime, name),
-    )
-
-
-def _zone(runtime: Runtime, name: str) -> ZoneInfo:
-    """The zone of a monitor's dates; UTC for one that is no longer configured."""
-    monitor = runtime.config.monitors.get(name)
-    return monitor.timezone if monitor else ZoneInfo("UTC")
+def _no_end(destination: str, why: str) -> ExternalError:
+    text = f"{destination} does not answer in time: {why}; it is tried again later"
+    return TrackingError(text) if destination == MLFLOW else AlertError(text)

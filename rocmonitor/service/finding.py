@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 
@@ -12,12 +13,18 @@ from rocmonitor.policy.lasting import Course
 from rocmonitor.policy.missing_labels import allow_for_missing
 from rocmonitor.policy.orientation import as_scored, negated
 from rocmonitor.policy.reference import Reference
-from rocmonitor.policy.rules import by_name
+from rocmonitor.policy.rules import Rule
 from rocmonitor.sources import Rows
 
 
 def find(
-    monitor: Monitor, rows: Rows, reference: Reference, age: timedelta, past: Course | None = None
+    monitor: Monitor,
+    rows: Rows,
+    reference: Reference,
+    age: timedelta,
+    past: Course | None = None,
+    *,
+    rules: Mapping[str, Rule],
 ) -> Finding:
     """Judge the rows of a window, some of which may wait for a label.
 
@@ -30,8 +37,9 @@ def find(
         From the end of the window to the instant at which labels had to be known.
     past : Course, optional
         The windows before, for the rule `lasting`.
+    rules : dict of str to Rule
+        By name, at the levels at which they are judged.
     """
-    rules = by_name(monitor.rules)
     low_is_positive = monitor.positive.low_is_positive
     thresholds = monitor.operating_points.thresholds
     finding = judge(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.orientation import as_scored
 from rocmonitor.policy.outlook import Outlook
 from rocmonitor.policy.record import caveats_of
-from rocmonitor.policy.rules import by_name
+from rocmonitor.policy.rules import Rule
 from rocmonitor.policy.windows import Window
 from rocmonitor.service.standing import Standings
 
@@ -57,6 +58,7 @@ class Outlooks:
         segment: str,
         rows: Rows,
         reference: Reference,
+        rules: Mapping[str, Rule],
         *,
         version: str,
         provenance: dict[str, Any],
@@ -71,7 +73,7 @@ class Outlooks:
         monitor, at = self._monitor, self._monitor.outlook_at(window)
         if at is None or (segment, window) in self._made:
             return None
-        found = _foreseen(monitor, rows, reference)
+        found = _foreseen(monitor, rows, reference, rules)
         if _awaits_rows(found):
             return None
         scored = rows.scored
@@ -101,11 +103,11 @@ def _awaits_rows(found: Finding) -> bool:
     return any(lack.code in ("no-rows", "too-few-scores") for each in found.verdicts for lack in each.lacks)
 
 
-def _foreseen(monitor: Monitor, rows: Rows, reference: Reference) -> Finding:
+def _foreseen(monitor: Monitor, rows: Rows, reference: Reference, rules: Mapping[str, Rule]) -> Finding:
     """What the scores say, in scores as the models gave them."""
     from rocmonitor.policy.foresight import foresee
 
-    rules, min_rows = by_name(monitor.rules), 2 * monitor.min_per_class
+    min_rows = 2 * monitor.min_per_class
     found = foresee(rows.scores, reference=reference, rules=rules, min_rows=min_rows)
     if monitor.positive.low_is_positive:
         tables, caveats = as_scored(found.tables, found.caveats)

@@ -44,6 +44,19 @@ def digest(monitor: Monitor) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
+def settings_digest(monitor: Monitor) -> str:
+    """Names everything that the verdicts of a window depend on, besides its rows and the windows before."""
+    parts = {
+        "reference": digest(monitor),
+        "rules": {name: asdict(rule) for name, rule in by_name(monitor.rules).items()},
+        "min_per_class": monitor.min_per_class,
+        "operating_points": monitor.operating_points.model_dump(),
+        "min_labelled": monitor.window.min_labelled,
+        "outlook": monitor.outlook is not None,
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
 def _unused(monitor: Monitor) -> set[str]:
     """A column that came with a later version counts only when it is used."""
     return {"labelled_at"} if monitor.columns.labelled_at is None else set()
@@ -54,9 +67,10 @@ def _options(rule: Forecast | Lasting) -> dict[str, Any]:
 
     So an update of rocmonitor leaves the references alone that are frozen already.
     """
-    if isinstance(rule, Lasting):
-        return asdict(rule)
-    later = {"alternative": "two-sided", "half_life": None, "given": None}
+    later: dict[str, Any] = {"given": None}
+    if isinstance(rule, Forecast):
+        # What is frozen was taken as independent, and says so.
+        later |= {"alternative": "two-sided", "half_life": None, "correlation": "estimated"}
     return {name: value for name, value in asdict(rule).items() if (name, value) not in later.items()}
 
 

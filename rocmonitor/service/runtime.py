@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import threading
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,21 +17,39 @@ from functools import cached_property
 from rocmonitor import store
 from rocmonitor.config import Config
 from rocmonitor.errors import StoreError
+from rocmonitor.service.work import AtWork, boot, elapsed
 from rocmonitor.store import leases
 from rocmonitor.tracking import Tracking, connect
 
 LEASE = leases.LEASE
+RENEW_EVERY = LEASE / 4
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Runtime:
-    """What one process works with: configuration, store, MLflow, a name, a clock, a way to stop."""
+    """What one process works with: configuration, store, MLflow, a name, a clock, a way to stop.
+
+    Attributes
+    ----------
+    elapsed, boot : callable, str
+        Seconds on a clock that nobody sets, and what tells its runs apart.
+    work : AtWork
+        What its threads are doing.
+    failures : Counter of str
+        How often each job has failed since it last succeeded.
+    """
 
     config: Config
     store: store.Store
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    elapsed: Callable[[], float] = elapsed
+    boot: str = field(default_factory=boot)
     owner: str = field(default_factory=lambda: f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}")
     stop: threading.Event = field(default_factory=threading.Event)
+    work: AtWork = field(default_factory=AtWork)
+    failures: Counter[str] = field(default_factory=Counter)
 
     @cached_property
     def tracking(self) -> Tracking:
@@ -39,25 +59,57 @@ class Runtime:
 
 @contextmanager
 def hold_lease(runtime: Runtime, name: str) -> Iterator[store.Lease | None]:
-    """The lease on `name` while the block runs; None when another process holds it."""
+    """The lease on `name` while the block runs; None when another process holds it.
+
+    It is renewed beside the work, until the work hangs: then it is given back, so that the work can be done
+    anew, and whoever hung cannot save any more.
+    """
     lease = store.acquire(runtime.store, name, runtime.owner, runtime.clock(), LEASE)
+    if lease is None:
+        yield None
+        return
+    ended = threading.Event()
+    keeper = threading.Thread(
+        target=_keep, args=(runtime, lease, threading.get_ident(), ended), daemon=True, name=f"lease {name}"
+    )
+    keeper.start()
     try:
         yield lease
     finally:
-        if lease is not None:
+        ended.set()
+        keeper.join(1)
+        try:
             store.release(runtime.store, lease)
+        except StoreError as error:  # what was done is saved all the same
+            log.warning("%s stays taken for %d s: %s", name, LEASE.total_seconds(), error)
+
+
+def _keep(runtime: Runtime, lease: store.Lease, worker: int, ended: threading.Event) -> None:
+    """Renew a lease until the work ends or hangs."""
+    while not ended.wait(RENEW_EVERY.total_seconds()):
+        work = runtime.work.of_thread(worker)
+        try:
+            if work is not None and work.is_hung:
+                store.release(runtime.store, lease)
+                return
+            if store.renew(runtime.store, lease, runtime.clock(), LEASE) is None:
+                log.warning("%s was taken over by another process", lease.name)
+                return
+        except StoreError as error:
+            log.debug("the lease on %s is not renewed: %s", lease.name, error)
 
 
 def renew_lease(runtime: Runtime, lease: store.Lease) -> store.Lease:
-    """The lease, renewed when half of its time is over.
+    """The lease, renewed when half of its time is over; to be called at each step of the work.
 
     Raises
     ------
     StoreError
         Another process has taken it over; what it guards must not go on.
     """
+    runtime.work.beat()
     now = runtime.clock()
-    if lease.expires_at - now > LEASE / 2:
+    if LEASE / 2 < lease.expires_at - now <= LEASE:
         return lease
     renewed = store.renew(runtime.store, lease, now, LEASE)
     if renewed is None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import logging
 import signal
+import threading
+import time
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
 from types import FrameType
 
 from apscheduler.events import EVENT_JOB_ERROR, JobExecutionEvent
-from apscheduler.executors.pool import BasePoolExecutor
 from apscheduler.jobstores.base import JobLookupError
 from apscheduler.schedulers.background import BackgroundScheduler
 from apscheduler.triggers.cron import CronTrigger
@@ -19,29 +22,50 @@ from apscheduler.triggers.interval import IntervalTrigger
 
 from rocmonitor import store
 from rocmonitor.config import Monitor
-from rocmonitor.errors import ExternalError, RocmonitorError
-from rocmonitor.service.delivery import drain
+from rocmonitor.errors import ConfigError, ExternalError, RocmonitorError, StoreError
+from rocmonitor.policy.clock import CONFIRM_AFTER
+from rocmonitor.policy.retry import retry_pause
+from rocmonitor.service.delivery import Deliveries, Worker
+from rocmonitor.service.health import Service
+from rocmonitor.service.heartbeat import beating
+from rocmonitor.service.jobs import (
+    OUTBOX,
+    REVIEWS,
+    ClockJumps,
+    Pool,
+    add_pool,
+    all_workers,
+    attend,
+    fires,
+    may_pass,
+    next_tick,
+    pools_for,
+    start_again,
+    start_at,
+)
+from rocmonitor.service.keep import delete_old
+from rocmonitor.service.listener import open_listeners
+from rocmonitor.service.outages import StoreWatch, notify
+from rocmonitor.service.reload import changed, read_again
 from rocmonitor.service.review import review_monitor
-from rocmonitor.service.runtime import LEASE, Runtime
+from rocmonitor.service.runtime import RENEW_EVERY, Runtime
 from rocmonitor.service.tick import Tick, run_monitor
-from rocmonitor.service.webhook import listening
+from rocmonitor.service.tick.last import save_last
+from rocmonitor.service.watchdog import Workers, leave
 
 log = logging.getLogger(__name__)
 
 OUTBOX_EVERY = timedelta(seconds=10)
-RETRY_AFTER = timedelta(minutes=10)
-"""After a failure that may pass by itself the next attempt does not wait for the schedule."""
-
-WORKERS = 4
-"""Monitors judged at the same time; numpy and the databases do their work outside Python's lock."""
+_REVIEW = " review"
 
 
-def serve(runtime: Runtime) -> None:
-    """Run until SIGTERM or SIGINT, then finish the window at hand and return.
+def serve(runtime: Runtime, path: Path) -> None:
+    """Run until SIGTERM or SIGINT, then finish the window at hand and return; SIGHUP reads `path` again.
 
     Jobs live in memory and are made from the configuration: a job means "all windows that are due", so what
     fell due while nothing ran is done at the start, and there is nothing to migrate, to pickle or to miss.
     """
+    service, again = Service.of(runtime), threading.Event()
 
     def stop(number: int, _: FrameType | None) -> None:
         log.info("%s: finishing the window at hand", signal.Signals(number).name)
@@ -49,78 +73,126 @@ def serve(runtime: Runtime) -> None:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, stop)
-    pools = {"default": ThreadPoolExecutor(WORKERS)}
-    pools |= {name: ThreadPoolExecutor(1) for name in ("outbox", "reviews")}  # one of these at a time
-    scheduler = scheduled(runtime, pools)
-    with _webhook(scheduler, runtime):
+    if hasattr(signal, "SIGHUP"):  # Windows has none
+        signal.signal(signal.SIGHUP, lambda *_: again.set())
+    deliveries = Deliveries(runtime, progress=log.info, on_end=_log_undelivered)
+    scheduler = scheduled(runtime, pools_for(runtime), deliveries)
+    clock_jumps = ClockJumps(runtime)
+    with open_listeners(service, lambda *moved: _moved(scheduler, service, *moved)), beating(service):
         scheduler.start()
         log.info("watching %s", ", ".join(runtime.config.monitors))
         while not runtime.stop.wait(timeout=1):  # a signal just before an endless wait would not be noticed
-            pass
-    # APScheduler's own waiting holds a lock that a job needs to change its next time: the pools are ours.
+            if again.is_set():
+                again.clear()
+                reload(scheduler, service, path)
+            attend(scheduler)
+            if clock_jumps.seen():
+                start_all_now(scheduler, service.runtime)
+    workers = all_workers(scheduler)
+    # Not by APScheduler, which would wait for the workers, and holds a lock that a job needs meanwhile.
     scheduler.shutdown(wait=False)
-    for pool in pools.values():
-        pool.shutdown(wait=True)
+    deliveries.wait()
+    leave(runtime, workers)
     log.info("stopped; what is undone is due at the next start")
 
 
-def _webhook(scheduler: BackgroundScheduler, runtime: Runtime) -> AbstractContextManager[object]:
-    """Listens to MLflow's registry, where configured: a monitor whose alias moves is reviewed at once."""
-    webhook = runtime.config.webhook
-    if webhook is None:
-        return nullcontext()
+def reload(scheduler: BackgroundScheduler, service: Service, path: Path) -> None:
+    """Work with the configuration in `path` from now on; a file that is wrong changes nothing.
 
-    def moved(model: str, alias: str) -> None:
-        for monitor in runtime.config.monitors.values():
-            known = (monitor.model.champion, monitor.model.challenger)
-            if monitor.model.name == model and alias in known and monitor.columns.challenger is not None:
-                request_review(scheduler, runtime, monitor.name)
+    Ticks that run end with the configuration they began with. New and changed monitors are due at once.
+    """
+    now = service.runtime.config
+    try:
+        new = read_again(path, now)
+        runtime = replace(service.runtime, config=new)
+        added, different, removed = changed(now, new)
+        reviews = {name: _review_due(runtime, new.monitors[name]) for name in (*added, *different)}
+    except (ConfigError, StoreError) as error:
+        service.refused = str(error)
+        log.error("the configuration was not read again, the one in use stays: %s", error)
+        return
+    service.runtime, service.loaded_at, service.refused = runtime, runtime.clock(), None
+    for name in (*removed, *different):
+        for job in (name, _review_of(name)):
+            with suppress(JobLookupError):
+                scheduler.remove_job(job)
+    for name in (*added, *different):
+        _add_monitor(scheduler, runtime, new.monitors[name], reviews[name])
+    for monitor in new.monitors.values():  # all work with what is new of sources, channels and MLflow
+        for job in (monitor.name, _review_of(monitor.name)):
+            with suppress(JobLookupError):
+                scheduler.modify_job(job, args=(scheduler, runtime, monitor))
+    deliveries, _ = scheduler.get_job(OUTBOX).args
+    deliveries.runtime = runtime  # workers at work end with the old one
+    scheduler.modify_job(OUTBOX, args=(deliveries, StoreWatch(runtime)))
+    scheduler.modify_job("keep", args=(runtime,))
+    said = {"added": added, "changed": different, "removed": removed}
+    words = [f"{word} {', '.join(names)}" for word, names in said.items() if names]
+    log.info("the configuration was read again: %s", "; ".join(words) or "the monitors are the same")
 
-    return listening(*webhook.address, webhook.read(runtime.config.folder), moved, runtime.clock)
+
+def _moved(scheduler: BackgroundScheduler, service: Service, model: str, alias: str) -> None:
+    """A monitor whose alias has moved is reviewed at once."""
+    runtime = service.runtime
+    for monitor in runtime.config.monitors.values():
+        known = (monitor.model.champion, monitor.model.challenger)
+        if monitor.model.name == model and alias in known and monitor.columns.challenger is not None:
+            request_review(scheduler, runtime, monitor.name)
 
 
-class _Pool(BasePoolExecutor):  # type: ignore[misc]  # APScheduler has no types
-    """Lets APScheduler use a pool that is ours to close."""
-
-    def __init__(self, pool: ThreadPoolExecutor) -> None:
-        super().__init__(pool)
-
-
-def scheduled(runtime: Runtime, pools: Mapping[str, ThreadPoolExecutor]) -> BackgroundScheduler:
+def scheduled(
+    runtime: Runtime, pools: Mapping[str, Workers], deliveries: Deliveries | None = None
+) -> BackgroundScheduler:
     """A scheduler, not started, with a job for each monitor and one for the outbox, all due at once.
 
     A review is due at once only when one was missed since the last.
     """
     scheduler = BackgroundScheduler(
         timezone=UTC,
-        executors={name: _Pool(pool) for name, pool in pools.items()},
+        executors={name: Pool(workers, runtime) for name, workers in pools.items()},
         job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None},
     )
     scheduler.add_listener(_unforeseen, EVENT_JOB_ERROR)
     for monitor in runtime.config.monitors.values():
-        scheduler.add_job(
-            _tick,
-            CronTrigger.from_crontab(monitor.schedule, timezone=monitor.timezone),
-            args=(scheduler, runtime, monitor),
-            id=monitor.name,
-            next_run_time=runtime.clock(),
-        )
-        if monitor.review is not None and monitor.review.schedule is not None:
-            _add_review(scheduler, runtime, monitor, next_review(runtime, monitor))
+        _add_monitor(scheduler, runtime, monitor, _review_due(runtime, monitor))
     scheduler.add_job(
-        _tell,
+        _deliver,
         IntervalTrigger(seconds=int(OUTBOX_EVERY.total_seconds()), timezone=UTC),
+        args=(deliveries or Deliveries(runtime), StoreWatch(runtime)),
+        id=OUTBOX,
+        executor=OUTBOX,
+        next_run_time=runtime.clock(),
+    )
+    scheduler.add_job(
+        _delete_old,
+        IntervalTrigger(days=1, timezone=UTC),
         args=(runtime,),
-        id="outbox",
-        executor="outbox",
+        id="keep",
+        executor="reviews",
         next_run_time=runtime.clock(),
     )
     return scheduler
 
 
-def next_tick(monitor: Monitor, now: datetime) -> datetime:
-    """When the schedule of a monitor fires next."""
-    return _fires(monitor.schedule, monitor, now)
+def _add_monitor(
+    scheduler: BackgroundScheduler, runtime: Runtime, monitor: Monitor, review_at: datetime | None
+) -> None:
+    scheduler.add_job(
+        _tick,
+        CronTrigger.from_crontab(monitor.schedule, timezone=monitor.timezone),
+        args=(scheduler, runtime, monitor),
+        id=monitor.name,
+        executor=add_pool(scheduler, runtime, monitor),
+        next_run_time=runtime.clock(),
+        max_instances=2,  # changed while it is at work, it finds itself busy and comes again
+    )
+    if review_at is not None:
+        _add_review(scheduler, runtime, monitor, review_at)
+
+
+def _review_due(runtime: Runtime, monitor: Monitor) -> datetime | None:
+    scheduled = monitor.review is not None and monitor.review.schedule is not None
+    return next_review(runtime, monitor) if scheduled else None
 
 
 def next_review(runtime: Runtime, monitor: Monitor) -> datetime:
@@ -128,7 +200,7 @@ def next_review(runtime: Runtime, monitor: Monitor) -> datetime:
     assert monitor.review is not None
     assert monitor.review.schedule is not None
     now, last = runtime.clock(), store.last_reviewed(runtime.store, monitor.name)
-    return now if last is None else max(now, _fires(monitor.review.schedule, monitor, last))
+    return now if last is None else max(now, fires(monitor.review.schedule, monitor, last))
 
 
 def request_review(scheduler: BackgroundScheduler, runtime: Runtime, name: str) -> bool:
@@ -154,7 +226,7 @@ def _add_review(scheduler: BackgroundScheduler, runtime: Runtime, monitor: Monit
         None if line is None else CronTrigger.from_crontab(line, timezone=monitor.timezone),
         args=(scheduler, runtime, monitor),
         id=_review_of(monitor.name),
-        executor="reviews",
+        executor=REVIEWS,
         next_run_time=at,
         replace_existing=True,
         max_instances=2,  # a second one waits for the worker, for it was asked for after the first began
@@ -162,61 +234,122 @@ def _add_review(scheduler: BackgroundScheduler, runtime: Runtime, monitor: Monit
 
 
 def _review_of(monitor: str) -> str:
-    return f"{monitor} review"
+    return monitor + _REVIEW
 
 
-def _fires(line: str, monitor: Monitor, after: datetime) -> datetime:
-    fires: datetime = CronTrigger.from_crontab(line, timezone=monitor.timezone).get_next_fire_time(
-        None, after
-    )
-    return fires
+def start_all_now(scheduler: BackgroundScheduler, runtime: Runtime) -> None:
+    """Start every job now: the times that they wait for are of a clock that was set."""
+    for job in scheduler.get_jobs():
+        monitor = runtime.config.monitors.get(job.id.removesuffix(_REVIEW))
+        at = runtime.clock()
+        if monitor is not None and job.id == _review_of(monitor.name) and monitor.review is not None:
+            at = next_review(runtime, monitor) if monitor.review.schedule is not None else at
+        with suppress(JobLookupError):  # it was done meanwhile
+            scheduler.modify_job(job.id, next_run_time=at)
 
 
 def _tick(scheduler: BackgroundScheduler, runtime: Runtime, monitor: Monitor) -> None:
-    tick = run_monitor(runtime, monitor, now=runtime.clock(), progress=log.info)
-    for evaluation in tick.evaluations:
-        log.info("%s %s %s: %s", evaluation.monitor, evaluation.segment, evaluation.window, evaluation.status)
+    started_at, began = runtime.clock(), time.monotonic()
+    progress = partial(log.info, extra={"monitor": monitor.name})
+    tick = run_monitor(runtime, monitor, now=started_at, progress=progress)
+    seconds = time.monotonic() - began
+    _log_evaluations(tick)
+    said = {"monitor": monitor.name, "duration_seconds": round(seconds, 3)}
     if tick.error is not None:
-        log.error("%s: %s", monitor.name, tick.error)
-    pause = _pause(tick)
-    if pause is None:
-        following = next_tick(monitor, runtime.clock()).astimezone(monitor.timezone)
-        log.info("%s: next tick at %s", monitor.name, f"{following:%Y-%m-%d %H:%M %Z}")
-    else:
-        again = min(runtime.clock() + pause, next_tick(monitor, runtime.clock()))
-        log.info("%s: looking again at %s", monitor.name, again)
-        with suppress(JobLookupError):  # the scheduler is being shut down
-            scheduler.modify_job(monitor.name, next_run_time=again)
+        log.error("%s: %s", monitor.name, tick.error, extra=said)
+    if tick.doubt is not None:
+        log.warning("%s: %s", monitor.name, tick.doubt, extra=said)
+    following = _again(scheduler, runtime, tick)
+    if following is None:
+        runtime.failures.pop(monitor.name, None)
+        following = next_tick(monitor, runtime.clock())
+        when = f"{following.astimezone(monitor.timezone):%Y-%m-%d %H:%M %Z}"
+        log.info("%s: next tick at %s", monitor.name, when, extra=said)
+    save_last(runtime, tick, started_at=started_at, seconds=seconds, next_due=following)
+
+
+def _again(scheduler: BackgroundScheduler, runtime: Runtime, tick: Tick) -> datetime | None:
+    """When a tick is tried again before the schedule says so; it then is."""
+    if tick.busy:  # held by another process, or by one that died: its lease ends soon
+        return start_at(scheduler, runtime, tick.monitor, RENEW_EVERY)
+    if tick.error is not None:
+        return start_again(scheduler, runtime, tick.monitor, transient=may_pass(tick.error))
+    if tick.doubt is not None:
+        return start_at(scheduler, runtime, tick.monitor, CONFIRM_AFTER / 4)
+    return None
+
+
+def _log_evaluations(tick: Tick) -> None:
+    for evaluation in tick.evaluations:
+        log.info(
+            "%s %s %s: %s",
+            evaluation.monitor,
+            evaluation.segment,
+            evaluation.window,
+            evaluation.status,
+            extra={
+                "monitor": evaluation.monitor,
+                "segment": evaluation.segment,
+                "window": str(evaluation.window),
+                "status": str(evaluation.status),
+                "duration_seconds": round(tick.seconds.get(evaluation.window, 0.0), 3),
+            },
+        )
 
 
 def _review(scheduler: BackgroundScheduler, runtime: Runtime, monitor: Monitor) -> None:
-    now = runtime.clock()
+    name = _review_of(monitor.name)
     try:
-        review = review_monitor(runtime, monitor, now=now, progress=log.info)
-    except RocmonitorError as error:
+        progress = partial(log.info, extra={"monitor": monitor.name})
+        review = review_monitor(runtime, monitor, now=runtime.clock(), progress=progress)
+    except Exception as error:  # one failing review never stops another
         if runtime.stop.is_set():
             log.info("%s", error)
             return
-        log.error("review of %s: %s", monitor.name, error)
-        if isinstance(error, ExternalError) and error.transient:
-            log.info("review of %s: trying again at %s", monitor.name, now + RETRY_AFTER)
-            _add_review(scheduler, runtime, monitor, now + RETRY_AFTER)
+        foreseen = isinstance(error, RocmonitorError)
+        log.error("review of %s: %s", monitor.name, error, exc_info=None if foreseen else error)
+        if isinstance(error, ExternalError) or not foreseen:
+            runtime.failures[name] += 1
+            transient = not isinstance(error, ExternalError) or error.transient
+            again = runtime.clock() + retry_pause(runtime.failures[name], transient=transient)
+            log.info("review of %s: trying again at %s", monitor.name, f"{again:%Y-%m-%d %H:%M:%S %Z}")
+            _add_review(scheduler, runtime, monitor, again)
     else:
+        runtime.failures.pop(name, None)
         log.info("review of %s: %s", monitor.name, review.decision)
 
 
-def _pause(tick: Tick) -> timedelta | None:
-    """How long to wait before trying again, when that is not left to the schedule."""
-    if tick.busy:  # held by another process, or by one that died: its lease ends by then
-        return LEASE
-    passing = isinstance(tick.error, ExternalError) and tick.error.transient
-    return RETRY_AFTER if passing else None
+def _deliver(deliveries: Deliveries, watch: StoreWatch) -> None:
+    """Start what is due; of a store that fails, people are notified without it."""
+    try:
+        watch.probe()
+        notify(deliveries.runtime)
+        deliveries.start()
+    except StoreError as error:
+        log.error("%s", error)
+        watch.failed(error)
+    else:
+        watch.works()
 
 
-def _tell(runtime: Runtime) -> None:
-    done = drain(runtime, progress=log.info)
-    for destination, error in (done.refused | done.failed).items():
+def _log_undelivered(worker: Worker) -> None:
+    for destination, error in (worker.done.refused | worker.done.failed).items():
         log.warning("%s: not delivered yet, kept in the outbox: %s", destination, error)
+    if worker.error is not None:
+        log.error("delivering to %s ended: %s", worker.destination, worker.error)
+
+
+def _delete_old(runtime: Runtime) -> None:
+    done = delete_old(runtime)
+    if done.deliveries or done.tables or done.runs:
+        log.info(
+            "deleted as too old: %d deliveries, tables of %d evaluations, %d runs in MLflow",
+            done.deliveries,
+            done.tables,
+            done.runs,
+        )
+    if done.error is not None:
+        log.warning("old runs stay for now: %s", done.error)
 
 
 def _unforeseen(event: JobExecutionEvent) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 
 from rocmonitor import store
 from rocmonitor.config import Monitor
 from rocmonitor.policy.evaluation import Reason, Status, Transition
-from rocmonitor.policy.status import is_alarm, should_notify, status_after
+from rocmonitor.policy.revised import Revised
+from rocmonitor.policy.status import Alarm, Health, is_alarm, should_notify
 from rocmonitor.policy.windows import Window
 
 
@@ -19,6 +23,60 @@ class _Standing:
     status: Status
     notified: Status
     alarmed_at: datetime | None
+
+
+class _History:
+    """The outcomes of a segment's windows in order, and the health after each, so that one more is cheap."""
+
+    def __init__(self, outcomes: list[tuple[Window, Status]], alarm: Alarm) -> None:
+        self.windows = [window for window, _ in outcomes]
+        self.outcomes = [outcome for _, outcome in outcomes]
+        self._alarm = alarm
+        self._healths: list[Health] = []  # of the first windows; the rest when it is asked for
+
+    def __contains__(self, window: Window) -> bool:
+        at = bisect_left(self.windows, window)
+        return at < len(self.windows) and self.windows[at] == window
+
+    def add(self, window: Window, outcome: Status) -> None:
+        """Count a window, or count it anew."""
+        at = bisect_left(self.windows, window)
+        if window not in self:
+            self.windows.insert(at, window)
+            self.outcomes.insert(at, outcome)
+        elif self.outcomes[at] is outcome:
+            return
+        self.outcomes[at] = outcome
+        del self._healths[at:]
+
+    def status(self, until: Window | None) -> Status:
+        """The status after all windows, or after those up to one: see `policy.status.status_after`."""
+        count = len(self.windows) if until is None else bisect_left(self.windows, until)
+        count += until is not None and until in self
+        if not count:
+            return Status.OK
+        for outcome in self.outcomes[len(self._healths) : count]:
+            last = self._healths[-1] if self._healths else Health()
+            after = last if outcome is Status.INSUFFICIENT else last.after(outcome, self._alarm)
+            self._healths.append(last if after == last else after)  # one object for many windows
+        insufficient = self.outcomes[count - 1] is Status.INSUFFICIENT
+        return Status.INSUFFICIENT if insufficient else self._healths[count - 1].status
+
+    def degraded(self) -> set[Window]:
+        """After which windows the status was degraded."""
+        self.status(None)
+        known = zip(self.windows, self.outcomes, self._healths, strict=True)
+        return {
+            window
+            for window, outcome, health in known
+            if outcome is not Status.INSUFFICIENT and health.status is Status.DEGRADED
+        }
+
+    def counted(self) -> Iterator[tuple[Window, Status]]:
+        """The sufficient windows, newest first."""
+        for window, outcome in zip(reversed(self.windows), reversed(self.outcomes), strict=True):
+            if outcome is not Status.INSUFFICIENT:
+                yield window, outcome
 
 
 class Standings:
@@ -37,7 +95,7 @@ class Standings:
         self._store, self._monitor = kept, monitor
         self._muted = store.attention(kept, monitor.name).is_muted(now)
         self._segments: dict[str, _Standing] = {}
-        self._histories: dict[str, dict[Window, Status]] = {}
+        self._histories: dict[str, _History] = {}
         self._warnings: dict[str, dict[Window, frozenset[str]]] = {}
 
     def current(self, segment: str) -> Status:
@@ -50,7 +108,8 @@ class Standings:
 
     def add_outcome(self, segment: str, window: Window, outcome: Status) -> None:
         """Count a window that was judged, or judged anew."""
-        self._history(segment)[window] = outcome
+        self._history(segment).add(window, outcome)
+        self._pending(segment).pop(window, None)
 
     def add_warning(self, segment: str, window: Window, rules: frozenset[str]) -> bool:
         """Count an outlook that warns; it holds until the window is judged.
@@ -68,9 +127,7 @@ class Standings:
 
         With no degraded window, an outlook that warns of a later one makes it ``at-risk``.
         """
-        history = sorted(self._history(segment).items())
-        outcomes = (outcome for window, outcome in history if until is None or window <= until)
-        status = status_after(outcomes, self._monitor.alarm.policy())
+        status = self._history(segment).status(until)
         pending = self._open_warnings(segment)
         return Status.AT_RISK if pending and status is not Status.DEGRADED else status
 
@@ -78,9 +135,7 @@ class Standings:
         """Start of the first window that k-of-n counts for `status`, or that warns; of `window` when none."""
         if status is Status.AT_RISK:
             return min((other.start for other in self._open_warnings(segment)), default=window.start)
-        history = sorted(self._history(segment).items())
-        counted = [(other, outcome) for other, outcome in history if outcome is not Status.INSUFFICIENT]
-        recent = counted[-self._monitor.alarm.policy().of :]
+        recent = islice(self._history(segment).counted(), self._monitor.alarm.policy().of)
         return min([other.start for other, outcome in recent if outcome is status], default=window.start)
 
     def change(
@@ -120,6 +175,26 @@ class Standings:
         )
         return transition, notify
 
+    def degraded_windows(self, segment: str) -> set[Window]:
+        """After which windows the segment was degraded, as they are judged now."""
+        return self._history(segment).degraded()
+
+    def revision_messages(self, revised: Revised) -> list[store.Outgoing]:
+        """The outbox rows of a revision that leaves the status as it is: one for each channel.
+
+        None while the monitor is muted. In the cool-down after an alarm, none that says that a window is no
+        longer degraded.
+        """
+        alarmed_at, cool_down = self._standing(revised.segment).alarmed_at, self._monitor.alarm.cool_down
+        cooling = alarmed_at is not None and revised.at - alarmed_at < cool_down
+        if self._muted or (cooling and not revised.is_worse):
+            return []
+        payload = {"revised": revised.to_dict()}
+        return [
+            store.Outgoing(destination=f"channel:{channel}", payload=payload)
+            for channel in self._monitor.notify
+        ]
+
     def messages(self, change: Transition | None, notify: bool) -> list[store.Outgoing]:
         """The outbox rows of a change: one for each channel, if somebody is notified."""
         if change is None or not notify:
@@ -154,7 +229,8 @@ class Standings:
         judged = self._history(segment)
         return [window for window in self._pending(segment) if window not in judged]
 
-    def _history(self, segment: str) -> dict[Window, Status]:
+    def _history(self, segment: str) -> _History:
         if segment not in self._histories:
-            self._histories[segment] = dict(store.outcomes(self._store, self._monitor.name, segment))
+            outcomes = store.outcomes(self._store, self._monitor.name, segment)
+            self._histories[segment] = _History(outcomes, self._monitor.alarm.policy())
         return self._histories[segment]

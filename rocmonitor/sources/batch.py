@@ -110,23 +110,6 @@ class Batch:
     grouped: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabelCounts:
-    """How many rows of a window are labelled, and how.
-
-    Attributes
-    ----------
-    rows, labelled : int
-        Rows that the query returns, and those of them whose label is not NULL.
-    by_label : dict of str to int
-        Rows by label, without NULL.
-    """
-
-    rows: int
-    labelled: int
-    by_label: dict[str, int]
-
-
 @dataclass(slots=True, kw_only=True)
 class Chunk:
     """Some cells as columns, all of one length n.

@@ -23,6 +23,7 @@ from sqlalchemy import Connection, Select
 
 from rocmonitor.errors import SourceError
 from rocmonitor.sources.batch import Chunk
+from rocmonitor.sources.connect import guard_of
 from rocmonitor.sources.query import Query
 from rocmonitor.sources.values import Encoder, encoded, hashed
 
@@ -52,7 +53,8 @@ def copied(
     names = [str(name) for name in statement.selected_columns.keys()]  # noqa: SIM118 not a mapping
     tables: deque[Future[pa.Table]] = deque()
     with ThreadPoolExecutor(max_workers=1) as parser:  # one part is parsed while the next one comes
-        for lines in _lines(raw, f"COPY ({compiled}) TO STDOUT (FORMAT CSV)", parameters, size):
+        copy = f"COPY ({compiled}) TO STDOUT (FORMAT CSV)"
+        for lines in _lines(raw, copy, parameters, size, guard_of(connection).arm):
             tables.append(parser.submit(_table, lines, names, query))
             if len(tables) > 1:
                 yield _chunk(tables.popleft().result(), query, encoder, raw)
@@ -60,9 +62,15 @@ def copied(
 
 
 def _lines(
-    raw: psycopg.Connection[Any], statement: str, parameters: Mapping[str, Any], size: int
+    raw: psycopg.Connection[Any],
+    statement: str,
+    parameters: Mapping[str, Any],
+    size: int,
+    on_answer: Callable[[], None],
 ) -> Iterator[bytes]:
     """CSV, in parts of `size` lines (a network buffer more), the last of which may be empty.
+
+    A server that goes silent is waited for: the guard of the connection wakes us up.
 
     ``for line in copy`` does the same at two and a half times the processor time.
     """
@@ -82,6 +90,7 @@ def _lines(
                     count = 0
                 incoming.select()
                 consume()
+                on_answer()
             _finish(raw)
     yield bytes(lines)
 

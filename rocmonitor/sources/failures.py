@@ -10,6 +10,7 @@ from typing import Literal
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 
 from rocmonitor.config import Source
+from rocmonitor.deadline import Overdue
 from rocmonitor.errors import ConfigError, SourceError
 
 Kind = Literal["timeout", "locked", "down", "login", "query", "writes", "missing", "other"]
@@ -79,6 +80,8 @@ def translate_errors(origin: Origin) -> Iterator[None]:
     """Turn a database error into a SourceError, or a ConfigError where the query is at fault."""
     try:
         yield
+    except Overdue as overdue:
+        raise _overdue(overdue, origin) from None
     except SQLAlchemyError as error:
         raise _failure(error, origin) from None
     except Exception as error:
@@ -86,6 +89,25 @@ def translate_errors(origin: Origin) -> Iterator[None]:
         if type(error).__module__.partition(".")[0] != "psycopg":
             raise
         raise _failure(error, origin) from None
+
+
+def _overdue(overdue: Overdue, origin: Origin) -> SourceError:
+    timeout, deadline = (
+        f"{each.total_seconds():g} s" for each in (origin.spec.timeout, origin.spec.deadline)
+    )
+    match overdue.part:
+        case "connect":
+            return SourceError(f"{origin.key}: the database cannot be reached: it does not answer")
+        case "silence":
+            return SourceError(
+                f"{origin.key}: the database sent nothing for longer than {timeout} and was stopped; raise "
+                f"{origin.key}.timeout, or give the table an index on its time column"
+            )
+        case "whole":
+            return SourceError(
+                f"{origin.key}: reading took longer than {deadline} in all and was stopped; raise "
+                f"{origin.key}.deadline, or set grouped: database"
+            )
 
 
 def _failure(error: Exception, origin: Origin) -> SourceError | ConfigError:
@@ -96,8 +118,8 @@ def _failure(error: Exception, origin: Origin) -> SourceError | ConfigError:
     match _kind(cause):
         case "timeout":
             return SourceError(
-                f"{origin.key}: reading took longer than {seconds} and was stopped; raise "
-                f"{origin.key}.timeout, or give the table an index on its time column"
+                f"{origin.key}: the database stopped the query, which took too long ({line}); give the table "
+                "an index on its time column, or raise the limit of the account"
             )
         case "locked":
             return SourceError(

@@ -17,6 +17,7 @@ from rocmonitor.config import Monitor
 from rocmonitor.errors import SourceError
 from rocmonitor.policy.windows import Window
 from rocmonitor.sources.batch import Chunk, judged, to_batch
+from rocmonitor.sources.connect import guarded
 from rocmonitor.sources.sql import SqlSource, to_chunk
 from rocmonitor.sources.values import Encoder, name_of
 
@@ -91,7 +92,7 @@ def read_frame(
         names = [*query.roles, "time_given"]
         streaming = connection.execution_options(yield_per=_CHUNK_ROWS)
         with streaming.execute(statement, query.bound) as result:
-            for part in chain(result.partitions(), [[]]):
+            for part in chain(guarded(connection, result.partitions()), [[]]):
                 given = dict(zip(names, zip(*part, strict=True) if part else [()] * len(names), strict=True))
                 time_given = given.pop("time_given")
                 chunks.append(to_chunk(given, encoder))

@@ -35,6 +35,7 @@ from rocmonitor.errors import ConfigError
 from rocmonitor.policy.windows import DAY, Window
 from rocmonitor.sources.arrival import arrival
 from rocmonitor.sources.clock import Clock, declared, text_clock
+from rocmonitor.sources.counting import checksum
 
 # Type codes of the drivers: PostgreSQL's OIDs, MariaDB's field types.
 POSTGRES_TIMESTAMPTZ = 1184
@@ -116,12 +117,15 @@ class Query:
         return groups.group_by(*keys.values()).limit(limit)
 
     def labels(self) -> Select[Any]:
-        """Rows by label and, with `instants`, by when it was known."""
+        """Rows by label and, with `instants`, by when it was known; then the checksum of their scores."""
         label = self._plain(self.monitor.columns.label)
         key = self._exact("label", label)
         shown = label if key is label else func.min(label)
         known = [self._arrival()] if self.instants else []
-        chosen = select(shown, *(each.label("arrival") for each in known), func.count())
+        columns = self.monitor.columns
+        scores = [self._score(name) for name in (columns.champion, columns.challenger) if name is not None]
+        sums = checksum(self.backend, scores, [self._plain(name) for name in self.monitor.segments])
+        chosen = select(shown, *(each.label("arrival") for each in known), func.count(), *sums)
         return chosen.select_from(_wrapped(self.monitor)).group_by(key, *known)
 
     def _roles(self) -> dict[str, ColumnElement[Any]]:

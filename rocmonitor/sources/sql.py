@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import partial
+from functools import lru_cache, partial
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
@@ -17,13 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, Engine, Select
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor, Source
 from rocmonitor.policy.windows import Window
 from rocmonitor.sources.arrival import LATER, arrival_of_text
-from rocmonitor.sources.batch import Batch, Chunk, LabelCounts, to_batch
+from rocmonitor.sources.batch import Batch, Chunk, to_batch
 from rocmonitor.sources.clock import since_epoch
-from rocmonitor.sources.connect import new_engine, reading, source_url
+from rocmonitor.sources.connect import guarded, new_engine, reading, source_url
+from rocmonitor.sources.counting import Checksum, LabelCounts, combined
 from rocmonitor.sources.failures import Origin, translate_errors
+from rocmonitor.sources.privileges import beyond_reading
 from rocmonitor.sources.query import Query, prepared, type_name
 from rocmonitor.sources.values import Encoder, encoded, identities, name_of
 
@@ -45,8 +49,8 @@ def open_source(spec: Source, folder: Path, *, name: str = "source") -> SqlSourc
     Raises
     ------
     SourceError
-        An invalid URL, a driver that is not installed, a missing SQLite file, a refused login (not
-        transient); a server that cannot be reached (transient). No message contains the password.
+        An invalid URL, a driver that is not installed, a refused login (not transient); a missing SQLite
+        file, a server that cannot be reached (transient). No message contains the password.
 
     Examples
     --------
@@ -91,8 +95,18 @@ class SqlSource:
             query = prepared(connection, monitor, self._origin.spec, monitor.reference_period)
         return {name: type_name(query.backend, code) for name, code in query.types.items()}
 
+    def beyond_reading(self) -> Caveat | None:
+        """What the account may do besides reading; None where it is nothing, or the database does not say.
+
+        Raises
+        ------
+        SourceError
+        """
+        with self._reading() as connection:
+            return beyond_reading(connection)
+
     def label_counts(self, monitor: Monitor, window: Window, *, as_of: datetime | None = None) -> LabelCounts:
-        """How many rows the window has and how they are labelled, counted by the database.
+        """How many rows the window has, how they are labelled, and a digest of them, from the database.
 
         With ``columns.labelled_at``, labels that became known after `as_of` count as missing.
 
@@ -105,13 +119,16 @@ class SqlSource:
             query = prepared(connection, monitor, self._origin.spec, window, as_of=as_of)
             _teach(connection, query)
             found = connection.execute(query.labels(), query.bound).all()
-        by_label: dict[str, int] = {}
-        for label, *known, rows in found:
-            if label is not None and known != [LATER]:
-                by_label[name_of(label)] = by_label.get(name_of(label), 0) + rows
-        labelled = sum(by_label.values())
+        at = 2 if query.instants else 1  # where the number of rows stands: after the label and its arrival
+        labelled = [line for line in found if line[0] is not None and (at == 1 or line[1] != LATER)]
+        by_label: Counter[str] = Counter()
+        for line in labelled:
+            by_label[name_of(line[0])] += line[at]
         return LabelCounts(
-            rows=sum(line[-1] for line in found), labelled=labelled, by_label=dict(sorted(by_label.items()))
+            rows=sum(line[at] for line in found),
+            labelled=sum(by_label.values()),
+            by_label=dict(sorted(by_label.items())),
+            digest=combined([(name_of(label), *rest) for label, *rest in labelled]),
         )
 
     def pull(
@@ -198,7 +215,9 @@ class SqlSource:
         origin = self._origin if monitor is None else replace(self._origin, monitor=monitor.name)
         with (
             translate_errors(origin),
-            reading(self._engine, origin.spec.timeout.total_seconds()) as connection,
+            reading(
+                self._engine, origin.spec.timeout.total_seconds(), origin.spec.deadline.total_seconds()
+            ) as connection,
         ):
             yield connection
 
@@ -210,7 +229,7 @@ class SqlSource:
         encoder = Encoder(query.monitor)
         chunks: list[Chunk] = []
         cells = rows = 0
-        for chunk in _chunks(connection, query, statement, encoder):
+        for chunk in guarded(connection, _chunks(connection, query, statement, encoder)):
             cells += len(chunk)
             chunks.append(chunk if cells <= most else chunk.take(slice(len(chunk) - (cells - most))))
             rows += chunks[-1].rows
@@ -242,7 +261,9 @@ def _teach(connection: Connection, query: Query) -> None:
     if connection.dialect.name == "sqlite":
         raw = connection.connection.driver_connection
         assert isinstance(raw, sqlite3.Connection)
-        raw.create_function("rocmonitor_time", 1, query.clock.read, deterministic=True)
+        # A row's time is asked for up to three times, one after the other.
+        raw.create_function("rocmonitor_time", 1, lru_cache(maxsize=1)(query.clock.read), deterministic=True)
+        raw.create_aggregate("rocmonitor_checksum", -1, Checksum)  # type: ignore[arg-type]
         known = query.known_clock
         if known is not None and query.instants:
             alike = query.clock if known.zone == query.clock.zone else None

@@ -8,6 +8,7 @@ likelihood of all windows so far, for a whole grid of (phi, between) at once, as
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 import numpy as np
 import scipy
@@ -15,6 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.errors import InputError
 from rocmonitor.stats.rows import Floats, window_numbers
+
+Correlation = Literal["none", "estimated"]
+"""Whether windows that follow one another are taken as independent, or their likeness is estimated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -106,6 +110,37 @@ def series_likelihood(
     >>> (found.score / found.information)[-1].round(3).tolist()
     [0.15, 0.15]
     """
+    rows, _ = _filtered(values, variances, serial, between)
+    return SeriesLikelihood(log_det=rows[0], information=rows[1], score=rows[2], square=rows[3])
+
+
+class Ahead(NamedTuple):
+    """The next true value of a series, shape (g,) each.
+
+    Given a mean m of the process, it is N(m + `value` - m `share`, `variance`).
+    """
+
+    value: Floats
+    share: Floats
+    variance: Floats
+
+
+def series_ahead(values: ArrayLike, variances: ArrayLike, serial: ArrayLike, between: ArrayLike) -> Ahead:
+    """Where a series goes on, at each point of a grid; arguments and errors as in `series_likelihood`.
+
+    Examples
+    --------
+    >>> ahead = series_ahead([0.3], [0.01], serial=[0.5], between=[0.1])
+    >>> [round(float(each[0]), 4) for each in ahead]  # half of what half of the value tells
+    [0.075, 0.25, 0.0088]
+    """
+    return _filtered(values, variances, serial, between)[1]
+
+
+def _filtered(
+    values: ArrayLike, variances: ArrayLike, serial: ArrayLike, between: ArrayLike
+) -> tuple[Floats, Ahead]:
+    """The sums of `SeriesLikelihood` after each window, (4, k, g), and the next value."""
     d, v = window_numbers(values, "values"), np.asarray(variances, dtype=float)
     phi, tau = (np.atleast_1d(np.asarray(each, dtype=float)) for each in (serial, between))
     _check(d, v, phi, tau)
@@ -126,7 +161,7 @@ def series_likelihood(
         gain = seen[j] * state / spread
         ones, values_ahead = phi * (ones + gain * unit), phi * (values_ahead + gain * apart)
         state = phi * phi * (1 - gain) * state + fresh
-    return SeriesLikelihood(log_det=rows[0], information=rows[1], score=rows[2], square=rows[3])
+    return rows, Ahead(values_ahead, ones, state)
 
 
 def log_mean_exp(log: Floats, weight: ArrayLike) -> Floats:

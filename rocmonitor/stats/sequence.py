@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 import scipy
@@ -19,11 +19,10 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats import plotting
 from rocmonitor.stats.correlated_sequence import correlated_sequence, typical_widening
+from rocmonitor.stats.dependence import Correlation
 from rocmonitor.stats.proportion import is_number, require_level
 from rocmonitor.stats.result import Table
 from rocmonitor.stats.rows import Floats, window_numbers
-
-Correlation = Literal["none", "estimated"]
 
 TUNED_FOR = 12.0
 LARGEST = 520  # windows, ten years of weeks: a plan beyond that is of no use

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, select, update
 
 from rocmonitor.policy.attention import Attention
+from rocmonitor.store.alarms import mark_acknowledged
 from rocmonitor.store.connection import Store, insert
 from rocmonitor.store.tables import attention as table
 
@@ -46,7 +47,9 @@ def acknowledge(store: Store, monitor: str, *, by: str, at: datetime, note: str 
     ------
     StoreError
     """
-    _put(store, monitor, {"acknowledged_by": by, "acknowledged_at": at}, note)
+    with store.writing() as connection:
+        mark_acknowledged(connection, monitor, at)
+        _put(connection, monitor, {"acknowledged_by": by, "acknowledged_at": at}, note)
 
 
 def mute(store: Store, monitor: str, *, by: str | None, until: datetime | None, note: str = "") -> None:
@@ -56,7 +59,8 @@ def mute(store: Store, monitor: str, *, by: str | None, until: datetime | None, 
     ------
     StoreError
     """
-    _put(store, monitor, {"muted_by": by if until else None, "muted_until": until}, note)
+    with store.writing() as connection:
+        _put(connection, monitor, {"muted_by": by if until else None, "muted_until": until}, note)
 
 
 def end_acknowledgement(connection: Connection, monitor: str) -> None:
@@ -65,12 +69,11 @@ def end_acknowledgement(connection: Connection, monitor: str) -> None:
     connection.execute(update(table).where(table.c.monitor == monitor).values(nobody))
 
 
-def _put(store: Store, monitor: str, said: dict[str, Any], note: str) -> None:
+def _put(connection: Connection, monitor: str, said: dict[str, Any], note: str) -> None:
     if note:  # an earlier one stays
         said = {**said, "note": note}
-    with store.writing() as connection:
-        connection.execute(
-            insert(connection, table)
-            .values({"monitor": monitor, "note": "", **said})
-            .on_conflict_do_update(index_elements=[table.c.monitor], set_=said)
-        )
+    connection.execute(
+        insert(connection, table)
+        .values({"monitor": monitor, "note": "", **said})
+        .on_conflict_do_update(index_elements=[table.c.monitor], set_=said)
+    )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -20,11 +22,15 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.exc import TimeoutError as NoFreeConnection
 
+from rocmonitor.deadline import Guard, Limits, Overdue
 from rocmonitor.errors import StoreError
 
 CONNECT_SECONDS = 10
 LOCK_SECONDS = 30
+ANSWER_SECONDS = 10
+"""How long a server may take to answer, besides waiting for a lock."""
 
+_GUARD = "rocmonitor guard"
 _DRIVERS = {"sqlite": "sqlite+pysqlite", "postgresql": "postgresql+psycopg"}
 _NO_URL = (
     "store.url is not a SQLAlchemy URL such as sqlite:////var/lib/rocmonitor/rocmonitor.db or "
@@ -47,18 +53,24 @@ class Store:
         ------
         StoreError
         """
-        with store_errors(self.engine.url), self.engine.begin() as connection:
+        with store_errors(self.engine.url), _guarded(self.engine) as connection, connection.begin():
             yield connection
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
+    def writing(self, *, patiently: bool = False) -> Iterator[Connection]:
         """A transaction that writes: all of it or nothing. On SQLite one at a time.
+
+        Parameters
+        ----------
+        patiently : bool
+            However long a statement takes, as when tables are changed.
 
         Raises
         ------
         StoreError
         """
-        with store_errors(self.engine.url), self.engine.execution_options(writing=True).begin() as connection:
+        engine = self.engine.execution_options(writing=True)
+        with store_errors(self.engine.url), _guarded(engine, patiently) as connection, connection.begin():
             yield connection
 
     def close(self) -> None:
@@ -98,10 +110,12 @@ def connect(url: str) -> Store:
     except ValueError as error:
         raise StoreError(f"store {shown(parsed)}: what follows the ?: {error}", transient=False) from error
     if on_sqlite:
+        event.listen(engine, "do_connect", _make_private)
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
     else:
         event.listen(engine, "begin", _begin_postgresql)
+        event.listen(engine, "before_cursor_execute", _arm)
     return Store(engine)
 
 
@@ -122,6 +136,10 @@ def store_errors(url: URL) -> Iterator[None]:
     """Turn what SQLAlchemy raises into a `StoreError` that says which database, what, and what to do."""
     try:
         yield
+    except Overdue:
+        raise StoreError(
+            f"store {shown(url)}: the database does not answer; it is tried again; check that the server runs"
+        ) from None
     except SQLAlchemyError as error:
         cause = error.orig if isinstance(error, StatementError) and error.orig else error
         what = " ".join(str(cause).split())
@@ -130,6 +148,25 @@ def store_errors(url: URL) -> Iterator[None]:
         raise StoreError(
             f"store {shown(url)}: {what}{_way_out(url, error, what)}", transient=isinstance(error, _TRANSIENT)
         ) from error
+
+
+@contextmanager
+def _guarded(engine: Engine, patiently: bool = False) -> Iterator[Connection]:
+    """A connection; a server that goes silent is not waited for."""
+    if engine.dialect.name == "sqlite":  # which limits its waits itself
+        with engine.connect() as connection:
+            yield connection
+        return
+    silence = math.inf if patiently else LOCK_SECONDS + ANSWER_SECONDS
+    limits = Limits(connect=CONNECT_SECONDS + 1, silence=silence)
+    with Guard(engine.connect, limits) as guard:
+        guard.connection.info[_GUARD] = guard
+        yield guard.connection
+
+
+def _arm(connection: Connection, *_: object) -> None:
+    if (guard := connection.info.get(_GUARD)) is not None:
+        guard.arm()
 
 
 def insert(connection: Connection, table: Table) -> postgresql.Insert | sqlite.Insert:
@@ -166,6 +203,14 @@ def _parsed(url: str) -> URL:
             transient=False,
         )
     return parsed.set(drivername=_DRIVERS[backend])
+
+
+def _make_private(_: object, __: object, arguments: list[Any], ___: object) -> None:
+    """Create the file so that only its owner may read it; SQLite gives the files beside it the same mode."""
+    path = str(arguments[0]) if arguments else ""
+    if path and not path.startswith((":", "file:")):
+        with suppress(OSError):  # there already, or SQLite says why not
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
 def _prepare_sqlite(connection: Any, _: object) -> None:

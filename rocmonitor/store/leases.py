@@ -2,21 +2,27 @@
 
 A lease that ran out may be taken over, so its former holder must not write: `rocmonitor.store.save` looks
 whether the lease is still the one it was given (fencing).
+
+PostgreSQL measures the time by its own clock, the same for all processes; on SQLite they are on one machine
+and share its clock. A lease that would last far longer than any is given, because a clock was wrong, is free.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, or_, select, update
+from sqlalchemy import ColumnElement, Connection, DateTime, and_, func, or_, select, update
 
 from rocmonitor.errors import StoreError
 from rocmonitor.store.connection import Store, insert
 from rocmonitor.store.tables import lease as table
 
-LEASE = timedelta(minutes=2)
+LEASE = timedelta(seconds=20)
 """How long a monitor stays taken when the process that works on it dies; renewed while it lives."""
+_LONGEST = timedelta(minutes=5)
+"""Longer than any lease, also those of earlier versions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,14 +46,17 @@ class Lease:
 
 
 def acquire(store: Store, name: str, owner: str, now: datetime, ttl: timedelta) -> Lease | None:
-    """The lease on `name` until ``now + ttl``; None while anybody holds it (`owner` as well).
+    """The lease on `name` for the time `ttl`; None while anybody holds it (`owner` as well).
+
+    `now` is this process's clock: what a store without a clock goes by, and what ``expires_at`` is told in.
 
     Raises
     ------
     StoreError
     """
-    free = or_(table.c.owner.is_(None), table.c.expires_at <= now)
-    taken = {"owner": owner, "expires_at": now + ttl}
+    clock = _clock(store, now)
+    free = or_(table.c.owner.is_(None), table.c.expires_at <= clock, table.c.expires_at > clock + _LONGEST)
+    taken = {"owner": owner, "expires_at": clock + ttl}
     with store.writing() as connection:
         token = connection.scalar(
             insert(connection, table)
@@ -68,7 +77,9 @@ def renew(store: Store, lease: Lease, now: datetime, ttl: timedelta) -> Lease | 
     StoreError
     """
     with store.writing() as connection:
-        renewed = connection.execute(update(table).where(_held(lease)).values(expires_at=now + ttl))
+        renewed = connection.execute(
+            update(table).where(_held(lease)).values(expires_at=_clock(store, now) + ttl)
+        )
     return replace(lease, expires_at=now + ttl) if renewed.rowcount else None
 
 
@@ -82,6 +93,17 @@ def release(store: Store, lease: Lease) -> None:
     with store.writing() as connection:
         # The row stays, for its token must never come a second time.
         connection.execute(update(table).where(_held(lease)).values(owner=None))
+
+
+def release_all(store: Store, owner: str) -> None:
+    """Give back all that a process holds, because it ends.
+
+    Raises
+    ------
+    StoreError
+    """
+    with store.writing() as connection:
+        connection.execute(update(table).where(table.c.owner == owner).values(owner=None))
 
 
 def require(connection: Connection, lease: Lease) -> None:
@@ -98,6 +120,13 @@ def require(connection: Connection, lease: Lease) -> None:
             f"the lease on {lease.name} is no longer held by {lease.owner}: it ran out at "
             f"{lease.expires_at.isoformat()} and another process took it over; nothing was saved"
         )
+
+
+def _clock(store: Store, now: datetime) -> Any:
+    """The store's own clock, else `now`: an instant that durations can be added to."""
+    if store.engine.dialect.name == "postgresql":
+        return func.clock_timestamp(type_=DateTime(timezone=True))
+    return now
 
 
 def _held(lease: Lease) -> ColumnElement[bool]:

@@ -15,9 +15,10 @@ from sqlalchemy import Column, MetaData, String, Table, inspect, select
 
 from rocmonitor.errors import StoreError
 from rocmonitor.store.connection import Store, connect, shown, sqlite_file
-from rocmonitor.store.tables import PREFIX, Instant, Plain, metadata
+from rocmonitor.store.memory import instance_id
+from rocmonitor.store.tables import PREFIX, Instant, Packed, Plain, metadata
 
-NEWEST = "0006"
+NEWEST = "0012"
 """The version that this program needs: the last file in ``migrations/versions``."""
 
 _UPGRADE_LOCK = 7_626_637  # any number that no other program takes
@@ -33,6 +34,8 @@ def _rendered(kind: str, item: object, _: object) -> str | Literal[False]:
         return "sa.DateTime(timezone=True)"
     if kind == "type" and isinstance(item, Plain):
         return "sa.JSON()"
+    if kind == "type" and isinstance(item, Packed):
+        return "sa.LargeBinary()"
     return False
 
 
@@ -131,7 +134,7 @@ def _upgrade(store: Store) -> None:
 
     config = Config()
     config.set_main_option("script_location", str(_folder()).replace("%", "%%"))
-    with store.writing() as connection:
+    with store.writing(patiently=True) as connection:
         if connection.dialect.name == "postgresql":
             connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_UPGRADE_LOCK})")
         config.attributes["connection"] = connection
@@ -142,6 +145,7 @@ def _upgrade(store: Store) -> None:
                 f"store {shown(store.engine.url)}: {error}; a newer rocmonitor made it: install that one",
                 transient=False,
             ) from error
+    instance_id(store)  # from now on copies of the store are the same one
 
 
 def _is_empty(store: Store) -> bool:

@@ -4,15 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, func, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    and_,
+    func,
+    literal_column,
+    not_,
+    or_,
+    select,
+    union,
+    update,
+)
 
+from rocmonitor.policy.evaluation import Evaluation
+from rocmonitor.store import tables
 from rocmonitor.store.connection import Store
 from rocmonitor.store.tables import outbox
 
 PENDING, DELIVERED, REFUSED = "pending", "delivered", "refused"
+
+LONGEST_PAUSE = timedelta(hours=1)
+"""No failure puts off the next attempt for longer: a later time was set by a clock that was ahead."""
+
+# Written out, for an index has such rows only: delivered ones are a hundred times as many.
+_LEFT = outbox.c.state != literal_column("'delivered'")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,20 +100,68 @@ class OutboxSummary:
     errors: dict[str, str]
 
 
-def pending(store: Store, now: datetime, limit: int = 100) -> list[Delivery]:
-    """What is due, oldest first.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backlog:
+    """What one destination has not got yet.
 
-    A destination gets things in the order they were saved: while one waits for its next attempt, nothing
-    later goes to the same destination, unless that one was refused. (So a caller that fails at one must
-    also leave out the destination's later ones.)
+    Attributes
+    ----------
+    waiting, refused : int
+        As in `OutboxSummary`.
+    oldest : datetime
+        When the oldest of it was saved.
+    next_attempt_at : datetime
+    error : str or None
+        Of its oldest delivery that has failed.
+    """
+
+    waiting: int
+    refused: int
+    oldest: datetime
+    next_attempt_at: datetime
+    error: str | None
+
+
+def destinations_due(store: Store, now: datetime) -> list[str]:
+    """The destinations that something is due for, channels first; cheap, for it is asked every few seconds.
 
     Raises
     ------
     StoreError
     """
+    first = (
+        select(func.min(outbox.c.id).label("id"))
+        .where(_LEFT, outbox.c.state == PENDING)
+        .group_by(outbox.c.destination)
+        .subquery()
+    )
+    due = not_(_put_off(now))
+    heads = select(outbox.c.destination).join_from(first, outbox, outbox.c.id == first.c.id).where(due)
+    refused = select(outbox.c.destination).where(_LEFT, outbox.c.state == REFUSED, due)
+    with store.reading() as connection:
+        return sorted(connection.scalars(union(heads, refused)))
+
+
+def pending(
+    store: Store, now: datetime, limit: int = 100, *, destination: str | None = None
+) -> list[Delivery]:
+    """What is due, to all destinations or to one, oldest first.
+
+    A destination gets things in the order they were saved: while one waits for its next attempt, nothing
+    later goes to the same destination, unless that one was refused. (So a caller that fails at one must
+    also leave out the destination's later ones.)
+
+    Only a failure puts anything off: what was never tried is due whatever its time says, and so is what would
+    wait longer than any failure lets it, because a clock was wrong when its time was set.
+
+    Raises
+    ------
+    StoreError
+    """
+    there = [] if destination is None else [outbox.c.destination == destination]
     waiting = (
         select(outbox.c.destination, func.min(outbox.c.id).label("first"))
-        .where(outbox.c.state == PENDING, outbox.c.next_attempt_at > now)
+        .where(_LEFT, outbox.c.state == PENDING, _put_off(now), *there)
         .group_by(outbox.c.destination)
         .subquery()
     )
@@ -102,8 +169,9 @@ def pending(store: Store, now: datetime, limit: int = 100) -> list[Delivery]:
         select(*(outbox.c[name] for name in Delivery.__dataclass_fields__))
         .join_from(outbox, waiting, outbox.c.destination == waiting.c.destination, isouter=True)
         .where(
-            outbox.c.state != DELIVERED,
-            outbox.c.next_attempt_at <= now,
+            _LEFT,
+            *there,
+            not_(_put_off(now)),
             or_(waiting.c.first.is_(None), outbox.c.id < waiting.c.first),
         )
         .order_by(outbox.c.id)
@@ -111,6 +179,30 @@ def pending(store: Store, now: datetime, limit: int = 100) -> list[Delivery]:
     )
     with store.reading() as connection:
         return [Delivery(**row) for row in connection.execute(query).mappings()]
+
+
+def pending_revised(store: Store, row: Delivery) -> list[Delivery]:
+    """What waits for the monitor and destination of a row, from that row on, and is about revisions.
+
+    Without the row itself when it was delivered with earlier ones.
+
+    Raises
+    ------
+    StoreError
+    """
+    query = (
+        select(*(outbox.c[name] for name in Delivery.__dataclass_fields__))
+        .where(
+            outbox.c.state != DELIVERED,
+            outbox.c.destination == row.destination,
+            outbox.c.monitor == row.monitor,
+            outbox.c.id >= row.id,
+        )
+        .order_by(outbox.c.id)
+    )
+    with store.reading() as connection:
+        found = [Delivery(**each) for each in connection.execute(query).mappings()]
+    return [each for each in found if "revised" in each.payload]
 
 
 def mark_delivered(store: Store, id: int, now: datetime, receipt: str | None = None) -> None:
@@ -164,6 +256,34 @@ def receipt_of(
         return connection.scalar(query)
 
 
+def more_to_publish(store: Store, evaluation: Evaluation) -> bool:
+    """Whether a later result of the same monitor and segment still waits for MLflow.
+
+    Raises
+    ------
+    StoreError
+    """
+    table, same = tables.evaluation, ("monitor", "segment")
+    own = select(table.c.id).where(
+        *(table.c[name] == getattr(evaluation, name) for name in (*same, "revision")),
+        table.c.window_start == evaluation.window.start,
+        table.c.window_end == evaluation.window.end,
+    )
+    query = (
+        select(outbox.c.id)
+        .join_from(outbox, table, table.c.id == outbox.c.evaluation_id)
+        .where(
+            outbox.c.state == PENDING,
+            outbox.c.destination == "mlflow",
+            outbox.c.evaluation_id > own.scalar_subquery(),
+            *(table.c[name] == getattr(evaluation, name) for name in same),
+        )
+        .limit(1)
+    )
+    with store.reading() as connection:
+        return connection.scalar(query) is not None
+
+
 def outbox_summary(store: Store) -> OutboxSummary:
     """What waits, since when it fails, and why.
 
@@ -171,15 +291,14 @@ def outbox_summary(store: Store) -> OutboxSummary:
     ------
     StoreError
     """
-    left = outbox.c.state != DELIVERED
     totals = select(
         func.count(),
         func.count().filter(outbox.c.state == REFUSED),
         func.min(outbox.c.next_attempt_at, type_=outbox.c.next_attempt_at.type),
-    ).where(left)
+    ).where(_LEFT)
     oldest = (
         select(func.min(outbox.c.id))
-        .where(left, outbox.c.error.is_not(None))
+        .where(_LEFT, outbox.c.error.is_not(None))
         .group_by(outbox.c.destination)
         .scalar_subquery()
     )
@@ -190,6 +309,46 @@ def outbox_summary(store: Store) -> OutboxSummary:
         waiting, refused, next_attempt_at = connection.execute(totals).one()
         errors = {row.destination: row.error for row in connection.execute(failing)}
     return OutboxSummary(waiting=waiting, refused=refused, next_attempt_at=next_attempt_at, errors=errors)
+
+
+def backlog(store: Store) -> dict[str, Backlog]:
+    """What has not arrived yet, by destination; empty when all has.
+
+    Raises
+    ------
+    StoreError
+    """
+    instant = outbox.c.created_at.type
+    failed = (
+        select(outbox.c.destination, func.min(outbox.c.id).label("id"))
+        .where(_LEFT, outbox.c.error.is_not(None))
+        .group_by(outbox.c.destination)
+        .subquery()
+    )
+    totals = (
+        select(
+            outbox.c.destination,
+            func.count().label("waiting"),
+            func.count().filter(outbox.c.state == REFUSED).label("refused"),
+            func.min(outbox.c.created_at, type_=instant).label("oldest"),
+            func.min(outbox.c.next_attempt_at, type_=instant).label("next_attempt_at"),
+        )
+        .where(_LEFT)
+        .group_by(outbox.c.destination)
+        .order_by(outbox.c.destination)
+    )
+    errors = select(failed.c.destination, outbox.c.error).join_from(
+        failed, outbox, outbox.c.id == failed.c.id
+    )
+    with store.reading() as connection:
+        said = {row.destination: row.error for row in connection.execute(errors)}
+        return {
+            row["destination"]: Backlog(
+                **{name: row[name] for name in row if name != "destination"},
+                error=said.get(row["destination"]),
+            )
+            for row in connection.execute(totals).mappings()
+        }
 
 
 def put(
@@ -218,6 +377,14 @@ def put(
                 next_attempt_at=now,
             )
         )
+
+
+def _put_off(now: datetime) -> ColumnElement[bool]:
+    return and_(
+        outbox.c.attempts > 0,
+        outbox.c.next_attempt_at > now,
+        outbox.c.next_attempt_at <= now + LONGEST_PAUSE,
+    )
 
 
 def _attempted(store: Store, id: int, now: datetime, **outcome: Any) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, RowMapping, Select, Table, func, select
+from sqlalchemy import ColumnElement, FromClause, RowMapping, Select, Table, func, select
 
 from rocmonitor.errors import StoreError
 from rocmonitor.policy.evaluation import Evaluation, Point, Status, Transition, read_reasons
@@ -14,9 +14,16 @@ from rocmonitor.policy.status import is_alarm
 from rocmonitor.policy.windows import Window
 from rocmonitor.store.connection import Store, shown
 from rocmonitor.store.tables import evaluation as table
+from rocmonitor.store.tables import evaluation_tables, summary
 from rocmonitor.store.tables import transition as transition_table
 
 _WINDOW = (table.c.segment, table.c.window_start, table.c.window_end)
+_WHOLE = (
+    table.c.metrics,
+    table.c.result,
+    evaluation_tables.c.content.label("tables"),
+    summary.c.content.label("reference"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +38,9 @@ class Evaluated:
         Of the data it rests on.
     label_counts : dict of str to int
         Rows by label when they were read.
+    outcome : Status
+    labels_digest, settings_digest : str or None
+        As `WindowRecord` has them; None when an earlier version judged.
     champion_version, challenger_version : str or None
         As pinned.
     """
@@ -38,6 +48,9 @@ class Evaluated:
     revision: int
     digest: str
     label_counts: dict[str, int]
+    outcome: Status
+    labels_digest: str | None
+    settings_digest: str | None
     champion_version: str
     challenger_version: str | None
 
@@ -79,6 +92,9 @@ def evaluated(
         table.c.revision,
         table.c.data_digest,
         table.c.label_counts,
+        table.c.outcome,
+        table.c.labels_digest,
+        table.c.settings_digest,
         table.c.model_version,
         table.c.challenger_version,
     ).where(table.c.monitor == monitor)
@@ -89,6 +105,9 @@ def evaluated(
             revision=row["revision"],
             digest=row["data_digest"],
             label_counts=row["label_counts"],
+            outcome=Status(row["outcome"]),
+            labels_digest=row["labels_digest"],
+            settings_digest=row["settings_digest"],
             champion_version=row["model_version"],
             challenger_version=row["challenger_version"],
         )
@@ -151,7 +170,7 @@ def evaluations(
     StoreError
     """
     chosen = of_windows(table, monitor, segment, start, end)
-    query = select(*_WINDOW, table.c.metrics, table.c.result).where(*chosen)
+    query = select(*_WINDOW, *_WHOLE).select_from(_joined()).where(*chosen)
     if not every_revision:
         return [_evaluation(row) for row in _rows(store, _newest(query))]
     in_order = query.order_by(
@@ -182,7 +201,7 @@ def evaluation(store: Store, id: int) -> Evaluation:
     StoreError
         Also when there is none.
     """
-    rows = _rows(store, select(table).where(table.c.id == id))
+    rows = _rows(store, select(*_WHOLE).select_from(_joined()).where(table.c.id == id))
     if not rows:
         raise StoreError(f"store {shown(store.engine.url)}: there is no evaluation {id}", transient=False)
     return _evaluation(rows[0])
@@ -275,6 +294,12 @@ def _newest_first(monitor: str, segment: str) -> Select[Any]:
     )
 
 
+def _joined() -> FromClause:
+    """Evaluations with their tables and what they were compared with, where these are kept apart."""
+    with_tables = table.outerjoin(evaluation_tables, evaluation_tables.c.evaluation_id == table.c.id)
+    return with_tables.outerjoin(summary, summary.c.id == table.c.summary_id)
+
+
 def _rows(store: Store, query: Select[Any]) -> list[RowMapping]:
     with store.reading() as connection:
         return list(connection.execute(query).mappings())
@@ -285,7 +310,8 @@ def _window(row: RowMapping) -> Window:
 
 
 def _evaluation(row: RowMapping) -> Evaluation:
-    return Evaluation.from_dict({**row["result"], "metrics": row["metrics"]})
+    apart = {part: row[part] for part in ("tables", "reference") if row[part] is not None}
+    return Evaluation.from_dict({"tables": {}, **row["result"], **apart, "metrics": row["metrics"]})
 
 
 def _transition(row: RowMapping) -> SavedTransition:

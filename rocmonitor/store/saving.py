@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, func, select
 
 from rocmonitor.policy.evaluation import Evaluation, Transition
 from rocmonitor.policy.outlook import Outlook
+from rocmonitor.policy.windows import Window
 from rocmonitor.store import tables
 from rocmonitor.store.attention import end_acknowledgement
 from rocmonitor.store.connection import Store, insert
@@ -35,6 +38,11 @@ class WindowRecord:
     evaluation : Evaluation
     label_counts : dict of str to int
         Rows by label when the window was read: when they have changed, late labels have come.
+    labels_digest : str
+        Of the labelled rows then (`rocmonitor.sources.LabelCounts`): when it has changed, labels or scores
+        were corrected.
+    settings_digest : str
+        Of what the window was judged by.
     transition : Transition or None
         The change of status, if there was one.
     notified : bool
@@ -46,6 +54,8 @@ class WindowRecord:
 
     evaluation: Evaluation
     label_counts: dict[str, int]
+    labels_digest: str | None = None
+    settings_digest: str | None = None
     transition: Transition | None = None
     notified: bool = False
     outbox: Sequence[Outgoing] = ()
@@ -83,6 +93,39 @@ def save_outlooks(store: Store, records: Sequence[OutlookRecord], *, lease: Leas
             _put_outlook(connection, record)
 
 
+def remember_labels(
+    store: Store,
+    monitor: str,
+    window: Window,
+    *,
+    label_counts: dict[str, int],
+    labels_digest: str,
+    lease: Lease,
+) -> None:
+    """Note how the rows of a window are labelled now, where that changes nothing of its newest evaluation.
+
+    Raises
+    ------
+    StoreError
+        Also (transient) when another process has taken over the lease.
+    """
+    found = tables.evaluation
+    all_rows = (
+        found.c.monitor == monitor,
+        found.c.segment == "",
+        found.c.window_start == window.start,
+        found.c.window_end == window.end,
+    )
+    with store.writing() as connection:
+        require(connection, lease)
+        newest = connection.scalar(select(func.max(found.c.revision)).where(*all_rows))
+        connection.execute(
+            found.update()
+            .where(*all_rows, found.c.revision == newest)
+            .values(label_counts=label_counts, labels_digest=labels_digest)
+        )
+
+
 def save_transition(
     store: Store, transition: Transition, notified: bool, outbox: Sequence[Outgoing], *, lease: Lease
 ) -> None:
@@ -100,30 +143,7 @@ def save_transition(
 
 
 def _save_result(connection: Connection, result: WindowRecord) -> None:
-    evaluation = result.evaluation
-    plain = evaluation.to_dict()
-    metrics = plain.pop("metrics")
-    evaluation_id = connection.scalar(
-        insert(connection, tables.evaluation)
-        .values(
-            monitor=evaluation.monitor,
-            segment=evaluation.segment,
-            window_start=evaluation.window.start,
-            window_end=evaluation.window.end,
-            revision=evaluation.revision,
-            model_version=evaluation.champion_version,
-            challenger_version=evaluation.challenger_version,
-            at=evaluation.at,
-            outcome=evaluation.outcome,
-            data_digest=evaluation.provenance.get("data_digest", ""),
-            label_counts=result.label_counts,
-            metrics=metrics,
-            result=plain,
-            **{column: metrics.get(metric) for column, metric in tables.GLANCE.items()},
-        )
-        .on_conflict_do_nothing()
-        .returning(tables.evaluation.c.id)
-    )
+    evaluation, evaluation_id = result.evaluation, _put_evaluation(connection, result)
     if evaluation_id is None:
         return
     if result.outlook is not None:
@@ -137,6 +157,65 @@ def _save_result(connection: Connection, result: WindowRecord) -> None:
         evaluation.evaluated_at,
         evaluation_id=evaluation_id,
     )
+
+
+def _put_evaluation(connection: Connection, result: WindowRecord) -> int | None:
+    """The number of the row; None where the evaluation is there already."""
+    evaluation = result.evaluation
+    plain = evaluation.to_dict()
+    metrics, kept, reference = (plain.pop(part) for part in ("metrics", "tables", "reference"))
+    values = _columns(result) | {
+        "metrics": metrics,
+        "result": plain,
+        "summary_id": _summary(connection, reference),
+        **{column: metrics.get(metric) for column, metric in tables.GLANCE.items()},
+    }
+    evaluation_id: int | None = connection.scalar(
+        insert(connection, tables.evaluation)
+        .values(values)
+        .on_conflict_do_nothing()
+        .returning(tables.evaluation.c.id)
+    )
+    if evaluation_id is not None and kept:
+        connection.execute(
+            tables.evaluation_tables.insert().values(
+                evaluation_id=evaluation_id, saved_at=evaluation.evaluated_at, content=kept
+            )
+        )
+    return evaluation_id
+
+
+def _columns(result: WindowRecord) -> dict[str, Any]:
+    """What has a column of its own."""
+    evaluation = result.evaluation
+    return {
+        "monitor": evaluation.monitor,
+        "segment": evaluation.segment,
+        "window_start": evaluation.window.start,
+        "window_end": evaluation.window.end,
+        "revision": evaluation.revision,
+        "model_version": evaluation.champion_version,
+        "challenger_version": evaluation.challenger_version,
+        "at": evaluation.at,
+        "outcome": evaluation.outcome,
+        "data_digest": evaluation.provenance.get("data_digest", ""),
+        "label_counts": result.label_counts,
+        "labels_digest": result.labels_digest,
+        "settings_digest": result.settings_digest,
+    }
+
+
+def _summary(connection: Connection, reference: dict[str, Any]) -> int:
+    """The row that holds what an evaluation was compared with, made where there is none."""
+    table = tables.summary
+    digest = hashlib.sha256(tables.as_json(reference).encode()).hexdigest()
+    find = select(table.c.id).where(table.c.digest == digest)
+    found = connection.scalar(find)
+    if found is None:
+        row = {"digest": digest, "content": reference}
+        connection.execute(insert(connection, table).values(row).on_conflict_do_nothing())
+        found = connection.scalar(find)
+    return int(found or 0)
 
 
 def _put_outlook(connection: Connection, record: OutlookRecord) -> None:

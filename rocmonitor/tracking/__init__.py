@@ -30,7 +30,7 @@ def connect(uri: str, folder: Path, *, page: str | None = None) -> Tracking:
     folder : Path
         Where files go when there is no server to keep them: ``folder/mlartifacts/<monitor>``.
     page : str, optional
-        Where people open MLflow in a browser, for links; default `uri` itself when it is a server.
+        Where people open MLflow in a browser, for links; default `uri` where it is a server without a path.
 
     Raises
     ------
@@ -41,5 +41,5 @@ def connect(uri: str, folder: Path, *, page: str | None = None) -> Tracking:
         client=access.open_client(uri),
         uri=uri,
         files=None if uri.startswith(_SERVERS) else folder.absolute() / "mlartifacts",
-        page=page or (access.without_secrets(uri) if uri.startswith("http") else None),
+        page=page or (uri if access.has_page(uri) else None),
     )

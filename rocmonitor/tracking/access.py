@@ -7,13 +7,18 @@ import os
 import re
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
-from rocmonitor.errors import TrackingError
+from rocmonitor.errors import TrackingError, printable, without_passwords
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
+    from mlflow.entities import Run
+
+log = logging.getLogger(__name__)
 
 ENVIRONMENT = {
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",  # the outbox tries again; MLflow's own default takes minutes
@@ -44,7 +49,30 @@ def open_client(uri: str) -> MlflowClient:
     with translate_errors(uri, "connecting"), _quiet():
         from mlflow import MlflowClient
 
+        _create_database(uri)
         return MlflowClient(uri)
+
+
+def _create_database(uri: str) -> None:
+    """Make MLflow's SQLite file under another name first: when this is killed, there is none, or a whole one.
+
+    MLflow's own way leaves half of the tables, and refuses the file from then on.
+    """
+    from mlflow import MlflowClient
+
+    name = uri.removeprefix("sqlite:///").partition("?")[0]
+    path = Path(name)
+    if name == uri or not name or name == ":memory:" or path.exists() or not path.parent.is_dir():
+        return
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        part.unlink(missing_ok=True)  # left by a process that was killed
+        part.touch(mode=0o600)  # readable by nobody else, whatever the umask
+        MlflowClient(f"sqlite:///{part}").search_experiments(max_results=1)
+        with suppress(FileExistsError):  # another process was faster
+            os.link(part, path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -56,22 +84,64 @@ def translate_errors(uri: str, doing: str) -> Iterator[None]:
         transient = _may_pass(error)
         if transient is None:
             raise
-        said = _said(error)
-        message = f"MLflow at {without_secrets(uri)}, {doing}: {without_secrets(said)}"
+        said = _without_path(uri, without_secrets(_said(error)))
+        message = f"MLflow at {without_secrets(uri)}, {doing}: {printable(said)}"
         # The cause is kept, unless a traceback would print what the message hides.
-        clean = without_secrets(str(error)) == str(error)
+        clean = _without_path(uri, without_secrets(str(error))) == str(error)
         raise TrackingError(message, transient=transient) from (error if clean else None)
 
 
 def without_secrets(text: str) -> str:
-    """The text with the user part of its URLs and its passwords removed."""
-    text = re.sub(r"(?<=://)[^/\s]*@", "", text)
-    return re.sub(r"(?i)((?:password|passwd|pwd|token|secret)=)[^&\s'\"]+", r"\1***", text)
+    """The text without what may be secret in its URLs: users, passwords, and the paths of web addresses."""
+    return re.sub(r"(?i)(\bhttps?://[^/?#\s'\"<>()]+)[/?#][^\s'\"<>()]+", r"\1/…", without_passwords(text))
+
+
+def has_page(uri: str) -> bool:
+    """Whether people can open MLflow at its tracking URI, and may be shown it."""
+    return re.fullmatch(r"https?://[^/@?#\s]+/?", uri) is not None
+
+
+def _without_path(uri: str, text: str) -> str:
+    """The text without the path of a tracking server, which errors quote without its host."""
+    path = urlsplit(uri).path.strip("/") if uri.startswith(("http://", "https://")) else ""
+    return text.replace(path, "…") if path else text
 
 
 def code(error: Exception) -> str:
     """MLflow's error code, or nothing."""
     return str(getattr(error, "error_code", ""))
+
+
+def missing_alias(client: MlflowClient, uri: str, model: str, alias: str) -> str:
+    """Why there is no such version, and what to do."""
+    from mlflow.exceptions import MlflowException
+
+    where = f"MLflow at {without_secrets(uri)}"
+    try:
+        aliases = client.get_registered_model(model).aliases
+    except MlflowException as error:
+        if code(error) != "RESOURCE_DOES_NOT_EXIST":
+            raise
+        return f"{where} has no registered model {model!r}; register it, or correct model.name"
+    known = ", ".join(f"{name} (version {number})" for name, number in sorted(aliases.items()))
+    return (
+        f"{where}: model {model!r} has no alias {alias!r}; it has: {known or 'none'}. Set it with "
+        f"MlflowClient().set_registered_model_alias({model!r}, {alias!r}, VERSION), or set model.version"
+    )
+
+
+def delete_files(run: Run) -> None:
+    """Delete the files of a run, where its storage allows that; what stays goes with ``mlflow gc``."""
+    from mlflow.exceptions import MlflowException
+    from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
+
+    where = run.info.artifact_uri or ""
+    if run.info.run_id not in where:  # never more than what is the run's own
+        return
+    try:
+        get_artifact_repository(where).delete_artifacts()  # type: ignore[no-untyped-call]
+    except (NotImplementedError, FileNotFoundError, MlflowException) as error:
+        log.debug("the files of run %s stay: %s", run.info.run_id, without_secrets(str(error)))
 
 
 @contextmanager
@@ -115,4 +185,7 @@ def _said(error: Exception) -> str:
         if isinstance(link, ConnectionError | Timeout):
             return f"no answer ({type(link).__name__}); is the server running, and is the tracking URI right?"
         link = link.__cause__ or link.__context__
-    return next(iter(str(error).splitlines()), type(error).__name__)[:500]
+    said = next(iter(str(error).splitlines()), type(error).__name__)[:500]
+    if re.search(r"table \S+ already exists", said):
+        said += " (its making was cut short: move the database away, and a new one is made)"
+    return said

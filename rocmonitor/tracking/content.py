@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
+from rocmonitor.errors import printable
 from rocmonitor.policy.evaluation import Evaluation, Point, Status
 from rocmonitor.policy.record import Record
 from rocmonitor.policy.windows import Window
@@ -46,6 +47,25 @@ HEADLINE = {
 MLflow sorts charts by name, group by group, and the table of metrics of a run by when they were logged.
 """
 
+BRIEF = (
+    "champion/auc",
+    "champion/auc_low",
+    "champion/auc_high",
+    "forecast/low",
+    "forecast/high",
+    "forecast/margin",
+    "challenger/auc",
+    "difference/auc",
+    "outlook/auc",
+    "data/used",
+    "data/positives",
+    "data/labelled_share",
+)
+"""The metrics of a window run without detail: MLflow keeps two rows for each metric of each run."""
+
+BRIEF_BYTES = 25_000
+"""What the one file of such a run has at most."""
+
 _LONGEST_PARAM, _LONGEST_TAG, _LONGEST_DIGEST, _LONGEST_NAME = 6000, 8000, 36, 500
 _SAFE = " !#$&()*+,/:;<=>?@^{|}~"
 
@@ -66,25 +86,30 @@ def cut(text: str, longest: int) -> str:
     return text if len(text) <= longest else text[: longest - len(end)] + end
 
 
+def shortened(tags: Mapping[str, str]) -> dict[str, str]:
+    """The tags as MLflow can keep them."""
+    return {name: cut(value, _LONGEST_TAG) for name, value in tags.items()}
+
+
 def experiment_name(monitor: str) -> str:
     """Name of a monitor's experiment."""
     return f"rocmonitor/{monitor}"
 
 
-def window_tags(evaluation: Evaluation) -> dict[str, str]:
+def window_tags(evaluation: Evaluation, *, full: bool = True) -> dict[str, str]:
     """What a window run is found by; MLflow shows the first of them first."""
     tags = {
         "outcome": str(evaluation.outcome),
         "status": str(evaluation.status),
         "monitor": evaluation.monitor,
-        "segment": evaluation.segment,
+        "segment": printable(evaluation.segment),
         "window": str(evaluation.window),
         "revision": str(evaluation.revision),
         "model": f"{evaluation.model}/{evaluation.champion_version}",
         **{f"rule.{verdict.rule}": str(verdict.outcome) for verdict in evaluation.verdicts},
     }
     tags = {f"rocmonitor.{name}": value for name, value in tags.items()}
-    return tags | origin("window") | {"mlflow.note.content": note.of_window(evaluation)}
+    return tags | origin("window") | {"mlflow.note.content": note.of_window(evaluation, full=full)}
 
 
 def series_tags(
@@ -95,15 +120,15 @@ def series_tags(
     describe = note.of_outlooks if kind == "outlook" else note.of_series
     return origin(kind) | {
         "rocmonitor.monitor": monitor,
-        "rocmonitor.segment": segment,
+        "rocmonitor.segment": printable(segment),
         "mlflow.note.content": describe(monitor, segment, windows, points[-1].metrics, zone),
     }
 
 
-def with_headline(point: Point) -> Point:
-    """The point as a series run has it: what people look for first is first."""
+def with_headline(point: Point, *, full: bool = True) -> Point:
+    """The point as a series run has it: what people look for first is first, or all there is."""
     first = {f"AUROC/{name}": point.metrics[key] for name, key in HEADLINE.items() if key in point.metrics}
-    return replace(point, metrics=first | point.metrics)
+    return replace(point, metrics=first | point.metrics if full else first)
 
 
 def window_name(evaluation: Evaluation) -> str:
@@ -117,7 +142,7 @@ def window_name(evaluation: Evaluation) -> str:
     value = "" if auc is None else f" {auc:.2f}" if fine else f" {auc:.3f}"
     revision = f"r{evaluation.revision}" if evaluation.revision else ""
     start = instant(evaluation.window.start, evaluation.zone)
-    return " · ".join(filter(None, [word + value, start, evaluation.segment, revision]))
+    return " · ".join(filter(None, [word + value, start, printable(evaluation.segment), revision]))
 
 
 def run_status(evaluation: Evaluation) -> str:
@@ -128,7 +153,7 @@ def run_status(evaluation: Evaluation) -> str:
 def series_name(segment: str, kind: str) -> str:
     """Name of a series run, as people read it."""
     what = "outlooks over time" if kind == "outlook" else "AUROC over time"
-    return " · ".join(filter(None, [what, segment]))
+    return " · ".join(filter(None, [what, printable(segment)]))
 
 
 def params(evaluation: Evaluation) -> dict[str, str]:
@@ -151,7 +176,7 @@ def params_of(record: Record, values: Mapping[str, Any]) -> dict[str, str]:
         "model": record.model,
         "champion_version": record.champion_version,
         "challenger_version": record.challenger_version,
-        "segment": record.segment or "all rows",
+        "segment": printable(record.segment) or "all rows",
         **values,
         **record.provenance,
     }
@@ -162,9 +187,33 @@ def params_of(record: Record, values: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def files(evaluation: Evaluation) -> dict[str, str]:
-    """The evaluation in full, and its tables, as JSON and CSV."""
+def brief(evaluation: Evaluation) -> Evaluation:
+    """The evaluation with the metrics of a run without detail."""
+    known = evaluation.metrics
+    return replace(evaluation, metrics={name: known[name] for name in BRIEF if name in known})
+
+
+def files(evaluation: Evaluation, *, full: bool = True) -> dict[str, str]:
+    """The evaluation in full, and its tables, as JSON and CSV; without detail, one file of limited size."""
+    if not full:
+        return {"result.json": _within_limit(evaluation)}
     return documents("result.json", evaluation.to_dict(), evaluation.tables)
+
+
+def _within_limit(evaluation: Evaluation) -> str:
+    """The evaluation as JSON, less what is large and can be had from the store: `left_out` names it."""
+    whole = evaluation.to_dict()
+    large = [("reference", "windows"), ("reference", "forecasts")]
+    large += [("tables", name) for name in sorted(whole["tables"], key=lambda name: name != "roc")]
+    left_out: list[str] = []
+    text = json.dumps(whole, ensure_ascii=False)
+    for part, name in large:
+        if len(text.encode()) <= BRIEF_BYTES:
+            break
+        if whole[part].pop(name, None):
+            left_out.append(f"{part}.{name}")
+            text = json.dumps({**whole, "left_out": left_out}, ensure_ascii=False)
+    return text
 
 
 def dataset(evaluation: Evaluation) -> DatasetInput:
@@ -202,7 +251,7 @@ def dataset_of(
     from mlflow.entities import Dataset, DatasetInput, InputTag
 
     provenance = record.provenance
-    name = " ".join(filter(None, [record.monitor, kind, str(window), record.segment]))
+    name = " ".join(filter(None, [record.monitor, kind, str(window), printable(record.segment)]))
     digest = provenance.get("data_digest") or hashlib.sha256(key.encode()).hexdigest()
     source = {
         "monitor": record.monitor,
@@ -243,7 +292,7 @@ def batch(
             for name, value in point.metrics.items()
         ],
         "params": [Param(name, cut(value, _LONGEST_PARAM)) for name, value in (params or {}).items()],
-        "tags": [RunTag(name, cut(value, _LONGEST_TAG)) for name, value in (tags or {}).items()],
+        "tags": [RunTag(name, value) for name, value in shortened(tags or {}).items()],
         "synchronous": True,
     }
 

@@ -23,8 +23,11 @@ _SHOWN = {
 }
 
 
-def of_window(evaluation: Evaluation) -> str:
-    """The description of a window run: status, verdicts, what moved, AUROC, costs, rows, caveats."""
+def of_window(evaluation: Evaluation, *, full: bool = True) -> str:
+    """The description of a window run: status, verdicts, what moved, AUROC, costs, rows, caveats.
+
+    `full` says whether the run has every figure and table.
+    """
     parts = [_headline(evaluation)]
     # MLflow shows the first lines only until one asks for more: what decided comes first.
     verdicts = sorted(evaluation.verdicts, key=lambda each: each.outcome is not evaluation.outcome)
@@ -42,7 +45,11 @@ def of_window(evaluation: Evaluation) -> str:
     parts.append(_rows(evaluation.counts))
     parts += caveats(evaluation.caveats)
     tables = "`tables/`, " if any(evaluation.tables.values()) else ""
-    parts.append(f"Artifacts: `figures/roc.png`, {tables}and all of it in `result.json`.")
+    parts.append(
+        f"Artifacts: `figures/roc.png`, {tables}and all of it in `result.json`."
+        if full
+        else "All other numbers are in `result.json`."
+    )
     return "\n\n".join(parts)
 
 

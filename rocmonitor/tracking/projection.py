@@ -15,7 +15,7 @@ from rocmonitor.errors import TrackingError
 from rocmonitor.policy.evaluation import Evaluation, Point, Status
 from rocmonitor.policy.review.document import Review
 from rocmonitor.policy.windows import Window
-from rocmonitor.tracking import access, content, overview, review_run
+from rocmonitor.tracking import access, content, finding, overview, review_run
 from rocmonitor.tracking.content import BY, DIGEST, KEY, POINTS, STATE
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Files = Mapping[str, bytes | str]
 
+_AT_ONCE = 90  # parameters and tags; MLflow divides a request with more than 100 of either
 _OLD = "superseded: "  # in front: MLflow's table shows the beginning of a name
 
 
@@ -72,10 +73,17 @@ class Tracking:
             except MlflowException as error:
                 if access.code(error) not in ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"):
                     raise
-                raise TrackingError(self._missing(model, alias), transient=False) from error
+                why = access.missing_alias(self.client, self.uri, model, alias)
+                raise TrackingError(why, transient=False) from error
 
     def publish_window(
-        self, instance: str, evaluation: Evaluation, *, newest: bool, artifacts: Files | None = None
+        self,
+        instance: str,
+        evaluation: Evaluation,
+        *,
+        newest: bool,
+        artifacts: Files | None = None,
+        full: bool = True,
     ) -> str:
         """Write one evaluation as a window run.
 
@@ -88,6 +96,8 @@ class Tracking:
             Whether no later revision of the window exists; otherwise the run is marked superseded.
         artifacts : dict of str to bytes or str, optional
             Files by path in the run, beside the tables and ``result.json``.
+        full : bool
+            With every metric and table; otherwise 12 metrics, and the rest in ``result.json``.
 
         Returns
         -------
@@ -101,23 +111,26 @@ class Tracking:
         with access.translate_errors(self.uri, f"publishing {evaluation.key}"):
             experiment = self._experiment(evaluation.monitor)
             key = content.quoted(f"{instance}|{evaluation.key}")
-            revisions = self._revisions(experiment, key.removesuffix(str(evaluation.revision)))
-            tags = content.window_tags(evaluation) | {KEY: key}
+            revisions = finding.revisions(self.client, experiment, key.removesuffix(str(evaluation.revision)))
+            tags = content.window_tags(evaluation, full=full) | {KEY: key}
             found = revisions.pop(evaluation.revision, [])
-            run = self._one(experiment, found, evaluation.window.start, tags)
-            files = {**content.files(evaluation), **(artifacts or {})}
-            self._fill(run, evaluation, content.params(evaluation), tags, content.dataset(evaluation), files)
-
+            files = {**content.files(evaluation, full=full), **(artifacts or {})}
             name, end = content.window_name(evaluation), evaluation.window.end
+            run = self._one(experiment, found, evaluation.window.start, tags, name)
+            self._upload(run, content.dataset(evaluation), files)
             later = [runs[0] for revision, runs in revisions.items() if revision > evaluation.revision]
             status = content.run_status(evaluation)
+            state = {STATE: "final"}
             if newest and not later:
                 for old in chain.from_iterable(revisions.values()):
                     self._retire(old, by=run)
-                self._finish(run, name, end, {STATE: "final"}, status)
             else:
-                by = {BY: later[-1].info.run_id} if later else {}
-                self._finish(run, _OLD + name, end, {STATE: "superseded", **by}, status)
+                name = _OLD + name
+                state = {STATE: "superseded", **({BY: later[-1].info.run_id} if later else {})}
+            point = evaluation if full else content.brief(evaluation)
+            self._finish(
+                run, name, end, state, status, point=point, params=content.params(evaluation), tags=tags
+            )
             return self._link(run, evaluation.monitor)
 
     def publish_series(
@@ -126,8 +139,9 @@ class Tracking:
         monitor: str,
         segment: str,
         points: Sequence[Point],
-        artifacts: Callable[[], Files] = dict,
+        artifacts: Callable[[int], Files] = lambda _: {},
         *,
+        full: bool = True,
         kind: Literal["series", "outlook"] = "series",
         outcomes: Mapping[Window, Status] | None = None,
         zone: ZoneInfo | None = None,
@@ -144,8 +158,10 @@ class Tracking:
         points : sequence of Point
             At least one, oldest window first; each becomes a step from 1 on, at the end of its window.
         artifacts : callable, optional
-            Gives files by path in the run. When all points are there already it is not asked, and nothing is
-            written at all.
+            Gives files by path in the run, from the number of points that it has. When all points are there
+            already it is not asked, and nothing is written at all.
+        full : bool
+            With every metric; otherwise with the group ``AUROC/`` alone.
         kind : {"series", "outlook"}
             Outlooks have a run of their own: they come before the windows are judged.
         outcomes : dict of Window to Status, optional
@@ -169,32 +185,45 @@ class Tracking:
         The tags of a run say which points it has *or is being given*, and its state is ``publishing``
         meanwhile. So a run that was left half-way is completed if its points still hold, and replaced if not.
         """
-        zone, points = zone or ZoneInfo("UTC"), [content.with_headline(point) for point in points]
-        digests = content.digests(points)
+        zone, points = zone or ZoneInfo("UTC"), list(points)
+        if kind == "series":
+            points = [content.with_headline(point, full=full) for point in points]
         with access.translate_errors(
             self.uri, f"publishing the series of {monitor}, {segment or 'all rows'}"
         ):
             experiment = self._experiment(monitor)
             key = content.quoted(f"{instance}|{monitor}|{segment}|{kind}")
-            drawn = [run for run in self._runs(experiment, key) if run.data.tags.get(STATE) != "superseded"]
-            fitting = sorted(
-                (run for run in drawn if _fits(run, digests)), key=lambda run: -int(run.data.tags[POINTS])
-            )
             tags = content.series_tags(monitor, segment, points, zone, kind)
-            tags |= {KEY: key, POINTS: str(len(points)), DIGEST: digests[-1], STATE: "publishing"}
-            run = self._one(experiment, fitting[:1], points[0].window.start, tags)
-            done = int(run.data.tags[POINTS]) if run.data.tags.get(STATE) == "final" else 0
-            if done < len(points):
-                self._append(run, points, done, tags, artifacts())
-                for old in drawn:
-                    if old.info.run_id != run.info.run_id:
-                        self._retire(old, by=run)
-                self._finish(run, content.series_name(segment, kind), points[-1].window.end, {STATE: "final"})
+            name = content.series_name(segment, kind)
+            run = self._series_run(experiment, key, points, tags, name, artifacts)
             if kind == "series" and not segment:  # the description of the experiment is about all rows
                 shown = None if picture is None else f"get-artifact?path={picture}&run_uuid={run.info.run_id}"
                 text = overview.of_experiment(experiment, points, outcomes or {}, zone, shown)
                 self._describe(experiment, text)
             return self._link(run, monitor)
+
+    def _series_run(
+        self,
+        experiment: str,
+        key: str,
+        points: list[Point],
+        tags: dict[str, str],
+        name: str,
+        artifacts: Callable[[int], Files],
+    ) -> Run:
+        """The run that has all points: the one that has the first of them, or a new one."""
+        digests = content.digests(points)
+        drawn, fitting = finding.series(self.client, experiment, key, digests)
+        tags |= {KEY: key, POINTS: str(len(points)), DIGEST: digests[-1], STATE: "publishing"}
+        run = self._one(experiment, fitting[:1], points[0].window.start, tags, name)
+        done = int(run.data.tags[POINTS]) if run.data.tags.get(STATE) == "final" else 0
+        if done < len(points):
+            self._append(run, points, done, tags, artifacts(done))
+            for old in drawn:
+                if old.info.run_id != run.info.run_id:
+                    self._retire(old, by=run)
+            self._finish(run, name, points[-1].window.end, {STATE: "final"})
+        return run
 
     def publish_review(self, instance: str, review: Review, *, artifacts: Files | None = None) -> str:
         """Write a review as a run, and its verdict as tags on both model versions; never touch an alias.
@@ -225,22 +254,39 @@ class Tracking:
             key = content.quoted(f"{instance}|{review.key}")
             versions = review_run.version_tags(self.client, review)
             tags = review_run.tags(review) | {KEY: key}
-            run = self._one(experiment, self._runs(experiment, key), review.reviewed_at, tags)
+            name = review_run.name(review)
+            run = self._one(
+                experiment, finding.runs(self.client, experiment, key), review.reviewed_at, tags, name
+            )
             page = f"#/experiments/{experiment}/runs/{run.info.run_id}/artifacts/report.html?{overview.RUNS}"
             report = page if "report.html" in (artifacts or {}) else None
             tags |= review_run.description(review, versions, report, run.data.tags)
             point, params = review_run.point(review), review_run.params(review)
-            files = {**review_run.files(review), **(artifacts or {})}
-            self._fill(run, point, params, tags, review_run.dataset(review), files)
+            self._upload(run, review_run.dataset(review), {**review_run.files(review), **(artifacts or {})})
             review_run.tag_versions(self.client, review, run.info.run_id, versions)
-            self._finish(run, review_run.name(review), review.reviewed_at, {STATE: "final"})
+            state = {STATE: "final"}
+            self._finish(run, name, review.reviewed_at, state, point=point, params=params, tags=tags)
             return self._link(run, review.monitor)
+
+    def delete_window(self, instance: str, monitor: str, key: str) -> int:
+        """Delete the run of an evaluation with its files, and return how many runs were there."""
+        with access.translate_errors(self.uri, f"deleting {key}"):
+            experiment = self.client.get_experiment_by_name(content.experiment_name(monitor))
+            if experiment is None:
+                return 0
+            found = finding.runs(self.client, experiment.experiment_id, content.quoted(f"{instance}|{key}"))
+            for run in found:
+                access.delete_files(run)
+                self.client.delete_run(run.info.run_id)
+            return len(found)
 
     def _experiment(self, monitor: str) -> str:
         """ID of the monitor's experiment, made when it is not there."""
         name = content.experiment_name(monitor)
         found = self.client.get_experiment_by_name(name)
         if found is None:
+            if self.files is not None:
+                self.files.mkdir(mode=0o700, exist_ok=True)
             location = None if self.files is None else (self.files / monitor).as_uri()
             tags = {"rocmonitor.monitor": monitor, "mlflow.experimentKind": "custom_model_development"}
             found = self.client.get_experiment(
@@ -264,54 +310,20 @@ class Tracking:
             self.client.set_experiment_tag(experiment, overview.NOTE_DIGEST, overview.digest(text))
             self.client.set_experiment_tag(experiment, overview.NOTE, text)
 
-    def _runs(self, experiment: str, key: str, *, longer: bool = False) -> list[Run]:
-        """The runs with this key, or with any that begins so; in an order that a repeat finds again."""
-        condition = f"LIKE '{key}%'" if longer else f"= '{key}'"
-        runs: list[Run] = []
-        token: str | None = ""
-        while token is not None:
-            found = self.client.search_runs(
-                [experiment],
-                f"tags.`{KEY}` {condition}",
-                order_by=["attributes.start_time ASC", "attributes.run_id ASC"],
-                page_token=token or None,
-            )
-            runs += found
-            token = found.token or None
-        # LIKE has wildcards, and some databases ignore case.
-        return [run for run in runs if run.data.tags[KEY].startswith(key)]
-
-    def _revisions(self, experiment: str, stem: str) -> dict[int, list[Run]]:
-        """The runs of a window by revision, in order."""
-        revisions: dict[int, list[Run]] = {}
-        for run in self._runs(experiment, stem, longer=True):
-            revisions.setdefault(int(run.data.tags[KEY].removeprefix(stem)), []).append(run)
-        return dict(sorted(revisions.items()))
-
-    def _one(self, experiment: str, found: Sequence[Run], start: datetime, tags: Mapping[str, str]) -> Run:
+    def _one(
+        self, experiment: str, found: Sequence[Run], start: datetime, tags: Mapping[str, str], name: str
+    ) -> Run:
         """The run that is there, else a new one; what a repeated request left beside it is deleted."""
         for extra in found[1:]:
             self.client.delete_run(extra.info.run_id)
         if found:
             return found[0]
         return self.client.create_run(
-            experiment, start_time=content.milliseconds(start), tags={**tags, STATE: "publishing"}
+            experiment,
+            start_time=content.milliseconds(start),
+            tags=content.shortened(tags) | {STATE: "publishing"},
+            run_name=name,
         )
-
-    def _fill(
-        self,
-        run: Run,
-        point: Point | Evaluation,
-        params: Mapping[str, str],
-        tags: Mapping[str, str],
-        dataset: DatasetInput,
-        files: Files,
-    ) -> None:
-        """Write what a window and a review have in common; a parameter that is there cannot be changed."""
-        new = {name: value for name, value in params.items() if name not in run.data.params}
-        self.client.log_batch(run.info.run_id, **content.batch(metrics=[(point, 0)], params=new, tags=tags))
-        self.client.log_inputs(run.info.run_id, datasets=[dataset])
-        self._upload(run, files)
 
     def _append(
         self, run: Run, points: Sequence[Point], done: int, tags: Mapping[str, str], artifacts: Files
@@ -322,9 +334,14 @@ class Tracking:
         self.client.log_batch(
             run.info.run_id, **content.batch(metrics=[(point, step) for step, point in steps])
         )
-        self._upload(run, artifacts)
+        self._upload(run, None, artifacts)
 
-    def _upload(self, run: Run, files: Files) -> None:
+    def _upload(self, run: Run, dataset: DatasetInput | None, files: Files) -> None:
+        """Write the dataset and the files of a run."""
+        if dataset is not None:
+            self.client.log_inputs(run.info.run_id, datasets=[dataset])
+        if not files:
+            return
         with TemporaryDirectory(prefix="rocmonitor-") as folder:
             for name, text in files.items():
                 path = Path(folder, name)
@@ -343,38 +360,36 @@ class Tracking:
             self.client.log_batch(run.info.run_id, **content.batch(tags=state))
 
     def _finish(
-        self, run: Run, name: str, end: datetime, state: Mapping[str, str], status: str = "FINISHED"
+        self,
+        run: Run,
+        name: str,
+        end: datetime,
+        state: Mapping[str, str],
+        status: str = "FINISHED",
+        *,
+        point: Point | Evaluation | None = None,
+        params: Mapping[str, str] | None = None,
+        tags: Mapping[str, str] | None = None,
     ) -> None:
-        """Name and close a run; its state comes last and says that all the rest is there."""
-        self.client.update_run(run.info.run_id, name=name)
+        """Name, close and fill a run; its state comes last and says that all the rest is there.
+
+        A tag that is there already is not written again, and a parameter that is cannot be changed.
+        """
+        if run.info.run_name != name:
+            self.client.update_run(run.info.run_id, name=name)
         self.client.set_terminated(run.info.run_id, status, end_time=content.milliseconds(end))
-        self.client.log_batch(run.info.run_id, **content.batch(tags=state))
+        changed = dict(content.shortened(tags or {}).items() - run.data.tags.items())
+        new = {name: value for name, value in (params or {}).items() if name not in run.data.params}
+        metrics = [] if point is None else [(point, 0)]
+        if len(new) + len(changed) < _AT_ONCE:  # in one request, which writes tags after all others
+            batch = content.batch(metrics=metrics, params=new, tags=changed | dict(state))
+        else:
+            self.client.log_batch(run.info.run_id, **content.batch(metrics=metrics, params=new, tags=changed))
+            batch = content.batch(tags=state)
+        self.client.log_batch(run.info.run_id, **batch)
 
     def _link(self, run: Run, monitor: str) -> str:
         if self.page is None:
             return f"experiment {content.experiment_name(monitor)}, run {run.info.run_id}"
         place = f"{self.page.rstrip('/')}/#/experiments/{run.info.experiment_id}/runs/{run.info.run_id}"
         return f"{place}?{overview.RUNS}"
-
-    def _missing(self, model: str, alias: str) -> str:
-        """Why there is no such version, and what to do."""
-        from mlflow.exceptions import MlflowException
-
-        where = f"MLflow at {access.without_secrets(self.uri)}"
-        try:
-            aliases = self.client.get_registered_model(model).aliases
-        except MlflowException as error:
-            if access.code(error) != "RESOURCE_DOES_NOT_EXIST":
-                raise
-            return f"{where} has no registered model {model!r}; register it, or correct model.name"
-        known = ", ".join(f"{name} (version {number})" for name, number in sorted(aliases.items()))
-        return (
-            f"{where}: model {model!r} has no alias {alias!r}; it has: {known or 'none'}. Set it with "
-            f"MlflowClient().set_registered_model_alias({model!r}, {alias!r}, VERSION), or set model.version"
-        )
-
-
-def _fits(run: Run, digests: Sequence[str]) -> bool:
-    """Whether the points that a series run has are the first of these."""
-    count = int(run.data.tags.get(POINTS, 0))
-    return count < len(digests) and run.data.tags.get(DIGEST) == digests[count]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from rocmonitor.errors import printable
 from rocmonitor.policy.evaluation import Point
 from rocmonitor.policy.review.document import Review
 from rocmonitor.tracking import access, content, review_note
@@ -34,14 +35,16 @@ def name(review: Review) -> str:
     """Name of the run, for people."""
     period = review.period.in_zone(review.zone)
     versions = f"{review.challenger_version} against {review.champion_version}"
-    return " · ".join(filter(None, [f"review: {review.decision}", versions, review.segment, period]))
+    return " · ".join(
+        filter(None, [f"review: {review.decision}", versions, printable(review.segment), period])
+    )
 
 
 def tags(review: Review) -> dict[str, str]:
     """Tags to search runs by."""
     plain = {
         "monitor": review.monitor,
-        "segment": review.segment,
+        "segment": printable(review.segment),
         "model": review.model,
         "champion_version": review.champion_version,
         "challenger_version": review.challenger_version,

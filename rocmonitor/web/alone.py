@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from flask import Flask, Response, redirect, request
 from werkzeug.exceptions import HTTPException
 
-from rocmonitor.web.pages import blueprint, finish, problem
+from rocmonitor.web.pages import blueprint, finish, problem, require_text
 from rocmonitor.web.render import render
 from rocmonitor.web.site import Site
 from rocmonitor.wording import page as wording
@@ -38,6 +38,7 @@ def create_app(site: Site, token: str | None = None) -> Flask:
     app = Flask("rocmonitor.web", static_folder=None)
     app.json.sort_keys = False  # type: ignore[attr-defined]
     app.register_blueprint(blueprint(site))
+    app.before_request(require_text)
     app.before_request(lambda: _refused(token))
     if token is not None:
         app.add_url_rule("/sign-in", "sign_in", lambda: _sign_in(token), methods=["POST"])

@@ -13,7 +13,9 @@ from rocmonitor.config import Monitor
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.record import plain
 from rocmonitor.policy.rules import Floor
+from rocmonitor.policy.stops import Stop
 from rocmonitor.policy.windows import Window
+from rocmonitor.service.arrivals import labels_by_age
 from rocmonitor.store.glance import Ahead, ahead
 from rocmonitor.store.history import Kept, history, review_list, segments
 from rocmonitor.web.site import Site
@@ -21,6 +23,7 @@ from rocmonitor.web.window import chosen_window
 from rocmonitor.wording import page as wording
 from rocmonitor.wording.attention import attention
 from rocmonitor.wording.format import instant
+from rocmonitor.wording.stops import by_age
 from rocmonitor.wording.verdicts import reasons
 
 CHANGES = 50
@@ -104,7 +107,7 @@ def _over_time(
         "segment": segment,
         "model": monitor.model.name,
         "owner": monitor.owner,
-        "attention": attention(store.attention(kept, monitor.name), now, zone),
+        "attention": attention(store.attention(kept, monitor.name), now, zone, _stops(kept, monitor.name)),
         "runbook": monitor.runbook,
         "zone": str(zone),
         "now": plain(now),
@@ -116,9 +119,15 @@ def _over_time(
         "points": points,
         "ahead": [_ahead(each, zone) for each in outlooks],
         "changes": [_change(each, zone) for each in reversed(changes[-CHANGES:])],
+        "labels_by_age": {} if segment else by_age(labels_by_age(kept, monitor, now), zone),
         "reviews": [plain(each) for each in review_list(kept, monitor.name)],
         "next_due": _next_due(monitor, points, now),
     }
+
+
+def _stops(kept: store.Store, name: str) -> list[Stop]:
+    """What has stopped arriving."""
+    return [each.stop for each in store.open_stops(kept).get(name, ())]
 
 
 def window_slug(window: Window, zone: ZoneInfo) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -13,6 +13,7 @@ from rocmonitor import store
 from rocmonitor.config import Config, Monitor
 from rocmonitor.policy.attention import Attention
 from rocmonitor.policy.record import plain
+from rocmonitor.service.alarm_year import alarm_year
 from rocmonitor.service.runtime import LEASE
 from rocmonitor.store.glance import Ahead, Glance, Standing, ahead, glances, last_activity, standings
 from rocmonitor.web.site import Site
@@ -50,6 +51,7 @@ class _State:
     stands: Mapping[tuple[str, str], Standing]
     ahead: Mapping[tuple[str, str], tuple[Ahead, ...]]
     attention: Mapping[str, Attention]
+    stops: Mapping[str, Sequence[store.SavedStop]]
     now: datetime
 
     def status(self, key: tuple[str, str]) -> str:
@@ -72,6 +74,7 @@ def overview(site: Site, filters: Filters) -> dict[str, Any]:
         stands=standings(kept),
         ahead=ahead(kept),
         attention=store.attentions(kept),
+        stops=store.open_stops(kept),
         now=now,
     )
     seen, stands = state.seen, state.stands
@@ -98,6 +101,7 @@ def overview(site: Site, filters: Filters) -> dict[str, Any]:
         "calm": not {"error", "degraded", "at-risk"} & counts.keys(),
         "troubles": troubles(kept, config),
         "statuses": counts,
+        "alarm_budget": alarm_year(config, kept, now),
         "filters": {"status": filters.status, "text": filters.text, "opened": filters.opened},
         "monitors": shown,
     }
@@ -178,8 +182,8 @@ def _segment(monitor: Monitor, segment: str, state: _State) -> Row:
 
 
 def _attention(monitor: Monitor, state: _State) -> str:
-    said = state.attention.get(monitor.name)
-    return "" if said is None else attention(said, state.now, monitor.timezone)
+    said, stops = state.attention.get(monitor.name, Attention()), state.stops.get(monitor.name, ())
+    return attention(said, state.now, monitor.timezone, [each.stop for each in stops])
 
 
 def _day(moment: datetime, zone: ZoneInfo) -> str:

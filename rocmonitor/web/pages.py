@@ -9,6 +9,7 @@ from importlib.resources import files
 from typing import Any
 
 from flask import Blueprint, Response, jsonify, request, url_for
+from werkzeug.exceptions import BadRequest
 
 from rocmonitor.errors import RocmonitorError
 from rocmonitor.report.review import notes
@@ -53,6 +54,14 @@ _COMPRESSED_FROM = 2000  # bytes
 _ASKED = ("open", "revision", "segment", "status", "text", "window")
 
 
+def require_text() -> None:
+    """Refuse a query of the address that is no UTF-8: reading it would fail."""
+    try:
+        request.query_string.decode()
+    except UnicodeDecodeError:
+        raise BadRequest("The address is not UTF-8.") from None
+
+
 def blueprint(site: Site, prefix: str = "") -> Blueprint:
     """The pages of `site` under ``prefix``, which is empty or starts with a slash.
 
@@ -63,6 +72,7 @@ def blueprint(site: Site, prefix: str = "") -> Blueprint:
     '/rocmonitor'
     """
     made = Blueprint("rocmonitor", __name__, url_prefix=prefix or None, static_folder=None)
+    made.before_request(require_text)
     routes = {
         "/": (_overview, "overview"),
         "/overview.json": (_overview, "overview_json"),

@@ -12,6 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from rocmonitor import __version__
+from rocmonitor.errors import escape_controls
 from rocmonitor.wording import page as wording
 
 NOTHING = "–"
@@ -32,8 +33,9 @@ _FORMATS = {
 
 
 def render(template: str, **values: Any) -> str:
-    """One page. Everything is escaped but what `Markup` marks."""
-    return environment().get_template(template).render(version=__version__, words=wording, **values)
+    """One page. Everything is escaped but what `Markup` marks; control characters are written out."""
+    page = environment().get_template(template).render(version=__version__, words=wording, **values)
+    return escape_controls(page)
 
 
 @cache
@@ -79,7 +81,7 @@ def percent(share: float | None, unit: str = "\u00a0%") -> Markup:
 
 def data(value: Any) -> Markup:
     """JSON within a ``<script type="application/json">``: nothing in it can end the element."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
 
 

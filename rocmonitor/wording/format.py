@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from datetime import datetime, time
 from zoneinfo import ZoneInfo
+
+from rocmonitor.errors import printable
 
 
 def area(value: float) -> str:
@@ -28,7 +31,15 @@ def forecast_span(low: float, high: float) -> str:
 
 
 def percent(share: float, digits: int = 3) -> str:
-    """A level or a share, with as many significant digits as it needs."""
+    """A level or a share, with as many significant digits as it needs.
+
+    Examples
+    --------
+    >>> percent(0.95), percent(0.999846)
+    ('95 %', '99.985 %')
+    """
+    if 0.999 < share < 1:  # two digits of what is left
+        digits = max(digits, 1 - math.floor(math.log10(1 - share)))
     return f"{100 * share:.{digits}g} %"
 
 
@@ -50,7 +61,7 @@ def instant(moment: datetime, zone: ZoneInfo) -> str:
 
 def one_line(text: str, longest: int) -> str:
     """On one line, shortened visibly."""
-    text = " ".join(text.split())
+    text = printable(" ".join(text.split()))
     return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
 
 
@@ -62,7 +73,7 @@ def without_middle(text: str, longest: int) -> str:
     >>> without_middle("credit-default region=south", 25)
     'credit-defau…region=south'
     """
-    text = " ".join(text.split())
+    text = printable(" ".join(text.split()))
     if len(text) <= longest:
         return text
     end = longest // 2
@@ -116,18 +127,3 @@ def _decimals(value: float, low: float, high: float) -> int:
         )
 
     return next((digits for digits in range(2, 7) if agree(digits)), 6)
-
-
-def printable(text: str) -> str:
-    r"""Text from outside with its control characters written out: a line break in it begins no line of ours.
-
-    Examples
-    --------
-    >>> print(printable("north\nStatus ok"))
-    north\nStatus ok
-    """
-    if text.isprintable():
-        return text
-    return "".join(
-        sign if sign.isprintable() else sign.encode("unicode_escape").decode("ascii") for sign in text
-    )

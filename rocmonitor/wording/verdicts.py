@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from rocmonitor.policy.evaluation import Reason, Status, Verdict
 from rocmonitor.wording.format import area, forecast_span, listed, percent, signed, span
@@ -16,6 +18,9 @@ def verdict(found: Verdict) -> str:
         return _lacking([found])
     if found.kind not in _SENTENCES:  # a rule of a newer version
         return f"{found.rule}: {found.outcome}"
+    if "alone" in found.details:
+        alone = replace(found, outcome=Status(found.details["alone"]))
+        return f"{_SENTENCES[found.kind](alone)}{_early(found)}; {_among(found)}"
     return _SENTENCES[found.kind](found) + _early(found)
 
 
@@ -72,21 +77,56 @@ def _forecast(found: Verdict) -> str:
 def _lasting(found: Verdict) -> str:
     of = found.details
     if found.estimate is None:
-        return (
-            f"no lasting change of the AUROC: the chart is at {of['statistic']:.2f}, an alarm is above "
-            f"{of['chart_limit']:.2f}"
-        )
+        return _nothing_lasts(of)
     assert found.low is not None
     assert found.high is not None
     way = "lower" if found.outcome is Status.DEGRADED else "higher"
     sign = -1 if way == "lower" else 1
     low, high = sorted((sign * found.low, sign * found.high))
-    size = f"AUROC has been {sign * found.estimate:.3f} {way} ({low:.3f} to {high:.3f})"
+    text = f"AUROC has been {sign * found.estimate:.3f} {way} ({low:.3f} to {high:.3f})"
+    if of.get("given"):
+        text += " than its scores lead to"
+    return f"{text}{_since(of)}{_closer_again(of)}"
+
+
+def _since(of: Mapping[str, Any]) -> str:
     if "since" not in of:
-        return size
+        return ""
     span = "" if of["since_first"] == of["since_last"] else f" ({of['since_first']} to {of['since_last']})"
     day = "" if of["unit"] == "day" else f"the {of['unit']} of "
-    return f"{size} since {day}{of['since']}{span}"
+    return f" since {day}{of['since']}{span}"
+
+
+def _closer_again(of: Mapping[str, Any]) -> str:
+    """That an alarm holds although its chart is inside the limit."""
+    if "mean_change" not in of or abs(of["statistic"]) > of["chart_limit"]:
+        return ""
+    return (
+        f"; recent windows are closer again (weighted mean {_beside(of['mean_change'])}), and the alarm ends "
+        f"at {abs(of['alarm_change']) / 2:.3f}"
+    )
+
+
+def _nothing_lasts(of: Mapping[str, Any]) -> str:
+    if "mean_change" not in of:  # as an earlier version stored it
+        return (
+            f"no lasting change of the AUROC: the chart is at {of['statistic']:.2f}, an alarm is above "
+            f"{of['chart_limit']:.2f}"
+        )
+    what = "drop" if of["alternative"] == "less" else "change"
+    side = " either way"
+    if of["alternative"] == "less":
+        side = "" if of["mean_change"] < 0 else " below"
+    whose = "what their scores lead to" if of["given"] else "the reference"
+    return (
+        f"no lasting {what} of the AUROC: the weighted mean of recent windows is "
+        f"{_beside(of['mean_change'], whose)}; an alarm needs {abs(of['alarm_change']):.3f}{side}"
+    )
+
+
+def _beside(change: float, whose: str = "") -> str:
+    """A difference of AUROCs in words."""
+    return f"{abs(change):.3f} {'below' if change < 0 else 'above'} {whose}".rstrip()
 
 
 def _floor(found: Verdict) -> str:
@@ -133,6 +173,15 @@ def _early(found: Verdict) -> str:
     alone = found.details["labelled_auc"]
     said = f"; estimated from {100 * share:.3g} % of the labels, {age:.3g} days after the window"
     return said if alone is None else f"{said} (labelled rows alone {area(alone)})"
+
+
+def _among(found: Verdict) -> str:
+    """That a verdict does not hold once the number of segments is allowed for."""
+    of = found.details
+    return (
+        f"{of['alone']} alone, but not as one of {of['segments']} segments judged together "
+        f"(p = {of['pvalue']:.2g}, adjusted {of['adjusted_pvalue']:.2g})"
+    )
 
 
 def _scores(found: Verdict) -> str:

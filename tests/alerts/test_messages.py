@@ -10,19 +10,47 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
-from alarms import BELOW, BERLIN, CONTEXT, FLOOR_HOLDS, FOUND, WHOSE, evaluation, explained, transition
+from alarms import (
+    BELOW,
+    BERLIN,
+    CONTEXT,
+    FLOOR_HOLDS,
+    FOUND,
+    MONDAY,
+    WHOSE,
+    evaluation,
+    explained,
+    transition,
+)
 from reviews import review
 
-from rocmonitor.alerts import Message, compose, compose_outlook, compose_review, trial_message
+from rocmonitor.alerts import (
+    Concerned,
+    Message,
+    compose,
+    compose_outage,
+    compose_outlook,
+    compose_review,
+    compose_revised,
+    compose_stop,
+    trial_message,
+)
+from rocmonitor.alerts.mail import LONGEST_TEXT
 from rocmonitor.alerts.service import _fitting
 from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Counts, Status, Verdict
 from rocmonitor.policy.judge import too_few
+from rocmonitor.policy.outages import Notice, Phase
 from rocmonitor.policy.outlook import Outlook
 from rocmonitor.policy.review.document import Decision
+from rocmonitor.policy.revised import Revised
+from rocmonitor.policy.stops import Stop
+from rocmonitor.policy.windows import Window
 
 FOLDER = Path(__file__).parent / "messages"
 _SMS = 160
@@ -138,8 +166,133 @@ def _error() -> Message:
     return compose(transition(Status.ERROR, reasons=(failed,)), None, WHOSE)
 
 
+def _outage(place: str, phase: Phase = "began", hours: int = 1, **changes: Any) -> Message:
+    values: dict[str, Any] = {
+        "error": "sources.warehouse: the database cannot be reached or has stopped: connection refused",
+        "lasting": False,
+        "unjudged": ("credit-default", "fraud", "churn"),
+    } | changes
+    notice = Notice(
+        outage=7, place=place, phase=phase, since=FOUND - timedelta(hours=hours), at=FOUND, **values
+    )
+    concerned = [
+        Concerned(
+            monitor=name,
+            owner=None if name == "churn" else WHOSE.owner,
+            runbook=f"https://wiki.example/{name}",
+        )
+        for name in (*notice.unjudged, *notice.concerned)
+    ]
+    return compose_outage(notice, concerned, zone=BERLIN, page="https://mlflow.example/rocmonitor")
+
+
+def _outage_of_a_source() -> Message:
+    return _outage("source:warehouse")
+
+
+def _outage_of_one_monitor() -> Message:
+    error = "monitors.credit-default.query: no such column: p_champion\nStatus: ok"
+    return _outage("monitor", error=error, lasting=True, unjudged=("credit-default",))
+
+
+def _outage_of_mlflow_lasts() -> Message:
+    error = "MLflow at http://mlflow:5000, connecting: no answer (ConnectTimeout); is the server running?"
+    concerned = tuple(f"model-{number:02}" for number in range(28))
+    return _outage("mlflow", "lasts", 49, error=error, unjudged=(), concerned=concerned)
+
+
+def _outage_of_a_channel() -> Message:
+    error = "Slack did not take the message: 404"
+    return _outage("channel:ops", error=error, unjudged=(), concerned=("credit-default", "fraud"))
+
+
+def _outage_of_the_store() -> Message:
+    return _outage("store", error="store sqlite:///rocmonitor.db: database or disk is full")
+
+
+def _outage_ended() -> Message:
+    return _outage("source:warehouse", "ended", 5)
+
+
 def _review() -> Message:
     return compose_review(review(), before=str(Decision.UNDECIDED), context=WHOSE)
+
+
+def _revised(**changes: object) -> Revised:
+    window = evaluation().window
+    plain = Revised(
+        monitor="credit-default",
+        window=window,
+        revision=1,
+        before=Status.OK,
+        after=Status.DEGRADED,
+        auc_before=0.776,
+        auc=0.712,
+        cause="corrected",
+        at=FOUND,
+        status=Status.OK,
+    )
+    return replace(plain, **changes)  # type: ignore[arg-type]
+
+
+def _judged_again_and_degraded() -> Message:
+    return compose_revised([_revised()], WHOSE)
+
+
+def _judged_again_and_no_longer_degraded() -> Message:
+    healed = _revised(
+        before=Status.DEGRADED, after=Status.OK, auc_before=0.712, auc=0.776, segment="region=north"
+    )
+    return compose_revised([healed], CONTEXT)
+
+
+def _judged_again_when_rows_came() -> Message:
+    return compose_revised([_revised(before=Status.INSUFFICIENT, auc_before=None, cause="late")], CONTEXT)
+
+
+def _many_judged_again() -> Message:
+    weeks = [
+        Window(MONDAY + timedelta(days=7 * number), MONDAY + timedelta(days=7 * number + 7))
+        for number in range(12)
+    ]
+    found = [_revised(window=week, cause="settings") for week in weeks]
+    found[1] = _revised(window=weeks[1], cause="settings", before=Status.DEGRADED, after=Status.OK, auc=0.776)
+    return compose_revised(found, WHOSE)
+
+
+def _stop(**changes: object) -> Stop:
+    plain = Stop(
+        monitor="credit-default",
+        kind="rows",
+        since=MONDAY,
+        window=evaluation().window,
+        rows=0,
+        labelled=0,
+        lowest=4210.0,
+        n_windows=26,
+        at=FOUND,
+    )
+    return replace(plain, **changes)  # type: ignore[arg-type]
+
+
+def _rows_stopped() -> Message:
+    return compose_stop(_stop(), WHOSE)
+
+
+def _few_rows_arrive() -> Message:
+    return compose_stop(_stop(rows=1203), CONTEXT)
+
+
+def _rows_arrive_again() -> Message:
+    return compose_stop(_stop(rows=4600, ended=True), CONTEXT)
+
+
+def _labels_stopped() -> Message:
+    return compose_stop(_stop(kind="labels", rows=4600, labelled=92, lowest=0.41), WHOSE)
+
+
+def _labels_arrive_again() -> Message:
+    return compose_stop(_stop(kind="labels", rows=4600, labelled=2300, lowest=0.41, ended=True), CONTEXT)
 
 
 CASES: dict[str, Callable[[], Message]] = {
@@ -155,7 +308,22 @@ CASES: dict[str, Callable[[], Message]] = {
         _insufficient,
         _insufficient_reference,
         _error,
+        _outage_of_a_source,
+        _outage_of_one_monitor,
+        _outage_of_mlflow_lasts,
+        _outage_of_a_channel,
+        _outage_of_the_store,
+        _outage_ended,
         _review,
+        _judged_again_and_degraded,
+        _judged_again_and_no_longer_degraded,
+        _judged_again_when_rows_came,
+        _many_judged_again,
+        _rows_stopped,
+        _few_rows_arrive,
+        _rows_arrive_again,
+        _labels_stopped,
+        _labels_arrive_again,
     )
 } | {"trial": lambda: trial_message("ops")}
 
@@ -192,3 +360,33 @@ def test_no_line_is_too_long_to_read_or_ends_in_nothing(name: str) -> None:
     assert len(message.title) <= 80
     assert not any(line.endswith((": .", ":", "..", " ")) for line in message.body.splitlines())
     assert BERLIN.key in message.body or name == "trial"
+
+
+@pytest.mark.parametrize(
+    "forged", ["\nStatus: ok", "\r\nStatus: ok", "\u2028Status: ok", "\x1b[2KStatus: ok"]
+)
+def test_no_value_begins_a_line_or_hides_one(forged: str) -> None:
+    change = transition(Status.DEGRADED, segment=f"region=north{forged}")
+    error = Caveat("error", text=f"warehouse: {forged}")
+    for message in (
+        compose(change, explained(segment=f"region=north{forged}"), WHOSE),
+        compose(transition(Status.ERROR, reasons=(error,)), None, replace(WHOSE, owner=f"Ana{forged}")),
+        _outage("monitor", error=forged, unjudged=("credit",)),
+    ):
+        for text in (message.title, message.body, message.chat, *message.pager):
+            assert all(line.isprintable() for line in text.split("\n"))
+            assert not any(line.startswith("Status") for line in text.splitlines())
+        assert "\nStatus" not in message.html
+
+
+def test_a_value_of_any_length_is_cut() -> None:
+    long = "x" * 100_000
+    error = Caveat("error", text=long)
+    for message in (
+        compose(transition(Status.DEGRADED, segment=long), explained(segment=long), WHOSE),
+        compose(transition(Status.ERROR, reasons=(error,)), None, WHOSE),
+    ):
+        assert "… (98,0" in message.body
+        assert len(message.title) <= 80
+        assert max(map(len, message.body.splitlines())) < LONGEST_TEXT + 100
+        assert len(message.html) < 20 * LONGEST_TEXT

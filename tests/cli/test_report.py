@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
 from html import unescape
+from pathlib import Path
 
 import pytest
 from commands import Rocmonitor
 from scenario import World, until, week
 
+from rocmonitor.cli.writing import write
 from rocmonitor.report.html import typeset
 from rocmonitor.service.tick import run_monitor
 from rocmonitor.web.chart import monitor_chart
@@ -51,6 +54,18 @@ def test_the_page_says_the_same_in_the_same_words(judged: World) -> None:
     shown = [mark["text"] for mark in monitor_chart(view)["verticals"]]
     assert shown
     assert all(f"<title>{text}</title>" in html for text in shown)
+
+
+def test_a_new_file_is_its_owners_alone_and_another_keeps_its_mode(tmp_path: Path) -> None:
+    shared = tmp_path / "shared.html"
+    shared.touch(mode=0o644)
+    before = os.umask(0o022)
+    try:
+        for path, mode in ((tmp_path / "new.html", 0o600), (shared, 0o644)):
+            write(path, "text")
+            assert path.stat().st_mode & 0o777 == mode
+    finally:
+        os.umask(before)
 
 
 def test_a_period_and_another_file(judged: World) -> None:

@@ -49,7 +49,7 @@ def test_tables_are_in_the_json_when_asked_for(here, rocmonitor):
     tables = monitor["evaluations"][0]["tables"]
     assert {"roc", "thresholds", "fprs"} <= set(tables)
     short, long = (rocmonitor("history", "credit", "--json", *more).stdout for more in ((), ("--tables",)))
-    assert len(short) < len(long) / 3
+    assert len(short) < len(long) / 2
     assert "tables" not in json.loads(short)["evaluations"][0]
     assert json.loads(long)["evaluations"][0]["tables"] == tables
 
@@ -91,7 +91,7 @@ def test_an_outside_system_that_fails_is_exit_code_5(here, rocmonitor):
     (here.folder / "source.db").unlink()
     done = rocmonitor("run", code=5)
     assert "source.db" in done.stderr
-    assert here.alarms.startswith("ERROR credit")
+    assert "ERROR" not in here.alarms  # it may pass: people are notified when it lasts
 
 
 def test_mlflow_that_is_down_keeps_the_evaluation_and_is_told(here, closed_port, rocmonitor):
@@ -129,3 +129,16 @@ def test_backfill_judges_what_lies_between(here, rocmonitor):
         for evaluation in json.loads(done.stdout)["monitors"][0]["evaluations"]
     ]
     assert starts == ["2026-05-18", "2026-05-25"]
+
+
+def test_a_backfill_that_finds_nothing_due_says_why_and_what_to_do(here, rocmonitor):
+    period = ("backfill", "credit", "--from", "2026-05-25", "--to", "2026-06-08")
+    rocmonitor("run")
+    told = rocmonitor(*period).stderr
+    assert "2 windows from 2026-05-25 to 2026-06-01 on were judged before" in told
+    assert "no label or score has changed; --again judges by the rules as they are now" in told
+    assert "nothing new is due" not in told
+    assert "neither their rows nor the settings have changed" in rocmonitor(*period, "--again").stderr
+    here.configure(rules="[{kind: floor, value: 0.95}]", window=until("2026-06-08"))
+    [monitor] = json.loads(rocmonitor(*period, "--again", "--json", code=3).stdout)["monitors"]
+    assert [each["revision"] for each in monitor["evaluations"]] == [1, 1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
 
 import pytest
 from scenario import until
@@ -65,7 +66,11 @@ def test_what_is_not_delivered_is_told(here, closed_port, rocmonitor):
 def test_a_source_that_fails_is_an_error(here, rocmonitor):
     (here.folder / "source.db").unlink()
     rocmonitor("run", code=5)
-    assert "✕ error  credit" in rocmonitor("status", code=5).stdout
+    done = rocmonitor("status", code=5)
+    assert "✕ error  credit" in done.stdout
+    assert re.search(r"fails since .*Z: source:here: credit: .*source\.db", done.stderr)
+    [outage] = json.loads(rocmonitor("status", "--json", code=5).stdout)["health"]["outages"]
+    assert (outage["place"], outage["monitors"]) == ("source:here", ["credit"])
 
 
 def test_last_shows_the_newest_windows_and_what_changed_in_them(here, rocmonitor):
@@ -85,3 +90,18 @@ def test_last_shows_the_newest_windows_and_what_changed_in_them(here, rocmonitor
     assert "ok -> ▲ degraded" not in newest
     assert rocmonitor("history", "credit", "--last", "99").stdout == rocmonitor("history", "credit").stdout
     assert "--last" in rocmonitor("history", "credit", "--last", "0", code=2).stderr
+
+
+def test_a_tick_that_does_not_come_is_a_problem(here, rocmonitor):
+    here.configure(window=until("2026-05-25"))
+    rocmonitor("run")
+    assert rocmonitor("status").stderr == ""
+    with sqlite3.connect(here.folder / "rocmonitor.db") as store:
+        store.execute("UPDATE rocmonitor_tick SET next_due = '2026-05-26 06:00:00.000000'")
+    store.close()
+    done = rocmonitor("status", code=5)
+    assert "PROBLEM: credit: its tick was due at 2026-05-26T06:00:00Z and has not ended" in done.stderr
+    assert re.match(r"The model has not been judged yet\. Last tick just now\.", done.stdout)
+    health = json.loads(rocmonitor("status", "--json", code=5).stdout)["health"]
+    assert [problem["code"] for problem in health["problems"]] == ["tick-overdue"]
+    assert health["monitors"]["credit"]["last_tick"]["outcome"] == "ok"

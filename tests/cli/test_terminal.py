@@ -71,7 +71,7 @@ def test_verbose_logs_each_step_with_a_time_that_has_a_zone(here, rocmonitor):
     lines = done.stderr.splitlines()
     assert all(re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d-0[45]00 DEBUG rocmonitor", line) for line in lines)
     assert any("credit 2026-05-25 to 2026-06-01 (1 of 2)" in line for line in lines)
-    assert any(re.search(r"Counts\(rows=400, n_pos=\d+, n_neg=\d+", line) for line in lines)
+    assert any(re.search(r"400 rows in [\d.]+ s, \d+ positive, \d+ negative", line) for line in lines)
 
 
 def test_every_status_has_a_sign_of_its_own_in_both_alphabets():

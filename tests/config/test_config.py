@@ -477,6 +477,39 @@ def test_secrets_come_from_the_environment_or_a_file(load, tmp_path, monkeypatch
     assert known.channels["ops"].read(tmp_path) == "json://localhost"
 
 
+def test_the_address_of_the_heartbeat_stays_outside(load, tmp_path, monkeypatch):
+    beat = load(FULL + "heartbeat: {url_env: BEAT_URL, every: 90s}\n").heartbeat
+    assert beat.every == timedelta(seconds=90)
+    with pytest.raises(ConfigError, match=r"heartbeat\.url_env.*BEAT_URL is not set; export it"):
+        beat.read(tmp_path)
+    monkeypatch.setenv("BEAT_URL", "hc-ping.com/secret")
+    with pytest.raises(
+        ConfigError, match=r"heartbeat\.url_env: must hold an address such as https://"
+    ) as wrong:
+        beat.read(tmp_path)
+    assert "secret" not in str(wrong.value)
+    monkeypatch.setenv("BEAT_URL", "https://hc-ping.com/secret")
+    assert beat.read(tmp_path) == "https://hc-ping.com/secret"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("heartbeat: {}", "heartbeat: needs either url_env or url_file"),
+        ("heartbeat: {url_env: A, url_file: b}", "heartbeat: needs either url_env or url_file"),
+        ("heartbeat: {url_env: A, every: 0s}", "heartbeat.every: must be at least 1s; it is '0s'"),
+        ("heartbeat: {url_env: A, every: 5}", "heartbeat.every: must be a whole number with s, m, h or d"),
+        ("heartbeat: https://hc-ping.com/secret", r"heartbeat: must be a mapping \(key: value\)$"),
+        ("listen: 8790", "listen: Input should be a valid string; it is 8790"),
+        ("listen: ':8790'", "listen: must be host:port, such as 127.0.0.1:8790; it is ':8790'"),
+        ("listen: 'here:70000'", "listen: must be host:port"),
+    ],
+)
+def test_a_listener_or_heartbeat_that_cannot_be(load, text, problem):
+    with pytest.raises(ConfigError, match=problem):
+        load(f"{FULL}{text}\n")
+
+
 def test_the_secret_of_the_webhook_stays_outside(load, tmp_path, monkeypatch):
     hook = load(FULL + "webhook: {listen: '[::1]:8790', secret_env: HOOK_SECRET}\n").webhook
     assert hook.address == ("::1", 8790)
@@ -533,3 +566,43 @@ def test_a_version_is_no_switch(load):
     assert "champion: champion," in FULL
     with pytest.raises(ConfigError, match="must be a number or a text; it is True"):
         load(FULL.replace("champion: champion,", "version: yes,"))
+
+
+EXAMPLE = Path(__file__).parents[2] / "docs/examples/rocmonitor.yaml"
+BUDGET = "alarm_budget: {{false_alarms_per_year: 4, groups: {{cards: {{{group}}}}}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("group", "message"),
+    [
+        (
+            "false_alarms_per_year: 1, monitors: [credit-defaut]",
+            r"alarm_budget.groups.cards.monitors: 'credit-defaut' is not defined under monitors "
+            r"\(defined: credit-default\).*credit-default",
+        ),
+        ("false_alarms_per_year: 1, monitors: []", r"alarm_budget.groups.cards.monitors: needs at least one"),
+        (
+            "false_alarms_per_year: 0, monitors: [credit-default]",
+            r"groups.cards.false_alarms_per_year: .*; it is 0",
+        ),
+        ("false_alarms_per_year: 1", r"alarm_budget.groups.cards.monitors: required, and not there"),
+    ],
+)
+def test_a_wrong_group_of_a_budget_is_named(tmp_path, group, message):
+    text = EXAMPLE.read_text(encoding="utf-8")
+    text = text.replace("alarm_budget: {false_alarms_per_year: 4}\n", BUDGET.format(group=group))
+    (tmp_path / "rocmonitor.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match=message):
+        config.load(tmp_path / "rocmonitor.yaml")
+
+
+def test_a_written_level_is_known_from_a_default_one(tmp_path):
+    text = EXAMPLE.read_text(encoding="utf-8")
+    text = text.replace(
+        "{kind: challenger}",
+        "{kind: lasting}\n      - {kind: forecast}\n      - {kind: lasting, horizon: 26}",
+    )
+    (tmp_path / "rocmonitor.yaml").write_text(text, encoding="utf-8")
+    loaded = config.load(tmp_path / "rocmonitor.yaml")
+    assert loaded.monitors["credit-default"].load.written == {"forecast", "floor", "lasting_2"}
+    assert loaded.levels("credit-default").derived == {"lasting", "forecast_2"}

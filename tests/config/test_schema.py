@@ -62,6 +62,7 @@ FINE = [
     ("url_env: WAREHOUSE_URL", "url_file: /run/secrets/warehouse"),
     ("sources:", "mlflow: {tracking_uri_env: MLFLOW_TRACKING_URI}\nsources:"),
     ("sources:", "webhook: {secret_file: secret}\nsources:"),
+    ("{url_env: HEARTBEAT_URL, every: 5m}", "{url_file: heartbeat}"),
 ]
 
 
@@ -108,6 +109,10 @@ WRONG = [
     ("    segments:", "    positive: {label: bad}\n    segments:"),
     ("sources:", "mlflow: {tracking_uri: a, tracking_uri_env: A}\nsources:"),
     ("sources:", "webhook: {listen: '127.0.0.1:8790'}\nsources:"),
+    ("{url_env: HEARTBEAT_URL, every: 5m}", "{every: 5m}"),
+    ("{url_env: HEARTBEAT_URL, every: 5m}", "{url_env: A, url_file: b}"),
+    ("{url_env: HEARTBEAT_URL, every: 5m}", "{url: 'https://example.org'}"),
+    ("every: 5m}", "every: 5}"),
     ("channels:\n", "channels: {}\nchanels:\n"),
 ]
 

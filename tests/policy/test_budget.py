@@ -1,4 +1,4 @@
-"""A budget of false alarms: the levels that keep to it, by counting and by the real judge's rates."""
+"""A budget of false alarms: the levels that keep to it, by counting and by simulated windows."""
 
 from __future__ import annotations
 
@@ -9,97 +9,125 @@ import numpy as np
 import pytest
 
 from rocmonitor.errors import InputError
-from rocmonitor.policy.budget import AlarmBudget, Load, level_for, shortfalls, tail_probability
-from rocmonitor.policy.evaluation import Counts, Status
-from rocmonitor.policy.false_alarms import Scenario, false_alarms_a_year
-from rocmonitor.policy.judge import judge
-from rocmonitor.policy.reference import Reference
-from rocmonitor.policy.rules import Challenger, Drop, Floor, Forecast
-from rocmonitor.policy.status import Alarm
-from rocmonitor.stats import AucResult, AucSpread, Sample, auc
-
-BUDGET = AlarmBudget(false_alarms_per_year=4)
-LOAD = Load(
-    monitor="credit",
-    windows_per_year=52,
-    streams=5,
-    rules={
-        "forecast": Forecast(),
-        "drop": Drop(),
-        "challenger": Challenger(),
-        "old": Forecast(method="dual"),
-    },
-    reference_windows=19,
+from rocmonitor.policy.budget import (
+    LEAST_SHARE,
+    AlarmBudget,
+    GroupBudget,
+    Levels,
+    Load,
+    allot,
+    allotments,
+    tail_of,
+    with_tail,
 )
+from rocmonitor.policy.false_alarms import false_alarms_a_year
+from rocmonitor.policy.reference import Reference
+from rocmonitor.policy.rules import Challenger, Drop, Floor, Forecast, Lasting, Outlook, Scores
+from rocmonitor.policy.scenario import Scenario
+from rocmonitor.policy.status import Alarm
+from rocmonitor.stats import AucResult, AucSpread
+
+RULES = {"forecast": Forecast(), "drop": Drop(), "challenger": Challenger(), "old": Forecast(method="dual")}
+LOAD = Load(monitor="credit", windows_per_year=52, segmented=True, rules=RULES)
 
 
-def test_every_verdict_of_a_rule_with_a_level_is_counted() -> None:
-    daily = replace(LOAD, monitor="churn", windows_per_year=365, streams=1, rules={"floor": Floor(value=0.7)})
-    assert list(LOAD.counted) == ["forecast", "drop"]
-    assert tail_probability(BUDGET, [LOAD, daily]) == pytest.approx(4 / (52 * 5 * 2 + 365))
-    assert tail_probability(replace(BUDGET, false_alarms_per_year=1e9), [LOAD]) == 1
+@pytest.mark.parametrize(
+    ("rule", "tail"),
+    [
+        (Forecast(confidence_level=0.98), 0.01),
+        (Forecast(confidence_level=0.98, alternative="less"), 0.02),
+        (Floor(value=0.7, confidence_level=0.98), 0.01),
+        (Drop(confidence_level=0.98), 0.01),
+        (Scores(confidence_level=0.98), 0.02),
+        (Outlook(confidence_level=0.98), 0.02),
+        (Lasting(false_alarm_probability=1 - 0.99**52), 0.01),
+        (Lasting(false_alarm_probability=1 - 0.99**52, alternative="two-sided"), 0.005),
+    ],
+)
+def test_the_chance_of_a_false_alarm_is_on_the_side_that_alarms(rule, tail):
+    assert tail_of(rule) == pytest.approx(tail)
+    stricter = with_tail(rule, 1e-6)
+    assert tail_of(stricter) == pytest.approx(1e-6)
+    assert with_tail(stricter, tail_of(rule)).kind == rule.kind
 
 
-def test_the_level_leaves_the_tail_on_the_side_that_alarms() -> None:
-    assert level_for(Drop(), 0.01) == level_for(Floor(value=0.7), 0.01) == level_for(Forecast(), 0.01) == 0.98
-    assert level_for(Forecast(alternative="less"), 0.01) == 0.99
-    assert level_for(Drop(), 1.0) == 0.5
+@pytest.mark.parametrize("rule", [Challenger(), Forecast(method="dual"), Forecast(method="binned")])
+def test_rules_without_a_level_have_no_chance(rule):
+    assert tail_of(rule) == 0
 
 
-def test_rules_that_do_not_keep_to_the_budget_are_named_with_the_windows_that_they_need() -> None:
-    forecast, drop = shortfalls(BUDGET, [LOAD])
-    tail = 4 / 520
-    assert forecast.needed_level == pytest.approx(1 - 2 * tail)
-    assert forecast.needed_windows == 64  # 64 of 65 is the first level of at least 1 - 8 / 520
-    assert (drop.rule, drop.needed_windows, drop.confidence_level) == ("drop", None, 0.95)
-    rules = {"forecast": Forecast(confidence_level=0.985), "drop": Drop(confidence_level=0.99)}
-    assert list(shortfalls(BUDGET, [replace(LOAD, rules=rules, reference_windows=64)])) == []
-    [short] = shortfalls(BUDGET, [replace(LOAD, rules=rules, reference_windows=63)])
-    assert (short.rule, short.needed_windows) == ("forecast", 64)
+def test_every_verdict_of_a_rule_with_a_level_shares_the_budget():
+    """Two rules, 52 windows, all rows and the segments together: 208 verdicts."""
+    found = allot(0.52, [LOAD])
+    assert found.tail == pytest.approx(0.52 / 208)
+    assert (found.verdicts, found.written) == (208, 0)
+    assert found.expected == pytest.approx(0.52)
+    levels = found.levels["credit"]
+    assert levels.derived == {"forecast", "drop"}
+    assert levels.rules["drop"].confidence_level == pytest.approx(1 - 2 * 0.0025)
+    assert levels.rules["old"] == RULES["old"]
+    assert allot(0.52, [replace(LOAD, segmented=False)]).tail == pytest.approx(0.005)
 
 
-def test_without_any_level_nothing_can_be_derived() -> None:
-    with pytest.raises(InputError, match="no monitor has a rule with a confidence level"):
-        tail_probability(BUDGET, [replace(LOAD, rules={"challenger": Challenger()})])
+def test_no_level_is_weaker_than_its_default_and_what_one_does_not_use_is_for_the_others():
+    rules = {"forecast": Forecast(), "lasting": Lasting()}
+    load = replace(LOAD, segmented=False, rules=rules)
+    most = -np.expm1(np.log(0.95) / 52)
+    found = allot(0.5, [load])
+    assert found.levels["credit"].rules["lasting"].false_alarm_probability == pytest.approx(0.05)
+    assert found.tail == pytest.approx(0.5 / 52 - most)
+    assert found.expected == pytest.approx(0.5)
+    generous = allot(100.0, [load])
+    assert [tail_of(rule) for rule in generous.levels["credit"].rules.values()] == pytest.approx(
+        [0.025, most]
+    )
+    assert generous.expected == pytest.approx(52 * (0.025 + most))
 
 
-def test_derived_levels_use_about_the_budget_by_the_prediction_of_check() -> None:
+def test_written_levels_stay_and_count():
+    found = allot(1.0, [replace(LOAD, segmented=False, written=frozenset({"drop"}), rules=RULES)])
+    assert found.levels["credit"].rules["drop"] == RULES["drop"]
+    assert found.written == pytest.approx(52 * 0.025)
+    assert found.tail == pytest.approx(LEAST_SHARE / 52)  # the written one uses more than all
+    assert found.expected == pytest.approx(1.3 + LEAST_SHARE)
+
+
+def test_a_group_has_a_budget_of_its_own():
+    budget = AlarmBudget(
+        false_alarms_per_year=0.4,
+        groups={"cards": GroupBudget(false_alarms_per_year=0.1, monitors=("visa",))},
+    )
+    loads = [LOAD, replace(LOAD, monitor="visa"), replace(LOAD, monitor="loans")]
+    rest, cards = allotments(budget, loads)
+    assert (rest.group, sorted(rest.levels), rest.tail) == ("", ["credit", "loans"], pytest.approx(0.4 / 416))
+    assert (cards.group, sorted(cards.levels), cards.tail) == ("cards", ["visa"], pytest.approx(0.1 / 208))
+    assert [each.group for each in allotments(budget, loads[1:2])] == ["cards"]
+
+
+def test_a_monitor_in_two_groups_is_refused():
+    group = GroupBudget(false_alarms_per_year=0.1, monitors=("visa",))
+    with pytest.raises(InputError, match="visa is in a and in b"):
+        AlarmBudget(false_alarms_per_year=1, groups={"a": group, "b": group})
+
+
+def test_the_segments_of_an_outlook_share_a_chance():
+    rules = {"outlook": Outlook(), "forecast": Forecast()}
+    levels = Levels(rules=rules, budgeted=True)
+    assert tail_of(levels.for_outlook(10).rules["outlook"]) == pytest.approx(0.005)
+    assert levels.for_outlook(10).rules["forecast"] == rules["forecast"]
+    assert replace(levels, budgeted=False).for_outlook(10).rules == rules
+
+
+def test_derived_levels_use_about_the_budget_by_the_prediction_of_check():
     """A drop counts the error of a window and of the reference, so that its level is its rate."""
     whole = AucResult(auc=0.8, se=0.002, n_pos=30_000, n_neg=120_000, method="delong")
-    load = replace(LOAD, streams=1, rules={"drop": Drop()})
-    level = level_for(Drop(), tail_probability(BUDGET, [load]))
+    load = replace(LOAD, segmented=False, rules={"drop": Drop()})
     scenario = Scenario(
-        rules={"drop": Drop(confidence_level=level)},
+        rules=allot(0.5, [load]).levels["credit"].rules,
         reference=Reference(auc=whole),
         spread=AucSpread.normal(0.8),
         n_pos=300,
         n_neg=1200,
     )
     expected = false_alarms_a_year(scenario, Alarm(), timedelta(days=365.25 / 52))
-    assert 0.7 * 4 < expected <= 4 * 1.05
-
-
-def test_a_year_of_quiet_monitors_keeps_to_the_budget() -> None:
-    """The real judge, rule drop, weeks of 60 + 90 rows: 30 monitors and 52 weeks at 60 alarms in all."""
-    rng = np.random.default_rng(3)
-    load = replace(LOAD, windows_per_year=52 * 30, streams=1, rules={"drop": Drop()})
-    tail = tail_probability(AlarmBudget(false_alarms_per_year=60), [load])
-    rules = {"drop": Drop(confidence_level=level_for(Drop(), tail))}
-    y = np.repeat([1, 0], [60, 90])
-    found = 0
-    for _ in range(30):
-        labels = np.repeat(y, 40)
-        reference = Reference(auc=auc(labels, 1.2 * labels + rng.normal(size=len(labels))))
-        for _ in range(52):
-            week = Sample(y, 1.2 * y + rng.normal(size=len(y)))
-            outcome = judge(
-                week,
-                None,
-                Counts(rows=150, n_pos=60, n_neg=90),
-                reference=reference,
-                rules=rules,
-                min_per_class=10,
-            ).outcome
-            found += outcome is Status.DEGRADED
-    # A window with a low AUROC has a large standard error: fewer than 60, and never many more.
-    assert 15 <= found <= 85
+    assert 0.5 * 0.5 < expected <= 0.5 * 1.05

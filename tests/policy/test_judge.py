@@ -131,7 +131,7 @@ def test_a_reference_of_an_earlier_version_judges_as_it_did_and_says_what_it_lac
     assert finding.outcome is Status.DEGRADED
     assert finding.metrics["forecast/low"] == reference.forecasts["forecast"].low
     assert "shift" not in finding.tables
-    assert codes(finding) == ["old-reference"]
+    assert codes(finding) == ["old-reference", "season-not-seen"]
 
 
 def test_a_loss_only_is_never_an_improvement():
@@ -195,7 +195,7 @@ def test_a_rule_of_its_own_lack_tells_only_that():
     assert (lack.code, lack.about) == ("not-computed", ())
     assert lack.values["why"].startswith("none of the 1 windows can be used")
     assert found.verdicts[1].outcome is Status.OK
-    assert found.caveats == ()
+    assert [each.code for each in found.caveats] == ["season-not-seen"]
     bare = replace(frozen, auc=None, caveats=())
     [verdict] = judged(drawn(2, 40, 60), bare, {"drop": Drop(value=0.9)}).verdicts
     assert [lack.code for lack in verdict.lacks] == ["segment-not-in-reference"]

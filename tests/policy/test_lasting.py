@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from rocmonitor.policy.evaluation import Counts, Point, Status, Verdict
-from rocmonitor.policy.false_alarms import Scenario, false_alarms_a_year, improved_a_year
+from rocmonitor.policy.false_alarms import false_alarms, improvements, simulation
 from rocmonitor.policy.judge import Finding, judge
 from rocmonitor.policy.lasting import Course, course
 from rocmonitor.policy.reference import Reference, freeze
 from rocmonitor.policy.rules import Lasting, by_name
+from rocmonitor.policy.scenario import Scenario
 from rocmonitor.policy.status import Alarm
 from rocmonitor.policy.windows import Window
 from rocmonitor.stats import AucResult, AucSpread, Sample, WindowAuc
@@ -94,12 +95,52 @@ def test_the_sentence():
     )
 
 
+@pytest.mark.parametrize(
+    ("alternative", "given", "change", "what", "far"),
+    [
+        ("less", None, -0.01, "drop", "0.010 below the reference; an alarm needs 0.024"),
+        ("less", None, 0.01, "drop", "0.010 above the reference; an alarm needs 0.024 below"),
+        (
+            "two-sided",
+            "scores",
+            0.0,
+            "change",
+            "0.000 above what their scores lead to; an alarm needs 0.024 either way",
+        ),
+    ],
+)
+def test_how_far_an_alarm_is(alternative, given, change, what, far):
+    details = {"statistic": 1.2, "chart_limit": 2.9, "mean_change": change, "alarm_change": -0.024}
+    details |= {"alternative": alternative, "given": given}
+    said = verdict(Verdict(rule="lasting", kind="lasting", outcome=Status.OK, details=details))
+    assert said == f"no lasting {what} of the AUROC: the weighted mean of recent windows is {far}"
+
+
+def test_an_alarm_that_is_about_to_end_says_so() -> None:
+    details = {"statistic": 1.9, "chart_limit": 2.9, "mean_change": -0.015, "alarm_change": -0.024}
+    found = Verdict(
+        rule="lasting",
+        kind="lasting",
+        outcome=Status.DEGRADED,
+        estimate=-0.031,
+        low=-0.044,
+        high=-0.018,
+        details=details | {"given": "scores"},
+    )
+    assert verdict(found) == (
+        "AUROC has been 0.031 lower (0.018 to 0.044) than its scores lead to; recent windows are closer "
+        "again (weighted mean 0.015 below), and the alarm ends at 0.012"
+    )
+
+
 def test_a_quiet_window_is_ok_and_says_where_the_chart_is(reference):
     [found] = judged(drawn(20), reference, leading([], 20)).verdicts
     assert found.outcome is Status.OK
     assert found.estimate is None
     assert found.margin > 0
-    assert verdict(found).startswith("no lasting change of the AUROC: the chart is at ")
+    assert verdict(found).startswith(
+        "no lasting drop of the AUROC: the weighted mean of recent windows is 0.0"
+    )
     assert judged(drawn(20), reference, None).verdicts[0].margin == found.margin
 
 
@@ -170,7 +211,8 @@ def test_its_false_alarms_are_the_stated_probability_as_a_rate():
             n_pos=300,
             n_neg=1200,
         )
-        return tuple(of(scenario, Alarm(), WEEK) for of in (false_alarms_a_year, improved_a_year))
+        drawn = simulation(scenario, WEEK)
+        return tuple(of(drawn, Alarm(), WEEK).expected for of in (false_alarms, improvements))
 
     assert a_year(Lasting()) == pytest.approx((0.0515, 0), rel=0.01)
     assert a_year(Lasting(alternative="two-sided")) == pytest.approx((0.0257, 0.0257), rel=0.01)

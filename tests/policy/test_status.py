@@ -66,7 +66,7 @@ def test_insufficient_is_never_ok():
         (Status.OK, Status.DEGRADED, 3, False),  # a recovery within the cool-down waits
         (Status.OK, Status.DEGRADED, 7, True),
         (Status.INSUFFICIENT, Status.DEGRADED, 1, True),  # another alarm is news
-        (Status.ERROR, Status.INSUFFICIENT, 0, True),
+        (Status.ERROR, Status.INSUFFICIENT, 0, False),  # an error has a message of its own
         (Status.IMPROVED, Status.OK, None, True),
     ],
 )

@@ -225,8 +225,21 @@ def test_check_shows_the_shares_at_the_label_age(dated: Dated) -> None:
     shown = explained(dated, week(40), window=until.format("30d"))
     assert shown[0].startswith("when due, ")
     assert shown[0].endswith("100% in the end")
-    assert shown[1].startswith("so a window is estimated when due")
-    assert shown[2].startswith("the last window: ")
+    ages = [0, 7.5, 15, 22.5, 30, 100]
+    with dated._engine() as engine, engine.connect() as connection:
+        known = [
+            connection.exec_driver_sql(
+                f"SELECT AVG(({KNOWN}) <= datetime('{week(number + 1):%Y-%m-%d}', '+{age * 24} hours')) "
+                f"FROM scored WHERE id >= {number}00000 AND id < {number + 1}00000"
+            ).scalar_one()
+            for age in ages
+            for number in range(14, 20)
+        ]
+    shares = [sum(known[6 * place : 6 * place + 6]) / 6 for place in range(len(ages))]
+    curve = ", ".join(f"{share:.0%} after {age:g} days" for share, age in zip(shares, ages, strict=True))
+    assert shown[1] == f"labels by age, in its last 6 windows: {curve}"
+    assert shown[2].startswith("so a window is estimated when due")
+    assert shown[3].startswith("the last window: ")
     complete = explained(dated, week(40), window=until.format("95d"))
     assert complete[-1].startswith("so labels are complete when a window is due")
     slower = KNOWN.replace("AS INTEGER)", "+ CASE WHEN id >= 2000000 THEN 30 ELSE 0 END AS INTEGER)")

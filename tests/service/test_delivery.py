@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import socket
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,7 +16,15 @@ from servers import MlflowServer
 from sinks import HttpSink
 
 from rocmonitor import store
-from rocmonitor.service.delivery import FIRST_RETRY, LONGEST_RETRY, drain
+from rocmonitor.service import delivery
+from rocmonitor.service.delivery import (
+    FIRST_RETRY,
+    LONGEST_RETRY,
+    MOST_HANGING,
+    Deliveries,
+    Patience,
+    drain,
+)
 from rocmonitor.service.runtime import Runtime, hold_lease
 from rocmonitor.service.tick import run_monitor
 from rocmonitor.wording.window import moved, moved_most
@@ -64,7 +74,6 @@ def test_a_window_is_told_once_however_often_it_is_run(here, mlflow_server, http
     assert by_kind == ["series", "window", "window"]
     assert len(http_sink.requests) == 1
     assert http_sink.titles[0].startswith("DEGRADED credit")
-    assert mlflow_server.uri in http_sink.requests[0].content["message"]  # the link to the run
 
 
 def test_an_alarm_is_explained_in_the_store_in_mlflow_and_in_the_message(here):
@@ -94,7 +103,7 @@ def test_an_alarm_is_explained_in_the_store_in_mlflow_and_in_the_message(here):
             assert "**What moved.** The AUROC fell by" in run.data.tags["mlflow.note.content"]
             assert run.data.metrics["shift/similarity"] == bad.metrics["shift/similarity"]
     assert drawn == {
-        "ok": {"figures/roc.png"},
+        "ok": set(),  # what happened in a window without an alarm is in one file
         "degraded": {"figures/roc.png", "figures/shift.png"},
     }
 
@@ -138,6 +147,89 @@ def test_mlflow_down_delays_neither_the_evaluation_nor_the_alarm(here, mlflow_se
     assert len(runs(mlflow_server, here)) == 3
 
 
+@pytest.fixture
+def silent_mlflow() -> Iterator[str]:
+    """A tracking server that takes connections and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"{{tracking_uri: 'http://127.0.0.1:{server.getsockname()[1]}'}}"
+
+
+def test_an_mlflow_that_hangs_delays_no_alarm_and_no_end(here, silent_mlflow, http_sink):
+    parts = outside(sink=http_sink) | {"mlflow": silent_mlflow}
+    with here.runtime(NOW, **parts) as runtime:
+        judge(runtime)
+        deliveries = Deliveries(runtime, patience=Patience(after_stop=0))
+        alarms, runs = deliveries.start()
+        alarms.join()
+        assert len(http_sink.requests) == 1
+        assert runs.is_alive()
+        assert deliveries.start() == []  # nothing else is due, and MLflow has its worker
+        runtime.stop.set()
+        runs.join()
+        assert (runs.done.sent, runs.done.failed, runs.error) == (0, {}, None)
+        assert store.backlog(runtime.store)["mlflow"].error is None
+        with hold_lease(runtime, "outbox:mlflow") as lease:
+            assert lease is not None  # given back
+
+
+def test_alarms_go_first_unless_their_channel_hangs(here, http_sink, monkeypatch):
+    monkeypatch.setattr(delivery, "ALARMS_FIRST_SECONDS", 0.1)
+    http_sink.hang()
+    with here.runtime(NOW, **patient(http_sink)) as runtime:
+        judge(runtime)
+        alarms, runs = Deliveries(runtime).start()
+        runs.join()
+        assert alarms.is_alive()
+        assert list(runs.done.refused) == ["mlflow"]
+        http_sink.resume()
+        alarms.join()
+        assert alarms.done.sent == 1
+
+
+def patient(sink: HttpSink) -> dict[str, str]:
+    """A channel whose own time limits are long, and an MLflow that refuses everything at once."""
+    return {
+        "channels": f"{{hook: {{url: '{sink.url}?rto=30'}}}}",
+        "notify": "[hook]",
+        "mlflow": "{tracking_uri: 'foo://x'}",
+    }
+
+
+def test_what_takes_too_long_has_failed_unless_it_arrives_after_all(here, http_sink):
+    http_sink.hang()
+    with here.runtime(NOW, **patient(http_sink)) as runtime:
+        judge(runtime)
+        deliveries = Deliveries(runtime, patience=Patience(channel=0.1))
+        worker = deliveries.start()[0]
+        worker.join()
+        assert "took longer than 0.1 seconds" in worker.done.failed["channel:hook"]
+        assert store.backlog(runtime.store)["channel:hook"].waiting == 1
+        http_sink.resume()
+        [late] = deliveries.hanging["channel:hook"]
+        late.join()
+        assert "channel:hook" not in store.backlog(runtime.store)
+        deliveries.wait()
+    assert len(http_sink.requests) == 1
+
+
+def test_a_destination_is_not_asked_while_too_many_deliveries_hang(here, http_sink):
+    http_sink.hang()
+    clock = Clock(NOW)
+    with here.runtime(clock, **patient(http_sink)) as runtime:
+        judge(runtime)
+        deliveries = Deliveries(runtime, patience=Patience(channel=0.1))
+        for _ in range(MOST_HANGING + 1):
+            worker = deliveries.start()[0]
+            worker.join()
+            clock.now += LONGEST_RETRY
+        assert "3 earlier deliveries still hang" in worker.done.failed["channel:hook"]
+        http_sink.resume()
+        for send in deliveries.hanging["channel:hook"]:
+            send.join()
+    assert len(http_sink.requests) == MOST_HANGING
+    assert len({request.content["message"].splitlines()[-1] for request in http_sink.requests}) == 1
+
+
 def runs_wait(runtime: Runtime) -> int:
     return store.outbox_summary(runtime.store).waiting
 
@@ -179,16 +271,18 @@ def test_what_is_refused_is_seen_ends_the_pass_and_arrives_once_it_is_mended(her
         windows = runtime.config.monitors["credit"].calendar.within(week(20), week(24))
         run_monitor(runtime, runtime.config.monitors["credit"], now=NOW, windows=windows)
         done = drain(runtime)
-        assert list(done.refused) == ["mlflow", "channel:hook"]
+        assert sorted(done.refused) == ["channel:hook", "mlflow"]
         summary = store.outbox_summary(runtime.store)
-        assert (summary.waiting, summary.refused) == (7, 7)  # four windows, three changes of status
+        # Four windows, three changes of status, and that MLflow fails.
+        assert (summary.waiting, summary.refused) == (8, 8)
         assert drain(runtime).refused == {}  # not before its time
     monkeypatch.setenv("HOOK_URL", http_sink.url)
     clock.now += LONGEST_RETRY
     with here.runtime(clock, **{**parts, "mlflow": "{}"}) as runtime:
-        assert drain(runtime).sent == 7
+        assert drain(runtime).sent >= 8
         assert store.outbox_summary(runtime.store).waiting == 0
-    assert [title.split()[0] for title in http_sink.titles] == ["DEGRADED", "OK", "DEGRADED"]
+    about = [title.split()[0] for title in http_sink.titles if title.split()[1].startswith("credit")]
+    assert about == ["DEGRADED", "OK", "DEGRADED"]
 
 
 def test_a_crash_between_sending_and_marking_sends_the_same_event_again(here, http_sink, monkeypatch):
@@ -210,13 +304,14 @@ def _crash(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-def test_only_one_process_delivers_at_a_time(here):
+def test_only_one_process_delivers_to_a_destination_at_a_time(here):
     with here.runtime(NOW) as runtime:
         judge(runtime)
-        with hold_lease(runtime, "outbox") as lease:
+        with hold_lease(runtime, "outbox:mlflow") as lease:
             assert lease is not None
             with here.runtime(NOW) as other:
-                assert drain(other).busy
+                done = drain(other)
+        assert (done.busy, done.sent) == (True, 1)  # the alarm went out
 
 
 def test_late_labels_supersede_the_run_of_before(here, mlflow_server):

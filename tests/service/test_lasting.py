@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
 
+import pytest
 from scenario import World, week
 
-from rocmonitor.policy.evaluation import Status
-from rocmonitor.service.delivery import drain
-from rocmonitor.service.tick import Tick, run_monitor
+from rocmonitor import store
+from rocmonitor.alerts import Context, Message, compose
+from rocmonitor.policy.evaluation import Status, Transition
+from rocmonitor.service import references
+from rocmonitor.service.tick import Tick, run, run_monitor
+from rocmonitor.wording.verdicts import verdict
 
 DAY = timedelta(days=1)
 RULES = "[{kind: lasting}]"
@@ -18,9 +23,23 @@ NEXT = "{name: credit, version: 8, challenger_version: 9}"
 def tick(here: World, now: datetime, **changes: str) -> Tick:
     with here.runtime(now, **{"rules": RULES, **changes}) as runtime:
         found = run_monitor(runtime, runtime.config.monitors["credit"], now=now)
-        drain(runtime)
     assert found.error is None
     return found
+
+
+def messages(here: World) -> list[Message]:
+    """The changes of status that wait for the channel, oldest first."""
+    with here.runtime(week(200), rules=RULES) as runtime:
+        rows = store.pending(runtime.store, runtime.clock(), limit=1000)
+        return [
+            compose(
+                Transition.from_dict(row.payload["transition"]),
+                None if row.evaluation_id is None else store.evaluation(runtime.store, row.evaluation_id),
+                Context(zone=ZoneInfo("UTC")),
+            )
+            for row in rows
+            if row.destination == "channel:log" and "transition" in row.payload
+        ]
 
 
 def statistics(found: Tick) -> list[float]:
@@ -37,8 +56,9 @@ def test_a_lasting_drop_is_found_over_several_ticks_and_told_since_when(here: Wo
         outcomes.append(found.evaluations[0].outcome)
     assert outcomes[0] is Status.OK
     assert outcomes[-1] is Status.DEGRADED
-    assert "AUROC has been 0." in here.alarms
-    assert " since the week of 2026-0" in here.alarms
+    [alarm] = messages(here)
+    assert "AUROC has been 0." in alarm.chat
+    assert " since the week of 2026-0" in alarm.chat
 
 
 def test_one_tick_of_many_windows_finds_what_many_ticks_find(here: World) -> None:
@@ -50,34 +70,190 @@ def test_one_tick_of_many_windows_finds_what_many_ticks_find(here: World) -> Non
     assert len(set(dry)) == 5
 
 
-def test_the_chart_starts_anew_with_another_champion(here: World) -> None:
+def found(tick: Tick) -> list[tuple[int, int, Status]]:
+    """Week, revision and outcome of each evaluation of all rows."""
+    return [
+        ((each.window.start - week(0)).days // 7, each.revision, each.outcome)
+        for each in tick.evaluations
+        if each.segment == ""
+    ]
+
+
+def mended(here: World, number: int) -> None:
+    """The rows of a week as they should have been: other scores, and another number of labels."""
+    here.clear(number)
+    here.score(number)
+
+
+class TestRevisions:
+    def test_an_alarm_is_withdrawn_when_the_data_behind_it_are_corrected(self, here: World) -> None:
+        for number in (20, 21, 22):
+            here.score(number, shift=0.2, n=401)
+        here.score(23)
+        first = tick(here, week(24) + 2 * DAY)
+        assert found(first)[-2:] == [(22, 0, Status.DEGRADED), (23, 0, Status.DEGRADED)]
+        assert ["AUROC has been 0." in each.chat for each in messages(here)] == [True]
+        for number in (20, 21, 22):
+            mended(here, number)
+        second = tick(here, week(24) + 3 * DAY)
+        assert [each for each in found(second) if each[:2] == (23, 1)] == [(23, 1, Status.OK)]
+        assert second.status == {"": Status.OK}
+        [again] = [each for each in second.evaluations if (each.window.start, each.revision) == (week(23), 1)]
+        [why, *_] = again.caveats
+        assert (why.code, why.values["finding"]) == ("chart-corrected", "withdrawn")
+        assert why.values["windows"] == ["2026-05-25", "2026-06-01", "2026-06-08"]
+        assert again.counts == first.evaluations[-1].counts
+        assert again.metrics["champion/auc"] == first.evaluations[-1].metrics["champion/auc"]
+        _, told = messages(here)
+        assert told.kind == "recovery"
+        assert told.chat.startswith("Alarm withdrawn, the data were corrected: AUROC")
+        assert "the lasting change that was reported is withdrawn" in told.chat
+        assert tick(here, week(24) + 4 * DAY).evaluations == []
+        assert len(messages(here)) == 2
+
+    def test_an_alarm_is_raised_when_corrected_data_show_it(self, here: World) -> None:
+        for number in (20, 21, 22):
+            here.score(number, n=399)
+        here.score(23, shift=0.9)
+        first = tick(here, week(24) + 2 * DAY, segments="[region]")
+        assert {each.outcome for each in first.evaluations} == {Status.OK}
+        for number in (20, 21, 22):
+            here.clear(number)
+            here.score(number, shift=0.5)
+        second = tick(here, week(24) + 3 * DAY, segments="[region]")
+        assert (23, 1, Status.DEGRADED) in found(second)
+        assert {each.revision for each in second.evaluations} == {1}
+        assert len(second.evaluations) == 8  # each once, in both segments
+        for told in messages(here):
+            assert "AUROC has been 0." in told.chat
+            assert "a lasting change that was not reported is found" in told.chat
+        assert len(messages(here)) == 2  # a segment each
+        assert tick(here, week(24) + 4 * DAY, segments="[region]").evaluations == []
+        here.score(24, shift=0.9)
+        assert found(tick(here, week(25) + 2 * DAY, segments="[region]")) == [(24, 0, Status.DEGRADED)]
+
+    def test_a_corrected_window_that_is_revised_itself_later_is_revised_once_more(self, here: World) -> None:
+        for number in (20, 21, 22):
+            here.score(number, shift=0.2, n=401)
+        here.score(23, labelled=0.9)
+        tick(here, week(24) + 2 * DAY)
+        for number in (20, 21, 22):
+            mended(here, number)
+        assert (23, 1, Status.OK) in found(tick(here, week(24) + 3 * DAY))
+        here.label_late(23)
+        [[number, revision, _]] = found(tick(here, week(24) + 4 * DAY))
+        assert (number, revision) == (23, 2)
+
+    def test_what_a_killed_tick_left_is_corrected_by_the_next_one(
+        self, here: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for number in (20, 21, 22):
+            here.score(number, shift=0.2, n=401)
+        here.score(23)
+        tick(here, week(24) + 2 * DAY)
+        for number in (20, 21, 22):
+            mended(here, number)
+        with monkeypatch.context() as patch:
+            patch.setattr(run, "corrections", lambda *_: [])  # as if it ended before
+            tick(here, week(24) + 3 * DAY)
+        here.score(24)
+        assert (23, 1, Status.OK) in found(tick(here, week(25) + 2 * DAY))
+
+    def test_a_revision_that_changes_no_alarm_revises_no_other_window(self, here: World) -> None:
+        here.score(20, n=400, labelled=0.9)
+        here.score(21)
+        before = statistics(tick(here, week(22) + 2 * DAY))
+        here.label_late(20, label=1)
+        revised = tick(here, week(22) + 3 * DAY)
+        assert [each.revision for each in revised.evaluations] == [1]
+        here.score(22)
+        [after] = statistics(tick(here, week(23) + 2 * DAY))
+        assert revised.evaluations[0].metrics["lasting/statistic"] != before[0]
+        assert after > before[1]  # the late labels, all positive, made week 20 worse
+
+
+class TestGaps:
+    def test_a_window_without_labels_is_a_gap(self, here: World) -> None:
+        here.score(20, shift=0.9)
+        here.score(22, shift=0.9)
+        found = tick(here, week(23) + 2 * DAY)
+        assert [each.outcome is Status.INSUFFICIENT for each in found.evaluations] == [False, True, False]
+        assert found.evaluations[2].verdicts[0].details["windows"] == 3
+
+    def test_after_a_paused_month_the_chart_goes_on_where_it_was(self, here: World) -> None:
+        for number in (20, 21, 26, 27):
+            here.score(number, shift=0.7)
+        evaluations = tick(here, week(28) + 2 * DAY).evaluations
+        seen = [each for each in evaluations if each.outcome is not Status.INSUFFICIENT]
+        assert len(evaluations) == 8
+        stands = [each.metrics["lasting/statistic"] for each in seen]
+        assert stands == sorted(stands)
+        assert [each.outcome for each in seen][-1] is Status.DEGRADED
+        assert "since the week of 2026-05-25" in verdict(seen[-1].verdicts[0])
+
+    def test_a_champion_that_is_replaced_in_the_middle_is_charted_on_its_own(self, here: World) -> None:
+        for number in (20, 21, 22):
+            here.score(number, shift=0.5, n=401)
+        assert tick(here, week(23) + 2 * DAY).status == {"": Status.DEGRADED}
+        for number in (23, 24):
+            here.score(number, shift=0.5)
+        after = tick(here, week(25) + 2 * DAY, model=NEXT)
+        assert [each.verdicts[0].details["windows"] for each in after.evaluations] == [1, 2]
+        assert after.evaluations[0].outcome is Status.OK
+        mended(here, 20)  # which the old champion scored
+        again = tick(here, week(25) + 3 * DAY, model=NEXT)
+        assert {(each.champion_version, each.revision) for each in again.evaluations} == {("7", 1)}
+
+    def test_a_reference_of_one_window_cannot_be_compared_with(self, here: World) -> None:
+        here.score(20)
+        one = tick(here, week(21) + 2 * DAY, reference="{from: 2026-05-18, to: 2026-05-25}")
+        [found] = one.evaluations[0].verdicts
+        assert found.outcome is Status.INSUFFICIENT
+        assert verdict(found) == (
+            "a lasting change needs at least 3 reference windows with both classes, which show "
+            "how much windows differ; 1 of 1 can be used: give more or shorter windows, so lasting cannot be "
+            "judged"
+        )
+
+    def test_equal_windows_are_doubted_and_judged_by_their_sampling_error(self, here: World) -> None:
+        for number in range(20):
+            here.clear(number)
+            here.score(number, alike=1)
+        for number in range(20, 24):
+            here.score(number, shift=0.5)
+        last = tick(here, week(24) + 2 * DAY).evaluations[-1]
+        assert last.outcome is Status.DEGRADED
+        [doubt] = [each for each in last.caveats if each.code == "reference-windows-equal"]
+        assert "check the reference's query" in str(doubt)
+
+    def test_the_season_is_mentioned_once_and_not_in_the_first_lines_of_an_alarm(self, here: World) -> None:
+        rules = "[{kind: lasting}, {kind: forecast}, {kind: drop, value: 0.02}]"
+        for number in range(20, 23):
+            here.score(number, shift=0.4)
+        last = tick(here, week(23) + 2 * DAY, rules=rules).evaluations[-1]
+        assert [each.about for each in last.caveats if each.code == "season-not-seen"] == [()]
+        told = messages(here)[-1]
+        assert "a season cannot be told from a change" not in told.chat
+        assert "a season cannot be told from a change" in told.body
+
+
+def test_an_option_of_the_rule_makes_another_reference_when_it_is_used(here: World) -> None:
+    plain, default, used = (
+        references.digest(here.configure(rules=f"[{{kind: lasting{each}}}]").monitors["credit"])
+        for each in ("", ", alternative: less", ", given: scores")
+    )
+    assert plain == default != used
+
+
+def test_scores_are_taken_as_given_and_their_expected_auroc_is_kept(here: World) -> None:
     for number in range(20, 24):
-        here.score(number, shift=0.6)
-    assert tick(here, week(24) + 2 * DAY).status == {"": Status.DEGRADED}
-    here.score(24, shift=0.6)
-    [first] = tick(here, week(25) + 2 * DAY, model=NEXT).evaluations
-    assert first.verdicts[0].details["windows"] == 1
-    here.score(25, shift=0.6)
-    [second] = tick(here, week(26) + 2 * DAY, model=NEXT).evaluations
-    assert second.verdicts[0].details["windows"] == 2
-
-
-def test_a_revision_of_an_old_window_counts_from_the_next_window_on(here: World) -> None:
-    here.score(20, n=400, labelled=0.6)
-    here.score(21)
-    before = statistics(tick(here, week(22) + 2 * DAY))
-    here.label_late(20, label=1)
-    revised = tick(here, week(22) + 3 * DAY)
-    assert [each.revision for each in revised.evaluations] == [1]
-    here.score(22)
-    [after] = statistics(tick(here, week(23) + 2 * DAY))
-    assert revised.evaluations[0].metrics["lasting/statistic"] != before[0]
-    assert after > before[1]  # the late labels, all positive, made week 20 worse
-
-
-def test_a_window_without_labels_is_a_gap(here: World) -> None:
-    here.score(20, shift=0.9)
-    here.score(22, shift=0.9)
-    found = tick(here, week(23) + 2 * DAY)
-    assert [each.outcome is Status.INSUFFICIENT for each in found.evaluations] == [False, True, False]
-    assert found.evaluations[2].verdicts[0].details["windows"] == 3
+        here.score(number, shift=0.5)
+    rules = "[{kind: lasting, given: scores}]"
+    found = tick(here, week(24) + 2 * DAY, rules=rules)
+    kept = [each.metrics["expected/auc"] for each in found.evaluations]
+    assert len(set(kept)) == 4
+    assert all(0.5 < each < 0.9 for each in kept)
+    here.score(24, shift=0.5)
+    [later] = tick(here, week(25) + 2 * DAY, rules=rules).evaluations
+    assert later.verdicts[0].details["windows"] == 5
+    assert later.outcome is Status.DEGRADED

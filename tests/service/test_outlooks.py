@@ -187,7 +187,7 @@ def test_a_dry_run_foresees_and_keeps_nothing(here: World) -> None:
 
 
 def test_a_forecast_may_take_the_scores_as_given(here: World) -> None:
-    rules = "[{kind: forecast}, {kind: forecast, given: scores}]"
+    rules = "[{kind: forecast, correlation: none}, {kind: forecast, given: scores}]"
     here.score(20, shift=0.0)
     [evaluation] = tick(here, week(21) + 30 * DAY, rules=rules).evaluations
     plain, given = evaluation.verdicts
@@ -228,7 +228,7 @@ def test_another_windows_labels_do_not_confirm_a_warning_and_it_comes_back(here:
     add_errors(here, 20)  # back again: late corrections
     here.score(20, n=1, region="late")
     assert tick(here, week(21) + 31 * DAY).status == {"": Status.AT_RISK}
-    assert last_reasons(here) == ["warning-waits"]
+    assert last_reasons(here) == ["warning-waits", "judged-again"]
     with here.runtime(**LATE) as runtime:
         assert store.transitions(runtime.store, "credit")[-1].since == week(21)
     assert tick(here, week(22) + 30 * DAY).status == {"": Status.DEGRADED}

@@ -398,7 +398,6 @@ def test_a_channel_hears_of_a_decision_once(here):
     assert "\nChallenger better, challenger 8 against champion 7: AUROC +" in here.alarms
     assert "\nThe decision was “no decision yet” before. Nothing was promoted.\n" in here.alarms
     assert f"\n{difference_line(last)}\n" in here.alarms
-    assert "\nRun: experiment rocmonitor/credit, run " in here.alarms
 
 
 def test_no_decision_is_no_news(here):

@@ -10,7 +10,6 @@ import subprocess
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
@@ -18,19 +17,22 @@ import pytest
 from apscheduler.schedulers.background import BackgroundScheduler
 from mlflow import MlflowClient
 from process import serving, wait_for
-from scenario import Clock, World, week
+from scenario import Clock, World, runtime_of, week
 from sqlalchemy import update
 
 from rocmonitor import config, store
 from rocmonitor.config import Config
 from rocmonitor.errors import InputError
+from rocmonitor.policy.retry import FIRST_PAUSE
 from rocmonitor.policy.review.document import Decision
 from rocmonitor.service import scheduler
 from rocmonitor.service.delivery import LONGEST_RETRY, drain
+from rocmonitor.service.jobs import next_tick, pools_for
 from rocmonitor.service.review import review_monitor
 from rocmonitor.service.runtime import LEASE, Runtime, hold_lease
-from rocmonitor.service.scheduler import RETRY_AFTER, next_review, next_tick, request_review, scheduled
+from rocmonitor.service.scheduler import next_review, request_review, scheduled
 from rocmonitor.service.tick import run_monitor
+from rocmonitor.service.watchdog import leave
 from rocmonitor.store.tables import lease
 
 LAST = 24  # each window more is told to MLflow, which takes seconds
@@ -108,8 +110,8 @@ def test_a_killed_service_loses_and_doubles_nothing(here, moment):
 def test_every_monitor_has_a_job_that_is_due_at_once(here):
     now = datetime(2026, 7, 1, tzinfo=UTC)
     with here.runtime(now, **PARTS) as runtime:
-        jobs = scheduled(runtime, {}).get_jobs()
-    assert {job.id: job.next_run_time for job in jobs} == {"credit": now, "outbox": now}
+        jobs = scheduled(runtime, pools_for(runtime)).get_jobs()
+    assert {job.id: job.next_run_time for job in jobs} == dict.fromkeys(("credit", "outbox", "keep"), now)
 
 
 def test_the_schedule_is_in_the_zone_of_the_monitor(here):
@@ -129,6 +131,30 @@ def test_a_tick_says_when_the_next_one_is(here, caplog):
     assert "credit: next tick at 2026-05-31 06:00 UTC" in caplog.text
 
 
+def test_the_end_of_a_tick_is_recorded_and_logged_with_its_duration(here, caplog):
+    caplog.set_level(logging.INFO, "rocmonitor")
+    now = datetime(2026, 6, 3, 12, tzinfo=UTC)
+    with at_work(here, Clock(now), "{n_resamples: 99}") as (runtime, made):
+        monitor = runtime.config.monitors["credit"]
+        scheduler._tick(made, runtime, monitor)
+        [last] = store.ticks(runtime.store).values()
+        assert (last.monitor, last.started_at, last.error, last.windows) == ("credit", now, None, 1)
+        assert last.next_due == next_tick(monitor, now)
+        [judged] = [record for record in caplog.records if hasattr(record, "window")]
+        assert (judged.monitor, judged.segment) == ("credit", "")
+        assert judged.window == "2026-05-25T00:00Z/2026-06-01T00:00Z"
+        assert 0 < judged.duration_seconds <= last.seconds
+        with hold_lease(runtime, "monitor:credit"):  # whoever is at work records it
+            scheduler._tick(made, runtime, monitor)
+        assert store.ticks(runtime.store)["credit"].ticks_total == 1
+        (here.folder / "source.db").unlink()
+        scheduler._tick(made, runtime, monitor)
+        failed = store.ticks(runtime.store)["credit"]
+        assert (failed.ticks_total, failed.failures_total, failed.windows_total) == (2, 1, 1)
+        assert failed.error is not None
+        assert now < failed.next_due <= next_tick(monitor, now)
+
+
 def reviewing(
     here: World, section: str = "{schedule: '0 7 * * 1', n_resamples: 99}", **changes: str
 ) -> Config:
@@ -144,20 +170,21 @@ def at_work(here: World, clock: Clock, section: str) -> Iterator[tuple[Runtime, 
     """A runtime, and a scheduler that has taken its jobs and waits."""
     known = reviewing(here, section)
     with store.open_store(known.store_url) as kept:
-        runtime = Runtime(config=known, store=kept, clock=clock)
-        pools = {name: ThreadPoolExecutor(1) for name in ("default", "outbox", "reviews")}
+        runtime = Runtime(
+            config=known, store=kept, clock=clock, elapsed=lambda: clock().timestamp(), boot="a scenario"
+        )
+        pools = pools_for(runtime)
         made = scheduled(runtime, pools)
         made.start(paused=True)
         yield runtime, made
         made.shutdown(wait=False)
-        for pool in pools.values():
-            pool.shutdown()
+        leave(runtime, list(pools.values()))
 
 
 def test_a_review_has_a_job_of_its_own_where_it_has_a_schedule(here):
     clock = Clock(datetime(2026, 7, 10, tzinfo=UTC))  # a Friday
     with at_work(here, clock, "{schedule: '0 7 * * 1', n_resamples: 99}") as (runtime, made):
-        assert {job.id for job in made.get_jobs()} == {"credit", "credit review", "outbox"}
+        assert {job.id for job in made.get_jobs()} == {"credit", "credit review", "outbox", "keep"}
         monitor = runtime.config.monitors["credit"]
         assert next_review(runtime, monitor) == clock.now  # none yet
         review_monitor(runtime, monitor, now=clock.now, start=week(20), end=week(22))
@@ -168,7 +195,7 @@ def test_a_review_has_a_job_of_its_own_where_it_has_a_schedule(here):
         clock.now = monday + timedelta(days=3)
         assert next_review(runtime, monitor) == clock.now  # one was missed
     with at_work(here, clock, "{n_resamples: 99}") as (_, made):
-        assert {job.id for job in made.get_jobs()} == {"credit", "outbox"}
+        assert {job.id for job in made.get_jobs()} == {"credit", "outbox", "keep"}
 
 
 @pytest.mark.parametrize("section", ["{schedule: '0 7 * * 1'}", "{}"])
@@ -210,7 +237,7 @@ def test_a_review_that_fails_for_now_is_tried_again(here, section, caplog):
         monitor = runtime.config.monitors["credit"]
         with hold_lease(runtime, "review:credit"):
             scheduler._review(made, runtime, monitor)
-        assert made.get_job("credit review").next_run_time == clock.now + RETRY_AFTER
+        assert made.get_job("credit review").next_run_time == clock.now + FIRST_PAUSE
         assert "another rocmonitor process is reviewing credit" in caplog.text
         scheduler._review(made, runtime, monitor)
         assert len(store.reviews(runtime.store, "credit")) == 1
@@ -251,7 +278,7 @@ def test_a_killed_review_is_begun_anew_and_kept_once(here):
     let_leases_end(known)
     clock = Clock(datetime.now(UTC) + 2 * LEASE)
     with store.open_store(known.store_url) as kept:
-        runtime = Runtime(config=known, store=kept, clock=clock)
+        runtime = runtime_of(known, kept, clock)
         [found] = store.reviews(kept, "credit")
         assert review_monitor(runtime, known.monitors["credit"], now=clock.now) == found
         for _ in range(3):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from queue import Queue
 from urllib.error import HTTPError
@@ -15,11 +16,13 @@ from mlflow import MlflowClient
 from mlflow.entities.webhook import WebhookEvent
 from mlflow.webhooks.delivery import _generate_hmac_signature as mlflow_signature
 from process import serving, wait_for
-from scenario import World
+from scenario import Clock, World
 from servers import MlflowServer
 
 from rocmonitor.errors import ConfigError
-from rocmonitor.service.webhook import TOLERANCE, listening, moved_alias, signed
+from rocmonitor.service.listener.application import application
+from rocmonitor.service.listener.server import listening
+from rocmonitor.service.listener.webhook import TOLERANCE, Webhook, moved_alias, signed
 
 SECRET = "of the webhook"
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
@@ -35,9 +38,21 @@ def moved() -> Moved:
     return Queue()
 
 
+@contextmanager
+def listening_to(clock: Callable[[], datetime], moved: Moved, port: int = 0) -> Iterator[int]:
+    hook = Webhook(lambda: SECRET, lambda *alias: moved.put(alias), clock)
+    with listening("127.0.0.1", port, application(webhook=hook), key="webhook.listen") as opened:
+        yield opened
+
+
 @pytest.fixture
-def port(moved: Moved) -> Iterator[int]:
-    with listening("127.0.0.1", 0, SECRET, lambda *alias: moved.put(alias), lambda: NOW) as port:
+def clock() -> Clock:
+    return Clock(NOW)
+
+
+@pytest.fixture
+def port(clock: Clock, moved: Moved) -> Iterator[int]:
+    with listening_to(clock, moved) as port:
         yield port
 
 
@@ -104,19 +119,52 @@ def test_an_event_is_heard_once_and_a_forged_one_never(port: int, moved: Moved) 
     assert moved.empty()
 
 
+def test_an_event_that_was_caught_cannot_be_sent_again(port: int, clock: Clock, moved: Moved) -> None:
+    given = {"X_MLflow_Delivery_Id": "d1", "X_MLflow_Timestamp": STAMP, "X_MLflow_Signature": signature()}
+    assert post(port, BODY, **given) == 204
+    for seconds in (0, 1, TOLERANCE.total_seconds(), TOLERANCE.total_seconds() + 1):
+        clock.now = NOW + timedelta(seconds=seconds)
+        assert post(port, BODY, **given) == 401
+    later = str(int(clock.now.timestamp()))
+    again = signature(stamp=later)  # MLflow's next event, alike but for its time
+    assert post(port, BODY, **given | {"X_MLflow_Timestamp": later, "X_MLflow_Signature": again}) == 204
+    assert moved.qsize() == 2
+
+
+def test_one_of_the_future_is_remembered_until_its_time_is_over(
+    port: int, clock: Clock, moved: Moved
+) -> None:
+    ahead = str(int((NOW + TOLERANCE).timestamp()))
+    given = {"X_MLflow_Delivery_Id": "d1", "X_MLflow_Timestamp": ahead}
+    given["X_MLflow_Signature"] = signature(stamp=ahead)
+    assert post(port, BODY, **given) == 204
+    clock.now = NOW + 2 * TOLERANCE  # the last instant at which it would be young enough
+    assert post(port, BODY, **given) == 401
+    assert moved.qsize() == 1
+
+
+def test_a_body_in_chunks_is_taken_and_one_too_large_is_not(port: int, moved: Moved) -> None:
+    head = f"X-MLflow-Delivery-Id: d1\r\nX-MLflow-Timestamp: {STAMP}\r\nX-MLflow-Signature: {signature()}\r\n"
+    start = f"POST / HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n{head}\r\n".encode()
+    for body, status in ((BODY, b"204"), (b" " * 100_000, b"413"), (b" " * 300_000, b"413")):
+        with socket.create_connection(("127.0.0.1", port), timeout=10) as client:
+            with suppress(ConnectionError):  # the largest is refused before all of it was sent
+                client.sendall(start + b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body))
+            assert client.recv(1000).split()[1] == status
+    assert moved.qsize() == 1
+
+
 def test_a_port_that_is_taken_is_told(port: int) -> None:
     with (
         pytest.raises(ConfigError, match=rf"webhook\.listen.*127\.0\.0\.1:{port}.*name another"),
-        listening("127.0.0.1", port, SECRET, lambda *_: None, lambda: NOW),
+        listening_to(lambda: NOW, Queue(), port),
     ):
         pass
 
 
 def test_a_real_registry_is_heard(mlflow_server: MlflowServer, moved: Moved) -> None:
     client = MlflowClient(mlflow_server.uri)
-    with listening(
-        "127.0.0.1", 0, SECRET, lambda *alias: moved.put(alias), lambda: datetime.now(UTC)
-    ) as port:
+    with listening_to(lambda: datetime.now(UTC), moved) as port:
         hook = client.create_webhook(
             name="rocmonitor",
             url=f"http://127.0.0.1:{port}/",

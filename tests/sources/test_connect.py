@@ -98,7 +98,9 @@ SLOW = {
 def test_a_slow_query_is_stopped(any_database_url: str, mode: str) -> None:
     fill(any_database_url, MESSY)
     query = SLOW[make_url(any_database_url).get_backend_name()]
-    with pytest.raises(SourceError, match=r"longer than 1 s .* raise sources\.warehouse\.timeout") as caught:
+    with pytest.raises(
+        SourceError, match=r"sent nothing for longer than 1 s .* raise sources\.warehouse\.timeout"
+    ) as caught:
         pull(any_database_url, monitor(query=query, grouped=mode), timeout="1s")
     assert caught.value.transient
 
@@ -130,7 +132,7 @@ def test_a_locked_sqlite_file(sqlite_url: str) -> None:
 def test_a_missing_sqlite_file_is_not_created(sqlite_url: str) -> None:
     with pytest.raises(SourceError, match=r"sources\.warehouse\.url_env: there is no SQLite file") as caught:
         opened(sqlite_url)
-    assert not caught.value.transient
+    assert caught.value.transient  # it may be on a disk that is mounted later
     assert not Path(make_url(sqlite_url).database or "").exists()
 
 

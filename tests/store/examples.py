@@ -5,6 +5,8 @@ from datetime import UTC, datetime, timedelta
 from multiprocessing import get_context
 from typing import Any
 
+from sqlalchemy import update
+
 from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition, Verdict
 from rocmonitor.policy.review.document import Comparison, Decision, Review, Withdrawn
@@ -20,6 +22,7 @@ from rocmonitor.store import (
     open_store,
     save,
     save_review,
+    tables,
 )
 
 NOW = datetime(2026, 3, 29, 1, 30, 0, 123456, tzinfo=UTC)
@@ -124,6 +127,12 @@ def a_lease(store: Store, name: str = "credit", owner: str = "here") -> Lease:
     lease = acquire(store, name, owner, NOW, timedelta(minutes=5))
     assert lease is not None
     return lease
+
+
+def runs_out(store: Store, name: str = "credit", at: datetime = NOW - timedelta(hours=5)) -> None:
+    """The lease ends: by the clock of the store, which no test can move."""
+    with store.writing() as connection:
+        connection.execute(update(tables.lease).where(tables.lease.c.name == name).values(expires_at=at))
 
 
 def race(runner: Callable[..., Any], url: str, processes: int = 2) -> list[Any]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Timer
 
 import pytest
-from sqlalchemy import make_url, select
+from sqlalchemy import make_url
 from store.examples import NOW
 
 from rocmonitor.errors import StoreError
@@ -94,15 +94,16 @@ def test_reading_goes_on_while_another_writes(store: Store) -> None:
 
 
 def test_an_error_in_a_transaction_takes_everything_back(store: Store) -> None:
+    save_alias(store, "m", "champion", "1", NOW)
+
     def write_and_fail() -> None:
         with store.writing() as writer:
-            writer.execute(tables.instance.insert().values(id=1, uuid="x"))
+            writer.execute(tables.alias.update().values(version="2"))
             raise LookupError
 
     with pytest.raises(LookupError):
         write_and_fail()
-    with store.reading() as reader:
-        assert reader.execute(select(tables.instance)).all() == []
+    assert alias(store, "m", "champion") == ("1", NOW)
 
 
 def test_threads_share_a_store(store: Store) -> None:

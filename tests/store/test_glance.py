@@ -6,7 +6,7 @@ from collections import defaultdict
 from datetime import timedelta
 
 from sqlalchemy import text
-from store.examples import NOW, WEEK, a_lease, a_result, a_transition, an_evaluation, window
+from store.examples import NOW, WEEK, a_lease, a_result, a_transition, an_evaluation, runs_out, window
 from store.test_migrate import execute, to_version
 
 from rocmonitor.policy.evaluation import Status
@@ -95,6 +95,7 @@ def test_the_last_change_of_status_counts(store: Store) -> None:
 
 def test_leases_say_when_somebody_worked(store: Store) -> None:
     a_lease(store, "monitor:credit")
+    runs_out(store, "monitor:credit", NOW + timedelta(minutes=5))
     assert last_activity(store) == {"monitor:credit": NOW + timedelta(minutes=5)}
 
 

@@ -82,7 +82,7 @@ def test_upgrading_again_changes_nothing(store_url: str) -> None:
 @pytest.mark.parametrize(
     "statement",
     [
-        "DROP INDEX ix_rocmonitor_outbox_state",
+        "DROP INDEX ix_rocmonitor_outbox_destination",
         "ALTER TABLE rocmonitor_alias DROP COLUMN version",
         "ALTER TABLE rocmonitor_alias ADD COLUMN remark VARCHAR",
         "CREATE TABLE rocmonitor_stray (id INTEGER)",

@@ -19,6 +19,7 @@ from rocmonitor.store import (
     last_transition,
     newest_revision,
     outcomes,
+    remember_labels,
     save,
     save_transition,
     series,
@@ -108,11 +109,21 @@ def test_evaluated_says_what_each_window_rests_on(store: Store) -> None:
         revision=1,
         digest="late labels",
         label_counts={"1": 1},
+        outcome=Status.DEGRADED,
+        labels_digest=None,
+        settings_digest=None,
         champion_version="7",
         challenger_version="8",
     )
     north = Evaluated(
-        revision=0, digest="digest-1", label_counts={"1": 0}, champion_version="7", challenger_version=None
+        revision=0,
+        digest="digest-1",
+        label_counts={"1": 0},
+        outcome=Status.DEGRADED,
+        labels_digest=None,
+        settings_digest=None,
+        champion_version="7",
+        challenger_version=None,
     )
     assert found == {("", window(0)): newest, (NORTH, window(1)): north}
     assert evaluated(store, "credit", since=window(1).start) == {(NORTH, window(1)): north}
@@ -157,3 +168,16 @@ def test_told_is_what_people_heard_last(store: Store) -> None:
     # Improved is no alarm, and of degraded nobody was told.
     assert last_notified(store, "credit", "") == Notified(status=Status.IMPROVED, alarmed_at=NOW)
     assert last_notified(store, "credit", NORTH) == Notified(status=Status.ERROR, alarmed_at=later)
+
+
+def test_how_a_window_is_labelled_is_noted_of_its_newest_revision_of_all_rows(store: Store) -> None:
+    put(store, an_evaluation(0), an_evaluation(0, revision=1), an_evaluation(0, revision=2, segment=NORTH))
+    lease = a_lease(store, "another")
+    remember_labels(store, "credit", window(0), label_counts={"1": 9}, labels_digest="new", lease=lease)
+    found = evaluated(store, "credit")
+    assert (found["", window(0)].revision, found["", window(0)].label_counts) == (1, {"1": 9})
+    assert found["", window(0)].labels_digest == "new"
+    assert found[NORTH, window(0)].labels_digest is None
+    query = select(tables.evaluation.c.labels_digest).order_by(tables.evaluation.c.id)
+    with store.reading() as connection:
+        assert connection.execute(query).scalars().all() == [None, "new", None]

@@ -2,7 +2,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from store.examples import NOW, WEEK, a_lease, a_review, race, save_reviews, window
+from store.examples import NOW, WEEK, a_lease, a_review, race, runs_out, save_reviews, window
 
 from rocmonitor.errors import StoreError
 from rocmonitor.policy.review.document import Decision
@@ -101,6 +101,7 @@ def test_a_failure_at_the_last_row_leaves_nothing(store: Store, payload: dict[st
 
 def test_who_has_lost_the_lease_saves_nothing(store: Store) -> None:
     lost = a_lease(store)
+    runs_out(store)
     assert acquire(store, "credit", "there", NOW + timedelta(hours=1), timedelta(minutes=5)) is not None
     with pytest.raises(StoreError, match="no longer held") as caught:
         save_review(store, a_review(), TOLD, lease=lost)

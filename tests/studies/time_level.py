@@ -31,6 +31,7 @@ DESIGNS = {
     "uneven sizes": Weeks(uneven=True),
     "a tenth of weeks missing": Weeks(gaps=0.1),
     "scores foresee half": Weeks(foreseen=0.5),
+    "scores foresee half, and 0.4 of the noise": Weeks(foreseen=0.5, shown=0.4),
     "scores foresee nothing": Weeks(foreseen=0.0),
     "AR 0.3": Weeks(serial=0.3),
     "AR 0.5": Weeks(serial=0.5),
@@ -72,7 +73,7 @@ def year(weeks: Weeks, rng: np.random.Generator) -> tuple[bool, bool, bool]:
     before = np.array([each.auc for each in windows[: weeks.reference] if each is not None])
     after = np.array([each.auc for each in windows[weeks.reference :] if each is not None])
     apart: Floats = (before.mean() - after) / before.std(ddof=1)
-    naive = running(apart, np.ones(len(apart)), 0.0)
+    naive = running(apart, np.ones(len(apart)), 0.0).statistic
     return found.crossed is not None, bool((naive > KNOWN_LIMIT).any()), bool((apart > 3).any())
 
 

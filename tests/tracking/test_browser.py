@@ -37,7 +37,7 @@ def link(mlflow_server: MlflowServer, tmp_path: Path) -> str:
         monitor,
         "",
         points,
-        lambda: {"figures/auc_small.png": timeline.small("seen", points)},
+        lambda _: {"figures/auc_small.png": timeline.small("seen", points)},
         outcomes={points[1].window: Status.DEGRADED},
         picture="figures/auc_small.png",
     )

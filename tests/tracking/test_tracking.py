@@ -271,6 +271,14 @@ class TestWindowRun:
             tracking.publish_series(INSTANCE, monitor, segment, [point(0, 0.7)])
         assert [run.data.tags["rocmonitor.segment"] for run in runs(tracking, monitor)] == [segment] * 2
 
+    def test_control_characters_of_a_segment_are_written_out(self, tracking: Tracking, monitor: str) -> None:
+        tracking.publish_window(
+            INSTANCE, evaluation(monitor=monitor, segment="o=x\nok 0.99\x1b[2J"), newest=True
+        )
+        (run,) = runs(tracking, monitor)
+        assert run.data.tags["rocmonitor.segment"] == "o=x\\nok 0.99\\x1b[2J"
+        assert run.info.run_name.isprintable()
+
     def test_two_stores_in_one_experiment_leave_each_other_alone(
         self, tracking: Tracking, monitor: str
     ) -> None:
@@ -360,7 +368,9 @@ def test_a_run_is_named_by_what_was_found(changes: dict[str, Any], name: str, st
 class TestSeriesRun:
     def test_one_step_a_window_in_order(self, tracking: Tracking, monitor: str) -> None:
         points = [point(number, auc) for number, auc in enumerate([0.74, 0.73, 0.70])]
-        tracking.publish_series(INSTANCE, monitor, "", points, lambda: {"figures/auc_over_time.png": b"png"})
+        tracking.publish_series(
+            INSTANCE, monitor, "", points, lambda _: {"figures/auc_over_time.png": b"png"}
+        )
         (run,) = runs(tracking, monitor)
         ends = [int(each.window.end.timestamp() * 1000) for each in points]
         assert history(tracking, run, "champion/auc") == list(
@@ -436,7 +446,7 @@ class TestSeriesRun:
         points = [point(number, 0.7) for number in range(3)]
         tracking.publish_series(INSTANCE, monitor, "", points[:1])
         with pytest.raises(_Killed):
-            _killing(tracking, "log_artifacts").publish_series(INSTANCE, monitor, "", points)
+            _killing(tracking, "set_terminated").publish_series(INSTANCE, monitor, "", points)
         (half,) = runs(tracking, monitor)
         assert half.data.tags["rocmonitor.state"] == "publishing"
         tracking.publish_series(INSTANCE, monitor, "", points)
@@ -450,7 +460,7 @@ class TestSeriesRun:
         points = [point(0, 0.75), point(1, 0.79)]
         tracking.publish_series(INSTANCE, monitor, "", points[:1])
         with pytest.raises(_Killed):
-            _killing(tracking, "log_artifacts").publish_series(INSTANCE, monitor, "", points)
+            _killing(tracking, "set_terminated").publish_series(INSTANCE, monitor, "", points)
         tracking.publish_series(INSTANCE, monitor, "", [point(0, 0.75), point(1, 0.70)])
         (final,) = runs(tracking, monitor, state="final")
         assert [value for _, _, value in history(tracking, final, "champion/auc")] == [0.75, 0.70]
@@ -459,7 +469,7 @@ class TestSeriesRun:
     def test_killed_before_the_old_run_was_marked(self, tracking: Tracking, monitor: str) -> None:
         tracking.publish_series(INSTANCE, monitor, "", [point(0, 0.79)])
         with pytest.raises(_Killed):
-            _killing(tracking, "log_artifacts").publish_series(INSTANCE, monitor, "", [point(0, 0.70)])
+            _killing(tracking, "set_terminated").publish_series(INSTANCE, monitor, "", [point(0, 0.70)])
         tracking.publish_series(INSTANCE, monitor, "", [point(0, 0.70)])
         assert [run.data.metrics["champion/auc"] for run in runs(tracking, monitor, state="final")] == [0.70]
         assert len(runs(tracking, monitor)) == 2
@@ -514,7 +524,7 @@ class TestExperiment:
             monitor,
             "",
             points,
-            lambda: {"figures/small.png": b"png"},
+            lambda _: {"figures/small.png": b"png"},
             outcomes=outcomes,
             zone=ZoneInfo("America/New_York"),
             picture="figures/small.png",
@@ -644,7 +654,33 @@ class TestConnect:
         assert link.startswith(f"experiment rocmonitor/{monitor}, run ")
         written = list((sqlite_store[1] / "mlartifacts" / monitor).rglob("result.json"))
         assert len(written) == 1
+        assert (sqlite_store[1] / "mlartifacts").stat().st_mode & 0o777 == 0o700
         assert not list(tmp_path.iterdir())
+
+    @pytest.mark.slow
+    def test_files_that_it_makes_are_their_owners_alone(self, tmp_path: Path, monitor: str) -> None:
+        before = os.umask(0o022)
+        try:
+            tracking = connect(f"sqlite:///{tmp_path}/mlflow.db", tmp_path)
+            tracking.publish_window(INSTANCE, evaluation(monitor=monitor), newest=True)
+        finally:
+            os.umask(before)
+        modes = {path.name: oct(path.stat().st_mode & 0o777) for path in tmp_path.iterdir()}
+        assert modes == {"mlflow.db": "0o600", "mlartifacts": "0o700"}
+
+    @pytest.mark.parametrize(
+        ("uri", "page"),
+        [
+            ("http://127.0.0.1:9", "http://127.0.0.1:9"),
+            ("http://127.0.0.1:9/geheim", None),
+            ("http://geheim@127.0.0.1:9", None),
+            ("http://127.0.0.1:9?geheim", None),
+        ],
+    )
+    def test_a_tracking_uri_that_may_hold_a_secret_is_no_link(
+        self, tmp_path: Path, uri: str, page: str | None
+    ) -> None:
+        assert connect(uri, tmp_path).page == page
 
     def test_links_open_the_page_that_is_configured(
         self, sqlite_store: tuple[str, Path], monitor: str
@@ -661,6 +697,8 @@ class TestConnect:
         ("uri", "transient"),
         [
             ("http://reader:geheim@127.0.0.1:9", True),
+            ("http://127.0.0.1:9/geheim/", True),
+            ("http://127.0.0.1:9?api_key=geheim", True),
             ("gopher://reader:geheim@127.0.0.1:9", False),
             ("postgresql+nodriver://reader:geheim@127.0.0.1:9/x?password=geheim", False),
         ],

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
-from web.world import HOSTILE, MONITORS, SECRET
+from web.world import HOSTILE, MONITORS, REGION, SECRET
 
 from rocmonitor.web.site import Site
 
@@ -26,7 +26,7 @@ PAGES = (
     "/monitors/credit/segments",
     "/monitors/credit/reviews/1",
 )
-SEGMENT = {"segment": f"region={HOSTILE}"}
+SEGMENT = {"segment": f"region={REGION}"}
 
 
 def text_of(page: str) -> str:
@@ -147,6 +147,14 @@ class TestMonitor:
         for why in view["chosen"]["why"]:
             assert why["text"].replace("-0.", "−0.") in text_of(page)
 
+    def test_labels_by_age_are_a_table(self, client: FlaskClient) -> None:
+        page = client.get("/monitors/credit").text
+        table = client.get(json_address(page)).get_json()["labels_by_age"]
+        assert next(iter(table)) == "days after the window"
+        assert len({len(cells) for cells in table.values()}) == 1
+        for cells in table.values():
+            assert all(cell in text_of(page) for cell in cells)
+
     def test_a_window_is_chosen_by_its_address(self, client: FlaskClient) -> None:
         page = client.get("/monitors/credit?window=2026-06-01").text
         view = client.get(json_address(page)).get_json()
@@ -266,6 +274,7 @@ class TestSafety:
     def test_nothing_hostile_is_markup(self, client: FlaskClient, address: str) -> None:
         page = client.get(address).text
         assert HOSTILE not in page
+        assert re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", page) is None
         assert "alert(1)" not in re.sub(r"&lt;script&gt;alert\(1\)|u003cscript\\u003ealert\(1\)", "", page)
 
     def test_it_would_show(self, client: FlaskClient) -> None:

@@ -18,6 +18,7 @@ from rocmonitor.service.tick import run_monitor
 from rocmonitor.web.site import Site
 
 HOSTILE = "<script>alert(1)</script>"
+REGION = f"{HOSTILE}\x1b[2J\x9b\u202e\nok"
 NOW = week(29) + timedelta(days=1)
 SECRET = "s3cret-of-the-warehouse"
 
@@ -82,7 +83,7 @@ def judged(template: Path, folder: Path) -> Site:
     for number in range(20, 28):
         bad = number >= 26
         here.score(number, n=401, labelled=0.9)
-        here.score(number, n=400, region=HOSTILE, shift=-0.4 if bad else 1.2, labelled=0.9)
+        here.score(number, n=400, region=REGION, shift=-0.4 if bad else 1.2, labelled=0.9)
     path = configuration(folder)
     known = config.load(path)
     with store.open_store(known.store_url) as kept:

@@ -253,3 +253,11 @@ def test_the_decision_in_one_line() -> None:
         sentence(review()) == "trade-off, challenger 5 against champion 3: AUROC +0.0096 (+0.0043 to +0.0151)"
     )
     assert sentence(review(comparisons=())) == "trade-off, challenger 5 against champion 3"
+
+
+def test_windows_that_are_alike_say_how_often_that_decides_wrongly() -> None:
+    bare = Caveat("windows-correlated", correlation=0.46)
+    assert "20 at 0.6 and 57 at 0.9" in str(bare)
+    assert "use longer windows" in str(bare)
+    told = Caveat("windows-correlated", correlation=0.46, low=-0.02, high=0.05, pvalue=0.31)
+    assert "with the correlation estimated it is -0.0200 to +0.0500 (p = 0.31)" in str(told)

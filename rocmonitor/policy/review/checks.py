@@ -9,6 +9,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC
+from functools import partial
 from math import inf
 
 from rocmonitor.caveat import Caveat
@@ -229,15 +230,28 @@ def _track(
     sequence = None
     if found:
         estimates, errors = zip(*found.values(), strict=True)
-        sequence = confidence_sequence(
+        sequence_of = partial(
+            confidence_sequence,
             estimates,
             errors,
             confidence_level=confidence_level,
             tuned_for=rule.tuned_for,
             weights=[checks[number].weight for number in found],
-            correlation=rule.correlation,
         )
+        sequence = sequence_of(correlation=rule.correlation)
+        told = [
+            _with_allowance(caveat, sequence_of) if caveat.code == "windows-correlated" else caveat
+            for caveat in sequence.caveats
+        ]
+        sequence = replace(sequence, caveats=tuple(told))
     return Track(fpr=fpr, numbers=tuple(found), sequence=sequence)
+
+
+def _with_allowance(caveat: Caveat, sequence_of: Callable[..., ConfidenceSequence]) -> Caveat:
+    """The caveat that windows correlate, with the interval that would allow for it."""
+    allowing = sequence_of(correlation="estimated")
+    low, high, pvalue = (float(of[-1]) for of in (allowing.low, allowing.high, allowing.pvalue))
+    return Caveat(caveat.code, **caveat.values, low=low, high=high, pvalue=pvalue)
 
 
 def _row(number: int, check: Check, area: Track, confidence_level: float) -> Row:

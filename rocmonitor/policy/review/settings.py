@@ -11,7 +11,7 @@ from annotated_types import Ge, Interval
 
 from rocmonitor.errors import InputError
 from rocmonitor.policy.rules import Level
-from rocmonitor.stats.sequence import Correlation
+from rocmonitor.stats.dependence import Correlation
 
 if TYPE_CHECKING:
     from rocmonitor.stats import OperatingCondition

@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 
 from matplotlib.figure import Figure
 
+from rocmonitor.errors import escape_controls
 from rocmonitor.policy.review.document import Review
 from rocmonitor.report.canvas import svg
 from rocmonitor.report.html import environment
@@ -82,7 +83,7 @@ def page(review: Review, *, zone: ZoneInfo, figures: Mapping[str, Figure] | None
     images = {name: svg(figure, name, about[name][1]) for name, figure in figures.items()}
     numbers = notes.key_numbers(review)
     tables = shown(review, zone)
-    return (
+    return escape_controls(
         environment()
         .get_template("review.html.j2")
         .render(

@@ -14,33 +14,36 @@ from rocmonitor import alerts, tracking
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Config, Monitor
 from rocmonitor.config.values import written
-from rocmonitor.errors import ConfigError, DegenerateDataError, RocmonitorError
-from rocmonitor.policy.false_alarms import Scenario
+from rocmonitor.errors import ConfigError, DegenerateDataError, RocmonitorError, printable
+from rocmonitor.policy.budget import Levels
 from rocmonitor.policy.judge import too_few
+from rocmonitor.policy.levels import at_levels
 from rocmonitor.policy.reference import Reference, freeze
 from rocmonitor.policy.rules import Floor, Rule, by_name
+from rocmonitor.policy.scenario import Scenario
 from rocmonitor.policy.windows import Window
 from rocmonitor.service import references
+from rocmonitor.service.checking.accounts import account_lines
 from rocmonitor.service.checking.alarm_budget import Spending, budget_lines, spending
 from rocmonitor.service.checking.early_warnings import warnings
-from rocmonitor.service.checking.forecast_alarms import expected, on_reference
-from rocmonitor.service.checking.label_shares import label_shares
+from rocmonitor.service.checking.forecast_alarms import Judged, expected, on_reference
+from rocmonitor.service.checking.label_shares import Counted, label_shares
 from rocmonitor.service.checking.reference_checks import (
     backwards,
     costs,
-    levels,
     likeness,
+    seasons,
     set_aside,
     unfit,
     useless,
+    window_levels,
 )
+from rocmonitor.service.checking.segments import small_segments
 from rocmonitor.service.checking.timing import first_due, impossible, left_out
-from rocmonitor.sources import SqlSource, open_source
-from rocmonitor.sources.batch import LabelCounts, Rows
+from rocmonitor.sources import LabelCounts, Rows, SqlSource, open_source
 from rocmonitor.sources.values import name_of
 from rocmonitor.stats import AucResult, AucSpread, Sample
 from rocmonitor.store import migrate
-from rocmonitor.wording.format import printable
 from rocmonitor.wording.verdicts import verdict
 
 MOST_ROWS = 2_000_000
@@ -51,9 +54,6 @@ MOST_REFERENCE_ROWS = 200_000
 
 ASSUMED_AUC = 0.8
 """Where neither the reference nor a window was read."""
-
-MOST_SEGMENTS = 5
-"""So many of the segment values that are too small are named."""
 
 Print = Callable[[str], object]
 Line = str | RocmonitorError
@@ -93,6 +93,8 @@ def check(config: Config, *, now: datetime, output: Print) -> list[RocmonitorErr
     section("store", partial(_store, config))
     for name in config.channels:
         section("channel", partial(_channel, config, name))
+    for name in sorted({monitor.source for monitor in config.monitors.values()}):
+        section("source", partial(account_lines, config, name))
     for monitor in config.monitors.values():
         output(f"{monitor.name}")
         section("model", partial(_model, config, monitor))
@@ -100,13 +102,13 @@ def check(config: Config, *, now: datetime, output: Print) -> list[RocmonitorErr
         section("windows", partial(_windows, config, monitor, now, seen))
         section("reference", partial(_reference, config, monitor, now, seen))
         section("labels", partial(_labels, config, monitor, seen))
-        section("rules", partial(_rules, monitor, seen))
+        section("rules", partial(_rules, monitor, config.levels(monitor.name), seen))
         if monitor.columns.challenger is not None:
             section("review", partial(_review, monitor))
-        spendings.append(spending(monitor, seen.scenario, seen.segments))
+        spendings.append(spending(monitor, seen.scenario))
     if config.alarm_budget is not None:
         output("all monitors")
-        section("budget", partial(budget_lines, config.alarm_budget, spendings))
+        section("budget", partial(budget_lines, config.allotments, spendings))
     return problems
 
 
@@ -119,8 +121,7 @@ class _Seen:
     past_counts: Sequence[tuple[Window, LabelCounts]] = ()
     scenario: Scenario | None = None
     assumed: str = ""
-    judged: str = ""
-    segments: int = 0
+    judged: Judged | None = None
 
 
 def _store(config: Config) -> list[str]:
@@ -198,22 +199,9 @@ def _windows(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> li
                 ]
             )
         )
-    seen.last, seen.segments = rows.champion, len(segments) - 1
+    seen.last = rows.champion
     lines.append(f"usable: {rows.counts.n_pos:,} positives, {rows.counts.n_neg:,} negatives")
-    return [*lines, *map(str, rows.caveats), *_small_segments(segments, monitor.min_per_class)]
-
-
-def _small_segments(segments: Mapping[str, Rows], min_per_class: int) -> list[str]:
-    """The segment values that would be insufficient, each with the class that is too small."""
-    small = []
-    for name, rows in segments.items():
-        classes = {"positives": rows.counts.n_pos, "negatives": rows.counts.n_neg}
-        short = [f"{count:,} {what}" for what, count in classes.items() if count < min_per_class]
-        if name and short:
-            small.append(f"{name}: {' and '.join(short)}, min_per_class is {min_per_class:,}: insufficient")
-    if len(small) > MOST_SEGMENTS:
-        small[MOST_SEGMENTS:] = [f"and {len(small) - MOST_SEGMENTS:,} more that are insufficient"]
-    return small
+    return [*lines, *map(str, rows.caveats), *small_segments(segments, monitor.min_per_class)]
 
 
 def _reference(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> list[Line]:
@@ -244,7 +232,7 @@ def _reference(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> 
         lines.append("its labels are not all due yet; until then every run computes it anew")
     paired = seen.past_counts = list(zip(windows, counts, strict=True))
     lines += set_aside([window.in_zone(zone) for window, counted in paired if len(counted.by_label) < 2])
-    return [*lines, *_served(monitor, paired, rows, seen)]
+    return [*lines, *_served(monitor, config.levels(monitor.name), paired, rows, seen)]
 
 
 def _labels(config: Config, monitor: Monitor, seen: _Seen) -> list[str]:
@@ -253,13 +241,10 @@ def _labels(config: Config, monitor: Monitor, seen: _Seen) -> list[str]:
 
 
 def _served(
-    monitor: Monitor,
-    counts: Sequence[tuple[Window, LabelCounts]],
-    rows: Sequence[Rows] | None,
-    seen: _Seen,
+    monitor: Monitor, levels: Levels, counts: Sequence[Counted], rows: Sequence[Rows] | None, seen: _Seen
 ) -> list[Line]:
     """How far the reference serves the rules; the scenario goes to `seen`."""
-    rules = by_name(monitor.rules)
+    rules = dict(levels.rules)
     scatter: AucSpread | None
     if rows is None:
         like_last = None if seen.last is None else _scatter([seen.last])
@@ -270,7 +255,8 @@ def _served(
             rules = {name: rule for name, rule in rules.items() if not isinstance(rule, Floor)}
     else:
         samples = [(window, one.champion) for (window, _), one in zip(counts, rows, strict=True)]
-        known = freeze(samples, rules, monitor.cost_w, outlooks=monitor.outlook is not None)
+        known = freeze(samples, by_name(monitor.rules), monitor.cost_w, outlooks=bool(monitor.outlook))
+        known = at_levels(known, rules, levels.derived)
         scatter = _scatter([sample for _, sample in samples])
     low_is_positive = monitor.positive.low_is_positive
     if reversed_scores := list(backwards(monitor, known, read=rows is not None)):
@@ -279,7 +265,7 @@ def _served(
     failed, problems = unfit(known, rules, low_is_positive=low_is_positive)
     serving = {name: rule for name, rule in rules.items() if name not in failed}
     if rows is not None:
-        seen.judged = on_reference(rows, known, serving, monitor.min_per_class)
+        seen.judged = on_reference(monitor, rows, known, serving)
     seen.scenario = _scenario(serving, known, scatter)
     if seen.scenario is None:
         why = (
@@ -289,8 +275,8 @@ def _served(
         seen.assumed = "see the reference" if problems else why
     return [
         *problems,
-        *levels(known, serving),
-        *likeness(known),
+        *window_levels(known, serving),
+        *[*likeness(known), *seasons(known, serving)],
         *costs(known, monitor.cost_w, low_is_positive=low_is_positive),
     ]
 
@@ -340,7 +326,15 @@ def _counted(monitor: Monitor, counts: Sequence[tuple[Window, LabelCounts]], spr
         )
         if known
         else None,
-        windows=[{"n_pos": n_pos, "n_neg": n_neg} for n_pos, n_neg in zip(pos, neg, strict=True)],
+        windows=[
+            {
+                "start": window.start.isoformat(),
+                "end": window.end.isoformat(),
+                "n_pos": n_pos,
+                "n_neg": n_neg,
+            }
+            for (window, _), n_pos, n_neg in zip(counts, pos, neg, strict=True)
+        ],
     )
 
 
@@ -348,32 +342,27 @@ def _source(config: Config, monitor: Monitor) -> SqlSource:
     return open_source(config.sources[monitor.source], config.folder, name=monitor.source)
 
 
-def _rules(monitor: Monitor, seen: _Seen) -> list[str]:
+def _rules(monitor: Monitor, levels: Levels, seen: _Seen) -> list[str]:
     lines = [
         ", ".join(
             [
                 name,
                 *(
-                    f"{key} {value}"
+                    f"{key} {value:.8g}" if isinstance(value, float) else f"{key} {value}"
                     for key, value in asdict(rule).items()
                     if value is not None and key != "kind"
                 ),
+                *(["level from alarm_budget"] if name in levels.derived else []),
             ]
         )
-        for name, rule in by_name(monitor.rules).items()
+        for name, rule in levels.rules.items()
     ]
     if seen.scenario is None:
         lines.append(f"false alarms cannot be predicted: {seen.assumed or 'the reference cannot be read'}")
     else:
         if seen.assumed:
             lines.append(seen.assumed)
-        lines += expected(
-            seen.scenario,
-            monitor.alarm.policy(),
-            monitor.window.every,
-            judged=seen.judged,
-            segmented=bool(monitor.segments),
-        )
+        lines += expected(monitor, seen.scenario, seen.judged)
         rows = round(seen.scenario.n_pos + seen.scenario.n_neg)
         lines += warnings(monitor, seen.scenario.rules, seen.scenario.reference, rows)
     return lines

@@ -1,83 +1,53 @@
-"""The budget of false alarms beside what the rules are expected to use of it, in words."""
+"""The budgets of false alarms beside what the rules are expected to use of them, in words."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rocmonitor.config import Monitor
-from rocmonitor.policy.budget import AlarmBudget, Load, Shortfall, shortfalls, tail_probability
-from rocmonitor.policy.false_alarms import YEAR, Scenario, false_alarms_a_year
-from rocmonitor.policy.rules import by_name
+from rocmonitor.policy.budget import Allotment
+from rocmonitor.policy.false_alarms import false_alarms_a_year
+from rocmonitor.policy.scenario import Scenario
+from rocmonitor.wording.budget import allotment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spending:
     """What one monitor is expected to use: None where that is not known."""
 
-    load: Load
+    monitor: str
     false_alarms_per_year: float | None
 
 
-def spending(monitor: Monitor, scenario: Scenario | None, segments: int) -> Spending:
-    """What a monitor with so many segment values judges in a year, and the false alarms expected of it."""
-    every, streams, expects = monitor.window.every, 1 + segments, None
-    if scenario is not None:
-        expects = streams * false_alarms_a_year(scenario, monitor.alarm.policy(), every)
-    load = Load(
-        monitor=monitor.name,
-        windows_per_year=YEAR / every,
-        streams=streams,
-        rules=by_name(monitor.rules),
-        reference_windows=len(monitor.reference_windows),
-    )
-    return Spending(load=load, false_alarms_per_year=expects)
+def spending(monitor: Monitor, scenario: Scenario | None) -> Spending:
+    """The false alarms that are expected of a monitor; its segments together add as many as all rows."""
+    if scenario is None:
+        return Spending(monitor=monitor.name, false_alarms_per_year=None)
+    families = 2 if monitor.segments else 1
+    alone = false_alarms_a_year(scenario, monitor.alarm.policy(), monitor.window.every)
+    return Spending(monitor=monitor.name, false_alarms_per_year=families * alone)
 
 
-def budget_lines(budget: AlarmBudget, spendings: Sequence[Spending]) -> list[str]:
-    """Budget, expected false alarms, and the levels that would keep to it."""
-    loads = [each.load for each in spendings]
-    tail, streams = tail_probability(budget, loads), sum(load.streams for load in loads)
-    verdicts = sum(load.judgements for load in loads)
-    lines = [
-        f"{budget.false_alarms_per_year:g} false alarms a year for {_many(len(loads), 'monitor')} and "
-        f"{_many(streams, 'stream')}: {verdicts:,.0f} verdicts a year, of which each may be false with "
-        f"probability {tail:.2g}"
-    ]
-    known = {
-        each.load.monitor: each.false_alarms_per_year
-        for each in spendings
-        if each.false_alarms_per_year is not None
-    }
+def budget_lines(allotments: Sequence[Allotment], spendings: Sequence[Spending]) -> list[str]:
+    """Each budget, the levels that follow, and the false alarms that are expected with these."""
+    return [line for each in allotments for line in _lines(each, spendings)]
+
+
+def _lines(each: Allotment, spendings: Sequence[Spending]) -> list[str]:
+    lines = [allotment(each)]
+    own = [one for one in spendings if one.monitor in each.levels]
+    known = {one.monitor: rate for one in own if (rate := one.false_alarms_per_year) is not None}
     if known:
         total = sum(known.values())
-        each = ", ".join(f"{name} {rate:.2g}" for name, rate in known.items())
-        within = "within the budget" if total <= budget.false_alarms_per_year else "more than the budget"
-        lines.append(f"expected with the configured levels: about {total:.2g} a year ({each}): {within}")
-    if missing := [each.load.monitor for each in spendings if each.false_alarms_per_year is None]:
+        parts = ", ".join(f"{name} {rate:.2g}" for name, rate in known.items())
+        within = "within the budget" if total <= each.budget else "more than the budget"
+        lines.append(f"expected with these levels: about {total:.2g} a year ({parts}): {within}")
+    if missing := [one.monitor for one in own if one.false_alarms_per_year is None]:
         lines.append(f"not counted, because nothing is known of them: {', '.join(missing)}")
-    return [*lines, *map(_advice, shortfalls(budget, loads))]
-
-
-def _advice(short: Shortfall) -> str:
-    text = f"{short.monitor}, {short.rule}: "
-    # Rounded up, so that the level that is shown keeps to the budget; as many digits as its tail needs.
-    digits = max(3, 2 - math.floor(math.log10(max(1 - short.needed_level, 1e-12))))
-    level = math.ceil(short.needed_level * 10**digits - 1e-9) / 10**digits
-    if short.confidence_level < short.needed_level - 1e-9:
-        text += f"confidence_level {level:.{digits}g} keeps to the budget, "
-        text += f"not {short.confidence_level:g}"
-    else:
-        text += f"confidence_level {short.confidence_level:g} keeps to the budget"
-    if short.needed_windows is None:
-        return text
-    return (
-        f"{text}; level {level:.{digits}g} takes {short.needed_windows:,} reference windows, and there are "
-        f"{short.reference_windows:,}: choose a longer reference or shorter windows, watch fewer segments, "
-        "or raise the budget"
-    )
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
+    if each.written > each.budget:
+        lines.append(
+            f"the levels written in the file alone use {each.written:.2g}: leave confidence_level and "
+            "false_alarm_probability out, so that they are derived, or raise the budget"
+        )
+    return lines

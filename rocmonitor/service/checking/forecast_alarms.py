@@ -1,101 +1,127 @@
-"""What to expect of the rules: false alarms a year, and the drop that one window shows; in words."""
+"""What to expect of the rules: false alarms a year, and how soon a drop is found; in words."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from datetime import timedelta
 
+import numpy as np
+from scipy.special import bdtrc
+
+from rocmonitor.config import Monitor
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.false_alarms import (
-    Scenario,
-    false_alarms_a_year,
-    first_window_drop,
-    improved_a_year,
-    sampling_only,
-    uncounted,
+    Detection,
+    Rate,
+    Simulation,
+    detections,
+    false_alarms,
+    improvements,
+    simulation,
+    single_window_drop,
+    usual_rate,
     window_rate,
 )
 from rocmonitor.policy.judge import judge, too_few
 from rocmonitor.policy.reference import Reference
 from rocmonitor.policy.rules import Challenger, Floor, Lasting, Rule, before_labels
-from rocmonitor.policy.status import Alarm
+from rocmonitor.policy.scenario import Scenario, sampling_only, uncounted, without_chart
 from rocmonitor.sources.batch import Rows
+from rocmonitor.wording.format import listed
 
 POWER = 0.8
 """Power used for the detectable drop."""
+
+DROPS = (0.02, 0.05, 0.1)
+"""Drops of the AUROC whose detection is told."""
 
 _LEAST_SHOWN = 0.01  # a year
 
 MOST_JUDGED = 100
 """At most so many of the latest reference windows are judged by the rules."""
 
+_MOST_NAMED = 3
+_BY_CHANCE = 0.01
+_NO_SCATTER = 0.0005  # of true AUROCs
 
-def expected(
-    scenario: Scenario, alarm: Alarm, every: timedelta, *, judged: str, segmented: bool
-) -> list[str]:
-    """False alarms and what is seen.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """How many reference windows each rule finds degraded, of so many that were judged, and which ones."""
+
+    windows: int
+    described: str
+    by_rule: Mapping[str, int]
+    degraded: Sequence[str]
+
+
+def expected(monitor: Monitor, scenario: Scenario, judged: Judged | None) -> list[str]:
+    """False alarms and what is found.
 
     Parameters
     ----------
+    monitor : Monitor
     scenario : Scenario
-    alarm : Alarm
-    every : timedelta
-        Length of a window.
-    judged : str
-        What the rules say of the reference windows themselves; empty when these were not read.
-    segmented : bool
-        Whether segments are watched, too.
+    judged : Judged or None
+        What the rules say of the reference windows themselves; None when these were not read.
     """
     missing = uncounted(scenario)
-    counted = {
-        name: rule
-        for name, rule in scenario.rules.items()
-        if not isinstance(rule, Challenger) and name not in missing and not before_labels(rule)
-    }
     lines = [f"not counted below, because it has no level: {', '.join(missing)}"] if missing else []
-    if not counted:
+    drawn = simulation(scenario, monitor.window.every)
+    if not (drawn.rules or without_chart(scenario)):
         return [*lines, "none of these rules can raise an alarm whose rate is known"]
-    lines.append(
+    lines += [_windows(drawn), *_false_alarms(drawn, monitor)]
+    if judged is not None:
+        lines.append(_judged(judged, drawn))
+    if monitor.segments:
+        lines.append("each segment value is watched separately and adds about as many")
+    if window_rate(drawn) > 0.5:
+        lines.append(_guilty(drawn))
+    return [*lines, *_found(drawn, monitor)]
+
+
+def _windows(drawn: Simulation) -> str:
+    """What a window to come is like."""
+    scenario, scale = drawn.scenario, math.sqrt(drawn.scenario.auc.auc * (1 - drawn.scenario.auc.auc))
+    text = (
         f"expected windows: {scenario.n_pos:,.0f} positives and {scenario.n_neg:,.0f} negatives, with an "
         f"AUROC of {scenario.auc.auc:.4f} as in the reference"
     )
-    alone = {name: replace(scenario, rules={name: rule}) for name, rule in counted.items()}
-    lines += _false_alarms(scenario, alone, alarm, every)
-    if judged:
-        lines.append(judged)
-    if segmented:
-        lines.append("each segment value is watched separately and adds about as many")
-    if window_rate(scenario) > 0.5:
-        lines.append(_guilty(alone))
-    seen = first_window_drop(scenario, power=POWER)
-    if seen is None:
-        lines.append(f"no drop is found in a single window with {100 * POWER:.0f} % probability")
-    elif seen[1] > 0:
-        lines.append(
-            f"a drop by {math.ceil(seen[1] * 1000) / 1000:g} or more is found in "
-            f"{'the first' if alarm.after == 1 else 'a single'} window with {100 * POWER:.0f} % probability, "
-            f"by {seen[0]}"
-        )
-    return lines
+    if not scenario.is_read:
+        return text
+    noise = scenario.noise(scenario.auc.auc)
+    between = scale * float(np.sqrt(np.median(np.maximum(drawn.coming.deviation**2 - noise, 0.0))))
+    sampling = f"{scale * math.sqrt(noise):.3f}"
+    if between < _NO_SCATTER:
+        return f"{text}; they scatter by {sampling} (standard deviation), no more than sampling explains"
+    return (
+        f"{text}; true AUROCs differ from window to window by {between:.3f} (standard deviation), and "
+        f"sampling adds {sampling}"
+    )
 
 
-def _false_alarms(
-    scenario: Scenario, alone: Mapping[str, Scenario], alarm: Alarm, every: timedelta
-) -> list[str]:
-    each = [f"{name} {rate(false_alarms_a_year(one, alarm, every))}" for name, one in alone.items()]
-    yearly = false_alarms_a_year(scenario, alarm, every)
-    about = "" if yearly < _LEAST_SHOWN else "about "
-    text = f"when nothing is wrong: {about}{rate(yearly)} false alarms a year"
-    if len(each) > 1:
-        text += f" (each rule alone: {', '.join(each)})"
-    improved = improved_a_year(scenario, alarm, every)
+def _false_alarms(drawn: Simulation, monitor: Monitor) -> list[str]:
+    scenario, alarm, every = drawn.scenario, monitor.alarm.policy(), monitor.window.every
+    rules = [name for name in scenario.rules if name in drawn.rules or name in without_chart(scenario)]
+    yearly = false_alarms(drawn, alarm, every)
+    about = "" if yearly.expected < _LEAST_SHOWN else "about "
+    text = f"when nothing is wrong: {about}{rate(yearly.expected)} false alarms a year"
+    if rate(yearly.low) != rate(yearly.high):
+        text += f"; {_range(yearly)} are possible (80 %)"
+        if scenario.is_read:
+            text += f", because the reference has only {scenario.reference_windows} windows"
+    improved = improvements(drawn, alarm, every).expected
     if improved >= _LEAST_SHOWN:
-        text += f", and about {rate(improved)} messages a year of an improvement that is not real"
+        text += f"; and about {rate(improved)} messages a year of an improvement that is not real"
     if alarm.of > 1:
         text += f"; an alarm needs {alarm.after} of {alarm.of} windows degraded"
-    lines = [text, *_lasting(scenario)]
+    lines = [text]
+    if len(rules) > 1:
+        each = [f"{name} {_short(false_alarms(drawn, alarm, every, rules=[name]))}" for name in rules]
+        lines.append(f"each rule alone: {', '.join(each)}")
+    lines += _lasting(scenario)
     if sampling := sampling_only(scenario):
         lines.append(
             f"for {' and '.join(sampling)} this counts sampling error only: where the true AUROC "
@@ -114,40 +140,97 @@ def _lasting(scenario: Scenario) -> list[str]:
                 f"{name}: {chance} % probability of an alarm within {rule.horizon} windows when nothing lasts"
             )
             chart = scenario.reference.charts.get(name)
-            lines += [f"{name}: {caveat}" for caveat in (() if chart is None else chart.caveats)]
+            doubts = () if chart is None else chart.caveats
+            # The season is said once, with the reference.
+            lines += [f"{name}: {caveat}" for caveat in doubts if caveat.code != "season-not-seen"]
     return lines
 
 
-def _guilty(alone: Mapping[str, Scenario]) -> str:
+def _guilty(drawn: Simulation) -> str:
     """Which rule finds most windows degraded."""
-    rates = {name: window_rate(one) for name, one in alone.items()}
-    guilty = [name for name, rate in rates.items() if rate > 0.5] or [
+    scenario = drawn.scenario
+    rates = {name: window_rate(drawn, [name]) for name in drawn.limits}
+    guilty = [name for name, each in rates.items() if each > 0.5] or [
         max(rates, key=lambda name: rates[name])
     ]
     text = f"most windows will be found degraded although nothing is wrong: see {' and '.join(guilty)}"
     for name in guilty:
-        rule, auc = alone[name].rules[name], alone[name].auc.auc
+        rule, auc = scenario.rules[name], scenario.auc.auc
         if isinstance(rule, Floor) and rule.value >= auc:
             text += f" ({name} {rule.value:g} is above the AUROC of the reference, {auc:.4f})"
     return text
 
 
+def _found(drawn: Simulation, monitor: Monitor) -> list[str]:
+    """How soon a drop is found: a sentence and a table."""
+    alarm = monitor.alarm.policy()
+    seen = single_window_drop(drawn, power=POWER)
+    if seen is None:
+        lines = [f"no drop is found in a single window with {100 * POWER:.0f} % probability"]
+    else:
+        lines = [
+            f"a drop by {math.ceil(seen[1] * 1000) / 1000:g} or more is found in "
+            f"{'the first' if alarm.after == 1 else 'a single'} window with {100 * POWER:.0f} % probability, "
+            f"by {seen[0]}"
+        ]
+    sizes = [drop for drop in DROPS if drop < drawn.scenario.auc.auc]
+    if not drawn.rules or not sizes:
+        return lines if seen is None or seen[1] > 0 else []
+    found = [detections(drawn, drop, alarm) for drop in sizes]
+    head = ["drop of", *(f"{drop:.2f}" for drop in sizes)]
+    rows = [[name, *(_cell(each[name], drawn.windows) for each in found)] for name in found[0]]
+    last = list(found[0])[-1]
+    rows.append(["days", *(_days(each[last], drawn.windows, monitor) for each in found)])
+    widths = [max(len(row[at]) for row in (head, *rows)) + 3 for at in range(len(head))]
+    table = [
+        "".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in (head, *rows)
+    ]
+    explained = (
+        "windows until a drop that stays is found: in half of all cases (in 80 %); behind it the probability "
+        "that a drop of one window alone is found; days include label_delay"
+    )
+    return [*(lines if seen is None or seen[1] > 0 else []), explained, *map(str.rstrip, table)]
+
+
+def _cell(found: Detection, most: int) -> str:
+    median, later = (f"over {most}" if each is None else str(each) for each in found.windows)
+    times = median if median == later else f"{median} ({later})"
+    return f"{times}; {100 * found.once:.0f} %"
+
+
+def _days(found: Detection, most: int, monitor: Monitor) -> str:
+    ends = []
+    for windows in found.windows:
+        time = (windows or most) * monitor.window.every + monitor.window.label_delay
+        ends.append(f"{'over ' if windows is None else ''}{_number(time / timedelta(days=1))}")
+    return ends[0] if ends[0] == ends[1] else f"{ends[0]} ({ends[1]})"
+
+
+def _number(days: float) -> str:
+    return f"{days:,.0f}" if days >= 10 else f"{days:.2g}"
+
+
 def on_reference(
-    windows: Sequence[Rows], reference: Reference, rules: Mapping[str, Rule], min_per_class: int
-) -> str:
-    """What the rules say of the reference windows, each judged as a window to come would be."""
+    monitor: Monitor, windows: Sequence[Rows], reference: Reference, rules: Mapping[str, Rule]
+) -> Judged | None:
+    """What the rules say of the reference windows, each judged as a window to come would be.
+
+    None where no rule can judge them, or there are fewer than two.
+    """
+    names = [window.in_zone(monitor.timezone) for window in monitor.reference_windows]
     alarming = [
         name for name, rule in rules.items() if not isinstance(rule, Challenger) and not before_labels(rule)
     ]
-    enough = [rows for rows in windows if too_few(rows.counts, min_per_class) is None]
+    both = list(zip(windows, names, strict=True))
+    enough = [each for each in both if too_few(each[0].counts, monitor.min_per_class) is None]
     if not alarming or reference.auc is None or len(enough) < 2:
-        return ""
+        return None
     latest = enough[-MOST_JUDGED:]
+    least = monitor.min_per_class
     found = [
-        judge(rows.champion, None, rows.counts, reference=reference, rules=rules, min_per_class=min_per_class)
-        for rows in latest
+        judge(rows.champion, None, rows.counts, reference=reference, rules=rules, min_per_class=least)
+        for rows, _ in latest
     ]
-    bad = sum(one.outcome is Status.DEGRADED for one in found)
     by_rule = {
         name: sum(
             verdict.rule == name and verdict.outcome is Status.DEGRADED
@@ -156,14 +239,30 @@ def on_reference(
         )
         for name in alarming
     }
-    each = ", ".join(f"{name} {count or 'none'}" for name, count in by_rule.items())
     of = f"the {len(latest)}" if len(latest) == len(enough) else f"the last {len(latest)}"
     large = "" if len(enough) == len(windows) else " that are large enough"
-    return (
-        f"judged by these rules, {bad or 'none'} of {of} reference windows{large} would be degraded"
-        f"{f' ({each})' if bad and len(by_rule) > 1 else ''}: they belong to the reference, so this "
-        "is slightly too few"
+    pairs = zip(found, latest, strict=True)
+    return Judged(
+        windows=len(latest),
+        described=f"{of} reference windows{large}",
+        by_rule=by_rule,
+        degraded=[name for one, (_, name) in pairs if one.outcome is Status.DEGRADED],
     )
+
+
+def _judged(judged: Judged, drawn: Simulation) -> str:
+    """The count beside the one that is expected of later windows."""
+    bad, by_rule = len(judged.degraded), judged.by_rule
+    each = ", ".join(f"{name} {number or 'none'}" for name, number in by_rule.items())
+    text = (
+        f"judged by these rules, {bad or 'none'} of {judged.described} would be degraded"
+        f"{f' ({each})' if bad and len(by_rule) > 1 else ''}; of as many later ones about "
+        f"{judged.windows * window_rate(drawn):.1f} by chance"
+    )
+    if bad and float(bdtrc(bad - 1, judged.windows, usual_rate(drawn))) < _BY_CHANCE:
+        named = [*judged.degraded[:_MOST_NAMED], *(["others"] if bad > _MOST_NAMED else [])]
+        text += f". Most lie closer together: was something wrong in {listed(named)}?"
+    return text
 
 
 def rate(each_year: float) -> str:
@@ -171,3 +270,13 @@ def rate(each_year: float) -> str:
     if each_year < _LEAST_SHOWN:
         return f"less than {_LEAST_SHOWN:g}"
     return f"{each_year:.2g}" if each_year < 10 else f"{each_year:,.0f}"
+
+
+def _range(of: Rate) -> str:
+    low = "0" if of.low < _LEAST_SHOWN else rate(of.low)
+    return f"{low} to {rate(of.high)}"
+
+
+def _short(of: Rate) -> str:
+    """A rate and its range."""
+    return rate(of.expected) if rate(of.low) == rate(of.high) else f"{rate(of.expected)} ({_range(of)})"

@@ -6,8 +6,11 @@ from collections.abc import Sequence
 
 from rocmonitor.config import Monitor
 from rocmonitor.policy.arrival import ALIKE, needed_share
-from rocmonitor.policy.windows import Window
+from rocmonitor.policy.windows import DAY, Window
 from rocmonitor.sources import LabelCounts, SqlSource
+
+WINDOWS_OF_CURVE = 6
+"""The last windows of the reference that are counted at each age."""
 
 Counted = tuple[Window, LabelCounts]
 
@@ -54,7 +57,10 @@ def _by_age(
     then = [share for window in windows if (share := _share_when_due(monitor, source, window)) is not None]
     low, high = min(then), max(then)
     shares = f"{low:.0%}" if f"{low:.0%}" == f"{high:.0%}" else f"{low:.0%} to {high:.0%}"
-    lines = [f"when due, {shares} of the rows of a reference window had a label, {past:.0%} in the end"]
+    lines = [
+        f"when due, {shares} of the rows of a reference window had a label, {past:.0%} in the end",
+        _curve(monitor, source, windows[-WINDOWS_OF_CURVE:]),
+    ]
     if sum(then) / len(then) > past - 0.005:
         return [*lines, "so labels are complete when a window is due, and windows are judged by them"]
     lines.append(
@@ -72,6 +78,15 @@ def _by_age(
             "reference in which labels came as they do now"
         )
     return lines
+
+
+def _curve(monitor: Monitor, source: SqlSource, windows: Sequence[Window]) -> str:
+    """The share of labelled rows at some ages, in the last windows of the reference."""
+    said = []
+    for age in monitor.labels.shown_ages:
+        found = [source.label_counts(monitor, window, as_of=window.end + age) for window in windows]
+        said.append(f"{_share(found) or 0:.0%} after {age / DAY:.3g} days")
+    return f"labels by age, in its last {len(windows)} windows: {', '.join(said)}"
 
 
 def _share_when_due(monitor: Monitor, source: SqlSource, window: Window) -> float | None:

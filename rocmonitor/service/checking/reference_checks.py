@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from rocmonitor.config import Monitor
 from rocmonitor.errors import ConfigError, DegenerateDataError
-from rocmonitor.policy.false_alarms import forecast_weights
 from rocmonitor.policy.orientation import negated
-from rocmonitor.policy.reference import Reference
-from rocmonitor.policy.rules import Drop, Forecast, Lasting, Rule
+from rocmonitor.policy.reference import Reference, season_not_seen
+from rocmonitor.policy.rules import Drop, Forecast, Lasting, Rule, before_labels
+from rocmonitor.policy.scenario import forecast_weights
 from rocmonitor.stats.forecast.calibration import windows_needed
+from rocmonitor.stats.forecast.score_history import ENOUGH_WINDOWS
 from rocmonitor.stats.lasting.chart import FEWEST_WINDOWS
 
 
@@ -91,6 +92,14 @@ def _left_out(reference: Reference, rules: Mapping[str, Rule]) -> Iterator[tuple
     """Each rule that learns from windows and cannot, and why."""
     usable = sum(window["n_pos"] > 0 and window["n_neg"] > 0 for window in reference.windows)
     for name, rule in rules.items():
+        if reference.auc is not None and _needs_history(rule) and usable < ENOUGH_WINDOWS:
+            yield (
+                name,
+                f"the rule learns from past windows what their scores show, and needs {ENOUGH_WINDOWS} with "
+                f"both classes; the reference has {usable}: choose a longer period, or cut it finer "
+                "(reference.windows)",
+            )
+            continue
         if isinstance(rule, Lasting) and reference.auc is not None and usable < FEWEST_WINDOWS:
             yield (
                 name,
@@ -114,12 +123,20 @@ def _left_out(reference: Reference, rules: Mapping[str, Rule]) -> Iterator[tuple
             yield name, "; ".join(parts) or "cannot be computed on this reference: choose a longer period"
 
 
-def levels(reference: Reference, rules: Mapping[str, Rule]) -> list[str]:
+def _needs_history(rule: Rule) -> bool:
+    return before_labels(rule) or (isinstance(rule, Forecast | Lasting) and rule.given is not None)
+
+
+def window_levels(reference: Reference, rules: Mapping[str, Rule]) -> list[str]:
     """What the windows are too few for, of each calibrated rule."""
     lines = []
     for name, rule in rules.items():
         weights = forecast_weights(name, rules, reference)
         if weights is None or not isinstance(rule, Forecast):
+            continue
+        interval = reference.forecasts.get(name)
+        if name in reference.strict and interval is not None:
+            lines += [f"{name}: {each}" for each in interval.caveats if each.code == "level-by-model"]
             continue
         weight, needed = sum(weights), windows_needed(rule.confidence_level)
         level = weight / (weight + 1)
@@ -147,9 +164,15 @@ def likeness(reference: Reference) -> list[str]:
         else:
             lines.append(
                 f"{name}: the {found.n_windows} windows show no clear serial correlation (90 % interval "
-                f"{found.low:.2f} to {found.high:.2f}); what is said below takes them as independent"
+                f"{found.low:.2f} to {found.high:.2f}); the false alarms below allow for what is possible"
             )
     return lines
+
+
+def seasons(reference: Reference, rules: Mapping[str, Rule]) -> list[str]:
+    """That a season cannot be told from a change, where a rule compares with less than a year."""
+    comparing = any(isinstance(rule, Forecast | Drop | Lasting) for rule in rules.values())
+    return [str(each) for each in season_not_seen(reference)] if comparing else []
 
 
 def costs(reference: Reference, cost_w: Sequence[float], *, low_is_positive: bool) -> list[str]:

@@ -19,6 +19,7 @@ from rocmonitor.service.progress import Progress, Step
 from rocmonitor.service.review import rows
 from rocmonitor.service.review.period import ROLES, Period, Versions, choose_period, pin_versions
 from rocmonitor.service.runtime import Runtime, hold_lease, renew_lease
+from rocmonitor.service.timekeeping import believed
 from rocmonitor.service.versions import alias_or_version
 from rocmonitor.sources import Batch, SqlSource, open_source
 
@@ -74,11 +75,13 @@ def review_monitor(
     SourceError, StoreError, TrackingError
         An outside system failed, or (StoreError, transient) another process is reviewing the monitor.
     """
-    with hold_lease(runtime, f"review:{monitor.name}") as lease:
+    name = f"review:{monitor.name}"
+    with runtime.work.on(name), hold_lease(runtime, name) as lease:
         if lease is None:
             raise StoreError(
                 f"another rocmonitor process is reviewing {monitor.name}; try again when it has finished"
             )
+        now, _ = believed(runtime, now, keep=not dry_run)
         run = _ReviewRun(runtime, monitor, lease, segment, dry_run, progress)
         versions = pin_versions(runtime, monitor, keep=not dry_run)
         judged = {

@@ -42,6 +42,7 @@ from rocmonitor.stats.sample import PairedSample, Sample, on_sample
 
 VerticalMethod = Literal["agresti", "wald", "exact", "empirical", "kernel"]
 
+_AT_ONCE = 1_000_000  # cells, for memory
 _FINE = 32  # cells to a standard deviation from which quadrature is exact
 _NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(3)
 
@@ -260,6 +261,17 @@ class _RateLaw(VerticalLaw):
         p = added.share(mixture.net, self.rows.n_pos)
         return p, p * (1 - p)
 
+    def moments(self, added: Smoothing) -> tuple[Floats, Floats]:
+        """Those of all rates together: each alone is too little work for a call."""
+        sizes = np.array([len(mix.net) for mix in self.mixtures])
+        starts = np.cumsum(sizes) - sizes
+        weight = np.concatenate([mix.weight for mix in self.mixtures])
+        share = added.share(np.concatenate([mix.net for mix in self.mixtures]), self.rows.n_pos)
+        mean = np.add.reduceat(weight * share, starts)
+        within = np.add.reduceat(weight * (share * (1 - share)), starts)
+        between = np.add.reduceat(weight * (share - np.repeat(mean, sizes)) ** 2, starts)
+        return mean, np.maximum(within / (self.m_pos + added.rows) + between, 0.0)
+
     def exact(self, i: int) -> tuple[int, Floats]:
         weight, flagged = self.mixtures[i]
         return mixed_binomials(weight, flagged, self.rows.n_pos, self.m_pos)
@@ -272,28 +284,45 @@ class _RateLaw(VerticalLaw):
 
 def _law(sample: Sample, r: Counts, m_pos: int, m_neg: int, bandwidth: Bandwidth | None = None) -> _RateLaw:
     share, flagged = negative_thresholds(sample)
-    mixtures = [_mixture(rank, m_neg, share, flagged) for rank in r.tolist()]
+    mixtures = _mixtures(r, m_neg, share, flagged)
     return _RateLaw(sample, r, m_pos, m_neg, mixtures, (threshold_levels(sample),), bandwidth)
 
 
-def _mixture(r: int, m: int, share: Floats, flagged: Floats) -> _Flagged:
-    """P(T_r = s_k) where it is not negligible ([DG09] eq. 3, 4), and the positives flagged there.
+def _mixtures(r: Counts, m: int, share: Floats, flagged: Floats) -> list[_Flagged]:
+    """P(T_r = s_k) where it is not negligible ([DG09] eq. 3, 4), and the positives flagged there, for each r.
 
     P(T_r >= s_k) = P(Bin(m, share_k) >= r) is the distribution function of Beta(r, m - r + 1) at share_k.
     """
-    ends = (
-        scipy.special.betaincinv(r, m - r + 1, NEGLIGIBLE),
-        scipy.special.betainccinv(r, m - r + 1, NEGLIGIBLE),
-    )
-    first, last = np.searchsorted(share, ends)
-    window = slice(first, last + 1)
-    edges = np.concatenate([share[first - 1 : first] if first else [0.0], share[window]])
+    a: Floats = r.astype(np.float64)
+    b: Floats = np.asarray(m - r + 1.0)
+    ends = scipy.special.betaincinv(a, b, NEGLIGIBLE), scipy.special.betainccinv(a, b, NEGLIGIBLE)
+    first, last = (np.searchsorted(share, end) for end in ends)
+    if len(r) > 1 and (last - first).sum() > _AT_ONCE:
+        half = len(r) // 2
+        return [each for part in (r[:half], r[half:]) for each in _mixtures(part, m, share, flagged)]
+    bounds = np.concatenate([[0.0], share])  # the cell of threshold k lies between k and k + 1
+    spans = [*zip(first.tolist(), last.tolist(), strict=True)]
+    widest = np.array([(bounds[i + 1 : j + 2] - bounds[i : j + 1]).max() for i, j in spans])
     variance = r * (m - r) / m
-    if variance >= _FINE**2 and np.diff(edges).max() * _FINE <= np.sqrt(variance) / m:
-        return _Flagged(_beta_cells(r, m, edges), flagged[window])
-    reached = scipy.special.betainc(r, m - r + 1, edges)
-    reached[[0, -1]] = 0.0, 1.0
-    return _Flagged(np.diff(reached), flagged[window])
+    coarse = (variance < _FINE**2) | (widest * _FINE > np.sqrt(variance) / m)
+    weights = iter(_exact_cells(a[coarse], b[coarse], bounds, first[coarse], last[coarse]))
+    return [
+        _Flagged(next(weights) if exactly else _beta_cells(rank, m, bounds[i : j + 2]), flagged[i : j + 1])
+        for rank, (i, j), exactly in zip(r.tolist(), spans, coarse.tolist(), strict=True)
+    ]
+
+
+def _exact_cells(a: Floats, b: Floats, bounds: Floats, first: Counts, last: Counts) -> list[Floats]:
+    """Mass of Beta(a, b) in the cells `first` to `last`, for each a: in one call, which takes the time."""
+    if not len(a):
+        return []
+    edges = last - first + 2
+    starts = np.cumsum(edges) - edges
+    at = np.arange(edges.sum()) - np.repeat(starts - first, edges)
+    reached = np.asarray(scipy.special.betainc(np.repeat(a, edges), np.repeat(b, edges), bounds[at]))
+    reached[starts], reached[starts + edges - 1] = 0.0, 1.0
+    mass: Floats = np.asarray(np.diff(reached), dtype=np.float64)
+    return [mass[i : i + n - 1] for i, n in zip(starts.tolist(), edges.tolist(), strict=True)]
 
 
 def _beta_cells(r: int, m: int, edges: Floats) -> Floats:

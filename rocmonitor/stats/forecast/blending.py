@@ -83,6 +83,7 @@ class View(NamedTuple):
     occupied: int  # cells of the score distance that it has rows in
     inverse_shares: float  # the sum of 1 / share over these cells
     expected: float  # the AUC that the whole reference expects of the scores
+    rows: tuple[int, ...]  # in each cell of the score distance
 
 
 def view(cells: Sample, of_scores: ScoreCells, window: Sample, *, inside: bool) -> View:
@@ -106,6 +107,7 @@ def view(cells: Sample, of_scores: ScoreCells, window: Sample, *, inside: bool) 
         occupied=int(np.count_nonzero(rows)),
         inverse_shares=float(np.sum(1 / share[rows > 0])),
         expected=projected(cells, window.score, window.pos + window.neg, of_scores).auc,
+        rows=tuple(rows.tolist()),
     )
 
 

@@ -9,8 +9,9 @@ from typing import Literal, get_args, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rocmonitor.errors import InputError
+from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.variances import moments
+from rocmonitor.stats.dependence import Correlation
 from rocmonitor.stats.forecast.calibration import Alternative
 from rocmonitor.stats.forecast.distance import require_sample, resampled_distance
 from rocmonitor.stats.forecast.given_scores import ScoreForecast
@@ -18,10 +19,11 @@ from rocmonitor.stats.forecast.interval import ForecastInterval, finished, requi
 from rocmonitor.stats.forecast.kld import area
 from rocmonitor.stats.forecast.projection import ExpectedAuc, Scores, expected_auc
 from rocmonitor.stats.forecast.score_history import score_history
+from rocmonitor.stats.forecast.serial import serial_correlation
 from rocmonitor.stats.forecast.windows import Past, mean_sizes, used_windows, valid_weights, valid_windows
 from rocmonitor.stats.proportion import require_level, require_method
 from rocmonitor.stats.resampling import Rng
-from rocmonitor.stats.sample import Floats, Sample
+from rocmonitor.stats.sample import Sample
 
 ForecastMethod = Literal["calibrated", "binned", "dual", "bootstrap", "fixed"]
 
@@ -49,6 +51,7 @@ def forecast_interval(
     batch: tuple[int, int] | None = None,
     alternative: Alternative = "two-sided",
     weights: ArrayLike | None = None,
+    correlation: Correlation = "none",
     symmetric: bool = False,
     n_resamples: int = 999,
     rng: Rng | None = None,
@@ -64,6 +67,7 @@ def forecast_interval(
     batch: tuple[int, int] | None = None,
     alternative: Alternative = "two-sided",
     weights: ArrayLike | None = None,
+    correlation: Correlation = "none",
     symmetric: bool = False,
     n_resamples: int = 999,
     rng: Rng | None = None,
@@ -106,6 +110,10 @@ def forecast_interval(
     weights : array_like, shape (number of windows,)
         Within [0, 1], for "calibrated", "dual" and "binned": how much each window counts relative to
         the coming one, 0.5 ** (age / half_life) for instance.
+    correlation : {"none", "estimated"}
+        For "calibrated": "none" takes the windows as exchangeable; "estimated" takes them in the given order,
+        estimates how alike neighbours are, and widens the interval by what that costs of its level on average
+        (`widening`). With fewer than 8 windows nothing of their order is known, and nothing is widened.
     symmetric : bool
         For "binned" and "bootstrap": eq. 13 in place of eq. 12 (see `binned_distance`).
     n_resamples, rng
@@ -165,23 +173,31 @@ def forecast_interval(
     reference.require_both_classes()
     past_ones = [] if windows is None else valid_windows(windows, Sample)
     _require_arguments(method, alternative, past_ones, windows, distance, weights, symmetric, batch)
+    _require_correlation(correlation, method, given)
     if given is not None:
         _require_calibrated(method)
-        found = score_history(reference, past_ones, weights=weights).forecast(
+        history = score_history(reference, past_ones, weights=weights)
+        foreseen = history.forecast(
             reference, given, batch=batch, confidence_level=confidence_level, alternative=alternative
         )
-        return _of_all_scores(found, expected_auc(reference, given))
+        return _of_all_scores(foreseen, expected_auc(reference, given))
     sizes = None if batch is None else valid_batch(batch)
     past = used_windows(reference, past_ones, method, symmetric)
-    worth = None if weights is None else valid_weights(weights, len(past_ones), past.kept)
     if method == "bootstrap":
         rows = sizes or mean_sizes([past_ones[place] for place in past.kept])
         distance = resampled_distance(reference, rows, symmetric=symmetric, n_resamples=n_resamples, rng=rng)
-    elif method in ("binned", "dual"):
-        distance = float(np.average(past.distances, weights=worth))
-    kept = [past_ones[place] for place in past.kept]
-    draft = _draft(reference, past, kept, worth, float(distance or 0.0), method, float(confidence_level))
-    return finished(replace(draft, alternative=alternative, batch=sizes), reference)
+    draft = _draft(reference, past, past_ones, weights, distance, method, float(confidence_level))
+    found = finished(replace(draft, alternative=alternative, batch=sizes), reference)
+    return _widened(found, reference) if correlation == "estimated" else found
+
+
+def _widened(found: ForecastInterval, reference: Sample) -> ForecastInterval:
+    """The interval, wider by what the correlation of its windows costs on average."""
+    try:
+        serial = serial_correlation(found)
+    except DegenerateDataError:
+        return found
+    return finished(replace(found, widening=serial.widening), reference)
 
 
 def _of_all_scores(found: ScoreForecast, expected: ExpectedAuc) -> ScoreForecast:
@@ -199,13 +215,17 @@ def _of_all_scores(found: ScoreForecast, expected: ExpectedAuc) -> ScoreForecast
 def _draft(
     reference: Sample,
     past: Past,
-    used: Sequence[Sample],
-    worth: Floats | None,
-    distance: float,
+    given: Sequence[Sample],
+    weights: ArrayLike | None,
+    distance: float | None,
     method: str,
     confidence_level: float,
 ) -> ForecastInterval:
     """The interval before its ends are known, with what it keeps of the reference and the windows."""
+    used = [given[place] for place in past.kept]
+    worth = None if weights is None else valid_weights(weights, len(given), past.kept)
+    if method in ("binned", "dual"):
+        distance = float(np.average(past.distances, weights=worth))
     pairs, own = moments(reference), area(reference)
     return ForecastInterval(
         auc=own,
@@ -223,7 +243,7 @@ def _draft(
         n_pos=reference.n_pos,
         n_neg=reference.n_neg,
         pair_variances=(pairs.zeta10, pairs.zeta01, pairs.kernel),
-        distance=distance,
+        distance=float(distance or 0.0),
         method=method,
         confidence_level=confidence_level,
     )
@@ -232,6 +252,15 @@ def _draft(
 def _require_calibrated(method: str) -> None:
     if method != "calibrated":
         raise InputError(f"method {method!r} does not use scores; leave given out, or use 'calibrated'")
+
+
+def _require_correlation(correlation: object, method: str, given: object) -> None:
+    if correlation not in get_args(Correlation):
+        raise InputError(f"correlation must be 'none' or 'estimated'; it is {correlation!r}")
+    if correlation == "estimated" and (method != "calibrated" or given is not None):
+        raise InputError(
+            "correlation 'estimated' belongs to method 'calibrated' without given: leave one of the two out"
+        )
 
 
 def _require_arguments(

@@ -135,7 +135,7 @@ def score_forecast(
     low, high = choice.ends(alternative)
     without = at_strength(history, laws, cells, noises, 0, *asked)
     ends = without.ends(alternative)
-    if high - low > WIDEST * (ends[1] - ends[0]):
+    if _width(choice, (low, high), alternative) > WIDEST * _width(without, ends, alternative):
         choice, roots, (low, high) = without, history.roots[0], ends
     found = ScoreForecast(
         foreseen=choice.foreseen,
@@ -158,6 +158,11 @@ def score_forecast(
         *expected.caveats,
     )
     return replace(found, caveats=caveats)
+
+
+def _width(choice: Choice, ends: tuple[float, float], alternative: Alternative) -> float:
+    """How far an interval reaches; of one end alone, from what is foreseen down to it."""
+    return ends[1] - ends[0] if alternative == "two-sided" else choice.foreseen - ends[0]
 
 
 def _shared(history: ScoreHistory, expected: ExpectedAuc) -> dict[str, Any]:

@@ -125,6 +125,9 @@ class ForecastInterval(Forecast):
         Caveats on windows that were given and not used.
     pair_variances : tuple of float or None
         zeta10, zeta01 and the variance of psi over all pairs of the reference; sampling noise follows.
+    widening : float
+        What the roots of the windows' distances were multiplied by, because neighbouring windows may be
+        alike (`SerialCorrelation.widening`); 1 where windows were taken as independent.
     """
 
     _estimate: ClassVar[str | None] = "auc"
@@ -142,6 +145,7 @@ class ForecastInterval(Forecast):
     weights: tuple[float, ...] = ()
     set_aside: tuple[Caveat, ...] = ()
     pair_variances: tuple[float, float, float] | None = None
+    widening: float = 1.0
 
     def contains(self, auc: float) -> bool:
         """Whether an AUC lies within the interval."""
@@ -306,7 +310,7 @@ def _carried_ends(bounds: AucBounds, draft: ForecastInterval) -> tuple[float, fl
 
 def _calibrated(draft: ForecastInterval, noise: Noise, sampling: float) -> tuple[float, float]:
     """The conformal distance and its level."""
-    shifts = np.array(draft.window_shifts)
+    shifts = draft.widening * np.array(draft.window_shifts)
     weights = np.array(draft.weights) if draft.weights else np.ones(len(shifts))
     missing = np.zeros(len(shifts))
     if draft.batch is not None:

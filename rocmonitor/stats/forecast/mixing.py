@@ -26,8 +26,11 @@ class Mixing:
         self._images, self._changes = [*self._images[-_MEMORY:], image], [*self._changes[-_MEMORY:], change]
         weighted = self._weights * change
         row = np.array([float((weighted * earlier).sum(axis=1).sum()) for earlier in self._changes])
-        kept = self._products[-(len(row) - 1) :, -(len(row) - 1) :] if len(row) > 1 else self._products
-        self._products = np.block([[kept, row[:-1, np.newaxis]], [row]])
+        before, products = len(row) - 1, np.empty((len(row), len(row)))
+        if before:
+            products[:-1, :-1] = self._products[-before:, -before:]
+        products[-1], products[:, -1] = row, row
+        self._products = products
         if len(row) == 1:
             return image
         # From products of changes to those of their differences to the latest.

@@ -109,6 +109,9 @@ class ScoreHistory(Result):
         Whether the windows were parts of the reference.
     n_pos, n_neg : int
         Class sizes of the reference.
+    window_rows : tuple of tuple of int
+        Rows of each window in each of the cells that score distances are over; empty where an earlier version
+        made the history.
     """
 
     auc: float
@@ -132,6 +135,7 @@ class ScoreHistory(Result):
     n_pos: int
     n_neg: int
     score_bias: float = 0.0
+    window_rows: tuple[tuple[int, ...], ...] = ()
     caveats: tuple[Caveat, ...] = ()
 
     @property
@@ -141,6 +145,12 @@ class ScoreHistory(Result):
 
     def __str__(self) -> str:
         return f"score history of {self.n_windows} windows, reference AUC {self.auc:.4f}"
+
+    def uses(self, window: Sample) -> bool:
+        """Whether a window given to `score_history` could be used: both classes, and both left without it."""
+        if not window.n_pos or not window.n_neg:
+            return False
+        return not self.inside or (window.n_pos < self.n_pos and window.n_neg < self.n_neg)
 
     def expected(self, reference: Sample, scores: Scores) -> ExpectedAuc:
         """`expected_auc`, by this reference or by what `condensed` left of it."""
@@ -331,6 +341,7 @@ def score_history(
         pair_variances=(pairs.zeta10, pairs.zeta01, pairs.kernel),
         score_variance=score_variance(cells),
         score_bias=score_bias(cells),
+        window_rows=tuple(of.rows for of in views),
         weights=() if worth is None else tuple(worth.tolist()),
         inside=past.inside,
         n_pos=reference.n_pos,

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
@@ -28,6 +27,10 @@ _COEFFICIENTS = np.linspace(0.0, 0.95, 20)
 _RATIOS = np.array([0.0, 0.25, 0.4, 0.6, 0.8, 1.0, 1.3, 1.7, 2.3])
 """Standard deviations of the true values, in root mean squares of what the windows show."""
 
+_CORRELATED = 0.2
+"""Prior probability of any correlation where a widening is chosen, in proportion to the coefficients."""
+
+_WIDENINGS = np.linspace(1.0, 4.0, 61)
 _DRAWS = 400
 _COMING = 52  # windows over which the share outside is taken
 _NOTABLE = 0.1  # a correlation that matters, if it is exceeded with probability 0.95
@@ -43,8 +46,15 @@ class SerialCorrelation(Result):
         From one window's true AUC to the next: posterior mean, and ends of the central 90 %. With few
         windows they reach from about 0 to about 1.
     outside : float
-        Share of the next 52 windows, like those of the reference, that leave an interval with a level of
+        Share of the next 52 windows, like those of the reference, that leave an interval with the level
         `achieved_level` although nothing lasts; over the posterior of the correlation.
+    widening : float
+        By how much the interval would have to be wider for them to leave it as often as its level says, on
+        average over what the windows leave possible: at least 1. The root of the distance is multiplied.
+    outside_widened : float
+        The share that leaves the interval that is so much wider.
+    allowed : bool
+        Whether the interval at hand is that wider one.
     achieved_level : float
         Of the interval, were windows independent.
     n_windows : int
@@ -54,17 +64,23 @@ class SerialCorrelation(Result):
     low: float
     high: float
     outside: float
+    widening: float = 1.0
+    outside_widened: float | None = None
+    allowed: bool = False
     achieved_level: float
     n_windows: int
 
     @property
     def caveats(self) -> tuple[Caveat, ...]:
-        """`serial-correlation`, where the correlation is beyond reasonable doubt."""
+        """`serial-correlation`, or `serial-correlation-allowed`, where it is beyond reasonable doubt."""
         if self.low < _NOTABLE:
             return ()
-        values = {name: getattr(self, name) for name in ("correlation", "low", "high", "outside")}
-        level = {"achieved_level": self.achieved_level, "n_windows": self.n_windows}
-        return (Caveat("serial-correlation", **values, **level),)
+        names = ("correlation", "low", "high", "achieved_level", "n_windows")
+        values = {name: getattr(self, name) for name in names}
+        if self.allowed:
+            more = {"widening": self.widening, "outside": self.outside_widened}
+            return (Caveat("serial-correlation-allowed", **values, **more),)
+        return (Caveat("serial-correlation", **values, outside=self.outside),)
 
 
 def serial_correlation(interval: ForecastInterval) -> SerialCorrelation:
@@ -89,8 +105,10 @@ def serial_correlation(interval: ForecastInterval) -> SerialCorrelation:
     The signed roots of the windows' distances are an AR(1) process about an unknown mean, seen with sampling
     noise of known variance: its likelihood over a grid of coefficients (0 to 0.95) and standard deviations,
     with equal prior weights and a flat prior of the mean (`rocmonitor.stats.dependence`). Windows that were
-    set aside are gaps. `outside` is found by drawing reference and coming windows from each process (with
-    numbers that are always the same) and applying the conformal quantile. Cost: O(k g), and about 0.1 s.
+    set aside are gaps. Shares outside are found by drawing reference and coming windows from each process
+    (with numbers that are always the same) and applying the conformal quantile. For `widening` independence
+    has the prior probability 0.8, so that independent windows, whose order shows little, pay little: with
+    equal weights they would pay most of what correlated ones do. Cost: O(k g), and about 0.1 s.
 
     Examples
     --------
@@ -102,13 +120,14 @@ def serial_correlation(interval: ForecastInterval) -> SerialCorrelation:
     """
     shifts, variances = _series(interval)
     seen = np.isfinite(variances)
-    number, level = int(np.count_nonzero(seen)), interval.achieved_level
+    number = int(np.count_nonzero(seen))
     scale = float(np.std(shifts[seen])) if number else 0.0
-    if number < LEAST_WINDOWS or level is None or scale == 0:
+    if number < LEAST_WINDOWS or interval.achieved_level is None or scale == 0:
         raise DegenerateDataError(
             f"{number} windows that differ are known, and {LEAST_WINDOWS} are needed to see whether "
             "neighbouring ones are alike"
         )
+    level = min(interval.confidence_level, number / (number + 1))  # of every batch alike
     noise = np.maximum(variances / scale**2, 1e-6)
     phi, tau = (each.ravel() for each in np.meshgrid(_COEFFICIENTS, _RATIOS, indexing="ij"))
     log = series_likelihood(shifts / scale, noise, phi, tau).of_any_mean()[-1]
@@ -116,14 +135,19 @@ def serial_correlation(interval: ForecastInterval) -> SerialCorrelation:
     weight /= weight.sum()
     of_phi = weight.reshape(len(_COEFFICIENTS), -1).sum(axis=1)
     low, high = (_quantile(of_phi, share) for share in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
-    design = _Design(number, float(level), interval.alternative == "two-sided")
+    design = _Design(number, level, interval.alternative == "two-sided")
     shares = _outside(design, phi, tau, float(np.median(noise[seen])), weight)
+    expected = weight @ shares
+    widening = _widening(weight * _prior(phi), shares, 1 - level)
     return SerialCorrelation(
         correlation=float(of_phi @ _COEFFICIENTS),
         low=low,
         high=high,
-        outside=float(weight @ shares),
-        achieved_level=float(level),
+        outside=float(expected[0]),
+        widening=widening,
+        outside_widened=float(np.interp(widening, _WIDENINGS, expected)),
+        allowed=interval.widening > 1,
+        achieved_level=level,
         n_windows=number,
     )
 
@@ -156,29 +180,48 @@ def _quantile(of_phi: Floats, share: float) -> float:
 
 
 def _outside(design: _Design, phi: Floats, tau: Floats, noise: float, weight: Floats) -> Floats:
-    """Share of coming windows outside of the conformal interval, at each point that has any weight."""
-    shares = np.zeros(len(phi))
+    """Shares of coming windows outside of the conformal interval, shape (g, number of widenings).
+
+    Points without any weight stay 0.
+    """
+    shares = np.zeros((len(phi), len(_WIDENINGS)))
     for at in np.flatnonzero(weight > 1e-4 * weight.max()):
-        shares[at] = _share(design, float(phi[at]), float(tau[at]), noise)
+        shares[at] = _shares(design, float(phi[at]), float(tau[at]), noise)
     return shares
 
 
-def _share(design: _Design, phi: float, tau: float, noise: float) -> float:
-    innovations, errors = _normals(design.windows + _COMING)
-    x = np.empty_like(innovations)
-    x[0] = innovations[0]
-    for j in range(1, len(x)):
-        x[j] = phi * x[j - 1] + math.sqrt(1 - phi * phi) * innovations[j]
-    seen = tau * x + math.sqrt(noise) * errors
+def _shares(design: _Design, phi: float, tau: float, noise: float) -> Floats:
+    states, errors = _processes(design.windows + _COMING, phi)
+    seen = tau * states + math.sqrt(noise) * errors
     apart = seen - seen[: design.windows].mean(axis=0)
     apart = np.abs(apart) if design.two_sided else -apart
-    rank = min(math.ceil(round((design.windows + 1) * design.level, 9)), design.windows)
-    limit = np.sort(apart[: design.windows], axis=0)[rank - 1]
-    return float(np.mean(apart[design.windows :] > limit))
+    rank = min(math.ceil(round((design.windows + 1) * design.level, 9)), design.windows) - 1
+    limit = np.partition(apart[: design.windows], rank, axis=0)[rank]
+    coming = apart[design.windows :] / np.where(limit > 0, limit, 1.0)
+    # Beyond the widening k are those that fill the steps after it.
+    step = np.ceil((coming.ravel() - _WIDENINGS[0]) / (_WIDENINGS[1] - _WIDENINGS[0]))
+    filled = np.bincount(np.clip(step, 0, len(_WIDENINGS)).astype(np.intp), minlength=len(_WIDENINGS) + 1)
+    return np.asarray(1 - np.cumsum(filled)[:-1] / coming.size)
 
 
-@cache
-def _normals(windows: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The same normal numbers for every process, shape (windows, draws) each."""
-    drawn = np.random.default_rng(14).standard_normal((2, windows, _DRAWS))
-    return drawn[0], drawn[1]
+def _prior(phi: Floats) -> Floats:
+    """Relative prior weights where a widening is chosen; all are equal elsewhere."""
+    spread = _CORRELATED * _COEFFICIENTS / _COEFFICIENTS.sum()
+    return np.where(phi == 0, 1 - _CORRELATED, np.interp(phi, _COEFFICIENTS, spread))
+
+
+def _widening(weight: Floats, shares: Floats, outside: float) -> float:
+    """The smallest widening at which no more than `outside` leave the interval on average."""
+    expected = weight @ shares / weight.sum()
+    return float(np.interp(-outside, -expected, _WIDENINGS))
+
+
+@lru_cache(maxsize=64)
+def _processes(windows: int, phi: float) -> tuple[Floats, Floats]:
+    """States and errors by the same normal numbers for every process, shape (windows, draws) each."""
+    innovations, errors = np.random.default_rng(14).standard_normal((2, windows, _DRAWS))
+    states = np.empty_like(innovations)
+    states[0] = innovations[0]
+    for j in range(1, windows):
+        states[j] = phi * states[j - 1] + math.sqrt(1 - phi * phi) * innovations[j]
+    return states, errors

@@ -14,9 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rocmonitor.errors import InputError
+from rocmonitor.stats.forecast.score_history import ScoreHistory
 from rocmonitor.stats.lasting.windows import WindowAuc, scaled
 from rocmonitor.stats.proportion import is_number
 from rocmonitor.stats.rows import Floats, window_numbers
+from rocmonitor.stats.sample import Sample
 
 YEAR_DAYS = 365.25
 WHOLE_YEAR = 364.0
@@ -43,6 +45,44 @@ class Adjustment:
             added += self.wave[0] * cosine + self.wave[1] * sine
         return added
 
+    def seen(self, score_variance: float) -> float:
+        """The part of a window's sampling variance that goes with the scores, of `score_variance` in all.
+
+        The expected AUC is the realised one averaged over the labels, so their covariance is its variance.
+        """
+        return self.slope * (2 - self.slope) * score_variance
+
+
+def expected_by_the_others(history: ScoreHistory, windows: Sequence[Sample | None]) -> list[float | None]:
+    """The AUC that the scores of each window of a history lead to, by the reference without it.
+
+    None for a gap, and for a window without which the reference has one class.
+    """
+    coming = iter(history.foreseen[history.strengths.index(1.0)])
+    return [next(coming) if window is not None and history.uses(window) else None for window in windows]
+
+
+def expected_by_all(
+    history: ScoreHistory, reference: Sample, windows: Sequence[Sample | None]
+) -> list[float | None]:
+    """The AUC that the scores of each later window lead to; None for a gap."""
+    return [
+        history.expected(reference, (window.score, window.pos + window.neg)).auc
+        if window is not None and window.n_pos and window.n_neg
+        else None
+        for window in windows
+    ]
+
+
+def with_expected(
+    windows: Sequence[WindowAuc | None], expected: Sequence[float | None]
+) -> list[WindowAuc | None]:
+    """The windows with the AUCs expected of them; a gap where that is not known."""
+    return [
+        None if known is None or auc is None else known._replace(expected=auc)
+        for known, auc in zip(windows, expected, strict=True)
+    ]
+
 
 def season(day: float) -> tuple[float, float]:
     """Cosine and sine of the time of year."""
@@ -63,7 +103,7 @@ def seasonal_weights(days: ArrayLike, day: float, *, width: float = 45.0) -> Flo
     """Weights of past windows for a coming one: those of the same season count most.
 
     For ``forecast_interval(…, weights=…)``, with two years of windows and more: with one year few windows
-    count, and the interval says that its level is lower.
+    count, and the interval says that its level is lower. With few years it costs power: docs/coverage.md.
 
     Parameters
     ----------

@@ -16,11 +16,30 @@ import numpy as np
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.variances import moments
-from rocmonitor.stats.lasting.adjusting import WHOLE_YEAR, Adjustment, adjusted, days_covered, wave_step
-from rocmonitor.stats.lasting.ewma import ChartShape, running
+from rocmonitor.stats.forecast.score_history import score_history
+from rocmonitor.stats.lasting.adjusting import (
+    WHOLE_YEAR,
+    Adjustment,
+    adjusted,
+    days_covered,
+    expected_by_all,
+    expected_by_the_others,
+    wave_step,
+    with_expected,
+)
+from rocmonitor.stats.lasting.ewma import ChartShape, Running, running
 from rocmonitor.stats.lasting.limit import chart_limit, possible, scatter_between
-from rocmonitor.stats.lasting.result import LastingChange, found_change
-from rocmonitor.stats.lasting.windows import PairVariances, WindowAuc, noises, scaled, valid_numbers
+from rocmonitor.stats.lasting.result import ChartCourse, LastingChange, chart_course, found_change
+from rocmonitor.stats.lasting.windows import (
+    PairVariances,
+    WindowAuc,
+    noises,
+    places_of,
+    require_scatter,
+    scaled,
+    valid_numbers,
+    valid_variance,
+)
 from rocmonitor.stats.proportion import is_number, require_method
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.rows import Floats
@@ -59,6 +78,8 @@ class LastingChart(Result):
         What the scores and the season of a window add to its value; 0 where they explain too little.
     n_windows : int
         Reference windows used.
+    score_variance : float
+        Sampling variance of an expected AUC, times the number of rows; 0 without expected AUCs.
     """
 
     mean: float
@@ -78,6 +99,7 @@ class LastingChart(Result):
     horizon: int
     alternative: Alternative
     n_windows: int
+    score_variance: float = 0.0
     caveats: tuple[Caveat, ...] = ()
 
     def __str__(self) -> str:
@@ -90,7 +112,7 @@ class LastingChart(Result):
         ----------
         later : sequence of WindowAuc or None
             All windows since the reference, in order; None for a gap. With `expected` and `day` where the
-            reference windows had them.
+            reference windows had them; where the scores explain a part, a window without `expected` is a gap.
 
         Raises
         ------
@@ -101,6 +123,15 @@ class LastingChart(Result):
         -----
         Cost: O(k); with a change O(k² g), g some 200.
         """
+        course, values, noise = self._course(later)
+        return found_change(self, course, values, noise)
+
+    def follow(self, later: Sequence[WindowAuc | None]) -> ChartCourse:
+        """The chart over later windows without the change that it shows. Cost: O(k)."""
+        return chart_course(self, self._course(later)[0])
+
+    def _course(self, later: Sequence[WindowAuc | None]) -> tuple[Running, Floats, Floats]:
+        """The chart, and of each window the value and the sampling variance."""
         windows = valid_numbers(later, "later")
         if not windows:
             raise InputError("later is empty: the chart begins with the first window after the reference")
@@ -111,17 +142,17 @@ class LastingChart(Result):
         seen = np.isfinite(noise)
         standardised[seen] = (self.mean - values[seen]) / np.sqrt(own[seen])
         size[seen] = np.sqrt((self.between**2 + self.noise) / own[seen])
-        statistic = running(standardised, size, self.mean_share)
-        return found_change(self, statistic, values, noise)
+        return running(standardised, size, self.mean_share), values, noise
 
     def _numbers(self, windows: Sequence[WindowAuc | None]) -> tuple[Floats, Floats]:
         """(k,): values without what scores and season add, and sampling variances; infinite for a gap."""
         values, noise = np.zeros(len(windows)), np.full(len(windows), np.inf)
         pairs, explained = PairVariances(*self.pair_variances), Adjustment(self.slope, self.centre, self.wave)
+        seen = explained.seen(self.score_variance)
         for place, window in enumerate(windows):
-            if window is not None:
+            if window is not None and (window.expected is not None or not self.slope):
                 values[place] = scaled(window.auc) - explained.of(window)
-                noise[place] = noises([window], pairs, self.between**2)[0]
+                noise[place] = noises([window], pairs, self.between**2, seen)[0]
         return values, noise
 
 
@@ -132,6 +163,7 @@ def lasting_chart(
     false_alarm_probability: float = 0.05,
     horizon: int = 52,
     alternative: Alternative = "less",
+    score_variance: float = 0.0,
 ) -> LastingChart:
     """The chart that reference windows set up, from their numbers.
 
@@ -143,6 +175,9 @@ def lasting_chart(
         AUC of all rows of the reference, zeta10, zeta01 and the variance of psi over all its pairs.
     false_alarm_probability, horizon, alternative
         As in `lasting_change`.
+    score_variance : float
+        Sampling variance of an expected AUC, times the number of rows (`ScoreHistory.score_variance`): as far
+        as the expected AUCs explain the windows, it is no noise.
 
     Raises
     ------
@@ -156,17 +191,15 @@ def lasting_chart(
     Cost: O(6000 horizon + n g), some 20 ms for 52 windows.
     """
     probability, ahead = _valid_promise(false_alarm_probability, horizon, alternative)
-    numbers = valid_numbers(windows, "reference")
+    numbers, seen = valid_numbers(windows, "reference"), valid_variance(score_variance)
     used = [window for window in numbers if window is not None]
     _require_windows(len(used), len(numbers))
-    places = _places(numbers)
+    pairs, places = PairVariances(*pair_variances), places_of(numbers)
     explained, values = adjusted(used)
-    pairs = PairVariances(*pair_variances)
-    _require_scatter(values, pairs, used[0].auc)
-    noise = noises(used, pairs, float(values.var()))
+    require_scatter(values, pairs, used[0].auc)
+    noise = noises(used, pairs, float(values.var()), explained.seen(seen))
     between = scatter_between(values, noise)
-    shape = _shape(values, noise, between, explained, used)
-    outlook = possible(values, noise, places)
+    shape, outlook = _shape(values, noise, between, explained, used), possible(values, noise, places)
     return LastingChart(
         mean=shape.mean,
         between=math.sqrt(between),
@@ -185,7 +218,8 @@ def lasting_chart(
         horizon=ahead,
         alternative=alternative,
         n_windows=len(used),
-        caveats=_caveats(used, outlook.mean_serial),
+        score_variance=seen,
+        caveats=_caveats(used, outlook.mean_serial, ignored=bool(seen) and not explained.slope),
     )
 
 
@@ -196,7 +230,7 @@ def lasting_change(
     false_alarm_probability: float = 0.05,
     horizon: int = 52,
     alternative: Alternative = "less",
-    expected: tuple[Sequence[float | None], Sequence[float | None]] | None = None,
+    given: Literal["scores"] | None = None,
     days: tuple[Sequence[float], Sequence[float]] | None = None,
 ) -> LastingChange:
     """Has the AUC dropped and stayed down since the reference windows, since when, and by how much?
@@ -212,11 +246,10 @@ def lasting_change(
         Windows, 1 to 1,000.
     alternative : {"less", "two-sided"}
         "less" looks for a loss only.
-    expected : tuple of two sequences of float, optional
-        The AUC expected from the scores of each reference window and of each later one, as
-        `ScoreHistory.window_expected` and `expected_auc` give them. The chart then is over what is left
-        when the scores are accounted for, if they explain part of the scatter: sharper, and blind to a loss
-        that they explain.
+    given : {"scores"}, optional
+        Judge what is left when the scores are accounted for: as far as the reference windows (8 at least)
+        show that the AUC expected from the scores explains the realised one, it is taken off. Sharper, and
+        blind to a loss that the scores explain.
     days : tuple of two sequences of float, optional
         Days since a fixed date of each window. With a year of reference windows the season is accounted for
         likewise.
@@ -230,7 +263,7 @@ def lasting_change(
     InputError
         Something that is no `Sample`; impossible numbers; sequences of unequal length.
     DegenerateDataError
-        Fewer than 3 usable reference windows, or windows without any scatter.
+        Fewer than 3 usable reference windows (with `given`, 8), or windows without any scatter.
 
     Notes
     -----
@@ -239,9 +272,11 @@ def lasting_change(
     window holds its sampling noise (exact bootstrap variance) and the scatter of the reference windows
     beyond theirs [PM82]. The limit is the quantile of the largest value within `horizon` windows that are
     drawn from all that the reference windows leave possible: mean, scatter and serial correlation are
-    integrated over. Level and power by simulation, also of correlated windows and heavy tails:
-    docs/coverage.md.
-    Cost: O(rows log rows), and some 20 ms.
+    integrated over. An alarm ends below half of the limit, so that one change is one alarm. With the scores
+    given, realised AUCs are regressed on those that the scores lead to, each by the reference without the
+    window, with a slope within [0, 1]; that part of a window's sampling noise is none. Level and power by
+    simulation, also of correlated windows and heavy tails: docs/coverage.md.
+    Cost: O(rows log rows), and some 20 ms; with the scores that of `score_history`.
 
     References
     ----------
@@ -260,18 +295,27 @@ def lasting_change(
     AUC -0.0561 (-0.0716 to -0.0413) since window 3 (3 to 4), found with window 5
     """
     before, after = (
-        _numbers(windows, name, side, expected, days)
+        _numbers(windows, name, side, days)
         for side, (windows, name) in enumerate([(reference, "reference"), (later, "later")])
     )
     usable = [window for window, known in zip(reference, before, strict=True) if known and window]
     _require_windows(len(usable), len(before))
-    of = moments(Sample.merge(usable))
+    whole = Sample.merge(usable)
+    variance = 0.0
+    if given is not None:
+        require_method(given, ("scores",), "given")
+        history = score_history(whole, usable)
+        variance = history.score_variance
+        before = with_expected(before, expected_by_the_others(history, reference))
+        after = with_expected(after, expected_by_all(history, whole, later))
+    of = moments(whole)
     chart = lasting_chart(
         before,
         (of.auc, of.zeta10, of.zeta01, of.kernel),
         false_alarm_probability=false_alarm_probability,
         horizon=horizon,
         alternative=alternative,
+        score_variance=variance,
     )
     return chart.apply(after)
 
@@ -280,30 +324,27 @@ def _numbers(
     windows: Sequence[Sample | None],
     name: str,
     side: int,
-    expected: tuple[Sequence[float | None], Sequence[float | None]] | None,
     days: tuple[Sequence[float], Sequence[float]] | None,
 ) -> list[WindowAuc | None]:
     if not isinstance(windows, Sequence):
         raise InputError(f"{name} must be a list of Sample, not a {type(windows).__name__}")
-    added: list[list[float | None]] = []
-    for argument, given in (("expected", expected), ("days", days)):
-        if given is None:
-            added.append([None] * len(windows))
-            continue
-        if not isinstance(given, tuple | list) or len(given) != 2 or len(given[side]) != len(windows):
-            raise InputError(
-                f"{argument} must be two sequences, with one number for each reference window and one for "
-                f"each later one; the {len(windows)} windows of {name} do not match"
-            )
-        added.append(list(given[side]))
+    if days is None:
+        dates: Sequence[float | None] = [None] * len(windows)
+    elif not isinstance(days, tuple | list) or len(days) != 2 or len(days[side]) != len(windows):
+        raise InputError(
+            "days must be two sequences, with one number for each reference window and one for each later "
+            f"one; the {len(windows)} windows of {name} do not match"
+        )
+    else:
+        dates = days[side]
     found: list[WindowAuc | None] = []
-    for place, (window, foreseen, day) in enumerate(zip(windows, *added, strict=True)):
+    for place, (window, day) in enumerate(zip(windows, dates, strict=True)):
         if window is not None and not isinstance(window, Sample):
             raise InputError(f"{name}[{place}] must be a Sample or None, not a {type(window).__name__}")
         if window is None or not window.n_pos or not window.n_neg:
             found.append(None)
         else:
-            found.append(WindowAuc(moments(window).auc, window.n_pos, window.n_neg, foreseen, day))
+            found.append(WindowAuc(moments(window).auc, window.n_pos, window.n_neg, None, day))
     return found
 
 
@@ -326,20 +367,6 @@ def _require_windows(usable: int, given: int) -> None:
         )
 
 
-def _places(windows: Sequence[WindowAuc | None]) -> tuple[int, ...]:
-    """Those of the usable windows, counted from the first of them."""
-    found = [place for place, window in enumerate(windows) if window is not None]
-    return tuple(place - found[0] for place in found)
-
-
-def _require_scatter(values: Floats, pairs: PairVariances, auc: float) -> None:
-    if values.var() == 0 and pairs.noise(1, 1) == 0:
-        raise DegenerateDataError(
-            f"the {len(values)} reference windows show no scatter: each has the AUC {auc:.4g} and no "
-            "sampling error; a change cannot be measured against them: check that scores and labels are right"
-        )
-
-
 def _shape(
     values: Floats, noise: Floats, between: float, explained: Adjustment, used: Sequence[WindowAuc]
 ) -> ChartShape:
@@ -355,8 +382,10 @@ def _shape(
     )
 
 
-def _caveats(used: Sequence[WindowAuc], serial: float) -> tuple[Caveat, ...]:
+def _caveats(used: Sequence[WindowAuc], serial: float, *, ignored: bool) -> tuple[Caveat, ...]:
     found = []
+    if ignored:
+        found.append(Caveat("scores-explain-little", n_windows=len(used)))
     if len(used) < ENOUGH_WINDOWS:
         found.append(Caveat("few-reference-windows", n_windows=len(used), enough=ENOUGH_WINDOWS))
     if len({window.auc for window in used}) == 1:

@@ -96,7 +96,12 @@ def possible(values: Floats, noise: Floats, places: tuple[int, ...]) -> Outlook:
 def chart_limit(
     outlook: Outlook, shape: ChartShape, horizon: int, probability: float, *, two_sided: bool
 ) -> float:
-    """The value that the chart passes within `horizon` windows with this probability, nothing lasting.
+    """The value that the chart passes within `horizon` windows with this probability, nothing lasting."""
+    return float(np.quantile(largest_values(outlook, shape, horizon, two_sided=two_sided), 1 - probability))
+
+
+def largest_values(outlook: Outlook, shape: ChartShape, horizon: int, *, two_sided: bool) -> Floats:
+    """(DRAWS,): the largest value of the chart in each of the drawn series.
 
     Notes
     -----
@@ -117,9 +122,8 @@ def chart_limit(
         if shape.wave_error:
             angle = k * shape.wave_step
             rows[k] += (np.cos(angle) * cosine + np.sin(angle) * sine) * (shape.wave_error / shape.deviation)
-    chart = running(rows, np.ones(horizon), shape.mean_share)
-    highest = np.abs(chart).max(axis=0) if two_sided else chart.max(axis=0)
-    return float(np.quantile(highest, 1 - probability))
+    chart = running(rows, np.ones(horizon), shape.mean_share).statistic
+    return np.asarray(np.abs(chart).max(axis=0) if two_sided else chart.max(axis=0))
 
 
 @lru_cache(maxsize=4)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.stats import plotting
 from rocmonitor.stats.area.auc import Interval
 from rocmonitor.stats.lasting.change import MOST_STARTS, mixed_quantile, steps
+from rocmonitor.stats.lasting.ewma import Running, alarms
 from rocmonitor.stats.lasting.limit import possible
 from rocmonitor.stats.lasting.windows import unscaled
 from rocmonitor.stats.proportion import require_level
@@ -31,17 +33,25 @@ class LastingChange(Table):
     statistic : ndarray, shape (k,)
         After each window: the weighted mean of the latest windows, in its standard errors below the
         reference's mean. A gap leaves it as it was.
+    mean_change : ndarray, shape (k,)
+        The same as an AUC less that of the reference; negative is below. Windows of `CAP` standard deviations
+        or more count as such. Where the scores are given, what they explain is taken off.
+    alarm_change : ndarray, shape (k,)
+        The `mean_change` at the limit.
+    alarm : ndarray, shape (k,)
+        1 where the window leaves an alarm of a fall, -1 of a rise, 0 none.
     limit : float
-        An alarm is a statistic above it, or with "two-sided" also below its negative.
+        An alarm begins with a statistic above it, or with "two-sided" also below its negative. It ends below
+        half of it, so that one change is one alarm.
     crossed : int or None
         Index of the first window whose statistic is beyond the limit; None if there is none.
     active : bool
-        Whether the last statistic is beyond the limit.
+        Whether the last window leaves an alarm.
     since : int or None
         Index of the window with which the change most probably began; None without a change. With several
         alarms it is about the latest.
     until : int or None
-        Index of the last window of that alarm.
+        Index of the last window beyond the limit.
     change : float or None
         The AUC since then less that of the reference windows; negative is a loss.
     reference_auc : float
@@ -64,6 +74,9 @@ class LastingChange(Table):
     _estimate: ClassVar[str | None] = "change"
 
     statistic: Floats
+    mean_change: Floats
+    alarm_change: Floats
+    alarm: NDArray[np.int8]
     limit: float
     crossed: int | None
     active: bool
@@ -135,20 +148,43 @@ class LastingChange(Table):
         )
 
 
-def found_change(chart: LastingChart, statistic: Floats, values: Floats, noise: Floats) -> LastingChange:
-    """What the statistics after each window amount to; values and noise of the windows have shape (k,)."""
-    beyond = np.abs(statistic) > chart.limit if chart.alternative == "two-sided" else statistic > chart.limit
-    alarms = np.flatnonzero(beyond)
-    until = int(alarms[-1]) if len(alarms) else None
+class ChartCourse(NamedTuple):
+    """A chart after each window; the columns of `LastingChange`."""
+
+    statistic: Floats
+    mean_change: Floats
+    alarm_change: Floats
+    alarm: NDArray[np.int8]
+
+
+def chart_course(chart: LastingChart, course: Running) -> ChartCourse:
+    """The chart on the scale of the AUC, and its alarms."""
+    statistic = course.statistic
+    alarm = alarms(statistic, chart.limit, two_sided=chart.alternative == "two-sided")
+    reference, deviation = unscaled(chart.mean), math.sqrt(chart.between**2 + chart.noise)
+    limits = np.where(alarm < 0, -1, 1) * chart.limit * course.error
+    mean_change, alarm_change = (
+        np.array([_change(reference, -deviation * each) for each in apart.tolist()])
+        for apart in (course.mean, limits)
+    )
+    return ChartCourse(statistic, mean_change, alarm_change, alarm)
+
+
+def found_change(chart: LastingChart, course: Running, values: Floats, noise: Floats) -> LastingChange:
+    """What the chart after each window amounts to; values and noise of the windows have shape (k,)."""
+    columns = chart_course(chart, course)
+    reached = columns.statistic if chart.alternative == "less" else np.abs(columns.statistic)
+    passed = np.flatnonzero(reached > chart.limit)
+    until = int(passed[-1]) if len(passed) else None
     reference = unscaled(chart.mean)
     found = _steps(chart, values, noise, until)
     size = float(np.dot(found["start_weight"], found["start_size"])) if found["starts"] else 0.0
     best = int(np.argmax(found["start_log_likelihood"])) if found["starts"] else 0
     return LastingChange(
-        statistic=statistic,
+        **columns._asdict(),
         limit=chart.limit,
-        crossed=int(alarms[0]) if len(alarms) else None,
-        active=bool(beyond[-1]),
+        crossed=int(passed[0]) if len(passed) else None,
+        active=bool(columns.alarm[-1]),
         since=None if until is None else int(found["starts"][best]),
         until=until,
         change=None if until is None else _change(reference, size),

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rocmonitor.errors import InputError
+from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.variances import exact_bootstrap_variance
 from rocmonitor.stats.proportion import is_number
 from rocmonitor.stats.rows import Floats
@@ -28,7 +28,7 @@ class WindowAuc(NamedTuple):
     n_pos, n_neg : int
         Rows of each class.
     expected : float or None
-        The AUC expected from the window's scores, as in `ScoreHistory.window_expected` and `expected_auc`.
+        The AUC expected from the window's scores, as by `expected_auc`; of a reference window, by the others.
     day : float or None
         Days since any fixed date, for the season.
     """
@@ -48,13 +48,16 @@ class PairVariances(NamedTuple):
     zeta01: float
     kernel: float
 
-    def noise(self, n_pos: int, n_neg: int) -> float:
-        """Sampling variance on the chart's scale of a window of this size, at the reference's AUC."""
+    def noise(self, n_pos: int, n_neg: int, seen: float = 0.0) -> float:
+        """Sampling variance on the chart's scale of a window of this size, at the reference's AUC.
+
+        `seen`: the part of the variance that the scores show, times the number of rows.
+        """
         scale = self.auc * (1 - self.auc)
         if scale <= 0:
             return 0.0
         variance = exact_bootstrap_variance(self.zeta10, self.zeta01, self.kernel, n_pos, n_neg)
-        return variance / scale
+        return max(variance - seen / (n_pos + n_neg), 0.0) / scale
 
 
 def scaled(auc: float) -> float:
@@ -74,10 +77,32 @@ def valid_numbers(windows: object, name: str) -> list[WindowAuc | None]:
     return [_valid(window, f"{name}[{place}]") for place, window in enumerate(windows)]
 
 
-def noises(windows: Sequence[WindowAuc], pairs: PairVariances, scatter: float) -> Floats:
-    """(n,): sampling variance of each window, above 0."""
-    found = np.array([pairs.noise(window.n_pos, window.n_neg) for window in windows])
+def noises(windows: Sequence[WindowAuc], pairs: PairVariances, scatter: float, seen: float = 0.0) -> Floats:
+    """(n,): sampling variance of each window, above 0; `seen` as in `PairVariances.noise`."""
+    found = np.array([pairs.noise(window.n_pos, window.n_neg, seen) for window in windows])
     return np.asarray(np.maximum(found, _LEAST_SHARE * max(scatter, _LEAST_SHARE)))
+
+
+def require_scatter(values: Floats, pairs: PairVariances, auc: float) -> None:
+    """Refuse windows that show nothing of how much windows differ."""
+    if values.var() == 0 and pairs.noise(1, 1) == 0:
+        raise DegenerateDataError(
+            f"the {len(values)} reference windows show no scatter: each has the AUC {auc:.4g} and no "
+            "sampling error; a change cannot be measured against them: check that scores and labels are right"
+        )
+
+
+def places_of(windows: Sequence[WindowAuc | None]) -> tuple[int, ...]:
+    """Those of the usable windows, counted from the first of them."""
+    found = [place for place, window in enumerate(windows) if window is not None]
+    return tuple(place - found[0] for place in found)
+
+
+def valid_variance(value: float) -> float:
+    """The sampling variance of an expected AUC, times the number of rows."""
+    if not (is_number(value) and 0 <= value < math.inf):
+        raise InputError(f"score_variance must be a variance, 0 or more; it is {value!r}")
+    return float(value)
 
 
 def _valid(window: object, name: str) -> WindowAuc | None:

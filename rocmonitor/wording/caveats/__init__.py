@@ -17,6 +17,7 @@ from rocmonitor.wording.caveats import (
     review,
     rules,
     sequence,
+    service,
     window,
 )
 
@@ -34,6 +35,7 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     **arrival.SENTENCES,
     **rules.SENTENCES,
     **review.SENTENCES,
+    **service.SENTENCES,
 }
 
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
+from rocmonitor.wording.format import percent
+
 _REASONS = {
     "one-class": "without rows of both classes",
     "rest-has-one-class": "without which the reference lacks a class",
@@ -57,9 +59,36 @@ def _alike(
     )
 
 
+def _by_model(*, n_windows: int, known: float, confidence_level: float) -> str:
+    return (
+        f"{n_windows} past windows show levels up to {percent(known)}; the interval's "
+        f"{percent(confidence_level)} assumes that their true values scatter normally, and is wider for what "
+        "so few windows leave open"
+    )
+
+
+def _allowed(
+    *,
+    correlation: float,
+    low: float,
+    high: float,
+    outside: float,
+    widening: float,
+    achieved_level: float,
+    n_windows: int,
+) -> str:
+    return (
+        f"neighbouring windows of the {n_windows} in the reference are alike (serial correlation "
+        f"{correlation:.2f}, 90 % interval {low:.2f} to {high:.2f}): the interval is {widening:.2f} times as "
+        f"wide as independent windows would need, and still about {outside:.0%} of the windows to come leave "
+        f"it although nothing lasts, where {1 - achieved_level:.0%} were intended, and they do so in series"
+    )
+
+
 SENTENCES: dict[str, str | Callable[..., str]] = {
     "no-confidence-level": _no_level,
     "too-few-windows": _too_few,
+    "level-by-model": _by_model,
     "windows-set-aside": _set_aside,
     "windows-inside-reference": (
         "the windows are parts of the reference: with fewer than {enough} of them the true level is lower "
@@ -78,6 +107,7 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
         "level is only approximate"
     ),
     "serial-correlation": _alike,
+    "serial-correlation-allowed": _allowed,
     "zero-distance": "the distance is 0, which leaves no room for any change",
     "end-at-limit": "the {end} end is the most extreme value that any reweighting reaches",
     "auc-cannot-move": (

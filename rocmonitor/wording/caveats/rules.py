@@ -17,6 +17,15 @@ def _too_few_rows(**counts: Any) -> str:
     )
 
 
+def _degraded_alone(
+    *, outcome: str, pvalue: float, adjusted_pvalue: float, segments: int, needed: float
+) -> str:
+    return (
+        f"{outcome} alone (p = {pvalue:.2g}), but not after allowing for the {segments} segments judged in "
+        f"this window (adjusted p = {adjusted_pvalue:.2g}, and {needed:.2g} is needed)"
+    )
+
+
 SENTENCES: dict[str, str | Callable[..., str]] = {
     "error": "{text}",
     "works-again": "the monitor works again",
@@ -27,6 +36,7 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     "no-scatter-to-compare": "AUROC {auc:.4f} here and {reference_auc:.4f} in the reference, and neither "
     "shows any scatter to compare by",
     "not-computed": "{why}",
+    "degraded-alone": _degraded_alone,
     "segment-not-in-reference": "the reference has no rows of this segment",
     "old-reference": "the reference was frozen by an earlier version: its forecast is for windows of its own "
     "size, and a change is not explained",

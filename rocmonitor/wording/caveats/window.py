@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
+from rocmonitor.wording.revised import judged_again
+
 
 def _rows_with_bad_labels(
     *, monitor: str, count: int, rows: int, positive: object, negative: object, examples: Sequence[str]
@@ -21,6 +23,15 @@ def _text_scores(*, monitor: str, count: int, rows: int, examples: Sequence[str]
 
 
 SENTENCES: dict[str, str | Callable[..., str]] = {
+    # The clock, from rocmonitor.service.timekeeping
+    "clock-set-forward": (
+        "the clock was set {ahead} forward; windows that end after {until} wait until it has gone on so for "
+        "an hour"
+    ),
+    "clock-ahead-of-store": (
+        "the clock of this machine is {ahead} ahead of the clock of the store's database; windows that end "
+        "after {until} wait until both agree"
+    ),
     # Rows, from rocmonitor.sources
     "rows-truncated": (
         "the window has more rows than sources.{source}.max_rows: only part of it was read, and another run "
@@ -37,6 +48,7 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     "rows-with-bad-labels": _rows_with_bad_labels,
     "text-scores": _text_scores,
     # Outlooks, from rocmonitor.policy.outlook and judge
+    "judged-again": judged_again,
     "rows-since-outlook": "{now:,} rows are scored now; the outlook was made from {then:,}",
     "warning-waits": "the scores of another window warn, and that one waits for its labels",
     "warning-ended": lambda *, confirmed: (

@@ -166,3 +166,22 @@ def test_the_first_model_of_a_statistic_is_the_challenger():
     found = part_caveats(SimpleNamespace(caveats=caveats), "band")
     assert [each.values.get("model") for each in found] == ["challenger", None, None]
     assert {each.about for each in found} == {("band",)}
+
+
+def test_windows_that_are_alike_are_shown_beside_with_their_correlation_estimated():
+    quality = np.repeat([2.2, 0.6], 6)  # half a year better, half a year worse
+    windows = [(week(at), pair(at, 60, 90, challenger=each)) for at, each in enumerate(quality.tolist())]
+    checks, _ = checked(windows)
+    area, *_ = track_comparisons(checks, SETTINGS)
+    [caveat] = [each for each in area.sequence.caveats if each.code == "windows-correlated"]
+    allowing = confidence_sequence(
+        [check.difference.difference for check in checks],
+        [check.difference.se for check in checks],
+        confidence_level=area.sequence.confidence_level,
+        tuned_for=SETTINGS.rule.tuned_for,
+        weights=[check.weight for check in checks],
+        correlation="estimated",
+    )
+    seen = [caveat.values[name] for name in ("low", "high", "pvalue")]
+    assert seen == [allowing.low[-1], allowing.high[-1], allowing.pvalue[-1]]
+    assert allowing.high[-1] - allowing.low[-1] > area.sequence.high[-1] - area.sequence.low[-1]

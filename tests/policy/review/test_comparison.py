@@ -137,7 +137,7 @@ def test_the_curves_are_shown_with_each_models_own_intervals(windows, found):
         direct = vertical_intervals(sample, [row["fpr"] for row in shown])
         assert [row["tpr"] for row in shown] == direct.tpr.tolist()
         assert [row["tpr_low"] for row in shown] == direct.tpr_low.tolist()
-        assert len(shown) == 99
+        assert len(shown) == 49
 
 
 def test_the_band_is_seeded_and_its_regions_are_named(windows, found):

@@ -18,7 +18,7 @@ import yaml
 from reviews import QUERY, RULE, ZONE, compared, review, without
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.config.models import Model
+from rocmonitor.config import Model
 from rocmonitor.policy.review.document import Decision, Review
 from rocmonitor.policy.review.settings import ReviewRule
 from rocmonitor.policy.windows import Window

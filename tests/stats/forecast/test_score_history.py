@@ -205,6 +205,18 @@ def test_losses_only(history, reference, rng):
         history.forecast(reference, scores, alternative="greater")
 
 
+def test_losses_that_the_scores_foresee_are_not_compared_with_an_interval_up_to_1(rng):
+    past = drifting(rng, 25, rows=2000)
+    reference = Sample.merge(past)
+    history = score_history(reference, past)
+    for coming in drifting(rng, 8, rows=2000):
+        both, less = (
+            history.forecast(reference, scores_of(coming), alternative=a) for a in ("two-sided", "less")
+        )
+        assert less.strength == both.strength > 0.5
+        assert less.foreseen == both.foreseen
+
+
 def test_weights_count_windows(reference, windows):
     kept = score_history(reference, windows, weights=[1.0] * 20 + [0.0] * 5)
     assert kept.distance_limit(400).limit == max(kept.window_distances[:20])

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rocmonitor.errors import DegenerateDataError
+from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats import ForecastInterval, Sample, forecast_interval
 from rocmonitor.stats.forecast.calibration import Noise
 from rocmonitor.stats.forecast.serial import SerialCorrelation, serial_correlation
@@ -106,3 +106,74 @@ def test_what_cannot_be_known_is_said(interval: ForecastInterval) -> None:
         serial_correlation(with_shifts(interval, np.ones(19)))
     with pytest.raises(DegenerateDataError):
         serial_correlation(replace(interval, achieved_level=None, window_shifts=()))
+
+
+def simulated(phi: float, n: int, runs: int, interval: ForecastInterval) -> tuple[float, float, float]:
+    """Share of 52 later windows outside, without and with the widening, and its mean."""
+    rng = np.random.default_rng([n, round(100 * phi)])
+    plain, wide, widenings = [], [], []
+    for _ in range(runs):
+        x = series(phi, 1.5, n + 52, rng)
+        apart = np.abs(x - x[:n].mean())
+        limit = np.sort(apart[:n])[math.ceil(round((n + 1) * 0.95, 9)) - 1]
+        widenings.append(serial_correlation(with_shifts(interval, x[:n] - x[:n].mean())).widening)
+        plain.append(np.mean(apart[n:] > limit))
+        wide.append(np.mean(apart[n:] > widenings[-1] * limit))
+    return float(np.mean(plain)), float(np.mean(wide)), float(np.mean(widenings))
+
+
+def test_the_widening_takes_back_what_correlation_costs(interval: ForecastInterval) -> None:
+    """A part of it only: with 39 windows a strong correlation is not always seen."""
+    plain, wide, _ = simulated(0.9, 39, 25, interval)
+    assert plain > 0.09
+    assert wide < 0.75 * plain
+
+
+def test_independent_windows_pay_little(interval: ForecastInterval) -> None:
+    _, wide, widening = simulated(0.0, 39, 25, interval)
+    assert widening < 1.06
+    assert wide == pytest.approx(0.05, abs=0.025)
+
+
+def test_the_forecast_is_wider_by_it_also_for_another_batch() -> None:
+    rng = np.random.default_rng(11)
+    y = np.repeat([1, 0], (60, 140))
+    drift = np.cumsum(rng.normal(size=24)) / 3
+    past = [Sample(y, y * (1.2 + each / 3) + rng.normal(size=200)) for each in drift]
+    reference = Sample.merge(past)
+    plain = forecast_interval(reference, windows=past)
+    wide = forecast_interval(reference, windows=past, correlation="estimated")
+    assert wide.widening == serial_correlation(plain).widening > 1
+    assert math.sqrt(wide.distance / plain.distance) == pytest.approx(wide.widening)
+    assert wide.low < plain.low < plain.high < wide.high
+    assert wide.achieved_level == plain.achieved_level
+    whole = forecast_interval(reference, windows=past, correlation="estimated", batch=(30, 70))
+    assert wide.for_batch(reference, (30, 70)).to_dict() == whole.to_dict()
+    again = ForecastInterval.from_dict(json.loads(json.dumps(wide.to_dict())))
+    assert again.widening == wide.widening
+
+
+def test_the_caveat_says_how_much_wider(interval: ForecastInterval) -> None:
+    alike = with_shifts(interval, series(0.9, 3.0, 80, np.random.default_rng(1)))
+    found = serial_correlation(replace(alike, widening=serial_correlation(alike).widening))
+    [caveat] = found.caveats
+    assert caveat.code == "serial-correlation-allowed"
+    assert caveat.values["outside"] == found.outside_widened < found.outside
+    assert f"{found.widening:.2f} times as wide" in str(caveat)
+
+
+def test_few_windows_are_not_widened() -> None:
+    past = [Sample([0, 0, 1, 0, 1, 1], [k, 2, 3, 4, 5, 7 - k]) for k in (1, 2, 3, 4)]
+    reference = Sample.merge(past)
+    found = forecast_interval(reference, windows=past, correlation="estimated")
+    assert found.to_dict() == forecast_interval(reference, windows=past).to_dict()
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"correlation": "some"}, {"method": "fixed", "distance": 0.1, "correlation": "estimated"}]
+)
+def test_correlation_belongs_to_calibrated_forecasts(wrong: dict[str, object]) -> None:
+    past = [Sample([0, 1, 0, 1], [1, 2, 3, 4])]
+    windows = None if "method" in wrong else past
+    with pytest.raises(InputError, match="correlation"):
+        forecast_interval(past[0], windows=windows, **wrong)  # type: ignore[call-overload]

@@ -24,7 +24,7 @@ from rocmonitor.stats import (
 )
 from rocmonitor.stats.lasting.adjusting import adjusted
 from rocmonitor.stats.lasting.change import mixed_quantile, step_sums, steps
-from rocmonitor.stats.lasting.ewma import CAP, DECAY, running
+from rocmonitor.stats.lasting.ewma import CAP, DECAY, alarms, running
 from rocmonitor.stats.lasting.limit import possible, scatter_between
 from rocmonitor.stats.lasting.windows import PairVariances, scaled, unscaled
 from rocmonitor.wording.caveats import lasting
@@ -71,7 +71,7 @@ class TestScale:
 class TestChart:
     def test_it_is_the_weighted_mean_over_its_standard_error(self) -> None:
         z, size, share = np.array([0.5, 9.0, -1.0, 2.0]), np.array([1.0, 0.5, 0.0, 1.2]), 0.07
-        found = running(z, size, share)
+        found = running(z, size, share).statistic
         for k in range(4):
             weight = (1 - DECAY) ** (np.cumsum(size[: k + 1][::-1] > 0)[::-1] - 1.0) * (size[: k + 1] > 0)
             u = size[: k + 1] * weight
@@ -112,7 +112,7 @@ class TestChart:
         assert found.since == 0
         assert found.change == pytest.approx(-0.086, abs=0.02)
         assert found.ci().low < found.change < found.ci().high < 0
-        assert found.to_frame().shape == (8, 1)
+        assert list(found.to_frame()) == ["statistic", "mean_change", "alarm_change", "alarm"]
         assert str(found).startswith("AUC -0.0")
         assert str(lasting_change(REFERENCE, REFERENCE[:3])).startswith("No lasting change in 3 windows")
 
@@ -128,6 +128,34 @@ class TestChart:
         assert found.crossed is not None
         assert not found.active
         assert found.until < 25
+
+    def test_an_alarm_ends_below_half_of_the_limit_and_begins_above_it(self) -> None:
+        statistic = np.array([1.9, 2.1, 1.5, 1.1, 2.1, 0.9, 1.9, 2.5, -2.5, -1.2, -0.8, -2.1])
+        fall = [0, 1, 1, 1, 1, 0, 0, 1, 0, 0, 0, 0]
+        assert alarms(statistic, 2.0, two_sided=False).tolist() == fall
+        assert alarms(statistic, 2.0, two_sided=True).tolist() == [*fall[:8], -1, -1, 0, -1]
+
+    def test_one_lasting_drop_is_one_alarm_and_one_recovery(self) -> None:
+        """The chart itself crosses its limit twice on average; of 60 drops at most 6 are told twice."""
+        rng, weeks, several = np.random.default_rng(12), Weeks(), []
+        for _ in range(60):
+            windows = dropped(weeks.draw(26, rng), 0.03, 19)
+            found = charted(weeks, windows)[1]
+            several.append(np.count_nonzero(np.diff(found.alarm, prepend=0) == 1))
+        assert np.count_nonzero(np.array(several) > 1) <= 6
+        assert np.mean(several) == pytest.approx(0.95, abs=0.15)
+
+    def test_the_weighted_mean_is_that_of_the_latest_windows_and_the_limit_is_on_the_same_scale(self) -> None:
+        found = chart().apply([None, *known(0.78, 0.76), None, *known(0.79)])
+        weight = 0.85 ** np.array([2.0, 1.0, 0.0])
+        mean = weight @ [scaled(each) for each in (0.78, 0.76, 0.79)] / weight.sum()
+        assert found.mean_change[-1] == pytest.approx(unscaled(mean) - found.reference_auc, abs=1e-12)
+        centre = scaled(found.reference_auc)
+        apart = [
+            centre - scaled(found.reference_auc + of[-1]) for of in (found.mean_change, found.alarm_change)
+        ]
+        assert apart[0] / apart[1] == pytest.approx(found.statistic[-1] / found.limit)
+        assert (found.mean_change[0], found.alarm_change[0]) == (0.0, -found.reference_auc)
 
     def test_more_is_asked_of_a_rarer_alarm_a_longer_horizon_and_fewer_windows(self) -> None:
         limit = chart().limit
@@ -177,6 +205,43 @@ class TestReference:
         assert sharp.slope > 0.5
         assert sharp.between < 0.7 * plain.between
         assert adjusted(blind)[0].slope == 0
+
+    def test_what_the_scores_show_is_no_noise(self) -> None:
+        weeks = Weeks(reference=60, between=0.0, foreseen=0.0, shown=0.6)
+        windows = weeks.draw(0, np.random.default_rng(4))
+        variance = 0.6 * 3000 * weeks.noise(300, 2700) ** 2
+        sharp, full = (lasting_chart(windows, PAIRS, score_variance=each) for each in (variance, 0.0))
+        assert sharp.slope == full.slope > 0.6
+        assert sharp.noise == pytest.approx(
+            full.noise * (1 - 0.6 * sharp.slope * (2 - sharp.slope)), rel=1e-3
+        )
+        left = np.var(sharp.values, ddof=1)
+        assert sharp.noise == pytest.approx(left, rel=0.35)  # a variance of 60 values has an error of 18 %
+        later = dropped(weeks.draw(0, np.random.default_rng(5))[:6], 0.02)
+        assert sharp.apply(later).statistic[-1] > 1.2 * full.apply(later).statistic[-1]
+        assert sharp.apply([each._replace(expected=None) for each in later]).statistic.tolist() == [0.0] * 6
+        with pytest.raises(InputError, match="score_variance must be a variance, 0 or more; it is -1"):
+            lasting_chart(windows, PAIRS, score_variance=-1)
+
+    def test_windows_of_other_cases_are_forgiven_as_far_as_their_scores_show_it(self) -> None:
+        """Weeks differ in how hard their cases are; later ones are harder, and then the model fails, too."""
+        rng = np.random.default_rng(6)
+
+        def mixed(hard: float, loss: float = 0.0) -> Sample:
+            clear = rng.random(3000) > hard
+            z = rng.normal(size=3000) * np.where(clear, 2.5, 0.6)
+            y = rng.random(3000) < 1 / (1 + np.exp(-(1 - loss) * z))
+            return Sample(y, z)
+
+        reference = [mixed(rng.uniform(0.3, 0.6)) for _ in range(20)]
+        harder = [mixed(0.62) for _ in range(10)]
+        worse = [mixed(0.62, 0.35) for _ in range(10)]
+        plain, given = (lasting_change(reference, harder, given=each) for each in (None, "scores"))
+        assert plain.active
+        assert given.crossed is None
+        found = lasting_change(reference, worse, given="scores")
+        assert found.active
+        assert found.since <= 1
 
     def test_windows_of_the_same_season_weigh_most_and_the_forecast_takes_it(self) -> None:
         days = 7.0 * np.arange(104)
@@ -275,8 +340,8 @@ class TestBadInput:
             ({"false_alarm_probability": 5}, "false_alarm_probability must lie within 0.001 and 0.5"),
             ({"horizon": 2.5}, "horizon must be a whole number of windows"),
             ({"alternative": "more"}, "alternative must be one of two-sided, less; it is 'more'"),
-            ({"expected": ([0.8], [0.8])}, "expected must be two sequences"),
-            ({"expected": ([0.8] * 19, [1.8])}, r"later\[0\].expected must lie within \[0, 1\]; it is 1.8"),
+            ({"given": "score"}, "given must be one of scores; it is 'score'"),
+            ({"days": ([1], [1])}, "days must be two sequences"),
             ({"days": ([1] * 19, [math.inf])}, r"later\[0\].day must be a number of days"),
         ],
     )
@@ -303,6 +368,8 @@ def test_every_caveat_has_an_example() -> None:
         Caveat("reference-windows-equal", n_windows=4, auc=0.8),
         Caveat("reference-windows-alike", correlation=0.4, n_windows=19),
         Caveat("season-not-seen", days=182),
+        Caveat("scores-explain-little", n_windows=19),
+        Caveat("chart-corrected", rule="lasting", finding="withdrawn", windows=["2026-06-01"]),
     ]
     assert {each.code for each in examples} == set(lasting.SENTENCES)
     assert not [each for each in examples if "{" in str(each) or str(each).startswith(each.code)]

@@ -1,0 +1,89 @@
+"""The message about something that fails, or works again: a source, MLflow, a channel, the store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from zoneinfo import ZoneInfo
+
+from rocmonitor.alerts.mail import Line
+from rocmonitor.alerts.message import Kind, Message, assemble, event_line, labelled, titled
+from rocmonitor.policy.outages import Notice
+from rocmonitor.wording import outages as words
+from rocmonitor.wording.format import instant
+
+_MOST_OWNERS, _MOST_RUNBOOKS = 5, 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Concerned:
+    """A monitor that an outage concerns, and what its configuration says of people.
+
+    Attributes
+    ----------
+    monitor : str
+    owner, runbook : str or None
+        As in `Context`.
+    """
+
+    monitor: str
+    owner: str | None = None
+    runbook: str | None = None
+
+
+def compose_outage(
+    notice: Notice, concerned: Sequence[Concerned], *, zone: ZoneInfo, page: str | None = None
+) -> Message:
+    """The message about an outage.
+
+    Parameters
+    ----------
+    notice : Notice
+    concerned : sequence of Concerned
+        Whose owners and runbooks are named: those of the notice that are configured.
+    zone : ZoneInfo
+        All times are written in it, and it is named.
+    page : str, optional
+        Where rocmonitor's own page is.
+
+    Returns
+    -------
+    Message
+        The same arguments always give the same message, with the same event id.
+    """
+    # What to do when a model is worse than expected: of no use to a channel or to MLflow.
+    unjudged = [each for each in concerned if each.monitor in notice.unjudged]
+    ended = notice.phase == "ended"
+    first = [
+        Line("", f"{words.headline(notice, zone)}."),
+        *labelled("Last error" if ended else "Why", notice.error),
+        *labelled("Monitors", words.more_names(notice)),
+        *labelled("Check", words.advice(notice)),
+        *_people("Owner", [(each.owner, each.monitor) for each in concerned], _MOST_OWNERS),
+        *_people("Runbook", [(each.runbook, each.monitor) for each in unjudged], _MOST_RUNBOOKS),
+        *labelled("Page", page),
+    ]
+    times = (notice.since.isoformat(), notice.at.isoformat())
+    details = [
+        Line("Look", "rocmonitor status"),
+        Line("Noticed", f"{instant(notice.at, zone)} ({zone.key})"),
+        event_line(str(notice.outage), notice.place, notice.phase, *times),
+    ]
+    kind: Kind = "recovery" if ended else "alarm"
+    title = titled("OK" if ended else "ERROR", words.subject(notice), words.title(notice))
+    return assemble(title, kind, first, details)
+
+
+def _people(label: str, said: Sequence[tuple[str | None, str]], most: int) -> list[Line]:
+    """A line for each owner or runbook, with their monitors where there are several; none if too many."""
+    by: dict[str, list[str]] = {}
+    for what, monitor in said:
+        if what:
+            by.setdefault(what, []).append(monitor)
+    if len(by) > most:
+        return []
+    alone = len(by) == 1
+    return [
+        Line(label if alone else f"{label} of {words.names(monitors, words.FEW_NAMES)}", what)
+        for what, monitors in by.items()
+    ]

@@ -1,0 +1,246 @@
+"""A monitor in rocmonitor.yaml as a frozen model: what its parts say together is checked here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+from zoneinfo import ZoneInfo
+
+from pydantic import (
+    BeforeValidator,
+    Field,
+    PrivateAttr,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+from pydantic.functional_validators import ModelWrapValidatorHandler  # pydantic 2.9 has it only there
+
+from rocmonitor.config.query import Query, binds
+from rocmonitor.config.review import Reviewing
+from rocmonitor.config.sections import (
+    AlarmPolicy,
+    Columns,
+    Model,
+    OperatingPoints,
+    OutlookSpec,
+    Positive,
+    ReferencePeriod,
+    WindowSpec,
+)
+from rocmonitor.config.values import Column, Cron, Name, Section, Zone, no_switch, written
+from rocmonitor.policy.budget import YEAR, Load
+from rocmonitor.policy.review.settings import ReviewRule, ReviewSettings
+from rocmonitor.policy.rules import Challenger, Rule, before_labels, by_name
+from rocmonitor.policy.windows import Calendar, Labels, Window, split
+
+_MOST_REFERENCE_WINDOWS = 100_000
+
+
+class Monitor(Section):
+    """A model, its scored rows, its windows and its rules."""
+
+    name: Name
+    model: Model
+    source: str
+    query: Query
+    columns: Columns
+    segments: tuple[Column, ...] = ()
+    positive: Positive = Positive()
+    window: WindowSpec
+    grouped: Literal["raw", "database", "auto"] = "auto"
+    reference: ReferencePeriod
+    min_per_class: int = Field(default=50, ge=2)
+    operating_points: OperatingPoints = OperatingPoints()
+    outlook: OutlookSpec | None = None
+    rules: tuple[Annotated[Annotated[Rule, Field(discriminator="kind")], BeforeValidator(no_switch)], ...] = (
+        Field(min_length=1)
+    )
+    alarm: AlarmPolicy = AlarmPolicy()
+    review: Reviewing | None = None
+    schedule: Cron = "0 6 * * *"
+    timezone: Zone = ZoneInfo("UTC")
+    notify: tuple[str, ...] = ()
+    owner: str | None = Field(default=None, min_length=1)
+    runbook: str | None = Field(default=None, min_length=1)
+
+    _written: frozenset[str] = PrivateAttr(default=frozenset())
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _levels_as_written(cls, given: Any, made: ModelWrapValidatorHandler[Monitor]) -> Monitor:
+        monitor = made(given)
+        rules = given.get("rules") if isinstance(given, Mapping) else None
+        if isinstance(rules, list | tuple):
+            named = zip(by_name(monitor.rules).items(), rules, strict=True)
+            monitor._written = frozenset(name for (name, rule), raw in named if _has_own_level(rule, raw))
+        return monitor
+
+    @field_validator("review")
+    @classmethod
+    def _two_to_compare(cls, review: Reviewing | None, info: ValidationInfo) -> Reviewing | None:
+        columns, model = info.data.get("columns"), info.data.get("model")
+        missing = []
+        if columns is not None and columns.challenger is None:
+            missing.append("columns.challenger (the column with its scores)")
+        if model is not None and not model.names_challenger:
+            missing.append("model.challenger (a registry alias) or model.challenger_version")
+        if review is not None and missing:
+            raise ValueError(f"compares a challenger with the champion: set {' and '.join(missing)}")
+        return review
+
+    @model_validator(mode="after")
+    def _challenger_complete(self) -> Monitor:
+        if self.columns.challenger is None:
+            named = ["model names a challenger"] if self.model.names_challenger else []
+            named += (
+                ["rules has kind challenger"] if any(isinstance(r, Challenger) for r in self.rules) else []
+            )
+            if named:
+                raise ValueError(
+                    f"{' and '.join(named)}, but columns.challenger does not say where its scores are"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _reference_of_some_windows(self) -> Monitor:
+        parts, period = self.reference.windows, self.reference.end - self.reference.start
+        many = period / self.window.every if parts is None else parts
+        if many > _MOST_REFERENCE_WINDOWS:
+            raise ValueError(
+                f"reference has {many:,.0f} windows, which are too many (at most "
+                f"{_MOST_REFERENCE_WINDOWS:,}): let it begin later, or make window.every longer"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _outlook_when_asked(self) -> Monitor:
+        names = [rule.kind for rule in self.rules if before_labels(rule)]
+        if names and self.outlook is None:
+            raise ValueError(
+                f"rules has kind {' and '.join(names)}, which is judged before the labels; say how long "
+                "after the end of a window its rows are in, such as outlook: {after: 6h}"
+            )
+        delay = self.window.label_delay
+        if self.outlook is not None and self.outlook.after > delay:
+            raise ValueError(
+                f"outlook.after ({written(self.outlook.after)}) is longer than window.label_delay "
+                f"({written(delay)}): an outlook comes before the labels; shorten outlook.after"
+            )
+        return self
+
+    @property
+    def load(self) -> Load:
+        """What the monitor judges in a year, for an alarm budget."""
+        return Load(
+            monitor=self.name,
+            windows_per_year=YEAR / self.window.every,
+            segmented=bool(self.segments),
+            rules=by_name(self.rules),
+            written=self._written,
+        )
+
+    @property
+    def read_as(self) -> dict[str, Any]:
+        """What is read and how, in plain JSON types, for those who want to read it again."""
+        return {
+            "source": self.source,
+            "query": self.query,
+            "columns": self.columns.model_dump(exclude_none=True),
+            "segments": list(self.segments),
+            "positive": self.positive.model_dump(),
+            "timezone": str(self.timezone),
+        }
+
+    @property
+    def reads_as_of(self) -> bool:
+        """Whether the query asks for the instant of judging."""
+        return "as_of" in binds(self.query)
+
+    @property
+    def cost_w(self) -> tuple[float, ...]:
+        """Operating conditions at which the cost is reported."""
+        return tuple(point.w for point in self.operating_points.cost)
+
+    @property
+    def calendar(self) -> Calendar:
+        """How time is cut."""
+        return Calendar(every=self.window.every, zone=self.timezone, align=self.window.align)
+
+    @property
+    def labels(self) -> Labels:
+        """How labels come."""
+        return Labels(
+            delay=self.window.label_delay,
+            min_labelled=self.window.min_labelled,
+            revise_for=self.window.revise_for,
+            every=self.window.every,
+        )
+
+    @property
+    def reference_period(self) -> Window:
+        """The whole reference."""
+        return Window(self._instant(self.reference.start), self._instant(self.reference.end))
+
+    @property
+    def reference_windows(self) -> list[Window]:
+        """The reference in `reference.windows` equal parts, else the monitor's own windows inside it."""
+        period = self.reference_period
+        if self.reference.windows is not None:
+            return split(self.reference.start, self.reference.end, self.reference.windows, self.timezone)
+        return self.calendar.within(period.start, period.end)
+
+    @property
+    def start(self) -> datetime:
+        """From when windows are judged: `window.start`, else the end of the reference."""
+        return self._instant(self.window.start or self.reference.end)
+
+    def outlook_at(self, window: Window) -> datetime | None:
+        """When the outlook of a window is made; None without outlooks."""
+        return None if self.outlook is None else window.end + self.outlook.after
+
+    def windows(self, now: datetime, start: datetime | None = None) -> list[Window]:
+        """The windows to be judged that have ended by `now`, oldest first; `start` replaces the usual one."""
+        end = now if self.window.end is None else min(now, self._instant(self.window.end))
+        return self.calendar.within(self.start if start is None else start, end)
+
+    def judges(self, window: Window) -> bool:
+        """Whether a window is one of those that are judged, by the calendar as it is now."""
+        return self.windows(window.end, max(self.start, window.start)) == [window]
+
+    @property
+    def review_start(self) -> datetime | None:
+        """From when windows are reviewed, where that is said."""
+        said = None if self.review is None else self.review.start
+        return None if said is None else self._instant(said)
+
+    @property
+    def review_settings(self) -> ReviewSettings:
+        """How champion and challenger are compared; without a section by the defaults."""
+        said, points = self.review or Reviewing(), self.operating_points
+        return ReviewSettings(
+            rule=ReviewRule(
+                margin=said.margin,
+                confidence_level=said.confidence_level,
+                fpr=points.fpr if said.fpr is None else said.fpr,
+                tuned_for=said.tuned_for,
+                correlation=said.correlation,
+            ),
+            min_per_class=self.min_per_class,
+            thresholds=points.thresholds if said.thresholds is None else said.thresholds,
+            w=self.cost_w,
+            money=said.money,
+            n_resamples=said.n_resamples,
+        )
+
+    def _instant(self, wall: datetime) -> datetime:
+        return wall.replace(tzinfo=self.timezone).astimezone(UTC)
+
+
+def _has_own_level(rule: Rule, raw: object) -> bool:
+    """Whether the level of a rule is written, be it the default; of a rule made in Python, another one."""
+    keys = ("confidence_level", "false_alarm_probability", "horizon")
+    if isinstance(raw, Mapping):
+        return any(key in raw for key in keys)
+    return any(hasattr(rule, key) and getattr(rule, key) != getattr(type(rule), key, None) for key in keys)

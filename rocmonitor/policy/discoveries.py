@@ -1,0 +1,132 @@
+"""Many segments judged at once: which that look degraded stay so once their number is allowed for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+from rocmonitor.caveat import Caveat
+from rocmonitor.policy.budget import tail_of
+from rocmonitor.policy.evaluation import Status, Verdict
+from rocmonitor.policy.judge import Finding, outcome_of
+from rocmonitor.policy.rules import Rule
+
+SMALLEST = 1e-9
+"""Smaller p-values are not looked for."""
+
+_HALVINGS = 14
+
+Outcome = Callable[[str, str, float], Status]
+"""What a rule finds of a segment when its chance of a false alarm is this small: (segment, rule, chance)."""
+
+
+def adjusted(pvalues: Sequence[float]) -> list[float]:
+    """The smallest false discovery rate at which each of some tests is a discovery.
+
+    Notes
+    -----
+    The step-up procedure of [BH95]. It holds the false discovery rate also for tests that depend on each
+    other positively ([BY01], theorem 1.2): two segments that share rows, or lie in the same bad week, move
+    together. (Under any dependence it would take sum 1 / i times as small a rate, 2.9 for 10 segments.)
+
+    References
+    ----------
+    .. [BH95] Benjamini and Hochberg (1995). Journal of the Royal Statistical Society B 57, 289-300.
+    .. [BY01] Benjamini and Yekutieli (2001). Annals of Statistics 29, 1165-1188.
+
+    Examples
+    --------
+    >>> [round(each, 3) for each in adjusted([0.01, 0.2, 0.02, 0.5])]
+    [0.04, 0.267, 0.04, 0.5]
+    """
+    order = sorted(range(len(pvalues)), key=lambda place: -pvalues[place])
+    found, least = [0.0] * len(pvalues), 1.0
+    for smaller, place in enumerate(order):
+        least = min(least, pvalues[place] * len(pvalues) / (len(pvalues) - smaller))
+        found[place] = least
+    return found
+
+
+def allow_for_segments(
+    findings: Mapping[str, Finding], rules: Mapping[str, Rule], outcome: Outcome
+) -> dict[str, Finding]:
+    """The findings on one window, with the false discovery rate controlled over its segments.
+
+    Parameters
+    ----------
+    findings : dict of str to Finding
+        By segment. All rows (``""``) are one test by themselves and stay as they are.
+    rules : dict of str to Rule
+        As applied, by name.
+    outcome : callable
+        Judges a segment again by one rule at another level.
+
+    Returns
+    -------
+    dict of str to Finding
+        A segment stays degraded (or improved) by a rule when its p-value, the smallest chance of a false
+        alarm at which the rule still says so, is a discovery among the segments that the rule judged in this
+        window, at the chance of a false alarm that the rule has. Else the verdict is ok, and a caveat says
+        what it is alone. Verdicts that were degraded alone have the details ``pvalue``, ``adjusted_pvalue``
+        and ``segments``, and those that do not stay so ``alone``, the outcome without the others.
+    """
+    changed = dict(findings)
+    for name, rule in rules.items():
+        tail = tail_of(rule)
+        judged = {
+            segment: verdict.outcome
+            for segment, finding in findings.items()
+            if segment and (verdict := _of(finding, name)) and verdict.outcome is not Status.INSUFFICIENT
+        }
+        for found in (Status.DEGRADED, Status.IMPROVED):
+            raised = [segment for segment, alone in judged.items() if alone is found]
+            if not tail or not raised or len(judged) < 2:
+                continue
+            pvalues = dict.fromkeys(judged, 1.0)
+            for segment in raised:
+                pvalues[segment] = _pvalue(partial(outcome, segment, name), found, tail)
+            rates = dict(zip(pvalues, adjusted(list(pvalues.values())), strict=True))
+            for segment in raised:
+                values = {"pvalue": pvalues[segment], "adjusted_pvalue": rates[segment]}
+                changed[segment] = _allowed(changed[segment], name, values | {"segments": len(judged)}, tail)
+    return changed
+
+
+def _of(finding: Finding, rule: str) -> Verdict | None:
+    return next((verdict for verdict in finding.verdicts if verdict.rule == rule), None)
+
+
+def _pvalue(outcome: Callable[[float], Status], found: Status, tail: float) -> float:
+    """The smallest chance at which a rule still finds so; it does at `tail`."""
+    low, high = math.log(SMALLEST), math.log(tail)
+    if outcome(SMALLEST) is found:
+        return SMALLEST
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if outcome(math.exp(middle)) is found else (middle, high)
+    return min(math.exp(high), tail)
+
+
+def _allowed(finding: Finding, rule: str, values: dict[str, float], tail: float) -> Finding:
+    """The finding with the p-values of a rule, which is ok where they are no discovery."""
+    stays = values["adjusted_pvalue"] <= tail
+    verdicts, caveats = [], list(finding.caveats)
+    for verdict in finding.verdicts:
+        if verdict.rule != rule:
+            verdicts.append(verdict)
+            continue
+        details = verdict.details | values | ({} if stays else {"alone": str(verdict.outcome)})
+        verdicts.append(replace(verdict, outcome=verdict.outcome if stays else Status.OK, details=details))
+        if not stays:
+            said = {"outcome": str(verdict.outcome), "needed": tail} | values
+            caveats.append(Caveat("degraded-alone", **said).concerning(rule))
+    finding = replace(finding, verdicts=tuple(verdicts), caveats=tuple(caveats), outcome=outcome_of(verdicts))
+    if finding.outcome in (Status.DEGRADED, Status.IMPROVED):
+        return finding
+    return replace(  # nothing is left to be explained
+        finding,
+        metrics={name: value for name, value in finding.metrics.items() if not name.startswith("shift/")},
+        tables={name: table for name, table in finding.tables.items() if name != "shift"},
+    )

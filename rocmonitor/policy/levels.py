@@ -1,0 +1,116 @@
+"""A reference for rules whose levels come from an alarm budget: as strict as they ask, beyond its windows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+from scipy.special import expit, logit
+
+from rocmonitor.policy.reference import Reference
+from rocmonitor.policy.rules import Drop, Forecast, Lasting, Rule
+from rocmonitor.stats import ForecastInterval, Sample
+from rocmonitor.stats.area.variances import exact_bootstrap_variance, moments
+from rocmonitor.stats.forecast.calibration import LEVEL_ROUNDING
+from rocmonitor.stats.forecast.strict import coming_window, extended, extreme_limit
+from rocmonitor.stats.lasting.strict import at_probability
+
+_LEAST_ODDS = 1e-12
+
+
+def at_levels(reference: Reference, rules: Mapping[str, Rule], names: frozenset[str]) -> Reference:
+    """The reference, serving some rules at the levels that they have now.
+
+    Parameters
+    ----------
+    reference : Reference
+        Frozen for the same rules at any levels: it need not be read again when levels change.
+    rules : dict of str to Rule
+        By name.
+    names : frozenset of str
+        Whose levels are applied; the others stay as they were frozen.
+    """
+    forecasts, charts = dict(reference.forecasts), dict(reference.charts)
+    for name in names:
+        rule = rules[name]
+        if isinstance(rule, Forecast) and name in forecasts:
+            interval = replace(forecasts[name], confidence_level=rule.confidence_level)
+            if reference.cells is not None and interval.batch is not None:
+                interval = _sized(interval, reference.cells, interval.batch)
+            forecasts[name] = interval
+        elif isinstance(rule, Lasting) and name in charts:
+            charts[name] = at_probability(charts[name], rule.false_alarm_probability)
+    return replace(reference, forecasts=forecasts, charts=charts, strict=reference.strict | names)
+
+
+def for_batch(name: str, reference: Reference, cells: Sample, batch: tuple[int, int]) -> ForecastInterval:
+    """The interval of a rule for a window of these sizes."""
+    interval = reference.forecasts[name]
+    if interval.batch == batch:
+        return interval
+    return _sized(interval, cells, batch) if name in reference.strict else interval.for_batch(cells, batch)
+
+
+def as_strict(name: str, reference: Reference, interval: ForecastInterval) -> ForecastInterval:
+    """An interval that was computed from the reference, at the level of its rule."""
+    if name not in reference.strict or reference.cells is None:
+        return interval
+    return extended(interval, reference.cells)
+
+
+def scatter_reach(name: str, rule: Drop, reference: Reference, sizes: tuple[int, int]) -> float:
+    """How far the AUROC of a window of these sizes may lie from the reference's, as reference windows do.
+
+    0 where the level is not derived, and where fewer than two windows show it. Half of the misses are on each
+    side.
+    """
+    past = [each.get("auc") for each in reference.windows]
+    known = sum(auc is not None for auc in past)
+    if name not in reference.strict or reference.cells is None or reference.auc is None or known < 2:
+        return 0.0
+    pairs = moments(reference.cells)
+
+    def noise(n_pos: int, n_neg: int) -> float:
+        return exact_bootstrap_variance(pairs.zeta10, pairs.zeta01, pairs.kernel, n_pos, n_neg)
+
+    coming = coming_window(
+        [0.0 if auc is None else auc - reference.auc.auc for auc in past],
+        [
+            math.inf if auc is None else noise(each["n_pos"], each["n_neg"])
+            for auc, each in zip(past, reference.windows, strict=True)
+        ],
+        noise(*sizes),
+    )
+    return coming.reach((1 - rule.confidence_level) / 2, two_sided=True)
+
+
+def lowest_expected(
+    name: str, reference: Reference, level: float, found: tuple[float, float]
+) -> tuple[float, float]:
+    """Limit of the expected AUROC and its level, from those that the windows show (`found`)."""
+    history = reference.history
+    if _shown(name, reference, level, found[1]) or history is None:
+        return found
+    odds = [logit(min(max(auc, _LEAST_ODDS), 1 - _LEAST_ODDS)) for auc in history.window_expected]
+    least = -extreme_limit([-each for each in odds], 1 - level)
+    return min(found[0], float(expit(least))), level
+
+
+def largest_distance(
+    name: str, reference: Reference, level: float, found: tuple[float, float]
+) -> tuple[float, float]:
+    """Limit of the distance of the scores and its level, likewise, on the log scale."""
+    history = reference.history
+    if _shown(name, reference, level, found[1]) or history is None:
+        return found
+    logs = [math.log(max(distance, _LEAST_ODDS)) for distance in history.window_distances]
+    return max(found[0], math.exp(min(extreme_limit(logs, 1 - level), 700.0))), level
+
+
+def _shown(name: str, reference: Reference, level: float, achieved: float) -> bool:
+    return name not in reference.strict or achieved >= level - LEVEL_ROUNDING
+
+
+def _sized(interval: ForecastInterval, cells: Sample, batch: tuple[int, int]) -> ForecastInterval:
+    return extended(interval.for_batch(cells, batch), cells)

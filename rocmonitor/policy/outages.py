@@ -1,0 +1,204 @@
+"""Outages: what fails for the same reason is one outage, and when people are notified of it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from rocmonitor.errors import ExternalError, SourceError, StoreError, TrackingError
+
+Phase = Literal["began", "lasts", "ended"]
+
+TOLERANCE = timedelta(minutes=30)
+REMIND_EVERY = timedelta(days=1)
+SETTLE = timedelta(minutes=2)
+"""So long others may join an outage that does not pass by itself, before people are notified."""
+
+MLFLOW, STORE = "mlflow", "store"
+"""Places; the others are ``source:NAME``, ``channel:NAME`` and ``monitor``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """What fails in an outage.
+
+    Attributes
+    ----------
+    since, seen : datetime
+        Its first failure in a row, and its last.
+    works_at : datetime or None
+        Since when it works again, while others still fail.
+    """
+
+    since: datetime
+    seen: datetime
+    works_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outage:
+    """Failures for the same reason.
+
+    Attributes
+    ----------
+    id : int
+    cause : str
+        The place, and for what does not pass by itself also which error.
+    since : datetime
+        First failure.
+    error : str
+        The last one.
+    lasting : bool
+        Whether somebody must mend it.
+    members : dict of str to Member
+        All that failed so far: monitors by name, deliveries as ``outbox:DESTINATION``.
+    notified_at : datetime or None
+        When people were last notified.
+    ended_at : datetime or None
+    """
+
+    id: int
+    cause: str
+    since: datetime
+    error: str
+    lasting: bool
+    members: Mapping[str, Member]
+    notified_at: datetime | None = None
+    ended_at: datetime | None = None
+
+    @property
+    def place(self) -> str:
+        """What fails: ``mlflow``, ``store``, ``source:NAME``, ``channel:NAME`` or ``monitor``."""
+        return self.cause.partition("#")[0]
+
+    @property
+    def about(self) -> list[str]:
+        """The members that fail; once it has ended, those that failed."""
+        ended = self.ended_at is not None
+        return [name for name, each in self.members.items() if ended or each.works_at is None]
+
+    @property
+    def monitors(self) -> list[str]:
+        """The monitors among those that it is about."""
+        return [name for name in self.about if not name.startswith("outbox:")]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return {
+            "place": self.place,
+            "since": self.since.isoformat(),
+            "error": self.error,
+            "lasting": self.lasting,
+            "monitors": self.monitors,
+            "notified_at": None if self.notified_at is None else self.notified_at.isoformat(),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """What a message about an outage says.
+
+    Attributes
+    ----------
+    outage : int
+    place : str
+    phase : {"began", "lasts", "ended"}
+    since, at : datetime
+    error : str
+    lasting : bool
+    unjudged : tuple of str
+        Monitors that could not be judged.
+    concerned : tuple of str
+        Other monitors whose messages or runs do not arrive.
+    """
+
+    outage: int
+    place: str
+    phase: Phase
+    since: datetime
+    at: datetime
+    error: str
+    lasting: bool
+    unjudged: tuple[str, ...] = ()
+    concerned: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return {
+            **{name: getattr(self, name) for name in ("outage", "place", "phase", "error", "lasting")},
+            "since": self.since.isoformat(),
+            "at": self.at.isoformat(),
+            "unjudged": list(self.unjudged),
+            "concerned": list(self.concerned),
+        }
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Notice:
+        """The inverse of `to_dict`."""
+        return cls(
+            **{
+                **stored,
+                "since": datetime.fromisoformat(stored["since"]),
+                "at": datetime.fromisoformat(stored["at"]),
+                "unjudged": tuple(stored["unjudged"]),
+                "concerned": tuple(stored["concerned"]),
+            }
+        )
+
+
+def is_lasting(error: Exception) -> bool:
+    """Whether an error stays until somebody mends something."""
+    return not (isinstance(error, ExternalError) and error.transient)
+
+
+def place_of(error: Exception, source: str) -> str:
+    """Where a tick failed, whose monitor reads from `source`."""
+    if isinstance(error, SourceError):
+        return f"source:{source}"
+    if isinstance(error, TrackingError):
+        return MLFLOW
+    return STORE if isinstance(error, StoreError) else "monitor"
+
+
+def cause_of(error: Exception, place: str, monitor: str = "") -> str:
+    """What groups failures: the place, and the error's text where it does not pass by itself.
+
+    Examples
+    --------
+    >>> cause_of(SourceError("sources.dwh: no answer within 60 s"), "source:dwh")
+    'source:dwh'
+    >>> first, other = (ValueError(f"monitors.{name}.query: no table scored") for name in "ab")
+    >>> cause_of(first, "monitor", "a") == cause_of(other, "monitor", "b")
+    True
+    """
+    if not is_lasting(error):
+        return place
+    # Names and numbers differ between monitors, and between two tries.
+    text = re.sub(rf"\b{re.escape(monitor)}\b", "", str(error)) if monitor else str(error)
+    return f"{place}#{hashlib.sha256(re.sub(r'[0-9]+', '', text).encode()).hexdigest()[:12]}"
+
+
+def phase_due(
+    outage: Outage, now: datetime, *, tolerance: timedelta = TOLERANCE, settled: bool = False
+) -> Phase | None:
+    """What people are to be notified of now, if anything.
+
+    Parameters
+    ----------
+    outage : Outage
+    now : datetime
+    tolerance : timedelta
+        What passes by itself within it is not mentioned.
+    settled : bool
+        No other failure is about to join the outage.
+    """
+    if outage.ended_at is not None:
+        return None if outage.notified_at is None else "ended"
+    if outage.notified_at is not None:
+        return "lasts" if now - outage.notified_at >= REMIND_EVERY else None
+    wait = min(tolerance, timedelta() if settled else SETTLE) if outage.lasting else tolerance
+    return "began" if now - outage.since >= wait else None

@@ -1,0 +1,82 @@
+"""A past window that was judged again and is found otherwise than before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from rocmonitor.caveat import Caveat
+from rocmonitor.policy.evaluation import Status
+from rocmonitor.policy.record import plain
+from rocmonitor.policy.windows import Window
+
+Cause = Literal["late", "corrected", "settings"]
+"""Labels or rows came late; some were corrected; the data are the same and were judged by other settings."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revised:
+    """What a revision changes.
+
+    Attributes
+    ----------
+    monitor, segment : str
+    window : Window
+    revision : int
+        The new one.
+    before, after : Status
+        Outcomes of the window.
+    auc_before, auc : float or None
+        None where the window was not measured.
+    cause : {"late", "corrected", "settings"}
+    at : datetime
+        When it was found.
+    status : Status
+        Of the monitor and segment now.
+    """
+
+    monitor: str
+    segment: str = ""
+    window: Window
+    revision: int
+    before: Status
+    after: Status
+    auc_before: float | None
+    auc: float | None
+    cause: Cause
+    at: datetime
+    status: Status
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether the window is degraded now, and was not."""
+        return self.after is Status.DEGRADED
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types; `from_dict` is the inverse."""
+        found: dict[str, Any] = plain(self)
+        return found
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Revised:
+        """The inverse of `to_dict`."""
+        parsed = {
+            "window": Window.from_dict(stored["window"]),
+            "at": datetime.fromisoformat(stored["at"]),
+            **{name: Status(stored[name]) for name in ("before", "after", "status")},
+        }
+        return cls(**{**stored, **parsed})
+
+
+def as_reason(revised: Revised) -> Caveat:
+    """A revision as the reason of a change of status."""
+    found = {"auc_before": revised.auc_before, "auc": revised.auc}
+    return Caveat(
+        "judged-again",
+        cause=revised.cause,
+        before=str(revised.before),
+        after=str(revised.after),
+        **{name: value for name, value in found.items() if value is not None},
+    )

@@ -1,0 +1,339 @@
+"""Rows and labels that stop arriving: how many a window should have by its age, and whether it has too few.
+
+What is expected comes from the reference windows and, by age, from windows that earlier ticks counted. When a
+window comes like n others, it is below all of them with probability 1 / (n + 1) at most. Rows or labels have
+stopped when it has less than half of the lowest: that is rarer still.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import takewhile
+from statistics import fmean
+from typing import Any, Literal
+from zoneinfo import ZoneInfo
+
+import numpy as np
+
+from rocmonitor.policy.record import plain
+from rocmonitor.policy.windows import DAY, Window
+
+Kind = Literal["rows", "labels"]
+
+FEWEST_WINDOWS = 8
+"""With fewer nothing is expected."""
+
+FEWEST_LABELS = 20
+"""Labels that the lowest share means for a window: with fewer half of them may be missing by chance."""
+
+SHORT = 0.5
+"""Less than this part of the lowest is a stop."""
+
+WEEK = 7 * DAY
+_NEVER = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrived:
+    """What a tick counted of a window.
+
+    Attributes
+    ----------
+    window : Window
+    at : datetime
+    rows, labelled : int
+    """
+
+    window: Window
+    at: datetime
+    rows: int
+    labelled: int
+
+    @property
+    def age(self) -> timedelta:
+        """From the end of the window."""
+        return self.at - self.window.end
+
+    @property
+    def share(self) -> float | None:
+        """Of the rows that have a label; None without rows."""
+        return self.labelled / self.rows if self.rows else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expected:
+    """What windows like this one had at its age: rows, or the share of them that had a label.
+
+    Attributes
+    ----------
+    lowest, mean, highest : float
+    n_windows : int
+    """
+
+    lowest: float
+    mean: float
+    highest: float
+    n_windows: int
+
+    @classmethod
+    def of(cls, found: Sequence[float]) -> Expected | None:
+        """None of too few windows."""
+        if len(found) < FEWEST_WINDOWS:
+            return None
+        return cls(lowest=min(found), mean=fmean(found), highest=max(found), n_windows=len(found))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """Rows or labels that stopped arriving, or do so again.
+
+    Attributes
+    ----------
+    monitor : str
+    kind : {"rows", "labels"}
+    since : datetime
+        Start of the first window that has too few.
+    window : Window
+        The newest that was looked at.
+    rows, labelled : int
+        Of that window.
+    lowest : float
+        Rows, or the share of labelled rows, that windows like it had at least.
+    n_windows : int
+        How many these are.
+    at : datetime
+        When it was found.
+    ended : bool
+        Whether they arrive again.
+    """
+
+    monitor: str
+    kind: Kind
+    since: datetime
+    window: Window
+    rows: int
+    labelled: int
+    lowest: float
+    n_windows: int
+    at: datetime
+    ended: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types; `from_dict` is the inverse."""
+        found: dict[str, Any] = plain(self)
+        return found
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Stop:
+        """The inverse of `to_dict`."""
+        parsed = {name: datetime.fromisoformat(stored[name]) for name in ("since", "at")}
+        return cls(**{**stored, **parsed, "window": Window.from_dict(stored["window"])})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AtAge:
+    """How many rows have a label at an age.
+
+    Attributes
+    ----------
+    age : timedelta
+        From the end of the window.
+    expected : Expected or None
+        Shares of earlier windows; None where too few are known.
+    latest : Arrived or None
+        The newest window that is so old, as it was then.
+    """
+
+    age: timedelta
+    expected: Expected | None
+    latest: Arrived | None
+
+
+class Arrival:
+    """What to expect of the windows of a monitor.
+
+    Parameters
+    ----------
+    reference : dict or None
+        All rows of the frozen reference, in plain JSON types; None where none is frozen.
+    counted : sequence of Arrived
+        By earlier ticks, oldest first.
+    label_delay : timedelta
+    zone : ZoneInfo
+        Windows shorter than a week are compared with those at the same time of the week, where they are
+        enough.
+    """
+
+    def __init__(
+        self,
+        reference: Mapping[str, Any] | None,
+        counted: Sequence[Arrived],
+        *,
+        label_delay: timedelta,
+        zone: ZoneInfo,
+    ) -> None:
+        self._windows = [
+            (Window.from_dict(each), each["n_pos"] + each["n_neg"], each.get("unlabelled"))
+            for each in (reference or {}).get("windows", ())
+        ]
+        self._ages, self._shares = _shares((reference or {}).get("labels"))
+        self._delay, self._zone = label_delay, zone
+        self._counted_until = max((each.at for each in counted), default=_NEVER)
+        self._counted: dict[Window, list[Arrived]] = {}
+        for each in counted:
+            self._counted.setdefault(each.window, []).append(each)
+
+    def rows(self, window: Window, age: timedelta) -> Expected | None:
+        """Rows of windows like this one at this age."""
+        alike = [(other, labelled + (waiting or 0)) for other, labelled, waiting in self._windows]
+        known = self._at_this_time_of_week([each for each, _ in alike], window)
+        length = window.end - window.start
+        found = [rows * (length / (other.end - other.start)) for other, rows in alike if other in known]
+        expected = Expected.of(found)
+        if expected is None:
+            return None
+        seen = [
+            float(each.rows)
+            for each in self._at(window, age)
+            if self._counted[each.window][-1].rows >= SHORT * expected.lowest
+        ]
+        # The last rows of a window may come late, as they did before.
+        return Expected.of([*found, *seen]) if len(seen) >= FEWEST_WINDOWS else expected
+
+    def labels(self, window: Window, age: timedelta) -> Expected | None:
+        """Shares of labelled rows of windows like this one at this age."""
+        if self._ages:
+            place = bisect_right(self._ages, age) - 1
+            return None if place < 0 else Expected.of(self._shares[place])
+        final = [
+            labelled / (labelled + waiting)
+            for _, labelled, waiting in self._windows
+            if waiting is not None and labelled + waiting
+        ]
+        lowest = SHORT * min(final, default=0.0)
+        seen = [
+            each.share
+            for each in self._at(window, age)
+            if each.share is not None and (self._counted[each.window][-1].share or 0.0) >= lowest
+        ]
+        if age < self._delay or len(seen) >= FEWEST_WINDOWS:
+            return Expected.of(seen)
+        return Expected.of(final)
+
+    def by_age(self, ages: Sequence[timedelta]) -> list[AtAge]:
+        """How many rows have a label at some ages, as far as that is known of any window."""
+        after_all = max([*self._counted, *(each for each, *_ in self._windows)], default=None)
+        if after_all is None:
+            return []
+        later = Window(after_all.end, after_all.end + (after_all.end - after_all.start))
+        found = []
+        for age in ages:
+            known = self.labels(later, age)
+            latest = max(self._at(later, age), key=lambda each: each.window, default=None)
+            if known is not None or latest is not None:
+                found.append(AtAge(age=age, expected=known, latest=latest))
+        return found
+
+    def is_short(self, kind: Kind, found: Arrived) -> bool | None:
+        """Whether a window has too few; None where that cannot be said."""
+        expected = self.expected(kind, found)
+        if expected is None or expected.lowest <= 0:
+            return None
+        if kind == "rows":
+            return found.rows < SHORT * expected.lowest
+        if found.share is None or found.rows * expected.lowest < FEWEST_LABELS:
+            return None
+        return found.share < SHORT * expected.lowest
+
+    def expected(self, kind: Kind, found: Arrived) -> Expected | None:
+        """What to expect of a window as it was counted."""
+        return (self.rows if kind == "rows" else self.labels)(found.window, found.age)
+
+    def _at(self, window: Window, age: timedelta) -> list[Arrived]:
+        """Earlier windows that have reached an age, as they were then; only changes are counted anew."""
+        found = []
+        for other, counts in self._counted.items():
+            before = [each for each in counts if each.age <= age]
+            if other < window and before and other.end + age <= self._counted_until:
+                found.append(before[-1])
+        return found
+
+    def _at_this_time_of_week(self, windows: Sequence[Window], window: Window) -> set[Window]:
+        if window.end - window.start >= WEEK:
+            return set(windows)
+        alike = {each for each in windows if self._time_of_week(each) == self._time_of_week(window)}
+        return alike if len(alike) >= FEWEST_WINDOWS else set(windows)
+
+    def _time_of_week(self, window: Window) -> tuple[int, int]:
+        start = window.start.astimezone(self._zone)
+        return start.weekday(), start.hour * 60 + start.minute
+
+
+def stop(
+    monitor: str, kind: Kind, counted: Sequence[Arrived], arrival: Arrival, now: datetime
+) -> Stop | Arrived | None:
+    """What the newest window of which something can be said shows.
+
+    Parameters
+    ----------
+    monitor : str
+    kind : {"rows", "labels"}
+    counted : sequence of Arrived
+        Windows as they are now, in any order.
+    arrival : Arrival
+    now : datetime
+
+    Returns
+    -------
+    Stop, Arrived or None
+        A stop; the window that shows that enough arrives; None when nothing can be said.
+        One window decides, so that looking at many makes false alarms no more frequent.
+    """
+    newest_first = sorted(counted, key=lambda each: each.window, reverse=True)
+    judged = [
+        (each, is_short) for each in newest_first if (is_short := arrival.is_short(kind, each)) is not None
+    ]
+    if not judged:
+        return None
+    if not judged[0][1]:
+        return judged[0][0]
+    short = [each for each, _ in takewhile(lambda found: found[1], judged)]
+    expected = arrival.expected(kind, short[0])
+    assert expected is not None
+    return Stop(
+        monitor=monitor,
+        kind=kind,
+        since=short[-1].window.start,
+        window=short[0].window,
+        rows=short[0].rows,
+        labelled=short[0].labelled,
+        lowest=expected.lowest,
+        n_windows=expected.n_windows,
+        at=now,
+    )
+
+
+def _shares(labels: Mapping[str, Any] | None) -> tuple[list[timedelta], list[list[float]]]:
+    """Ages, and the share of labelled rows of each reference window that was known for so long, at each."""
+    if labels is None:
+        return [], []
+    ages, known_for = labels["ages"], labels["known_for"]
+    cells, classes, windows = len(labels["score"]), len(ages) + 1, len(known_for)
+    place = np.asarray(labels["place"], dtype=np.int64) // (2 * cells)  # window x age class
+    by_class = np.bincount(place, weights=labels["rows"], minlength=windows * classes)
+    known = by_class.reshape(windows, classes).cumsum(axis=1)
+    window = np.asarray(labels["waiting_place"], dtype=np.int64) // cells
+    waiting = np.bincount(window, weights=labels["waiting_rows"], minlength=windows)
+    total = known[:, -1] + waiting
+    shares = [
+        [
+            float(known[number, place] / total[number])
+            for number in range(windows)
+            if total[number] and known_for[number] >= age
+        ]
+        for place, age in enumerate(ages)
+    ]
+    return [timedelta(seconds=age) for age in ages], shares

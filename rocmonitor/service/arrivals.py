@@ -1,0 +1,119 @@
+"""Rows and labels that arrive, or stop to, during one tick."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from rocmonitor import store
+from rocmonitor.config import Monitor
+from rocmonitor.policy.stops import Arrival, Arrived, AtAge, Kind, Stop, stop
+from rocmonitor.policy.windows import DAY, Window
+from rocmonitor.service.references import digest
+from rocmonitor.sources import LabelCounts
+
+WINDOWS_KEPT = 60
+"""Earlier windows that a young one is compared with."""
+
+_KINDS: tuple[Kind, ...] = ("rows", "labels")
+
+
+class Arrivals:
+    """What one tick counted of a monitor's windows.
+
+    Parameters
+    ----------
+    kept : Store
+    monitor : Monitor
+    now : datetime
+    """
+
+    def __init__(self, kept: store.Store, monitor: Monitor, now: datetime) -> None:
+        self._store, self._monitor, self._now = kept, monitor, now
+        self._counted: list[Arrived] = []
+
+    def add(self, window: Window, labels: LabelCounts) -> None:
+        """Note how a window is labelled now; a window so old that nothing is awaited is passed over."""
+        if self._now - window.end <= self._monitor.labels.delay + self._monitor.labels.awaited_for:
+            self._counted.append(
+                Arrived(window=window, at=self._now, rows=labels.rows, labelled=labels.labelled)
+            )
+
+    def conclude(self, lease: store.Lease) -> None:
+        """Save what was counted, and send what has stopped or arrives again."""
+        if not self._counted:
+            return
+        name = self._monitor.name
+        arrival, before = read_arrival(self._store, self._monitor, self._now)
+        last = {each.window: (each.rows, each.labelled) for each in before}
+        muted = store.attention(self._store, name).is_muted(self._now)
+        found, outbox = list[store.SavedStop](), list[store.Outgoing]()
+        already = {each.stop.kind: each for each in store.open_stops(self._store).get(name, ())}
+        for kind in _KINDS:
+            change = self._changed(kind, arrival, already.get(kind))
+            if change is None or (muted and change.stop.ended and change.notified):
+                continue  # its end is sent when the monitor is no longer muted
+            # People who did not hear of the stop need not hear of its end.
+            if not muted and (change.notified or not change.stop.ended):
+                outbox += self._messages(change.stop)
+            found.append(replace(change, notified=change.notified or not muted))
+        store.save_arrivals(
+            self._store,
+            name,
+            [each for each in self._counted if last.get(each.window) != (each.rows, each.labelled)],
+            found,
+            outbox,
+            at=self._now,
+            lease=lease,
+        )
+
+    def _changed(
+        self, kind: Kind, arrival: Arrival, before: store.SavedStop | None
+    ) -> store.SavedStop | None:
+        """A stop that begins, ends, or could not be sent before."""
+        old_enough = [each for each in self._counted if kind == "labels" or each.age >= self._rows_after]
+        seen = stop(self._monitor.name, kind, old_enough, arrival, self._now)
+        if isinstance(seen, Stop):
+            if before is None:
+                return store.SavedStop(stop=seen, notified=False)
+            return None if before.notified else replace(before, stop=replace(seen, since=before.stop.since))
+        if before is None or seen is None:
+            return None
+        ended = replace(
+            before.stop, window=seen.window, rows=seen.rows, labelled=seen.labelled, at=self._now, ended=True
+        )
+        return replace(before, stop=ended)
+
+    @property
+    def _rows_after(self) -> timedelta:
+        """How long after its end a window has its rows."""
+        outlook = self._monitor.outlook
+        return min(DAY, self._monitor.labels.delay) if outlook is None else outlook.after
+
+    def _messages(self, found: Stop) -> list[store.Outgoing]:
+        payload = {"stop": found.to_dict()}
+        return [
+            store.Outgoing(destination=f"channel:{channel}", payload=payload)
+            for channel in self._monitor.notify
+        ]
+
+
+def labels_by_age(kept: store.Store, monitor: Monitor, now: datetime) -> list[AtAge]:
+    """How many rows have a label at some ages, from the reference's instants or what ticks counted.
+
+    Raises
+    ------
+    StoreError
+    """
+    arrival, _ = read_arrival(kept, monitor, now)
+    return arrival.by_age(monitor.labels.shown_ages)
+
+
+def read_arrival(kept: store.Store, monitor: Monitor, now: datetime) -> tuple[Arrival, list[Arrived]]:
+    """What to expect of the windows of a monitor, and what earlier ticks counted of them."""
+    spec = monitor.labels
+    since = now - spec.delay - spec.awaited_for - WINDOWS_KEPT * spec.every
+    counted = store.arrivals(kept, monitor.name, since)
+    frozen = store.reference(kept, monitor.name, digest(monitor))
+    whole = None if frozen is None else frozen.get("")
+    return Arrival(whole, counted, label_delay=spec.delay, zone=monitor.timezone), counted

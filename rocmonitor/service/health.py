@@ -1,0 +1,338 @@
+"""Whether the service does its work: ticks end, deliveries arrive, nothing hangs, the clocks agree."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from rocmonitor import __version__, store
+from rocmonitor.caveat import Caveat
+from rocmonitor.config import Config
+from rocmonitor.errors import StoreError
+from rocmonitor.policy.outages import Outage
+from rocmonitor.service.runtime import Runtime
+from rocmonitor.service.work import Work
+from rocmonitor.store import condition
+
+OVERDUE = timedelta(minutes=15)
+"""So long after it was due a tick may end, while no other is at work."""
+
+OVERDUE_BUSY = timedelta(hours=6)
+"""The same while the workers have others to do: after an outage all monitors are due at once."""
+
+STUCK = timedelta(hours=1)
+"""A delivery that waits for so long is a problem: perhaps nobody gets alarms."""
+
+CLOCKS_DIFFER = timedelta(minutes=1)
+
+STORE_SECONDS = 5.0
+"""How long a question about the health waits for the store."""
+
+_RESTART_MENDS = frozenset({"tick-overdue", "never-ticked", "work-hung"})
+
+
+@dataclass
+class Service:
+    """A process that serves: what it works with now, and how its last reload went.
+
+    Attributes
+    ----------
+    runtime : Runtime
+        Replaced as a whole by a reload.
+    started_at, loaded_at : datetime
+    refused : str or None
+        Why the last reload changed nothing.
+    """
+
+    runtime: Runtime
+    started_at: datetime
+    loaded_at: datetime
+    refused: str | None = None
+    asking: Asking = field(default_factory=lambda: Asking())
+
+    @classmethod
+    def of(cls, runtime: Runtime) -> Service:
+        """A service that starts now."""
+        now = runtime.clock()
+        return cls(runtime=runtime, started_at=now, loaded_at=now)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What the store says."""
+
+    ticks: dict[str, store.LastTick]
+    at_work: frozenset[str]
+    undelivered: dict[str, store.Backlog]
+    outages: list[Outage]
+    schema: str
+    clock: datetime | None
+    """Of the database; None where it has none of its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Health:
+    """The health at one time.
+
+    Attributes
+    ----------
+    now : datetime
+        By the clock of this process.
+    seen : Seen or None
+        None where the store did not answer.
+    monitors : tuple of str
+    problems : tuple of Caveat
+        Why the service is not healthy; none when it is.
+    service : Service or None
+        None where another process looks.
+    """
+
+    now: datetime
+    seen: Seen | None
+    monitors: tuple[str, ...]
+    problems: tuple[Caveat, ...]
+    service: Service | None = None
+
+    @property
+    def healthy(self) -> bool:
+        """Whether there is no problem."""
+        return not self.problems
+
+    @property
+    def alive(self) -> bool:
+        """Whether a restart of the process would mend nothing."""
+        return not any(problem.code in _RESTART_MENDS for problem in self.problems)
+
+    @property
+    def offset_seconds(self) -> float | None:
+        """By how much the clock of this process is ahead of the database's."""
+        if self.seen is None or self.seen.clock is None:
+            return None
+        return (self.now - self.seen.clock).total_seconds()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        seen, service = self.seen, self.service
+        said: dict[str, Any] = {
+            "status": "ok" if self.healthy else "unhealthy",
+            "problems": [
+                {"code": problem.code, "text": str(problem), "values": problem.values}
+                for problem in self.problems
+            ],
+            "version": __version__,
+            "schema": None if seen is None else seen.schema,
+            "store": {"reachable": seen is not None},
+            "clock": {
+                "now": _written(self.now),
+                "database": None if seen is None else _written(seen.clock),
+                "offset_seconds": self.offset_seconds,
+            },
+            "monitors": {name: _tick(name, seen) for name in self.monitors},
+            "outbox": {} if seen is None else _outbox(seen, self.now),
+            "outages": [] if seen is None else [each.to_dict() for each in seen.outages],
+        }
+        if service is not None:
+            said["work"] = [_work(each) for each in service.runtime.work.current()]
+            said["configuration"] = {"loaded_at": _written(service.loaded_at), "refused": service.refused}
+        return said
+
+
+class Asking:
+    """Asks with patience: a store that hangs keeps one thread waiting, not every one that asks."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._pending: threading.Thread | None = None
+
+    def within(self, seconds: float, question: Callable[[], Any]) -> Any:
+        """The answer.
+
+        Raises
+        ------
+        StoreError
+            None came within the time, or an earlier question still waits for one.
+        """
+        found: dict[str, Any] = {}
+
+        def ask() -> None:
+            try:
+                found["answer"] = question()
+            except Exception as error:
+                found["error"] = error
+
+        with self._lock:
+            if self._pending is not None and self._pending.is_alive():
+                raise StoreError("it has not answered an earlier question yet")
+            thread = self._pending = threading.Thread(target=ask, name="health", daemon=True)
+            thread.start()
+            thread.join(seconds)
+        if "error" in found:
+            raise found["error"]
+        if "answer" not in found:
+            raise StoreError(f"no answer within {seconds:g} s")
+        return found["answer"]
+
+
+def look(kept: store.Store, now: datetime) -> Seen:
+    """What the store says now.
+
+    Raises
+    ------
+    StoreError
+    """
+    return Seen(
+        ticks=store.ticks(kept),
+        at_work=condition.at_work(kept, now),
+        undelivered=store.backlog(kept),
+        outages=[each for each in store.open_outages(kept) if each.ended_at is None],
+        schema=condition.schema_version(kept),
+        clock=condition.database_clock(kept),
+    )
+
+
+def service_health(service: Service, seen: Seen | None = None) -> Health:
+    """The health of this process and its store, within a few seconds even where the store hangs.
+
+    Parameters
+    ----------
+    service : Service
+    seen : Seen, optional
+        What the store says, where it has just been asked.
+    """
+    runtime = service.runtime
+    now = runtime.clock()
+    problems = _hung(runtime)
+    try:
+        if seen is None:
+            seen = service.asking.within(STORE_SECONDS, lambda: look(runtime.store, now))
+    except StoreError as error:
+        seen = None
+        problems.append(Caveat("store-unreachable", error=str(error)))
+    else:
+        now = runtime.clock()  # beside the database's: the look took its time
+        problems += _problems(seen, runtime.config, now, service.started_at)
+    return Health(
+        now=now,
+        seen=seen,
+        monitors=tuple(runtime.config.monitors),
+        problems=tuple(problems),
+        service=service,
+    )
+
+
+def store_health(kept: store.Store, config: Config, now: datetime) -> Health:
+    """The health as far as the store shows it, for a process that does not serve.
+
+    Raises
+    ------
+    StoreError
+    """
+    seen = look(kept, now)
+    problems = _problems(seen, config, now, None)
+    return Health(now=now, seen=seen, monitors=tuple(config.monitors), problems=tuple(problems))
+
+
+def _problems(seen: Seen, config: Config, now: datetime, started_at: datetime | None) -> list[Caveat]:
+    problems = []
+    if seen.schema != condition.NEWEST:
+        newer = seen.schema > condition.NEWEST
+        way_out = "restart with the newer rocmonitor" if newer else "run `rocmonitor db upgrade`"
+        problems.append(
+            Caveat(
+                "schema-differs", found=seen.schema or "not there", needed=condition.NEWEST, way_out=way_out
+            )
+        )
+    patience = OVERDUE_BUSY if seen.at_work else OVERDUE
+    for name in config.monitors:
+        if name not in seen.at_work:
+            problems += _overdue(name, seen.ticks.get(name), now, started_at, patience)
+    for destination, left in seen.undelivered.items():
+        if now - left.oldest > STUCK:
+            problems.append(
+                Caveat(
+                    "outbox-stuck",
+                    destination=destination,
+                    waiting=left.waiting,
+                    since=_written(left.oldest),
+                    error=left.error,
+                )
+            )
+    if seen.clock is not None and abs(now - seen.clock) > CLOCKS_DIFFER:
+        problems.append(Caveat("clock-differs", offset_seconds=round((now - seen.clock).total_seconds(), 3)))
+    return problems
+
+
+def _overdue(
+    monitor: str,
+    last: store.LastTick | None,
+    now: datetime,
+    started_at: datetime | None,
+    patience: timedelta,
+) -> list[Caveat]:
+    """A tick that should have ended; what fell due while nothing ran is counted from the start."""
+    if last is None:
+        late = started_at is not None and now - started_at > patience
+        return [Caveat("never-ticked", monitor=monitor, since=_written(started_at))] if late else []
+    if last.next_due is None:
+        return []
+    due = last.next_due if started_at is None else max(last.next_due, started_at)
+    late = now - due > patience
+    return [Caveat("tick-overdue", monitor=monitor, due=_written(last.next_due))] if late else []
+
+
+def _hung(runtime: Runtime) -> list[Caveat]:
+    return [
+        Caveat(
+            "work-hung",
+            work=work.name,
+            since=_written(work.started_at),
+            minutes=work.silence // timedelta(minutes=1),
+        )
+        for work in runtime.work.current()
+        if work.is_hung
+    ]
+
+
+def _work(work: Work) -> dict[str, Any]:
+    return {
+        "name": work.name,
+        "started_at": _written(work.started_at),
+        "silent_seconds": round(work.silence.total_seconds(), 3),
+        "hung": work.is_hung,
+    }
+
+
+def _tick(name: str, seen: Seen | None) -> dict[str, Any] | None:
+    if seen is None:
+        return None
+    last = seen.ticks.get(name)
+    said: dict[str, Any] = {"at_work": name in seen.at_work, "last_tick": None}
+    if last is not None:
+        said["last_tick"] = {
+            "started_at": _written(last.started_at),
+            "ended_at": _written(last.ended_at),
+            "seconds": round(last.seconds, 3),
+            "outcome": "ok" if last.error is None else "error",
+            "error": last.error,
+            "windows": last.windows,
+            "next_due": _written(last.next_due),
+        }
+    return said
+
+
+def _outbox(seen: Seen, now: datetime) -> dict[str, Any]:
+    return {
+        destination: _plain(asdict(left)) | {"oldest_seconds": max(0.0, (now - left.oldest).total_seconds())}
+        for destination, left in sorted(seen.undelivered.items())
+    }
+
+
+def _plain(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: _written(each) if isinstance(each, datetime) else each for name, each in values.items()}
+
+
+def _written(instant: datetime | None) -> str | None:
+    return None if instant is None else f"{instant.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"

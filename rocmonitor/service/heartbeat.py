@@ -1,0 +1,113 @@
+"""The heartbeat: an address outside is called while the service is healthy, so that silence is noticed.
+
+As Healthchecks and its like take it: a GET of the address means well, of ``address/fail`` means not.
+https://healthchecks.io/docs/http_api/
+"""
+
+from __future__ import annotations
+
+import http.client
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
+
+from rocmonitor import __version__
+from rocmonitor.config import Config
+from rocmonitor.errors import ConfigError
+from rocmonitor.service.health import Health, Service, service_health
+
+log = logging.getLogger(__name__)
+
+SECONDS = 10.0
+"""How long a call may take; what answers more slowly is left alone."""
+
+
+def send(config: Config, *, healthy: bool) -> None:
+    """Call the address of the configuration, if it has one; a failure is only logged.
+
+    Returns after a few seconds, also when the answer comes in drips.
+    """
+    if config.heartbeat is None:
+        return
+    try:
+        address = config.heartbeat.read(config.folder)
+    except ConfigError as error:
+        log.warning("no heartbeat: %s", error)
+        return
+    done: list[str | None] = []
+    thread = threading.Thread(
+        target=lambda: done.append(_call(_reporting(address, healthy))), name="heartbeat call", daemon=True
+    )
+    thread.start()
+    thread.join(SECONDS)
+    failure = done[0] if done else f"no answer within {SECONDS:g} s"
+    if failure is not None:
+        log.warning("the heartbeat was not received: %s", failure)
+    else:
+        log.debug("heartbeat sent: %s", "healthy" if healthy else "not healthy")
+
+
+def report(config: Config, health: Health) -> None:
+    """Send what was found, and log why it is not well."""
+    for problem in health.problems:
+        log.error("not healthy: %s", problem)
+    send(config, healthy=health.healthy)
+
+
+@contextmanager
+def beating(service: Service) -> Iterator[None]:
+    """Report every few minutes while the block runs, where the configuration says so.
+
+    The health decides, not the thread: that it is alive says nothing about the others.
+    """
+    ended = threading.Event()
+
+    def work() -> None:
+        while True:
+            heartbeat = service.runtime.config.heartbeat  # a reload may change it
+            if ended.wait(60.0 if heartbeat is None else heartbeat.every.total_seconds()):
+                return
+            if heartbeat is not None:
+                try:
+                    report(service.runtime.config, service_health(service))
+                except Exception:  # silence is noticed, but the next one may pass
+                    log.exception("the heartbeat failed in a way that is not foreseen")
+
+    thread = threading.Thread(target=work, name="heartbeat", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()  # not waited for: an answer may take its time
+
+
+def _reporting(address: str, healthy: bool) -> str:
+    """The address that says so."""
+    if healthy:
+        return address
+    parts = urlsplit(address)
+    return parts._replace(path=f"{parts.path.rstrip('/')}/fail").geturl()
+
+
+def _call(address: str) -> str | None:
+    """Why it failed, without the address: who knows it can report for us."""
+    request = Request(address, headers={"User-Agent": f"rocmonitor/{__version__}"})
+    try:
+        with urlopen(request, timeout=SECONDS) as answer:
+            answer.read(1)
+    except HTTPError as error:
+        with error:
+            return f"HTTP {error.code}"
+    except URLError as error:
+        return (
+            error.reason.strerror or type(error.reason).__name__
+            if isinstance(error.reason, OSError)
+            else "no answer"
+        )
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        return type(error).__name__
+    return None

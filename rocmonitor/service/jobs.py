@@ -1,0 +1,137 @@
+"""How jobs get their workers, and when one is started again before its schedule says so."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+from functools import partial
+
+from apscheduler.executors.base import BaseExecutor, run_job
+from apscheduler.job import Job
+from apscheduler.jobstores.base import JobLookupError
+from apscheduler.schedulers.background import BackgroundScheduler
+from apscheduler.triggers.cron import CronTrigger
+
+from rocmonitor.config import Monitor
+from rocmonitor.errors import ExternalError, RocmonitorError
+from rocmonitor.policy.retry import retry_pause
+from rocmonitor.service.runtime import Runtime
+from rocmonitor.service.watchdog import Workers
+
+log = logging.getLogger(__name__)
+
+WORKERS = 4
+"""Monitors of a source that are judged at the same time; numpy and databases work outside Python's lock."""
+
+OUTBOX, REVIEWS = "outbox", "reviews"
+_JUMP = timedelta(seconds=30)
+"""A clock that differs by more, from one second to the next, was set."""
+
+
+class Pool(BaseExecutor):  # type: ignore[misc]  # APScheduler has no types
+    """Lets APScheduler use our workers; when a job hangs, it may start again."""
+
+    def __init__(self, workers: Workers, runtime: Runtime) -> None:
+        super().__init__()
+        self.workers, self._runtime = workers, runtime
+
+    def _do_submit_job(self, job: Job, run_times: Sequence[datetime]) -> None:
+        self.workers.submit(
+            job.id,
+            partial(run_job, job, job._jobstore_alias, run_times, self._logger.name),
+            partial(self._run_job_success, job.id),
+            partial(self._given_up, job),
+        )
+
+    def _given_up(self, job: Job) -> None:
+        self._run_job_success(job.id, [])
+        start_again(self._scheduler, self._runtime, job.id, transient=True)
+
+
+def pools_for(runtime: Runtime) -> dict[str, Workers]:
+    """The workers: for each source its own, for a source that hangs must not hold up the others."""
+    sources = {pool_of(monitor) for monitor in runtime.config.monitors.values()}
+    pools = {source: Workers(runtime.work, WORKERS) for source in sorted(sources)}
+    return pools | {name: Workers(runtime.work, 1) for name in (OUTBOX, REVIEWS)}
+
+
+def pool_of(monitor: Monitor) -> str:
+    """The workers that judge a monitor."""
+    return f"source {monitor.source}"
+
+
+def add_pool(scheduler: BackgroundScheduler, runtime: Runtime, monitor: Monitor) -> str:
+    """The name of the workers that judge a monitor, which are made where they are the first of a source."""
+    name = pool_of(monitor)
+    if name not in scheduler._executors:
+        scheduler.add_executor(Pool(Workers(runtime.work, WORKERS), runtime), name)
+    return name
+
+
+def all_workers(scheduler: BackgroundScheduler) -> list[Workers]:
+    """The workers of all sources, of the outbox and of the reviews."""
+    return [pool.workers for pool in list(scheduler._executors.values()) if isinstance(pool, Pool)]
+
+
+def attend(scheduler: BackgroundScheduler) -> None:
+    """Give up what hangs, and start what waits."""
+    for workers in all_workers(scheduler):
+        workers.attend()
+
+
+def next_tick(monitor: Monitor, now: datetime) -> datetime:
+    """When the schedule of a monitor fires next."""
+    return fires(monitor.schedule, monitor, now)
+
+
+def fires(line: str, monitor: Monitor, after: datetime) -> datetime:
+    """When a schedule fires next."""
+    at: datetime = CronTrigger.from_crontab(line, timezone=monitor.timezone).get_next_fire_time(None, after)
+    return at
+
+
+class ClockJumps:
+    """Compares the clock with one that nobody sets."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._offset = self._now()
+
+    def _now(self) -> float:
+        return self._runtime.clock().timestamp() - self._runtime.elapsed()
+
+    def seen(self) -> bool:
+        """Whether the clock was set since the last look."""
+        jump, self._offset = self._now() - self._offset, self._now()
+        if abs(jump) < _JUMP.total_seconds():
+            return False
+        log.warning(
+            "the clock was set %s by %s: all monitors are looked at now",
+            "forward" if jump > 0 else "back",
+            timedelta(seconds=round(abs(jump))),
+        )
+        return True
+
+
+def start_again(scheduler: BackgroundScheduler, runtime: Runtime, name: str, *, transient: bool) -> datetime:
+    """Start a job again that has failed, after a pause that grows."""
+    runtime.failures[name] += 1
+    return start_at(scheduler, runtime, name, retry_pause(runtime.failures[name], transient=transient))
+
+
+def start_at(scheduler: BackgroundScheduler, runtime: Runtime, name: str, pause: timedelta) -> datetime:
+    """Start a job after a pause, if its schedule does not come sooner."""
+    again, monitor = runtime.clock() + pause, runtime.config.monitors.get(name)
+    if monitor is not None:
+        again = min(again, next_tick(monitor, runtime.clock()))
+    log.info("%s: looking again at %s", name, f"{again:%Y-%m-%d %H:%M:%S %Z}")
+    with suppress(JobLookupError):  # the scheduler is being shut down
+        scheduler.modify_job(name, next_run_time=again)
+    return again
+
+
+def may_pass(error: RocmonitorError) -> bool:
+    """Whether a failure may pass by itself; one that was not foreseen may."""
+    return error.transient if isinstance(error, ExternalError) else type(error) is RocmonitorError

@@ -1,0 +1,95 @@
+"""What is older than ``keep`` allows is deleted, a little at a time: a stop or a kill loses nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rocmonitor import store
+from rocmonitor.errors import TrackingError
+from rocmonitor.service.progress import Progress
+from rocmonitor.service.runtime import Runtime, hold_lease, renew_lease
+
+AT_ONCE = 500
+"""Rows deleted in one transaction: other processes wait for some milliseconds."""
+
+
+@dataclass(kw_only=True)
+class Deleted:
+    """What was deleted.
+
+    Attributes
+    ----------
+    deliveries : int
+        Outbox rows that had arrived.
+    tables : int
+        Evaluations that lost their tables.
+    runs : int
+        Runs in MLflow.
+    error : TrackingError or None
+        Why runs were left for the next time.
+    busy : bool
+        Another process does the same; nothing was done.
+    """
+
+    deliveries: int = 0
+    tables: int = 0
+    runs: int = 0
+    error: TrackingError | None = None
+    busy: bool = False
+
+
+def delete_old(runtime: Runtime, *, progress: Progress = lambda _: None) -> Deleted:
+    """Delete what is older than ``keep`` allows; what is undelivered, and the newest of each segment, stays.
+
+    Raises
+    ------
+    StoreError
+    """
+    done, keep, now = Deleted(), runtime.config.keep, runtime.clock()
+    with hold_lease(runtime, "keep") as lease:
+        if lease is None:
+            done.busy = True
+            return done
+        held = lease
+
+        def repeat(delete: Callable[[], int], what: str) -> int:
+            """Delete until no more is old enough, or a stop is asked for."""
+            nonlocal held
+            total, found = 0, AT_ONCE
+            while found == AT_ONCE and not runtime.stop.is_set():
+                found = delete()
+                total += found
+                if found:
+                    progress(f"deleted {total:,} {what}")
+                held = renew_lease(runtime, held)
+            return total
+
+        kept = runtime.store
+        done.deliveries = repeat(
+            lambda: store.delete_delivered(kept, now - keep.outbox, AT_ONCE), "old deliveries"
+        )
+        done.tables = repeat(lambda: store.delete_tables(kept, now - keep.tables, AT_ONCE), "old tables")
+        while not runtime.stop.is_set():
+            old = store.old_publications(kept, now - keep.mlflow, AT_ONCE)
+            for each in old:
+                if runtime.stop.is_set():
+                    break
+                try:
+                    done.runs += _delete_run(runtime, each)
+                except TrackingError as error:
+                    done.error = error
+                    return done
+                progress(f"deleted {done.runs:,} old runs in MLflow")
+                held = renew_lease(runtime, held)
+            if len(old) < AT_ONCE:
+                break
+    return done
+
+
+def _delete_run(runtime: Runtime, published: store.Publication) -> int:
+    """The run first, then the row that names it: after a kill in between, the run is found gone."""
+    instance = store.instance_id(runtime.store)
+    runs = runtime.tracking.delete_window(instance, published.monitor, published.key)
+    store.delete_publications(runtime.store, [published])
+    return runs

@@ -1,0 +1,84 @@
+"""What is answered over HTTP: the health, the metrics, and MLflow's events."""
+
+from __future__ import annotations
+
+import json
+import logging
+
+from flask import Flask, Response, request
+from werkzeug.exceptions import HTTPException
+
+from rocmonitor.service.health import Service, service_health
+from rocmonitor.service.listener.webhook import Webhook
+
+log = logging.getLogger(__name__)
+
+
+def application(service: Service | None = None, webhook: Webhook | None = None) -> Flask:
+    """The application of one address.
+
+    Parameters
+    ----------
+    service : Service, optional
+        With it, ``/health``, ``/live`` and ``/metrics``.
+    webhook : Webhook, optional
+        With it, events are taken at every other path.
+    """
+    app = Flask("rocmonitor.service.listener", static_folder=None)
+    if service is not None:
+        _watch(app, service)
+    if webhook is not None:
+        for rule in ("/", "/<path:_>"):
+            app.add_url_rule(
+                rule,
+                rule,
+                lambda _="": webhook.answer(request),
+                methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
+                provide_automatic_options=False,
+            )
+    app.register_error_handler(HTTPException, _refusal)
+    app.register_error_handler(Exception, _unforeseen)
+    return app
+
+
+def _watch(app: Flask, service: Service) -> None:
+    from rocmonitor.service.listener.metrics import registry_of, written
+
+    registry = registry_of(service)
+
+    def health() -> Response:
+        found = service_health(service)
+        return _json(json.dumps(found.to_dict(), indent=1), healthy=found.healthy)
+
+    def live() -> Response:
+        found = service_health(service)
+        problems = [] if found.alive else [str(problem) for problem in found.problems]
+        return _json(json.dumps({"alive": found.alive, "problems": problems}), healthy=found.alive)
+
+    def metrics() -> Response:
+        text, content_type = written(registry, request.headers.get("Accept", ""))
+        return Response(text, content_type=content_type, headers={"Cache-Control": "no-store"})
+
+    for view in (health, live, metrics):
+        app.add_url_rule(f"/{view.__name__}", view.__name__, view)
+
+
+def _json(text: str, *, healthy: bool) -> Response:
+    return Response(
+        f"{text}\n",
+        200 if healthy else 503,
+        headers={"Cache-Control": "no-store"},
+        mimetype="application/json",
+    )
+
+
+def _refusal(error: HTTPException) -> Response:
+    answer = Response(f"{error.name}\n", error.code or 500, mimetype="text/plain")
+    if allowed := getattr(error, "valid_methods", None):
+        answer.headers["Allow"] = ", ".join(sorted(allowed))
+    return answer
+
+
+def _unforeseen(_: Exception) -> Response:
+    log.exception("a request failed in a way that is not foreseen")
+    return Response("failed; the log says why\n", 500, mimetype="text/plain")

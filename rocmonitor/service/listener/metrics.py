@@ -1,0 +1,230 @@
+"""``/metrics`` for Prometheus: each monitor's newest window and last tick, the outbox, and the process.
+
+What the store knows is read from it at every scrape, so that the numbers outlive the process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from prometheus_client import CollectorRegistry, ProcessCollector
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.registry import Collector
+
+from rocmonitor import __version__
+from rocmonitor.errors import StoreError, printable
+from rocmonitor.service.health import STORE_SECONDS, Seen, Service, look, service_health
+from rocmonitor.store import Store, condition, glance
+
+MOST_SEGMENTS = 100
+"""Of one monitor; each is a time series in every metric of windows."""
+
+LONGEST_LABEL = 100
+
+
+def registry_of(service: Service) -> CollectorRegistry:
+    """A registry of its own: what others register in this process is not shown."""
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_Collector(service))
+    ProcessCollector(registry=registry)
+    return registry
+
+
+def written(registry: CollectorRegistry, accept: str) -> tuple[bytes, str]:
+    """The metrics in a format that the client accepts, and its content type."""
+    encoder, content_type = choose_encoder(accept)
+    return encoder(registry), content_type
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """One look at the store."""
+
+    seen: Seen
+    glances: Mapping[tuple[str, str], glance.Glance]
+    standings: Mapping[tuple[str, str], glance.Standing]
+    alarms: Mapping[tuple[str, str], int]
+
+
+class _Collector(Collector):
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    def describe(self) -> Iterable[Metric]:
+        """Nothing: what is there depends on the store, and no other collector has these names."""
+        return ()
+
+    def collect(self) -> Iterator[Metric]:
+        """All metrics; those of the store are left out when it does not answer."""
+        service = self._service
+        runtime = service.runtime
+        now = runtime.clock()
+        yield from _process(service)
+        try:
+            read = service.asking.within(STORE_SECONDS, lambda: _read(runtime.store, now))
+        except StoreError:
+            yield _one("rocmonitor_store_up", "Whether the store answers.", 0)
+            return
+        yield _one("rocmonitor_store_up", "Whether the store answers.", 1)
+        if read.seen.clock is not None:
+            offset = (runtime.clock() - read.seen.clock).total_seconds()
+            yield _one(
+                "rocmonitor_clock_offset_seconds", "Clock of this process ahead of the database's.", offset
+            )
+        monitors = list(runtime.config.monitors)
+        yield from _ticks(monitors, read.seen)
+        yield from _windows(monitors, read)
+        yield from _alarms(monitors, read.alarms)
+        yield from _outbox(read.seen, now)
+        healthy = service_health(service, read.seen).healthy
+        yield _one("rocmonitor_healthy", "Whether /health answers 200.", int(healthy))
+
+
+def _read(kept: Store, now: datetime) -> _Read:
+    return _Read(
+        look(kept, now), glance.glances(kept, windows=1), glance.standings(kept), condition.alarms(kept)
+    )
+
+
+def _process(service: Service) -> Iterator[Metric]:
+    info = GaugeMetricFamily(
+        "rocmonitor_build_info", "Versions, as labels.", labels=["version", "schema", "python"]
+    )
+    info.add_metric([__version__, condition.NEWEST, platform.python_version()], 1)
+    yield info
+    work = service.runtime.work.current()
+    yield _one("rocmonitor_work_running", "Pieces of work in progress.", len(work))
+    yield _one(
+        "rocmonitor_work_hung",
+        "Pieces of work that do no step any more.",
+        sum(each.is_hung for each in work),
+    )
+    loaded = service.loaded_at.timestamp()
+    yield _one(
+        "rocmonitor_config_last_reload_success_timestamp_seconds", "When the configuration was read.", loaded
+    )
+    yield _one(
+        "rocmonitor_config_last_reload_successful",
+        "0 when the last reload was refused.",
+        int(service.refused is None),
+    )
+
+
+def _ticks(monitors: Iterable[str], seen: Seen) -> Iterator[Metric]:
+    last = _gauge("rocmonitor_last_tick_timestamp_seconds", "When the last tick ended.")
+    due = _gauge("rocmonitor_next_tick_timestamp_seconds", "When the next tick is due.")
+    took = _gauge("rocmonitor_last_tick_duration_seconds", "How long the last tick took.")
+    failed = _gauge("rocmonitor_last_tick_failed", "Whether the last tick ended in an error.")
+    ticks = _counter("rocmonitor_ticks", "Ticks that ended.")
+    seconds = _counter("rocmonitor_tick_seconds", "Time spent in ticks.")
+    failures = _counter("rocmonitor_tick_failures", "Ticks that ended in an error.")
+    judged = _counter("rocmonitor_windows_judged", "Evaluations of windows, of all segments and revisions.")
+    for name in monitors:
+        tick = seen.ticks.get(name)
+        if tick is None:
+            continue
+        last.add_metric([name], tick.ended_at.timestamp())
+        if tick.next_due is not None:
+            due.add_metric([name], tick.next_due.timestamp())
+        took.add_metric([name], tick.seconds)
+        failed.add_metric([name], int(tick.error is not None))
+        ticks.add_metric([name], tick.ticks_total)
+        seconds.add_metric([name], tick.seconds_total)
+        failures.add_metric([name], tick.failures_total)
+        judged.add_metric([name], tick.windows_total)
+    yield from (last, due, took, failed, ticks, seconds, failures, judged)
+
+
+def _windows(monitors: Iterable[str], read: _Read) -> Iterator[Metric]:
+    labels = ["monitor", "segment"]
+    status = _gauge(
+        "rocmonitor_status", "1 for the present status; the others are absent.", *labels, "status"
+    )
+    end = _gauge("rocmonitor_last_window_end_timestamp_seconds", "End of the newest window judged.", *labels)
+    values = {
+        "auc": _gauge("rocmonitor_auroc", "The champion's AUROC in the newest window.", *labels),
+        "low": _gauge("rocmonitor_auroc_lower", "Lower bound of its confidence interval.", *labels),
+        "high": _gauge("rocmonitor_auroc_upper", "Upper bound of its confidence interval.", *labels),
+        "expected_low": _gauge("rocmonitor_auroc_expected_lower", "Lower bound of the forecast.", *labels),
+        "expected_high": _gauge("rocmonitor_auroc_expected_upper", "Upper bound of the forecast.", *labels),
+        "labelled_share": _gauge("rocmonitor_labelled_ratio", "Labelled rows of the newest window.", *labels),
+    }
+    left_out = _gauge("rocmonitor_segments_left_out", f"Segments beyond the first {MOST_SEGMENTS}.")
+    known: dict[str, set[str]] = {name: {""} for name in monitors}
+    for name, segment in (*read.glances, *read.standings):
+        if name in known:
+            known[name].add(segment)
+    for name, segments in known.items():
+        left_out.add_metric([name], max(0, len(segments) - MOST_SEGMENTS))
+        for segment in sorted(segments)[:MOST_SEGMENTS]:
+            of = [name, label(segment)]
+            newest, change = read.glances.get((name, segment)), read.standings.get((name, segment))
+            now = str(change.status) if change is not None else "waiting" if newest is None else "ok"
+            status.add_metric([*of, now], 1)
+            if newest is None:
+                continue
+            end.add_metric(of, newest.window.end.timestamp())
+            brief = newest.briefs[-1]._asdict()
+            for value, family in values.items():
+                if brief[value] is not None:
+                    family.add_metric(of, brief[value])
+    yield from (status, end, *values.values(), left_out)
+
+
+def _alarms(monitors: Iterable[str], alarms: Mapping[tuple[str, str], int]) -> Iterator[Metric]:
+    raised = _counter(
+        "rocmonitor_alarms", "Alarms that were sent, by the status they told of.", "monitor", "status"
+    )
+    known = set(monitors)
+    for (name, status), number in sorted(alarms.items()):
+        if name in known:
+            raised.add_metric([name, status], number)
+    yield raised
+
+
+def _outbox(seen: Seen, now: datetime) -> Iterator[Metric]:
+    waiting = _gauge("rocmonitor_outbox_waiting", "Deliveries that have not arrived.", "destination")
+    oldest = _gauge("rocmonitor_outbox_oldest_age_seconds", "Age of the oldest of them.", "destination")
+    refused = _gauge("rocmonitor_outbox_refused", "Those that somebody must mend.", "destination")
+    for destination, left in sorted(seen.undelivered.items()):
+        of = [label(destination)]
+        waiting.add_metric(of, left.waiting)
+        oldest.add_metric(of, max(0.0, (now - left.oldest).total_seconds()))
+        refused.add_metric(of, left.refused)
+    yield from (waiting, oldest, refused)
+    outages = _gauge("rocmonitor_outages", "What fails now: 1 while it does.", "place")
+    for place in sorted({label(each.place) for each in seen.outages}):
+        outages.add_metric([place], 1)
+    yield outages
+
+
+def label(value: str) -> str:
+    """A value from outside as a label: on one line and not too long, and no two alike.
+
+    Examples
+    --------
+    >>> label("region=south"), len(label("x" * 5000))
+    ('region=south', 100)
+    """
+    shown = printable(value)
+    if len(shown) <= LONGEST_LABEL:
+        return shown
+    digest = hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    return f"{shown[: LONGEST_LABEL - 14]}… {digest}"
+
+
+def _one(name: str, meaning: str, value: float) -> Metric:
+    return GaugeMetricFamily(name, meaning, value=value)
+
+
+def _gauge(name: str, meaning: str, *labels: str) -> GaugeMetricFamily:
+    return GaugeMetricFamily(name, meaning, labels=labels or ("monitor",))
+
+
+def _counter(name: str, meaning: str, *labels: str) -> CounterMetricFamily:
+    return CounterMetricFamily(name, meaning, labels=labels or ("monitor",))

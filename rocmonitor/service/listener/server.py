@@ -1,0 +1,111 @@
+"""The HTTP server of `serve`: few threads, and no connection that lasts.
+
+waitress keeps a connection that sends a byte now and then for ever, and takes no new ones once it has its
+limit of them. Here each has a few seconds, and when there are too many the oldest makes room.
+"""
+
+from __future__ import annotations
+
+import logging
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from waitress import wasyncore
+from waitress.adjustments import Adjustments
+from waitress.server import TcpWSGIServer
+
+from rocmonitor.errors import ConfigError
+
+log = logging.getLogger(__name__)
+
+THREADS = 2
+CONNECTIONS = 100
+"""Open at the same time."""
+
+SECONDS = 10
+"""How long a connection lasts in which no request is being answered."""
+
+_SETTINGS = {
+    "threads": THREADS,
+    "connection_limit": 2 * CONNECTIONS,  # never reached: ours comes first
+    "channel_timeout": SECONDS,
+    "cleanup_interval": 1,
+    "max_request_header_size": 16 * 1024,
+    "max_request_body_size": 256 * 1024,  # the webhook takes less; up to here the answer is still read
+    "asyncore_use_poll": True,  # select() knows no file descriptor above 1023
+    "log_socket_errors": False,
+    "ident": None,
+}
+
+
+class _Server(TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
+    def handle_accept(self) -> None:
+        super().handle_accept()
+        staying = [channel for channel in self.active_channels.values() if not channel.will_close]
+        idle = [channel for channel in staying if not channel.requests]
+        if len(staying) > CONNECTIONS and idle:
+            min(idle, key=lambda channel: channel.creation_time).will_close = True
+
+    def maintenance(self, now: float) -> None:
+        for channel in self.active_channels.values():
+            if not channel.requests and not 0 <= now - channel.creation_time < SECONDS:
+                channel.will_close = True
+
+
+@contextmanager
+def listening(host: str, port: int, application: Any, *, key: str) -> Iterator[int]:
+    """Answer requests to ``http://host:port/`` while the block runs.
+
+    Parameters
+    ----------
+    host : str
+    port : int
+        0 takes any that is free.
+    application : WSGI application
+    key : str
+        Names the address in the configuration.
+
+    Yields
+    ------
+    int
+        The port.
+
+    Raises
+    ------
+    ConfigError
+        The address cannot be listened on.
+    """
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)
+    opened = _opened(host, port, key)
+    server = _Server(application, map={}, _sock=opened, bind_socket=False, adj=Adjustments(**_SETTINGS))
+    stop = threading.Event()
+
+    def work() -> None:
+        while not stop.is_set():
+            wasyncore.loop(timeout=1, use_poll=True, map=server._map, count=1)
+
+    thread = threading.Thread(target=work, name="listener", daemon=True)
+    thread.start()
+    named = f"[{host}]" if ":" in host else host
+    log.info("listening on http://%s:%d/ (%s)", named, server.effective_port, key)
+    try:
+        yield int(server.effective_port)
+    finally:
+        stop.set()
+        server.pull_trigger()
+        thread.join()
+        server.task_dispatcher.shutdown()
+        wasyncore.close_all(server._map)
+
+
+def _opened(host: str, port: int, key: str) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=128)
+    except OSError as error:
+        raise ConfigError(
+            f"{key}: cannot listen on {host}:{port}: {error.strerror}; name another host or port"
+        ) from None

@@ -1,0 +1,115 @@
+"""One pass over some monitors and the outbox, as ``rocmonitor run`` makes it."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from types import FrameType
+from typing import Any
+
+from rocmonitor.config import Monitor
+from rocmonitor.errors import SourceError
+from rocmonitor.service.delivery import Delivered, drain
+from rocmonitor.service.progress import Progress
+from rocmonitor.service.runtime import Runtime
+from rocmonitor.service.tick import Tick
+from rocmonitor.service.watchdog import Workers, leave
+
+_STOPPED, _INTERRUPTED = 143, 130
+"""Exit codes, by custom."""
+
+
+def run_once(
+    runtime: Runtime,
+    ticks: Mapping[str, Callable[[], Tick]],
+    *,
+    deliver: bool,
+    progress: Progress = lambda _: None,
+) -> tuple[list[Tick], Delivered | None]:
+    """Judge monitors, one after the other for each source, and deliver; a hung source holds up no other.
+
+    SIGTERM ends it after the window at hand, or within seconds if that hangs.
+
+    Parameters
+    ----------
+    runtime : Runtime
+    ticks : dict of str to callable
+        What judges a monitor, by its name.
+    deliver : bool
+        Whether to deliver what is due afterwards.
+    progress : callable
+
+    Returns
+    -------
+    list of Tick, Delivered or None
+        Of monitors that were not begun when the process was stopped there is no tick.
+    """
+    monitors = [runtime.config.monitors[name] for name in ticks]
+    pools = {monitor.source: Workers(runtime.work, 1) for monitor in monitors}
+    done: dict[str, Tick] = {}
+    with _stopped_by_signals(runtime):
+        for monitor in monitors:
+            pools[monitor.source].submit(
+                monitor.name,
+                partial(_unless_stopped, runtime, ticks[monitor.name]),
+                partial(_keep, done, monitor.name),
+                partial(_hung, done, monitor),
+            )
+        _wait(runtime, list(pools.values()))
+        found: list[Any] = []
+        if deliver and not runtime.stop.is_set():
+            outbox = Workers(runtime.work, 1)
+            outbox.submit("outbox", partial(drain, runtime, progress=progress), found.append)
+            _wait(runtime, [outbox])
+    if found and isinstance(found[0], Exception):
+        raise found[0]
+    delivered = found[0] if found else Delivered() if deliver else None
+    return [done[name] for name in ticks if name in done], delivered
+
+
+def _unless_stopped(runtime: Runtime, tick: Callable[[], Tick]) -> Tick | None:
+    return None if runtime.stop.is_set() else tick()
+
+
+def _keep(done: dict[str, Tick], name: str, tick: Tick | None) -> None:
+    if tick is not None:
+        done[name] = tick
+
+
+def _hung(done: dict[str, Tick], monitor: Monitor) -> None:
+    error = SourceError(f"sources.{monitor.source}: reading hangs and was given up until the next run")
+    done[monitor.name] = Tick(monitor=monitor.name, error=error)
+
+
+def _wait(runtime: Runtime, pools: Sequence[Workers]) -> None:
+    """Until all is done; a person who interrupts waits for the window at hand only."""
+    try:
+        while not all(workers.idle() for workers in pools):
+            if runtime.stop.wait(0.02):
+                leave(runtime, pools, code=_STOPPED)
+                return
+            for workers in pools:
+                workers.attend()
+    except KeyboardInterrupt:
+        runtime.stop.set()
+        leave(runtime, pools, code=_INTERRUPTED)
+        raise
+
+
+@contextmanager
+def _stopped_by_signals(runtime: Runtime) -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(_: int, __: FrameType | None) -> None:
+        runtime.stop.set()
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,257 @@
+"""Outages: failures are noted where they happen, and people are notified of what lasts.
+
+A monitor that fails has the status ``error`` at once. Messages wait: for failures that pass by themselves as
+long as ``errors.notify_after`` says, and one message names all monitors that fail for the same reason.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+from rocmonitor import store
+from rocmonitor.config import Config, Monitor
+from rocmonitor.errors import RocmonitorError, StoreError
+from rocmonitor.policy.outages import (
+    MLFLOW,
+    STORE,
+    Member,
+    Notice,
+    Outage,
+    Phase,
+    cause_of,
+    is_lasting,
+    phase_due,
+    place_of,
+)
+from rocmonitor.service.runtime import Runtime
+from rocmonitor.wording.outages import in_log
+
+if TYPE_CHECKING:
+    from rocmonitor.alerts import Message
+
+log = logging.getLogger(__name__)
+
+_LONGEST_ERROR = 2000
+
+
+def note_tick(runtime: Runtime, monitor: Monitor, error: RocmonitorError | None) -> None:
+    """A tick of a monitor has failed, or worked. A store that fails meanwhile is only logged."""
+    try:
+        if error is not None:
+            _add(runtime, error, place_of(error, monitor.source), monitor.name, monitor.name)
+        elif not runtime.stop.is_set():  # a tick that was stopped may not have read anything
+            store.end_failure(runtime.store, monitor.name, runtime.clock(), known=_known(runtime))
+    except StoreError as failure:
+        log.warning("%s: whether it failed is not noted: %s", monitor.name, failure)
+
+
+def note_delivery(runtime: Runtime, destination: str, error: Exception | None) -> None:
+    """A delivery has failed, or worked; what the store itself did to it is not the destination's failure.
+
+    A destination works again once none of its failed deliveries is left.
+
+    Raises
+    ------
+    StoreError
+    """
+    member = f"outbox:{destination}"
+    if error is None:
+        left = store.backlog(runtime.store).get(destination)
+        if left is None or left.error is None:
+            store.end_failure(runtime.store, member, runtime.clock(), known=_known(runtime))
+    elif not isinstance(error, StoreError):
+        # The next delivery may fail for another reason: all of them are one outage.
+        _add(runtime, error, destination, member, cause=destination)
+
+
+def notify(runtime: Runtime, *, settled: bool = False) -> int:
+    """Put the messages that are due into the outbox; how many outages they are about.
+
+    Parameters
+    ----------
+    runtime : Runtime
+    settled : bool
+        All monitors that are due have been judged: nothing else is about to join an outage.
+
+    Raises
+    ------
+    StoreError
+    """
+    outages = store.open_outages(runtime.store)
+    if not outages:
+        return 0
+    config, now, notified = runtime.config, runtime.clock(), 0
+    said = store.attentions(runtime.store)
+    muted = {name for name, each in said.items() if each.is_muted(now)}
+    for outage in outages:
+        phase = phase_due(outage, now, tolerance=config.errors.notify_after, settled=settled)
+        touched = [] if phase is None else _touched(config, outage)
+        audience = [monitor for monitor in touched if monitor.name not in muted]
+        if phase is None or not touched or (not audience and phase != "ended"):
+            continue  # nothing is due, it is another configuration's, or it waits until somebody listens
+        notices = _notices(config, outage, phase, audience, now)
+        outgoing = [
+            store.Outgoing(destination=f"channel:{channel}", payload={"outage": notice.to_dict()})
+            for channel, notice in notices.items()
+        ]
+        if store.notify_outage(runtime.store, outage, now, outgoing):
+            notified += 1
+            whole = _notice(outage, phase, touched, now)
+            log.log(logging.INFO if phase == "ended" else logging.ERROR, "%s", in_log(whole, list(notices)))
+    return notified
+
+
+class StoreWatch:
+    """An outage of the store, which cannot be kept in it: this process notifies people of it once.
+
+    Parameters
+    ----------
+    runtime : Runtime
+    """
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self.outage: Outage | None = None
+
+    def probe(self) -> None:
+        """Write to the store: one that is full, locked or read-only can be read, and still nothing is judged.
+
+        Raises
+        ------
+        StoreError
+        """
+        runtime = self._runtime
+        store.acquire(runtime.store, "store", runtime.owner, runtime.clock(), timedelta())
+
+    def failed(self, error: StoreError) -> list[threading.Thread]:
+        """The store has failed; the threads that send the message, if it is due."""
+        now = self._runtime.clock()
+        known = self.outage
+        since, notified_at = (now, None) if known is None else (known.since, known.notified_at)
+        self.outage = Outage(
+            id=0,
+            cause=STORE,
+            since=since,
+            error=str(error)[:_LONGEST_ERROR],
+            lasting=is_lasting(error),
+            members={name: Member(since=since, seen=now) for name in self._runtime.config.monitors},
+            notified_at=notified_at,
+        )
+        return self._notify(now) if notified_at is None else []
+
+    def works(self) -> list[threading.Thread]:
+        """The store works; the threads that send the message, if people knew that it did not."""
+        if self.outage is None:
+            return []
+        now = self._runtime.clock()
+        self.outage = replace(self.outage, ended_at=now)
+        threads = self._notify(now)
+        self.outage = None
+        return threads
+
+    def _notify(self, now: datetime) -> list[threading.Thread]:
+        assert self.outage is not None
+        config = self._runtime.config
+        phase = phase_due(self.outage, now, tolerance=config.errors.notify_after)
+        if phase is None:
+            return []
+        monitors = list(config.monitors.values())
+        notices = _notices(config, self.outage, phase, monitors, now)
+        log.error("%s", in_log(_notice(self.outage, phase, monitors, now), list(notices)))
+        self.outage = replace(self.outage, notified_at=now)
+        threads = [
+            threading.Thread(target=_send_now, args=(config, channel, notice), daemon=True)
+            for channel, notice in notices.items()
+        ]
+        for thread in threads:
+            thread.start()
+        return threads
+
+
+def outage_message(config: Config, notice: Notice) -> Message:
+    """The message about an outage, with the people whom the configuration names."""
+    from rocmonitor import alerts
+
+    named = {*notice.unjudged, *notice.concerned}
+    monitors = [monitor for monitor in config.monitors.values() if monitor.name in named]
+    zones = {monitor.timezone for monitor in monitors}
+    return alerts.compose_outage(
+        notice,
+        [alerts.Concerned(monitor=each.name, owner=each.owner, runbook=each.runbook) for each in monitors],
+        zone=zones.pop() if len(zones) == 1 else ZoneInfo("UTC"),
+        page=config.page,
+    )
+
+
+def _add(
+    runtime: Runtime, error: Exception, place: str, member: str, monitor: str = "", cause: str = ""
+) -> None:
+    store.add_failure(
+        runtime.store,
+        cause or cause_of(error, place, monitor),
+        member,
+        runtime.clock(),
+        error=str(error)[:_LONGEST_ERROR],
+        lasting=is_lasting(error),
+    )
+
+
+def _known(runtime: Runtime) -> set[str]:
+    """What can be a member of an outage, by this configuration."""
+    config = runtime.config
+    return {*config.monitors, f"outbox:{MLFLOW}", *(f"outbox:channel:{name}" for name in config.channels)}
+
+
+def _touched(config: Config, outage: Outage) -> list[Monitor]:
+    """The monitors that cannot be judged, and those whose results or messages do not arrive."""
+    everybody = list(config.monitors.values())
+    if f"outbox:{MLFLOW}" in outage.about:
+        return everybody
+    if outage.place.startswith("channel:"):
+        name = outage.place.removeprefix("channel:")
+        return [monitor for monitor in everybody if name in monitor.notify] or everybody
+    return [monitor for monitor in everybody if monitor.name in outage.about]
+
+
+def _notices(
+    config: Config, outage: Outage, phase: Phase, monitors: Sequence[Monitor], now: datetime
+) -> dict[str, Notice]:
+    """What each channel gets: its own monitors. A channel that fails is not asked to say so."""
+    notices = {}
+    for channel in config.channels:
+        mine = [monitor for monitor in monitors if channel in monitor.notify]
+        if mine and outage.place != f"channel:{channel}":
+            notices[channel] = _notice(outage, phase, mine, now)
+    return notices
+
+
+def _notice(outage: Outage, phase: Phase, monitors: Sequence[Monitor], now: datetime) -> Notice:
+    ended = outage.ended_at if phase == "ended" else None
+    return Notice(
+        outage=outage.id,
+        place=outage.place,
+        phase=phase,
+        since=outage.since,
+        at=ended or now,
+        error=outage.error,
+        lasting=outage.lasting,
+        unjudged=tuple(monitor.name for monitor in monitors if monitor.name in outage.about),
+        concerned=tuple(monitor.name for monitor in monitors if monitor.name not in outage.about),
+    )
+
+
+def _send_now(config: Config, channel: str, notice: Notice) -> None:
+    """Send a message without the outbox, which is in the store."""
+    from rocmonitor import alerts
+
+    try:
+        message = outage_message(config, notice)
+        alerts.send(config.channels[channel].read(config.folder), message, folder=config.folder)
+    except RocmonitorError as error:
+        log.error("channel %s: the message about the outage of the store was not sent: %s", channel, error)

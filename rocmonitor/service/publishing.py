@@ -1,0 +1,142 @@
+"""What is published in MLflow: the runs of windows, series, outlooks and reviews, with their figures.
+
+Figures take seconds to import: they are imported when one is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+from zoneinfo import ZoneInfo
+
+from rocmonitor import store
+from rocmonitor.policy.evaluation import Evaluation, Point, Status
+from rocmonitor.policy.outlook import Outlook
+from rocmonitor.policy.review.document import Review
+from rocmonitor.policy.rules import Floor
+from rocmonitor.policy.windows import Window
+from rocmonitor.service.runtime import Runtime
+
+SERIES_FIGURE, PICTURE = "figures/auc_over_time.png", "figures/auc_small.png"
+
+
+_NOTABLE = (Status.DEGRADED, Status.IMPROVED)
+_EVERY = 8
+"""Windows after which the pictures of a series are drawn anew when nothing happens."""
+
+
+def publish_evaluation(runtime: Runtime, evaluation: Evaluation) -> str:
+    """The window's run, and with the last one that waits also the series run of its monitor and segment."""
+    instance = store.instance_id(runtime.store)
+    newest = store.newest_revision(runtime.store, evaluation) == evaluation.revision
+    every = runtime.config.mlflow.detail == "all"
+    full = every or evaluation.outcome in _NOTABLE
+    link = runtime.tracking.publish_window(
+        instance, evaluation, newest=newest, artifacts=_figures(evaluation) if full else {}, full=full
+    )
+    if store.more_to_publish(runtime.store, evaluation):
+        return link
+    windows = story(runtime, evaluation.monitor, evaluation.segment)
+    runtime.tracking.publish_series(
+        instance,
+        evaluation.monitor,
+        evaluation.segment,
+        windows.points,
+        lambda done: windows.pictures() if every or windows.happened(done) else {},
+        full=every,
+        outcomes=windows.outcomes,
+        zone=windows.zone,
+        picture=PICTURE,
+    )
+    return link
+
+
+def _figures(evaluation: Evaluation) -> dict[str, bytes]:
+    from rocmonitor.report import figures
+    from rocmonitor.report.shift import shift
+
+    drawn = {"figures/roc.png": figures.roc(evaluation)}
+    if evaluation.tables.get("shift"):
+        drawn["figures/shift.png"] = shift(evaluation)
+    return drawn
+
+
+def publish_outlook(runtime: Runtime, outlook: Outlook) -> str:
+    """The outlook's point in the series of outlooks of its monitor and segment."""
+    monitor, segment = outlook.monitor, outlook.segment
+    return runtime.tracking.publish_series(
+        store.instance_id(runtime.store),
+        monitor,
+        segment,
+        store.outlook_series(runtime.store, monitor, segment),
+        kind="outlook",
+        zone=zone_of(runtime, monitor),
+    )
+
+
+def publish_review(runtime: Runtime, review: Review) -> str:
+    """The review's run, with the report and its figures, and the verdict on both versions."""
+    from rocmonitor.report import review as reviewed
+
+    zone = zone_of(runtime, review.monitor)
+    figures = reviewed.drawn(review, zone)
+    report = {"report.html": reviewed.page(review, zone=zone, figures=figures)}
+    drawn = {f"figures/{name}.png": figure for name, figure in reviewed.files(figures).items()}
+    return runtime.tracking.publish_review(
+        store.instance_id(runtime.store), review, artifacts={**report, **drawn}
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Story:
+    """The windows of a monitor and segment so far, and how they are drawn."""
+
+    title: str
+    segment: str
+    points: Sequence[Point]
+    outcomes: Mapping[Window, Status]
+    floor: float | None
+    zone: ZoneInfo
+
+    def happened(self, done: int) -> bool:
+        """Whether pictures of the first `done` windows are to be drawn anew now that there are more."""
+        new = (self.outcomes.get(point.window) for point in self.points[max(done - 1, 0) :])
+        return done == 0 or len(self.points) // _EVERY > done // _EVERY or any(o in _NOTABLE for o in new)
+
+    def pictures(self) -> dict[str, bytes]:
+        """The figures of a series run; the small one is for the description of the experiment."""
+        small = {} if self.segment else {PICTURE: self.draw("small")}
+        return {SERIES_FIGURE: self.draw("history")} | small
+
+    def draw(self, figure: Literal["history", "small"]) -> bytes:
+        """A figure of `rocmonitor.report.timeline`, as PNG."""
+        from rocmonitor.report import timeline
+
+        return getattr(timeline, figure)(  # type: ignore[no-any-return]
+            self.title, self.points, outcomes=self.outcomes, floor=self.floor, zone=self.zone
+        )
+
+
+def story(runtime: Runtime, name: str, segment: str, until: Window | None = None) -> Story:
+    """The windows of a monitor and segment, up to the one given."""
+    monitor = runtime.config.monitors.get(name)
+    floors = [rule.value for rule in monitor.rules if isinstance(rule, Floor)] if monitor else []
+    return Story(
+        title=f"{name}, {segment or 'all rows'}",
+        segment=segment,
+        points=[
+            point
+            for point in store.series(runtime.store, name, segment)
+            if until is None or point.window.start <= until.start
+        ],
+        outcomes=dict(store.outcomes(runtime.store, name, segment)),
+        floor=max(floors, default=None),
+        zone=zone_of(runtime, name),
+    )
+
+
+def zone_of(runtime: Runtime, name: str) -> ZoneInfo:
+    """The zone of a monitor's dates; UTC for one that is no longer configured."""
+    monitor = runtime.config.monitors.get(name)
+    return monitor.timezone if monitor else ZoneInfo("UTC")

@@ -1,0 +1,79 @@
+"""What a tick of a monitor did."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rocmonitor.caveat import Caveat
+from rocmonitor.errors import RocmonitorError
+from rocmonitor.policy.evaluation import Evaluation, Status
+from rocmonitor.policy.outlook import Outlook
+from rocmonitor.policy.windows import Window
+
+LATEST = 500
+"""Results that a tick holds: a year that is caught up with must not fill the memory."""
+
+
+@dataclass(kw_only=True)
+class Tick:
+    """What a tick did.
+
+    Attributes
+    ----------
+    monitor : str
+    judged : int
+        New evaluations.
+    evaluations : list of Evaluation
+        The last 500 of them, in order of window and segment; the store has all.
+    outlooks : list of Outlook
+        The last 500 new ones of windows that wait for labels, in order of window and segment.
+    waiting : list of Window
+        Ended, but not labelled enough yet.
+    unchanged : list of Window
+        Asked for and judged before: nothing about them has changed.
+    seconds : dict of Window to float
+        How long each window took, from its rows to the store.
+    status : dict of str to Status
+        By segment, after the tick; all rows are the segment ``""``.
+    error : RocmonitorError or None
+        Why the tick ended early.
+    busy : bool
+        Another process works on this monitor; nothing was done.
+    doubt : Caveat or None
+        Why the clock is not believed; later windows wait.
+    """
+
+    monitor: str
+    judged: int = 0
+    evaluations: list[Evaluation] = field(default_factory=list)
+    outlooks: list[Outlook] = field(default_factory=list)
+    waiting: list[Window] = field(default_factory=list)
+    unchanged: list[Window] = field(default_factory=list)
+    seconds: dict[Window, float] = field(default_factory=dict)
+    status: dict[str, Status] = field(default_factory=dict)
+    error: RocmonitorError | None = None
+    busy: bool = False
+    doubt: Caveat | None = None
+
+    def add(self, evaluations: Sequence[Evaluation], outlooks: Sequence[Outlook] = ()) -> None:
+        """Count what is new, and hold the latest of it."""
+        self.judged += len(evaluations)
+        self.evaluations = [*self.evaluations, *evaluations][-LATEST:]
+        self.outlooks = [*self.outlooks, *outlooks][-LATEST:]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return {
+            "monitor": self.monitor,
+            "status": {segment: str(status) for segment, status in self.status.items()},
+            "judged": self.judged,
+            "evaluations": [evaluation.to_dict() for evaluation in self.evaluations],
+            "outlooks": [outlook.to_dict() for outlook in self.outlooks],
+            "waiting": [str(window) for window in self.waiting],
+            "unchanged": [str(window) for window in self.unchanged],
+            "error": None if self.error is None else str(self.error),
+            "busy": self.busy,
+            "doubt": None if self.doubt is None else self.doubt.to_dict(),
+        }

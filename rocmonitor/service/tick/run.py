@@ -1,0 +1,266 @@
+"""One tick at work: what is due is pulled, judged or foreseen, and saved, window by window."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from rocmonitor import store
+from rocmonitor.caveat import Caveat
+from rocmonitor.config import Monitor
+from rocmonitor.policy.evaluation import Status
+from rocmonitor.policy.windows import Window
+from rocmonitor.service.arrivals import Arrivals
+from rocmonitor.service.outlooks import record
+from rocmonitor.service.progress import Progress, Step
+from rocmonitor.service.runtime import Runtime, renew_lease
+from rocmonitor.service.tick.correcting import corrections
+from rocmonitor.service.tick.outcome import Tick
+from rocmonitor.service.tick.records import Records
+from rocmonitor.sources import Batch, LabelCounts, Rows, SqlSource
+
+if TYPE_CHECKING:
+    from rocmonitor.policy.reference import Reference
+
+log = logging.getLogger(__name__)
+
+
+NOW = timedelta(hours=1)
+"""A tick for an earlier time than this shows nothing of how rows and labels arrive."""
+
+
+class TickRun:
+    """One tick at work; keeps what it has read of the source."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        monitor: Monitor,
+        lease: store.Lease,
+        now: datetime,
+        dry_run: bool,
+        progress: Progress,
+        tick: Tick,
+    ) -> None:
+        self.runtime, self.monitor, self.lease, self.now = runtime, monitor, lease, now
+        self.dry_run, self.progress, self.tick = dry_run, progress, tick
+        self.records = Records(runtime, monitor, now, dry_run=dry_run)
+        self.arrivals = Arrivals(runtime.store, monitor, now)
+        self.references: dict[str, Reference] | None = None
+        self.segments = {""}
+        self.backfill = self.again = False
+        self.revised = False  # a window, since the later ones were looked at
+
+    def work(self, source: SqlSource, windows: Sequence[Window] | None, *, again: bool = False) -> None:
+        """Judge or foresee what is due, window by window; a stop is heeded between two windows."""
+        monitor = self.monitor
+        chosen = monitor.windows(self.now) if windows is None else windows
+        self.backfill, self.again = windows is not None, again
+        judged = store.evaluated(self.runtime.store, monitor.name)
+        log.debug(
+            "%s: %d windows have ended, %d are judged", monitor.name, len(chosen), len({w for _, w in judged})
+        )
+        self.segments |= {segment for segment, _ in judged}
+        for number, window in enumerate(chosen, 1):
+            if self.runtime.stop.is_set():
+                return
+            before = self._newest(judged, window)
+            labels = self._label_counts_if_due(source, window, before)
+            foresee = labels is None and before is None and self.records.outlooks.due(window)
+            if labels is None and not foresee:
+                continue
+            if before is None and self.revised and self._correct():
+                judged = store.evaluated(self.runtime.store, monitor.name)
+            words = f"{monitor.name} {window.in_zone(monitor.timezone)}"
+            self.progress(Step(words, number, len(chosen)))
+            self._load_references(source)
+            as_of, began = self._as_of(window, before), time.monotonic()
+            batch = source.pull(monitor, window, as_of=as_of, on_progress=lambda _: self._beat())
+            said = {"monitor": monitor.name, "window": str(window)}
+            took, counts = time.monotonic() - began, batch.segments[""].counts
+            words = (
+                f"{counts.rows:,} rows in {took:.2f} s, {counts.n_pos:,} positive, {counts.n_neg:,} negative"
+            )
+            log.debug("%s %s: %s", monitor.name, window, words, extra=said)
+            if labels is not None:
+                self._judge(batch, window, before, labels)
+            else:
+                self._foresee(batch, window)
+            self.tick.seconds[window] = time.monotonic() - began
+        self._correct()
+        if not (self.dry_run or self.backfill or self.now < self.runtime.clock() - NOW):
+            self.arrivals.conclude(self.lease)
+
+    def close(self) -> None:
+        """Record that the monitor fails, or works again; and how it stands."""
+        error = self.tick.error
+        if error is not None:  # what was not saved is not so
+            self.records.standings.forget_changes()
+        if error is not None or self.records.standings.current("") is Status.ERROR:
+            status = Status.ERROR if error else self.records.standings.after("")
+            why = Caveat("error", text=str(error)) if error else Caveat("works-again")
+            change, notify = self.records.standings.change(
+                "", status, at=self.now, since=self.now, reasons=(why,)
+            )
+            if change is not None and not self.dry_run:
+                outbox = self.records.standings.messages(change, notify)
+                store.save_transition(self.runtime.store, change, notify, outbox, lease=self.lease)
+        self.tick.status = {
+            segment: self.records.standings.current(segment) for segment in sorted(self.segments)
+        }
+
+    def _newest(
+        self, judged: Mapping[tuple[str, Window], store.Evaluated], window: Window
+    ) -> store.Evaluated | None:
+        """What is stored of all rows of a window, with the newest revision of any segment."""
+        found = judged.get(("", window))
+        if found is None:
+            return None
+        each = [judged[segment, window].revision for segment in self.segments if (segment, window) in judged]
+        return replace(found, revision=max(each))
+
+    def _label_counts_if_due(
+        self, source: SqlSource, window: Window, before: store.Evaluated | None
+    ) -> LabelCounts | None:
+        """The window's label counts if it is to be judged now, else None."""
+        age = self.monitor.labels.age(window, self.now)
+        if age == "open" or not (before is None or self.backfill or self._is_revisable(window, before)):
+            return None
+        labels = source.label_counts(self.monitor, window, as_of=self._as_of(window, before))
+        self._beat()
+        self.arrivals.add(window, labels)
+        if before is not None:
+            if self.again or _have_changed(before, labels):
+                return labels
+            self._keep_unchanged(window, before, labels)
+            return None
+        if age == "waiting" and not self.monitor.labels.enough(labels.rows, labels.labelled):
+            self.tick.waiting.append(window)
+            return None
+        return labels
+
+    def _load_references(self, source: SqlSource) -> None:
+        from rocmonitor.service import references
+
+        if self.references is None:
+            self.references = references.load_or_build(
+                self.monitor,
+                source,
+                self.runtime.store,
+                now=self.now,
+                keep=not self.dry_run,
+                progress=self.progress,
+                on_rows=lambda _: self._beat(),
+            )
+            self.references = self.records.at_levels(self.references)
+
+    def _judge(
+        self, batch: Batch, window: Window, before: store.Evaluated | None, labels: LabelCounts
+    ) -> None:
+        if before is not None and before.digest == batch.digest and not self._settings_changed(before):
+            self._keep_unchanged(window, before, labels)
+            return
+        as_of = self._as_of(window, before)
+        segments = {segment: self._of(batch, segment) for segment in self._segments_of(batch)}
+        findings = self.records.findings(window, segments, before=before, as_of=as_of)
+        results = [
+            self.records.record(
+                window,
+                segment,
+                batch,
+                rows,
+                reference,
+                findings[segment],
+                before=before,
+                labels=labels,
+                as_of=as_of,
+            )
+            for segment, (rows, reference) in segments.items()
+        ]
+        self._save(results)
+        self.revised = self.revised or before is not None
+
+    def _correct(self) -> bool:
+        """Judge again the windows of which a chart says something else, now that older ones were revised."""
+        if self.references is None:
+            return False
+        self.revised = False
+        results = corrections(self.records, self.references)
+        self._save(results)
+        return bool(results)
+
+    def _save(self, results: Sequence[store.WindowRecord]) -> None:
+        if not self.dry_run:
+            store.save(self.runtime.store, results, lease=self.lease)
+        self.segments |= {result.evaluation.segment for result in results}
+        self.tick.add([result.evaluation for result in results])
+
+    def _is_revisable(self, window: Window, before: store.Evaluated) -> bool:
+        insufficient = before.outcome is Status.INSUFFICIENT
+        return self.monitor.labels.is_revisable(window, self.now, insufficient=insufficient)
+
+    def _settings_changed(self, before: store.Evaluated) -> bool:
+        """Whether the window is to be judged by other settings than it was; only when that was asked for."""
+        from rocmonitor.service.references import settings_digest
+
+        return self.again and before.settings_digest != settings_digest(self.monitor)
+
+    def _keep_unchanged(self, window: Window, before: store.Evaluated, labels: LabelCounts) -> None:
+        """Note how the window is labelled now, so that the next tick does not read it."""
+        if self.backfill:
+            self.tick.unchanged.append(window)
+        if not self.dry_run and (labels.by_label, labels.digest) != (
+            before.label_counts,
+            before.labels_digest,
+        ):
+            store.remember_labels(
+                self.runtime.store,
+                self.monitor.name,
+                window,
+                label_counts=labels.by_label,
+                labels_digest=labels.digest,
+                lease=self.lease,
+            )
+
+    def _foresee(self, batch: Batch, window: Window) -> None:
+        """The outlook of every segment of a window that waits for its labels."""
+        made = [
+            self.records.outlook(window, segment, batch, *self._of(batch, segment))
+            for segment in self._segments_of(batch)
+        ]
+        records = [record(each, self.records.standings) for each in made if each is not None]
+        if not self.dry_run:
+            store.save_outlooks(self.runtime.store, records, lease=self.lease)
+        self.segments |= {each.outlook.segment for each in records}
+        self.tick.add([], [each.outlook for each in records])
+
+    def _segments_of(self, batch: Batch) -> list[str]:
+        """A segment of the reference without rows now is insufficient, not absent."""
+        return sorted({*batch.segments, *(self.references or {})})
+
+    def _of(self, batch: Batch, segment: str) -> tuple[Rows, Reference]:
+        """The rows of a segment, and its reference; either may be empty."""
+        from rocmonitor.policy.reference import Reference
+
+        paired = self.monitor.columns.challenger is not None
+        rows = batch.segments.get(segment) or Rows.none(paired=paired)
+        return rows, (self.references or {}).get(segment, Reference(auc=None))
+
+    def _as_of(self, window: Window, before: store.Evaluated | None) -> datetime:
+        """At which instant labels must have been known: a backfill sees what was known when it was due."""
+        if self.backfill and before is None:
+            return min(self.now, self.monitor.labels.due_at(window))
+        return self.now
+
+    def _beat(self) -> None:
+        self.lease = renew_lease(self.runtime, self.lease)
+
+
+def _have_changed(before: store.Evaluated, labels: LabelCounts) -> bool:
+    """Whether labels came, or labels or scores were corrected; an earlier version did not note the latter."""
+    known = before.labels_digest
+    return labels.by_label != before.label_counts or (known is not None and known != labels.digest)

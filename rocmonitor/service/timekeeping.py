@@ -1,0 +1,62 @@
+"""The time that ticks and reviews go by: what the clock says, as far as that can be believed."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from rocmonitor import store
+from rocmonitor.caveat import Caveat
+from rocmonitor.policy.clock import TOLERANCE, Seen, believe
+from rocmonitor.service.runtime import Runtime
+
+_REMEMBER_EVERY = timedelta(minutes=1)
+
+
+def believed(runtime: Runtime, now: datetime, *, keep: bool) -> tuple[datetime, Caveat | None]:
+    """`now`, or an earlier time when the clock is not believed, and why it is not.
+
+    A store on a server has a clock of its own: the earlier of the two counts. Else the time since the last
+    look counts, by the clock of the machine that nobody sets.
+
+    Parameters
+    ----------
+    runtime : Runtime
+    now : datetime
+        By the same clock, or before it.
+    keep : bool
+        Whether to remember that the clock was looked at.
+
+    Raises
+    ------
+    StoreError
+    """
+    clock, theirs = runtime.clock(), store.database_time(runtime.store)
+    if theirs is not None:
+        if clock - theirs <= TOLERANCE:
+            return now, None
+        ahead = _words(clock - theirs)
+        return min(now, theirs), Caveat("clock-ahead-of-store", ahead=ahead, until=_minute(theirs))
+    seen = store.clock_seen(runtime.store)
+    until, remembered = believe(clock, runtime.boot, runtime.elapsed(), seen)
+    if keep and _differs(remembered, seen):
+        store.save_clock_seen(runtime.store, remembered)
+    if until >= clock:
+        return now, None
+    return min(now, until), Caveat("clock-set-forward", ahead=_words(clock - until), until=_minute(until))
+
+
+def _differs(new: Seen, old: Seen | None) -> bool:
+    return (
+        old is None
+        or (new.boot, new.ahead, new.ahead_since) != (old.boot, old.ahead, old.ahead_since)
+        or abs(new.at - old.at) > _REMEMBER_EVERY
+    )
+
+
+def _minute(instant: datetime) -> str:
+    return f"{instant:%Y-%m-%d %H:%MZ}"
+
+
+def _words(ahead: timedelta) -> str:
+    hours = ahead.total_seconds() / 3600
+    return f"{ahead.days} days" if ahead.days > 1 else f"{hours:.1f} hours"

@@ -1,0 +1,102 @@
+"""Counting the labels of a window in the database, and seeing there whether labels or scores were corrected.
+
+For that every row gives a whole number, a hash of its scores and segments, and the numbers of each label are
+added. The sum does not depend on the order of the rows, and changes when two rows swap their labels. It is
+compared with earlier sums of the same source only: every database hashes in its own way.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from zlib import crc32
+
+from sqlalchemy import BigInteger, ColumnElement, Double, String, Text, cast, collate, func, literal
+
+_HEX_DIGITS = 15  # 60 bits: below the largest BIGINT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelCounts:
+    """How many rows of a window are labelled, how, and what tells whether that has changed.
+
+    Attributes
+    ----------
+    rows, labelled : int
+        Rows that the query returns, and those of them whose label is not NULL.
+    by_label : dict of str to int
+        Rows by label, without NULL.
+    digest : str
+        Changes with the labels, scores and segments of the labelled rows. It may also change with the version
+        of the database: the rows decide then. Empty without a labelled row.
+    """
+
+    rows: int
+    labelled: int
+    by_label: dict[str, int]
+    digest: str = field(default="", compare=False)
+
+
+def checksum(
+    backend: str, scores: Sequence[ColumnElement[Any]], segments: Sequence[ColumnElement[Any]]
+) -> list[ColumnElement[Any]]:
+    """Aggregates over some rows that change with their scores or segments.
+
+    SQLite, PostgreSQL, MariaDB, MySQL and DuckDB add up 60 bits or more a row: a correction leaves the sum as
+    it was with a probability of 1 in 10^18. Others give the sums of scores and of their squares in nine
+    digits: there, labels swapped between rows of almost equal scores are missed in a large window.
+    """
+    rows = [*scores, *segments]
+    match backend:
+        case "sqlite":
+            return [func.rocmonitor_checksum(*rows)]
+        case "postgresql":
+            return [
+                func.sum(func.hashtextextended(collate(_text(rows, Text()), "C"), literal(0, BigInteger())))
+            ]
+        case "mysql" | "mariadb":
+            digits = func.left(func.md5(_text(rows, String())), _HEX_DIGITS)
+            return [func.sum(cast(func.conv(digits, 16, 10), BigInteger()))]
+        case "duckdb":
+            return [cast(func.sum(func.hash(*rows)), String())]
+    values: list[ColumnElement[Any]] = [cast(score, Double()) for score in scores]
+    return [each for value in values for each in (func.sum(value), func.sum(value * value))]
+
+
+def combined(groups: Iterable[Sequence[Any]]) -> str:
+    """The groups of rows, with their keys and sums, in one short text; empty without a group."""
+    lines = sorted("|".join(map(_written, group)) for group in groups)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:32] if lines else ""
+
+
+class Checksum:
+    """The aggregate of SQLite, which has no hash of its own.
+
+    The same in every process: Python's hashes of numbers are, those of texts and of None are not.
+    """
+
+    def __init__(self) -> None:
+        self._sum = 0
+
+    def step(self, *values: object) -> None:
+        """Add a row."""
+        known = (each if type(each) is float else crc32(repr(each).encode()) for each in values)
+        self._sum += hash(tuple(known))
+
+    def finalize(self) -> str:
+        """The sum over the rows, of any size."""
+        return str(self._sum)
+
+
+def _text(columns: Sequence[ColumnElement[Any]], kind: String) -> ColumnElement[Any]:
+    parts: list[ColumnElement[Any]] = []
+    for each in columns:
+        parts += [func.coalesce(cast(each, kind), literal("(none)")), literal("|")]
+    return func.concat(*parts)
+
+
+def _written(value: object) -> str:
+    """Nine digits of a float: its last ones depend on the order in which the database adds."""
+    return f"{value:.9g}" if isinstance(value, float) else str(value)

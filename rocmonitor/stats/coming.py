@@ -1,0 +1,162 @@
+"""Windows to come, drawn from what the reference windows leave possible.
+
+The true values of windows scatter about a mean, and neighbours may be alike: an AR(1) series, seen with known
+sampling noise. Mean, scatter and correlation are known with error only. Each process that is possible, given
+the reference windows, is drawn as often as it is probable, and goes on where the reference windows end.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import scipy
+
+from rocmonitor.stats.dependence import Ahead, series_ahead, series_likelihood
+from rocmonitor.stats.lasting.limit import possible
+from rocmonitor.stats.rows import Floats
+
+CORRELATED = 0.2
+"""Weight, before the reference windows are seen, of all serial correlations but 0 together.
+
+Few windows show little of their correlation, so this weight matters: docs/coverage.md has what it does.
+"""
+
+PROCESSES = 200
+SERIES = 10_400
+"""Windows that are drawn of each process: 200 series of 52."""
+
+_SEED = 14
+
+
+class Processes(NamedTuple):
+    """Processes that are possible, shape (g,) each, and how probable they are.
+
+    The mean of a process is N(`mean`, `mean_variance`); `ahead` says where it goes on, given its mean.
+    """
+
+    weight: Floats
+    serial: Floats
+    between: Floats
+    mean: Floats
+    mean_variance: Floats
+    ahead: Ahead
+
+
+class Coming(NamedTuple):
+    """Series of windows to come.
+
+    Attributes
+    ----------
+    seen : ndarray, shape (k, g r)
+        k windows of r series of each of g processes: series of one process lie side by side.
+    mean, deviation : ndarray, shape (g,)
+        Of the windows of each process in the long run, sampling noise included.
+    luck : ndarray, shape (g,)
+        Numbers that are spread evenly over (0, 1), in no order: how well a limit came out that is not known.
+    """
+
+    seen: Floats
+    mean: Floats
+    deviation: Floats
+    luck: Floats
+
+    def by_process(self, counts: Floats) -> Floats:
+        """(g,): the mean over the series of each process, of one number for each series."""
+        return np.asarray(counts.reshape(len(self.mean), -1).mean(axis=1))
+
+    def of_series(self, numbers: Floats) -> Floats:
+        """(g r,): a number of each process, repeated for its series; (1,): the one number of all."""
+        return numbers if len(numbers) == 1 else np.repeat(numbers, self.seen.shape[1] // len(self.mean))
+
+
+def learned(values: Floats, noise: Floats, places: tuple[int, ...]) -> Processes:
+    """The processes that windows at these places of a series leave possible, at least 2 of them.
+
+    Parameters
+    ----------
+    values, noise : ndarray, shape (n,)
+        Of each window, and its sampling variance, above 0.
+    places : tuple of int
+        Where in the series each window is; the first at 0.
+
+    Notes
+    -----
+    Prior weights: flat in the mean and in the log of the scatter, 1 - `CORRELATED` of a serial correlation
+    of 0, and the rest even over 0.1 to 0.95. Cost: O(n g), g some 200.
+    """
+    grid = possible(values, noise, places)
+    correlated = np.where(grid.serial == 0, 1 - CORRELATED, CORRELATED / (len(np.unique(grid.serial)) - 1))
+    of_serial = {rho: grid.prior[grid.serial == rho].sum() for rho in np.unique(grid.serial).tolist()}
+    weight = grid.weight * correlated / np.array([of_serial[rho] for rho in grid.serial.tolist()])
+    return _processes(values, noise, places, (grid.serial, grid.between, weight / weight.sum()))
+
+
+def known(
+    values: Floats, noise: Floats, places: tuple[int, ...], *, serial: float, between: float
+) -> Processes:
+    """The one process with this correlation and this standard deviation of the true values."""
+    one = (np.array([serial]), np.array([between]), np.ones(1))
+    return _processes(values, noise, places, one)
+
+
+def sampling_alone(mean: float, error: float) -> Processes:
+    """Windows that differ by sampling alone, about a mean that is known with an error."""
+    zero, one = np.zeros(1), np.ones(1)
+    return Processes(one, zero, zero, one * mean, one * error**2, Ahead(zero, zero, zero))
+
+
+def draw(processes: Processes, noise: float, windows: int) -> Coming:
+    """So many windows of each series, each seen with sampling noise of this variance.
+
+    The same numbers come out for the same processes. Cost: O(`PROCESSES` `SERIES`), 0.1 s.
+    """
+    shocks, errors, lots, luck, means = _numbers(windows)
+    cumulative = np.cumsum(processes.weight)
+    which = np.searchsorted(cumulative, lots * cumulative[-1]).clip(0, len(cumulative) - 1)
+    mean = processes.mean[which] + np.sqrt(processes.mean_variance[which]) * means
+    serial, between = processes.serial[which], processes.between[which]
+    value, share, variance = (each[which] for each in processes.ahead)
+    repeats = shocks.shape[1] // PROCESSES
+    fresh, rho, level, first, unknown = (
+        np.repeat(each, repeats)
+        for each in (between * np.sqrt(1 - serial**2), serial, mean, value - mean * share, np.sqrt(variance))
+    )
+    state = first + unknown * shocks[0]
+    seen = np.sqrt(noise) * errors
+    for k in range(windows):
+        state = rho * state + fresh * shocks[k] if k else state
+        seen[k] += level + state
+    return Coming(seen, mean, np.sqrt(between**2 + noise), luck)
+
+
+def _processes(
+    values: Floats, noise: Floats, places: tuple[int, ...], grid: tuple[Floats, Floats, Floats]
+) -> Processes:
+    """Their means and where they go on, after the windows."""
+    serial, between, weight = grid
+    middle = float(values.mean())
+    series, variances = np.zeros(places[-1] + 1), np.full(places[-1] + 1, np.inf)
+    series[list(places)], variances[list(places)] = values - middle, noise
+    of = series_likelihood(series, variances, serial, between)
+    ahead = series_ahead(series, variances, serial, between)
+    return Processes(
+        weight=weight,
+        serial=serial,
+        between=between,
+        mean=middle + of.score[-1] / of.information[-1],
+        mean_variance=1 / of.information[-1],
+        ahead=ahead._replace(value=ahead.value + middle * ahead.share),
+    )
+
+
+@lru_cache(maxsize=2)
+def _numbers(windows: int) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """Standard normal numbers, (windows, series) twice; and three permutations of quantiles, (processes,)."""
+    rng = np.random.default_rng(_SEED)
+    repeats = max(SERIES // windows, 10)
+    shocks, errors = rng.standard_normal((2, windows, PROCESSES * repeats))
+    even = (np.arange(PROCESSES) + 0.5) / PROCESSES
+    lots, luck, means = (rng.permutation(even) for _ in range(3))
+    return shocks, errors, lots, luck, scipy.special.ndtri(means)

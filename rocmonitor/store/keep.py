@@ -1,0 +1,117 @@
+"""Deleting what is old, some rows at a time; never what is undelivered, nor the newest of a segment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Select, delete, func, select
+
+from rocmonitor.policy.windows import Window
+from rocmonitor.store.connection import Store
+from rocmonitor.store.outbox import DELIVERED
+from rocmonitor.store.tables import evaluation, evaluation_tables, outbox
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Publication:
+    """A delivery to MLflow of an evaluation: `id` is that of the delivery, `key` that of the evaluation."""
+
+    id: int
+    monitor: str
+    key: str
+
+
+def delete_delivered(store: Store, before: datetime, limit: int) -> int:
+    """Delete deliveries that arrived before an instant, but for those that say where a run in MLflow is.
+
+    Returns
+    -------
+    int
+        How many were deleted; fewer than `limit` when no more are old enough.
+
+    Raises
+    ------
+    StoreError
+    """
+    holds_link = (outbox.c.destination == "mlflow") & outbox.c.outlook_id.is_(None)
+    old = _arrived(before).where(~holds_link).limit(limit)
+    with store.writing() as connection:
+        return connection.execute(delete(outbox).where(outbox.c.id.in_(old.scalar_subquery()))).rowcount
+
+
+def delete_tables(store: Store, before: datetime, limit: int) -> int:
+    """Delete the tables of evaluations that were saved before an instant; their numbers stay.
+
+    Returns
+    -------
+    int
+        As `delete_delivered`.
+
+    Raises
+    ------
+    StoreError
+    """
+    table = evaluation_tables.c.evaluation_id
+    old = (
+        select(table)
+        .where(evaluation_tables.c.saved_at < before, table.not_in(_newest()))
+        .where(
+            ~select(outbox.c.id).where(outbox.c.evaluation_id == table, outbox.c.state != DELIVERED).exists()
+        )
+        .order_by(table)
+        .limit(limit)
+    )
+    with store.writing() as connection:
+        return connection.execute(delete(evaluation_tables).where(table.in_(old.scalar_subquery()))).rowcount
+
+
+def old_publications(store: Store, before: datetime, limit: int) -> list[Publication]:
+    """Evaluations that reached MLflow before an instant, oldest first, without the newest of each segment.
+
+    Raises
+    ------
+    StoreError
+    """
+    names = ("monitor", "segment", "window_start", "window_end", "revision")
+    query = (
+        select(outbox.c.id, *(evaluation.c[name] for name in names))
+        .join_from(outbox, evaluation, evaluation.c.id == outbox.c.evaluation_id)
+        .where(outbox.c.id.in_(_arrived(before).where(outbox.c.destination == "mlflow").scalar_subquery()))
+        .where(evaluation.c.id.not_in(_newest()))
+        .order_by(outbox.c.id)
+        .limit(limit)
+    )
+    with store.reading() as connection:
+        return [
+            Publication(
+                id=row.id,
+                monitor=row.monitor,
+                key=f"{row.monitor}|{row.segment}|{Window(row.window_start, row.window_end)}|r{row.revision}",
+            )
+            for row in connection.execute(query)
+        ]
+
+
+def delete_publications(store: Store, published: Sequence[Publication]) -> None:
+    """Delete deliveries whose runs are gone.
+
+    Raises
+    ------
+    StoreError
+    """
+    with store.writing() as connection:
+        connection.execute(delete(outbox).where(outbox.c.id.in_([each.id for each in published])))
+
+
+def _arrived(before: datetime) -> Select[tuple[int]]:
+    return (
+        select(outbox.c.id)
+        .where(outbox.c.state == DELIVERED, outbox.c.attempted_at < before)
+        .order_by(outbox.c.id)
+    )
+
+
+def _newest() -> Select[tuple[int]]:
+    return select(func.max(evaluation.c.id)).group_by(evaluation.c.monitor, evaluation.c.segment)

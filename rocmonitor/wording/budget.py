@@ -1,0 +1,47 @@
+"""A budget of false alarms in words: what it allows, what is expected, and what came."""
+
+from __future__ import annotations
+
+from rocmonitor.policy.budget import Allotment
+from rocmonitor.wording.format import count
+
+
+def allotment(each: Allotment) -> str:
+    """What a budget means for the verdicts of its monitors."""
+    text = (
+        f"{_allowed(each)}{_of(each.group)} for {count(len(each.levels), 'monitor')}: "
+        f"{count(each.verdicts, 'verdict')} a year that may be false (the segments of a window count as one)"
+    )
+    if not any(levels.derived for levels in each.levels.values()):
+        return f"{text}; every rule has a level of its own"
+    return (
+        f"{text}; a rule without a level of its own gives a false alarm with probability {each.tail:.2g}, "
+        "or that of its default where that is smaller"
+    )
+
+
+def yearly(each: Allotment, *, sent: int, acknowledged: int, not_sent: int) -> str:
+    """Budget, what is expected of it, and the alarms of a year.
+
+    Examples
+    --------
+    >>> quiet = Allotment(
+    ...     group="", budget=4.0, levels={}, tail=0.001, verdicts=3000, written=0.0, expected=3.0
+    ... )
+    >>> yearly(quiet, sent=5, acknowledged=0, not_sent=0)
+    'Alarm budget: 4 false alarms a year, at most 3 expected; 5 alarms sent in 365 days.'
+    """
+    came = f"{count(sent, 'alarm')} sent in 365 days"
+    if acknowledged:
+        came += f" ({acknowledged} acknowledged)"
+    if not_sent:
+        came += f", {not_sent} not sent (muted or repeated)"
+    return f"Alarm budget{_of(each.group)}: {_allowed(each)}, at most {each.expected:.2g} expected; {came}."
+
+
+def _allowed(each: Allotment) -> str:
+    return f"{each.budget:g} false alarm{'' if each.budget == 1 else 's'} a year"
+
+
+def _of(group: str) -> str:
+    return f" of {group}" if group else ""

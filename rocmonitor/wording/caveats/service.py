@@ -1,0 +1,78 @@
+"""What keeps the service from watching, and what the accounts of its sources may do besides reading."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from rocmonitor.wording.format import count, listed, one_line
+
+_MOST_NAMES = 3
+_LONGEST = 500  # characters of an error that comes from outside
+
+
+def _store(*, error: str) -> str:
+    return f"the store does not answer: {one_line(error, _LONGEST)}"
+
+
+def _clock(*, offset_seconds: float) -> str:
+    which = "ahead of" if offset_seconds > 0 else "behind"
+    return (
+        f"the clock of this machine is {abs(offset_seconds):,.0f} s {which} that of the store: windows and "
+        "leases go by it; set it (timedatectl, chrony)"
+    )
+
+
+def _outbox(*, destination: str, waiting: int, since: str, error: str | None) -> str:
+    why = "no attempt has ended" if error is None else one_line(error, _LONGEST)
+    return f"{destination}: {count(waiting, 'delivery', 'deliveries')} undelivered since {since}: {why}"
+
+
+def _hung(*, work: str, since: str, minutes: float) -> str:
+    return f"{work}: at work since {since}, and no step for {count(minutes, 'minute')}; restart the service"
+
+
+_READER = (
+    "CREATE ROLE reader LOGIN PASSWORD '…'; GRANT USAGE ON SCHEMA … TO reader; GRANT SELECT ON … TO reader"
+)
+_MAY = {
+    "role": "has the role {}",
+    "write": "may change {}",
+    "create": "may create in {}",
+    "call": "may call {}",
+}
+
+
+def _may_write(*, account: str, may: Mapping[str, Sequence[str]]) -> str:
+    rights = [_MAY[kind].format(_few(names)) for kind, names in may.items()]
+    if "role" in may or "write" in may:
+        way_out = f"use one that only reads: {_READER}"
+    else:
+        away = [f"REVOKE CREATE ON {name} FROM PUBLIC, {account}" for name in may.get("create", ())]
+        away += [f"REVOKE EXECUTE ON these functions FROM PUBLIC, {account}"] if "call" in may else []
+        way_out = "; ".join(away)
+    return f"WARNING: the account {account} {listed(rights)}; {way_out}"
+
+
+def _has_grants(*, account: str, grants: Sequence[str]) -> str:
+    user = "CREATE USER reader IDENTIFIED BY '…'; GRANT SELECT ON … TO reader"
+    return f"WARNING: the account {account} has {_few(grants)}; use one that only reads: {user}"
+
+
+def _few(names: Sequence[str]) -> str:
+    shown = [*names[:_MOST_NAMES]]
+    return listed([*shown, *([f"{len(names) - len(shown):,} more"] if len(names) > len(shown) else [])])
+
+
+SENTENCES: dict[str, str | Callable[..., str]] = {
+    "store-unreachable": _store,
+    "schema-differs": "the schema of the store is {found}, this program needs {needed}; {way_out}",
+    "tick-overdue": "{monitor}: its tick was due at {due} and has not ended; is a source or the store slow?",
+    "never-ticked": "{monitor}: no tick has ended since the service started at {since}",
+    "work-hung": _hung,
+    "outbox-stuck": _outbox,
+    "clock-differs": _clock,
+    "account-superuser": "WARNING: the account {account} is a superuser: a query could change anything; "
+    f"use one that only reads: {_READER}",
+    "account-may-write": _may_write,
+    "account-has-grants": _has_grants,
+}

@@ -1,0 +1,141 @@
+"""Outages in words: what fails, what follows from it, and what to check."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from zoneinfo import ZoneInfo
+
+from rocmonitor.policy.outages import MLFLOW, STORE, Notice
+from rocmonitor.wording.format import count, instant, listed, one_line
+
+FEW_NAMES, MOST_NAMES = 3, 20
+
+_KEPT = "Nothing is lost: windows stay due, and rocmonitor tries again by itself."
+_WAITS = "Nothing is lost: what was not delivered waits, and rocmonitor tries again by itself."
+
+
+def subject(notice: Notice) -> str:
+    """What fails, within a sentence.
+
+    Examples
+    --------
+    >>> from datetime import UTC, datetime
+    >>> at = datetime(2026, 6, 1, tzinfo=UTC)
+    >>> subject(Notice(outage=1, place="source:dwh", phase="began", since=at, at=at, error="", lasting=True))
+    'source dwh'
+    """
+    kind, _, name = notice.place.partition(":")
+    if kind == MLFLOW:
+        return "MLflow"
+    if kind == STORE:
+        return "store"
+    if name:
+        return f"{kind} {name}"
+    return notice.unjudged[0] if len(notice.unjudged) == 1 else count(len(notice.unjudged), "monitor")
+
+
+def effect(notice: Notice, *, named: bool = False) -> str:
+    """What does not happen meanwhile, to so many monitors or to the first of them by name."""
+    kind = notice.place.partition(":")[0]
+
+    def many(monitors: Sequence[str]) -> str:
+        return names(monitors, FEW_NAMES) if named else count(len(monitors), "monitor")
+
+    parts = []
+    if kind == "monitor":
+        parts.append("cannot be judged")
+    elif notice.unjudged:
+        parts.append(f"{many(notice.unjudged)} cannot be judged")
+    if notice.concerned and kind == MLFLOW:
+        parts.append(f"results of {many(notice.concerned)} do not reach it")
+    if notice.concerned and kind == "channel":
+        parts.append(f"messages of {many(notice.concerned)} do not arrive")
+    return listed(parts)
+
+
+def title(notice: Notice) -> str:
+    """What the title says after what fails."""
+    if notice.phase == "ended":
+        return f"works again after {lasted(notice.at - notice.since)}"
+    if notice.phase == "lasts":
+        return f"still fails after {lasted(notice.at - notice.since)}"
+    return effect(notice)
+
+
+def headline(notice: Notice, zone: ZoneInfo) -> str:
+    """What fails, since when, and what follows, in one line."""
+    what, since = subject(notice), f"{instant(notice.since, zone)} ({zone.key})"
+    if notice.place == STORE:
+        what = "The store"
+    elif notice.place != "monitor":
+        what = f"{what[0].upper()}{what[1:]}"
+    many = notice.place == "monitor" and len(notice.unjudged) > 1
+    if notice.phase == "ended":
+        verb = "work" if many else "works"
+        return f"{what} {verb} again, after {lasted(notice.at - notice.since)} of failures since {since}"
+    if notice.place == "monitor":
+        still = "still " if notice.phase == "lasts" else ""
+        return f"{what} {still}cannot be judged; the first failure was at {since}"
+    verb = "still fails," if notice.phase == "lasts" else "has failed"
+    return f"{what} {verb} since {since}: {effect(notice, named=True)}"
+
+
+def more_names(notice: Notice) -> str:
+    """The monitors by name, where the headline does not have all of them."""
+    monitors = [*notice.unjudged, *notice.concerned]
+    known = notice.place != "monitor" and notice.phase != "ended" and len(monitors) <= FEW_NAMES
+    alone = notice.place == "monitor" and len(monitors) == 1
+    return "" if known or alone else names(monitors, MOST_NAMES)
+
+
+def names(monitors: Sequence[str], most: int) -> str:
+    """The first monitors by name, and how many more there are."""
+    more = len(monitors) - most
+    return listed([*monitors[:most], f"{more} more"] if more > 0 else monitors)
+
+
+def advice(notice: Notice) -> str:
+    """What to check first; nothing once it works again."""
+    kind, _, name = notice.place.partition(":")
+    if notice.phase == "ended":
+        return ""
+    if kind == "channel":
+        return f"does `rocmonitor channel test {name}` work? {_WAITS}"
+    if kind == MLFLOW:
+        asked = "does the tracking server answer, and is mlflow.tracking_uri right?"
+        return f"{asked} {_KEPT if notice.unjudged else _WAITS}"
+    if kind == STORE:
+        return (
+            "does the database run, is its disk full, and may rocmonitor write to it? No monitor is judged "
+            "meanwhile; windows stay due."
+        )
+    if notice.lasting:
+        return f"somebody must mend this; `rocmonitor check` shows whether it is. {_KEPT}"
+    if kind == "source":
+        return f"does the database run and answer, also for this account? {_KEPT}"
+    return _KEPT
+
+
+def in_log(notice: Notice, channels: Sequence[str]) -> str:
+    """The outage in one line of the log, and who hears of it."""
+    heard = (
+        f"sent to {listed([f'channel {name}' for name in channels])}" if channels else "no channel is left"
+    )
+    why = "" if notice.phase == "ended" else f": {one_line(notice.error, 500)}"
+    return f"{headline(notice, ZoneInfo('UTC'))} ({heard}){why}"
+
+
+def lasted(duration: timedelta) -> str:
+    """A duration in its largest unit.
+
+    Examples
+    --------
+    >>> lasted(timedelta(hours=3, minutes=20)), lasted(timedelta(days=1, hours=23))
+    ('3 hours', '47 hours')
+    """
+    seconds = max(duration.total_seconds(), 0)
+    for unit, length, least in (("day", 86400, 2), ("hour", 3600, 2), ("minute", 60, 2)):
+        if seconds >= least * length:
+            return count(seconds // length, unit)
+    return count(seconds // 1, "second")

@@ -1,0 +1,96 @@
+"""Rows and labels that stopped arriving, or arrive again, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from zoneinfo import ZoneInfo
+
+from rocmonitor.policy.stops import AtAge, Stop
+from rocmonitor.policy.windows import DAY
+from rocmonitor.wording.format import count, instant
+
+LABELS = "How many rows have a label, so many days after the end of their window."
+
+_UNKNOWN = "–"
+
+CHECK = {
+    "rows": "did the scoring job run, and does the query find its rows by time?",
+    "labels": "did the job that writes labels run, and does the query still find them?",
+}
+
+
+def title(found: Stop) -> str:
+    """What a title says after the monitor's name."""
+    if found.ended:
+        return f"{found.kind} arrive again"
+    if found.kind == "rows":
+        return f"{_rows(found.rows)} arrived, usually {found.lowest:,.0f} or more"
+    return f"labels for {_share(found)} of the rows, usually {_or_more(found)}"
+
+
+def headline(found: Stop, zone: ZoneInfo) -> str:
+    """What was found, in one line."""
+    window = found.window.in_zone(zone)
+    if found.ended:
+        has = _rows(found.rows) if found.kind == "rows" else f"labels for {_share(found)} of its rows"
+        return f"{found.kind.capitalize()} arrive again: window {window} has {has}"
+    if found.kind == "rows":
+        has = f"has {_rows(found.rows)}, and {found.n_windows} windows before had {found.lowest:,.0f} or more"
+        return f"Rows stopped arriving: window {window} {has}"
+    return (
+        f"Labels stopped arriving: {_share(found)} of the {count(found.rows, 'row')} of window {window} have "
+        f"one, and {_or_more(found)} of {found.n_windows} windows before had at that age"
+    )
+
+
+def since(found: Stop, zone: ZoneInfo) -> str:
+    """Since when."""
+    when = f"{instant(found.since, zone)} ({zone.key})"
+    return f"Too few came from {when} on" if found.ended else f"Too few since {when}"
+
+
+def how_sure(found: Stop) -> str:
+    """The level, and what it assumes."""
+    return (
+        f"a window like these {found.n_windows} is below all of them by chance once in "
+        f"{found.n_windows + 1} at most; this one has less than half of the lowest"
+    )
+
+
+def by_age(found: Sequence[AtAge], zone: ZoneInfo) -> dict[str, list[str]]:
+    """A table of how many rows have a label by age: its columns by head; empty when nothing is known."""
+    if not found:
+        return {}
+    return {
+        "days after the window": [f"{each.age / DAY:.3g}" for each in found],
+        "labelled, on average": [
+            f"{each.expected.mean:.0%}" if each.expected else _UNKNOWN for each in found
+        ],
+        "lowest to highest": [
+            f"{each.expected.lowest:.0%} to {each.expected.highest:.0%}" if each.expected else _UNKNOWN
+            for each in found
+        ],
+        "newest window so old": [
+            f"{each.latest.share or 0:.0%}, {each.latest.window.in_zone(zone)}" if each.latest else _UNKNOWN
+            for each in found
+        ],
+    }
+
+
+def standing(found: Stop, zone: ZoneInfo) -> str:
+    """How it stands, beside the status of a monitor."""
+    return f"{found.kind} stopped arriving: too few since {instant(found.since, zone)}"
+
+
+def _rows(number: int) -> str:
+    return count(number, "row") if number else "no rows"
+
+
+def _or_more(found: Stop) -> str:
+    lowest = f"{found.lowest:.0%}"
+    return lowest if lowest == "100%" else f"{lowest} or more"
+
+
+def _share(found: Stop) -> str:
+    share = found.labelled / found.rows if found.rows else 0.0
+    return "none" if not found.labelled else f"{share:.1%}" if share < 0.01 else f"{share:.0%}"

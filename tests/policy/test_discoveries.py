@@ -1,0 +1,104 @@
+"""The false discovery rate over segments, by its definition and by simulation."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from rocmonitor.policy.discoveries import adjusted, allow_for_segments
+from rocmonitor.policy.evaluation import Status, Verdict
+from rocmonitor.policy.judge import Finding
+from rocmonitor.policy.rules import Drop
+
+RULES = {"drop": Drop(confidence_level=0.9)}  # a chance of 0.05 on each side
+
+
+def rejected(pvalues, rate):
+    """The step-up procedure as it is defined: the largest k with p_(k) <= k rate / m."""
+    m, ordered = len(pvalues), sorted(pvalues)
+    last = max((k for k in range(1, m + 1) if ordered[k - 1] <= k * rate / m), default=0)
+    return [last > 0 and p <= ordered[last - 1] for p in pvalues]
+
+
+def test_adjusted_values_decide_as_the_step_up_procedure():
+    for pvalues in product((0.001, 0.012, 0.026, 0.03, 0.2, 1.0), repeat=4):
+        for rate in (0.01, 0.025, 0.05, 0.1):
+            assert [each <= rate + 1e-12 for each in adjusted(pvalues)] == rejected(pvalues, rate + 1e-12)
+
+
+def test_no_tests_no_values():
+    assert adjusted([]) == []
+
+
+def test_among_quiet_segments_that_move_together_any_finding_is_as_rare_as_one_test():
+    """8 segments with a correlation of 0.5, one-sided normal tests: 4,000 windows, error 0.003."""
+    from scipy.special import ndtr
+
+    rng = np.random.default_rng(7)
+    z = np.sqrt(0.5) * (rng.standard_normal((4000, 1)) + rng.standard_normal((4000, 8)))
+    assert np.mean([min(adjusted(each)) <= 0.05 for each in ndtr(z).tolist()]) < 0.05
+
+
+def finding(outcome, rule="drop"):
+    verdict = Verdict(rule=rule, kind="drop", outcome=outcome)
+    tables = {"shift": [{"a": 1}], "roc": []}
+    return Finding(outcome=outcome, verdicts=(verdict,), metrics={"shift/x": 1.0, "a": 2.0}, tables=tables)
+
+
+def judged(pvalues, side=Status.DEGRADED):
+    """A rule whose verdict on each segment follows from a p-value."""
+
+    def outcome(segment, name, chance):
+        assert name == "drop"
+        return side if pvalues[segment] <= chance else Status.OK
+
+    findings = {segment: finding(outcome(segment, "drop", 0.05)) for segment in pvalues}
+    return allow_for_segments(findings, RULES, outcome)
+
+
+def test_p_values_are_found_and_decide_together():
+    found = judged({"": 0.04, "a": 0.001, "b": 0.02, "c": 0.03, "d": 0.9})
+    assert {name: each.outcome for name, each in found.items()} == {
+        "": Status.DEGRADED,  # all rows are one test by themselves
+        "a": Status.DEGRADED,
+        "b": Status.DEGRADED,
+        "c": Status.DEGRADED,  # 0.03 <= 3 / 4 of 0.05
+        "d": Status.OK,
+    }
+    details = found["b"].verdicts[0].details
+    assert details["pvalue"] == pytest.approx(0.02, rel=0.01)
+    assert details["adjusted_pvalue"] == pytest.approx(0.04, rel=0.01)
+    assert found[""].verdicts[0].details == {}
+
+
+def test_what_does_not_stay_keeps_its_p_value_and_says_so():
+    found = judged({"a": 0.02, "b": 0.5, "c": 0.6, "d": 0.9})["a"]
+    [verdict] = found.verdicts
+    assert (found.outcome, verdict.outcome) == (Status.OK, Status.OK)
+    assert (verdict.details["alone"], verdict.details["segments"]) == ("degraded", 4)
+    assert verdict.details["adjusted_pvalue"] == pytest.approx(0.08, rel=0.01)
+    assert [each.code for each in found.caveats] == ["degraded-alone"]
+    assert "not after allowing for the 4 segments" in str(found.caveats[0])
+    assert (found.tables, found.metrics) == ({"roc": []}, {"a": 2.0})
+
+
+def test_rises_are_counted_apart_from_losses():
+    found = judged({"a": 0.02, "b": 0.02, "c": 0.9, "d": 0.9}, Status.IMPROVED)
+    assert found["a"].outcome is Status.IMPROVED
+    assert judged({"a": 0.02, "c": 0.9, "d": 0.9}, Status.IMPROVED)["a"].outcome is Status.OK
+
+
+def test_segments_that_could_not_be_judged_do_not_count():
+    lacking = {name: finding(Status.INSUFFICIENT) for name in "bcdef"}
+    findings = {"a": finding(Status.DEGRADED), "z": finding(Status.OK), **lacking}
+    found = allow_for_segments(
+        findings, RULES, lambda _segment, _name, chance: Status.DEGRADED if chance >= 0.02 else Status.OK
+    )
+    assert found["a"].verdicts[0].details["segments"] == 2
+    assert found["a"].outcome is Status.DEGRADED
+
+
+def test_one_segment_is_judged_as_it_is():
+    assert judged({"": 0.5, "a": 0.04})["a"].verdicts[0].details == {}

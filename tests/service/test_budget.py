@@ -1,0 +1,111 @@
+"""An alarm budget in a tick: derived levels, the segments of a window, and what came of it in a year."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+
+import pytest
+from caveats import codes
+from commands import Rocmonitor
+from scenario import CONFIGURATION, DEFAULTS, World, runtime_of, week
+
+from rocmonitor import config, store
+from rocmonitor.policy.evaluation import Evaluation, Status
+from rocmonitor.service.alarm_year import alarm_year
+from rocmonitor.service.tick import Tick, run_monitor
+
+DAY = timedelta(days=1)
+REGIONS = ("east", "north", "south", "west")
+
+
+def tick(here: World, number: int, budget: str = "", **changes: str) -> Tick:
+    """Judge all weeks before this one, with an alarm budget."""
+    text = CONFIGURATION.format(**{**DEFAULTS, **changes})
+    path = here.folder / "rocmonitor.yaml"
+    path.write_text(f"{f'alarm_budget: {budget}' if budget else ''}\n{text}", encoding="utf-8")
+    known, now = config.load(path), week(number) + 2 * DAY
+    with store.open_store(known.store_url) as kept:
+        runtime = runtime_of(known, kept, lambda: now)
+        return run_monitor(runtime, known.monitors["credit"], now=now)
+
+
+def of(found: Tick, segment: str) -> Evaluation:
+    [chosen] = [each for each in found.evaluations if each.segment == segment]
+    return chosen
+
+
+def test_rules_are_judged_at_the_level_that_the_budget_gives_unless_theirs_is_written(here: World) -> None:
+    """A floor with a chance of 0.0005, and two rules that share what is left of 104.36 verdicts."""
+    here.score(20)
+    rules = (
+        "[{kind: forecast}, {kind: drop, value: 0.02}, {kind: floor, value: 0.6, confidence_level: 0.999}]"
+    )
+    [found] = tick(here, 21, "{false_alarms_per_year: 0.1}", rules=rules).evaluations
+    year = 365.25 / 7
+    level = 1 - 2 * (0.1 - 0.0005 * year) / (2 * year)
+    assert [each.confidence_level for each in found.verdicts] == pytest.approx([level, level, 0.999])
+    assert "level-by-model" in codes(found)
+
+
+def test_a_stricter_level_turns_an_alarm_into_none_and_keeps_the_frozen_reference(here: World) -> None:
+    here.score(20, shift=0.8)
+    here.score(21, shift=0.8)
+    [loose] = tick(here, 21, rules="[{kind: forecast}]").evaluations
+    [strict] = tick(here, 22, "{false_alarms_per_year: 0.001}", rules="[{kind: forecast}]").evaluations
+    assert (loose.outcome, strict.outcome) == (Status.DEGRADED, Status.OK)
+    assert loose.reference["digest"] == strict.reference["digest"]
+    assert strict.metrics["forecast/low"] < loose.metrics["forecast/low"]
+
+
+def test_of_many_segments_only_what_is_clear_stays_degraded(here: World) -> None:
+    """One of five regions is slightly below a floor in the first week, and far below in the second."""
+    for number, worst in ((20, 0.85), (21, 0.3)):
+        here.score(number, shift=1.3)
+        for region in REGIONS:
+            here.score(number, n=200, region=region, shift=worst if region == "north" else 1.35)
+    rules = "[{kind: floor, value: 0.78, confidence_level: 0.9}]"
+    found = tick(here, 22, "{false_alarms_per_year: 4}", segments="[region]", rules=rules).evaluations
+    slightly, clearly = [each for each in found if each.segment == "region=north"]
+    details = slightly.verdicts[0].details
+    assert (details["alone"], details["segments"]) == ("degraded", 5)
+    assert details["pvalue"] < 0.05 < details["adjusted_pvalue"]
+    assert details["adjusted_pvalue"] == pytest.approx(5 * details["pvalue"])
+    assert (slightly.outcome, slightly.status) == (Status.OK, Status.OK)
+    assert "degraded-alone" in codes(slightly)
+    assert "shift" not in slightly.tables
+    [verdict] = clearly.verdicts
+    assert (verdict.outcome, clearly.outcome) == (Status.DEGRADED, Status.DEGRADED)
+    assert verdict.details["adjusted_pvalue"] == pytest.approx(5 * verdict.details["pvalue"])
+    assert verdict.details["adjusted_pvalue"] < 0.05
+    assert "alone" not in verdict.details
+    others = [each for each in found if each.segment != "region=north"]
+    assert {each.outcome for each in others} == {Status.OK}
+
+
+def test_alarms_of_a_year_are_counted_with_those_that_somebody_took_on(here: World) -> None:
+    here.score(20, shift=0.2)
+    here.score(21)
+    here.score(22, shift=0.2)
+    budget = "{false_alarms_per_year: 4, groups: {cards: {false_alarms_per_year: 1, monitors: [credit]}}}"
+    tick(here, 21, budget)
+    known = config.load(here.folder / "rocmonitor.yaml")
+    with store.open_store(known.store_url) as kept:
+        store.acknowledge(kept, "credit", by="anna", at=week(21) + 3 * DAY)
+    tick(here, 23, budget)
+    with store.open_store(known.store_url) as kept:
+        [cards] = alarm_year(known, kept, week(23) + 2 * DAY)
+        assert (cards["group"], cards["sent"], cards["acknowledged"], cards["not_sent"]) == ("cards", 2, 1, 0)
+        [later] = alarm_year(known, kept, week(21) + 3 * DAY + timedelta(days=365))
+        assert (later["sent"], later["acknowledged"]) == (1, 0)
+        store.mute(kept, "credit", by="anna", until=week(40))
+    here.score(23)
+    here.score(24, shift=0.2)
+    tick(here, 25, budget)
+    with store.open_store(known.store_url) as kept:
+        [muted] = alarm_year(known, kept, week(25) + 2 * DAY)
+        assert (muted["sent"], muted["not_sent"]) == (2, 1)
+    rocmonitor = Rocmonitor(here.folder)
+    shown = json.loads(rocmonitor("status", "--json", code=5).stdout)
+    assert [each["group"] for each in shown["alarm_budget"]] == ["cards"]
+    assert "Alarm budget of cards: 1 false alarm a year" in rocmonitor("status", code=5).stdout

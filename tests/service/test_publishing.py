@@ -1,0 +1,111 @@
+"""What MLflow gets of a window: little where nothing happened, everything of a degraded one or when asked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from mlflow import MlflowClient
+from mlflow.entities import Run
+from scenario import World, week
+
+from rocmonitor import store
+from rocmonitor.service.delivery import drain
+from rocmonitor.service.publishing import SERIES_FIGURE, Story
+from rocmonitor.service.runtime import Runtime
+from rocmonitor.service.tick import run_monitor
+from rocmonitor.tracking.content import BRIEF, BRIEF_BYTES
+
+NOW = week(30)
+
+
+def judge(runtime: Runtime, first: int, last: int) -> None:
+    windows = runtime.config.monitors["credit"].calendar.within(week(first), week(last))
+    assert run_monitor(runtime, runtime.config.monitors["credit"], now=NOW, windows=windows).error is None
+
+
+def runs(here: World, kind: str) -> list[Run]:
+    client = MlflowClient(f"sqlite:///{here.folder}/mlflow.db")
+    experiment = client.get_experiment_by_name("rocmonitor/credit").experiment_id
+    found = client.search_runs([experiment], f"tags.`rocmonitor.kind` = '{kind}'")
+    return sorted(found, key=lambda run: run.info.start_time)
+
+
+def files(run: Run) -> dict[str, bytes]:
+    folder = Path(run.info.artifact_uri.removeprefix("file://"))
+    found = [path for path in folder.rglob("*") if path.is_file()]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
+
+
+def test_a_quiet_window_has_twelve_metrics_and_one_small_file_and_a_degraded_one_all(here):
+    here.score(20)
+    here.score(21, shift=0.2)
+    with here.runtime(NOW) as runtime:
+        judge(runtime, 20, 22)
+        drain(runtime)
+        kept = store.evaluations(runtime.store, "credit")
+    quiet, bad = runs(here, "window")
+    assert len(BRIEF) <= 12
+    assert quiet.data.metrics == {n: kept[0].metrics[n] for n in BRIEF if n in kept[0].metrics}
+    assert list(files(quiet)) == ["result.json"]
+    assert sum(map(len, files(quiet).values())) <= BRIEF_BYTES
+    told = json.loads(files(quiet)["result.json"])
+    assert told["metrics"] == kept[0].metrics
+    assert bad.data.metrics == kept[1].metrics
+    assert {"result.json", "figures/roc.png", "figures/shift.png", "tables/roc.csv"} <= files(bad).keys()
+    [series] = runs(here, "series")
+    assert {name.partition("/")[0] for name in series.data.metrics} == {"AUROC"}
+
+
+@pytest.mark.slow
+def test_all_detail_when_asked(here):
+    here.score(20)
+    with here.runtime(NOW, mlflow="{detail: all}") as runtime:
+        judge(runtime, 20, 21)
+        drain(runtime)
+        [kept] = store.evaluations(runtime.store, "credit")
+    [run] = runs(here, "window")
+    assert run.data.metrics == kept.metrics
+    assert {"result.json", "figures/roc.png", "tables/roc.json"} <= files(run).keys()
+    [series] = runs(here, "series")
+    assert kept.metrics.items() <= series.data.metrics.items()
+    assert SERIES_FIGURE in files(series)
+
+
+def test_a_series_is_written_once_for_all_that_wait(here, monkeypatch):
+    for number in (20, 21, 22):
+        here.score(number)
+    with here.runtime(NOW) as runtime:
+        judge(runtime, 20, 23)
+        written = []
+        real = type(runtime.tracking).publish_series
+        monkeypatch.setattr(
+            type(runtime.tracking), "publish_series", lambda *a, **k: written.append(a) or real(*a, **k)
+        )
+        assert drain(runtime).sent == 3
+    assert len(written) == 1
+    [series] = runs(here, "series")
+    assert series.data.tags["rocmonitor.points"] == "3"
+
+
+@pytest.mark.parametrize(
+    ("done", "total", "notable", "drawn"),
+    [(0, 1, (), True), (1, 2, (), False), (7, 8, (), True), (8, 15, (), False), (3, 4, (3,), True),
+     (4, 5, (3,), True), (5, 6, (3,), False), (1, 17, (), True)],
+)  # fmt: skip
+def test_pictures_are_drawn_when_something_happened_when_it_ended_and_every_eight_windows(
+    done, total, notable, drawn
+):
+    from zoneinfo import ZoneInfo
+
+    from factories import point
+
+    from rocmonitor.policy.evaluation import Status
+
+    points = [point(number, 0.7) for number in range(total)]
+    outcomes = {p.window: Status.DEGRADED if i in notable else Status.OK for i, p in enumerate(points)}
+    story = Story(
+        title="credit", segment="", points=points, outcomes=outcomes, floor=None, zone=ZoneInfo("UTC")
+    )
+    assert story.happened(done) is drawn

@@ -1,0 +1,214 @@
+"""What `check` says of false alarms and of the time to find a drop, beside what the real judge then does.
+
+Weeks of 100 positives and 300 negatives, normal scores; true AUCs scatter about 0.8 by a standard deviation
+of 0.03, as much as their sampling error, and correlate from week to week (AR(1)). Each replication draws 19
+reference windows, a year of quiet windows and one with a drop of 0.05, all of them rows, and lets the judge
+and the status machine work on them. `true`: the rate of these references, by their limits and the true
+process; `known`: what is told when only its scatter and correlation are given; `told`: what `check` tells,
+which learns both from the reference windows; `within`: how often the true rate lies in the range that is told
+(80 %). Twenty minutes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+import numpy as np
+from scipy.special import ndtri
+from studies.running import options, replicate, say, table
+
+from rocmonitor.policy import measure
+from rocmonitor.policy.evaluation import Counts, Status
+from rocmonitor.policy.false_alarms import (
+    TOGETHER,
+    YEAR,
+    Simulation,
+    detections,
+    false_alarms,
+    simulation,
+)
+from rocmonitor.policy.judge import judge, outcome_of
+from rocmonitor.policy.lasting import Course, chart_of
+from rocmonitor.policy.reference import Reference
+from rocmonitor.policy.rules import Drop, Floor, Forecast, Lasting, by_name
+from rocmonitor.policy.scenario import Scenario
+from rocmonitor.policy.status import Alarm, Health
+from rocmonitor.policy.windows import Window
+from rocmonitor.stats import AucSpread, Sample, WindowAuc, auc, coming, forecast_interval
+from rocmonitor.stats.coming import Processes, known
+from rocmonitor.stats.dependence import Ahead
+from rocmonitor.stats.lasting.windows import scaled, unscaled
+from rocmonitor.stats.rows import Floats
+
+AREA, SCATTER, PAST, YEAR_WINDOWS, DROP = 0.8, 0.075, 19, 52, 0.05
+N_POS, N_NEG = 100, 300
+SIZES = {"n_pos": N_POS, "n_neg": N_NEG}
+SERIES = 520  # fewer than `check` draws: the mean is over many references
+WEEK = timedelta(days=7)
+EVERY = YEAR / YEAR_WINDOWS
+START = datetime(2026, 1, 5, tzinfo=UTC)
+RULES = by_name([Forecast(), Drop(), Floor(value=0.75), Lasting()])
+NAMES = (*RULES, TOGETHER)
+DESIGNS = {"independent": 0.0, "AR 0.5": 0.5, "AR 0.9": 0.9}
+ALARMS = {"1 of 1": Alarm(), "2 of 3": Alarm(after=2, of=3)}
+
+
+class Told(NamedTuple):
+    """Of one reference, each by rule: alarms and times by the judge, and what is told of them."""
+
+    judged: Floats
+    true: Floats
+    known: Floats
+    told: Floats
+    within: Floats
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    chosen = options(__doc__, arguments, replications=300)
+    say(f"{chosen.replications:,} references of {PAST} windows, a year of {YEAR_WINDOWS} each\n")
+    rows: list[list[str]] = []
+    for number, (name, serial) in enumerate(DESIGNS.items()):
+        found = replicate(
+            one,
+            serial,
+            replications=chosen.replications,
+            seed=(chosen.seed, number),
+            processes=chosen.processes,
+            what=name,
+        )
+        rows += lines(name, found)
+    found_once = ["once: judge", "true", "known", "told"]
+    table(["", "", "alarm", "judge", "±", "true", "known", "told", "within", *found_once], rows)
+
+
+def lines(name: str, found: Sequence[dict[str, Told]]) -> list[list[str]]:
+    """A line of the table for each rule and alarm."""
+    rows = []
+    for alarm in ALARMS:
+        of = [each[alarm] for each in found]
+        judged, true, given, told, within = (np.array(column) for column in zip(*of, strict=True))
+        for at, rule in enumerate(NAMES):
+            error = (judged[:, 0, at] - true[:, 0, at]).std() / len(judged) ** 0.5
+            alarms = [each[:, 0, at].mean() for each in (judged, true, given, told)]
+            once = [each[:, 1, at].mean() for each in (judged, true, given, told)]
+            shown = [alarms[0], error, *alarms[1:], within[:, at].mean(), *once]
+            rows.append([name, rule, alarm, *(f"{each:.2f}" for each in shown)])
+    return rows
+
+
+def one(serial: float, rng: np.random.Generator) -> dict[str, Told]:
+    """One reference, its two years, and what is told of it."""
+    measure.CURVE_POINTS = 1  # curves are drawn for nobody
+    coming.SERIES = SERIES
+    states = true_values(serial, PAST + YEAR_WINDOWS, rng)
+    scenario = scenario_of([drawn(unscaled(x), rng) for x in states[:PAST]])
+    later = [unscaled(x) for x in states[PAST:]]
+    quiet = judged_year(scenario.reference, [drawn(area, rng) for area in later])
+    fallen = judged_year(scenario.reference, [drawn(area - DROP, rng) for area in later[:1]])
+    ahead = {
+        "known": simulation(scenario, EVERY, known(*scenario.numbers(), serial=serial, between=SCATTER)),
+        "told": simulation(scenario, EVERY),
+        "true": simulation(scenario, EVERY, truth(states[PAST - 1], serial)),
+    }
+    once = {
+        name: [each.once for each in detections(of, DROP, Alarm()).values()] for name, of in ahead.items()
+    }
+    return {name: compared(alarm, quiet, fallen, ahead, once) for name, alarm in ALARMS.items()}
+
+
+def compared(
+    alarm: Alarm,
+    quiet: dict[str, list[Status]],
+    fallen: dict[str, list[Status]],
+    ahead: dict[str, Simulation],
+    once: dict[str, list[float]],
+) -> Told:
+    """Each by rule: alarms in a year, and whether the one window of a drop was found."""
+    rates = {name: rates_of(drawn, alarm) for name, drawn in ahead.items()}
+    judged = [
+        [alarms_in(quiet[name], alarm) for name in NAMES],
+        [fallen[name][0] is Status.DEGRADED for name in NAMES],
+    ]
+    pairs = zip(rates["told"], rates["true"], strict=True)
+    within = [low <= true <= high for (_, low, high), (true, _, _) in pairs]
+    expected = {
+        name: [[mean for mean, _, _ in rates[name]], once[name]] for name in ("true", "known", "told")
+    }
+    columns = (judged, *expected.values(), within)
+    return Told(*(np.array(each, dtype=float) for each in columns))
+
+
+def rates_of(drawn: Simulation, alarm: Alarm) -> list[tuple[float, float, float]]:
+    """Expected false alarms in a year and their range, of each rule alone and of all together."""
+    groups = [*([name] for name in RULES), list(RULES)]
+    found = [false_alarms(drawn, alarm, EVERY, rules=rules) for rules in groups]
+    return [(each.expected, each.low, each.high) for each in found]
+
+
+def true_values(serial: float, count: int, rng: np.random.Generator) -> list[float]:
+    """An AR(1) series about the mean, on the chart's scale."""
+    shocks = rng.standard_normal(count)
+    for at in range(1, count):
+        shocks[at] = serial * shocks[at - 1] + (1 - serial**2) ** 0.5 * shocks[at]
+    return [scaled(AREA) + SCATTER * state for state in shocks.tolist()]
+
+
+def truth(last: float, serial: float) -> Processes:
+    """The process itself, which goes on from the true value of the last reference window."""
+    number = np.ones(1)
+    middle = scaled(AREA)
+    ahead = Ahead(number * serial * (last - middle), 0 * number, number * SCATTER**2 * (1 - serial**2))
+    return Processes(number, serial * number, SCATTER * number, middle * number, 0 * number, ahead)
+
+
+def drawn(area: float, rng: np.random.Generator) -> Sample:
+    """The rows of one window."""
+    y = np.repeat([1, 0], [N_POS, N_NEG])
+    return Sample(y, rng.standard_normal(len(y)) + np.sqrt(2) * ndtri(area) * y)
+
+
+def scenario_of(past: list[Sample]) -> Scenario:
+    """As `check` makes it from a frozen reference, of which only what the rules need is computed."""
+    whole = Sample.merge(past)
+    windows = [Window(START + at * WEEK, START + (at + 1) * WEEK) for at in range(len(past))]
+    interval = forecast_interval(whole, windows=past, batch=(N_POS, N_NEG), correlation="estimated")
+    reference = Reference(
+        auc=auc(whole),
+        forecasts={"forecast": interval},
+        charts={"lasting": chart_of(list(zip(windows, past, strict=True)), whole, Lasting(), None)},
+        windows=[
+            {"start": at.start.isoformat(), "end": at.end.isoformat(), **SIZES, "auc": auc(each).auc}
+            for at, each in zip(windows, past, strict=True)
+        ],
+    )
+    return Scenario(
+        rules=RULES, reference=reference, spread=AucSpread.from_sample(whole), n_pos=N_POS, n_neg=N_NEG
+    )
+
+
+def judged_year(reference: Reference, windows: list[Sample]) -> dict[str, list[Status]]:
+    """The outcome of each window by each rule alone and by all together."""
+    counts = Counts(rows=N_POS + N_NEG, n_pos=N_POS, n_neg=N_NEG)
+    found: dict[str, list[Status]] = {name: [] for name in NAMES}
+    places = [Window(START + at * WEEK, START + (at + 1) * WEEK) for at in range(PAST, PAST + len(windows))]
+    numbers: list[WindowAuc | None] = []
+    for at, sample in enumerate(windows):
+        past = Course(windows=tuple(places[: at + 1]), numbers=tuple(numbers), zone=ZoneInfo("UTC"))
+        finding = judge(sample, None, counts, reference=reference, rules=RULES, min_per_class=20, past=past)
+        for verdict in finding.verdicts:
+            found[verdict.rule].append(verdict.outcome)
+        found[TOGETHER].append(outcome_of(finding.verdicts))
+        numbers.append(WindowAuc(finding.metrics["champion/auc"], N_POS, N_NEG))
+    return found
+
+
+def alarms_in(outcomes: list[Status], alarm: Alarm) -> int:
+    """Changes to degraded of the real status machine."""
+    health, alarms = Health(), 0
+    for outcome in outcomes:
+        before, health = health, health.after(outcome, alarm)
+        alarms += health.status is Status.DEGRADED and before.status is not Status.DEGRADED
+    return alarms

@@ -1,0 +1,44 @@
+"""``make torture``: SIGKILL at 500 random points; what was lost, doubled and sent again."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from torture.kills import EARLIER, described, make, torture
+
+KILLS_A_WORLD = 25
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="torture", description=__doc__)
+    parser.add_argument("--kills", type=int, default=500, help="default: %(default)s")
+    parser.add_argument("--seed", type=int, default=1, help="default: %(default)s")
+    chosen = parser.parse_args()
+    rng = np.random.default_rng(chosen.seed)
+    kills = again = number = 0
+    faults: list[str] = []
+    while kills < chosen.kills:
+        earlier = None if number % 2 else EARLIER[number // 2 % len(EARLIER)]
+        with tempfile.TemporaryDirectory(prefix="torture-") as folder:
+            world = make(Path(folder), earlier)
+            outcome = torture(
+                world, min(KILLS_A_WORLD, chosen.kills - kills), rng, upgrade=earlier is not None
+            )
+        number += 1
+        kills, again = kills + outcome.kills, again + outcome.again
+        faults += [f"world {number}: {fault}" for fault in outcome.faults]
+        print(f"world {number} (store {earlier or 'new'}): {described(outcome)}; {kills} kills", flush=True)  # noqa: T201
+    print(f"{kills} kills in {number} worlds: {len(faults)} faults, {again} messages sent again")  # noqa: T201
+    print("\n".join(faults))  # noqa: T201
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
