@@ -18,14 +18,15 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.policy.evaluation import Counts, Status, Verdict
 from rocmonitor.policy.label_history import LabelHistory, Reading
-from rocmonitor.policy.levels import as_strict, scatter_reach
+from rocmonitor.policy.levels import as_strict, of_season, scatter_reach
 from rocmonitor.policy.reference import Reference, weights
 from rocmonitor.policy.rules import Challenger, Drop, Floor, Forecast, Rule
-from rocmonitor.policy.windows import DAY, Window
+from rocmonitor.policy.windows import DAY, Window, day_of
 from rocmonitor.stats import ForecastInterval, PartlyLabelledAuc, Sample, auc_distance, partly_labelled_auc
 from rocmonitor.stats.forecast.interval import finished
 from rocmonitor.stats.forecast.kld import area
 from rocmonitor.stats.forecast.label_errors import LabelErrors, label_errors
+from rocmonitor.stats.forecast.seasonal import with_season
 from rocmonitor.stats.forecast.windows import carried
 from rocmonitor.stats.unlabelled import ScoreCounts
 
@@ -298,6 +299,9 @@ def _at_this_age(
             weights=() if rule.half_life is None else tuple(worth.tolist()),
             set_aside=(),
         )
+        if full.season:
+            windows = [Window.from_dict(reference.windows[number]) for number in reading.numbers]
+            draft = with_season(draft, [day_of(each) for each in windows])
         at = as_strict(name, reference, finished(draft, cells))
     low, high = carried(at.low, at.auc, centre), carried(at.high, at.auc, centre)
     return replace(
@@ -305,6 +309,7 @@ def _at_this_age(
         auc=centre,
         low=low,
         high=high,
+        seasonal_auc=None if at.seasonal_auc is None else carried(at.seasonal_auc, at.auc, centre),
         sampling_low=None,  # known of a window with all its labels only
         sampling_high=None,
         sampling_distance=None,
@@ -354,7 +359,9 @@ def _forecast(name: str, found: Estimate, interval: ForecastInterval, stated: di
         confidence_level=interval.achieved_level,
         limit=(interval.low, interval.high),
         margin=interval.margin(auc),
-        details=stated | {"method": interval.method, "sampling_low": None, "sampling_high": None},
+        details=stated
+        | {"method": interval.method, "sampling_low": None, "sampling_high": None}
+        | of_season(interval),
     )
 
 

@@ -22,6 +22,7 @@ from rocmonitor.stats import LastingChart, WindowAuc
 Finding = Literal["withdrawn", "raised", "confirmed"]
 
 _SAME = 1e-9  # a chart read back and computed again
+_MOVED = 0.05  # of its limit: by how much a chart must have moved to change the size of an alarm
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +48,12 @@ def outdated(points: Sequence[Point], rule: str, chart: LastingChart, *, after: 
 
     Notes
     -----
-    An alarm that is withdrawn or raised counts; one that stays does for the newest window only, when the new
-    change lies outside of the interval that was stored. Cost: O(windows).
+    An alarm that is withdrawn or raised counts. One that stays does when the new change lies outside of the
+    interval that was stored: what that window said is wrong then. That is looked at for the newest window,
+    and for others where the chart moved by more than a twentieth of its limit. All other windows keep what
+    they said, although their chart has moved: their finding is the same, and each late label would make a
+    revision of dozens of windows. Cost: O(windows), and that of `LastingChart.apply` for each alarm whose
+    chart moved.
     """
     found: list[Corrected] = []
     recent = [point for point in points if point.window.start >= after][-LONGEST:]
@@ -61,13 +66,15 @@ def outdated(points: Sequence[Point], rule: str, chart: LastingChart, *, after: 
             stored = point.metrics.get(f"{rule}/statistic")
             if stored is None or point.metrics.get(f"{rule}/limit") != chart.limit:
                 continue
-            if abs(stored - float(followed.statistic[place])) <= _SAME:
+            moved = abs(stored - float(followed.statistic[place]))
+            mended = point.window == newest and any(each.at > point.at for each in reign[:place])
+            if moved <= _SAME and not mended:
                 continue
             was, now = point.metrics[f"{rule}/margin"] < 0, bool(followed.alarm[place])
             if was != now:
                 found.append(Corrected(point.window, "raised" if now else "withdrawn"))
-            elif now and point.window == newest:
-                change = chart.apply([numbers.get(each.window) for each in reign]).change
+            elif now and (mended or moved > _MOVED * chart.limit):
+                change = chart.apply([numbers.get(each.window) for each in reign[: place + 1]]).change
                 ends = (point.metrics.get(f"{rule}/change_{end}") for end in ("low", "high"))
                 if change is not None and not _within(change, *ends):
                     found.append(Corrected(point.window, "confirmed"))

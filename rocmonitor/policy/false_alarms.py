@@ -83,8 +83,8 @@ class Simulation:
     ----------
     scenario : Scenario
     coming : Coming
-    charts : dict of str to Coming
-        What the charts of rules `lasting` see: the same windows, without what scores and season explain.
+    own : dict of str to Coming
+        The same windows as some rules see them: without what scores and season explain.
     limits : dict of str to Limits
         Of the rules that judge each window by itself.
     quiet : dict of str to ndarray
@@ -93,7 +93,7 @@ class Simulation:
 
     scenario: Scenario
     coming: Coming
-    charts: Mapping[str, Coming]
+    own: Mapping[str, Coming]
     limits: Mapping[str, Limits]
     quiet: Mapping[str, Codes] = field(default_factory=dict)
 
@@ -105,7 +105,11 @@ class Simulation:
     @property
     def rules(self) -> list[str]:
         """Names of the rules that can alarm, as configured."""
-        return [name for name in self.scenario.rules if name in self.limits or name in self.charts]
+        return [name for name in self.scenario.rules if name in self.limits or name in self.own]
+
+    def of(self, name: str) -> Coming:
+        """The windows as a rule sees them."""
+        return self.own.get(name, self.coming)
 
     def outcomes(self, drop: float = 0.0, *, last: int | None = None) -> dict[str, Codes]:
         """What each rule finds of each window after a drop of all true AUROCs.
@@ -117,12 +121,11 @@ class Simulation:
             shift[:-1] = 0.0
         found, windows = {}, len(shift)
         for name in self.rules:
-            if name in self.charts:
-                seen = self.charts[name].seen[:windows] + shift
-                found[name] = _charted(self.scenario.reference.charts[name], seen)
+            seen = self.of(name).seen[:windows]
+            if name not in self.limits:
+                found[name] = _charted(self.scenario.reference.charts[name], seen + shift)
             else:
-                low, high = map(self.coming.of_series, self.limits[name])
-                seen = self.coming.seen[:windows]
+                low, high = map(self.of(name).of_series, self.limits[name])
                 found[name] = (seen > high - shift).astype(np.int8) - (seen < low - shift).astype(np.int8)
         return found
 
@@ -145,17 +148,16 @@ def simulation(scenario: Scenario, every: timedelta, processes: Processes | None
         for name, rule in scenario.rules.items()
         if not (isinstance(rule, Challenger) or before_labels(rule) or name in missing)
     }
-    charts = {
+    own = {
         name: _as_charted(scenario.reference.charts[name], coming)
         for name, rule in counted.items()
         if isinstance(rule, Lasting)
     }
-    drawn = Simulation(
-        scenario=scenario,
-        coming=coming,
-        charts=charts,
-        limits={name: limits(name, scenario, coming) for name in counted if name not in charts},
-    )
+    judging = {name: limits(name, scenario, coming) for name in counted if name not in own}
+    for name in judging:
+        if scenario.takes_season(name) and processes is None:
+            own[name] = draw(learned(*scenario.numbers(name)), scenario.noise(scenario.auc.auc), windows)
+    drawn = Simulation(scenario=scenario, coming=coming, own=own, limits=judging)
     return replace(drawn, quiet=drawn.outcomes())
 
 
@@ -205,9 +207,15 @@ def false_alarms_a_year(scenario: Scenario, alarm: Alarm, every: timedelta) -> f
 
 
 def window_rate(drawn: Simulation, rules: Iterable[str] | None = None) -> float:
-    """Probability that some rule finds one window degraded although nothing is wrong; charts left aside."""
-    coming = drawn.coming
-    return float(np.mean(ndtr((_highest_low(drawn, rules) - coming.mean) / coming.deviation)))
+    """Probability that some rule finds one window degraded although nothing is wrong; charts left aside.
+
+    Rules that take a season off see other numbers: the most probable of the two kinds counts.
+    """
+    found = [0.0]
+    for names in _alike(drawn, rules):
+        coming = drawn.of(names[0])
+        found.append(float(np.mean(ndtr((_highest_low(drawn, names) - coming.mean) / coming.deviation))))
+    return max(found)
 
 
 def usual_rate(drawn: Simulation) -> float:
@@ -215,13 +223,16 @@ def usual_rate(drawn: Simulation) -> float:
 
     Their standard deviation is 1.4826 times the median distance from the median, that of a normal law.
     """
-    values, noise, _ = drawn.scenario.numbers()
-    if not len(values):
-        return window_rate(drawn)
-    middle = float(np.median(values))
-    spread = 1.4826 * float(np.median(np.abs(values - middle)))
-    deviation = max(spread, math.sqrt(float(np.median(noise))))
-    return float(np.mean(ndtr((_highest_low(drawn, None) - middle) / deviation)))
+    found = [0.0]
+    for names in _alike(drawn, None):
+        values, noise, _ = drawn.scenario.numbers(names[0])
+        if not len(values):
+            return window_rate(drawn)
+        middle = float(np.median(values))
+        spread = 1.4826 * float(np.median(np.abs(values - middle)))
+        deviation = max(spread, math.sqrt(float(np.median(noise))))
+        found.append(float(np.mean(ndtr((_highest_low(drawn, names) - middle) / deviation))))
+    return max(found)
 
 
 def single_window_drop(drawn: Simulation, *, power: float = 0.8) -> tuple[str, float] | None:
@@ -230,14 +241,13 @@ def single_window_drop(drawn: Simulation, *, power: float = 0.8) -> tuple[str, f
     None when no rule can show any. The power is over the scatter of windows and all that the reference leaves
     possible.
     """
-    auc, coming = drawn.scenario.auc.auc, drawn.coming
-    seen = {}
+    auc, seen = drawn.scenario.auc.auc, {}
     for name in drawn.limits:
-        low = _highest_low(drawn, [name])
+        low, own = _highest_low(drawn, [name]), drawn.of(name)
         if not np.isfinite(low).all():
             continue
 
-        def short(drop: float, low: Floats = low) -> float:
+        def short(drop: float, low: Floats = low, coming: Coming = own) -> float:
             noise = drawn.scenario.noise(auc - drop) - drawn.scenario.noise(auc)
             deviation = np.sqrt(np.maximum(coming.deviation**2 + noise, 1e-12))
             return power - float(np.mean(ndtr((low - coming.mean - _shift(auc, drop)) / deviation)))
@@ -326,9 +336,15 @@ def _stated(rule: object, code: int) -> float:
     return -math.log1p(-rule.false_alarm_probability) / rule.horizon / sides
 
 
-def _highest_low(drawn: Simulation, rules: Iterable[str] | None) -> Floats:
-    """(g,): the highest of the lower limits of these rules."""
+def _alike(drawn: Simulation, rules: Iterable[str] | None) -> list[list[str]]:
+    """Names of the rules with limits that see the same numbers."""
     names = [name for name in drawn.limits if rules is None or name in rules]
+    found = [[name for name in names if name not in drawn.own], [name for name in names if name in drawn.own]]
+    return [each for each in found if each]
+
+
+def _highest_low(drawn: Simulation, names: Sequence[str]) -> Floats:
+    """(g,): the highest of the lower limits of these rules."""
     lows = [np.broadcast_to(drawn.limits[name].low, drawn.coming.mean.shape) for name in names]
     return np.max(lows, axis=0) if lows else np.full(drawn.coming.mean.shape, -math.inf)
 

@@ -9,7 +9,7 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.policy.evaluation import Counts, Reason, Status, Verdict
 from rocmonitor.policy.lasting import Course, lasting_metrics, lasting_verdict
-from rocmonitor.policy.levels import as_strict, for_batch, scatter_reach
+from rocmonitor.policy.levels import as_strict, for_batch, of_season, scatter_reach
 from rocmonitor.policy.measure import Measured, data_metrics, measure
 from rocmonitor.policy.record import Row, Tables, caveats_of
 from rocmonitor.policy.reference import Reference, season_not_seen
@@ -329,6 +329,7 @@ def _forecast(name: str, measured: Measured, interval: ForecastInterval) -> Verd
             "sampling_low": interval.sampling_low,
             "sampling_high": interval.sampling_high,
             **({"expected": interval.auc} if isinstance(interval, ScoreForecast) else {}),
+            **of_season(interval),
         },
     )
 

@@ -15,7 +15,7 @@ from rocmonitor.errors import DegenerateDataError
 from rocmonitor.policy.evaluation import Point, Status, Verdict
 from rocmonitor.policy.measure import LEVEL
 from rocmonitor.policy.rules import Lasting
-from rocmonitor.policy.windows import Window
+from rocmonitor.policy.windows import Window, day_of
 from rocmonitor.stats import LastingChange, LastingChart, Sample, ScoreHistory, WindowAuc, lasting_chart
 from rocmonitor.stats.area.variances import moments
 from rocmonitor.stats.lasting.adjusting import expected_by_the_others, with_expected
@@ -121,7 +121,7 @@ def chart_of(
     """
     ordered = sorted(windows, key=lambda part: part[0])
     numbers = [
-        WindowAuc(moments(sample).auc, sample.n_pos, sample.n_neg, None, _day(window))
+        WindowAuc(moments(sample).auc, sample.n_pos, sample.n_neg, None, day_of(window))
         if sample.n_pos and sample.n_neg
         else None
         for window, sample in ordered
@@ -150,7 +150,7 @@ def lasting_verdict(name: str, chart: LastingChart, now: WindowAuc, past: Course
     Without a course the window is taken to be the first one after the reference.
     """
     if past is not None:
-        now = now._replace(day=_day(past.windows[-1]))
+        now = now._replace(day=day_of(past.windows[-1]))
     numbers = [*(past.numbers if past else ()), now]
     followed = chart.follow(numbers)
     last, sign = float(followed.statistic[-1]), int(followed.alarm[-1])
@@ -213,7 +213,7 @@ def numbers_of(point: Point) -> WindowAuc | None:
     if of["champion/auc"] == of.get("labelled/auc"):  # too few labels to be judged, or to be estimated
         return None
     sizes = int(of["data/positives"]), int(of["data/negatives"])
-    return WindowAuc(of["champion/auc"], *sizes, of.get("expected/auc"), _day(point.window))
+    return WindowAuc(of["champion/auc"], *sizes, of.get("expected/auc"), day_of(point.window))
 
 
 def _between(last: Window | None, following: Window) -> list[Window]:
@@ -223,8 +223,3 @@ def _between(last: Window | None, following: Window) -> list[Window]:
     length = following.end - following.start
     missing = round((following.start - last.end) / length)
     return [Window(last.end + n * length, last.end + (n + 1) * length) for n in range(missing)]
-
-
-def _day(window: Window) -> float:
-    """Days since 1970, for the season."""
-    return window.start.timestamp() / 86400

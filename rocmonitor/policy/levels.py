@@ -1,4 +1,4 @@
-"""A reference for rules whose levels come from an alarm budget: as strict as they ask, beyond its windows."""
+"""A reference for one window: at the levels that an alarm budget asks for, and in the window's season."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from scipy.special import expit, logit
 
 from rocmonitor.policy.reference import Reference
 from rocmonitor.policy.rules import Drop, Forecast, Lasting, Rule
+from rocmonitor.policy.windows import Window, day_of
 from rocmonitor.stats import ForecastInterval, Sample
 from rocmonitor.stats.area.variances import exact_bootstrap_variance, moments
 from rocmonitor.stats.forecast.calibration import LEVEL_ROUNDING
@@ -42,6 +43,22 @@ def at_levels(reference: Reference, rules: Mapping[str, Rule], names: frozenset[
         elif isinstance(rule, Lasting) and name in charts:
             charts[name] = at_probability(charts[name], rule.false_alarm_probability)
     return replace(reference, forecasts=forecasts, charts=charts, strict=reference.strict | names)
+
+
+def in_season(reference: Reference, window: Window) -> Reference:
+    """The reference for one window: forecasts that take a season off lie around that of the window."""
+    day, forecasts = day_of(window), dict(reference.forecasts)
+    for name, interval in reference.forecasts.items():
+        if interval.season and reference.cells is not None and interval.batch is not None:
+            sized = _sized if name in reference.strict else ForecastInterval.for_batch
+            forecasts[name] = sized(replace(interval, day=day), reference.cells, interval.batch)
+    return replace(reference, forecasts=forecasts)
+
+
+def of_season(interval: ForecastInterval) -> dict[str, float]:
+    """``season``: by how much the time of year moves the AUROC that is expected; empty without a season."""
+    middle = interval.seasonal_auc
+    return {} if middle is None else {"season": middle - interval.auc}
 
 
 def for_batch(name: str, reference: Reference, cells: Sample, batch: tuple[int, int]) -> ForecastInterval:

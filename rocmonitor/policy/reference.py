@@ -17,7 +17,7 @@ from rocmonitor.policy.lasting import chart_of
 from rocmonitor.policy.measure import LEVEL
 from rocmonitor.policy.record import caveats_of
 from rocmonitor.policy.rules import Forecast, Lasting, Rule
-from rocmonitor.policy.windows import DAY, Window
+from rocmonitor.policy.windows import DAY, Window, day_of
 from rocmonitor.stats import (
     AucResult,
     ForecastInterval,
@@ -31,7 +31,7 @@ from rocmonitor.stats import (
     score_history,
 )
 from rocmonitor.stats.forecast.serial import SerialCorrelation, serial_correlation
-from rocmonitor.stats.lasting.adjusting import WHOLE_YEAR
+from rocmonitor.stats.season import WHOLE_YEAR
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -283,6 +283,7 @@ def _forecast(rule: Forecast, windows: Sequence[tuple[Window, Sample]], whole: S
         ),
         alternative=rule.alternative,
         correlation="estimated" if rule.widens else "none",
+        days=([day_of(window) for window, _ in windows], None) if rule.takes_season else None,
         weights=None
         if rule.half_life is None
         else weights([window for window, _ in windows], rule.half_life),

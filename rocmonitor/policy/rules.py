@@ -26,7 +26,8 @@ class Forecast:
     count for more: one that is `half_life` windows older than the latest counts half. ``given="scores"``
     compares with the forecast given the window's scores: sharper, and blind to a loss that they explain.
     ``correlation="estimated"`` widens the interval as far as neighbouring reference windows may be alike;
-    with `half_life` or `given` nothing is widened.
+    with `half_life` or `given` nothing is widened. Likewise only without them the interval lies around the
+    season that a year and more of reference windows shows.
     """
 
     __pydantic_config__: ClassVar[dict[str, str | bool]] = _STRICT
@@ -43,8 +44,12 @@ class Forecast:
     @property
     def widens(self) -> bool:
         """Whether the interval allows for neighbouring windows that are alike."""
-        plain = self.method == "calibrated" and self.half_life is None and self.given is None
-        return plain and self.correlation == "estimated"
+        return self.takes_season and self.correlation == "estimated"
+
+    @property
+    def takes_season(self) -> bool:
+        """Whether the interval lies around the season of a window, where the reference shows one."""
+        return self.method == "calibrated" and self.half_life is None and self.given is None
 
     def __post_init__(self) -> None:
         if (self.distance is not None) != (self.method == "fixed"):

@@ -17,10 +17,12 @@ from scipy.special import betaincinv, expit, logit, ndtri
 
 from rocmonitor.policy.reference import Reference
 from rocmonitor.policy.rules import Drop, Floor, Forecast, Lasting, Rule
+from rocmonitor.policy.windows import Window, day_of
 from rocmonitor.stats import AucResult, AucSpread, compare_auc
 from rocmonitor.stats.coming import Coming, Processes, learned, sampling_alone
 from rocmonitor.stats.lasting.windows import scaled
 from rocmonitor.stats.rows import Floats
+from rocmonitor.stats.season import wave_of
 
 FEWEST_WINDOWS = 3
 """Reference windows with an AUROC from which on their scatter is learned."""
@@ -91,13 +93,25 @@ class Scenario:
         error = self.auc.se / math.sqrt(self.auc.auc * (1 - self.auc.auc))
         return sampling_alone(scaled(self.auc.auc), error)
 
-    def numbers(self) -> tuple[Floats, Floats, tuple[int, ...]]:
-        """AUROC on the scale, sampling variance and place of each reference window that has one."""
+    def takes_season(self, rule: str) -> bool:
+        """Whether a rule is a forecast that lies around the season of a window."""
+        return _is_known(rule, self) and bool(self.reference.forecasts[rule].season)
+
+    def numbers(self, rule: str = "") -> tuple[Floats, Floats, tuple[int, ...]]:
+        """AUROC on the scale, sampling variance and place of each reference window that has one.
+
+        For a forecast that takes a season off, without that season.
+        """
         scale = self.auc.auc * (1 - self.auc.auc)
         found = [(place, of) for place, of in enumerate(self.reference.windows) if "auc" in of]
         noise = [self.spread.variance(of["n_pos"], of["n_neg"]) / scale for _, of in found]
+        values = np.array([scaled(of["auc"]) for _, of in found])
+        if self.takes_season(rule):
+            days = [day_of(Window.from_dict(of)) for _, of in found]
+            wave = wave_of(values, days)
+            values = values if wave is None else wave.left
         return (
-            np.array([scaled(of["auc"]) for _, of in found]),
+            values,
             np.maximum(noise, _LEAST_NOISE),
             tuple(place - found[0][0] for place, _ in found),
         )
@@ -169,7 +183,7 @@ def forecast_weights(name: str, rules: Mapping[str, Rule], reference: Reference)
 
 def _is_known(name: str, scenario: Scenario) -> bool:
     """Whether a forecast has its interval, and not another one for the scores of each window."""
-    rule = scenario.rules[name]
+    rule = scenario.rules.get(name)
     return isinstance(rule, Forecast) and rule.given is None and name in scenario.reference.forecasts
 
 

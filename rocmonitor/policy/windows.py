@@ -217,3 +217,8 @@ class Labels:
     def enough(self, rows: int, labelled: int) -> bool:
         """Whether a waiting window may be judged before its delay has passed."""
         return self.min_labelled is not None and rows > 0 and labelled >= self.min_labelled * rows
+
+
+def day_of(window: Window) -> float:
+    """Days since 1970 at its start, for the season."""
+    return window.start.timestamp() / 86400

@@ -67,11 +67,11 @@ from rocmonitor.stats.forecast.projection import (
     expected_auc_difference,
 )
 from rocmonitor.stats.forecast.score_history import HistoryLimit, ScoreHistory, score_history
-from rocmonitor.stats.lasting.adjusting import seasonal_weights
 from rocmonitor.stats.lasting.chart import LastingChart, lasting_change, lasting_chart
 from rocmonitor.stats.lasting.result import LastingChange
 from rocmonitor.stats.lasting.windows import WindowAuc
 from rocmonitor.stats.sample import PairedSample, Sample
+from rocmonitor.stats.season import seasonal_weights
 from rocmonitor.stats.sequence import ConfidenceSequence, confidence_sequence, windows_to_decide
 
 __all__ = [

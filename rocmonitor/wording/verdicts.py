@@ -68,6 +68,8 @@ def _forecast(found: Verdict) -> str:
     basis = found.details["method"]
     if found.confidence_level is not None:
         basis += f", {percent(found.confidence_level)}"
+    if "season" in found.details:
+        basis += f"; moved by {found.details['season']:+.3f} for the season"
     ends = found.details["sampling_low"], found.details["sampling_high"]
     if None not in ends:
         basis += f"; from sampling alone {forecast_span(*ends)}"

@@ -80,6 +80,11 @@ def test_an_alarm_that_stays_counts_when_its_size_is_another_one(chart):
     for number in range(7):
         much = corrected(much, number, 0.69)
     assert of(much, chart) == [Corrected(week(7), "confirmed")]
+    early = low
+    for number in range(3):
+        early = corrected(early, number, 0.6)
+    confirmed = [week(place) for place in range(3, 8)]
+    assert of(early, chart) == [Corrected(window, "confirmed") for window in confirmed]
 
 
 def test_what_another_chart_or_champion_said_is_left_as_it_is(chart):

@@ -111,6 +111,26 @@ class TestRevisions:
         assert tick(here, week(24) + 4 * DAY).evaluations == []
         assert len(messages(here)) == 2
 
+    def test_an_alarm_that_stays_with_another_size_is_confirmed_and_its_size_is_mended(
+        self, here: World
+    ) -> None:
+        for number in (20, 21, 22, 23):
+            here.score(number, shift=0.1, n=401)
+        first = tick(here, week(24) + 2 * DAY)
+        assert found(first)[-1] == (23, 0, Status.DEGRADED)
+        for number in (20, 21, 22):
+            here.clear(number)
+            here.score(number, shift=0.6)
+        second = tick(here, week(24) + 3 * DAY)
+        assert second.status == {"": Status.DEGRADED}
+        [again] = [each for each in second.evaluations if (each.window.start, each.revision) == (week(23), 1)]
+        [why, *_] = again.caveats
+        assert (why.code, why.values["finding"]) == ("chart-corrected", "confirmed")
+        was, now = (each.verdicts[0] for each in (first.evaluations[-1], again))
+        assert was.estimate < was.high < now.estimate < 0
+        assert "is confirmed, with another size, because the data of earlier windows" in str(why)
+        assert tick(here, week(24) + 4 * DAY).evaluations == []
+
     def test_an_alarm_is_raised_when_corrected_data_show_it(self, here: World) -> None:
         for number in (20, 21, 22):
             here.score(number, n=399)

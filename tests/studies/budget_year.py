@@ -2,38 +2,46 @@
 
 Each replication is one of 500 weekly monitors with 5 segments and the rules `forecast` (of losses) and
 `lasting`, on 19 reference windows and a year of 52. A segment has 60 + 540 rows a week, its true AUROC varies
-about 0.8 with a standard deviation of 0.02 of its own and 0.02 that all segments share; all rows are their
-mean. Weeks are drawn as numbers, with the sampling error of so many normal scores. Levels, charts, the law
-of a coming week and the procedure for the segments are the program's own; the interval of `forecast` is put
-together here from AUROCs (the judge has rows, and a distance), and is not widened for weeks that are alike.
-Shown for the default levels and for levels derived from budgets: alarms of all 500 monitors in a quiet year
-(20 after each reference), and in how many monitors a drop of all rows, of all segments, or of one segment
-only is found. Fifteen minutes of two processors.
+about 0.8 with a standard deviation of 0.02 of its own and 0.02 that all segments share. All are rows: the
+reference is frozen and brought to the levels of each budget as by a tick, every window whose AUROC or chart
+is beyond a limit of its reference is judged by the real judge (the others are within all limits that it has),
+and the segments of a window go through the real procedure. Shown for the default levels and for levels
+derived from budgets: alarms of all 500 monitors in a quiet year (`YEARS` after each reference), and in how
+many monitors a drop of all rows, of all segments, or of one segment only is found. An hour of two processors.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 from studies.running import options, replicate, say, table
-from studies.weekly import AREA, PAIRS, SPREAD
 
+from rocmonitor.policy import measure
 from rocmonitor.policy.budget import Load, allot, tail_of, with_tail
-from rocmonitor.policy.discoveries import adjusted
+from rocmonitor.policy.discoveries import allow_for_segments
+from rocmonitor.policy.evaluation import Counts, Status, Verdict
+from rocmonitor.policy.judge import Finding, judge
+from rocmonitor.policy.lasting import Course
+from rocmonitor.policy.levels import at_levels
+from rocmonitor.policy.reference import Reference, freeze
 from rocmonitor.policy.rules import Forecast, Lasting, Rule
-from rocmonitor.stats import LastingChart, WindowAuc, lasting_chart
-from rocmonitor.stats.forecast.strict import ComingWindow, coming_window
-from rocmonitor.stats.lasting.strict import at_probability
+from rocmonitor.policy.status import Alarm, Health
+from rocmonitor.policy.windows import Window
+from rocmonitor.stats import Sample, WindowAuc
 
 Floats = NDArray[np.float64]
 
 MONITORS, WEEKS, REFERENCE, SEGMENTS = 500, 52, 19, 5
+AREA, START, WEEK = 0.8, datetime(2026, 1, 5, tzinfo=UTC), timedelta(days=7)
 BUDGETS = (4.0, 40.0)
-YEARS = 20  # quiet ones of each monitor, after the same reference
+YEARS = 10  # quiet ones of each monitor, after the same reference
 BETWEEN, SIZES = 0.02, (60, 540)
 DROPS, SOON, LATE = (0.02, 0.05, 0.1), 8, 26
 RULES: dict[str, Rule] = {"forecast": Forecast(alternative="less"), "lasting": Lasting()}
@@ -92,131 +100,142 @@ def derived(budget: float | None) -> tuple[Mapping[str, Rule], float]:
 
 def monitor_year(designs: Sequence[float | None], rng: np.random.Generator) -> list[list[float]]:
     """Of each design: false alarms a year of all rows, of the segments, and what is found of each drop."""
-    aucs = drawn(REFERENCE + YEARS * WEEKS, rng)
-    later = aucs[REFERENCE:].reshape(YEARS, WEEKS, -1)
-    streams = [
-        Stream.of(aucs[:REFERENCE, place], later[0, :, place], size) for place, size in enumerate(sizes())
+    measure.CURVE_POINTS = 1  # curves are drawn for nobody
+    past = [week_of(rng) for _ in range(REFERENCE)]
+    frozen = [
+        freeze([(window(at), rows) for at, rows in enumerate(stream)], RULES)
+        for stream in zip(*past, strict=True)
     ]
-    years = [
-        [replace(each, later=year[:, place], statistics={}) for place, each in enumerate(streams)]
-        for year in later
-    ]
-    lines = []
+    judges = []
     for budget in designs:
         rules, budgeted = derived(budget)[0], budget is not None
-        alarms = np.mean([quiet_alarms(year, rules, budgeted=budgeted) for year in years], axis=0)
-        line = [float(alarms[0]), float(alarms[1:].sum())]
-        for which in ("rows", "segments", "one"):
-            for drop in DROPS:
-                down = np.full(SEGMENTS + 1, drop)
-                if which == "one":
-                    down[0], down[2:] = drop / SEGMENTS, 0.0
-                found = judged(streams, rules, down, budgeted=budgeted)
-                columns = {"rows": found[:, :1], "segments": found[:, 1:], "one": found[:, 1:2]}[which]
-                seen = columns.any(axis=1)
+        names = frozenset(rules) if budgeted else frozenset()
+        judges.append(Judges([at_levels(each, rules, names) for each in frozen], rules, budgeted))
+    quiet = [[week_of(rng) for _ in range(WEEKS)] for _ in range(YEARS)]
+    lines = []
+    for each in judges:
+        alarms = np.mean([alarms_in(each.degraded(year)) for year in quiet], axis=0)
+        lines.append([float(alarms[0]), float(alarms[1:].sum())])
+    for which in ("rows", "segments", "one"):
+        for drop in DROPS:
+            down = np.full(SEGMENTS, drop)
+            if which == "one":
+                down[1:] = 0.0
+            fallen = [week_of(rng, down) for _ in range(LATE)]
+            columns = {"rows": slice(0, 1), "segments": slice(1, None), "one": slice(1, 2)}[which]
+            for line, each in zip(lines, judges, strict=True):
+                seen = each.degraded(fallen)[:, columns].any(axis=1)
                 line += [float(seen[:length].any()) for length in (1, SOON, LATE)]
-        lines.append(line)
     return lines
 
 
-def quiet_alarms(year: Sequence[Stream], rules: Mapping[str, Rule], *, budgeted: bool) -> Floats:
-    """(1 + segments,): changes to degraded in a year in which nothing is wrong."""
-    quiet = judged(year, rules, np.zeros(SEGMENTS + 1), budgeted=budgeted)
-    before = np.vstack([np.zeros_like(quiet[:1]), quiet[:-1]])
-    return np.asarray((quiet & ~before).sum(axis=0), dtype=float)
+def week_of(rng: np.random.Generator, down: Floats | None = None) -> list[Sample]:
+    """The rows of a week: of all segments together, then of each."""
+    areas = AREA + BETWEEN * rng.standard_normal() + BETWEEN * rng.standard_normal(SEGMENTS)
+    areas -= 0.0 if down is None else down
+    y = np.repeat([1, 0], SIZES)
+    shift = math.sqrt(2) * ndtri(np.clip(areas, 0.01, 0.99))
+    found = [Sample(y, rng.standard_normal(len(y)) + each * y) for each in shift]
+    return [Sample.merge(found), *found]
 
 
-def sizes() -> list[tuple[int, int]]:
-    """Positives and negatives a week: of all rows, then of each segment."""
-    return [(SEGMENTS * SIZES[0], SEGMENTS * SIZES[1])] + [SIZES] * SEGMENTS
+def window(at: int) -> Window:
+    return Window(START + at * WEEK, START + (at + 1) * WEEK)
 
 
-def drawn(weeks: int, rng: np.random.Generator) -> Floats:
-    """(weeks, 1 + segments): the AUROCs of all rows, and of the segments that they consist of."""
-    noise = math.sqrt(SPREAD.variance(*SIZES))
-    shared = BETWEEN * rng.standard_normal((weeks, 1))
-    own = math.hypot(BETWEEN, noise) * rng.standard_normal((weeks, SEGMENTS))
-    of = AREA + shared + own
-    return np.clip(np.column_stack([of.mean(axis=1), of]), 0.0, 1.0)
+@dataclass(frozen=True)
+class Judges:
+    """The references of all streams at the levels of one budget."""
 
+    references: Sequence[Reference]
+    rules: Mapping[str, Rule]
+    budgeted: bool
 
-@dataclass(frozen=True, kw_only=True)
-class Stream:
-    """A year of one stream, and what its reference windows say of it."""
+    def degraded(self, weeks: Sequence[Sequence[Sample]]) -> NDArray[np.bool_]:
+        """(weeks, 1 + segments): degraded by some rule."""
+        aucs = np.array([[area(each) for each in week] for week in weeks])
+        beyond = np.column_stack(
+            [self._beyond(place, column) for place, column in enumerate(aucs.T.tolist())]
+        )
+        found = np.zeros_like(beyond)
+        for at in np.flatnonzero(beyond.any(axis=1)).tolist():
+            found[at] = self._judged(weeks[at], aucs[: at + 1], beyond[at])
+        return found
 
-    size: tuple[int, int]
-    centre: float
-    lowest: float  # of the reference windows, each less the mean of the others
-    coming: ComingWindow
-    chart: LastingChart
-    later: Floats
-    limits: dict[float, float] = field(default_factory=dict)  # of the chart, by its probability
-    statistics: dict[float, Floats] = field(default_factory=dict)  # by how much lower the year is
+    def _beyond(self, place: int, aucs: list[float]) -> NDArray[np.bool_]:
+        """(weeks,): whether a stream is beyond a limit of its reference, whose windows are as large."""
+        reference, sizes = self.references[place], size(place)
+        chart = reference.charts["lasting"].follow([WindowAuc(each, *sizes) for each in aucs])
+        interval = reference.forecasts["forecast"]
+        assert interval.batch == sizes
+        return np.asarray((np.array(aucs) < interval.low) | (chart.alarm > 0))
 
-    @classmethod
-    def of(cls, past: Floats, later: Floats, size: tuple[int, int]) -> Stream:
-        noise = SPREAD.variance(*size)
-        shifts = (past - past.mean()) * REFERENCE / (REFERENCE - 1)
-        windows = [WindowAuc(auc, *size) for auc in past.tolist()]
-        return cls(
-            size=size,
-            centre=float(past.mean()),
-            lowest=float(shifts.min()),
-            coming=coming_window(shifts, np.full(REFERENCE, noise), noise),
-            chart=lasting_chart(windows, PAIRS),
-            later=later,
+    def _judged(self, week: Sequence[Sample], aucs: Floats, beyond: NDArray[np.bool_]) -> list[bool]:
+        """Whether each stream is degraded, by the judge where it is beyond a limit."""
+        findings = {
+            named_stream(place): self._find(place, sample, aucs[:, place], self.rules) if out else INSIDE
+            for place, (sample, out) in enumerate(zip(week, beyond.tolist(), strict=True))
+        }
+
+        def outcome(segment: str, name: str, chance: float) -> Status:
+            place = int(segment)
+            rule = with_tail(self.rules[name], chance)
+            return self._find(place, week[place], aucs[:, place], {name: rule}, anew=True).outcome
+
+        if self.budgeted:
+            findings = allow_for_segments(findings, self.rules, outcome)
+        return [findings[named_stream(place)].outcome is Status.DEGRADED for place in range(len(week))]
+
+    def _find(
+        self, place: int, sample: Sample, aucs: Floats, rules: Mapping[str, Rule], *, anew: bool = False
+    ) -> Finding:
+        reference, sizes = self.references[place], size(place)
+        if anew:
+            reference = at_levels(reference, rules, frozenset(rules))
+        places = tuple(window(REFERENCE + at) for at in range(len(aucs)))
+        numbers = tuple(WindowAuc(each, *sizes) for each in aucs[:-1].tolist())
+        return judge(
+            sample,
+            None,
+            Counts(rows=sum(sizes), n_pos=sizes[0], n_neg=sizes[1]),
+            reference=reference,
+            rules=rules,
+            min_per_class=20,
+            past=Course(windows=places, numbers=numbers, zone=ZoneInfo("UTC")),
         )
 
-    def forecast(self, down: float, rule: Rule, *, strict: bool) -> tuple[Floats, Floats]:
-        """Of each week whether it leaves the forecast, and its p-value where it does (else 1)."""
-        shifts = self.later - down - self.centre
-        tail = tail_of(rule)
-        limit = self.lowest
-        if strict:
-            limit = min(limit, -self.coming.reach(tail, two_sided=False))
-        beyond = shifts < limit
-        pvalues = np.array([self.coming.below(x) if b else 1.0 for x, b in zip(shifts, beyond, strict=True)])
-        return beyond, pvalues
 
-    def lasting(self, down: float, rule: Rule) -> tuple[Floats, Floats]:
-        """Likewise of the chart, whose p-value is one of those that matter to the segments of a week."""
-        assert isinstance(rule, Lasting)
-        statistic = self._statistic(down)
-        tail, pvalues = tail_of(rule), np.ones(len(statistic))
-        beyond = statistic > self._limit(rule)
-        for rank in range(SEGMENTS, 0, -1) if beyond.any() else ():
-            chance = tail * rank / SEGMENTS
-            pvalues[statistic > self._limit(with_tail(rule, chance))] = chance
-        return beyond, pvalues
-
-    def _statistic(self, down: float) -> Floats:
-        if down not in self.statistics:
-            later = [WindowAuc(max(auc - down, 0.0), *self.size) for auc in self.later.tolist()]
-            self.statistics[down] = replace(self.chart, limit=math.inf).apply(later).statistic
-        return self.statistics[down]
-
-    def _limit(self, rule: Rule) -> float:
-        assert isinstance(rule, Lasting)
-        chance = rule.false_alarm_probability
-        if chance not in self.limits:
-            self.limits[chance] = at_probability(self.chart, chance).limit
-        return self.limits[chance]
+INSIDE = Finding(
+    outcome=Status.OK,
+    verdicts=tuple(Verdict(rule=name, kind=rule.kind, outcome=Status.OK) for name, rule in RULES.items()),
+    metrics={},
+)
+"""Of a stream that is within all limits."""
 
 
-def judged(
-    streams: Sequence[Stream], rules: Mapping[str, Rule], down: Floats, *, budgeted: bool
-) -> NDArray[np.bool_]:
-    """(weeks, 1 + segments): degraded by some rule, when the AUROC of each stream is so much lower."""
-    degraded = np.zeros((WEEKS, len(streams)), dtype=bool)
-    for name, rule in rules.items():
-        found = [
-            each.forecast(drop, rule, strict=budgeted) if name == "forecast" else each.lasting(drop, rule)
-            for each, drop in zip(streams, down.tolist(), strict=True)
-        ]
-        beyond, pvalues = (np.column_stack(each) for each in zip(*found, strict=True))
-        if budgeted:
-            for week in np.flatnonzero(beyond[:, 1:].any(axis=1)):
-                rates = np.array(adjusted(pvalues[week, 1:].tolist()))
-                beyond[week, 1:] &= rates <= tail_of(rule) * (1 + 1e-9)
-        degraded |= beyond
-    return degraded
+def named_stream(place: int) -> str:
+    """All rows have no name."""
+    return str(place) if place else ""
+
+
+def size(place: int) -> tuple[int, int]:
+    """Positives and negatives a week."""
+    n_pos, n_neg = SIZES
+    return (n_pos, n_neg) if place else (SEGMENTS * n_pos, SEGMENTS * n_neg)
+
+
+def area(sample: Sample) -> float:
+    """The AUROC, ties one half."""
+    below = np.cumsum(sample.neg) - sample.neg / 2
+    return float(sample.pos @ below) / (float(sample.n_pos) * sample.n_neg)
+
+
+def alarms_in(degraded: NDArray[np.bool_]) -> Floats:
+    """(streams,): changes to degraded by the real status machine."""
+    found = np.zeros(degraded.shape[1])
+    for place, column in enumerate(degraded.T.tolist()):
+        health = Health()
+        for bad in column:
+            before, health = health, health.after(Status.DEGRADED if bad else Status.OK, Alarm())
+            found[place] += health.status is Status.DEGRADED and before.status is not Status.DEGRADED
+    return found

@@ -4,9 +4,10 @@ Weeks of 300 + 2,700 rows, AUC 0.8, true values that scatter by 0.02 around a ye
 week of the year after the reference, by a one-sided interval for the AUC at 95 %, conformal on the scale
 2 arcsin sqrt(AUC) (as wide and as sharp as the calibrated forecast, docs/decisions.md):
 
-- "all alike": every reference week counts the same, as the product does;
+- "all alike": every reference week counts the same;
 - "weighed": weeks of the same season count most (`seasonal_weights`, widths of 45 and 90 days);
-- "term": the wave that the reference shows is taken off, where that makes weeks more alike, as in `lasting`.
+- "term": the wave that the reference shows is taken off, where that makes weeks more alike, as in `lasting`
+  and in `forecast_interval(days=…)`, which rule `forecast` uses; on the weather this is judged by rows, too.
 
 False alarms are a share of all weeks, and of the quarter of the year that has most; then drops by 0.05 that
 are seen. Real weather is weather_noaa, rain or not, 30-day windows over 46 years: a logistic model learns
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,11 +29,19 @@ from numpy.typing import ArrayLike
 from studies.running import options, replicate, say, table
 from studies.weekly import Floats, Weeks, charted
 
-from rocmonitor.stats import Sample, WindowAuc, auc, lasting_chart, seasonal_weights
+from rocmonitor.stats import (
+    Sample,
+    WindowAuc,
+    auc,
+    forecast_interval,
+    lasting_chart,
+    seasonal_weights,
+)
 from rocmonitor.stats.area.variances import moments
 from rocmonitor.stats.forecast.calibration import conformal_root
-from rocmonitor.stats.lasting.adjusting import YEAR_DAYS, adjusted
+from rocmonitor.stats.lasting.adjusting import adjusted
 from rocmonitor.stats.lasting.windows import scaled
+from rocmonitor.stats.season import YEAR_DAYS
 
 DATA = Path(os.environ.get("ROCMONITOR_STUDY_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 WEATHER = DATA / "weather_noaa" / "weather.csv.gz"
@@ -79,6 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for years in YEARS:
             found, alarmed, waves = weather(years)
             rows += _lines(f"weather, {years} y", found)
+            rows += _lines(f"weather, {years} y", by_rows(years), ("rows, all alike", "rows, days"))
             share, wave = np.mean(alarmed), np.mean(waves)
             say(f"{years} y: lasting alarms in {share:.3f} of {len(alarmed)} years; a wave in {wave:.3f}")
         table(["", "interval", "false", "worst quarter", "± worst", "seen", "width"], rows)
@@ -133,7 +144,7 @@ def _day(window: WindowAuc) -> float:
 
 def weather(years: int) -> tuple[list[Year], list[bool], list[bool]]:
     """Every year of the weather after a reference of so many: whether rule lasting alarms, and saw a wave."""
-    windows, pairs = months()
+    _, windows, pairs = months()
     length = round(YEAR_DAYS / 30)
     found, alarmed, waves = [], [], []
     for start in range(LEARNED * length, len(windows) - (years + 1) * length, length):
@@ -146,7 +157,34 @@ def weather(years: int) -> tuple[list[Year], list[bool], list[bool]]:
     return found, alarmed, waves
 
 
-def months() -> tuple[list[WindowAuc], tuple[float, float, float, float]]:
+def by_rows(years: int) -> list[Year]:
+    """The same years by the product's forecast interval, without the days and with them."""
+    samples, windows, _ = months()
+    length = round(YEAR_DAYS / 30)
+    found = []
+    for start in range(LEARNED * length, len(windows) - (years + 1) * length, length):
+        middle = start + years * length + 1
+        past, days = samples[start:middle], [_day(each) for each in windows[start:middle]]
+        reference = Sample.merge(past)
+        plain, seasonal = (
+            forecast_interval(reference, windows=past, batch=(10, 20), alternative="less", days=of)
+            for of in (None, (days, None))
+        )
+        columns = []
+        for window in windows[middle : middle + length]:
+            dated = replace(seasonal, day=_day(window))
+            sizes = (window.n_pos, window.n_neg)
+            low = np.array([each.for_batch(reference, sizes).low for each in (plain, dated)])
+            columns.append((low > window.auc, low > window.auc - DROP, plain.auc - low))
+        year = (np.array(each, dtype=float).T for each in zip(*columns, strict=True))
+        quarter = np.floor(
+            4 * (np.array([_day(each) for each in windows[middle : middle + length]]) / YEAR_DAYS) + 0.5
+        )
+        found.append(Year(*year, quarter % 4))
+    return found
+
+
+def months() -> tuple[list[Sample], list[WindowAuc], tuple[float, float, float, float]]:
     """The weather in windows of 30 days, scored by a model of its first years."""
     days = pd.read_csv(WEATHER)
     values = days[FEATURES].to_numpy(float)
@@ -160,19 +198,20 @@ def months() -> tuple[list[WindowAuc], tuple[float, float, float, float]]:
         bend = (terms[:learned] * (chance * (1 - chance))[:, None]).T @ terms[:learned]
         weight += np.linalg.solve(bend + 1e-3 * np.eye(len(weight)), slope)
     score, index = terms @ weight, days["day_index"].to_numpy(int)
-    samples = [Sample(rain[at : at + 30], score[at : at + 30]) for at in range(0, len(days) - 30, 30)]
+    months = [Sample(rain[at : at + 30], score[at : at + 30]) for at in range(0, len(days) - 30, 30)]
+    usable = [at for at, each in enumerate(months) if min(each.n_pos, each.n_neg) >= 2]
+    samples = [months[at] for at in usable]
     windows = [
         WindowAuc(auc(each).auc, each.n_pos, each.n_neg, None, float(index[30 * at]))
-        for at, each in enumerate(samples)
-        if min(each.n_pos, each.n_neg) >= 2
+        for at, each in zip(usable, samples, strict=True)
     ]
-    of = moments(Sample.merge(samples))
-    return windows, (of.auc, of.zeta10, of.zeta01, of.kernel)
+    of = moments(Sample.merge(months))
+    return samples, windows, (of.auc, of.zeta10, of.zeta01, of.kernel)
 
 
-def _lines(name: str, found: list[Year]) -> list[list[str]]:
+def _lines(name: str, found: list[Year], methods: Sequence[str] = METHODS) -> list[list[str]]:
     lines = []
-    for at, method in enumerate(METHODS):
+    for at, method in enumerate(methods):
         rates = [
             np.array([year.below[at][year.quarter == quarter].mean() for year in found])
             for quarter in range(4)

@@ -25,6 +25,7 @@ from rocmonitor.policy.false_alarms import (
     window_rate,
 )
 from rocmonitor.policy.judge import judge, too_few
+from rocmonitor.policy.levels import in_season
 from rocmonitor.policy.reference import Reference
 from rocmonitor.policy.rules import Challenger, Floor, Lasting, Rule, before_labels
 from rocmonitor.policy.scenario import Scenario, sampling_only, uncounted, without_chart
@@ -217,19 +218,25 @@ def on_reference(
 
     None where no rule can judge them, or there are fewer than two.
     """
-    names = [window.in_zone(monitor.timezone) for window in monitor.reference_windows]
     alarming = [
         name for name, rule in rules.items() if not isinstance(rule, Challenger) and not before_labels(rule)
     ]
-    both = list(zip(windows, names, strict=True))
+    both = list(zip(windows, monitor.reference_windows, strict=True))
     enough = [each for each in both if too_few(each[0].counts, monitor.min_per_class) is None]
     if not alarming or reference.auc is None or len(enough) < 2:
         return None
     latest = enough[-MOST_JUDGED:]
     least = monitor.min_per_class
     found = [
-        judge(rows.champion, None, rows.counts, reference=reference, rules=rules, min_per_class=least)
-        for rows, _ in latest
+        judge(
+            rows.champion,
+            None,
+            rows.counts,
+            reference=in_season(reference, window),
+            rules=rules,
+            min_per_class=least,
+        )
+        for rows, window in latest
     ]
     by_rule = {
         name: sum(
@@ -246,7 +253,7 @@ def on_reference(
         windows=len(latest),
         described=f"{of} reference windows{large}",
         by_rule=by_rule,
-        degraded=[name for one, (_, name) in pairs if one.outcome is Status.DEGRADED],
+        degraded=[at.in_zone(monitor.timezone) for one, (_, at) in pairs if one.outcome is Status.DEGRADED],
     )
 
 

@@ -58,12 +58,14 @@ class Records:
         """The outlook of a window and segment; None where there is one, none is wanted, or rows lack."""
         if self.monitor.outlook is None:
             return None
+        from rocmonitor.policy.levels import in_season
+
         champion, doubts = self._version("champion")
         return self.outlooks.make(
             window,
             segment,
             rows,
-            reference,
+            in_season(reference, window),
             self.levels.for_outlook(self.segments if segment else 1).rules,
             version=champion or "unknown",
             provenance=_provenance(self.monitor, batch, self.now),
@@ -81,7 +83,7 @@ class Records:
     ) -> dict[str, Finding]:
         """What the rules find on a window, by segment; with a budget their number is allowed for."""
         from rocmonitor.policy.discoveries import allow_for_segments
-        from rocmonitor.policy.levels import at_levels
+        from rocmonitor.policy.levels import at_levels, in_season
         from rocmonitor.service.finding import find
 
         levels, age = self.levels, as_of - window.end
@@ -89,8 +91,9 @@ class Records:
 
         def found(segment: str, rules: Mapping[str, Rule], names: frozenset[str]) -> Finding:
             rows, reference = segments[segment]
+            reference = in_season(at_levels(reference, rules, names), window)
             past = self.courses.leading_to(segment, window, version or "unknown")
-            return find(self.monitor, rows, at_levels(reference, rules, names), age, past, rules=rules)
+            return find(self.monitor, rows, reference, age, past, rules=rules)
 
         def outcome(segment: str, name: str, chance: float) -> Status:
             rule = with_tail(levels.rules[name], chance)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal, get_args, overload
@@ -19,10 +20,12 @@ from rocmonitor.stats.forecast.interval import ForecastInterval, finished, requi
 from rocmonitor.stats.forecast.kld import area
 from rocmonitor.stats.forecast.projection import ExpectedAuc, Scores, expected_auc
 from rocmonitor.stats.forecast.score_history import score_history
+from rocmonitor.stats.forecast.seasonal import with_season
 from rocmonitor.stats.forecast.serial import serial_correlation
 from rocmonitor.stats.forecast.windows import Past, mean_sizes, used_windows, valid_weights, valid_windows
-from rocmonitor.stats.proportion import require_level, require_method
+from rocmonitor.stats.proportion import is_number, require_level, require_method
 from rocmonitor.stats.resampling import Rng
+from rocmonitor.stats.rows import window_numbers
 from rocmonitor.stats.sample import Sample
 
 ForecastMethod = Literal["calibrated", "binned", "dual", "bootstrap", "fixed"]
@@ -52,6 +55,7 @@ def forecast_interval(
     alternative: Alternative = "two-sided",
     weights: ArrayLike | None = None,
     correlation: Correlation = "none",
+    days: tuple[ArrayLike, float | None] | None = None,
     symmetric: bool = False,
     n_resamples: int = 999,
     rng: Rng | None = None,
@@ -68,6 +72,7 @@ def forecast_interval(
     alternative: Alternative = "two-sided",
     weights: ArrayLike | None = None,
     correlation: Correlation = "none",
+    days: tuple[ArrayLike, float | None] | None = None,
     symmetric: bool = False,
     n_resamples: int = 999,
     rng: Rng | None = None,
@@ -114,6 +119,11 @@ def forecast_interval(
         For "calibrated": "none" takes the windows as exchangeable; "estimated" takes them in the given order,
         estimates how alike neighbours are, and widens the interval by what that costs of its level on average
         (`widening`). With fewer than 8 windows nothing of their order is known, and nothing is widened.
+    days : tuple of array_like, shape (number of windows,), and float or None
+        For "calibrated" without weights: days since a fixed date of the windows and of the coming one. With a
+        year of windows and more, the yearly wave that they show is taken off them, and the interval lies
+        around what is left at the coming window's time of year (None: the middle of the year), if that
+        makes the windows more alike (`season`).
     symmetric : bool
         For "binned" and "bootstrap": eq. 13 in place of eq. 12 (see `binned_distance`).
     n_resamples, rng
@@ -174,6 +184,7 @@ def forecast_interval(
     past_ones = [] if windows is None else valid_windows(windows, Sample)
     _require_arguments(method, alternative, past_ones, windows, distance, weights, symmetric, batch)
     _require_correlation(correlation, method, given)
+    dates = None if days is None else _valid_days(days, len(past_ones), method, weights, given)
     if given is not None:
         _require_calibrated(method)
         history = score_history(reference, past_ones, weights=weights)
@@ -187,6 +198,8 @@ def forecast_interval(
         rows = sizes or mean_sizes([past_ones[place] for place in past.kept])
         distance = resampled_distance(reference, rows, symmetric=symmetric, n_resamples=n_resamples, rng=rng)
     draft = _draft(reference, past, past_ones, weights, distance, method, float(confidence_level))
+    if dates is not None:
+        draft = with_season(replace(draft, day=dates[1]), [dates[0][place] for place in past.kept])
     found = finished(replace(draft, alternative=alternative, batch=sizes), reference)
     return _widened(found, reference) if correlation == "estimated" else found
 
@@ -261,6 +274,26 @@ def _require_correlation(correlation: object, method: str, given: object) -> Non
         raise InputError(
             "correlation 'estimated' belongs to method 'calibrated' without given: leave one of the two out"
         )
+
+
+def _valid_days(
+    days: object, windows: int, method: str, weights: object, given: object
+) -> tuple[list[float], float | None]:
+    if method != "calibrated" or weights is not None or given is not None:
+        raise InputError(
+            "days belongs to method 'calibrated' without weights and given: leave one of them out"
+        )
+    if not isinstance(days, tuple | list) or len(days) != 2:
+        raise InputError(
+            "days must be two: one number for each window, and that of the coming window or None"
+        )
+    past, coming = window_numbers(days[0], "days"), days[1]
+    if len(past) != windows or not (coming is None or (is_number(coming) and math.isfinite(coming))):
+        raise InputError(
+            f"days must have a number for each of the {windows} windows and a finite one, or None, for the "
+            f"coming window; they have {len(past)} numbers and {coming!r}"
+        )
+    return past.tolist(), None if coming is None else float(coming)
 
 
 def _require_arguments(

@@ -6,6 +6,7 @@ distance is chosen decides what the interval means: only the calibrated one has 
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -30,6 +31,7 @@ from rocmonitor.stats.forecast.kld import AucBounds, auc_bounds
 from rocmonitor.stats.forecast.windows import EXACT_BOUNDS, carried, grid
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Sample
+from rocmonitor.stats.season import season
 
 ENOUGH_PARTS = 9  # parts of the reference from which on leaving one out costs less than 0.005 of the level
 ENOUGH_ROWS = 10  # rows of a class from which on the noise of an AUC is taken as normal
@@ -128,6 +130,14 @@ class ForecastInterval(Forecast):
     widening : float
         What the roots of the windows' distances were multiplied by, because neighbouring windows may be
         alike (`SerialCorrelation.widening`); 1 where windows were taken as independent.
+    season : tuple of float
+        Level, cosine and sine of the yearly wave in `window_shifts`; empty where none is taken off.
+    window_rests : tuple of float
+        What is left of `window_shifts` without it, when the other windows say what it is.
+    day : float or None
+        Of the coming window, in days since a fixed date; None: the middle of the year.
+    seasonal_auc : float or None
+        The AUC that the interval lies around at this time of year; None without a season.
     """
 
     _estimate: ClassVar[str | None] = "auc"
@@ -146,6 +156,23 @@ class ForecastInterval(Forecast):
     set_aside: tuple[Caveat, ...] = ()
     pair_variances: tuple[float, float, float] | None = None
     widening: float = 1.0
+    season: tuple[float, ...] = ()
+    window_rests: tuple[float, ...] = ()
+    day: float | None = None
+    seasonal_auc: float | None = None
+
+    @property
+    def roots(self) -> tuple[float, ...]:
+        """Signed roots of the windows' distances, without the season where it is taken off."""
+        return self.window_rests if self.season else self.window_shifts
+
+    @property
+    def seasonal_root(self) -> float:
+        """The signed root that the interval lies around: 0 without a season."""
+        if not self.season:
+            return 0.0
+        level, *wave = self.season
+        return level if self.day is None else level + float(np.dot(wave, season(self.day)))
 
     def contains(self, auc: float) -> bool:
         """Whether an AUC lies within the interval."""
@@ -227,7 +254,7 @@ class ForecastInterval(Forecast):
     @property
     def _middle(self) -> float:
         """The AUC that the interval lies around."""
-        return self.auc
+        return self.auc if self.seasonal_auc is None else self.seasonal_auc
 
     def _ends(self, low: float, high: float) -> str:
         return f"{low:.4f} or more" if self.alternative == "less" else f"{low:.4f} to {high:.4f}"
@@ -266,12 +293,13 @@ def finished(draft: ForecastInterval, reference: Sample) -> ForecastInterval:
     if draft.method == "calibrated":
         distance, level = _calibrated(draft, noise, sampling or 0.0)
     few = grid(reference, EXACT_BOUNDS).sample
-    bounds = auc_bounds(few, distance)
-    low, high = _carried_ends(bounds, draft)
+    bounds, (low, high) = ends_around(few, distance, draft)
     done = replace(draft, low=low, high=high, distance=distance, achieved_level=level)
+    if draft.season:
+        done = replace(done, seasonal_auc=_at_root(few, draft.seasonal_root, draft.auc))
     if sampling is not None:
         part = min(sampling * sampling / 2, distance)
-        alone = (low, high) if part == distance else _carried_ends(auc_bounds(few, part), draft)
+        alone = (low, high) if part == distance else ends_around(few, part, draft)[1]
         done = replace(
             done,
             sampling_distance=part,
@@ -302,15 +330,32 @@ def size_caveats(done: ForecastInterval, noise: Noise) -> Iterator[Caveat]:
         yield Caveat("small-batch", rows=min(done.batch), enough=ENOUGH_ROWS)
 
 
-def _carried_ends(bounds: AucBounds, draft: ForecastInterval) -> tuple[float, float]:
-    """The bounds relative to the reference's own AUC; the upper one is 1 where only losses count."""
-    low = carried(bounds.low, bounds.auc, draft.auc)
-    return low, carried(bounds.high, bounds.auc, draft.auc) if draft.alternative == "two-sided" else 1.0
+def ends_around(
+    few: Sample, distance: float, draft: ForecastInterval
+) -> tuple[AucBounds, tuple[float, float]]:
+    """The bounds at a distance, and the ends of the interval: the upper one is 1 where only losses count.
+
+    The ends are relative to the reference's own AUC. Where a season is taken off, they are those of the roots
+    as far to either side of the season's.
+    """
+    bounds, shift = auc_bounds(few, distance), draft.seasonal_root
+    if shift:
+        reach = math.sqrt(2 * distance)
+        low, high = (_at_root(few, shift + side * reach, draft.auc) for side in (-1, 1))
+    else:
+        low, high = (carried(end, bounds.auc, draft.auc) for end in (bounds.low, bounds.high))
+    return bounds, (low, high if draft.alternative == "two-sided" else 1.0)
+
+
+def _at_root(few: Sample, root: float, own: float) -> float:
+    """The AUC at a signed root of a distance, relative to the reference's own AUC."""
+    bounds = auc_bounds(few, root * root / 2)
+    return carried(bounds.low if root < 0 else bounds.high, bounds.auc, own)
 
 
 def _calibrated(draft: ForecastInterval, noise: Noise, sampling: float) -> tuple[float, float]:
     """The conformal distance and its level."""
-    shifts = draft.widening * np.array(draft.window_shifts)
+    shifts = draft.widening * np.array(draft.roots)
     weights = np.array(draft.weights) if draft.weights else np.ones(len(shifts))
     missing = np.zeros(len(shifts))
     if draft.batch is not None:
@@ -320,4 +365,4 @@ def _calibrated(draft: ForecastInterval, noise: Noise, sampling: float) -> tuple
     root, level = conformal_root(shifts, missing, weights, draft.confidence_level, draft.alternative)
     if level < draft.confidence_level - LEVEL_ROUNDING:  # too few windows to know: at least the known noise
         root = max(root, sampling)
-    return own_distance(draft.window_distances, root), level
+    return (root * root / 2 if draft.season else own_distance(draft.window_distances, root)), level

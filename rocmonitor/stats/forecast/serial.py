@@ -102,13 +102,14 @@ def serial_correlation(interval: ForecastInterval) -> SerialCorrelation:
 
     Notes
     -----
-    The signed roots of the windows' distances are an AR(1) process about an unknown mean, seen with sampling
-    noise of known variance: its likelihood over a grid of coefficients (0 to 0.95) and standard deviations,
-    with equal prior weights and a flat prior of the mean (`rocmonitor.stats.dependence`). Windows that were
-    set aside are gaps. Shares outside are found by drawing reference and coming windows from each process
-    (with numbers that are always the same) and applying the conformal quantile. For `widening` independence
-    has the prior probability 0.8, so that independent windows, whose order shows little, pay little: with
-    equal weights they would pay most of what correlated ones do. Cost: O(k g), and about 0.1 s.
+    The signed roots of the windows' distances, without the season, are an AR(1) process about an unknown
+    mean, seen with sampling noise of known variance: its likelihood over a grid of coefficients (0 to 0.95)
+    and standard deviations, with equal prior weights and a flat prior of the mean
+    (`rocmonitor.stats.dependence`). Windows that were set aside are gaps. Shares outside are found by
+    drawing reference and coming windows from each process (with numbers that are always the same) and
+    applying the conformal quantile. For `widening` independence has the prior probability 0.8, so that
+    independent windows, whose order shows little, pay little: with equal weights they would pay most of what
+    correlated ones do. Cost: O(k g), and about 0.1 s.
 
     Examples
     --------
@@ -162,7 +163,7 @@ class _Design(NamedTuple):
 
 def _series(interval: ForecastInterval) -> tuple[Floats, Floats]:
     """Signed roots of all windows in order, and their sampling variances: infinite where set aside."""
-    if interval.pair_variances is None or len(interval.window_shifts) != len(interval.window_n_pos):
+    if interval.pair_variances is None or len(interval.roots) != len(interval.window_n_pos):
         return np.zeros(0), np.zeros(0)
     noise = Noise(*interval.pair_variances)
     own = [noise.variance(*of) for of in zip(interval.window_n_pos, interval.window_n_neg, strict=True)]
@@ -170,7 +171,7 @@ def _series(interval: ForecastInterval) -> tuple[Floats, Floats]:
     total = len(own) + len(lost)
     kept = [place for place in range(total) if place + 1 not in lost]
     shifts, variances = np.zeros(total), np.full(total, math.inf)
-    shifts[kept], variances[kept] = interval.window_shifts, own
+    shifts[kept], variances[kept] = interval.roots, own
     return shifts, variances
 
 

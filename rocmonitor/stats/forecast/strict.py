@@ -22,9 +22,8 @@ from rocmonitor.errors import InputError
 from rocmonitor.stats.dependence import series_likelihood
 from rocmonitor.stats.forecast.calibration import LEVEL_ROUNDING, Noise
 from rocmonitor.stats.forecast.given_scores import ScoreForecast
-from rocmonitor.stats.forecast.interval import ForecastInterval
-from rocmonitor.stats.forecast.kld import auc_bounds
-from rocmonitor.stats.forecast.windows import EXACT_BOUNDS, carried, grid
+from rocmonitor.stats.forecast.interval import ForecastInterval, ends_around
+from rocmonitor.stats.forecast.windows import EXACT_BOUNDS, grid
 from rocmonitor.stats.rows import Floats
 from rocmonitor.stats.sample import Sample
 
@@ -145,7 +144,7 @@ def extended(interval: ForecastInterval, reference: Sample) -> ForecastInterval:
     noise = Noise(*interval.pair_variances)
     sizes = zip(interval.window_n_pos, interval.window_n_neg, strict=True)
     coming = coming_window(
-        interval.window_shifts, [noise.variance(*of) for of in sizes], noise.variance(*interval.batch)
+        interval.roots, [noise.variance(*of) for of in sizes], noise.variance(*interval.batch)
     )
     two_sided = interval.alternative == "two-sided"
     root = coming.reach((1 - level) / (2 if two_sided else 1), two_sided=two_sided)
@@ -155,7 +154,7 @@ def extended(interval: ForecastInterval, reference: Sample) -> ForecastInterval:
     return replace(
         interval,
         low=low,
-        high=high if two_sided else 1.0,
+        high=high,
         distance=distance,
         drift_distance=None if part is None else distance - part,
         achieved_level=level,
@@ -169,8 +168,7 @@ def extended(interval: ForecastInterval, reference: Sample) -> ForecastInterval:
 def _ends(interval: ForecastInterval, reference: Sample, distance: float) -> tuple[float, float]:
     """The ends at a larger distance; those given the scores move in proportion to its root, in log odds."""
     if not isinstance(interval, ScoreForecast):
-        bounds = auc_bounds(grid(reference, EXACT_BOUNDS).sample, distance)
-        return carried(bounds.low, bounds.auc, interval.auc), carried(bounds.high, bounds.auc, interval.auc)
+        return ends_around(grid(reference, EXACT_BOUNDS).sample, distance, interval)[1]
     if interval.distance == 0 or not 0 < interval.foreseen < 1:
         return 0.0, 1.0
     growth = math.sqrt(distance / interval.distance)

@@ -18,10 +18,8 @@ from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.variances import moments
 from rocmonitor.stats.forecast.score_history import score_history
 from rocmonitor.stats.lasting.adjusting import (
-    WHOLE_YEAR,
     Adjustment,
     adjusted,
-    days_covered,
     expected_by_all,
     expected_by_the_others,
     wave_step,
@@ -44,6 +42,7 @@ from rocmonitor.stats.proportion import is_number, require_method
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.rows import Floats
 from rocmonitor.stats.sample import Sample
+from rocmonitor.stats.season import WHOLE_YEAR, days_covered
 
 Alternative = Literal["two-sided", "less"]
 
@@ -392,7 +391,7 @@ def _caveats(used: Sequence[WindowAuc], serial: float, *, ignored: bool) -> tupl
         found.append(Caveat("reference-windows-equal", n_windows=len(used), auc=used[0].auc))
     if serial > _ALIKE:
         found.append(Caveat("reference-windows-alike", correlation=serial, n_windows=len(used)))
-    covered = days_covered(used)
+    covered = days_covered([window.day for window in used])
     if covered is not None and covered < WHOLE_YEAR:
         found.append(Caveat("season-not-seen", days=round(covered)))
     return tuple(found)

@@ -1,0 +1,91 @@
+"""A season in the reference: rule forecast compares each window with its time of year, and says so."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+from scipy.special import ndtri
+
+from rocmonitor.policy.evaluation import Counts, Status
+from rocmonitor.policy.false_alarms import simulation, single_window_drop, usual_rate, window_rate
+from rocmonitor.policy.judge import judge
+from rocmonitor.policy.levels import at_levels, in_season
+from rocmonitor.policy.reference import Reference, freeze
+from rocmonitor.policy.rules import Drop, Forecast
+from rocmonitor.policy.scenario import Scenario
+from rocmonitor.policy.windows import Window, day_of
+from rocmonitor.stats import AucSpread, Sample
+from rocmonitor.stats.season import YEAR_DAYS
+from rocmonitor.wording.verdicts import verdict as worded
+
+MONTH = timedelta(days=28)
+FIRST = datetime(2024, 1, 1, tzinfo=UTC)
+RULES = {"forecast": Forecast(), "drop": Drop(value=0.01)}
+COUNTS = Counts(rows=1600, n_pos=800, n_neg=800)
+
+
+def window(number: float) -> Window:
+    return Window(FIRST + number * MONTH, FIRST + (number + 1) * MONTH)
+
+
+def rows(at: Window, rng: np.random.Generator, drop: float = 0.0) -> Sample:
+    area = 0.8 - drop + 0.06 * math.cos(2 * math.pi * day_of(at) / YEAR_DAYS)
+    y = np.repeat([1, 0], 800)
+    return Sample(y, rng.standard_normal(1600) + math.sqrt(2) * ndtri(area) * y)
+
+
+@pytest.fixture(scope="module")
+def reference() -> Reference:
+    rng = np.random.default_rng(3)
+    places = [window(number) for number in range(27)]
+    return Reference.from_dict(freeze([(at, rows(at, rng)) for at in places], RULES).to_dict())
+
+
+def scenario(reference: Reference) -> Scenario:
+    spread = AucSpread.from_sample(reference.cells)
+    return Scenario(rules=RULES, reference=reference, spread=spread, n_pos=800, n_neg=800)
+
+
+def test_a_summer_as_good_as_a_year_is_only_then_an_improvement(reference):
+    summer = window(33)  # middle of July
+    sample = rows(summer, np.random.default_rng(8), drop=-0.06)
+    rules = {"forecast": RULES["forecast"]}
+    seasonal, plain = (
+        judge(sample, None, COUNTS, reference=each, rules=rules, min_per_class=20)
+        for each in (in_season(reference, summer), reference)
+    )
+    assert (seasonal.outcome, plain.outcome) == (Status.IMPROVED, Status.OK)
+    verdict = seasonal.verdicts[0]
+    assert verdict.details["season"] == pytest.approx(-0.06, abs=0.02)
+    assert f"(calibrated, 96.4 %; moved by {verdict.details['season']:+.3f} for the season; from" in worded(
+        verdict
+    )
+    assert seasonal.metrics["forecast/high"] < plain.metrics["forecast/high"]
+
+
+def test_levels_of_a_budget_keep_the_season(reference):
+    rules = {"forecast": Forecast(confidence_level=0.999)}
+    strict = in_season(at_levels(reference, rules, frozenset(rules)), window(33)).forecasts["forecast"]
+    usual = in_season(reference, window(33)).forecasts["forecast"]
+    assert strict.low < usual.low
+    assert strict.seasonal_auc == pytest.approx(usual.seasonal_auc)
+    assert strict.achieved_level == 0.999
+
+
+def test_a_reference_that_was_frozen_without_a_season_keeps_its_interval(reference):
+    interval = replace(reference.forecasts["forecast"], season=(), window_rests=(), seasonal_auc=None)
+    old = replace(reference, forecasts={"forecast": interval})
+    assert in_season(old, window(33)).forecasts == old.forecasts
+
+
+def test_what_check_expects_of_the_forecast_is_without_the_season(reference):
+    drawn = simulation(scenario(reference), MONTH)
+    assert drawn.own["forecast"].deviation.mean() < 0.8 * drawn.coming.deviation.mean()
+    assert 0 < window_rate(drawn, ["forecast"]) < 0.1
+    assert window_rate(drawn) == max(window_rate(drawn, [name]) for name in RULES)
+    assert 0 < usual_rate(drawn) < 1
+    assert single_window_drop(drawn)[0] == "forecast"
