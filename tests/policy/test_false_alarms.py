@@ -365,6 +365,33 @@ def test_alarms_and_times_are_those_of_series_that_go_on_from_the_reference(seri
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("serial", [0.0, 0.5])
+def test_what_is_told_of_52_reference_windows_is_right_on_average_and_its_range_covers(serial, monkeypatch):
+    """All is learned from the reference; drops too. Monte Carlo errors are some 0.1 of each number."""
+    monkeypatch.setattr(coming, "SERIES", 520)
+    coming._numbers.cache_clear()
+    rng = np.random.default_rng(8)
+    noise = scenario(n_pos=100, n_neg=300).noise(0.8)
+    rates, times, within = [], [], []
+    for _ in range(30):
+        states = check_alarms.true_values(serial, 52, rng)
+        aucs = [unscaled(x) for x in rng.normal(states, noise**0.5)]
+        rules = (Drop(), Floor(value=0.75))
+        one = scenario(*rules, n_pos=100, n_neg=300, aucs=aucs, auc=float(np.mean(aucs)), se=0.0035)
+        ahead = [simulation(one, WEEK), simulation(one, WEEK, check_alarms.truth(states[-1], serial))]
+        told, true = ([false_alarms(of, Alarm(), WEEK, rules=[n]) for n in ("drop", "floor")] for of in ahead)
+        rates.append([[each.expected for each in of] for of in (told, true)])
+        within.append([said.low <= of.expected <= said.high for said, of in zip(told, true, strict=True)])
+        times.append([np.log(detections(of, 0.05, Alarm())["drop"].windows[1] or 60) for of in ahead])
+    coming._numbers.cache_clear()
+    told, true = np.mean(rates, axis=0)
+    errors = np.std(np.diff(rates, axis=1)[:, 0], axis=0) / len(rates) ** 0.5
+    assert (abs(told - true) < 0.2 * true + 3 * errors).all()
+    assert np.mean(within) > 0.65
+    assert abs(np.diff(np.mean(times, axis=0))[0]) < np.log(1.3)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("serial", [0.0, 0.5, 0.9])
 def test_the_judge_alarms_as_often_as_is_told_of_windows_that_are_alike(serial):
     """A short run of the study `check-alarms`: rows, the real judge, the real status machine."""
@@ -379,7 +406,7 @@ def test_the_judge_alarms_as_often_as_is_told_of_windows_that_are_alike(serial):
             allowed = 0.2 * np.mean(judged, axis=0) + 3.5 * errors + 0.05
             assert (abs(np.mean(judged - said, axis=0)) < allowed).all()
         # Nineteen windows that are alike show too little of their correlation: docs/coverage.md.
-        assert np.mean(within) > (0.6 if serial < 0.9 else 0.35)
+        assert np.mean(within) > (0.65 if serial < 0.9 else 0.4)
         assert told[:, 0].mean() == pytest.approx(judged[:, 0].mean(), rel=0.8)
 
 

@@ -7,7 +7,8 @@ reference is frozen and brought to the levels of each budget as by a tick, every
 is beyond a limit of its reference is judged by the real judge (the others are within all limits that it has),
 and the segments of a window go through the real procedure. Shown for the default levels and for levels
 derived from budgets: alarms of all 500 monitors in a quiet year (`YEARS` after each reference), and in how
-many monitors a drop of all rows, of all segments, or of one segment only is found. An hour of two processors.
+many of a tenth as many monitors a drop of all rows, of all segments, or of one segment only is found. An hour
+of two processors.
 """
 
 from __future__ import annotations
@@ -50,30 +51,26 @@ RULES: dict[str, Rule] = {"forecast": Forecast(alternative="less"), "lasting": L
 def main(arguments: Sequence[str] | None = None) -> None:
     chosen = options(__doc__, arguments, replications=MONITORS)
     designs = [None, *BUDGETS]
+    run = {"seed": chosen.seed, "processes": chosen.processes}
     found = np.array(
-        replicate(
-            monitor_year,
-            designs,
-            replications=chosen.replications,
-            seed=chosen.seed,
-            processes=chosen.processes,
-            what="monitors",
-        )
+        replicate(quiet_years, designs, replications=chosen.replications, what="monitors", **run)
     )
     say(f"{chosen.replications:,} monitors, scaled to {MONITORS}; ± one Monte Carlo error\n")
     rows = []
     for at, budget in enumerate(designs):
         cells = []
-        for alarms in found[:, at, :2].T:
+        for alarms in found[:, at].T:
             error = max(alarms.std() / math.sqrt(len(alarms)), 1 / len(alarms) / YEARS)
             cells.append(f"{MONITORS * alarms.mean():.1f} ± {MONITORS * error:.1f}")
         tail = derived(budget)[1]
         rows.append([named(budget), f"{tail:.2g}", *cells])
     table(["levels", "chance of a verdict", "alarms, all rows", "alarms, segments"], rows)
-    say(f"\nshare of monitors in which a drop is found (± up to {0.5 / math.sqrt(len(found)):.3f})\n")
+    number = max(chosen.replications // 10, 1)
+    found = np.array(replicate(drops_found, designs, replications=number, what="drops", **run))
+    say(f"\nshare of {number} monitors in which a drop is found (± up to {0.5 / math.sqrt(number):.2f})\n")
     names = [f"{drop:g} in {length}" for drop in DROPS for length in (1, SOON, LATE)]
     for place, of in enumerate(("all rows", "some segment, all drop", "the segment that drops alone")):
-        power = found[:, :, 2 + place * len(names) : 2 + (place + 1) * len(names)].mean(axis=0)
+        power = found[:, :, place * len(names) : (place + 1) * len(names)].mean(axis=0)
         lines = [
             [named(budget), *(f"{value:.2f}" for value in line)]
             for budget, line in zip(designs, power, strict=True)
@@ -98,24 +95,18 @@ def derived(budget: float | None) -> tuple[Mapping[str, Rule], float]:
     return found.levels["0"].rules, found.tail
 
 
-def monitor_year(designs: Sequence[float | None], rng: np.random.Generator) -> list[list[float]]:
-    """Of each design: false alarms a year of all rows, of the segments, and what is found of each drop."""
-    measure.CURVE_POINTS = 1  # curves are drawn for nobody
-    past = [week_of(rng) for _ in range(REFERENCE)]
-    frozen = [
-        freeze([(window(at), rows) for at, rows in enumerate(stream)], RULES)
-        for stream in zip(*past, strict=True)
-    ]
-    judges = []
-    for budget in designs:
-        rules, budgeted = derived(budget)[0], budget is not None
-        names = frozenset(rules) if budgeted else frozenset()
-        judges.append(Judges([at_levels(each, rules, names) for each in frozen], rules, budgeted))
-    quiet = [[week_of(rng) for _ in range(WEEKS)] for _ in range(YEARS)]
-    lines = []
-    for each in judges:
-        alarms = np.mean([alarms_in(each.degraded(year)) for year in quiet], axis=0)
-        lines.append([float(alarms[0]), float(alarms[1:].sum())])
+def quiet_years(designs: Sequence[float | None], rng: np.random.Generator) -> list[list[float]]:
+    """Of each design: false alarms a year of all rows, and of the segments."""
+    judges = judges_of(designs, rng)
+    years = [[week_of(rng) for _ in range(WEEKS)] for _ in range(YEARS)]
+    alarms = [np.mean([alarms_in(each.degraded(year)) for year in years], axis=0) for each in judges]
+    return [[float(each[0]), float(each[1:].sum())] for each in alarms]
+
+
+def drops_found(designs: Sequence[float | None], rng: np.random.Generator) -> list[list[float]]:
+    """Of each design: what is found of each drop, within a week and within more."""
+    judges = judges_of(designs, rng)
+    lines: list[list[float]] = [[] for _ in judges]
     for which in ("rows", "segments", "one"):
         for drop in DROPS:
             down = np.full(SEGMENTS, drop)
@@ -124,9 +115,25 @@ def monitor_year(designs: Sequence[float | None], rng: np.random.Generator) -> l
             fallen = [week_of(rng, down) for _ in range(LATE)]
             columns = {"rows": slice(0, 1), "segments": slice(1, None), "one": slice(1, 2)}[which]
             for line, each in zip(lines, judges, strict=True):
-                seen = each.degraded(fallen)[:, columns].any(axis=1)
+                seen = each.degraded(fallen, until=columns)[:, columns].any(axis=1)
                 line += [float(seen[:length].any()) for length in (1, SOON, LATE)]
     return lines
+
+
+def judges_of(designs: Sequence[float | None], rng: np.random.Generator) -> list[Judges]:
+    """One monitor, its reference frozen once and brought to the levels of each design."""
+    measure.CURVE_POINTS = 1  # curves are drawn for nobody
+    past = [week_of(rng) for _ in range(REFERENCE)]
+    frozen = [
+        freeze([(window(at), rows) for at, rows in enumerate(stream)], RULES)
+        for stream in zip(*past, strict=True)
+    ]
+    found = []
+    for budget in designs:
+        rules, budgeted = derived(budget)[0], budget is not None
+        names = frozenset(rules) if budgeted else frozenset()
+        found.append(Judges([at_levels(each, rules, names) for each in frozen], rules, budgeted))
+    return found
 
 
 def week_of(rng: np.random.Generator, down: Floats | None = None) -> list[Sample]:
@@ -151,8 +158,8 @@ class Judges:
     rules: Mapping[str, Rule]
     budgeted: bool
 
-    def degraded(self, weeks: Sequence[Sequence[Sample]]) -> NDArray[np.bool_]:
-        """(weeks, 1 + segments): degraded by some rule."""
+    def degraded(self, weeks: Sequence[Sequence[Sample]], *, until: slice | None = None) -> NDArray[np.bool_]:
+        """(weeks, 1 + segments): degraded by some rule; `until` a week in which one of these streams is."""
         aucs = np.array([[area(each) for each in week] for week in weeks])
         beyond = np.column_stack(
             [self._beyond(place, column) for place, column in enumerate(aucs.T.tolist())]
@@ -160,6 +167,8 @@ class Judges:
         found = np.zeros_like(beyond)
         for at in np.flatnonzero(beyond.any(axis=1)).tolist():
             found[at] = self._judged(weeks[at], aucs[: at + 1], beyond[at])
+            if until is not None and found[at, until].any():
+                break
         return found
 
     def _beyond(self, place: int, aucs: list[float]) -> NDArray[np.bool_]:

@@ -6,7 +6,9 @@ reference windows, a year of quiet windows and one with a drop of 0.05, all of t
 and the status machine work on them. `true`: the rate of these references, by their limits and the true
 process; `known`: what is told when only its scatter and correlation are given; `told`: what `check` tells,
 which learns both from the reference windows; `within`: how often the true rate lies in the range that is told
-(80 %). Twenty minutes.
+(80 %). Then how drops of 0.02, 0.05 and 0.10 are found, by the true process and as told: the probability that
+one window shows them, and the windows until one that stays is found in half of all cases and in 80 % (the
+geometric mean over references). Half an hour.
 """
 
 from __future__ import annotations
@@ -43,6 +45,7 @@ from rocmonitor.stats.dependence import Ahead
 from rocmonitor.stats.lasting.windows import scaled, unscaled
 from rocmonitor.stats.rows import Floats
 
+DROPS = (0.02, 0.05, 0.1)
 AREA, SCATTER, PAST, YEAR_WINDOWS, DROP = 0.8, 0.075, 19, 52, 0.05
 N_POS, N_NEG = 100, 300
 SIZES = {"n_pos": N_POS, "n_neg": N_NEG}
@@ -82,6 +85,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         rows += lines(name, found)
     found_once = ["once: judge", "true", "known", "told"]
     table(["", "", "alarm", "judge", "±", "true", "known", "told", "within", *found_once], rows)
+    say("\nprobability that one window shows a drop, and windows until a drop that stays is found\n")
+    rows = []
+    for number, (name, serial) in enumerate(DESIGNS.items()):
+        seed = (chosen.seed, 7, number)
+        run = {"replications": chosen.replications, "processes": chosen.processes, "seed": seed}
+        rows += found_lines(name, replicate(times, serial, what=f"{name}, drops", **run))
+    table(["", "", "drop", "once", "told", "half", "told", "80 %", "told"], rows)
 
 
 def lines(name: str, found: Sequence[dict[str, Told]]) -> list[list[str]]:
@@ -97,6 +107,40 @@ def lines(name: str, found: Sequence[dict[str, Told]]) -> list[list[str]]:
             shown = [alarms[0], error, *alarms[1:], within[:, at].mean(), *once]
             rows.append([name, rule, alarm, *(f"{each:.2f}" for each in shown)])
     return rows
+
+
+def found_lines(name: str, found: Sequence[Floats]) -> list[list[str]]:
+    """A line for each rule and drop."""
+    mean = np.mean(found, axis=0)
+    mean[..., 2:] = np.exp(mean[..., 2:])
+    return [
+        [name, rule, f"{drop:g}", *(f"{each:.{2 if at < 2 else 0}f}" for at, each in enumerate(of.tolist()))]
+        for drop, lines in zip(DROPS, mean, strict=True)
+        for rule, of in zip(NAMES, lines, strict=True)
+    ]
+
+
+def times(serial: float, rng: np.random.Generator) -> Floats:
+    """How one reference finds drops, by the true process and as told: see `times_of`."""
+    coming.SERIES = SERIES
+    states = true_values(serial, PAST, rng)
+    return times_of(scenario_of([drawn(unscaled(x), rng) for x in states]), states[-1], serial)
+
+
+def times_of(scenario: Scenario, last: float, serial: float) -> Floats:
+    """(drops, rules, 6): chance of one window, and logs of the windows for half and for 80 %; true, told."""
+    ahead = [simulation(scenario, EVERY, truth(last, serial)), simulation(scenario, EVERY)]
+    rows = []
+    for drop in DROPS:
+        true, told = (list(detections(each, drop, Alarm()).values()) for each in ahead)
+        rows.append(
+            [
+                [of.once, said.once]
+                + [np.log(each.windows[end] or YEAR_WINDOWS + 1) for end in (0, 1) for each in (of, said)]
+                for of, said in zip(true, told, strict=True)
+            ]
+        )
+    return np.array(rows)
 
 
 def one(serial: float, rng: np.random.Generator) -> dict[str, Told]:

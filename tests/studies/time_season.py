@@ -50,6 +50,9 @@ METHODS = ("all alike", "weighed, 45 days", "weighed, 90 days", "term")
 YEARS = (1, 2, 4)
 WAVES = (0.0, 0.02, 0.04)
 FEATURES = ["temperature", "dew_point", "visibility", "avg_wind_speed", "max_sustained_wind"]
+BY_ROWS = 4
+"""Years from one reference to the next where intervals are computed from rows, which takes longer."""
+
 LEARNED = 4
 """Years that the model of the weather learns from."""
 
@@ -162,7 +165,7 @@ def by_rows(years: int) -> list[Year]:
     samples, windows, _ = months()
     length = round(YEAR_DAYS / 30)
     found = []
-    for start in range(LEARNED * length, len(windows) - (years + 1) * length, length):
+    for start in range(LEARNED * length, len(windows) - (years + 1) * length, BY_ROWS * length):
         middle = start + years * length + 1
         past, days = samples[start:middle], [_day(each) for each in windows[start:middle]]
         reference = Sample.merge(past)

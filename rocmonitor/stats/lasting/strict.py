@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 import scipy
@@ -50,8 +51,12 @@ def at_probability(chart: LastingChart, false_alarm_probability: float) -> Lasti
     return replace(chart, limit=chart.limit * share, false_alarm_probability=chance)
 
 
+@lru_cache(maxsize=64)
 def _limits(chart: LastingChart) -> Callable[[float], float]:
-    """The limit of the series that the reference windows leave possible, by its probability."""
+    """The limit of the series that the reference windows leave possible, by its probability.
+
+    The segments of a window ask for many probabilities of the same charts.
+    """
     noise, between = np.array(chart.noises), chart.between**2
     shape = ChartShape(
         mean=chart.mean,
