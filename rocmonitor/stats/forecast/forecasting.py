@@ -187,11 +187,7 @@ def forecast_interval(
     dates = None if days is None else _valid_days(days, len(past_ones), method, weights, given)
     if given is not None:
         _require_calibrated(method)
-        history = score_history(reference, past_ones, weights=weights)
-        foreseen = history.forecast(
-            reference, given, batch=batch, confidence_level=confidence_level, alternative=alternative
-        )
-        return _of_all_scores(foreseen, expected_auc(reference, given))
+        return _given_scores(reference, past_ones, given, weights, batch, confidence_level, alternative)
     sizes = None if batch is None else valid_batch(batch)
     past = used_windows(reference, past_ones, method, symmetric)
     if method == "bootstrap":
@@ -202,6 +198,22 @@ def forecast_interval(
         draft = with_season(replace(draft, day=dates[1]), [dates[0][place] for place in past.kept])
     found = finished(replace(draft, alternative=alternative, batch=sizes), reference)
     return _widened(found, reference) if correlation == "estimated" else found
+
+
+def _given_scores(
+    reference: Sample,
+    windows: Sequence[Sample],
+    given: Scores,
+    weights: ArrayLike | None,
+    batch: tuple[int, int] | None,
+    confidence_level: float,
+    alternative: Alternative,
+) -> ScoreForecast:
+    history = score_history(reference, windows, weights=weights)
+    foreseen = history.forecast(
+        reference, given, batch=batch, confidence_level=confidence_level, alternative=alternative
+    )
+    return _of_all_scores(foreseen, expected_auc(reference, given))
 
 
 def _widened(found: ForecastInterval, reference: Sample) -> ForecastInterval:
