@@ -298,7 +298,7 @@ def _at_this_age(
             weights=() if rule.half_life is None else tuple(worth.tolist()),
             set_aside=(),
         )
-        at = as_strict(name, reference, finished(draft, cells))
+        at = as_strict(name, reference, finished(draft, cells, reference.bounds))
     low, high = carried(at.low, at.auc, centre), carried(at.high, at.auc, centre)
     return replace(
         at,

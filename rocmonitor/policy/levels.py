@@ -37,7 +37,7 @@ def at_levels(reference: Reference, rules: Mapping[str, Rule], names: frozenset[
         if isinstance(rule, Forecast) and name in forecasts:
             interval = replace(forecasts[name], confidence_level=rule.confidence_level)
             if reference.cells is not None and interval.batch is not None:
-                interval = _sized(interval, reference.cells, interval.batch)
+                interval = _sized(interval, reference, reference.cells, interval.batch)
             forecasts[name] = interval
         elif isinstance(rule, Lasting) and name in charts:
             charts[name] = at_probability(charts[name], rule.false_alarm_probability)
@@ -49,14 +49,16 @@ def for_batch(name: str, reference: Reference, cells: Sample, batch: tuple[int, 
     interval = reference.forecasts[name]
     if interval.batch == batch:
         return interval
-    return _sized(interval, cells, batch) if name in reference.strict else interval.for_batch(cells, batch)
+    if name in reference.strict:
+        return _sized(interval, reference, cells, batch)
+    return interval.for_batch(cells, batch, bounds=reference.bounds)
 
 
 def as_strict(name: str, reference: Reference, interval: ForecastInterval) -> ForecastInterval:
     """An interval that was computed from the reference, at the level of its rule."""
     if name not in reference.strict or reference.cells is None:
         return interval
-    return extended(interval, reference.cells)
+    return extended(interval, reference.cells, reference.bounds)
 
 
 def scatter_reach(name: str, rule: Drop, reference: Reference, sizes: tuple[int, int]) -> float:
@@ -112,5 +114,8 @@ def _shown(name: str, reference: Reference, level: float, achieved: float) -> bo
     return name not in reference.strict or achieved >= level - LEVEL_ROUNDING
 
 
-def _sized(interval: ForecastInterval, cells: Sample, batch: tuple[int, int]) -> ForecastInterval:
-    return extended(interval.for_batch(cells, batch), cells)
+def _sized(
+    interval: ForecastInterval, reference: Reference, cells: Sample, batch: tuple[int, int]
+) -> ForecastInterval:
+    bounds = reference.bounds
+    return extended(interval.for_batch(cells, batch, bounds=bounds), cells, bounds)

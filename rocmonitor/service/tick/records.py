@@ -45,12 +45,13 @@ class Records:
         self.references: dict[str, dict[str, Any]] = {}
 
     def at_levels(self, references: dict[str, Reference]) -> dict[str, Reference]:
-        """The references at the levels that a budget asks for."""
+        """The references at the levels that a budget asks for, for all windows of the tick."""
         from rocmonitor.policy.levels import at_levels
+        from rocmonitor.policy.reference import followed
 
         self.segments = len(references.keys() - {""})
         of = self.levels
-        return {name: at_levels(each, of.rules, of.derived) for name, each in references.items()}
+        return {name: at_levels(followed(each), of.rules, of.derived) for name, each in references.items()}
 
     def outlook(
         self, window: Window, segment: str, batch: Batch, rows: Rows, reference: Reference

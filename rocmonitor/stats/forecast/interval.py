@@ -26,8 +26,8 @@ from rocmonitor.stats.forecast.calibration import (
     windows_needed,
 )
 from rocmonitor.stats.forecast.distance import require_sample
-from rocmonitor.stats.forecast.kld import AucBounds, auc_bounds
-from rocmonitor.stats.forecast.windows import EXACT_BOUNDS, carried, grid
+from rocmonitor.stats.forecast.following import Bounds, Ends, bounds_of
+from rocmonitor.stats.forecast.windows import carried
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Sample
 
@@ -156,7 +156,9 @@ class ForecastInterval(Forecast):
         below = float(auc - self.low)
         return below if self.alternative == "less" else min(below, float(self.high - auc))
 
-    def for_batch(self, reference: Sample, batch: tuple[int, int]) -> ForecastInterval:
+    def for_batch(
+        self, reference: Sample, batch: tuple[int, int], *, bounds: Bounds | None = None
+    ) -> ForecastInterval:
         """The same interval for a batch of other sizes, without the past windows.
 
         Parameters
@@ -166,6 +168,8 @@ class ForecastInterval(Forecast):
             carried to the AUC of the full one.
         batch : tuple of int
             Positives and negatives of the coming window.
+        bounds : callable, optional
+            Those of `reference`, where they are asked for many times (`FollowedBounds`).
 
         Raises
         ------
@@ -202,7 +206,7 @@ class ForecastInterval(Forecast):
                 "this interval was stored without what another batch needs (window_shifts, pair_variances): "
                 "compute it anew with forecast_interval"
             )
-        return finished(replace(self, batch=sizes), reference)
+        return finished(replace(self, batch=sizes), reference, bounds)
 
     def _draw(self, ax: plotting.Axes, label: str | None) -> None:
         values = [("forecast", (self.auc, self.low, self.high))]
@@ -252,7 +256,7 @@ def valid_batch(batch: object) -> tuple[int, int]:
     return n_pos, n_neg
 
 
-def finished(draft: ForecastInterval, reference: Sample) -> ForecastInterval:
+def finished(draft: ForecastInterval, reference: Sample, bounds: Bounds | None = None) -> ForecastInterval:
     """The draft with its distance, bounds, parts and caveats, for the batch that it names."""
     assert draft.pair_variances is not None
     noise = Noise(*draft.pair_variances)
@@ -265,13 +269,13 @@ def finished(draft: ForecastInterval, reference: Sample) -> ForecastInterval:
     distance, level = draft.distance, None
     if draft.method == "calibrated":
         distance, level = _calibrated(draft, noise, sampling or 0.0)
-    few = grid(reference, EXACT_BOUNDS).sample
-    bounds = auc_bounds(few, distance)
-    low, high = _carried_ends(bounds, draft)
+    within = bounds or bounds_of(reference)
+    ends = within(distance)
+    low, high = _carried_ends(ends, draft)
     done = replace(draft, low=low, high=high, distance=distance, achieved_level=level)
     if sampling is not None:
         part = min(sampling * sampling / 2, distance)
-        alone = (low, high) if part == distance else _carried_ends(auc_bounds(few, part), draft)
+        alone = (low, high) if part == distance else _carried_ends(within(part), draft)
         done = replace(
             done,
             sampling_distance=part,
@@ -284,7 +288,7 @@ def finished(draft: ForecastInterval, reference: Sample) -> ForecastInterval:
         caveats += size_caveats(done, noise)
     if distance == 0:
         caveats.append(Caveat("zero-distance"))
-    return replace(done, caveats=(*caveats, *bounds.caveats))
+    return replace(done, caveats=(*caveats, *ends.caveats))
 
 
 def size_caveats(done: ForecastInterval, noise: Noise) -> Iterator[Caveat]:
@@ -302,10 +306,10 @@ def size_caveats(done: ForecastInterval, noise: Noise) -> Iterator[Caveat]:
         yield Caveat("small-batch", rows=min(done.batch), enough=ENOUGH_ROWS)
 
 
-def _carried_ends(bounds: AucBounds, draft: ForecastInterval) -> tuple[float, float]:
+def _carried_ends(ends: Ends, draft: ForecastInterval) -> tuple[float, float]:
     """The bounds relative to the reference's own AUC; the upper one is 1 where only losses count."""
-    low = carried(bounds.low, bounds.auc, draft.auc)
-    return low, carried(bounds.high, bounds.auc, draft.auc) if draft.alternative == "two-sided" else 1.0
+    low = carried(ends.low, ends.auc, draft.auc)
+    return low, carried(ends.high, ends.auc, draft.auc) if draft.alternative == "two-sided" else 1.0
 
 
 def _calibrated(draft: ForecastInterval, noise: Noise, sampling: float) -> tuple[float, float]:
