@@ -36,9 +36,10 @@ from rocmonitor.store.outbox import (
 )
 from rocmonitor.store.outlooks import (
     outlook,
+    outlook_metrics,
     outlook_series,
     outlooks,
-    outlooks_made,
+    outlooks_pending,
     pending_warnings,
 )
 from rocmonitor.store.reading import (
@@ -59,6 +60,7 @@ from rocmonitor.store.reviews import last_reviewed, review, review_with_key, rev
 from rocmonitor.store.saving import (
     OutlookRecord,
     WindowRecord,
+    reference_digest,
     remember_labels,
     save,
     save_outlooks,
@@ -116,14 +118,16 @@ __all__ = [
     "outbox_summary",
     "outcomes",
     "outlook",
+    "outlook_metrics",
     "outlook_series",
     "outlooks",
-    "outlooks_made",
+    "outlooks_pending",
     "pending",
     "pending_revised",
     "pending_warnings",
     "receipt_of",
     "reference",
+    "reference_digest",
     "release",
     "release_all",
     "remember_labels",
