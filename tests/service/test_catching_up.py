@@ -67,7 +67,7 @@ def kind_of(thing: object) -> str:
     What arrived is kept too, of windows that are so young that more labels may come.
     """
     kind = type(thing)
-    ours = kind.__module__.startswith("rocmonitor") and kind.__name__ != "Arrived"
+    ours = str(kind.__module__).startswith("rocmonitor") and kind.__name__ != "Arrived"
     return kind.__name__ if ours or kind in (dict, list) else ""
 
 
