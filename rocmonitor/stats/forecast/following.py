@@ -121,11 +121,11 @@ def _coefficients(kernel: OneOrder, number: int) -> Floats | None:
         points.extend(along(kernel, (x * x / 2).tolist()))
         return np.array([point.value for point in points])
 
-    found = chebinterpolate(values, _DEGREE)
+    found: Floats = np.asarray(chebinterpolate(values, _DEGREE))  # type: ignore[type-var]
     smooth = np.abs(found[-2:]).max() <= _AGREEMENT and math.isfinite(max(each.multiplier for each in points))
     return found if smooth else None
 
 
 def _read(piece: Floats, number: int, x: float, auc: float) -> Ends:
-    low, high = chebval(2 * (x / PIECE - number) - 1, piece).tolist()
+    low, high = np.asarray(chebval(2 * (x / PIECE - number) - 1, piece), dtype=np.float64).tolist()
     return Ends(auc, min(1 - low, auc), max(high, auc))
