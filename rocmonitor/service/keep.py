@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
 
 from rocmonitor import store
 from rocmonitor.errors import TrackingError
+from rocmonitor.service.arrivals import compared_since
 from rocmonitor.service.progress import Progress
 from rocmonitor.service.runtime import Runtime, hold_lease, renew_lease
 
 AT_ONCE = 500
 """Rows deleted in one transaction: other processes wait for some milliseconds."""
+
+_LATEST = timedelta(days=3)
+"""A request that was given up and made again comes through within that time, or never."""
 
 
 @dataclass(kw_only=True)
@@ -23,9 +29,11 @@ class Deleted:
     deliveries : int
         Outbox rows that had arrived.
     tables : int
-        Evaluations that lost their tables.
+        Evaluations that lost their tables. What was counted of arrivals goes with them.
     runs : int
         Runs in MLflow.
+    doubles : int
+        Runs that MLflow made of requests that were given up and made again.
     error : TrackingError or None
         Why runs were left for the next time.
     busy : bool
@@ -35,6 +43,7 @@ class Deleted:
     deliveries: int = 0
     tables: int = 0
     runs: int = 0
+    doubles: int = 0
     error: TrackingError | None = None
     busy: bool = False
 
@@ -69,7 +78,17 @@ def delete_old(runtime: Runtime, *, progress: Progress = lambda _: None) -> Dele
         done.deliveries = repeat(
             lambda: store.delete_delivered(kept, now - keep.outbox, AT_ONCE), "old deliveries"
         )
-        done.tables = repeat(lambda: store.delete_tables(kept, now - keep.tables, AT_ONCE), "old tables")
+        for delete in (store.delete_tables, store.delete_tables_inside):
+            done.tables += repeat(partial(delete, kept, now - keep.tables, AT_ONCE), "old tables")
+        compared = {name: compared_since(each, now) for name, each in runtime.config.monitors.items()}
+        store.delete_arrivals(kept, now - keep.tables, compared)
+        try:
+            for monitor in store.published_again(kept, now - _LATEST):
+                done.doubles += runtime.tracking.delete_doubles(store.instance_id(kept), monitor)
+                held = renew_lease(runtime, held)
+        except TrackingError as error:
+            done.error = error
+            return done
         while not runtime.stop.is_set():
             old = store.old_publications(kept, now - keep.mlflow, AT_ONCE)
             for each in old:
