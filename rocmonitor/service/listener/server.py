@@ -50,8 +50,11 @@ class _Server(TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
             min(idle, key=lambda channel: channel.creation_time).will_close = True
 
     def maintenance(self, now: float) -> None:
-        for channel in self.active_channels.values():
-            if not channel.requests and not 0 <= now - channel.creation_time < SECONDS:
+        for channel in list(self.active_channels.values()):
+            age = now - channel.creation_time
+            if channel.will_close and not 0 <= age < 2 * SECONDS:
+                channel.handle_close()  # else who reads no answer keeps it, and us from taking others
+            elif not channel.requests and not 0 <= age < SECONDS:
                 channel.will_close = True
 
 
