@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from rocmonitor.errors import TrackingError
 from rocmonitor.tracking.content import DIGEST, KEY, POINTS, STATE
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities import Run
+
+_SLOW_SECONDS = 5.0
 
 COMPLETE = ("final", "superseded")
 """States of a run that has all it should have."""
@@ -68,6 +72,24 @@ def alike(client: MlflowClient, experiment: str, tags: Mapping[str, str]) -> lis
         return found
     same = [run for run in found if (DIGEST, tags[DIGEST]) in run.data.tags.items()]
     return [run for run in same if run.data.tags.get(STATE) != "superseded"]
+
+
+def made(
+    client: MlflowClient, uri: str, experiment: str, tags: Mapping[str, str], start: int, name: str
+) -> Run:
+    """A new run with these tags, the only one.
+
+    Over the network, or after a long wait, one request may have made several runs, or one that was given up
+    before: they are looked up.
+    """
+    began = time.monotonic()
+    run = client.create_run(experiment, start_time=start, tags=dict(tags), run_name=name)
+    if not uri.startswith("http") and time.monotonic() - began < _SLOW_SECONDS:
+        return run
+    found = alike(client, experiment, tags)
+    if not found:
+        raise TrackingError(f"the run {name} was deleted while it was made; it is made again")
+    return only(client, found)
 
 
 def only(client: MlflowClient, found: Sequence[Run]) -> Run:

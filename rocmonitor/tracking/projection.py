@@ -222,7 +222,6 @@ class Tracking:
                 if old.info.run_id != run.info.run_id:
                     self._retire(old, by=run)
             self._finish(run, name, points[-1].window.end, {STATE: "final"})
-            finding.delete_doubles(self.client, experiment, key.partition("|")[0])
         return run
 
     def publish_review(self, instance: str, review: Review, *, artifacts: Files | None = None) -> str:
@@ -321,12 +320,8 @@ class Tracking:
     ) -> Run:
         """The run that is there, else a new one; what a repeated request left beside it is deleted."""
         if not found:
-            begun, at = content.shortened(tags) | {STATE: "publishing"}, content.milliseconds(start)
-            self.client.create_run(experiment, start_time=at, tags=begun, run_name=name)
-            # This request, or one that was given up before, may have made several.
-            found = finding.alike(self.client, experiment, begun)
-            if not found:
-                raise TrackingError(f"the run {name} was deleted while it was made; it is made again")
+            begun = content.shortened(tags) | {STATE: "publishing"}
+            return finding.made(self.client, self.uri, experiment, begun, content.milliseconds(start), name)
         return finding.only(self.client, found)
 
     def _append(

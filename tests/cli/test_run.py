@@ -108,7 +108,7 @@ def test_mlflow_that_is_down_keeps_the_evaluation_and_is_told(here, closed_port,
     assert "mlflow: not delivered yet" in again.stderr
 
 
-@pytest.mark.parametrize("fault", ["folder", "without a table"])
+@pytest.mark.parametrize("fault", ["folder", pytest.param("without a table", marks=pytest.mark.slow)])
 def test_a_store_that_fails_is_announced_once_and_so_is_its_end(here, rocmonitor, fault):
     path = here.folder / "rocmonitor.db"
     rocmonitor("run", "--dry-run")  # makes it

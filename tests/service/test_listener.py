@@ -300,8 +300,9 @@ def test_what_is_no_request_does_no_harm(port: int, request_: bytes) -> None:
 
 
 def test_one_address_serves_health_and_webhook(
-    here: World, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    here: World, clock: Clock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level("INFO")
     here.configure()
     path = here.folder / "rocmonitor.yaml"
     address = f"127.0.0.1:{free_port()}"
@@ -328,6 +329,7 @@ def test_one_address_serves_health_and_webhook(
             port = int(address.rpartition(":")[2])
             assert get(port, "/health")[0] == 200
             assert get(port, "/hook")[0] == 405
+            assert f"listening on http://{address}/ (listen)" in caplog.text
             with urlopen(Request(f"http://{address}/hook", body, headers), timeout=10) as answer:
                 assert answer.status == 204
     assert moved == [("credit", "champion")]

@@ -111,6 +111,23 @@ def test_the_review_of_a_service_notes_how_it_went(here, clock):
         assert "credit" in outage.error
 
 
+def test_a_row_that_cannot_be_read_is_announced(here, http_sink: HttpSink):
+    here.score(20)
+    here.score(21, shift=0.2)
+    clock = Clock(week(22) + 2 * DAY)
+    channels = f"{{hook: {{url: '{http_sink.url}'}}, log: {{url: 'file://alarms.log'}}}}"
+    with here.runtime(clock, channels=channels, notify="[hook, log]", mlflow=NO_MLFLOW) as made:
+        run_monitor(made, made.config.monitors["credit"], now=clock.now)
+        with made.store.writing() as connection:
+            broken = "UPDATE rocmonitor_outbox SET payload = '{' WHERE destination = 'channel:hook'"
+            assert connection.exec_driver_sql(broken).rowcount == 1
+        for _ in range(2):
+            assert "unforeseen JSONDecodeError" in drain(made).failed["channel:hook"]
+            clock.now += 31 * MINUTE
+        assert "channel:hook" in [outage.place for outage in store.open_outages(made.store)]
+    assert "ERROR channel hook: " in here.alarms
+
+
 def test_a_blip_is_no_news(runtime, clock):
     ticks(runtime, DOWN)
     clock.now += 29 * MINUTE

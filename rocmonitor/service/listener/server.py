@@ -93,7 +93,7 @@ def listening(host: str, port: int, application: Any, *, key: str) -> Iterator[i
     thread = threading.Thread(target=work, name="listener", daemon=True)
     thread.start()
     named = f"[{host}]" if ":" in host else host
-    log.info("listening on http://%s:%d/ (%s)", named, server.effective_port, key)
+    log.info("listening on http://%s:%s/ (%s)", named, server.effective_port, key)
     try:
         yield int(server.effective_port)
     finally:
