@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from torture.kills import EARLIER, described, make, make_mlflow, torture, with_mlflow
 
-KILLS_A_WORLD = 25
+KILLS_A_WORLD = 40
 NEW_MLFLOW_EVERY = 5
 """Worlds of which one has no database of MLflow yet."""
 

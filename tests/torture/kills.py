@@ -1,6 +1,6 @@
 """A monitor whose process is killed again and again: what is lost, what is doubled.
 
-A small world (20 reference weeks, 8 weeks to judge, two segments, a file channel, MLflow in SQLite) is judged
+A small world (20 reference weeks, 6 weeks to judge, two segments, a file channel, MLflow in SQLite) is judged
 by ``rocmonitor run``, which is killed with SIGKILL after a random processor time and started again until all
 is done. In some worlds MLflow's database is made on the way, so kills fall there, too; some begin with the
 store of an earlier version, whose upgrade is killed. Afterwards every window must have been judged once,
@@ -35,10 +35,10 @@ from alembic.config import Config
 from rocmonitor.store.connection import connect
 
 ROOT = Path(__file__).resolve().parents[2]
-REFERENCE, JUDGED = scenario.REFERENCE_WEEKS, 8
-BAD_FROM = REFERENCE + 4
+REFERENCE, JUDGED = scenario.REFERENCE_WEEKS, 6
+BAD_FROM = REFERENCE + 3
 EARLIER = ("0001", "0003", "0006", "0009", "0011")
-LONGEST_SECONDS = 3.0
+LONGEST_SECONDS = 1.5
 """Of processor time until a kill."""
 PATIENCE_SECONDS = 600
 STUCK_SECONDS = 120.0
@@ -92,7 +92,7 @@ def torture(world: scenario.World, most: int, rng: np.random.Generator, *, upgra
             if killed(folder, words, seconds):
                 outcome.kills += 1
                 # So that what takes long is done between kills, too.
-                shortest = min(shortest * 1.15, LONGEST_SECONDS if made(folder) else 3 * LONGEST_SECONDS)
+                shortest = min(shortest * 1.15, LONGEST_SECONDS if made(folder) else 6 * LONGEST_SECONDS)
             elif is_done(folder, words):
                 break
         finish(folder, words, outcome)
