@@ -106,6 +106,9 @@ def advice(notice: Notice) -> str:
     kind, _, name = notice.place.partition(":")
     if notice.phase == "ended":
         return ""
+    if notice.lasting and notice.unreviewed and not notice.unjudged:
+        alone = notice.unreviewed[0] if len(notice.unreviewed) == 1 else "MONITOR"
+        return f"does `rocmonitor review {alone}` work? Windows are judged all the same."
     if kind == "channel":
         return f"does `rocmonitor channel test {name}` work? {_WAITS}"
     if kind == MLFLOW:
