@@ -123,7 +123,7 @@ def notify(runtime: Runtime, *, settled: bool = False) -> int:
 
 
 class StoreWatch:
-    """An outage of the store, which cannot be kept in it: this process notifies people of it once.
+    """An outage of the store, which cannot be kept in it: this process notifies people of it, and daily.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ class StoreWatch:
             members={name: Member(since=since, seen=now) for name in self.runtime.config.monitors},
             notified_at=notified_at,
         )
-        return self._notify(now) if notified_at is None else []
+        return self._notify(now)
 
     def works(self) -> list[threading.Thread]:
         """The store works; the threads that send the message, if people knew that it did not."""

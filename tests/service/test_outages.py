@@ -248,9 +248,13 @@ def test_a_store_that_fails_is_told_by_the_process_once_without_it(three, runtim
     for thread in told[2]:
         thread.join()
     assert three.alarms.startswith("ERROR store: 2 monitors cannot be judged")
+    clock.now += 24 * 60 * MINUTE
+    for thread in watch.failed(StoreError("store x: disk is full")):
+        thread.join()
+    assert "ERROR store: still fails after 25 hours" in three.alarms
     for thread in watch.works():
         thread.join()
-    assert "OK store: works again after 60 minutes" in three.alarms
+    assert "OK store: works again after 25 hours" in three.alarms
     assert watch.works() == []
     assert watch.failed(StoreError("again")) == []
 
