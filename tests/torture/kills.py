@@ -21,13 +21,15 @@ import shutil
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytest
 import scenario
 from alembic import command
 from alembic.config import Config
@@ -44,8 +46,6 @@ PATIENCE_SECONDS = 600
 STUCK_SECONDS = 120.0
 """Who has used no processor time for so long is killed, too."""
 
-# The forks' parent is a Python of its own, which finds modules by the environment alone.
-os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "tests"), str(ROOT)])
 _forks = multiprocessing.get_context("forkserver")
 _forks.set_forkserver_preload(["torture.forked"])
 
@@ -140,8 +140,15 @@ def finish(folder: Path, words: list[str], outcome: Outcome) -> None:
 
 
 def start(folder: Path, words: list[str]) -> BaseProcess:
-    process = _forks.Process(target=command_of, args=(folder, words))
-    process.start()
+    return fork(command_of, folder, words)
+
+
+def fork(target: Callable[..., None], *arguments: Any) -> BaseProcess:
+    """Start a fork. The parent of all forks is a Python of its own: it finds modules by the environment."""
+    process = _forks.Process(target=target, args=arguments)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT / "tests"), str(ROOT)]))
+        process.start()
     return process
 
 
@@ -160,9 +167,7 @@ def made(folder: Path) -> bool:
 
 def make_mlflow(path: Path) -> None:
     """MLflow's database, to be copied: it takes longer to make than all the rest."""
-    process = _forks.Process(target=_make_mlflow, args=(path,))
-    process.start()
-    process.join()
+    fork(_make_mlflow, path).join()
 
 
 def _make_mlflow(path: Path) -> None:
