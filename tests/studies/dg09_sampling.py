@@ -61,7 +61,8 @@ def compared(panels: Sequence[Panel], replications: int) -> tuple[str, dict[str,
     }
     small = float(np.abs(apart[0]).max())
     return (
-        f"Averaged over the thresholds the two differ by {100 * mean.max():.2f} points at most. From 250 rows "
+        f"Averaged over the thresholds the two differ by {100 * mean.max():.2f} points at most. From "
+        f"250 rows "
         f"a class on {facts['beyond 2 errors']:.0%} of the differences exceed two Monte Carlo errors (5% if "
         f"there were none). With 25 they reach {in_points(small)}: random class sizes smooth the zigzag."
     ), facts
