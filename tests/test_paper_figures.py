@@ -73,6 +73,8 @@ class TestThresholds:
         lowest = {name: values.min() for name, values in exact.items()}
         assert lowest["ours"] >= dg09.LEVEL > lowest["Wald"]
         assert lowest["Agresti"] > dg09.LEVEL - 0.01
+        said = dg09.called_conservative(dg09.binormal(theta), dg09_spread.ROWS)
+        assert exact["ours"][~said].max() < dg09.LEVEL + 0.01 < exact["ours"][said].max()
         if theta >= 1.5:
             assert lowest["Wald"] < 0.8
         if theta == 5.0:  # the paper's example in 5.1

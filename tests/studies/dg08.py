@@ -146,9 +146,10 @@ def run(
     figure: Callable[[], Figure],
     columns: int,
     number: int,
+    replications: int,
 ) -> None:
     """A study: its panels, and what they show."""
-    chosen = options(text, arguments, replications=1000)
+    chosen = options(text, arguments, replications=replications)
     panels = [
         Panel(title, W, lines(of, rows, chosen, number + at, title))
         for at, (title, of, rows) in enumerate(figure())

@@ -29,4 +29,5 @@ def main(arguments: Sequence[str] | None = None) -> None:
         figure=figure,
         columns=2,
         number=100,
+        replications=10_000,
     )

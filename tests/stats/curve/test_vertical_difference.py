@@ -143,7 +143,7 @@ def test_laws(drawn, increasing, data):
 @pytest.mark.parametrize("n", [4, 13, 30])
 @pytest.mark.parametrize("alike", [False, True])
 def test_rates_together_give_what_each_gives_alone(n, alike):
-    """Laws of several rates run along together; a law at one point (equal or opposite models) must not leak."""
+    """Laws of several rates run together; one at a single point (equal or opposite models) must not leak."""
     y, s1, s2 = _scores(n, 0.5, seed=n)
     s2 = np.where(np.arange(2 * n) % 3 == 0, s2, s1) if alike else s2
     rates = np.arange(1, n) / n
