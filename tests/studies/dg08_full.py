@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from studies.dg08 import Figure, difference_figure, run, spread_figure
 
-CLAIM = "As under stratified sampling, better at theta = 0.75; differences are modelled equally well."
+CLAIM = "Better than stratified sampling where classes overlap (theta = 0.75); differences equally well."
 
 
 def figure() -> Figure:

@@ -84,9 +84,11 @@ def compared(panels: Sequence[Panel]) -> tuple[str, dict[str, float | str]]:
         facts |= {f"{name}, {n}, lowest": round(low, 4) for name, (low, _) in ends.items()}
         text.append(
             f"With {n} rows a class Agresti covers {in_points(near.min())} to {in_points(near.max())} "
-            f"(print: "
-            f"{in_points(printed[0])} to {in_points(printed[1])}), and at the very first and last negatives "
-            f"at least {in_points(ends['Agresti'][0])}; Kernel falls to "
-            f"{in_points(ends['Kernel'][0])} and Empirical to {in_points(ends['Empirical'][0])}."
+            f"from FPR "
+            f"0.01 to 0.99 (print: {in_points(printed[0])} to {in_points(printed[1])}) and at least "
+            f"{in_points(ends['Agresti'][0])} everywhere; Kernel falls to {in_points(ends['Kernel'][0])} and "
+            f"Empirical to {in_points(ends['Empirical'][0])}."
         )
+    better = [panel.title for panel in panels if panel.lines["Kernel"].min() > panel.lines["Agresti"].min()]
+    text.append(f"Kernel's worst is above Agresti's on {'; '.join(better) or 'no data set'}.")
     return " ".join(text), facts

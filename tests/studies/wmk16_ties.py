@@ -98,6 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "seed": chosen.seed,
         "replications": chosen.replications,
         "error": round(noise, 5),
+        "unit": "% of the standard error",
         "errors": {name: of._asdict() for name, of in zip(names, found, strict=True)},
     }
     keep("wmk16-ties", chosen, document, figure(found))
