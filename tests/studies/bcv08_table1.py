@@ -115,9 +115,9 @@ def differences() -> str:
         "first negative on, curves are held about as often as they should be.\n"
         "d_B: not reproduced by any reading of the distance, its centre or its inverse. What is near in\n"
         "either direction is forgiven, so these bands hold too much; fluctuations about the empirical curve\n"
-        "contain the smoothing's bias, which widens them again. With three terms they hold less. Nearest\n"
-        "to the print is the true curve judged by its own inverse: below the level, within some three points\n"
-        "of both values, but the smoothed band holds less often than the naive one; in the print, more.\n"
+        "contain smoothing's bias, which widens them again. With three terms they hold less. Nearest\n"
+        "to the print is the true curve judged by its own inverse: below the level, within three points of\n"
+        "both values, but the smoothed band holds less often than the naive one; in the print, more.\n"
         "At FPR 0.2: the naive interval as in the print. The smoothed one is near its level about the\n"
         "smoothed curve; about the empirical one the bias moves it aside, and the print is between the two."
     )
