@@ -90,7 +90,7 @@ def figure(found: NDArray[np.float64]) -> bytes:
     axes.set_yticks(place, list(PUBLISHED))
     axes.set(xlabel="coverage, %")
     heading(axes, "Bands and intervals that should cover 95 %", "by how the paper is read")
-    axes.legend(edgecolor="none", loc="lower left")
+    axes.legend(edgecolor="none", loc="upper left")
     return png(drawn)
 
 
