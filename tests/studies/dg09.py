@@ -149,7 +149,7 @@ def claims(
     elsewhere = (
         "it says everywhere that it is conservative"
         if said.all()
-        else f"at most {others} where it does not say that it is conservative ({said.mean():.0%} of the thresholds)"
+        else f"at most {others} where it does not say that it is conservative (at {said.mean():.0%} it does)"
     )
     text = (
         f"Without simulation (binomial sums) Wald falls to {in_points(exact['Wald'].min())}, Agresti lies "
