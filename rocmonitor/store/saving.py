@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -181,7 +181,7 @@ def _put_evaluation(
     metrics, reference = plain.pop("metrics"), plain.pop("reference")
     digest = result.reference_digest or reference_digest(reference)
     if digest not in summaries:
-        summaries[digest] = _summary(connection, digest, reference)
+        summaries[digest] = put_summary(connection, reference, digest)
     values = _columns(result) | {
         "metrics": metrics,
         "result": plain,
@@ -220,13 +220,14 @@ def _columns(result: WindowRecord) -> dict[str, Any]:
     }
 
 
-def reference_digest(reference: dict[str, Any]) -> str:
+def reference_digest(reference: Mapping[str, Any]) -> str:
     """Names what an evaluation was compared with (`Evaluation.reference`)."""
     return hashlib.sha256(tables.as_json(reference).encode()).hexdigest()
 
 
-def _summary(connection: Connection, digest: str, reference: dict[str, Any]) -> int:
+def put_summary(connection: Connection, reference: Mapping[str, Any], digest: str | None = None) -> int:
     """The row that holds what an evaluation was compared with, made where there is none."""
+    digest = digest or reference_digest(reference)
     row = {"digest": digest, "content": reference}
     found = connection.scalar(_FIND_SUMMARY, {"named": digest})
     if found is None:
