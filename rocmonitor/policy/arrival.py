@@ -302,7 +302,7 @@ def _at_this_age(
         if full.season:
             windows = [Window.from_dict(reference.windows[number]) for number in reading.numbers]
             draft = with_season(draft, [day_of(each) for each in windows])
-        at = as_strict(name, reference, finished(draft, cells))
+        at = as_strict(name, reference, finished(draft, cells, reference.bounds))
     low, high = carried(at.low, at.auc, centre), carried(at.high, at.auc, centre)
     return replace(
         at,

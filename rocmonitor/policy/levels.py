@@ -38,7 +38,7 @@ def at_levels(reference: Reference, rules: Mapping[str, Rule], names: frozenset[
         if isinstance(rule, Forecast) and name in forecasts:
             interval = replace(forecasts[name], confidence_level=rule.confidence_level)
             if reference.cells is not None and interval.batch is not None:
-                interval = _sized(interval, reference.cells, interval.batch)
+                interval = _sized(interval, reference, reference.cells, interval.batch)
             forecasts[name] = interval
         elif isinstance(rule, Lasting) and name in charts:
             charts[name] = at_probability(charts[name], rule.false_alarm_probability)
@@ -50,8 +50,13 @@ def in_season(reference: Reference, window: Window) -> Reference:
     day, forecasts = day_of(window), dict(reference.forecasts)
     for name, interval in reference.forecasts.items():
         if interval.season and reference.cells is not None and interval.batch is not None:
-            sized = _sized if name in reference.strict else ForecastInterval.for_batch
-            forecasts[name] = sized(replace(interval, day=day), reference.cells, interval.batch)
+            at, cells, bounds = replace(interval, day=day), reference.cells, reference.bounds
+            strict = name in reference.strict
+            forecasts[name] = (
+                _sized(at, reference, cells, interval.batch)
+                if strict
+                else at.for_batch(cells, interval.batch, bounds=bounds)
+            )
     return replace(reference, forecasts=forecasts)
 
 
@@ -66,14 +71,16 @@ def for_batch(name: str, reference: Reference, cells: Sample, batch: tuple[int, 
     interval = reference.forecasts[name]
     if interval.batch == batch:
         return interval
-    return _sized(interval, cells, batch) if name in reference.strict else interval.for_batch(cells, batch)
+    if name in reference.strict:
+        return _sized(interval, reference, cells, batch)
+    return interval.for_batch(cells, batch, bounds=reference.bounds)
 
 
 def as_strict(name: str, reference: Reference, interval: ForecastInterval) -> ForecastInterval:
     """An interval that was computed from the reference, at the level of its rule."""
     if name not in reference.strict or reference.cells is None:
         return interval
-    return extended(interval, reference.cells)
+    return extended(interval, reference.cells, reference.bounds)
 
 
 def scatter_reach(name: str, rule: Drop, reference: Reference, sizes: tuple[int, int]) -> float:
@@ -129,5 +136,8 @@ def _shown(name: str, reference: Reference, level: float, achieved: float) -> bo
     return name not in reference.strict or achieved >= level - LEVEL_ROUNDING
 
 
-def _sized(interval: ForecastInterval, cells: Sample, batch: tuple[int, int]) -> ForecastInterval:
-    return extended(interval.for_batch(cells, batch), cells)
+def _sized(
+    interval: ForecastInterval, reference: Reference, cells: Sample, batch: tuple[int, int]
+) -> ForecastInterval:
+    bounds = reference.bounds
+    return extended(interval.for_batch(cells, batch, bounds=bounds), cells, bounds)

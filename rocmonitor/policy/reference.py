@@ -30,6 +30,7 @@ from rocmonitor.stats import (
     forecast_interval,
     score_history,
 )
+from rocmonitor.stats.forecast.following import Bounds, FollowedBounds
 from rocmonitor.stats.forecast.serial import SerialCorrelation, serial_correlation
 from rocmonitor.stats.season import WHOLE_YEAR
 
@@ -71,6 +72,8 @@ class Reference:
     strict : frozenset of str
         Names of the rules that it serves at levels beyond what its windows show
         (`rocmonitor.policy.levels.at_levels`); not stored.
+    bounds : callable or None
+        Those of `cells`, remembered from window to window (`followed`); not stored.
     """
 
     auc: AucResult | None
@@ -85,6 +88,7 @@ class Reference:
     windows: list[dict[str, Any]] = field(default_factory=list)
     caveats: tuple[Caveat, ...] = ()
     strict: frozenset[str] = frozenset()
+    bounds: Bounds | None = field(default=None, compare=False, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
@@ -176,6 +180,13 @@ def freeze(
         cost_thresholds=dict(zip(cost_w, at, strict=True)),
         windows=sizes,
         caveats=tuple(dict.fromkeys(caveats)),
+    )
+
+
+def followed(reference: Reference) -> Reference:
+    """The reference for many windows: what their sizes have in common is computed once."""
+    return (
+        reference if reference.cells is None else replace(reference, bounds=FollowedBounds(reference.cells))
     )
 
 

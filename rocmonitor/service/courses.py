@@ -26,17 +26,21 @@ class Courses:
     Parameters
     ----------
     kept : Store
-        Only read, each segment once.
+        Only read: of each segment the newest windows, and all once an older one is judged again.
     monitor : Monitor
+    dry_run : bool
+        Nothing is saved: what is added stays here.
     """
 
-    def __init__(self, kept: store.Store, monitor: Monitor) -> None:
-        self._store, self._monitor = kept, monitor
+    def __init__(self, kept: store.Store, monitor: Monitor, *, dry_run: bool = False) -> None:
+        self._store, self._monitor, self._dry_run = kept, monitor, dry_run
         self._rules = tuple(
             name for name, rule in by_name(monitor.rules).items() if isinstance(rule, Lasting)
         )
         self._points: dict[str, dict[Window, Point]] = {}
         self._windows: dict[str, list[Window]] = {}  # in order
+        self._cut: set[str] = set()  # segments of which the store has older windows
+        self._whole: set[str] = set()  # segments of which all are kept
 
     @property
     def wanted(self) -> bool:
@@ -50,8 +54,11 @@ class Courses:
         from rocmonitor.policy.lasting import LONGEST, course
 
         points = self._of(segment)
+        place = bisect_left(self._windows[segment], window)
+        if place < LONGEST and segment in self._cut:
+            points = self._read(segment, None)
+            place = bisect_left(self._windows[segment], window)
         windows = self._windows[segment]
-        place = bisect_left(windows, window)
         return course(
             [points[each] for each in windows[max(place - LONGEST, 0) : place]],
             window,
@@ -105,10 +112,23 @@ class Courses:
         return judged_again(old, rule, chart, now, past, finding=finding, corrected=later)
 
     def _of(self, segment: str) -> dict[Window, Point]:
-        if segment not in self._points:
-            self._points[segment], self._windows[segment] = {}, []
-            for point in store.series(self._store, self._monitor.name, segment):
-                self._put(segment, point)
+        if segment in self._points:
+            return self._points[segment]
+        from rocmonitor.policy.lasting import LONGEST
+
+        # Those that a chart corrects, and those before each of them.
+        return self._read(segment, None if self._dry_run else 2 * LONGEST)
+
+    def _read(self, segment: str, newest: int | None) -> dict[Window, Point]:
+        self._points[segment], self._windows[segment] = {}, []
+        found = store.series(self._store, self._monitor.name, segment, newest=newest)
+        self._cut.discard(segment)
+        if newest is None:
+            self._whole.add(segment)
+        elif len(found) >= newest:
+            self._cut.add(segment)
+        for point in found:
+            self._put(segment, point)
         return self._points[segment]
 
     def _put(self, segment: str, point: Point) -> None:
@@ -118,6 +138,19 @@ class Courses:
             insort(self._windows[segment], point.window)
         needed = {name: value for name, value in point.metrics.items() if self._is_needed(name)}
         points[point.window] = replace(point, metrics=needed)
+        self._forget_oldest(segment)
+
+    def _forget_oldest(self, segment: str) -> None:
+        """A tick that catches up with years must not keep them all."""
+        from rocmonitor.policy.lasting import LONGEST
+
+        points, windows = self._points[segment], self._windows[segment]
+        if segment in self._whole or len(windows) <= 3 * LONGEST:
+            return
+        for old in windows[: -2 * LONGEST]:
+            del points[old]
+        del windows[: -2 * LONGEST]
+        self._cut.add(segment)
 
     def _is_needed(self, name: str) -> bool:
         return name in _NEEDED or name.split("/")[0] in self._rules

@@ -25,28 +25,34 @@ if TYPE_CHECKING:
 
 
 class Outlooks:
-    """The outlooks of one monitor during one tick: those that the store has, and those that the tick makes.
+    """The outlooks of one monitor during one tick: those of windows that are not judged yet.
 
     Parameters
     ----------
     kept : Store
-        Only read, once.
+        Only read: once, and again for each window that is judged anew.
     monitor : Monitor
     now : datetime
     """
 
     def __init__(self, kept: store.Store, monitor: Monitor, now: datetime) -> None:
-        self._monitor, self._now = monitor, now
-        self._made = store.outlooks_made(kept, monitor.name) if monitor.outlook else {}
+        self._store, self._monitor, self._now = kept, monitor, now
+        self._made = store.outlooks_pending(kept, monitor.name) if monitor.outlook else {}
 
     def due(self, window: Window) -> bool:
         """Whether the window ended long enough ago and has no outlook yet."""
         at = self._monitor.outlook_at(window)
         return at is not None and at <= self._now and ("", window) not in self._made
 
-    def made(self, segment: str, window: Window) -> dict[str, float]:
-        """The metrics of a window's outlook; empty without one."""
+    def made(self, segment: str, window: Window, *, judged: bool = False) -> dict[str, float]:
+        """The metrics of a window's outlook; empty without one. `judged`: by an earlier tick."""
+        if judged and self._monitor.outlook:
+            return store.outlook_metrics(self._store, self._monitor.name, segment, window)
         return self._made.get((segment, window), {})
+
+    def forget(self, segment: str, window: Window) -> None:
+        """The window is judged: its outlook is in the store, and in its evaluation."""
+        self._made.pop((segment, window), None)
 
     def warned(self, segment: str, window: Window) -> bool:
         """Whether the window has an outlook that warned."""

@@ -10,10 +10,13 @@ from rocmonitor.store.clock import clock_seen, database_time, save_clock_seen
 from rocmonitor.store.connection import Store
 from rocmonitor.store.keep import (
     Publication,
+    delete_arrivals,
     delete_delivered,
     delete_publications,
     delete_tables,
+    delete_tables_inside,
     old_publications,
+    published_again,
 )
 from rocmonitor.store.leases import Lease, acquire, release, release_all, renew
 from rocmonitor.store.memory import alias, instance_id, reference, save_alias, save_reference
@@ -36,9 +39,10 @@ from rocmonitor.store.outbox import (
 )
 from rocmonitor.store.outlooks import (
     outlook,
+    outlook_metrics,
     outlook_series,
     outlooks,
-    outlooks_made,
+    outlooks_pending,
     pending_warnings,
 )
 from rocmonitor.store.reading import (
@@ -59,6 +63,7 @@ from rocmonitor.store.reviews import last_reviewed, review, review_with_key, rev
 from rocmonitor.store.saving import (
     OutlookRecord,
     WindowRecord,
+    reference_digest,
     remember_labels,
     save,
     save_outlooks,
@@ -91,9 +96,11 @@ __all__ = [
     "backlog",
     "clock_seen",
     "database_time",
+    "delete_arrivals",
     "delete_delivered",
     "delete_publications",
     "delete_tables",
+    "delete_tables_inside",
     "destinations_due",
     "end_failure",
     "evaluated",
@@ -116,14 +123,17 @@ __all__ = [
     "outbox_summary",
     "outcomes",
     "outlook",
+    "outlook_metrics",
     "outlook_series",
     "outlooks",
-    "outlooks_made",
+    "outlooks_pending",
     "pending",
     "pending_revised",
     "pending_warnings",
+    "published_again",
     "receipt_of",
     "reference",
+    "reference_digest",
     "release",
     "release_all",
     "remember_labels",

@@ -24,6 +24,7 @@ from sqlalchemy.exc import TimeoutError as NoFreeConnection
 
 from rocmonitor.deadline import Guard, Limits, Overdue
 from rocmonitor.errors import StoreError
+from rocmonitor.store.tables import written_json
 
 CONNECT_SECONDS = 10
 LOCK_SECONDS = 30
@@ -101,6 +102,7 @@ def connect(url: str) -> Store:
             parsed.set(query={**patience, **parsed.query}),
             # A server that was restarted is no reason to fail.
             pool_pre_ping=not on_sqlite,
+            json_serializer=written_json,
         )
     except ImportError as error:
         way_out = "is not installed; pip install 'rocmonitor[postgres]'"

@@ -9,15 +9,16 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import (
     CTE,
+    Column,
     ColumnElement,
     FromClause,
     Row,
     ScalarSelect,
     Select,
     Table,
+    case,
     func,
     select,
-    tuple_,
     type_coerce,
 )
 from sqlalchemy.types import NullType
@@ -253,15 +254,25 @@ def _newest_windows(windows: int) -> Select[Any]:
 def _segments(table: Table) -> CTE:
     """Every monitor and segment of a table, from one to the next in its key, however many rows each has.
 
-    The last row is NULL. To read all rows for that would take most of the time.
+    The last row is NULL. Each step asks for one column at a time: for a pair of columns SQLite would read all
+    rows of the monitor, which takes most of the time.
     """
-    key = table.c.monitor, table.c.segment
-    found = select(select(*key).order_by(*key).limit(1).subquery()).cte("segments", recursive=True)
-    after = tuple_(*key) > tuple_(found.c.monitor, found.c.segment)
-    following = [
-        select(each).where(after).order_by(*key).limit(1).correlate(found).scalar_subquery() for each in key
-    ]
-    return found.union_all(select(*following).where(found.c.monitor.is_not(None)))
+    monitor, segment = table.c.monitor, table.c.segment
+    found = select(select(monitor, segment).order_by(monitor, segment).limit(1).subquery()).cte(
+        "segments", recursive=True
+    )
+
+    def first(column: Column[Any], *where: ColumnElement[bool]) -> ScalarSelect[Any]:
+        query = select(column).where(*where).order_by(monitor, segment).limit(1)
+        return query.correlate(found).scalar_subquery()
+
+    sibling = first(segment, monitor == found.c.monitor, segment > found.c.segment)
+    following = [first(column, monitor > found.c.monitor) for column in (monitor, segment)]
+    step = select(
+        case((sibling.is_not(None), found.c.monitor), else_=following[0]),
+        func.coalesce(sibling, following[1]),
+    )
+    return found.union_all(step.where(found.c.monitor.is_not(None)))
 
 
 def _once(pairs: CTE, instant: ScalarSelect[Any]) -> CTE:

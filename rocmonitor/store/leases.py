@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, DateTime, and_, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, DateTime, and_, bindparam, func, or_, select, update
 
 from rocmonitor.errors import StoreError
 from rocmonitor.store.connection import Store, insert
@@ -115,11 +115,23 @@ def require(connection: Connection, lease: Lease) -> None:
         Transient: another process does the work.
     """
     # SQLite has no FOR UPDATE and needs none: it lets one transaction write at a time.
-    if connection.scalar(select(table.c.name).where(_held(lease)).with_for_update()) is None:
+    who = {"holding": lease.name, "holder": lease.owner, "fence": lease.token}
+    if connection.scalar(_IS_HELD, who) is None:
         raise StoreError(
             f"the lease on {lease.name} is no longer held by {lease.owner}: it ran out at "
             f"{lease.expires_at.isoformat()} and another process took it over; nothing was saved"
         )
+
+
+_IS_HELD = (
+    select(table.c.name)
+    .where(
+        table.c.name == bindparam("holding"),
+        table.c.owner == bindparam("holder"),
+        table.c.token == bindparam("fence"),
+    )
+    .with_for_update()
+)
 
 
 def _clock(store: Store, now: datetime) -> Any:

@@ -5,20 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeAlias
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    and_,
-    func,
-    literal_column,
-    not_,
-    or_,
-    select,
-    union,
-    update,
-)
+from sqlalchemy import ColumnElement, Connection, and_, func, literal_column, not_, or_, select, union, update
 
 from rocmonitor.policy.evaluation import Evaluation
 from rocmonitor.store import tables
@@ -29,6 +18,10 @@ PENDING, DELIVERED, REFUSED = "pending", "delivered", "refused"
 
 LONGEST_PAUSE = timedelta(hours=1)
 """No failure puts off the next attempt for longer: a later time was set by a clock that was ahead."""
+
+Row: TypeAlias = dict[str, Any]
+
+_NEW = outbox.insert()
 
 # Written out, for an index has such rows only: delivered ones are a hundred times as many.
 _LEFT = outbox.c.state != literal_column("'delivered'")
@@ -352,31 +345,36 @@ def backlog(store: Store) -> dict[str, Backlog]:
 
 
 def put(
-    connection: Connection,
-    monitor: str,
-    outgoing: Sequence[Outgoing],
-    now: datetime,
-    *,
-    evaluation_id: int | None = None,
-    review_id: int | None = None,
-    outlook_id: int | None = None,
+    connection: Connection, monitor: str, outgoing: Sequence[Outgoing], now: datetime, **of: int | None
 ) -> None:
-    """Add what is to be delivered, within the transaction that saves what it is about."""
-    for each in outgoing:
-        connection.execute(
-            outbox.insert().values(
-                monitor=monitor,
-                evaluation_id=evaluation_id,
-                review_id=review_id,
-                outlook_id=outlook_id,
-                destination=each.destination,
-                payload=each.payload,
-                state=PENDING,
-                attempts=0,
-                created_at=now,
-                next_attempt_at=now,
-            )
-        )
+    """`rows_of` and `put_all` together."""
+    put_all(connection, rows_of(monitor, outgoing, now, **of))
+
+
+def rows_of(monitor: str, outgoing: Sequence[Outgoing], now: datetime, **of: int | None) -> list[Row]:
+    """What is to be delivered as rows; `of`: ``evaluation_id`` or another number of what it is about."""
+    return [
+        {
+            "monitor": monitor,
+            "evaluation_id": None,
+            "review_id": None,
+            "outlook_id": None,
+            **of,
+            "destination": each.destination,
+            "payload": each.payload,
+            "state": PENDING,
+            "attempts": 0,
+            "created_at": now,
+            "next_attempt_at": now,
+        }
+        for each in outgoing
+    ]
+
+
+def put_all(connection: Connection, rows: Sequence[Row]) -> None:
+    """Add rows of the outbox in their order, within the transaction that saves what they are about."""
+    if rows:
+        connection.execute(_NEW, rows)
 
 
 def _put_off(now: datetime) -> ColumnElement[bool]:

@@ -60,16 +60,34 @@ def outlooks(
     return [_outlook(row) for row in _rows(store, in_order)]
 
 
-def outlooks_made(store: Store, monitor: str) -> dict[tuple[str, Window], dict[str, float]]:
-    """The metrics of each outlook of a monitor, by segment and window.
+def outlooks_pending(store: Store, monitor: str) -> dict[tuple[str, Window], dict[str, float]]:
+    """The metrics of each outlook of a window that was not judged, by segment and window.
 
     Raises
     ------
     StoreError
     """
     query = select(table.c.segment, table.c.window_start, table.c.window_end, table.c.metrics)
-    found = _rows(store, query.where(table.c.monitor == monitor))
+    found = _rows(store, _unjudged(query.where(table.c.monitor == monitor)))
     return {(row["segment"], _window(row)): row["metrics"] for row in found}
+
+
+def outlook_metrics(store: Store, monitor: str, segment: str, window: Window) -> dict[str, float]:
+    """The metrics of the outlook of one window; empty where it has none.
+
+    Raises
+    ------
+    StoreError
+    """
+    this = {
+        "monitor": monitor,
+        "segment": segment,
+        "window_start": window.start,
+        "window_end": window.end,
+    }
+    query = select(table.c.metrics).where(*(table.c[name] == value for name, value in this.items()))
+    found = _rows(store, query)
+    return dict(found[0]["metrics"]) if found else {}
 
 
 def pending_warnings(store: Store, monitor: str, segment: str) -> dict[Window, frozenset[str]]:

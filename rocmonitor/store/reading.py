@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, FromClause, RowMapping, Select, Table, func, select
@@ -126,15 +126,20 @@ def outcomes(store: Store, monitor: str, segment: str) -> list[tuple[Window, Sta
     return [(_window(row), Status(row["outcome"])) for row in _rows(store, _newest(query))]
 
 
-def series(store: Store, monitor: str, segment: str) -> list[Point]:
-    """The metrics of each window (its newest revision), oldest first.
+def series(store: Store, monitor: str, segment: str, *, newest: int | None = None) -> list[Point]:
+    """The metrics of each window (its newest revision), oldest first; of so many of the newest.
 
     Raises
     ------
     StoreError
     """
     columns = (table.c.revision, table.c.at, table.c.metrics, table.c.model_version)
-    query = select(*_WINDOW, *columns).where(table.c.monitor == monitor, table.c.segment == segment)
+    chosen = [table.c.monitor == monitor, table.c.segment == segment]
+    if newest is not None:
+        starts = select(table.c.window_start).where(*chosen).distinct()
+        first = starts.order_by(table.c.window_start.desc()).limit(1).offset(newest - 1).scalar_subquery()
+        chosen.append(table.c.window_start >= func.coalesce(first, datetime(1, 1, 1, tzinfo=UTC)))
+    query = select(*_WINDOW, *columns).where(*chosen)
     return [
         Point(
             window=_window(row),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, Executable, Table, bindparam, func, select
 
 from rocmonitor.policy.evaluation import Evaluation, Transition
 from rocmonitor.policy.outlook import Outlook
@@ -16,7 +16,11 @@ from rocmonitor.store import tables
 from rocmonitor.store.attention import end_acknowledgement
 from rocmonitor.store.connection import Store, insert
 from rocmonitor.store.leases import Lease, require
-from rocmonitor.store.outbox import Outgoing, put
+from rocmonitor.store.outbox import Outgoing, Row, put, put_all, rows_of
+
+_INSERTIONS: dict[tuple[str, str], Executable] = {}
+_TABLES = tables.evaluation_tables.insert()
+_FIND_SUMMARY = select(tables.summary.c.id).where(tables.summary.c.digest == bindparam("named"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +47,8 @@ class WindowRecord:
         were corrected.
     settings_digest : str
         Of what the window was judged by.
+    reference_digest : str or None
+        The `reference_digest` of the evaluation's reference, where it is known: it takes milliseconds.
     transition : Transition or None
         The change of status, if there was one.
     notified : bool
@@ -56,6 +62,7 @@ class WindowRecord:
     label_counts: dict[str, int]
     labels_digest: str | None = None
     settings_digest: str | None = None
+    reference_digest: str | None = None
     transition: Transition | None = None
     notified: bool = False
     outbox: Sequence[Outgoing] = ()
@@ -75,8 +82,7 @@ def save(store: Store, results: Sequence[WindowRecord], *, lease: Lease) -> None
     """
     with store.writing() as connection:
         require(connection, lease)
-        for result in results:
-            _save_result(connection, result)
+        put_all(connection, _put_results(connection, results))
 
 
 def save_outlooks(store: Store, records: Sequence[OutlookRecord], *, lease: Lease) -> None:
@@ -90,7 +96,7 @@ def save_outlooks(store: Store, records: Sequence[OutlookRecord], *, lease: Leas
     with store.writing() as connection:
         require(connection, lease)
         for record in records:
-            _put_outlook(connection, record)
+            put_all(connection, _put_outlook(connection, record))
 
 
 def remember_labels(
@@ -142,47 +148,56 @@ def save_transition(
         put(connection, transition.monitor, outbox, transition.at)
 
 
-def _save_result(connection: Connection, result: WindowRecord) -> None:
-    evaluation, evaluation_id = result.evaluation, _put_evaluation(connection, result)
-    if evaluation_id is None:
-        return
-    if result.outlook is not None:
-        _put_outlook(connection, result.outlook)
-    if result.transition is not None:
-        _put_transition(connection, result.transition, result.notified, evaluation_id=evaluation_id)
-    put(
-        connection,
-        evaluation.monitor,
-        result.outbox,
-        evaluation.evaluated_at,
-        evaluation_id=evaluation_id,
-    )
+def _put_results(connection: Connection, results: Sequence[WindowRecord]) -> list[Row]:
+    """Save the results that are not there yet; the rows of the outbox that follow."""
+    outgoing: list[Row] = []
+    kept: list[Row] = []
+    summaries: dict[str, int] = {}
+    for result in results:
+        evaluation = result.evaluation
+        plain = evaluation.to_dict()
+        found = plain.pop("tables")
+        evaluation_id = _put_evaluation(connection, result, plain, summaries)
+        if evaluation_id is None:
+            continue
+        if found:
+            row = {"evaluation_id": evaluation_id, "saved_at": evaluation.evaluated_at, "content": found}
+            kept.append(row)
+        if result.outlook is not None:
+            outgoing += _put_outlook(connection, result.outlook)
+        if result.transition is not None:
+            _put_transition(connection, result.transition, result.notified, evaluation_id=evaluation_id)
+        at = evaluation.evaluated_at
+        outgoing += rows_of(evaluation.monitor, result.outbox, at, evaluation_id=evaluation_id)
+    if kept:
+        connection.execute(_TABLES, kept)
+    return outgoing
 
 
-def _put_evaluation(connection: Connection, result: WindowRecord) -> int | None:
+def _put_evaluation(
+    connection: Connection, result: WindowRecord, plain: dict[str, Any], summaries: dict[str, int]
+) -> int | None:
     """The number of the row; None where the evaluation is there already."""
-    evaluation = result.evaluation
-    plain = evaluation.to_dict()
-    metrics, kept, reference = (plain.pop(part) for part in ("metrics", "tables", "reference"))
+    metrics, reference = plain.pop("metrics"), plain.pop("reference")
+    digest = result.reference_digest or reference_digest(reference)
+    if digest not in summaries:
+        summaries[digest] = put_summary(connection, reference, digest)
     values = _columns(result) | {
         "metrics": metrics,
         "result": plain,
-        "summary_id": _summary(connection, reference),
+        "summary_id": summaries[digest],
         **{column: metrics.get(metric) for column, metric in tables.GLANCE.items()},
     }
-    evaluation_id: int | None = connection.scalar(
-        insert(connection, tables.evaluation)
-        .values(values)
-        .on_conflict_do_nothing()
-        .returning(tables.evaluation.c.id)
-    )
-    if evaluation_id is not None and kept:
-        connection.execute(
-            tables.evaluation_tables.insert().values(
-                evaluation_id=evaluation_id, saved_at=evaluation.evaluated_at, content=kept
-            )
-        )
-    return evaluation_id
+    found: int | None = connection.scalar(_unless_there(connection, tables.evaluation), values)
+    return found
+
+
+def _unless_there(connection: Connection, table: Table) -> Executable:
+    """The insertion of a row that gives its number, or nothing where it is there; to make it takes longer."""
+    key = (connection.dialect.name, table.name)
+    if key not in _INSERTIONS:
+        _INSERTIONS[key] = insert(connection, table).on_conflict_do_nothing().returning(table.c.id)
+    return _INSERTIONS[key]
 
 
 def _columns(result: WindowRecord) -> dict[str, Any]:
@@ -205,44 +220,44 @@ def _columns(result: WindowRecord) -> dict[str, Any]:
     }
 
 
-def _summary(connection: Connection, reference: dict[str, Any]) -> int:
+def reference_digest(reference: Mapping[str, Any]) -> str:
+    """Names what an evaluation was compared with (`Evaluation.reference`)."""
+    return hashlib.sha256(tables.as_json(reference).encode()).hexdigest()
+
+
+def put_summary(connection: Connection, reference: Mapping[str, Any], digest: str | None = None) -> int:
     """The row that holds what an evaluation was compared with, made where there is none."""
-    table = tables.summary
-    digest = hashlib.sha256(tables.as_json(reference).encode()).hexdigest()
-    find = select(table.c.id).where(table.c.digest == digest)
-    found = connection.scalar(find)
+    digest = digest or reference_digest(reference)
+    row = {"digest": digest, "content": reference}
+    found = connection.scalar(_FIND_SUMMARY, {"named": digest})
     if found is None:
-        row = {"digest": digest, "content": reference}
-        connection.execute(insert(connection, table).values(row).on_conflict_do_nothing())
-        found = connection.scalar(find)
+        connection.execute(_unless_there(connection, tables.summary), row)
+        found = connection.scalar(_FIND_SUMMARY, {"named": digest})
     return int(found or 0)
 
 
-def _put_outlook(connection: Connection, record: OutlookRecord) -> None:
+def _put_outlook(connection: Connection, record: OutlookRecord) -> list[Row]:
+    """Save an outlook that is not there yet; the rows of the outbox that follow."""
     outlook = record.outlook
     plain = outlook.to_dict()
     metrics = plain.pop("metrics")
-    outlook_id = connection.scalar(
-        insert(connection, tables.outlook)
-        .values(
-            monitor=outlook.monitor,
-            segment=outlook.segment,
-            window_start=outlook.window.start,
-            window_end=outlook.window.end,
-            model_version=outlook.champion_version,
-            at=outlook.at,
-            outcome=outlook.outcome,
-            metrics=metrics,
-            result=plain,
-        )
-        .on_conflict_do_nothing()
-        .returning(tables.outlook.c.id)
-    )
+    values = {
+        "monitor": outlook.monitor,
+        "segment": outlook.segment,
+        "window_start": outlook.window.start,
+        "window_end": outlook.window.end,
+        "model_version": outlook.champion_version,
+        "at": outlook.at,
+        "outcome": outlook.outcome,
+        "metrics": metrics,
+        "result": plain,
+    }
+    outlook_id = connection.scalar(_unless_there(connection, tables.outlook), values)
     if outlook_id is None:
-        return
+        return []
     if record.transition is not None:
         _put_transition(connection, record.transition, record.notified, outlook_id=outlook_id)
-    put(connection, outlook.monitor, record.outbox, outlook.made_at, outlook_id=outlook_id)
+    return rows_of(outlook.monitor, record.outbox, outlook.made_at, outlook_id=outlook_id)
 
 
 def _put_transition(

@@ -81,10 +81,15 @@ class Plain(TypeDecorator[Any]):
     impl = JSON
     cache_ok = True
 
-    def process_bind_param(self, value: Any, dialect: Dialect) -> Any:  # noqa: ARG002
-        """To the database; asked here, for drivers differ in what they refuse and how."""
-        as_json(value)
+    def process_bind_param(self, value: Any, dialect: Dialect) -> Any:
+        """To the database; asked here, for psycopg refuses late. On SQLite `written_json` asks."""
+        if dialect.name != "sqlite":
+            as_json(value)
         return value
+
+
+written_json = json.JSONEncoder(allow_nan=False).encode
+"""JSON in ASCII of plain types, as the engine writes it; anything else is refused."""
 
 
 def as_json(value: Any) -> str:

@@ -167,23 +167,14 @@ def opened(
     folder: Path, windows: int, segments: int, challenger: bool, *, monitors: int = 1, end: bool = False
 ) -> Runtime:
     """Scored rows and a configuration; the store is empty."""
-    rng, rows = np.random.default_rng(1), []
-    for number in range(REFERENCE + windows):
-        label = rng.random(ROWS) < 0.3
-        worse = number >= REFERENCE and rng.random() < 0.02
-        p, q = np.round(rng.normal((0.2 if worse else 1.2) * label), 4), np.round(rng.normal(1.25 * label), 4)
-        for row in range(ROWS):
-            when = FIRST + (number + row / ROWS) * HOUR
-            region = ("north", "south", "east", "west", "centre")[row % segments]
-            rows.append(
-                (number * ROWS + row, f"{when:%Y-%m-%d %H:%M:%S.%f}", p[row], q[row], int(label[row]), region)
-            )
+    rng = np.random.default_rng(1)
     with sqlite3.connect(folder / "scored.db") as source:
         source.execute(
             "CREATE TABLE scored (id INTEGER PRIMARY KEY, scored_at DATETIME, p DOUBLE, q DOUBLE, label INTEGER, "
             "region VARCHAR)"
         )
-        source.executemany("INSERT INTO scored VALUES (?, ?, ?, ?, ?, ?)", rows)
+        for number in range(REFERENCE + windows):  # one at a time: memory of all would hide what is measured
+            source.executemany("INSERT INTO scored VALUES (?, ?, ?, ?, ?, ?)", _rows(rng, number, segments))
         source.execute("CREATE INDEX scored_by_time ON scored (scored_at)")
     source.close()
     parts = {
@@ -195,6 +186,21 @@ def opened(
     (folder / "rocmonitor.yaml").write_text(text)
     known = config.load(folder / "rocmonitor.yaml")
     return Runtime(config=known, store=store.open_store(known.store_url))
+
+
+def _rows(rng: np.random.Generator, number: int, segments: int) -> list[tuple[object, ...]]:
+    """The rows of one window."""
+    label = rng.random(ROWS) < 0.3
+    worse = number >= REFERENCE and rng.random() < 0.02
+    p, q = np.round(rng.normal((0.2 if worse else 1.2) * label), 4), np.round(rng.normal(1.25 * label), 4)
+    rows: list[tuple[object, ...]] = []
+    for row in range(ROWS):
+        when = FIRST + (number + row / ROWS) * HOUR
+        region = ("north", "south", "east", "west", "centre")[row % segments]
+        rows.append(
+            (number * ROWS + row, f"{when:%Y-%m-%d %H:%M:%S.%f}", p[row], q[row], int(label[row]), region)
+        )
+    return rows
 
 
 def at(windows: int) -> datetime:

@@ -12,6 +12,7 @@ from rocmonitor import store
 from rocmonitor.alerts import Context, Message, compose
 from rocmonitor.policy.evaluation import Status, Transition
 from rocmonitor.service import references
+from rocmonitor.service.courses import Courses
 from rocmonitor.service.tick import Tick, run, run_monitor
 from rocmonitor.wording.verdicts import verdict
 
@@ -68,6 +69,33 @@ def test_one_tick_of_many_windows_finds_what_many_ticks_find(here: World) -> Non
     assert len(dry) == 10
     assert dry[::2] == dry[1::2]  # one region: the segment is all rows
     assert len(set(dry)) == 5
+
+
+def test_windows_beyond_the_longest_course_are_forgotten_and_read_again_when_asked_for(
+    here: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rocmonitor.policy.lasting.LONGEST", 2)
+    sizes: list[int] = []
+    add = Courses.add
+    monkeypatch.setattr(Courses, "add", lambda *a: (add(*a), sizes.append(len(a[0]._windows[a[1].segment]))))
+    for number in range(20, 31):
+        here.score(number, shift=1.0)
+    now, late = week(31) + 2 * DAY, {"window": "{every: 7d, label_delay: 1d, revise_for: 200d}"}
+    with here.runtime(now, rules=RULES, **late) as runtime:
+        everything = run_monitor(runtime, runtime.config.monitors["credit"], now=now, dry_run=True)
+    assert max(sizes) == 11
+    sizes.clear()
+    found = [each for each in tick(here, now, **late).evaluations if not each.revision]
+    assert [each.metrics for each in found] == [each.metrics for each in everything.evaluations]
+    assert max(sizes) == 6
+    mended(here, 23)  # four are kept: the chart before this one needs the store
+    again = tick(here, now + DAY, **late).evaluations[0]
+    assert (again.window.start, again.revision) == (week(23), 1)
+    before = statistics(everything)
+    assert again.metrics["lasting/statistic"] not in before
+    with here.runtime(now, rules=RULES, **late) as runtime:
+        shown = run_monitor(runtime, runtime.config.monitors["credit"], now=now + DAY, dry_run=True)
+    assert shown.evaluations == []
 
 
 def found(tick: Tick) -> list[tuple[int, int, Status]]:

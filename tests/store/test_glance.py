@@ -81,6 +81,15 @@ def test_the_overview_reads_the_index_alone(sqlite_url: str) -> None:
     reads = [line for line in plan if "rocmonitor_evaluation" in line]
     assert len(reads) >= 4
     assert all("COVERING INDEX" in line for line in reads)
+    # From one segment to the next, not over the windows of each: a pair of columns would be `(monitor>?)`.
+    assert sum("(monitor=? AND segment>?)" in line for line in reads) == 2
+
+
+def test_segments_are_found_however_they_are_named(store: Store) -> None:
+    known = {("a", ""), ("a", "x"), ("a", "y"), ("b", "x"), ("c", ""), ("c", "x=1"), ("c", "x=10")}
+    for monitor, segment in sorted(known, reverse=True):
+        fill(store, monitor, segment, range(3))
+    assert set(glances(store, windows=2)) == known
 
 
 def test_the_last_change_of_status_counts(store: Store) -> None:

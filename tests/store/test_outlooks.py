@@ -17,9 +17,10 @@ from rocmonitor.store import (
     Store,
     mark_delivered,
     outlook,
+    outlook_metrics,
     outlook_series,
     outlooks,
-    outlooks_made,
+    outlooks_pending,
     pending,
     pending_warnings,
     receipt_of,
@@ -72,10 +73,12 @@ def test_an_outlook_comes_back_as_it_was(store: Store) -> None:
     assert outlooks(store, "credit") == [an_outlook(), an_outlook(1, outcome=None)]
     assert outlooks(store, "credit", start=window(1).start) == [an_outlook(1, outcome=None)]
     assert outlooks(store, "credit", segment="region=north") == []
-    assert outlooks_made(store, "credit") == {
+    assert outlooks_pending(store, "credit") == {
         ("", window(0)): an_outlook().metrics,
         ("", window(1)): an_outlook().metrics,
     }
+    assert outlook_metrics(store, "credit", "", window(1)) == an_outlook().metrics
+    assert outlook_metrics(store, "credit", "region=north", window(1)) == {}
     assert [point.window for point in outlook_series(store, "credit", "")] == [window(0), window(1)]
 
 
@@ -106,6 +109,7 @@ def test_a_warning_is_pending_until_its_window_is_judged(store: Store) -> None:
     assert pending_warnings(store, "credit", "") == {window(1): rules}
     assert pending_warnings(store, "credit", "region=north") == {}
     assert [each.window for each in outlooks(store, "credit", pending=True)] == [window(1), window(2)]
+    assert list(outlooks_pending(store, "credit")) == [("", window(1)), ("", window(2))]
 
 
 def test_an_outlook_made_with_the_evaluation_is_kept_in_its_transaction(store: Store) -> None:

@@ -34,7 +34,7 @@ class Tick:
     unchanged : list of Window
         Asked for and judged before: nothing about them has changed.
     seconds : dict of Window to float
-        How long each window took, from its rows to the store.
+        How long each of the last 500 windows took, from its rows to the store.
     status : dict of str to Status
         By segment, after the tick; all rows are the segment ``""``.
     error : RocmonitorError or None
@@ -62,6 +62,12 @@ class Tick:
         self.judged += len(evaluations)
         self.evaluations = [*self.evaluations, *evaluations][-LATEST:]
         self.outlooks = [*self.outlooks, *outlooks][-LATEST:]
+
+    def took(self, window: Window, seconds: float) -> None:
+        """Note how long a window took."""
+        self.seconds[window] = seconds
+        if len(self.seconds) > LATEST:
+            del self.seconds[next(iter(self.seconds))]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""

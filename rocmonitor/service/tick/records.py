@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from functools import cache
+from functools import cache, cached_property
 from importlib.metadata import version as installed
 from typing import TYPE_CHECKING, Any
 
@@ -40,17 +40,25 @@ class Records:
         self.levels = runtime.config.levels(monitor.name)
         self.segments = 0
         self.outlooks = Outlooks(runtime.store, monitor, now)
-        self.courses = Courses(runtime.store, monitor)
+        self.courses = Courses(runtime.store, monitor, dry_run=dry_run)
         self.versions: dict[Role, tuple[str | None, tuple[Caveat, ...]]] = {}
-        self.references: dict[str, dict[str, Any]] = {}
+        self.references: dict[str, tuple[dict[str, Any], str]] = {}  # with what names it
+
+    @cached_property
+    def settings_digest(self) -> str:
+        """What names the settings by which this tick judges."""
+        from rocmonitor.service import references
+
+        return references.settings_digest(self.monitor)
 
     def at_levels(self, references: dict[str, Reference]) -> dict[str, Reference]:
-        """The references at the levels that a budget asks for."""
+        """The references at the levels that a budget asks for, for all windows of the tick."""
         from rocmonitor.policy.levels import at_levels
+        from rocmonitor.policy.reference import followed
 
         self.segments = len(references.keys() - {""})
         of = self.levels
-        return {name: at_levels(each, of.rules, of.derived) for name, each in references.items()}
+        return {name: at_levels(followed(each), of.rules, of.derived) for name, each in references.items()}
 
     def outlook(
         self, window: Window, segment: str, batch: Batch, rows: Rows, reference: Reference
@@ -116,8 +124,6 @@ class Records:
         as_of: datetime,
     ) -> store.WindowRecord:
         """The evaluation of a window and segment, with the change of status and the messages that follow."""
-        from rocmonitor.service import references
-
         warned = before is None and self.outlooks.warned(segment, window)
         outlook = self.outlook(window, segment, batch, rows, reference) if before is None else None
         degraded = self.standings.degraded_windows(segment) if before is not None else set()
@@ -125,6 +131,7 @@ class Records:
         self.courses.add(evaluation)
         revised = None if before is None else self._revised(evaluation, before, labels)
         change, notify = self._change(evaluation, finding, rows, warned, revised)
+        self.outlooks.forget(segment, window)
         outbox = [PUBLISH, *self.standings.messages(change, notify)]
         if revised is not None and change is None and degraded != self.standings.degraded_windows(segment):
             outbox += self.standings.revision_messages(revised)
@@ -132,7 +139,8 @@ class Records:
             evaluation=evaluation,
             label_counts=labels.by_label,
             labels_digest=labels.digest,
-            settings_digest=references.settings_digest(self.monitor),
+            settings_digest=self.settings_digest,
+            reference_digest=self.references[segment][1],
             transition=change,
             notified=notify,
             outbox=outbox,
@@ -198,7 +206,7 @@ class Records:
         monitor = self.monitor
         champion, challenger, doubts = self._versions(before)
         self.standings.add_outcome(segment, window, finding.outcome)
-        foreseen = self.outlooks.made(segment, window)
+        foreseen = self.outlooks.made(segment, window, judged=before is not None)
         return Evaluation(
             monitor=monitor.name,
             model=monitor.model.name,
@@ -225,8 +233,9 @@ class Records:
         if segment not in self.references:
             from rocmonitor.service import references
 
-            self.references[segment] = references.summary(self.monitor, reference)
-        return self.references[segment]
+            found = references.summary(self.monitor, reference)
+            self.references[segment] = found, store.reference_digest(found)
+        return self.references[segment][0]
 
     def _versions(self, before: store.Evaluated | None) -> tuple[str | None, str | None, tuple[Caveat, ...]]:
         """Champion and challenger, and what is doubtful about them; a revision keeps the first ones."""

@@ -90,7 +90,7 @@ class TickRun:
                 self._judge(batch, window, before, labels)
             else:
                 self._foresee(batch, window)
-            self.tick.seconds[window] = time.monotonic() - began
+            self.tick.took(window, time.monotonic() - began)
         self._correct()
         if not (self.dry_run or self.backfill or self.now < self.runtime.clock() - NOW):
             self.arrivals.conclude(self.lease)
@@ -205,9 +205,7 @@ class TickRun:
 
     def _settings_changed(self, before: store.Evaluated) -> bool:
         """Whether the window is to be judged by other settings than it was; only when that was asked for."""
-        from rocmonitor.service.references import settings_digest
-
-        return self.again and before.settings_digest != settings_digest(self.monitor)
+        return self.again and before.settings_digest != self.records.settings_digest
 
     def _keep_unchanged(self, window: Window, before: store.Evaluated, labels: LabelCounts) -> None:
         """Note how the window is labelled now, so that the next tick does not read it."""

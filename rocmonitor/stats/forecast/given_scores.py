@@ -29,6 +29,7 @@ from rocmonitor.stats.forecast.calibration import (
     conformal_root,
     sampling_root,
 )
+from rocmonitor.stats.forecast.following import Bounds
 from rocmonitor.stats.forecast.interval import ForecastInterval, size_caveats
 from rocmonitor.stats.forecast.kld import area, auc_bounds
 from rocmonitor.stats.forecast.windows import carried
@@ -92,7 +93,13 @@ class ScoreForecast(ForecastInterval):
         note = f"{self.method}, {self._level()}, {self.n_windows} windows; the point is foreseen"
         plotting.rows(ax, names, ends, x="AUROC of a coming window", note=note, label=label)
 
-    def for_batch(self, reference: Sample, batch: tuple[int, int]) -> ForecastInterval:  # noqa: ARG002
+    def for_batch(
+        self,
+        reference: Sample,  # noqa: ARG002
+        batch: tuple[int, int],  # noqa: ARG002
+        *,
+        bounds: Bounds | None = None,  # noqa: ARG002
+    ) -> ForecastInterval:
         """Refused: the scores of the batch would be needed."""
         raise InputError(
             "a forecast given the scores holds for the window that has these scores; for another batch ask "

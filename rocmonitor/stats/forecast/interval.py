@@ -27,8 +27,8 @@ from rocmonitor.stats.forecast.calibration import (
     windows_needed,
 )
 from rocmonitor.stats.forecast.distance import require_sample
-from rocmonitor.stats.forecast.kld import AucBounds, auc_bounds
-from rocmonitor.stats.forecast.windows import EXACT_BOUNDS, carried, grid
+from rocmonitor.stats.forecast.following import Bounds, Ends, bounds_of
+from rocmonitor.stats.forecast.windows import carried
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Sample
 from rocmonitor.stats.season import season
@@ -183,7 +183,9 @@ class ForecastInterval(Forecast):
         below = float(auc - self.low)
         return below if self.alternative == "less" else min(below, float(self.high - auc))
 
-    def for_batch(self, reference: Sample, batch: tuple[int, int]) -> ForecastInterval:
+    def for_batch(
+        self, reference: Sample, batch: tuple[int, int], *, bounds: Bounds | None = None
+    ) -> ForecastInterval:
         """The same interval for a batch of other sizes, without the past windows.
 
         Parameters
@@ -193,6 +195,8 @@ class ForecastInterval(Forecast):
             carried to the AUC of the full one.
         batch : tuple of int
             Positives and negatives of the coming window.
+        bounds : callable, optional
+            Those of `reference`, where they are asked for many times (`FollowedBounds`).
 
         Raises
         ------
@@ -229,7 +233,7 @@ class ForecastInterval(Forecast):
                 "this interval was stored without what another batch needs (window_shifts, pair_variances): "
                 "compute it anew with forecast_interval"
             )
-        return finished(replace(self, batch=sizes), reference)
+        return finished(replace(self, batch=sizes), reference, bounds)
 
     def _draw(self, ax: plotting.Axes, label: str | None) -> None:
         values = [("forecast", (self.auc, self.low, self.high))]
@@ -279,7 +283,7 @@ def valid_batch(batch: object) -> tuple[int, int]:
     return n_pos, n_neg
 
 
-def finished(draft: ForecastInterval, reference: Sample) -> ForecastInterval:
+def finished(draft: ForecastInterval, reference: Sample, bounds: Bounds | None = None) -> ForecastInterval:
     """The draft with its distance, bounds, parts and caveats, for the batch that it names."""
     assert draft.pair_variances is not None
     noise = Noise(*draft.pair_variances)
@@ -292,14 +296,14 @@ def finished(draft: ForecastInterval, reference: Sample) -> ForecastInterval:
     distance, level = draft.distance, None
     if draft.method == "calibrated":
         distance, level = _calibrated(draft, noise, sampling or 0.0)
-    few = grid(reference, EXACT_BOUNDS).sample
-    bounds, (low, high) = ends_around(few, distance, draft)
+    within = bounds or bounds_of(reference)
+    ends, (low, high) = ends_around(within, distance, draft)
     done = replace(draft, low=low, high=high, distance=distance, achieved_level=level)
     if draft.season:
-        done = replace(done, seasonal_auc=_at_root(few, draft.seasonal_root, draft.auc))
+        done = replace(done, seasonal_auc=_at_root(within, draft.seasonal_root, draft.auc))
     if sampling is not None:
         part = min(sampling * sampling / 2, distance)
-        alone = (low, high) if part == distance else ends_around(few, part, draft)[1]
+        alone = (low, high) if part == distance else ends_around(within, part, draft)[1]
         done = replace(
             done,
             sampling_distance=part,
@@ -312,7 +316,7 @@ def finished(draft: ForecastInterval, reference: Sample) -> ForecastInterval:
         caveats += size_caveats(done, noise)
     if distance == 0:
         caveats.append(Caveat("zero-distance"))
-    return replace(done, caveats=(*caveats, *bounds.caveats))
+    return replace(done, caveats=(*caveats, *ends.caveats))
 
 
 def size_caveats(done: ForecastInterval, noise: Noise) -> Iterator[Caveat]:
@@ -330,27 +334,25 @@ def size_caveats(done: ForecastInterval, noise: Noise) -> Iterator[Caveat]:
         yield Caveat("small-batch", rows=min(done.batch), enough=ENOUGH_ROWS)
 
 
-def ends_around(
-    few: Sample, distance: float, draft: ForecastInterval
-) -> tuple[AucBounds, tuple[float, float]]:
+def ends_around(within: Bounds, distance: float, draft: ForecastInterval) -> tuple[Ends, tuple[float, float]]:
     """The bounds at a distance, and the ends of the interval: the upper one is 1 where only losses count.
 
     The ends are relative to the reference's own AUC. Where a season is taken off, they are those of the roots
     as far to either side of the season's.
     """
-    bounds, shift = auc_bounds(few, distance), draft.seasonal_root
+    ends, shift = within(distance), draft.seasonal_root
     if shift:
         reach = math.sqrt(2 * distance)
-        low, high = (_at_root(few, shift + side * reach, draft.auc) for side in (-1, 1))
+        low, high = (_at_root(within, shift + side * reach, draft.auc) for side in (-1, 1))
     else:
-        low, high = (carried(end, bounds.auc, draft.auc) for end in (bounds.low, bounds.high))
-    return bounds, (low, high if draft.alternative == "two-sided" else 1.0)
+        low, high = (carried(end, ends.auc, draft.auc) for end in (ends.low, ends.high))
+    return ends, (low, high if draft.alternative == "two-sided" else 1.0)
 
 
-def _at_root(few: Sample, root: float, own: float) -> float:
+def _at_root(within: Bounds, root: float, own: float) -> float:
     """The AUC at a signed root of a distance, relative to the reference's own AUC."""
-    bounds = auc_bounds(few, root * root / 2)
-    return carried(bounds.low if root < 0 else bounds.high, bounds.auc, own)
+    ends = within(root * root / 2)
+    return carried(ends.low if root < 0 else ends.high, ends.auc, own)
 
 
 def _calibrated(draft: ForecastInterval, noise: Noise, sampling: float) -> tuple[float, float]:

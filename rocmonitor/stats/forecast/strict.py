@@ -21,9 +21,9 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats.dependence import series_likelihood
 from rocmonitor.stats.forecast.calibration import LEVEL_ROUNDING, Noise
+from rocmonitor.stats.forecast.following import Bounds, bounds_of
 from rocmonitor.stats.forecast.given_scores import ScoreForecast
 from rocmonitor.stats.forecast.interval import ForecastInterval, ends_around
-from rocmonitor.stats.forecast.windows import EXACT_BOUNDS, grid
 from rocmonitor.stats.rows import Floats
 from rocmonitor.stats.sample import Sample
 
@@ -120,7 +120,7 @@ def coming_window(values: ArrayLike, variances: ArrayLike, noise: float) -> Comi
     )
 
 
-def extended(interval: ForecastInterval, reference: Sample) -> ForecastInterval:
+def extended(interval: ForecastInterval, reference: Sample, bounds: Bounds | None = None) -> ForecastInterval:
     """An interval for a batch, at its confidence level also where the windows are too few to show it.
 
     Parameters
@@ -129,6 +129,8 @@ def extended(interval: ForecastInterval, reference: Sample) -> ForecastInterval:
         For a batch of given sizes.
     reference : Sample
         The one that the interval was computed from, or what `condensed` left of it.
+    bounds : callable, optional
+        Those of `reference`.
 
     Returns
     -------
@@ -149,7 +151,7 @@ def extended(interval: ForecastInterval, reference: Sample) -> ForecastInterval:
     two_sided = interval.alternative == "two-sided"
     root = coming.reach((1 - level) / (2 if two_sided else 1), two_sided=two_sided)
     distance = max(interval.distance, root * root / 2)
-    low, high = _ends(interval, reference, distance)
+    low, high = _ends(interval, bounds or bounds_of(reference), distance)
     part = interval.sampling_distance
     return replace(
         interval,
@@ -165,10 +167,10 @@ def extended(interval: ForecastInterval, reference: Sample) -> ForecastInterval:
     )
 
 
-def _ends(interval: ForecastInterval, reference: Sample, distance: float) -> tuple[float, float]:
+def _ends(interval: ForecastInterval, bounds: Bounds, distance: float) -> tuple[float, float]:
     """The ends at a larger distance; those given the scores move in proportion to its root, in log odds."""
     if not isinstance(interval, ScoreForecast):
-        return ends_around(grid(reference, EXACT_BOUNDS).sample, distance, interval)[1]
+        return ends_around(bounds, distance, interval)[1]
     if interval.distance == 0 or not 0 < interval.foreseen < 1:
         return 0.0, 1.0
     growth = math.sqrt(distance / interval.distance)
