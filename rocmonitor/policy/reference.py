@@ -259,7 +259,7 @@ def _history(
 ) -> tuple[ScoreHistory | None, list[Caveat]]:
     """The history of scores, and for whom it is missing."""
     try:
-        return score_history(whole, samples), []
+        return score_history(whole, samples, inside=True), []
     except DegenerateDataError as error:
         given = {name: rule for name, rule in rules.items() if isinstance(rule, Forecast | Lasting)}
         needing = [name for name, rule in given.items() if rule.given]
@@ -274,6 +274,7 @@ def _forecast(rule: Forecast, windows: Sequence[tuple[Window, Sample]], whole: S
     return forecast_interval(
         whole,
         windows=None if rule.method == "fixed" else samples,
+        inside=True if rule.method == "calibrated" else None,
         distance=rule.distance,
         method=rule.method,
         confidence_level=rule.confidence_level,

@@ -33,6 +33,7 @@ def forecast_interval(
     reference: Sample,
     *,
     windows: Sequence[Sample],
+    inside: bool | None = None,
     given: Scores,
     confidence_level: float = 0.95,
     batch: tuple[int, int] | None = None,
@@ -44,6 +45,7 @@ def forecast_interval(
     reference: Sample,
     *,
     windows: Sequence[Sample] | None = None,
+    inside: bool | None = None,
     given: None = None,
     distance: float | None = None,
     method: ForecastMethod = "calibrated",
@@ -60,6 +62,7 @@ def forecast_interval(
     reference: Sample,
     *,
     windows: Sequence[Sample] | None = None,
+    inside: bool | None = None,
     given: Scores | None = None,
     distance: float | None = None,
     method: ForecastMethod = "calibrated",
@@ -80,8 +83,10 @@ def forecast_interval(
         What the model is judged against.
     windows : sequence of Sample
         Past windows. Needed by "calibrated", "dual" and "binned"; "bootstrap" takes their mean sizes unless
-        it has a batch. When all of them together are contained in the reference (at every score, in both
-        classes) they are taken as its parts, otherwise as being outside of it.
+        it has a batch.
+    inside : bool, optional
+        Whether the windows are parts of the reference, which are taken out of it one by one; without it they
+        are if all of them together are contained in it (at every score, in both classes).
     given : array_like, shape (n,), or tuple of two array_like, shape (k,)
         For "calibrated": the unlabelled scores of the coming window, or the pair (score, count). The
         interval then lies around what these scores foretell, as far as that has served the past windows, of
@@ -176,13 +181,13 @@ def forecast_interval(
     _require_correlation(correlation, method, given)
     if given is not None:
         _require_calibrated(method)
-        history = score_history(reference, past_ones, weights=weights)
+        history = score_history(reference, past_ones, weights=weights, inside=inside)
         foreseen = history.forecast(
             reference, given, batch=batch, confidence_level=confidence_level, alternative=alternative
         )
         return _of_all_scores(foreseen, expected_auc(reference, given))
     sizes = None if batch is None else valid_batch(batch)
-    past = used_windows(reference, past_ones, method, symmetric)
+    past = used_windows(reference, past_ones, method, symmetric, inside)
     if method == "bootstrap":
         rows = sizes or mean_sizes([past_ones[place] for place in past.kept])
         distance = resampled_distance(reference, rows, symmetric=symmetric, n_resamples=n_resamples, rng=rng)
