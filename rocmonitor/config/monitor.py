@@ -33,7 +33,7 @@ from rocmonitor.config.values import Column, Cron, Name, Section, Zone, no_switc
 from rocmonitor.policy.budget import YEAR, Load
 from rocmonitor.policy.review.settings import ReviewRule, ReviewSettings
 from rocmonitor.policy.rules import Challenger, Rule, before_labels, by_name
-from rocmonitor.policy.windows import Calendar, Labels, Window, split
+from rocmonitor.policy.windows import Calendar, Labels, Months, Window, split
 
 _MOST_REFERENCE_WINDOWS = 100_000
 
@@ -106,7 +106,7 @@ class Monitor(Section):
     @model_validator(mode="after")
     def _reference_of_some_windows(self) -> Monitor:
         parts, period = self.reference.windows, self.reference.end - self.reference.start
-        many = period / self.window.every if parts is None else parts
+        many = period / self.window.length if parts is None else parts
         if many > _MOST_REFERENCE_WINDOWS:
             raise ValueError(
                 f"reference has {many:,.0f} windows, which are too many (at most "
@@ -135,7 +135,7 @@ class Monitor(Section):
         """What the monitor judges in a year, for an alarm budget."""
         return Load(
             monitor=self.name,
-            windows_per_year=YEAR / self.window.every,
+            windows_per_year=YEAR / self.window.length,
             segmented=bool(self.segments),
             rules=by_name(self.rules),
             written=self._written,
@@ -166,7 +166,18 @@ class Monitor(Section):
     @property
     def calendar(self) -> Calendar:
         """How time is cut."""
-        return Calendar(every=self.window.every, zone=self.timezone, align=self.window.align)
+        return Calendar(every=self.window.every, zone=self.timezone, align=self._align)
+
+    @property
+    def _align(self) -> datetime | None:
+        """Where some window starts: without `window.align` where judging starts, so that no row is left out.
+
+        Months are those of the calendar.
+        """
+        first, every = self.window.start or self.reference.end, self.window.every
+        if self.window.align is not None or isinstance(every, Months):
+            return self.window.align
+        return first
 
     @property
     def labels(self) -> Labels:
@@ -175,7 +186,7 @@ class Monitor(Section):
             delay=self.window.label_delay,
             min_labelled=self.window.min_labelled,
             revise_for=self.window.revise_for,
-            every=self.window.every,
+            every=self.window.length,
         )
 
     @property

@@ -298,7 +298,8 @@ def weights(windows: Sequence[Window], half_life: float) -> list[float]:
     """What each window counts against the latest: half as much for every `half_life` windows of age."""
     latest = max(window.start for window in windows)
     # Whole windows of age: an hour of daylight saving is none.
-    ages = [round((latest - window.start) / (window.end - window.start)) for window in windows]
+    mean = sum((window.end - window.start for window in windows), timedelta()) / len(windows)
+    ages = [round((latest - window.start) / mean) for window in windows]
     return [0.5 ** (age / half_life) for age in ages]
 
 

@@ -69,7 +69,7 @@ def expected(monitor: Monitor, scenario: Scenario, judged: Judged | None) -> lis
     """
     missing = uncounted(scenario)
     lines = [f"not counted below, because it has no level: {', '.join(missing)}"] if missing else []
-    drawn = simulation(scenario, monitor.window.every)
+    drawn = simulation(scenario, monitor.window.length)
     if not (drawn.rules or without_chart(scenario)):
         return [*lines, "none of these rules can raise an alarm whose rate is known"]
     lines += [_windows(drawn), *_false_alarms(drawn, monitor)]
@@ -103,7 +103,7 @@ def _windows(drawn: Simulation) -> str:
 
 
 def _false_alarms(drawn: Simulation, monitor: Monitor) -> list[str]:
-    scenario, alarm, every = drawn.scenario, monitor.alarm.policy(), monitor.window.every
+    scenario, alarm, every = drawn.scenario, monitor.alarm.policy(), monitor.window.length
     rules = [name for name in scenario.rules if name in drawn.rules or name in without_chart(scenario)]
     yearly = false_alarms(drawn, alarm, every)
     about = "" if yearly.expected < _LEAST_SHOWN else "about "
@@ -201,7 +201,7 @@ def _cell(found: Detection, most: int) -> str:
 def _days(found: Detection, most: int, monitor: Monitor) -> str:
     ends = []
     for windows in found.windows:
-        time = (windows or most) * monitor.window.every + monitor.window.label_delay
+        time = (windows or most) * monitor.window.length + monitor.window.label_delay
         ends.append(f"{'over ' if windows is None else ''}{_number(time / timedelta(days=1))}")
     return ends[0] if ends[0] == ends[1] else f"{ends[0]} ({ends[1]})"
 
