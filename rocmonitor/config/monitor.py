@@ -32,7 +32,7 @@ from rocmonitor.config.sections import (
 from rocmonitor.config.values import Column, Cron, Name, Section, Zone, no_switch, written
 from rocmonitor.policy.budget import YEAR, Load
 from rocmonitor.policy.review.settings import ReviewRule, ReviewSettings
-from rocmonitor.policy.rules import Challenger, Rule, before_labels, by_name
+from rocmonitor.policy.rules import Calibration, Challenger, Cost, Rule, before_labels, by_name
 from rocmonitor.policy.windows import Calendar, Labels, Months, Window, split
 
 _MOST_REFERENCE_WINDOWS = 100_000
@@ -48,6 +48,7 @@ class Monitor(Section):
     columns: Columns
     segments: tuple[Column, ...] = ()
     positive: Positive = Positive()
+    score: Literal["rank", "probability"] = "rank"
     window: WindowSpec
     grouped: Literal["raw", "database", "auto"] = "auto"
     reference: ReferencePeriod
@@ -115,6 +116,17 @@ class Monitor(Section):
         return self
 
     @model_validator(mode="after")
+    def _probabilities_when_asked(self) -> Monitor:
+        if any(isinstance(rule, Calibration) for rule in self.rules) and not self.is_probability:
+            raise ValueError("rules has kind calibration, which needs probabilities: set score: probability")
+        if self.is_probability and self.positive.low_is_positive:
+            raise ValueError(
+                "score: probability is that of the positive class, but positive.scores is lower: give "
+                "1 - score in the query, and leave positive.scores out"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _outlook_when_asked(self) -> Monitor:
         names = [rule.kind for rule in self.rules if before_labels(rule)]
         if names and self.outlook is None:
@@ -160,8 +172,15 @@ class Monitor(Section):
 
     @property
     def cost_w(self) -> tuple[float, ...]:
-        """Operating conditions at which the cost is reported."""
-        return tuple(point.w for point in self.operating_points.cost)
+        """Operating conditions at which the cost is reported: those of the rules, too, by name."""
+        wanted = [point.w for point in self.operating_points.cost]
+        wanted += [rule.w for rule in self.rules if isinstance(rule, Cost)]
+        return tuple({f"{w:g}": w for w in reversed(wanted)}.values())[::-1]
+
+    @property
+    def is_probability(self) -> bool:
+        """Whether the champion's scores are probabilities of the positive class."""
+        return self.score == "probability"
 
     @property
     def calendar(self) -> Calendar:

@@ -147,6 +147,7 @@ class OperatingPoints(Section):
     fpr: tuple[Rate, ...] = (0.01, 0.05, 0.1)
     thresholds: tuple[float, ...] = ()
     cost: tuple[CostPoint, ...] = ()
+    flagged_shares: tuple[Rate, ...] = ()
 
     @field_validator("cost")
     @classmethod

@@ -12,6 +12,7 @@ from typing import Any
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
+from rocmonitor.policy.costing import Errors, errors_at
 from rocmonitor.policy.label_history import LabelHistory, PastWindow, label_history
 from rocmonitor.policy.lasting import chart_of
 from rocmonitor.policy.measure import LEVEL
@@ -61,6 +62,8 @@ class Reference:
         the reference.
     cost_thresholds : dict of float to float
         The threshold that costs least in the reference, by operating condition w.
+    cost_errors : dict of float to Errors
+        The wrong decisions of the reference at these thresholds; empty when an earlier version froze it.
     labels : LabelHistory or None
         When the labels became known; None without ``columns.labelled_at``.
     windows : list of dict
@@ -81,6 +84,7 @@ class Reference:
     history: ScoreHistory | None = None
     serial: dict[str, SerialCorrelation] = field(default_factory=dict)
     cost_thresholds: dict[float, float] = field(default_factory=dict)
+    cost_errors: dict[float, Errors] = field(default_factory=dict)
     labels: LabelHistory | None = None
     windows: list[dict[str, Any]] = field(default_factory=list)
     caveats: tuple[Caveat, ...] = ()
@@ -97,7 +101,7 @@ class Reference:
             "serial": {name: found.to_dict() for name, found in self.serial.items()},
             # JSON has no infinity: None flags nothing.
             "cost_thresholds": [
-                {"w": w, "threshold": at if math.isfinite(at) else None}
+                {"w": w, "threshold": at if math.isfinite(at) else None, **self._errors(w)}
                 for w, at in self.cost_thresholds.items()
             ],
             "labels": None if self.labels is None else self.labels.to_dict(),
@@ -111,6 +115,21 @@ class Reference:
             low, high = self.auc.ci(LEVEL, transform="logit")
             plain["auc"] = self.auc.to_dict() | {"low": low, "high": high}
         return plain
+
+    def _errors(self, w: float) -> dict[str, int]:
+        return self.cost_errors[w]._asdict() if w in self.cost_errors else {}
+
+    def cost_at(self, w: float) -> float | None:
+        """The operating condition of the reference that has the name of `w`; None where there is none."""
+        return next((each for each in self.cost_thresholds if f"{each:g}" == f"{w:g}"), None)
+
+    def cost_of(self, w: float) -> tuple[float, tuple[Errors, int, int] | None]:
+        """Threshold of an operating condition that there is, and what the reference costs there, if known."""
+        at = self.cost_at(w)
+        assert at is not None
+        if at not in self.cost_errors or self.auc is None:
+            return self.cost_thresholds[at], None
+        return self.cost_thresholds[at], (self.cost_errors[at], self.auc.n_pos, self.auc.n_neg)
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Reference:
@@ -131,6 +150,11 @@ class Reference:
             cost_thresholds={
                 point["w"]: math.inf if point["threshold"] is None else point["threshold"]
                 for point in plain.get("cost_thresholds", ())
+            },
+            cost_errors={
+                point["w"]: Errors(point["missed"], point["false_alarms"])
+                for point in plain.get("cost_thresholds", ())
+                if "missed" in point
             },
             labels=None if plain.get("labels") is None else LabelHistory.from_dict(plain["labels"]),
             windows=list(plain["windows"]),
@@ -174,6 +198,7 @@ def freeze(
         history=history,
         serial=serial,
         cost_thresholds=dict(zip(cost_w, at, strict=True)),
+        cost_errors={w: errors_at(whole, each) for w, each in zip(cost_w, at, strict=True)},
         windows=sizes,
         caveats=tuple(dict.fromkeys(caveats)),
     )

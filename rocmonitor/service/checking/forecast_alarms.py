@@ -6,11 +6,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 
 import numpy as np
 from scipy.special import bdtrc
 
 from rocmonitor.config import Monitor
+from rocmonitor.policy.calibrating import Beyond
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.false_alarms import (
     Detection,
@@ -68,7 +70,7 @@ def expected(monitor: Monitor, scenario: Scenario, judged: Judged | None) -> lis
         What the rules say of the reference windows themselves; None when these were not read.
     """
     missing = uncounted(scenario)
-    lines = [f"not counted below, because it has no level: {', '.join(missing)}"] if missing else []
+    lines = [f"not counted below, because its level is not known: {', '.join(missing)}"] if missing else []
     drawn = simulation(scenario, monitor.window.length)
     if not (drawn.rules or without_chart(scenario)):
         return [*lines, "none of these rules can raise an alarm whose rate is known"]
@@ -226,11 +228,9 @@ def on_reference(
     if not alarming or reference.auc is None or len(enough) < 2:
         return None
     latest = enough[-MOST_JUDGED:]
-    least = monitor.min_per_class
-    found = [
-        judge(rows.champion, None, rows.counts, reference=reference, rules=rules, min_per_class=least)
-        for rows, _ in latest
-    ]
+    least, beyond = monitor.min_per_class, Beyond(probability=monitor.is_probability)
+    find = partial(judge, reference=reference, rules=rules, min_per_class=least, beyond=beyond)
+    found = [find(rows.champion, None, rows.counts) for rows, _ in latest]
     by_rule = {
         name: sum(
             verdict.rule == name and verdict.outcome is Status.DEGRADED
