@@ -54,8 +54,8 @@ def _length(value: object) -> Length:
     try:
         return _duration(value)
     except ValueError as error:
-        months = ", or with mo or q for months and quarters of the calendar, such as 1mo"
-        raise ValueError(str(error).replace("; it is", f"{months}; it is", 1)) from None
+        others = ", or with mo or q for months and quarters of the calendar, such as 1mo"
+        raise ValueError(str(error).replace("; it is", f"{others}; it is", 1)) from None
 
 
 def written(duration: Length) -> str:

@@ -6,14 +6,16 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from rocmonitor.config import Monitor
-from rocmonitor.errors import ConfigError, DegenerateDataError
+from rocmonitor.errors import ConfigError, DegenerateDataError, InputError
 from rocmonitor.policy.orientation import negated
 from rocmonitor.policy.reference import Reference, season_not_seen
 from rocmonitor.policy.rules import Drop, Forecast, Lasting, Rule, before_labels
 from rocmonitor.policy.scenario import forecast_weights
+from rocmonitor.stats import Sample
 from rocmonitor.stats.forecast.calibration import windows_needed
 from rocmonitor.stats.forecast.score_history import ENOUGH_WINDOWS
 from rocmonitor.stats.lasting.chart import FEWEST_WINDOWS
+from rocmonitor.stats.probabilities import require_probabilities
 
 
 def unfit(
@@ -73,6 +75,16 @@ def backwards(monitor: Monitor, reference: Reference, *, read: bool) -> Iterator
 def _is_unusable(reference: Reference) -> bool:
     """Whether all scores are one: `useless` says that better."""
     return reference.cells is not None and len(reference.cells.score) == 1
+
+
+def improbable(monitor: Monitor, samples: Sequence[Sample]) -> Iterator[ConfigError]:
+    """Reference scores that were said to be probabilities and are not."""
+    if not monitor.is_probability or not samples:
+        return
+    try:
+        require_probabilities(Sample.merge(samples))
+    except InputError as error:
+        yield ConfigError(f"monitors.{monitor.name}.score: probability, but of the reference: {error}")
 
 
 def useless(reference: Reference, *, low_is_positive: bool) -> str:
