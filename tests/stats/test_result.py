@@ -38,6 +38,8 @@ def test_an_infinite_value_is_read_back():
 
 
 EXAMPLES = [
+    Caveat("certain-probabilities", rows=3),
+    Caveat("not-probabilities", why="scores must be probabilities, from 0 to 1: 1 of 9 are not"),
     Caveat("no-scatter", pairs=3),
     Caveat("error-of-other-sizes", m_pos=20, m_neg=2),
     Caveat("resamples-agree", share=0.61),
@@ -97,8 +99,6 @@ EXAMPLES = [
         needed=19,
         batch=False,
     ),
-    Caveat("certain-probabilities", rows=3),
-    Caveat("not-probabilities", why="scores must be probabilities, from 0 to 1: 1 of 9 are not"),
 ]
 
 
