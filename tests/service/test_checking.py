@@ -273,7 +273,8 @@ def test_a_label_delay_longer_than_the_data_is_a_problem(here):
 def test_rows_between_reference_and_first_window_are_told(here):
     _, told = at(here, NOW, window=until("2026-06-08"))
     assert "are in no window" not in told
-    problems, told = at(here, NOW, window="{every: 6d, label_delay: 2d, end: 2026-06-08}")
+    monday = "{every: 6d, label_delay: 2d, align: 1970-01-05, end: 2026-06-08}"
+    problems, told = at(here, NOW, window=monday)
     assert problems == []
     [gap] = re.findall(
         r"(\d+) rows are in no window: 2026-05-23 to 2026-05-29, between the reference's last", told
@@ -281,12 +282,15 @@ def test_rows_between_reference_and_first_window_are_told(here):
     assert int(gap) == pytest.approx(400 * 6 / 7, abs=2)
     assert "before the reference's first" not in told
     assert "with window.align: 2026-05-25 windows start where the reference ends" in told
-    _, told = at(here, NOW, window="{every: 6d, label_delay: 2d, align: 2026-05-25, end: 2026-06-08}")
+    _, told = at(here, NOW, window="{every: 6d, label_delay: 2d, end: 2026-06-08}")  # starts there by itself
     assert "between the reference's last" not in told
     [gap] = re.findall(
         r"(\d+) rows are in no window: 2026-01-05 to 2026-01-07, before the reference's first", told
     )
     assert int(gap) == pytest.approx(400 * 2 / 7, abs=2)
+    _, told = at(here, NOW, window="{every: 1mo, label_delay: 2d}")
+    assert "rows are in no window: 2026-01-05 to 2026-02-01, before the reference's first" in told
+    assert "rows are in no window: 2026-05-01 to 2026-06-01, between the reference's last" in told
 
 
 def test_a_monitor_without_a_version_is_judged_with_a_caveat(here):
