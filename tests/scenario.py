@@ -61,7 +61,7 @@ DEFAULTS = {
     "grouped": "raw",
     "min_per_class": "20",
     "rules": "[{kind: forecast}, {kind: drop, value: 0.02}, {kind: challenger}]",
-    "alarm": "{}",
+    "alarm": "{recover_after: 1}",
     "channels": '{log: {url: "file://alarms.log"}}',
     "mlflow": "{}",
     "notify": "[log]",

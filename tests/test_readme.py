@@ -122,7 +122,7 @@ def test_its_own_table_in_five_minutes(tmp_path, monkeypatch, rocmonitor: Rocmon
 
 def test_every_rule_and_exit_code_is_there():
     readme = README.read_text(encoding="utf-8")
-    for kind in ("forecast", "floor", "drop", "challenger", "scores", "outlook"):
+    for kind in ("forecast", "floor", "drop", "cost", "calibration", "challenger", "scores", "outlook"):
         assert f"| `{kind}` |" in readme
     for code in ("0 ok", "2 usage", "3 degraded", "4 insufficient", "5 an outside system"):
         assert code in readme.replace("\n", " ")

@@ -213,7 +213,8 @@ def _told(problem: Any) -> str:
             f"it is {quoted(problem['ctx']['tag'])}"
         )
     if kind == "union_tag_not_found":
-        return f"{path}.kind: required: forecast, lasting, floor, drop, challenger, scores or outlook"
+        kinds = "forecast, lasting, floor, drop, cost, calibration, challenger, scores or outlook"
+        return f"{path}.kind: required: {kinds}"
     if kind in ("model_type", "model_attributes_type", "dict_type", "dataclass_type"):
         return f"{path}: must be a mapping (key: value)"  # without the value: it may be a URL with a password
     if kind == "tuple_type":

@@ -32,8 +32,8 @@ from rocmonitor.config.sections import (
 from rocmonitor.config.values import Column, Cron, Name, Section, Zone, no_switch, written
 from rocmonitor.policy.budget import YEAR, Load
 from rocmonitor.policy.review.settings import ReviewRule, ReviewSettings
-from rocmonitor.policy.rules import Challenger, Rule, before_labels, by_name
-from rocmonitor.policy.windows import Calendar, Labels, Window, split
+from rocmonitor.policy.rules import Calibration, Challenger, Cost, Rule, before_labels, by_name
+from rocmonitor.policy.windows import Calendar, Labels, Months, Window, split
 
 _MOST_REFERENCE_WINDOWS = 100_000
 
@@ -48,6 +48,7 @@ class Monitor(Section):
     columns: Columns
     segments: tuple[Column, ...] = ()
     positive: Positive = Positive()
+    score: Literal["rank", "probability"] = "rank"
     window: WindowSpec
     grouped: Literal["raw", "database", "auto"] = "auto"
     reference: ReferencePeriod
@@ -106,11 +107,22 @@ class Monitor(Section):
     @model_validator(mode="after")
     def _reference_of_some_windows(self) -> Monitor:
         parts, period = self.reference.windows, self.reference.end - self.reference.start
-        many = period / self.window.every if parts is None else parts
+        many = period / self.window.length if parts is None else parts
         if many > _MOST_REFERENCE_WINDOWS:
             raise ValueError(
                 f"reference has {many:,.0f} windows, which are too many (at most "
                 f"{_MOST_REFERENCE_WINDOWS:,}): let it begin later, or make window.every longer"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _probabilities_when_asked(self) -> Monitor:
+        if any(isinstance(rule, Calibration) for rule in self.rules) and not self.is_probability:
+            raise ValueError("rules has kind calibration, which needs probabilities: set score: probability")
+        if self.is_probability and self.positive.low_is_positive:
+            raise ValueError(
+                "score: probability is that of the positive class, but positive.scores is lower: give "
+                "1 - score in the query, and leave positive.scores out"
             )
         return self
 
@@ -135,7 +147,7 @@ class Monitor(Section):
         """What the monitor judges in a year, for an alarm budget."""
         return Load(
             monitor=self.name,
-            windows_per_year=YEAR / self.window.every,
+            windows_per_year=YEAR / self.window.length,
             segmented=bool(self.segments),
             rules=by_name(self.rules),
             written=self._written,
@@ -160,13 +172,31 @@ class Monitor(Section):
 
     @property
     def cost_w(self) -> tuple[float, ...]:
-        """Operating conditions at which the cost is reported."""
-        return tuple(point.w for point in self.operating_points.cost)
+        """Operating conditions at which the cost is reported: those of the rules, too, by name."""
+        wanted = [point.w for point in self.operating_points.cost]
+        wanted += [rule.w for rule in self.rules if isinstance(rule, Cost)]
+        return tuple({f"{w:g}": w for w in reversed(wanted)}.values())[::-1]
+
+    @property
+    def is_probability(self) -> bool:
+        """Whether the champion's scores are probabilities of the positive class."""
+        return self.score == "probability"
 
     @property
     def calendar(self) -> Calendar:
         """How time is cut."""
-        return Calendar(every=self.window.every, zone=self.timezone, align=self.window.align)
+        return Calendar(every=self.window.every, zone=self.timezone, align=self._align)
+
+    @property
+    def _align(self) -> datetime | None:
+        """Where some window starts: without `window.align` where judging starts, so that no row is left out.
+
+        Months are those of the calendar.
+        """
+        first, every = self.window.start or self.reference.end, self.window.every
+        if self.window.align is not None or isinstance(every, Months):
+            return self.window.align
+        return first
 
     @property
     def labels(self) -> Labels:
@@ -175,7 +205,7 @@ class Monitor(Section):
             delay=self.window.label_delay,
             min_labelled=self.window.min_labelled,
             revise_for=self.window.revise_for,
-            every=self.window.every,
+            every=self.window.length,
         )
 
     @property

@@ -7,10 +7,10 @@ from typing import Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from rocmonitor.config.values import Column, Duration, Rate, Section, WallTime
+from rocmonitor.config.values import Column, Duration, Rate, Section, WallTime, WindowLength
 from rocmonitor.errors import quoted
 from rocmonitor.policy.status import Alarm
-from rocmonitor.policy.windows import A_MONDAY
+from rocmonitor.policy.windows import Length, mean_length
 
 
 class Model(Section):
@@ -87,20 +87,25 @@ class Positive(Section):
 class WindowSpec(Section):
     """How time is cut and when labels are there."""
 
-    every: Duration
+    every: WindowLength
     label_delay: Duration = timedelta()
     min_labelled: float | None = Field(default=None, gt=0, le=1)
     revise_for: Duration | None = None
-    align: WallTime = A_MONDAY
+    align: WallTime | None = None
     start: WallTime | None = None
     end: WallTime | None = None
 
     @field_validator("every")
     @classmethod
-    def _some_time(cls, every: timedelta) -> timedelta:
-        if every < timedelta(minutes=1):
+    def _some_time(cls, every: Length) -> Length:
+        if isinstance(every, timedelta) and every < timedelta(minutes=1):
             raise ValueError("must be at least 1m")
         return every
+
+    @property
+    def length(self) -> timedelta:
+        """How long a window is on average."""
+        return mean_length(self.every)
 
 
 class OutlookSpec(Section):
@@ -142,6 +147,7 @@ class OperatingPoints(Section):
     fpr: tuple[Rate, ...] = (0.01, 0.05, 0.1)
     thresholds: tuple[float, ...] = ()
     cost: tuple[CostPoint, ...] = ()
+    flagged_shares: tuple[Rate, ...] = ()
 
     @field_validator("cost")
     @classmethod
@@ -162,7 +168,7 @@ class AlarmPolicy(Section):
 
     after: int = Field(default=1, ge=1)
     of: int | None = Field(default=None, ge=1, le=10)
-    recover_after: int = Field(default=1, ge=1, le=10)
+    recover_after: int = Field(default=6, ge=1, le=10)
     cool_down: Duration = timedelta()
 
     @model_validator(mode="after")

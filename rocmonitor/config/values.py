@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Annotated
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from rocmonitor.errors import quoted
+from rocmonitor.policy.windows import Length, Months
 
 
 class Section(BaseModel):
@@ -20,6 +21,7 @@ class Section(BaseModel):
 
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+_LONGEST_MONTHS = 120
 _LONGEST = 36_500 * 86_400  # a window and its delays must end within the calendar
 _FIRST_YEAR, _LAST_YEAR = 1900, 2200
 _WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -39,8 +41,27 @@ def _duration(value: object) -> timedelta:
     return timedelta(seconds=seconds)
 
 
-def written(duration: timedelta) -> str:
+def _length(value: object) -> Length:
+    """A duration, or months and quarters of the calendar."""
+    if isinstance(value, Months):
+        return value
+    found = re.fullmatch(r"(\d+)(mo|q)", value.strip()) if isinstance(value, str) else None
+    if found:
+        months = int(found[1]) * (3 if found[2] == "q" else 1)
+        if not 1 <= months <= _LONGEST_MONTHS:
+            raise ValueError(f"must be 1mo to {_LONGEST_MONTHS}mo; it is {quoted(value)}")
+        return Months(months)
+    try:
+        return _duration(value)
+    except ValueError as error:
+        others = ", or with mo or q for months and quarters of the calendar, such as 1mo"
+        raise ValueError(str(error).replace("; it is", f"{others}; it is", 1)) from None
+
+
+def written(duration: Length) -> str:
     """A duration as it is written in the configuration."""
+    if isinstance(duration, Months):
+        return f"{duration.number}mo" if duration.number % 3 else f"{duration.number // 3}q"
     seconds = round(duration.total_seconds())
     for unit, length in (("d", 86400), ("h", 3600), ("m", 60)):
         if seconds and not seconds % length:
@@ -128,6 +149,13 @@ def host_and_port(address: str) -> tuple[str, int]:
 
 Address = Annotated[str, AfterValidator(_address)]
 Duration = Annotated[timedelta, BeforeValidator(_duration)]
+WindowLength = Annotated[
+    timedelta | Months,
+    BeforeValidator(_length),
+    WithJsonSchema(
+        {"type": "string", "pattern": r"^\s*\d+([smhd]|mo|q)\s*$", "examples": ["12h", "7d", "1mo", "1q"]}
+    ),
+]
 WallTime = Annotated[datetime, BeforeValidator(_wall_time)]
 Zone = Annotated[ZoneInfo, BeforeValidator(_zone)]
 Cron = Annotated[str, AfterValidator(_cron)]

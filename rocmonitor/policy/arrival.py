@@ -20,7 +20,7 @@ from rocmonitor.policy.evaluation import Counts, Status, Verdict
 from rocmonitor.policy.label_history import LabelHistory, Reading
 from rocmonitor.policy.levels import as_strict, of_season, scatter_reach
 from rocmonitor.policy.reference import Reference, weights
-from rocmonitor.policy.rules import Challenger, Drop, Floor, Forecast, Rule
+from rocmonitor.policy.rules import Calibration, Challenger, Cost, Drop, Floor, Forecast, Rule
 from rocmonitor.policy.windows import DAY, Window, day_of
 from rocmonitor.stats import ForecastInterval, PartlyLabelledAuc, Sample, auc_distance, partly_labelled_auc
 from rocmonitor.stats.forecast.interval import finished
@@ -321,6 +321,9 @@ def verdict(
     name: str, rule: Rule, found: Estimate, reference: Reference, intervals: Mapping[str, ForecastInterval]
 ) -> Verdict | None:
     """What a rule finds on an estimate; None for a rule that does not need it."""
+    if isinstance(rule, Cost | Calibration):
+        lack = Caveat("rule-needs-all-labels", labelled_share=found.found.labelled_share)
+        return Verdict(rule=name, kind=rule.kind, outcome=Status.INSUFFICIENT, lacks=(lack,))
     if isinstance(rule, Challenger) or not isinstance(rule, Forecast | Floor | Drop):
         return None
     stated = details(found)

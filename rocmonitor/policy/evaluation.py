@@ -14,7 +14,9 @@ from rocmonitor.policy.orientation import as_scored
 from rocmonitor.policy.record import Record, low_is_positive, plain
 from rocmonitor.policy.windows import Window
 
-Kind = Literal["data", "forecast", "lasting", "floor", "drop", "challenger", "scores", "outlook"]
+Kind = Literal[
+    "data", "forecast", "lasting", "floor", "drop", "cost", "calibration", "challenger", "scores", "outlook"
+]
 
 
 class Status(StrEnum):
@@ -88,7 +90,8 @@ class Verdict:
     ----------
     rule : str
         Name of the rule in its monitor: its kind, numbered when it comes twice (``forecast``, ``floor_2``).
-    kind : {"data", "forecast", "lasting", "floor", "drop", "challenger", "scores", "outlook"}
+    kind : {"data", "forecast", "lasting", "floor", "drop", "cost", "calibration", "challenger", "scores",
+        "outlook"}
         ``data`` is no rule: the window is too small to be measured.
     outcome : Status
     estimate : float or None
@@ -99,8 +102,8 @@ class Verdict:
     confidence_level : float or None
         Of that interval; of a forecast, the level that its reference windows give it.
     limit : tuple of float or None
-        Below the first the rule finds the window degraded, above the second improved; None where there is
-        no such end.
+        Below the first the rule finds the window degraded, above the second improved (of ``cost`` and
+        ``calibration``: degraded, too); None where there is no such end.
     margin : float or None
         Signed distance of the tested end from the limit; negative is outside.
     details : dict

@@ -7,22 +7,33 @@ from dataclasses import asdict, dataclass, field, replace
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
+from rocmonitor.policy.calibrating import RANKING, Beyond, beyond_ranking, calibration_verdict
+from rocmonitor.policy.costing import cost_verdict
 from rocmonitor.policy.evaluation import Counts, Reason, Status, Verdict
 from rocmonitor.policy.lasting import Course, lasting_metrics, lasting_verdict
 from rocmonitor.policy.levels import as_strict, for_batch, of_season, scatter_reach
 from rocmonitor.policy.measure import Measured, data_metrics, measure
-from rocmonitor.policy.record import Row, Tables, caveats_of
+from rocmonitor.policy.record import Tables, caveats_of
 from rocmonitor.policy.reference import Reference, season_not_seen
-from rocmonitor.policy.rules import Challenger, Drop, Floor, Forecast, Lasting, Rule, before_labels
+from rocmonitor.policy.rules import (
+    Calibration,
+    Challenger,
+    Cost,
+    Drop,
+    Floor,
+    Forecast,
+    Lasting,
+    Rule,
+    before_labels,
+)
+from rocmonitor.policy.shift import expected_metric, shift_of
 from rocmonitor.stats import (
     ForecastInterval,
     PairedSample,
     Sample,
     ScoreForecast,
-    ShiftExplanation,
     WindowAuc,
     compare_auc,
-    explain_shift,
 )
 from rocmonitor.stats.unlabelled import ScoreCounts
 
@@ -50,6 +61,7 @@ def judge(
     thresholds: Mapping[float, float] | None = None,
     scores: ScoreCounts | None = None,
     past: Course | None = None,
+    beyond: Beyond = RANKING,
 ) -> Finding:
     """Measure a window and apply the rules that need labels.
 
@@ -72,6 +84,8 @@ def judge(
         All usable champion scores, labelled or not; default those of `champion`.
     past : Course, optional
         The windows before, for the rule `lasting`; by default this is the first one.
+    beyond : Beyond
+        What is measured besides the ranking.
     """
     rules = {name: rule for name, rule in rules.items() if not before_labels(rule)}
     metrics = data_metrics(counts)
@@ -80,16 +94,17 @@ def judge(
         return Finding(outcome=Status.INSUFFICIENT, verdicts=(small,), metrics=metrics | expected)
     costs = reference.cost_thresholds
     measured = measure(champion, pair, fprs=fprs, thresholds=thresholds or {}, costs=costs)
+    measured = beyond_ranking(measured, champion, pair, beyond)
     scores = scores or ScoreCounts(champion.score, champion.pos + champion.neg)
-    metrics |= measured.metrics | _expected_auc(rules, reference, scores)
+    metrics |= measured.metrics | expected_metric(rules, reference, scores)
     forecasts, doubts = _forecasts(rules, reference, champion, scores)
     doubts += _chart_caveats(rules, reference)
     now = WindowAuc(measured.champion.auc, counts.n_pos, counts.n_neg, metrics.get("expected/auc"))
     verdicts = tuple(
-        _verdict(name, rule, measured, reference, forecasts, now, past) for name, rule in rules.items()
+        _verdict(name, rule, champion, measured, reference, forecasts, now, past)
+        for name, rule in rules.items()
     )
-    known = {lack for verdict in verdicts for lack in verdict.lacks}
-    others = [each for each in reference.caveats if each not in known and each.bare() not in known]
+    others = _of_reference(reference, verdicts)
     finding = Finding(
         outcome=outcome_of(verdicts),
         verdicts=verdicts,
@@ -97,9 +112,13 @@ def judge(
         tables=measured.tables,
         caveats=tuple(dict.fromkeys([*_one_score(champion), *caveats_of(measured), *others, *doubts])),
     )
-    if finding.outcome not in (Status.DEGRADED, Status.IMPROVED):
-        return finding
     return _explained(finding, reference, champion, scores)
+
+
+def _of_reference(reference: Reference, verdicts: Sequence[Verdict]) -> list[Caveat]:
+    """Its caveats, without those that a verdict states."""
+    known = {lack for verdict in verdicts for lack in verdict.lacks}
+    return [each for each in reference.caveats if each not in known and each.bare() not in known]
 
 
 def too_few(counts: Counts, min_per_class: int) -> Verdict | None:
@@ -182,14 +201,6 @@ def _expected(rules: Mapping[str, Rule], reference: Reference) -> dict[str, Fore
     return {name: interval for name, interval in reference.forecasts.items() if name in rules}
 
 
-def _expected_auc(rules: Mapping[str, Rule], reference: Reference, scores: ScoreCounts) -> dict[str, float]:
-    """``expected/auc``, which the scores lead to, where a rule `lasting` takes it off."""
-    given = any(isinstance(rule, Lasting) and rule.given is not None for rule in rules.values())
-    if not given or reference.history is None or reference.cells is None:
-        return {}
-    return {"expected/auc": reference.history.expected(reference.cells, scores).auc}
-
-
 def _chart_caveats(rules: Mapping[str, Rule], reference: Reference) -> list[Caveat]:
     """What is doubtful about comparing with the reference: the season, once, and the rest of each chart."""
     comparing = any(isinstance(rule, Forecast | Drop | Lasting) for rule in rules.values())
@@ -242,30 +253,17 @@ def _given_scores(
 
 
 def _explained(finding: Finding, reference: Reference, champion: Sample, scores: ScoreCounts) -> Finding:
-    """The finding with a table that shows which scores made the AUROC what it is."""
-    if reference.cells is None or reference.auc is None:
+    """The finding with a table that shows which scores made the AUROC what it is, where that has changed."""
+    has_changed = finding.outcome in (Status.DEGRADED, Status.IMPROVED)
+    found = shift_of(reference, champion, scores) if has_changed else None
+    if found is None:
         return finding
-    shift = explain_shift(reference.cells, champion, joined=reference.joined)
-    shift = replace(shift, reference_auc=reference.auc.auc)  # joined cells give it to five digits
-    metrics = {"shift/from_positives": shift.from_positives, "shift/from_negatives": shift.from_negatives}
-    if shift.similarity is not None:
-        metrics["shift/similarity"] = shift.similarity
-    if reference.history is not None:
-        split = reference.history.split(reference.cells, champion, scores=scores)
-        names = ("foreseen", "unforeseen", "score_distance", "label_distance")
-        metrics |= {f"shift/{name}": float(getattr(split, name)) for name in names}
     return replace(
         finding,
-        metrics=finding.metrics | metrics,
-        tables=finding.tables | {"shift": _lines(shift)},
-        caveats=(*finding.caveats, *caveats_of(shift, "explanation")),
+        metrics=finding.metrics | found.metrics,
+        tables=finding.tables | {"shift": found.table},
+        caveats=(*finding.caveats, *found.caveats),
     )
-
-
-def _lines(shift: ShiftExplanation) -> list[Row]:
-    columns = {name: value for name, value in shift.to_dict().items() if isinstance(value, list)}
-    del columns["caveats"]
-    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 
 def _one_score(champion: Sample) -> list[Caveat]:
@@ -283,6 +281,8 @@ def _lacks(
         lacking = name not in forecasts or (rule.given is not None and reference.history is None)
     elif isinstance(rule, Lasting):
         lacking = name not in reference.charts
+    elif isinstance(rule, Cost):
+        lacking = reference.cost_at(rule.w) is None
     else:
         lacking = isinstance(rule, Drop) and reference.auc is None
     if not lacking:
@@ -294,6 +294,7 @@ def _lacks(
 def _verdict(
     name: str,
     rule: Rule,
+    champion: Sample,
     measured: Measured,
     reference: Reference,
     forecasts: Mapping[str, ForecastInterval],
@@ -310,6 +311,10 @@ def _verdict(
         return _floor(name, rule, measured)
     if isinstance(rule, Drop):
         return _drop(name, rule, measured, reference)
+    if isinstance(rule, Cost):
+        return cost_verdict(name, rule, champion, *reference.cost_of(rule.w))
+    if isinstance(rule, Calibration):
+        return calibration_verdict(name, rule, measured.calibration)
     assert isinstance(rule, Challenger)
     return _challenger(name, rule, measured)
 

@@ -15,6 +15,7 @@ from rocmonitor.policy.record import Row, Tables, caveats_of
 from rocmonitor.stats import (
     AucDifference,
     AucResult,
+    Calibration,
     PairedSample,
     Sample,
     auc,
@@ -50,6 +51,8 @@ class Measured:
     champion : AucResult
     difference : AucDifference or None
         Challenger minus champion, on the rows that both scored.
+    calibration : Calibration or None
+        Of scores that are probabilities; from `rocmonitor.policy.calibrating.beyond_ranking`.
     metrics : dict of str to float
         By name, such as ``champion/auc``, ``difference/auc_low``, ``champion/tpr_at_fpr_0.1_high``.
     tables : dict of str to list of dict
@@ -59,6 +62,7 @@ class Measured:
 
     champion: AucResult
     difference: AucDifference | None = None
+    calibration: Calibration | None = None
     metrics: dict[str, float] = field(default_factory=dict)
     tables: Tables = field(default_factory=dict)
     caveats: tuple[Caveat, ...] = ()

@@ -12,6 +12,7 @@ from typing import Any
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
+from rocmonitor.policy.costing import Errors, errors_at
 from rocmonitor.policy.label_history import LabelHistory, PastWindow, label_history
 from rocmonitor.policy.lasting import chart_of
 from rocmonitor.policy.measure import LEVEL
@@ -62,6 +63,8 @@ class Reference:
         the reference.
     cost_thresholds : dict of float to float
         The threshold that costs least in the reference, by operating condition w.
+    cost_errors : dict of float to Errors
+        The wrong decisions of the reference at these thresholds; empty when an earlier version froze it.
     labels : LabelHistory or None
         When the labels became known; None without ``columns.labelled_at``.
     windows : list of dict
@@ -84,6 +87,7 @@ class Reference:
     history: ScoreHistory | None = None
     serial: dict[str, SerialCorrelation] = field(default_factory=dict)
     cost_thresholds: dict[float, float] = field(default_factory=dict)
+    cost_errors: dict[float, Errors] = field(default_factory=dict)
     labels: LabelHistory | None = None
     windows: list[dict[str, Any]] = field(default_factory=list)
     caveats: tuple[Caveat, ...] = ()
@@ -101,7 +105,7 @@ class Reference:
             "serial": {name: found.to_dict() for name, found in self.serial.items()},
             # JSON has no infinity: None flags nothing.
             "cost_thresholds": [
-                {"w": w, "threshold": at if math.isfinite(at) else None}
+                {"w": w, "threshold": at if math.isfinite(at) else None, **self._errors(w)}
                 for w, at in self.cost_thresholds.items()
             ],
             "labels": None if self.labels is None else self.labels.to_dict(),
@@ -115,6 +119,21 @@ class Reference:
             low, high = self.auc.ci(LEVEL, transform="logit")
             plain["auc"] = self.auc.to_dict() | {"low": low, "high": high}
         return plain
+
+    def _errors(self, w: float) -> dict[str, int]:
+        return self.cost_errors[w]._asdict() if w in self.cost_errors else {}
+
+    def cost_at(self, w: float) -> float | None:
+        """The operating condition of the reference that has the name of `w`; None where there is none."""
+        return next((each for each in self.cost_thresholds if f"{each:g}" == f"{w:g}"), None)
+
+    def cost_of(self, w: float) -> tuple[float, tuple[Errors, int, int] | None]:
+        """Threshold of an operating condition that there is, and what the reference costs there, if known."""
+        at = self.cost_at(w)
+        assert at is not None
+        if at not in self.cost_errors or self.auc is None:
+            return self.cost_thresholds[at], None
+        return self.cost_thresholds[at], (self.cost_errors[at], self.auc.n_pos, self.auc.n_neg)
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Reference:
@@ -135,6 +154,11 @@ class Reference:
             cost_thresholds={
                 point["w"]: math.inf if point["threshold"] is None else point["threshold"]
                 for point in plain.get("cost_thresholds", ())
+            },
+            cost_errors={
+                point["w"]: Errors(point["missed"], point["false_alarms"])
+                for point in plain.get("cost_thresholds", ())
+                if "missed" in point
             },
             labels=None if plain.get("labels") is None else LabelHistory.from_dict(plain["labels"]),
             windows=list(plain["windows"]),
@@ -178,6 +202,7 @@ def freeze(
         history=history,
         serial=serial,
         cost_thresholds=dict(zip(cost_w, at, strict=True)),
+        cost_errors={w: errors_at(whole, each) for w, each in zip(cost_w, at, strict=True)},
         windows=sizes,
         caveats=tuple(dict.fromkeys(caveats)),
     )
@@ -270,7 +295,7 @@ def _history(
 ) -> tuple[ScoreHistory | None, list[Caveat]]:
     """The history of scores, and for whom it is missing."""
     try:
-        return score_history(whole, samples), []
+        return score_history(whole, samples, inside=True), []
     except DegenerateDataError as error:
         given = {name: rule for name, rule in rules.items() if isinstance(rule, Forecast | Lasting)}
         needing = [name for name, rule in given.items() if rule.given]
@@ -285,6 +310,7 @@ def _forecast(rule: Forecast, windows: Sequence[tuple[Window, Sample]], whole: S
     return forecast_interval(
         whole,
         windows=None if rule.method == "fixed" else samples,
+        inside=True if rule.method == "calibrated" else None,
         distance=rule.distance,
         method=rule.method,
         confidence_level=rule.confidence_level,
@@ -309,7 +335,8 @@ def weights(windows: Sequence[Window], half_life: float) -> list[float]:
     """What each window counts against the latest: half as much for every `half_life` windows of age."""
     latest = max(window.start for window in windows)
     # Whole windows of age: an hour of daylight saving is none.
-    ages = [round((latest - window.start) / (window.end - window.start)) for window in windows]
+    mean = sum((window.end - window.start for window in windows), timedelta()) / len(windows)
+    ages = [round((latest - window.start) / mean) for window in windows]
     return [0.5 ** (age / half_life) for age in ages]
 
 

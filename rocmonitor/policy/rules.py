@@ -113,6 +113,50 @@ class Lasting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """The champion's normalised cost at the operating condition `w` is shown to be too high.
+
+    Above `value`, or above that of the reference by more than `margin`, both uncertainties counted: one of
+    the two.
+    """
+
+    __pydantic_config__: ClassVar[dict[str, str | bool]] = _STRICT
+
+    kind: Literal["cost"] = "cost"
+    w: Annotated[float, Interval(ge=0, le=1)]
+    value: Annotated[float, Interval(gt=0, lt=1)] | None = None
+    margin: Annotated[float, Interval(ge=0, lt=1)] | None = None
+    confidence_level: Level = 0.95
+
+    def __post_init__(self) -> None:
+        if (self.value is None) == (self.margin is None):
+            raise InputError(
+                "cost needs value (it is above) or margin (it is above the reference's by more), one of them"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """The calibration slope or intercept of probabilities is shown to be outside of a range."""
+
+    __pydantic_config__: ClassVar[dict[str, str | bool]] = _STRICT
+
+    kind: Literal["calibration"] = "calibration"
+    slope: tuple[float, float] | None = None
+    intercept: tuple[float, float] | None = None
+    confidence_level: Level = 0.95
+
+    def __post_init__(self) -> None:
+        if self.slope is None and self.intercept is None:
+            raise InputError(
+                "calibration needs slope, such as [0.8, 1.25], or intercept, such as [-0.2, 0.2]"
+            )
+        for name, held in (("slope", self.slope), ("intercept", self.intercept)):
+            if held is not None and not held[0] < held[1]:
+                raise InputError(f"{name} must be two numbers, the lower one first; it is {list(held)}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Scores:
     """The law of the scores has left what reference windows do to one another; judged without labels."""
 
@@ -136,7 +180,7 @@ class Outlook:
     confidence_level: Level = 0.95
 
 
-Rule = Forecast | Lasting | Floor | Drop | Challenger | Scores | Outlook
+Rule = Forecast | Lasting | Floor | Drop | Cost | Calibration | Challenger | Scores | Outlook
 
 
 def before_labels(rule: Rule) -> bool:

@@ -16,7 +16,7 @@ from scipy.optimize import brentq
 from scipy.special import betaincinv, expit, logit, ndtri
 
 from rocmonitor.policy.reference import Reference
-from rocmonitor.policy.rules import Drop, Floor, Forecast, Lasting, Rule
+from rocmonitor.policy.rules import Calibration, Cost, Drop, Floor, Forecast, Lasting, Rule
 from rocmonitor.policy.windows import Window, day_of
 from rocmonitor.stats import AucResult, AucSpread, compare_auc
 from rocmonitor.stats.coming import Coming, Processes, learned, sampling_alone
@@ -149,13 +149,19 @@ def sampling_only(scenario: Scenario) -> list[str]:
 
 
 def uncounted(scenario: Scenario) -> list[str]:
-    """Names of forecast rules without a level whose interval is not known: they count nothing here."""
+    """Names of rules whose false alarms are not known: they count nothing here.
+
+    Forecasts without a level whose interval is not known; cost and calibration, which are no AUROC.
+    """
     return [
         name
         for name, rule in scenario.rules.items()
-        if isinstance(rule, Forecast)
-        and _level(name, scenario) is None
-        and name not in scenario.reference.forecasts
+        if isinstance(rule, Cost | Calibration)
+        or (
+            isinstance(rule, Forecast)
+            and _level(name, scenario) is None
+            and name not in scenario.reference.forecasts
+        )
     ]
 
 

@@ -48,18 +48,24 @@ class Health:
         recovered = len(calm) == alarm.recover_after and self.status not in calm
         return Health(Status.OK if recovered else self.status, recent)
 
+    def with_last(self, outcome: Status) -> Status:
+        """The status when the last window, sufficient or not, had this outcome."""
+        if outcome is Status.INSUFFICIENT and self.status is not Status.DEGRADED:
+            return Status.INSUFFICIENT
+        return self.status
+
 
 def status_after(outcomes: Iterable[Status], alarm: Alarm) -> Status:
     """The status after windows with these outcomes, oldest first.
 
-    An insufficient window makes the status ``insufficient`` at once, but neither counts for k-of-n nor
-    as a recovery: what was before it comes back with the next sufficient window.
+    An insufficient window neither counts for k-of-n nor as a recovery: a status ``degraded`` stays, any other
+    is ``insufficient`` until the next sufficient window.
     """
     health, last = Health(), Status.OK
     for last in outcomes:
         if last is not Status.INSUFFICIENT:
             health = health.after(last, alarm)
-    return Status.INSUFFICIENT if last is Status.INSUFFICIENT else health.status
+    return health.with_last(last)
 
 
 def is_alarm(status: Status) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from calendar import monthrange
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, NamedTuple
 from zoneinfo import ZoneInfo
 
 from rocmonitor.errors import InputError
@@ -25,6 +26,8 @@ MOST_WINDOWS = 1_000_000
 """A calendar with more windows is refused: nobody waits for it."""
 
 A_MONDAY = datetime(1970, 1, 5)  # noqa: DTZ001 wall time: its zone is the monitor's
+A_MONTH = DAY * 365.2425 / 12
+"""The mean length of a month."""
 
 Age = Literal["open", "waiting", "due", "closed"]
 
@@ -59,41 +62,82 @@ class Window:
         return f"{ends[0]:{form}} to {ends[1]:{form}}"
 
 
+class Months(NamedTuple):
+    """A length in months of the calendar; 3 are a quarter.
+
+    Examples
+    --------
+    >>> Months(3).mean.days
+    91
+    """
+
+    number: int
+
+    @property
+    def mean(self) -> timedelta:
+        """How long so many months are on average."""
+        return self.number * A_MONTH
+
+    def after(self, wall: datetime, count: int) -> datetime:
+        """`count` such lengths after a wall time; a day that a month lacks is its last one."""
+        month = wall.year * 12 + wall.month - 1 + count * self.number
+        year, month = month // 12, month % 12 + 1
+        return wall.replace(year=year, month=month, day=min(wall.day, monthrange(year, month)[1]))
+
+
+Length = timedelta | Months
+
+
+def mean_length(every: Length) -> timedelta:
+    """How long windows of this length are on average."""
+    return every.mean if isinstance(every, Months) else every
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calendar:
     """How time is cut into windows.
 
-    Whole days are days of the calendar in `zone`: a window starts and ends at local midnight, so it
-    lasts an hour less or more across a clock change. Other lengths are elapsed time.
+    Whole days and months are those of the calendar in `zone`: a window starts and ends at local midnight,
+    so it lasts an hour less or more across a clock change. Other lengths are elapsed time.
 
     Parameters
     ----------
-    every : timedelta
+    every : timedelta or Months
         Length of a window.
     zone : ZoneInfo
         Where midnight is.
     align : datetime, naive
-        Wall time in `zone` at which some window starts; default a Monday at midnight.
+        Wall time in `zone` at which some window starts; default a Monday at midnight, of months the first of
+        January. Months that start on the 31st start on the last day where a month has no 31st.
     """
 
-    every: timedelta
+    every: Length
     zone: ZoneInfo
-    align: datetime = A_MONDAY
+    align: datetime | None = None
 
     def __post_init__(self) -> None:
-        if self.every <= timedelta():
+        if mean_length(self.every) <= timedelta():
             raise InputError(f"window.every must be longer than nothing; it is {self.every}")
+
+    @property
+    def origin(self) -> datetime:
+        """The wall time at which window 0 starts."""
+        if self.align is not None:
+            return self.align
+        return A_MONDAY.replace(day=1) if isinstance(self.every, Months) else A_MONDAY
 
     def boundary(self, number: int) -> datetime:
         """Where window `number` starts, counted from `align`; window 0 starts there."""
+        if isinstance(self.every, Months):
+            return self.every.after(self.origin, number).replace(tzinfo=self.zone).astimezone(UTC)
         if self.every % DAY:
-            return self.align.replace(tzinfo=self.zone).astimezone(UTC) + number * self.every
-        return (self.align + number * self.every).replace(tzinfo=self.zone).astimezone(UTC)
+            return self.origin.replace(tzinfo=self.zone).astimezone(UTC) + number * self.every
+        return (self.origin + number * self.every).replace(tzinfo=self.zone).astimezone(UTC)
 
     def first_at_or_after(self, instant: datetime) -> int:
         """The number of the first window that does not start before `instant`."""
         wall = instant.astimezone(self.zone).replace(tzinfo=None)
-        number = (wall - self.align) // self.every - 1
+        number = (wall - self.origin) // mean_length(self.every) - 1 - isinstance(self.every, Months)
         while self.boundary(number) < instant:
             number += 1
         return number
@@ -111,7 +155,7 @@ class Calendar:
         InputError
             There are more than a million.
         """
-        if (many := (end - start) / self.every) > MOST_WINDOWS:
+        if (many := (end - start) / mean_length(self.every)) > MOST_WINDOWS:
             raise InputError(
                 f"{many:,.0f} windows from {start:%Y-%m-%d} to {end:%Y-%m-%d} are too many (at most "
                 f"{MOST_WINDOWS:,}): begin later (window.start), or make window.every longer"

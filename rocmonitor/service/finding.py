@@ -8,6 +8,7 @@ from datetime import timedelta
 
 from rocmonitor.config import Monitor
 from rocmonitor.policy.arrival import Awaiting
+from rocmonitor.policy.calibrating import Beyond
 from rocmonitor.policy.judge import Finding, judge
 from rocmonitor.policy.lasting import Course
 from rocmonitor.policy.missing_labels import allow_for_missing
@@ -53,6 +54,7 @@ def find(
         min_per_class=monitor.min_per_class,
         fprs=monitor.operating_points.fpr,
         thresholds={each: negated(each) if low_is_positive else each for each in thresholds},
+        beyond=Beyond(monitor.operating_points.flagged_shares, monitor.is_probability),
     )
     finding = allow_for_missing(
         finding,

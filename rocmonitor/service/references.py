@@ -13,7 +13,7 @@ from rocmonitor import store
 from rocmonitor.config import Monitor
 from rocmonitor.policy.label_history import PastWindow
 from rocmonitor.policy.reference import Reference, freeze, with_labels
-from rocmonitor.policy.rules import Forecast, Lasting, by_name
+from rocmonitor.policy.rules import Cost, Forecast, Lasting, by_name
 from rocmonitor.policy.windows import Window
 from rocmonitor.service.progress import Step
 from rocmonitor.sources import SqlSource
@@ -37,6 +37,8 @@ def digest(monitor: Monitor) -> str:
     }
     if monitor.cost_w:
         parts["cost_w"] = monitor.cost_w
+    if any(isinstance(rule, Cost) and rule.margin is not None for rule in monitor.rules):
+        parts["cost_errors"] = True  # earlier references have none
     if monitor.columns.labelled_at is not None:
         parts["ages"] = [age.total_seconds() for age in monitor.labels.ages]
     if monitor.outlook is not None:  # earlier references have no history of scores
@@ -50,16 +52,22 @@ def settings_digest(monitor: Monitor) -> str:
         "reference": digest(monitor),
         "rules": {name: asdict(rule) for name, rule in by_name(monitor.rules).items()},
         "min_per_class": monitor.min_per_class,
-        "operating_points": monitor.operating_points.model_dump(),
+        "operating_points": monitor.operating_points.model_dump(exclude=_not_used(monitor)),
         "min_labelled": monitor.window.min_labelled,
         "outlook": monitor.outlook is not None,
     }
+    if monitor.is_probability:
+        parts["score"] = monitor.score
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def _unused(monitor: Monitor) -> set[str]:
     """A column that came with a later version counts only when it is used."""
     return {"labelled_at"} if monitor.columns.labelled_at is None else set()
+
+
+def _not_used(monitor: Monitor) -> set[str]:
+    return set() if monitor.operating_points.flagged_shares else {"flagged_shares"}
 
 
 def _options(rule: Forecast | Lasting) -> dict[str, Any]:

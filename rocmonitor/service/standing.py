@@ -59,8 +59,7 @@ class _History:
             last = self._healths[-1] if self._healths else Health()
             after = last if outcome is Status.INSUFFICIENT else last.after(outcome, self._alarm)
             self._healths.append(last if after == last else after)  # one object for many windows
-        insufficient = self.outcomes[count - 1] is Status.INSUFFICIENT
-        return Status.INSUFFICIENT if insufficient else self._healths[count - 1].status
+        return self._healths[count - 1].with_last(self.outcomes[count - 1])
 
     def degraded(self) -> set[Window]:
         """After which windows the status was degraded."""

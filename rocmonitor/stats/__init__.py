@@ -70,6 +70,7 @@ from rocmonitor.stats.forecast.score_history import HistoryLimit, ScoreHistory, 
 from rocmonitor.stats.lasting.chart import LastingChart, lasting_change, lasting_chart
 from rocmonitor.stats.lasting.result import LastingChange
 from rocmonitor.stats.lasting.windows import WindowAuc
+from rocmonitor.stats.probabilities import Calibration, calibration
 from rocmonitor.stats.sample import PairedSample, Sample
 from rocmonitor.stats.season import seasonal_weights
 from rocmonitor.stats.sequence import ConfidenceSequence, confidence_sequence, windows_to_decide
@@ -83,6 +84,7 @@ __all__ = [
     "AucSampleSize",
     "AucSpread",
     "BootstrapAucResult",
+    "Calibration",
     "Caveat",
     "ConfidenceSequence",
     "CostCurve",
@@ -129,6 +131,7 @@ __all__ = [
     "auc_sample_size",
     "binned_distance",
     "calibrated_pairs",
+    "calibration",
     "compare_auc",
     "compare_auc_paired",
     "condensed",

@@ -14,6 +14,8 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from rocmonitor.errors import InputError
+
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
@@ -22,6 +24,23 @@ NEGLIGIBLE = 1e-16
 LOG_NEGLIGIBLE = 37.0  # exp(-37) < 1e-16
 LEVEL_ROUNDING = 1e-12  # a distribution function this close to a level has reached it
 _BINS = 1 << 14  # of the first search for a quantile
+MOST_CELLS = 50_000_000
+"""So many probabilities a law may hold at once: 400 MB."""
+
+
+def require_room(cells: float) -> None:
+    """Refuse a law that would hold more than `MOST_CELLS` probabilities at once.
+
+    Raises
+    ------
+    InputError
+    """
+    if cells > MOST_CELLS:
+        raise InputError(
+            f"the exact law of so many rows would hold {cells:,.0f} probabilities at once, and at most "
+            f"{MOST_CELLS:,} are allowed (400 MB): use a normal method (agresti, agresti-coull or wald, "
+            "which hardly differ for so many rows), stratified sampling, or a sample of the rows"
+        )
 
 
 def law_ends(low: int, law: Floats, m: int, tail: float) -> tuple[float, float]:
@@ -124,6 +143,7 @@ def _stirling_error(n: Floats) -> Floats:
 
 def _binomial_pmf(m: int, p: float, low: int, high: int) -> Floats:
     """Probabilities of low…high successes (they hold the mode), by their ratios from the mode outwards."""
+    require_room(high - low + 1)
     if p <= 0.0 or p >= 1.0:
         certain = m if p >= 1.0 else 0
         return np.asarray(np.arange(low, high + 1) == certain, dtype=np.float64)
@@ -154,6 +174,7 @@ def _mixture(weight: Floats, share: Floats, m: int) -> tuple[int, Floats]:
     from scipy import fft
 
     low, high = binomial_range(m, float(share.min()))[0], binomial_range(m, float(share.max()))[1]
+    require_room(high - low + 1)
     law = np.zeros(high - low + 1)
     size = fft.next_fast_len(len(law), real=True)
     least = m * float((share * (1 - share)).min())
@@ -241,6 +262,7 @@ def joint_difference(m: int, shares: Sequence[tuple[float, float]]) -> tuple[lis
     real, imaginary, shift = (np.zeros((1,) * len(shares)) for _ in range(3))
     windows = [difference_range(m, a, b) for a, b in shares]
     sizes = [1 << (high - low).bit_length() for low, high in windows]  # powers of 2, above high - low
+    require_room(math.prod(sizes))
     for axis, ((a, b), (low, _), size) in enumerate(zip(shares, windows, sizes, strict=True)):
         last = axis == len(shares) - 1
         angle = 2 * np.pi * np.arange(size // 2 + 1 if last else size) / size

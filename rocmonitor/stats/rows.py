@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from numbers import Integral
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rocmonitor.errors import DegenerateDataError, InputError
+from rocmonitor.errors import DegenerateDataError, InputError, quoted
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -42,13 +43,11 @@ def valid_scores(y_score: ArrayLike, name: str) -> Floats:
     values = _one_dimensional(y_score, name)
     if values.dtype.kind in "cMmSUV":
         raise InputError(f"{name} must be numbers, not {values.dtype}; convert it first")
-    if values.dtype.kind in "iu" and values.size:
-        largest = max(abs(int(values.min())), abs(int(values.max())))
-        if largest > _LARGEST_EXACT_INTEGER:
-            raise InputError(
-                f"{name} holds integers beyond 2**53 ({largest}), which float64 would merge; "
-                "rescale or rank them first"
-            )
+    if (largest := _largest_integer(values)) > _LARGEST_EXACT_INTEGER:
+        raise InputError(
+            f"{name} holds integers beyond 2**53 ({quoted(largest)}), which float64 would merge; "
+            "rescale or rank them first"
+        )
     try:
         with np.errstate(over="ignore"):  # what float64 cannot hold is infinite, and refused below
             scores = values.astype(np.float64, copy=False)
@@ -61,6 +60,15 @@ def valid_scores(y_score: ArrayLike, name: str) -> Floats:
             "set those rows aside first"
         )
     return scores
+
+
+def _largest_integer(values: NDArray[Any]) -> int:
+    """The largest of the whole numbers, without its sign; 0 where float64 was chosen by the caller."""
+    if values.dtype.kind in "iu" and values.size:
+        return max(abs(int(values.min())), abs(int(values.max())))
+    if values.dtype.kind != "O":
+        return 0
+    return max((abs(int(each)) for each in values if isinstance(each, Integral)), default=0)
 
 
 def valid_counts(values: ArrayLike, name: str) -> Counts:

@@ -208,7 +208,7 @@ def _next_due(monitor: Monitor, points: Sequence[dict[str, Any]], now: datetime)
     newest = datetime.fromisoformat(points[-1]["end"]) if points else monitor.start
     # A window that is long due and was never judged says nothing of the next one.
     window = monitor.calendar.following(
-        max(newest, now - monitor.window.label_delay - 2 * monitor.window.every)
+        max(newest, now - monitor.window.label_delay - 2 * monitor.window.length)
     )
     end = monitor.window.end
     if end is not None and window.end > end.replace(tzinfo=monitor.timezone):

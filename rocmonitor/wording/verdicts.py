@@ -151,6 +151,30 @@ def _drop(found: Verdict) -> str:
     )
 
 
+def _cost(found: Verdict) -> str:
+    assert found.estimate is not None
+    of = found.details
+    where = f"cost {of['cost']:.4f} at w = {of['w']:g}"
+    if "reference_cost" not in of:
+        above = "is shown to be above" if found.outcome is Status.DEGRADED else "is not shown to be above"
+        return f"{where}, {_interval(found)}, {above} {found.limit[1]:g}"
+    what = {Status.DEGRADED: "a rise", Status.IMPROVED: "a fall"}.get(found.outcome, "no change")
+    more = f" of more than {found.limit[1]:g}" if found.limit[1] else ""
+    return (
+        f"{where}, {of['reference_cost']:.4f} in the reference: {signed(found.estimate)}, "
+        f"{_interval(found, sign=True)}: {what}{more} is shown"
+    )
+
+
+def _calibration(found: Verdict) -> str:
+    assert found.estimate is not None
+    is_shown = "is" if found.outcome is Status.DEGRADED else "is not"
+    return (
+        f"calibration {found.details['what']} {found.estimate:.3f}, {_interval(found)}, {is_shown} shown to "
+        f"be outside of {found.limit[0]:g} to {found.limit[1]:g}"
+    )
+
+
 def _challenger(found: Verdict) -> str:
     if found.estimate is None:
         return "the challenger scored too few of these rows to be compared"
@@ -233,6 +257,8 @@ _SENTENCES = {
     "lasting": _lasting,
     "floor": _floor,
     "drop": _drop,
+    "cost": _cost,
+    "calibration": _calibration,
     "challenger": _challenger,
     "scores": _scores,
     "outlook": _outlook,

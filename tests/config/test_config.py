@@ -65,7 +65,8 @@ def test_without_windows_the_reference_is_cut_like_the_monitor(load):
     monitor = load(FULL.replace(", windows: 13", "")).monitors["credit-default"]
     windows = monitor.reference_windows
     assert len(windows) == 12
-    assert all(window.start.astimezone(monitor.timezone).weekday() == 0 for window in windows)
+    assert windows[-1].end == monitor.reference_period.end  # no row lies between it and the first window
+    assert all(a.end == b.start for a, b in pairwise(windows))
 
 
 @pytest.mark.parametrize(

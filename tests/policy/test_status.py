@@ -1,11 +1,14 @@
 """The status machine: k-of-n, recovery, insufficient windows, and what is told."""
 
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rocmonitor.config.sections import AlarmPolicy
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.status import Alarm, is_alarm, should_notify, status_after
 
@@ -28,9 +31,9 @@ def path(outcomes: str, alarm: Alarm) -> str:
         (Alarm(after=2, of=3), "odododoooo", "ooododoooo"),
         (Alarm(after=2, of=2), "oddood", "oodooo"),
         (Alarm(recover_after=2), "dododoo", "ddddddo"),
-        (Alarm(), "d?o", "d?o"),
+        (Alarm(), "d?o?o", "ddo?o"),
         (Alarm(after=2, of=2), "d?d", "o?d"),
-        (Alarm(recover_after=2), "do?o", "dd?o"),
+        (Alarm(recover_after=2), "do?o", "dddo"),
         (Alarm(after=2, of=2), "iid", "oio"),
         (Alarm(), "", ""),
     ],
@@ -51,6 +54,24 @@ def test_degraded_exactly_when_k_of_the_last_n_were_or_not_yet_recovered(
     elif now == "d":  # then it has not had its calm windows yet
         assert "d" in outcomes[-recover_after:] or recent.count("i") < after
         assert len(outcomes[-recover_after:]) == recover_after or "d" in outcomes
+
+
+def messages(outcomes: str, alarm: Alarm) -> int:
+    """Alarms: how often the status turns degraded."""
+    statuses = "o" + path(outcomes, alarm)
+    return sum(a != "d" and b == "d" for a, b in pairwise(statuses))
+
+
+def test_by_default_one_lasting_drop_is_hardly_more_than_one_alarm_and_one_recovery():
+    """Nine degraded of 21 weeks in any order, as one real drop was seen, and good weeks after it."""
+    default = AlarmPolicy().policy()
+    rng = np.random.default_rng(1)
+    years = ["".join(rng.permutation(list(9 * "d" + 12 * "o"))) + 12 * "o" for _ in range(300)]
+    alarms, at_once = ([messages(year, each) for year in years] for each in (default, Alarm()))
+    assert np.mean(at_once) > 5
+    assert np.mean(alarms) < 1.5
+    assert np.median(alarms) == 1
+    assert {path(year, default)[-1] for year in years} == {"o"}  # and it recovers
 
 
 def test_insufficient_is_never_ok():

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocmonitor.errors import InputError
-from rocmonitor.policy.windows import Calendar, Labels, Window, split
+from rocmonitor.policy.windows import Calendar, Labels, Months, Window, split
 
 BERLIN = ZoneInfo("Europe/Berlin")
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
@@ -127,3 +127,62 @@ def test_a_window_needs_instants_in_order():
         Window(utc("2026-01-02"), utc("2026-01-02"))
     with pytest.raises(InputError, match=r"window\.every"):
         Calendar(every=timedelta(), zone=BERLIN)
+
+
+ZONES = ["Europe/Berlin", "America/New_York", "Australia/Lord_Howe"]
+
+
+@pytest.mark.parametrize("zone", ZONES)
+def test_months_are_those_of_the_calendar_across_leap_years_and_clock_changes(zone: str):
+    there = ZoneInfo(zone)
+    begin, end = (datetime(year, 1, 1, tzinfo=there) for year in (2023, 2025))
+    months = Calendar(every=Months(1), zone=there).within(begin, end)
+    assert [window.in_zone(there)[:10] for window in months] == [
+        f"{year}-{month:02}-01" for year in (2023, 2024) for month in range(1, 13)
+    ]
+    assert all(a.end == b.start for a, b in pairwise(months))
+    days = [window.in_zone(there) for window in months]
+    assert (days[1], days[13]) == ("2023-02-01 to 2023-03-01", "2024-02-01 to 2024-03-01")
+    lengths = {(window.end - window.start) / HOUR for window in months}
+    assert 24 * 28 in lengths
+    assert 24 * 29 in lengths
+    off = {round(length % 24, 1) for length in lengths} - {0.0}
+    assert off == ({0.5, 23.5} if zone == "Australia/Lord_Howe" else {1.0, 23.0})
+
+
+@pytest.mark.parametrize("zone", ZONES)
+def test_quarters_begin_with_january(zone: str):
+    there = ZoneInfo(zone)
+    quarters = Calendar(every=Months(3), zone=there).within(
+        datetime(2024, 2, 10, tzinfo=there), datetime(2025, 1, 1, tzinfo=there)
+    )
+    assert [window.in_zone(there) for window in quarters] == [
+        "2024-04-01 to 2024-07-01",
+        "2024-07-01 to 2024-10-01",
+        "2024-10-01 to 2025-01-01",
+    ]
+
+
+def test_months_may_start_on_any_day_and_a_day_that_lacks_is_the_last():
+    utc_zone = ZoneInfo("UTC")
+    months = Calendar(every=Months(1), zone=utc_zone, align=datetime(2023, 10, 31)).within(  # noqa: DTZ001
+        utc("2023-12-31"), utc("2024-05-01")
+    )
+    assert [window.in_zone(utc_zone)[:10] for window in months] == [
+        "2023-12-31",
+        "2024-01-31",
+        "2024-02-29",
+        "2024-03-31",
+    ]
+
+
+@given(
+    zone=st.sampled_from(["UTC", *ZONES]),
+    months=st.integers(1, 14),
+    day=st.integers(1, 31),
+    instant=st.datetimes(datetime(1990, 1, 1), datetime(2030, 1, 1), timezones=st.just(UTC)),  # noqa: DTZ001
+)
+def test_the_first_month_at_or_after_an_instant_is_the_first(zone, months, day, instant):
+    calendar = Calendar(every=Months(months), zone=ZoneInfo(zone), align=datetime(2001, 1, day))  # noqa: DTZ001
+    number = calendar.first_at_or_after(instant)
+    assert calendar.boundary(number - 1) < instant <= calendar.boundary(number)

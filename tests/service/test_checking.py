@@ -234,7 +234,11 @@ def test_how_far_below_one_half_decides_the_advice(here, auc, scores, says):
     area = AucResult(auc=auc, se=0.02, n_pos=500, n_neg=500, method="delong")
     [problem] = reference_checks.backwards(monitor, Reference(auc=area), read=True)
     assert says in str(problem)
-    fine = AucResult(auc=0.5, se=0.02, n_pos=500, n_neg=500, method="delong")
+    weak = AucResult(auc=0.53, se=0.02, n_pos=500, n_neg=500, method="delong")
+    [problem] = reference_checks.backwards(monitor, Reference(auc=weak), read=True)
+    assert "), not shown to be above 0.5: the scores do not separate" in str(problem)
+    assert not list(reference_checks.backwards(monitor, Reference(auc=weak), read=False))
+    fine = AucResult(auc=0.55, se=0.02, n_pos=500, n_neg=500, method="delong")
     assert not list(reference_checks.backwards(monitor, Reference(auc=fine), read=True))
 
 
@@ -269,7 +273,8 @@ def test_a_label_delay_longer_than_the_data_is_a_problem(here):
 def test_rows_between_reference_and_first_window_are_told(here):
     _, told = at(here, NOW, window=until("2026-06-08"))
     assert "are in no window" not in told
-    problems, told = at(here, NOW, window="{every: 6d, label_delay: 2d, end: 2026-06-08}")
+    monday = "{every: 6d, label_delay: 2d, align: 1970-01-05, end: 2026-06-08}"
+    problems, told = at(here, NOW, window=monday)
     assert problems == []
     [gap] = re.findall(
         r"(\d+) rows are in no window: 2026-05-23 to 2026-05-29, between the reference's last", told
@@ -277,12 +282,15 @@ def test_rows_between_reference_and_first_window_are_told(here):
     assert int(gap) == pytest.approx(400 * 6 / 7, abs=2)
     assert "before the reference's first" not in told
     assert "with window.align: 2026-05-25 windows start where the reference ends" in told
-    _, told = at(here, NOW, window="{every: 6d, label_delay: 2d, align: 2026-05-25, end: 2026-06-08}")
+    _, told = at(here, NOW, window="{every: 6d, label_delay: 2d, end: 2026-06-08}")  # starts there by itself
     assert "between the reference's last" not in told
     [gap] = re.findall(
         r"(\d+) rows are in no window: 2026-01-05 to 2026-01-07, before the reference's first", told
     )
     assert int(gap) == pytest.approx(400 * 2 / 7, abs=2)
+    _, told = at(here, NOW, window="{every: 1mo, label_delay: 2d}")
+    assert "rows are in no window: 2026-01-05 to 2026-02-01, before the reference's first" in told
+    assert "rows are in no window: 2026-05-01 to 2026-06-01, between the reference's last" in told
 
 
 def test_a_monitor_without_a_version_is_judged_with_a_caveat(here):

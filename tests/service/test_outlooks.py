@@ -237,7 +237,7 @@ def test_another_windows_labels_do_not_confirm_a_warning_and_it_comes_back(here:
 
 def test_a_warning_is_confirmed_although_one_degraded_window_is_no_alarm_yet(here: World) -> None:
     here.score(20, shift=0.0)
-    twice = {"alarm": "{after: 2, of: 3}"}
+    twice = {"alarm": "{after: 2, of: 3, recover_after: 1}"}
     assert tick(here, week(21) + HOURS, **twice).status == {"": Status.AT_RISK}
     assert tick(here, week(21) + 30 * DAY, **twice).status == {"": Status.OK}
     assert "the warning from the scores is confirmed" in here.alarms

@@ -118,7 +118,7 @@ def test_in_the_cool_down_only_a_window_that_becomes_degraded_is_sent(here):
     here.score(20, shift=0.2)
     here.score(21)
     here.score(22)
-    policy = {"alarm": "{cool_down: 60d}"}
+    policy = {"alarm": "{recover_after: 1, cool_down: 60d}"}
     tick(here, week(23) + 2 * DAY, **policy)
     assert sent(here) == ["degraded"]
     correct(here, "UPDATE scored SET p = label WHERE id >= 2000000 AND id < 2100000")
@@ -132,7 +132,7 @@ def test_k_of_n_decides_on_past_windows_too(here):
     """One degraded window of three is no alarm, in the past as now; a second one is."""
     for number in range(20, 26):
         here.score(number)
-    policy = {"alarm": "{after: 2, of: 3}"}
+    policy = {"alarm": "{after: 2, of: 3, recover_after: 1}"}
     tick(here, week(26) + 2 * DAY, **policy)
     spoil(here, 20)
     tick(here, week(26) + 3 * DAY, **policy)

@@ -159,7 +159,7 @@ def test_a_new_segment_has_no_reference_and_says_so(here):
 def test_k_of_n_waits_for_the_second_bad_window(here):
     here.score(20, shift=0.2)
     here.score(21, shift=0.2)
-    evaluations = tick(here, week(23), alarm="{after: 2, of: 3}").evaluations
+    evaluations = tick(here, week(23), alarm="{after: 2, of: 3, recover_after: 1}").evaluations
     assert [evaluation.outcome for evaluation in evaluations] == [Status.DEGRADED, Status.DEGRADED]
     assert [evaluation.status for evaluation in evaluations] == [Status.OK, Status.DEGRADED]
     with here.runtime() as runtime:

@@ -37,6 +37,7 @@ RANGES = {"PartialAucResult", "ShiftExplanation", "ScoreShift"}  # their low and
 NO_PICTURE = {
     "AucSampleSize",
     "AucSpread",
+    "Calibration",
     "ExpectedAuc",
     "ExpectedAucDifference",
     "ForeseenChange",

@@ -38,6 +38,8 @@ def test_an_infinite_value_is_read_back():
 
 
 EXAMPLES = [
+    Caveat("certain-probabilities", rows=3),
+    Caveat("not-probabilities", why="scores must be probabilities, from 0 to 1: 1 of 9 are not"),
     Caveat("no-scatter", pairs=3),
     Caveat("error-of-other-sizes", m_pos=20, m_neg=2),
     Caveat("resamples-agree", share=0.61),
@@ -112,7 +114,7 @@ def test_no_sentence_lacks_an_example():
     without_values = {
         "single-row", "no-scatter-in-range", "below-chance", "skewness-undefined", "zero-distance",
         "auc-cannot-move", "same-ranking", "no-least-favourable-shift", "no-window-scatters",
-        "scores-without-order",
+        "scores-without-order", "no-calibration-slope", "window-not-probabilities", "reference-without-costs",
     }  # fmt: skip
     assert {caveat.code for caveat in EXAMPLES} | without_values == plain
     for code in without_values:

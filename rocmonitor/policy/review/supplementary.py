@@ -59,7 +59,9 @@ def forecast(
         return []
     known = usable[basis]
     try:
-        found = forecast_difference(PairedSample.merge(known), windows=known, confidence_level=level)
+        found = forecast_difference(
+            PairedSample.merge(known), windows=known, inside=True, confidence_level=level
+        )
     except DegenerateDataError as error:
         caveats.append(left_out(part, error))
         return []

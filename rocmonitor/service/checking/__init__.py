@@ -31,6 +31,7 @@ from rocmonitor.service.checking.label_shares import Counted, label_shares
 from rocmonitor.service.checking.reference_checks import (
     backwards,
     costs,
+    improbable,
     likeness,
     seasons,
     set_aside,
@@ -246,6 +247,7 @@ def _served(
     """How far the reference serves the rules; the scenario goes to `seen`."""
     rules = dict(levels.rules)
     scatter: AucSpread | None
+    said = list(improbable(monitor, [one.champion for one in rows or ()]))
     if rows is None:
         like_last = None if seen.last is None else _scatter([seen.last])
         assumed, seen.assumed = _assumed(like_last)
@@ -261,7 +263,7 @@ def _served(
     low_is_positive = monitor.positive.low_is_positive
     if reversed_scores := list(backwards(monitor, known, read=rows is not None)):
         seen.assumed = "see the reference"
-        return [*reversed_scores]
+        return [*said, *reversed_scores]
     failed, problems = unfit(known, rules, low_is_positive=low_is_positive)
     serving = {name: rule for name, rule in rules.items() if name not in failed}
     if rows is not None:
@@ -274,6 +276,7 @@ def _served(
         )
         seen.assumed = "see the reference" if problems else why
     return [
+        *said,
         *problems,
         *window_levels(known, serving),
         *[*likeness(known), *seasons(known, serving)],

@@ -25,7 +25,7 @@ def spending(monitor: Monitor, scenario: Scenario | None) -> Spending:
     if scenario is None:
         return Spending(monitor=monitor.name, false_alarms_per_year=None)
     families = 2 if monitor.segments else 1
-    alone = false_alarms_a_year(scenario, monitor.alarm.policy(), monitor.window.every)
+    alone = false_alarms_a_year(scenario, monitor.alarm.policy(), monitor.window.length)
     return Spending(monitor=monitor.name, false_alarms_per_year=families * alone)
 
 

@@ -41,7 +41,7 @@ def warnings(monitor: Monitor, rules: Mapping[str, Rule], reference: Reference, 
         ]
     for name, rule in mine.items():
         found = early(
-            rule, reference.history, reference.cells, rows=rows, every=monitor.window.every, power=POWER
+            rule, reference.history, reference.cells, rows=rows, every=monitor.window.length, power=POWER
         )
         lines.append(f"{name}: {_line(rule, found, sooner)}")
     return lines

@@ -6,11 +6,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 
 import numpy as np
 from scipy.special import bdtrc
 
 from rocmonitor.config import Monitor
+from rocmonitor.policy.calibrating import Beyond
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.false_alarms import (
     Detection,
@@ -69,8 +71,8 @@ def expected(monitor: Monitor, scenario: Scenario, judged: Judged | None) -> lis
         What the rules say of the reference windows themselves; None when these were not read.
     """
     missing = uncounted(scenario)
-    lines = [f"not counted below, because it has no level: {', '.join(missing)}"] if missing else []
-    drawn = simulation(scenario, monitor.window.every)
+    lines = [f"not counted below, because its level is not known: {', '.join(missing)}"] if missing else []
+    drawn = simulation(scenario, monitor.window.length)
     if not (drawn.rules or without_chart(scenario)):
         return [*lines, "none of these rules can raise an alarm whose rate is known"]
     lines += [_windows(drawn), *_false_alarms(drawn, monitor)]
@@ -104,7 +106,7 @@ def _windows(drawn: Simulation) -> str:
 
 
 def _false_alarms(drawn: Simulation, monitor: Monitor) -> list[str]:
-    scenario, alarm, every = drawn.scenario, monitor.alarm.policy(), monitor.window.every
+    scenario, alarm, every = drawn.scenario, monitor.alarm.policy(), monitor.window.length
     rules = [name for name in scenario.rules if name in drawn.rules or name in without_chart(scenario)]
     yearly = false_alarms(drawn, alarm, every)
     about = "" if yearly.expected < _LEAST_SHOWN else "about "
@@ -202,7 +204,7 @@ def _cell(found: Detection, most: int) -> str:
 def _days(found: Detection, most: int, monitor: Monitor) -> str:
     ends = []
     for windows in found.windows:
-        time = (windows or most) * monitor.window.every + monitor.window.label_delay
+        time = (windows or most) * monitor.window.length + monitor.window.label_delay
         ends.append(f"{'over ' if windows is None else ''}{_number(time / timedelta(days=1))}")
     return ends[0] if ends[0] == ends[1] else f"{ends[0]} ({ends[1]})"
 
@@ -226,16 +228,10 @@ def on_reference(
     if not alarming or reference.auc is None or len(enough) < 2:
         return None
     latest = enough[-MOST_JUDGED:]
-    least = monitor.min_per_class
+    least, beyond = monitor.min_per_class, Beyond(probability=monitor.is_probability)
+    find = partial(judge, rules=rules, min_per_class=least, beyond=beyond)
     found = [
-        judge(
-            rows.champion,
-            None,
-            rows.counts,
-            reference=in_season(reference, window),
-            rules=rules,
-            min_per_class=least,
-        )
+        find(rows.champion, None, rows.counts, reference=in_season(reference, window))
         for rows, window in latest
     ]
     by_rule = {

@@ -6,14 +6,16 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from rocmonitor.config import Monitor
-from rocmonitor.errors import ConfigError, DegenerateDataError
+from rocmonitor.errors import ConfigError, DegenerateDataError, InputError
 from rocmonitor.policy.orientation import negated
 from rocmonitor.policy.reference import Reference, season_not_seen
 from rocmonitor.policy.rules import Drop, Forecast, Lasting, Rule, before_labels
 from rocmonitor.policy.scenario import forecast_weights
+from rocmonitor.stats import Sample
 from rocmonitor.stats.forecast.calibration import windows_needed
 from rocmonitor.stats.forecast.score_history import ENOUGH_WINDOWS
 from rocmonitor.stats.lasting.chart import FEWEST_WINDOWS
+from rocmonitor.stats.probabilities import require_probabilities
 
 
 def unfit(
@@ -38,28 +40,51 @@ def unfit(
 
 
 def backwards(monitor: Monitor, reference: Reference, *, read: bool) -> Iterator[ConfigError]:
-    """A reference whose scores order the classes the wrong way round; `read`, or known by the last window."""
-    if reference.auc is None or reference.auc.auc >= 0.5:
+    """A reference whose scores order the classes the wrong way round, or are not shown to order them at all.
+
+    Unless the reference was `read`, its AUROC is that of the last window, and only one below 0.5 counts.
+    """
+    if reference.auc is None or _is_unusable(reference):
         return
     area, low_is_positive = reference.auc, monitor.positive.low_is_positive
-    other = "higher" if low_is_positive else "lower"
     low, high = area.ci(transform="logit")
+    if area.auc >= 0.5 and (low > 0.5 or not read):
+        return
+    other = "higher" if low_is_positive else "lower"
     positive = f"label {monitor.positive.label!r} (positive)"
+    where = "below 0.5"
     if high < 0.5:
         way_out = (
             f"rows with {positive} score {'higher' if low_is_positive else 'lower'} than the others; set "
             f"scores: {other}, or exchange positive.label and positive.negative"
         )
     else:
+        where = "below 0.5" if area.auc < 0.5 else "not shown to be above 0.5"
         way_out = (
             "the scores do not separate the classes; see whether columns.champion and columns.label belong "
-            f"together, and whether scores should be {other}"
+            f"together, and whether scores should be {other}; if the model is that weak, a longer reference "
+            "may show that it separates them at all (reference.from, reference.to)"
         )
     of = "reference" if read else "last window"
     yield ConfigError(
         f"monitors.{monitor.name}.positive.scores: the AUROC of the {of} is {area.auc:.4f} "
-        f"({low:.4f} to {high:.4f}), below 0.5: {way_out}"
+        f"({low:.4f} to {high:.4f}), {where}: {way_out}"
     )
+
+
+def _is_unusable(reference: Reference) -> bool:
+    """Whether all scores are one: `useless` says that better."""
+    return reference.cells is not None and len(reference.cells.score) == 1
+
+
+def improbable(monitor: Monitor, samples: Sequence[Sample]) -> Iterator[ConfigError]:
+    """Reference scores that were said to be probabilities and are not."""
+    if not monitor.is_probability or not samples:
+        return
+    try:
+        require_probabilities(Sample.merge(samples))
+    except InputError as error:
+        yield ConfigError(f"monitors.{monitor.name}.score: probability, but of the reference: {error}")
 
 
 def useless(reference: Reference, *, low_is_positive: bool) -> str:

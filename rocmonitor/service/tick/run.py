@@ -19,6 +19,7 @@ from rocmonitor.service.outlooks import record
 from rocmonitor.service.progress import Progress, Step
 from rocmonitor.service.runtime import Runtime, renew_lease
 from rocmonitor.service.tick.correcting import corrections
+from rocmonitor.service.tick.empty import without_rows
 from rocmonitor.service.tick.outcome import Tick
 from rocmonitor.service.tick.records import Records
 from rocmonitor.sources import Batch, LabelCounts, Rows, SqlSource
@@ -65,7 +66,8 @@ class TickRun:
             "%s: %d windows have ended, %d are judged", monitor.name, len(chosen), len({w for _, w in judged})
         )
         self.segments |= {segment for segment, _ in judged}
-        for number, window in enumerate(chosen, 1):
+        passed = set[Window]() if self.backfill else self._without_rows(source, chosen, judged)
+        for number, window in enumerate((each for each in chosen if each not in passed), 1):
             if self.runtime.stop.is_set():
                 return
             before = self._newest(judged, window)
@@ -94,6 +96,24 @@ class TickRun:
         self._correct()
         if not (self.dry_run or self.backfill or self.now < self.runtime.clock() - NOW):
             self.arrivals.conclude(self.lease)
+
+    def _without_rows(
+        self,
+        source: SqlSource,
+        windows: Sequence[Window],
+        judged: Mapping[tuple[str, Window], store.Evaluated],
+    ) -> set[Window]:
+        """The windows before the first row and after the last; that these are empty is noted for alarms."""
+        due = [each for each in windows if self.monitor.labels.age(each, self.now) in ("due", "closed")]
+
+        def count_rows(window: Window) -> int:
+            self._beat()
+            return source.label_counts(self.monitor, window).rows
+
+        found = without_rows(due, judged, count_rows)
+        for window in sorted(found):
+            self.arrivals.add(window, LabelCounts(rows=0, labelled=0, by_label={}))
+        return found
 
     def close(self) -> None:
         """Record that the monitor fails, or works again; and how it stands."""

@@ -16,6 +16,7 @@ import numpy as np
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats.area.variances import Moments, Variance
+from rocmonitor.stats.binomial import require_room
 from rocmonitor.stats.proportion import is_number
 from rocmonitor.stats.sample import Floats, Sample
 
@@ -50,6 +51,7 @@ def fewest_errors(sample: Sample) -> int:
 
 def area_given_errors(n_pos: int, n_neg: int, n_errors: int) -> tuple[float, float]:
     """Mean of 1 - AUC, and variance of the AUC, over all rankings and thresholds with `n_errors` errors."""
+    require_room(min(n_pos, n_errors) - max(0, n_errors - n_neg) + 1)
     x = np.arange(max(0, n_errors - n_neg), min(n_pos, n_errors) + 1, dtype=np.float64)
     low_pos, high_neg = x, n_errors - x  # the errors: positives not flagged, negatives flagged
     high_pos, low_neg = n_pos - low_pos, n_neg - high_neg

@@ -20,7 +20,14 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rocmonitor.stats.binomial import Counts, Floats, joint_difference, trinomial_difference, value_quantiles
+from rocmonitor.stats.binomial import (
+    Counts,
+    Floats,
+    joint_difference,
+    require_room,
+    trinomial_difference,
+    value_quantiles,
+)
 from rocmonitor.stats.curve.laws import BootstrapLaw, IntervalOptions, Sampling
 from rocmonitor.stats.proportion import AGRESTI_MIN, NOT_SMOOTHED, Smoothing, normal_quantile, proportion_ends
 
@@ -96,6 +103,7 @@ class CostLaw(BootstrapLaw):
                 trinomial_difference(errors.m, errors.more[i] / errors.n, errors.less[i] / errors.n)
                 for errors in (pos, neg)
             )
+            require_room(len(law_pos) * len(law_neg))
             mass = np.multiply.outer(law_pos, law_neg)
             rows_pos, rows_neg = float(pos.m), float(neg.m)
         else:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.stats.binomial import Counts, Floats, binomial_window, value_quantiles
+from rocmonitor.stats.binomial import Counts, Floats, binomial_window, require_room, value_quantiles
 from rocmonitor.stats.proportion import (
     AGRESTI_COULL,
     NOT_SMOOTHED,
@@ -176,6 +176,7 @@ class ClassSize(NamedTuple):
         rates, masses = [], []
         for m, weight in zip(self.rows.tolist(), self.weight.tolist(), strict=True):
             low, mass = law(m)
+            require_room(len(self.rows) * len(mass))
             rates.append(np.arange(low, low + len(mass)) / m)
             masses.append(weight * mass)
         return value_quantiles(np.concatenate(rates), np.concatenate(masses), tail)

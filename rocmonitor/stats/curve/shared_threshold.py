@@ -20,6 +20,7 @@ from rocmonitor.stats.binomial import (
     binomial_window,
     log_binomial,
     log_characteristic,
+    require_room,
 )
 from rocmonitor.stats.curve.laws import ClassSize
 from rocmonitor.stats.sample import Sample
@@ -193,6 +194,7 @@ def _lattice(r: int, mean: Floats, reach: Floats, largest: int, variance: Floats
     low = max(int(np.floor((mean - reach).min(initial=r))), 0)
     high = min(int(np.ceil((mean + reach).max(initial=r))), largest)
     size = (high - low + 1) | 1
+    require_room(size)
     angle = 2 * np.pi * np.arange(1, size // 2 + 1) / size
     least = float(variance.min(initial=np.inf))
     return _Lattice(low, size, angle[least * (1 - np.cos(angle)) <= LOG_NEGLIGIBLE + 3])
@@ -225,6 +227,7 @@ def stratified_law(r: int, own: Rows, other: Rows) -> Floats:
     Bin(m - b, c_k / (rows not above)), c_k the rows of the class at s_k. The law is the sum over k of what
     that moves: h_k after the step less h_k.
     """
+    require_room(own.m + 1)
     first, stop = windows(np.array([r]), own, other)[0].tolist()
     found = np.zeros(own.m + 1)
     low, mass = binomial_window(own.m, own.above[first] / own.total)

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.errors import InputError
 from rocmonitor.stats import plotting
-from rocmonitor.stats.binomial import NEGLIGIBLE, Counts, Floats, law_ends, mixed_binomials
+from rocmonitor.stats.binomial import NEGLIGIBLE, Counts, Floats, law_ends, mixed_binomials, require_room
 from rocmonitor.stats.curve.kernel import Bandwidth, kernel_ends
 from rocmonitor.stats.curve.laws import (
     BootstrapLaw,
@@ -173,6 +173,7 @@ def vertical_law(sample: Sample, fpr: float, *, m_pos: int | None = None, m_neg:
     [0.1875, 0.375, 0.4375]
     """
     m_pos, m_neg = vertical_sizes(sample, m_pos, m_neg)
+    require_room(m_pos + 1)
     low, mass = _law(sample, only_rank(fpr, m_neg), m_pos, m_neg).exact(0)
     law = np.zeros(m_pos + 1)
     law[low : low + len(mass)] = mass
@@ -303,7 +304,7 @@ def _mixtures(r: Counts, m: int, share: Floats, flagged: Floats) -> list[_Flagge
     bounds = np.concatenate([[0.0], share])  # the cell of threshold k lies between k and k + 1
     spans = [*zip(first.tolist(), last.tolist(), strict=True)]
     widest = np.array([(bounds[i + 1 : j + 2] - bounds[i : j + 1]).max() for i, j in spans])
-    variance = r * (m - r) / m
+    variance = a * (m - a) / m  # floats: r * m may pass 2**63
     coarse = (variance < _FINE**2) | (widest * _FINE > np.sqrt(variance) / m)
     weights = iter(_exact_cells(a[coarse], b[coarse], bounds, first[coarse], last[coarse]))
     return [

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats import plotting
-from rocmonitor.stats.binomial import LOG_NEGLIGIBLE, Counts, Floats, bernstein
+from rocmonitor.stats.binomial import LOG_NEGLIGIBLE, Counts, Floats, bernstein, require_room
 from rocmonitor.stats.curve.joint import Levels, ThresholdsLaw, thresholds_laws
 from rocmonitor.stats.curve.laws import IntervalTable, interval_options, measured
 from rocmonitor.stats.curve.points import nearest_ranks, only_rank, tie_caveats
@@ -176,6 +176,7 @@ def vertical_difference_law(
     [0.1875, 0.375, 0.4375, 0.0, 0.0]
     """
     m_pos, m_neg = vertical_sizes(pair, m_pos, m_neg)
+    require_room(2 * m_pos + 1)
     low, mass = difference_law(pair, only_rank(fpr, m_neg), m_pos, m_neg, max_thresholds).exact(0)
     law = np.zeros(2 * m_pos + 1)
     law[m_pos + low : m_pos + low + len(mass)] = mass
@@ -217,6 +218,7 @@ class DifferenceLaw(VerticalLaw):
         half = bernstein(m * variance, step=2.0)  # a step is at most 2 off
         low = max(-m, int(np.floor((m * gap - half).min())))
         high = min(m, int(np.ceil((m * gap + half).max())))
+        require_room(high - low + 1)
         size = fft.next_fast_len(high - low + 1, real=True)
         transform = np.zeros(size // 2 + 1, dtype=np.complex128)
         for k in range(len(transform)):

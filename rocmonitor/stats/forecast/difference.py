@@ -91,6 +91,7 @@ def forecast_difference(
     *,
     distance: float | None = None,
     windows: Sequence[PairedSample] | None = None,
+    inside: bool | None = None,
     confidence_level: float = 0.95,
 ) -> ForecastDifference:
     """The interval in which the difference of two AUCs is expected in a coming window.
@@ -104,8 +105,10 @@ def forecast_difference(
     windows : sequence of PairedSample
         Past windows of the same two models, about as large as the coming one: D is the conformal quantile
         of their distances, each the smallest at which a reweighting of the reference has the window's
-        difference. When all of them together are contained in the reference (both scores, both classes),
-        each is taken out of it first.
+        difference.
+    inside : bool, optional
+        Whether the windows are parts of the reference, which are taken out of it one by one; without it they
+        are if all of them together are contained in it (both scores, both classes).
     confidence_level : float
         Of an interval from windows, within (0, 1).
 
@@ -148,7 +151,7 @@ def forecast_difference(
     """
     level = require_level(confidence_level)
     reference.require_both_classes()
-    past = _past(reference, distance, windows)
+    past = _past(reference, distance, windows, inside)
     distance, achieved = _chosen(past, distance, level)
     auc_1, auc_2 = area(reference.first), area(reference.second)
     difference = auc_1 - auc_2
@@ -178,7 +181,12 @@ def forecast_difference(
     return replace(found, caveats=_caveats(found, past, reference, (low, high)))
 
 
-def _past(reference: PairedSample, distance: float | None, windows: Sequence[PairedSample] | None) -> Past:
+def _past(
+    reference: PairedSample,
+    distance: float | None,
+    windows: Sequence[PairedSample] | None,
+    inside: bool | None,
+) -> Past:
     """The windows' distances, none for a fixed distance; refuses all that is neither."""
     if (distance is None) == (windows is None):
         given = "both were" if distance is not None else "none was"
@@ -193,7 +201,7 @@ def _past(reference: PairedSample, distance: float | None, windows: Sequence[Pai
     given_windows = valid_windows(windows, PairedSample)
     if not given_windows:
         raise InputError("windows is empty; give past windows, or a fixed distance")
-    return past_differences(reference, given_windows)
+    return past_differences(reference, given_windows, inside=inside)
 
 
 def _chosen(past: Past, distance: float | None, level: float) -> tuple[float, float | None]:

@@ -19,7 +19,7 @@ from rocmonitor.stats.forecast.given_scores import ScoreForecast
 from rocmonitor.stats.forecast.interval import ForecastInterval, finished, require_alternative, valid_batch
 from rocmonitor.stats.forecast.kld import area
 from rocmonitor.stats.forecast.projection import ExpectedAuc, Scores, expected_auc
-from rocmonitor.stats.forecast.score_history import score_history
+from rocmonitor.stats.forecast.score_history import ScoreHistory, score_history
 from rocmonitor.stats.forecast.seasonal import with_season
 from rocmonitor.stats.forecast.serial import serial_correlation
 from rocmonitor.stats.forecast.windows import Past, mean_sizes, used_windows, valid_weights, valid_windows
@@ -36,6 +36,7 @@ def forecast_interval(
     reference: Sample,
     *,
     windows: Sequence[Sample],
+    inside: bool | None = None,
     given: Scores,
     confidence_level: float = 0.95,
     batch: tuple[int, int] | None = None,
@@ -47,6 +48,7 @@ def forecast_interval(
     reference: Sample,
     *,
     windows: Sequence[Sample] | None = None,
+    inside: bool | None = None,
     given: None = None,
     distance: float | None = None,
     method: ForecastMethod = "calibrated",
@@ -64,6 +66,7 @@ def forecast_interval(
     reference: Sample,
     *,
     windows: Sequence[Sample] | None = None,
+    inside: bool | None = None,
     given: Scores | None = None,
     distance: float | None = None,
     method: ForecastMethod = "calibrated",
@@ -85,8 +88,10 @@ def forecast_interval(
         What the model is judged against.
     windows : sequence of Sample
         Past windows. Needed by "calibrated", "dual" and "binned"; "bootstrap" takes their mean sizes unless
-        it has a batch. When all of them together are contained in the reference (at every score, in both
-        classes) they are taken as its parts, otherwise as being outside of it.
+        it has a batch.
+    inside : bool, optional
+        Whether the windows are parts of the reference, which are taken out of it one by one; without it they
+        are if all of them together are contained in it (at every score, in both classes).
     given : array_like, shape (n,), or tuple of two array_like, shape (k,)
         For "calibrated": the unlabelled scores of the coming window, or the pair (score, count). The
         interval then lies around what these scores foretell, as far as that has served the past windows, of
@@ -187,9 +192,10 @@ def forecast_interval(
     dates = None if days is None else _valid_days(days, len(past_ones), method, weights, given)
     if given is not None:
         _require_calibrated(method)
-        return _given_scores(reference, past_ones, given, weights, batch, confidence_level, alternative)
+        history = score_history(reference, past_ones, weights=weights, inside=inside)
+        return _given_scores(history, reference, given, batch, confidence_level, alternative)
     sizes = None if batch is None else valid_batch(batch)
-    past = used_windows(reference, past_ones, method, symmetric)
+    past = used_windows(reference, past_ones, method, symmetric, inside)
     if method == "bootstrap":
         rows = sizes or mean_sizes([past_ones[place] for place in past.kept])
         distance = resampled_distance(reference, rows, symmetric=symmetric, n_resamples=n_resamples, rng=rng)
@@ -201,15 +207,13 @@ def forecast_interval(
 
 
 def _given_scores(
+    history: ScoreHistory,
     reference: Sample,
-    windows: Sequence[Sample],
     given: Scores,
-    weights: ArrayLike | None,
     batch: tuple[int, int] | None,
     confidence_level: float,
     alternative: Alternative,
 ) -> ScoreForecast:
-    history = score_history(reference, windows, weights=weights)
     foreseen = history.forecast(
         reference, given, batch=batch, confidence_level=confidence_level, alternative=alternative
     )

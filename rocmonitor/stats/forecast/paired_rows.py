@@ -190,10 +190,12 @@ class PairedRows(NamedTuple):
         return at if found.all() and (self.codes[at] == code).all() else None
 
 
-def past_differences(pair: PairedSample, windows: Sequence[PairedSample]) -> Past:
+def past_differences(
+    pair: PairedSample, windows: Sequence[PairedSample], *, inside: bool | None = None
+) -> Past:
     """The distances of all windows with both classes; parts of the reference are taken out of it first."""
     rows = PairedRows.of(pair)
-    parts = contained(rows, windows, lambda window: rows.among(pair, window))
+    parts = contained(rows, windows, lambda window: rows.among(pair, window), inside=inside)
     kernel = rows.kernel(len(rows.first))
     # (2, k): sums of psi_1 - psi_2 of a negative in each cell with all positives, and of a positive.
     gained = kernel.placement(np.stack([rows.neg, rows.pos]).astype(np.float64))

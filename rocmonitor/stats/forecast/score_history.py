@@ -281,7 +281,11 @@ class ScoreHistory(Result):
 
 
 def score_history(
-    reference: Sample, windows: Sequence[Sample], *, weights: ArrayLike | None = None
+    reference: Sample,
+    windows: Sequence[Sample],
+    *,
+    weights: ArrayLike | None = None,
+    inside: bool | None = None,
 ) -> ScoreHistory:
     """Foresee each past window from its scores, by the reference without it.
 
@@ -290,10 +294,9 @@ def score_history(
     reference : Sample
         What the model is judged against.
     windows : sequence of Sample
-        Past windows, at least 8 with both classes. As in `forecast_interval` they are parts of the
-        reference if all of them together are contained in it.
+        Past windows, at least 8 with both classes.
     weights : array_like, shape (number of windows,)
-        As in `forecast_interval`.
+        As in `forecast_interval`, like `inside`.
 
     Returns
     -------
@@ -318,7 +321,7 @@ def score_history(
     """
     require_sample(reference, "reference")
     reference.require_both_classes()
-    given, past = _usable(reference, windows)
+    given, past = _usable(reference, windows, inside)
     worth = None if weights is None else valid_weights(weights, len(given), past.kept)
     used, pairs, cells = [given[place] for place in past.kept], moments(reference), few(reference)
     of_scores = score_cells(cells)
@@ -350,10 +353,10 @@ def score_history(
     )
 
 
-def _usable(reference: Sample, windows: Sequence[Sample]) -> tuple[list[Sample], Past]:
+def _usable(reference: Sample, windows: Sequence[Sample], inside: bool | None) -> tuple[list[Sample], Past]:
     """The windows, and which of them can be used; refused when those are too few."""
     given = valid_windows(windows, Sample)
-    past = past_windows(reference, given, take_out=True) if given else Past()
+    past = past_windows(reference, given, take_out=True, inside=inside) if given else Past()
     if len(past.kept) < ENOUGH_WINDOWS:
         raise DegenerateDataError(
             f"a forecast given the scores needs at least {ENOUGH_WINDOWS} past windows with both classes; "

@@ -57,10 +57,12 @@ def valid_windows(windows: object, kind: type[Window]) -> list[Window]:
     return given
 
 
-def used_windows(reference: Sample, windows: list[Sample], method: str, symmetric: bool) -> Past:
+def used_windows(
+    reference: Sample, windows: list[Sample], method: str, symmetric: bool, inside: bool | None
+) -> Past:
     """The windows that a method uses; "fixed" uses none, and "bootstrap" only their sizes."""
     if method in ("calibrated", "dual"):
-        return past_windows(reference, windows, take_out=method == "calibrated")
+        return past_windows(reference, windows, take_out=method == "calibrated", inside=inside)
     if not windows:
         return Past()
     kept, caveats = _both_classes(windows)
@@ -70,9 +72,11 @@ def used_windows(reference: Sample, windows: list[Sample], method: str, symmetri
     return Past(kept, tuple(distances.tolist()), caveats=caveats)
 
 
-def past_windows(reference: Sample, windows: Sequence[Sample], *, take_out: bool) -> Past:
+def past_windows(
+    reference: Sample, windows: Sequence[Sample], *, take_out: bool, inside: bool | None = None
+) -> Past:
     """The dual distances of all windows with both classes; with `take_out`, parts are taken out first."""
-    rest = resting(reference, windows) if take_out else None
+    rest = resting(reference, windows, inside=inside) if take_out else None
     whole = grid(reference, EXACT_DISTANCES) if rest is None else None
 
     def root(place: int) -> tuple[float, float]:
@@ -104,12 +108,34 @@ def past_of(
 
 
 def contained(
+    reference: Any,
+    windows: Sequence[Window],
+    places: Callable[[Window], Places | None],
+    *,
+    inside: bool | None = None,
+) -> list[Places] | None:
+    """The `places` of the cells of each window; None: the windows are no parts of the reference.
+
+    `reference` has the counts `pos` and `neg`, whose places these are. `inside` says whether they are parts;
+    None: they are if all together are contained in it.
+
+    Raises
+    ------
+    InputError
+        They are said to be parts and cannot be.
+    """
+    found = _contained(reference, windows, places) if inside is not False else None
+    if inside and found is None:
+        raise InputError(
+            "inside=True says that the windows are parts of the reference, but together they have rows that "
+            "it does not have: give the reference that was merged from them, or inside=False"
+        )
+    return found
+
+
+def _contained(
     reference: Any, windows: Sequence[Window], places: Callable[[Window], Places | None]
 ) -> list[Places] | None:
-    """The `places` of the cells of each window, None unless all together are contained in the reference.
-
-    `reference` has the counts `pos` and `neg`, whose places these are.
-    """
     pos, neg, found = reference.pos.copy(), reference.neg.copy(), []
     for window in windows:
         at = places(window)
@@ -127,9 +153,13 @@ def found_in(score: Floats, other: Floats) -> Places | None:
     return None if len(at) and (at[-1] == len(score) or (score[at] != other).any()) else at
 
 
-def resting(reference: Sample, windows: Sequence[Sample]) -> Callable[[int], Grid] | None:
+def resting(
+    reference: Sample, windows: Sequence[Sample], *, inside: bool | None = None
+) -> Callable[[int], Grid] | None:
     """A function of the number of a window: the reference without it. None: they are no parts of it."""
-    parts = contained(reference, windows, lambda window: found_in(reference.score, window.score))
+    parts = contained(
+        reference, windows, lambda window: found_in(reference.score, window.score), inside=inside
+    )
     if parts is None:
         return None
     exact = len(reference.score) <= EXACT_DISTANCES

@@ -30,5 +30,19 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     ),
     "few-rows-in-range": "the range holds only {rows:.3g} {kind}, so the first-order standard error is rough",
     "below-chance": "the curve lies below chance over this range, so the corrected area is below 1/2",
+    # Calibration of probabilities, from rocmonitor.stats.probabilities and rocmonitor.policy.calibrating
+    "certain-probabilities": (
+        "{rows:,} rows have a probability of exactly 0 or 1, which no log-loss allows; it was moved by 2e-16"
+    ),
+    "no-calibration-slope": (
+        "there is no calibration slope: all probabilities are equal, or they separate the classes"
+    ),
+    "not-probabilities": "calibration is not measured: {why}",
+    "window-not-probabilities": (
+        "some scores of the window are no probabilities from 0 to 1; see score in the configuration"
+    ),
+    "reference-without-costs": (
+        "the reference was frozen by an earlier version, which did not keep what it costs"
+    ),
     "skewness-undefined": "every resample has the same AUC, so the skewness is set to 0",
 }

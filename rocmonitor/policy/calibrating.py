@@ -1,0 +1,153 @@
+"""Scores that are probabilities: their calibration as metrics, and the rule `calibration`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from rocmonitor.caveat import Caveat
+from rocmonitor.errors import InputError
+from rocmonitor.policy.evaluation import Status, Verdict
+from rocmonitor.policy.measure import LEVEL, Measured
+from rocmonitor.policy.record import Row, caveats_of
+from rocmonitor.policy.rules import Calibration as Rule
+from rocmonitor.stats import Calibration, PairedSample, Sample, calibration, total_rate_intervals
+
+NAMES = {
+    "log_loss": "log_loss",
+    "brier": "brier",
+    "slope": "calibration_slope",
+    "intercept": "calibration_intercept",
+}
+"""Metrics by the field of `rocmonitor.stats.Calibration`."""
+
+
+class Beyond(NamedTuple):
+    """What is measured besides the ranking.
+
+    Attributes
+    ----------
+    shares : sequence of float
+        Shares of all rows: the precision when so many are flagged is reported.
+    probability : bool
+        Whether the champion's scores are probabilities, whose calibration is measured.
+    """
+
+    shares: Sequence[float] = ()
+    probability: bool = False
+
+
+RANKING = Beyond()
+"""Nothing."""
+
+
+def beyond_ranking(
+    measured: Measured, champion: Sample, pair: PairedSample | None, wanted: Beyond
+) -> Measured:
+    """The statistics of some scores with what the AUROC does not show.
+
+    Parameters
+    ----------
+    measured, champion, pair
+        As `rocmonitor.policy.measure.measure` gives and takes them.
+    wanted : Beyond
+    """
+    models = {"champion": champion} | ({} if pair is None else {"challenger": pair.first})
+    lines = [
+        line
+        for model, sample in models.items()
+        if len(sample.score) > 1 and min(sample.n_pos, sample.n_neg) > 1
+        for line in flagged_shares(model, sample, wanted.shares, LEVEL)
+    ]
+    found, doubts = calibrated(champion) if wanted.probability else (None, ())
+    return replace(
+        measured,
+        calibration=found,
+        metrics=measured.metrics | calibration_metrics(found, LEVEL) | flagged_metrics(lines),
+        tables=measured.tables | ({"shares": lines} if lines else {}),
+        caveats=tuple(dict.fromkeys([*measured.caveats, *doubts])),
+    )
+
+
+def calibrated(sample: Sample) -> tuple[Calibration | None, tuple[Caveat, ...]]:
+    """The calibration of a window, and what is doubtful about it; None where scores are no probabilities."""
+    try:
+        found = calibration(sample)
+    except InputError as error:
+        return None, (Caveat("not-probabilities", why=str(error)),)
+    return found, tuple(caveats_of(found))
+
+
+def calibration_metrics(found: Calibration | None, confidence_level: float) -> dict[str, float]:
+    """``champion/log_loss``, ``brier``, ``calibration_slope``, ``calibration_intercept``, and their ends."""
+    metrics: dict[str, float] = {}
+    for field, name in NAMES.items():
+        value = getattr(found, field, None)
+        if value is not None:
+            low, high = getattr(found, f"{field}_ci")(confidence_level)
+            metrics |= {f"champion/{name}": value, f"champion/{name}_low": low, f"champion/{name}_high": high}
+    return metrics
+
+
+def flagged_shares(model: str, sample: Sample, shares: Sequence[float], confidence_level: float) -> list[Row]:
+    """Precision and TPR when a share of all rows is flagged, with intervals.
+
+    Precision is the flagged positives among the flagged rows, whose number is taken as fixed: the interval is
+    that of the TPR by the total-rate law, for a window with the same numbers of positives and negatives.
+    """
+    if not shares:
+        return []
+    found = total_rate_intervals(sample, shares, confidence_level=confidence_level)
+    part = sample.n_pos / (sample.n_pos + sample.n_neg)
+    lines = []
+    for at, share in enumerate(shares):
+        tpr = {end: float(getattr(found, f"tpr{end}")[at]) for end in ("", "_low", "_high")}
+        flagged = tpr[""] * part + float(found.fpr[at]) * (1 - part)  # more than the rate where scores tie
+        precision = {f"precision{end}": min(value * part / flagged, 1.0) for end, value in tpr.items()}
+        lines.append({"model": model, "share": share, "flagged": flagged, **precision})
+    return lines
+
+
+def flagged_metrics(lines: Sequence[Row]) -> dict[str, float]:
+    """``MODEL/precision_at_share_0.05`` and its ends."""
+    return {
+        f"{line['model']}/precision_at_share_{line['share']:g}{end}": line[f"precision{end}"]
+        for line in lines
+        for end in ("", "_low", "_high")
+    }
+
+
+def calibration_verdict(name: str, rule: Rule, found: Calibration | None) -> Verdict:
+    """What the rule finds on a window: of slope and intercept the one that is further outside."""
+    if found is None:
+        lacks = (Caveat("window-not-probabilities"),)
+        return Verdict(rule=name, kind="calibration", outcome=Status.INSUFFICIENT, lacks=lacks)
+    tested = list(_tested(name, rule, found))
+    if not tested:
+        lacks = (Caveat("no-calibration-slope"),)
+        return Verdict(rule=name, kind="calibration", outcome=Status.INSUFFICIENT, lacks=lacks)
+    worst = min(tested, key=lambda each: each.margin or 0.0)
+    values = {each.details["what"]: each.estimate for each in tested}
+    return replace(worst, details=worst.details | values)
+
+
+def _tested(name: str, rule: Rule, found: Calibration) -> Iterator[Verdict]:
+    for what, held in (("slope", rule.slope), ("intercept", rule.intercept)):
+        value = getattr(found, what)
+        if held is None or value is None:
+            continue
+        low, high = getattr(found, f"{what}_ci")(rule.confidence_level)
+        inside = min(high - held[0], held[1] - low)
+        yield Verdict(
+            rule=name,
+            kind="calibration",
+            outcome=Status.DEGRADED if inside < 0 else Status.OK,
+            estimate=value,
+            low=low,
+            high=high,
+            confidence_level=rule.confidence_level,
+            limit=held,
+            margin=inside,
+            details={"what": what},
+        )

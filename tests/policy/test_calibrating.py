@@ -1,0 +1,104 @@
+"""Windows of probabilities: metrics, the rule `calibration`, and the precision of a flagged share."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+
+from rocmonitor.errors import ConfigError, InputError
+from rocmonitor.policy.calibrating import Beyond, flagged_shares
+from rocmonitor.policy.evaluation import Counts, Status
+from rocmonitor.policy.judge import judge
+from rocmonitor.policy.reference import Reference
+from rocmonitor.policy.rules import Calibration
+from rocmonitor.stats import Sample, calibration
+from rocmonitor.wording.verdicts import verdict as words
+
+
+def drawn(seed: int, slope: float = 1.0, intercept: float = 0.0, n: int = 3000) -> Sample:
+    rng = np.random.default_rng(seed)
+    p = np.round(expit(rng.normal(-1, 1.5, n)), 3)
+    p = np.clip(p, 0.001, 0.999)
+    return Sample(rng.random(n) < expit(intercept + slope * logit(p)), p)
+
+
+def judged(sample: Sample, rule: Calibration):
+    counts = Counts(rows=sample.n_pos + sample.n_neg, n_pos=sample.n_pos, n_neg=sample.n_neg)
+    return judge(
+        sample,
+        None,
+        counts,
+        reference=Reference(auc=None),
+        rules={"calibration": rule},
+        min_per_class=10,
+        beyond=Beyond(shares=(0.05,), probability=True),
+    )
+
+
+@pytest.mark.parametrize(
+    ("sample", "rule", "outcome", "what"),
+    [
+        (drawn(1), Calibration(slope=(0.8, 1.25), intercept=(-0.3, 0.3)), Status.OK, None),
+        (drawn(2, slope=0.5), Calibration(slope=(0.8, 1.25)), Status.DEGRADED, "slope"),
+        (drawn(3, slope=2.0), Calibration(slope=(0.8, 1.25)), Status.DEGRADED, "slope"),
+        (
+            drawn(4, intercept=-1.0),
+            Calibration(slope=(0.8, 1.25), intercept=(-0.3, 0.3)),
+            Status.DEGRADED,
+            "intercept",
+        ),
+    ],
+)
+def test_what_the_rule_finds(sample, rule, outcome, what):
+    found = judged(sample, rule)
+    [verdict] = found.verdicts
+    assert verdict.outcome is outcome
+    known = calibration(sample)
+    assert found.metrics["champion/calibration_slope"] == known.slope
+    assert found.metrics["champion/log_loss_low"] == known.log_loss_ci()[0]
+    if what:
+        assert verdict.details["what"] == what
+        assert f"calibration {what} {getattr(known, what):.3f}" in words(verdict)
+        assert "is shown to be outside of" in words(verdict)
+        assert verdict.margin < 0
+
+
+def test_scores_that_are_no_probabilities_are_insufficient_and_say_why():
+    found = judged(Sample([0, 1] * 50, np.arange(100.0)), Calibration(slope=(0.8, 1.25)))
+    assert found.outcome is Status.INSUFFICIENT
+    assert "champion/log_loss" not in found.metrics
+    [caveat] = [each for each in found.caveats if each.code == "not-probabilities"]
+    assert "they look like percentages: divide by 100" in str(caveat)
+
+
+def test_the_precision_of_a_flagged_share_is_its_mean_over_all_resamples():
+    """Every stratified resample of a tiny sample; all rows tied at the border are flagged."""
+    pos, neg = [3.0, 2.0, 2.0], [1.0, 2.0, 3.0]
+    flagged = 2  # of six: one third
+    hits, alarms = [], []
+    for own in itertools.product(pos, repeat=3):
+        for other in itertools.product(neg, repeat=3):
+            rows = sorted([*own, *other], reverse=True)
+            border = rows[flagged - 1]
+            hits.append(sum(score >= border for score in own))
+            alarms.append(sum(score >= border for score in other))
+    sample = Sample([1] * 3 + [0] * 3, pos + neg)
+    [line] = flagged_shares("champion", sample, [1 / 3], 0.95)
+    assert line["precision"] == pytest.approx(np.sum(hits) / (np.sum(hits) + np.sum(alarms)))
+    assert line["flagged"] == pytest.approx((np.mean(hits) + np.mean(alarms)) / 6)
+    assert line["precision_low"] <= line["precision"] <= line["precision_high"]
+
+
+@pytest.mark.parametrize("given", [{}, {"slope": (1.2, 0.8)}, {"intercept": (0.0, 0.0)}])
+def test_a_rule_without_a_range_is_refused(given):
+    with pytest.raises(InputError):
+        Calibration(**given)
+
+
+def test_the_configuration_wants_probabilities_of_the_positive_class(here):
+    rules = "[{kind: calibration, slope: [0.8, 1.25]}]"
+    with pytest.raises(ConfigError, match="set score: probability"):
+        here.configure(rules=rules)
