@@ -172,7 +172,7 @@ def rule_metrics(
         values = {f"{rule}/{name}": getattr(interval, name) for name in names}
         metrics |= {name: value for name, value in values.items() if value is not None}
     if reference.auc is not None:
-        low, high = reference.auc.ci(transform="logit")
+        low, high = reference.auc.ci()
         metrics |= {"reference/auc": reference.auc.auc, "reference/auc_low": low, "reference/auc_high": high}
     return metrics
 
@@ -334,7 +334,7 @@ def _forecast(name: str, measured: Measured, interval: ForecastInterval) -> Verd
 
 
 def _floor(name: str, rule: Floor, measured: Measured) -> Verdict:
-    low, high = measured.champion.ci(rule.confidence_level, transform="logit")
+    low, high = measured.champion.ci(rule.confidence_level)
     return Verdict(
         rule=name,
         kind="floor",

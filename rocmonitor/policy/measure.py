@@ -148,7 +148,7 @@ def measure(
 
 def auc_values(result: AucResult, confidence_level: float = LEVEL) -> dict[str, float]:
     """An AUROC with its standard error and interval, under the names that metrics have for them."""
-    low, high = result.ci(confidence_level, transform="logit")
+    low, high = result.ci(confidence_level)
     return {"auc": result.auc, "auc_se": result.se, "auc_low": low, "auc_high": high}
 
 

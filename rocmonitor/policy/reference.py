@@ -108,7 +108,7 @@ class Reference:
             columns = {name: getattr(self.cells, name).tolist() for name in ("score", "pos", "neg")}
             plain["cells"] = {"joined": self.joined, **columns}
         if self.auc is not None:
-            low, high = self.auc.ci(LEVEL, transform="logit")
+            low, high = self.auc.ci(LEVEL)
             plain["auc"] = self.auc.to_dict() | {"low": low, "high": high}
         return plain
 
@@ -198,7 +198,7 @@ def _measured(window: Window, sample: Sample) -> dict[str, Any]:
     if min(sample.n_pos, sample.n_neg) < 2:
         return found
     area = auc(sample)
-    low, high = area.ci(LEVEL, transform="logit")
+    low, high = area.ci(LEVEL)
     return found | {"auc": area.auc, "auc_low": low, "auc_high": high}
 
 

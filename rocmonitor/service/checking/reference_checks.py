@@ -43,7 +43,7 @@ def backwards(monitor: Monitor, reference: Reference, *, read: bool) -> Iterator
         return
     area, low_is_positive = reference.auc, monitor.positive.low_is_positive
     other = "higher" if low_is_positive else "lower"
-    low, high = area.ci(transform="logit")
+    low, high = area.ci()
     positive = f"label {monitor.positive.label!r} (positive)"
     if high < 0.5:
         way_out = (

@@ -164,8 +164,8 @@ def test_as_plain_data():
     plain = json.loads(json.dumps(result.to_dict()))
     assert set(plain) == {"auc", "se", "n_pos", "n_neg", "method", "caveats", "studentised"}
     read = AucResult.from_dict(plain)
-    assert read.ci() == result.ci(transform="none")
-    with pytest.raises(InputError, match="transform must be 'none', 'logit' or 'second-order'"):
+    assert read.ci() == result.ci(transform="score")
+    with pytest.raises(InputError, match="transform must be 'score', 'none', 'logit' or 'second-order'"):
         read.ci(transform="percentile")
     with pytest.raises(InputError, match="confidence_level"):
         result.ci(95)
