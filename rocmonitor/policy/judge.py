@@ -10,7 +10,7 @@ from rocmonitor.errors import DegenerateDataError
 from rocmonitor.policy.evaluation import Counts, Reason, Status, Verdict
 from rocmonitor.policy.lasting import Course, lasting_metrics, lasting_verdict
 from rocmonitor.policy.levels import as_strict, for_batch, scatter_reach
-from rocmonitor.policy.measure import Measured, data_metrics, measure
+from rocmonitor.policy.measure import Measured, data_metrics, measure, one_cluster
 from rocmonitor.policy.record import Row, Tables, caveats_of
 from rocmonitor.policy.reference import Reference, season_not_seen
 from rocmonitor.policy.rules import Challenger, Drop, Floor, Forecast, Lasting, Rule, before_labels
@@ -75,7 +75,7 @@ def judge(
     """
     rules = {name: rule for name, rule in rules.items() if not before_labels(rule)}
     metrics = data_metrics(counts)
-    if (small := too_few(counts, min_per_class)) is not None:
+    if (small := too_few(counts, min_per_class) or one_cluster(champion)) is not None:
         expected = rule_metrics((), reference, _expected(rules, reference))  # for charts without gaps
         return Finding(outcome=Status.INSUFFICIENT, verdicts=(small,), metrics=metrics | expected)
     costs = reference.cost_thresholds

@@ -44,6 +44,7 @@ EXAMPLES = [
     Caveat("error-of-rankings", n_errors=1, mean=0.8333),
     Caveat("error-of-normal-scores", area=0.9),
     Caveat("no-difference-in-any-pair", pairs=3),
+    Caveat("few-clusters", clusters=12, enough=30),
     Caveat("few-rows-in-range", rows=2.0, kind="negatives"),
     Caveat("ties-between-classes", tied=3, distinct=9, model=None),
     Caveat("ties-between-classes", tied=3, distinct=9, model="challenger"),

@@ -169,6 +169,19 @@ def likeness(reference: Reference) -> list[str]:
     return lines
 
 
+def design_effect(reference: Reference, column: str | None) -> list[str]:
+    """What clusters cost, in one line; none where rows are independent, or the reference was not read."""
+    area = reference.auc
+    if column is None or area is None or area.clusters is None or area.design_effect is None:
+        return []
+    rows, worth = area.n_pos + area.n_neg, max(area.design_effect, 1.0)
+    return [
+        f"rows come in clusters ({column}): {area.clusters[0]:,} with positives, {area.clusters[1]:,} with "
+        f"negatives; design effect {area.design_effect:.2f}: the {rows:,} rows show as much of the AUROC as "
+        f"{rows / worth:,.0f} independent ones"
+    ]
+
+
 def seasons(reference: Reference, rules: Mapping[str, Rule]) -> list[str]:
     """That a season cannot be told from a change, where a rule compares with less than a year."""
     comparing = any(isinstance(rule, Forecast | Drop | Lasting) for rule in rules.values())

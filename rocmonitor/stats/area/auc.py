@@ -12,15 +12,18 @@ from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 import scipy
+from numpy.typing import ArrayLike
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats import plotting
+from rocmonitor.stats.area.clustered import METHOD, area_error, require_independent
 from rocmonitor.stats.area.cortes_mohri import cortes_mohri
 from rocmonitor.stats.area.drawn import drawn_areas
 from rocmonitor.stats.area.skewness import second_order_ends, studentised
 from rocmonitor.stats.area.supposed import score_ends
 from rocmonitor.stats.area.variances import CLOSED_FORMS, Moments, Variance, moments
+from rocmonitor.stats.clusters import Clusters
 from rocmonitor.stats.proportion import require_level, require_method, resample_sizes
 from rocmonitor.stats.resampling import Rng, generator, percentiles
 from rocmonitor.stats.result import Result
@@ -63,7 +66,13 @@ class AucResult(Result):
         Standard error by `method`. It is 0 only when every pair compares alike (see `ci`).
     studentised : tuple of two floats, or None
         Mean and skewness of (auc - true area) / `se` to first order, for "second-order" intervals. None
-        unless `method` is "delong" or "exact-bootstrap" at the sample's own sizes, and when `se` is 0.
+        unless `method` is "delong" or "exact-bootstrap" at the sample's own sizes, when `se` is 0, and for
+        clustered rows.
+    clusters : tuple of two ints, or None
+        Clusters with a positive, and with a negative; None for independent rows.
+    design_effect : float or None
+        The variance over that of as many independent rows ("delong"); None without clusters, and when that
+        is 0.
     """
 
     _estimate: ClassVar[str | None] = "auc"
@@ -76,6 +85,8 @@ class AucResult(Result):
     method: str
     caveats: tuple[Caveat, ...] = ()
     studentised: tuple[float, float] | None = None
+    clusters: tuple[int, int] | None = None
+    design_effect: float | None = None
 
     def ci(self, confidence_level: float = 0.95, transform: Transform = "score") -> Interval:
         """Two-sided confidence interval, within [0, 1].
@@ -104,7 +115,8 @@ class AucResult(Result):
         When `se` is 0 (perfect separation, or all scores equal) a normal interval would be a single point,
         which the data cannot justify. All m = min(n_pos, n_neg) disjoint pairs then have the same psi, which
         happens with probability P(psi)**m. So P(psi) >= q = ((1 - confidence_level) / 2)**(1 / m) ([CP34], m
-        successes in m trials), and the AUC lies in [q psi, 1 - q (1 - psi)] whatever the distributions.
+        successes in m trials), and the AUC lies in [q psi, 1 - q (1 - psi)] whatever the distributions. Of
+        clustered rows m is the smaller number of clusters.
 
         References
         ----------
@@ -117,7 +129,7 @@ class AucResult(Result):
             names = ", ".join(map(repr, get_args(Transform)[:-1]))
             raise InputError(f"transform must be {names} or 'second-order', not {transform!r}")
         if self.se == 0:
-            q = tail ** (1 / min(self.n_pos, self.n_neg))
+            q = tail ** (1 / min(self.clusters or (self.n_pos, self.n_neg)))
             return Interval(q * self.auc, 1 - q * (1 - self.auc))
         if transform == "second-order":
             return self._second_order(tail)
@@ -133,12 +145,13 @@ class AucResult(Result):
         return Interval(low, high)
 
     @property
-    def _sizes(self) -> tuple[int, int]:
-        """The class sizes that `se` is for."""
+    def _sizes(self) -> tuple[float, float]:
+        """The class sizes that `se` is for; of clustered rows, as many independent ones as show as much."""
         for caveat in self.caveats:
             if caveat.code == "error-of-other-sizes":
                 return caveat.values["m_pos"], caveat.values["m_neg"]
-        return self.n_pos, self.n_neg
+        worth = max(self.design_effect or 1.0, 1.0)
+        return self.n_pos / worth, self.n_neg / worth
 
     def _second_order(self, tail: float) -> Interval:
         if self.studentised is None:
@@ -160,9 +173,10 @@ class AucResult(Result):
         )
 
     def __str__(self) -> str:
+        within = "" if self.clusters is None else " in {} and {} clusters".format(*self.clusters)
         return (
             f"AUC {self.auc:.4f} (standard error {self.se:.4f}, {self.method}; "
-            f"{self.n_pos} positives, {self.n_neg} negatives)"
+            f"{self.n_pos} positives, {self.n_neg} negatives{within})"
         )
 
 
@@ -216,6 +230,7 @@ def auc(
     n_errors: int | None = None,
     n_resamples: int = 2000,
     rng: Rng | None = None,
+    cluster: ArrayLike | None = None,
 ) -> AucResult:
     """Area under the ROC curve with its standard error.
 
@@ -252,6 +267,10 @@ def auc(
         Resamples of "bootstrap", at least 2.
     rng : Generator, SeedSequence or int
         Randomness of "bootstrap".
+    cluster : array_like, shape (n,), optional
+        Which rows belong together, such as those of one customer; a cluster may have rows of both classes.
+        The standard error is then that of [O97], with "delong" only; the result's method is "obuchowski". A
+        `Sample` has its own.
 
     Returns
     -------
@@ -265,7 +284,7 @@ def auc(
         method, "bootstrap" without `rng`.
     DegenerateDataError
         A class without rows; with "delong" and "binormal" fewer than two of a class (a variance is
-        undefined); a "bootstrap" whose resamples all agree by chance.
+        undefined); a "bootstrap" whose resamples all agree by chance; a class from one cluster only.
 
     Notes
     -----
@@ -281,6 +300,7 @@ def auc(
     .. [D12] Demidenko (2012). Journal of Applied Statistics 39, 67-79.
     .. [BK57] Birnbaum and Klose (1957). Annals of Mathematical Statistics 28, 933-945.
     .. [M18] Morin (2018). Forecast intervals for the area under the ROC curve. Working paper.
+    .. [O97] Obuchowski (1997). Biometrics 53, 567-578.
     .. [CM04] Cortes and Mohri (2004). Advances in Neural Information Processing Systems 17, 305-312.
 
     Examples
@@ -292,7 +312,9 @@ def auc(
     >>> round(low, 3), round(high, 3)
     (0.249, 0.987)
     """
+    assert cluster is None  # it has become part of the sample
     require_method(method, _METHODS)
+    require_independent(sample, method)
     sample.require_both_classes(at_least=2 if method in _OF_TWO_ROWS else 1)
     if method not in _OF_RESAMPLES and not (m_pos is None and m_neg is None):
         raise InputError(f"m_pos and m_neg are for {', '.join(_OF_RESAMPLES)}; {method!r} resamples nothing")
@@ -301,6 +323,8 @@ def auc(
         raise InputError(f"n_errors is for method='cortes-mohri'; {method!r} assumes no number of errors")
     of = moments(sample)
     drawn = None
+    if sample.clusters is not None:
+        return _of_clusters(sample, of, sample.clusters)
     if method == "bootstrap":
         source = generator(rng, n_resamples, method=method, at_least=2)
         drawn, variance = _bootstrap(sample, of, sizes, int(n_resamples), source)
@@ -320,6 +344,14 @@ def auc(
         "studentised": studentised(sample, of, se) if known else None,
     }
     return AucResult(**numbers) if drawn is None else BootstrapAucResult(**numbers, replicates=drawn)
+
+
+def _of_clusters(sample: Sample, of: Moments, clusters: Clusters) -> AucResult:
+    variance, known = area_error(sample, of, clusters)
+    if variance == 0:
+        known["caveats"] += (Caveat("no-scatter", pairs=min(known["clusters"])),)
+    n_pos, n_neg = sample.n_pos, sample.n_neg
+    return AucResult(auc=of.auc, se=math.sqrt(variance), n_pos=n_pos, n_neg=n_neg, method=METHOD, **known)
 
 
 def _bootstrap(

@@ -29,7 +29,7 @@ def normal_zeta(auc: float) -> float:
     )
 
 
-def score_ends(auc: float, se: float, sizes: tuple[int, int], z: float) -> tuple[float, float]:
+def score_ends(auc: float, se: float, sizes: tuple[float, float], z: float) -> tuple[float, float]:
     """The areas t with (auc - t)² = z² c normal_zeta(t), for an `auc` within (0, 1).
 
     The variance is scaled to the one that was seen, and is never less than with normal scores: c = max(se² /

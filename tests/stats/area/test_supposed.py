@@ -1,4 +1,4 @@
-"""Ends by the variance at the supposed area: Wilson's equation, symmetry, and how they go with what is seen."""
+"""Ends by the variance at the supposed area: Wilson's equation, symmetry, what is seen and what is not."""
 
 from __future__ import annotations
 
