@@ -19,6 +19,7 @@ from studies import (
     budget_year,
     clusters,
     drift,
+    few_windows,
     forecast_dependence,
     forecast_level,
     label_arrival,
@@ -658,3 +659,19 @@ class TestClusters:
         monkeypatch.setattr(clusters, "DESIGNS", [self.DESIGN])
         clusters.main(["--replications", "3", "--processes", "1"])
         assert "60 of 10, 0.5, 0.8" in capsys.readouterr().out
+
+
+class TestFewWindows:
+    @pytest.mark.slow
+    def test_the_model_reaches_the_level_that_five_windows_cannot_show(self) -> None:
+        found = np.array(
+            running.replicate(few_windows.one, few_windows.Design(5, 60, 240, 0.2), replications=60, seed=1)
+        )
+        conformal, model, narrow, wide = found.mean(axis=0)
+        assert conformal < 0.9 < model
+        assert narrow < wide
+
+    def test_it_prints(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(few_windows, "DESIGNS", [few_windows.Design(3, 20, 40, 0.1)])
+        few_windows.main(["--replications", "2", "--processes", "1"])
+        assert "3 of 20 + 40, 0.1, normal  75.0" in capsys.readouterr().out

@@ -55,6 +55,7 @@ EXAMPLES = [
     Caveat("resamples-never-differ", unchanged=1, rates=9, added=4.0),
     Caveat("no-confidence-level", method="fixed", batch=True),
     Caveat("level-by-model", n_windows=19, known=0.95, confidence_level=0.999),
+    Caveat("model-beside", low=0.7, high=0.9, level=0.95, n_windows=8),
     Caveat("windows-set-aside", reason="one-class", numbers=[2, 4], n_windows=5),
     Caveat("windows-inside-reference", n_windows=4, enough=9),
     Caveat("reference-smaller-than-windows", n_pos=4, n_neg=5),

@@ -152,6 +152,8 @@ def window_levels(reference: Reference, rules: Mapping[str, Rule]) -> list[str]:
                 f"level {level:.2f}; {rule.confidence_level:g} needs a weight of {needed}"
             )
         lines.append(f"{name}: {had}")
+        if interval is not None:
+            lines += [f"{name}: {each}" for each in interval.caveats if each.code == "model-beside"]
     return lines
 
 

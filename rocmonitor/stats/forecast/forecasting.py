@@ -20,6 +20,7 @@ from rocmonitor.stats.forecast.kld import area
 from rocmonitor.stats.forecast.projection import ExpectedAuc, Scores, expected_auc
 from rocmonitor.stats.forecast.score_history import score_history
 from rocmonitor.stats.forecast.serial import serial_correlation
+from rocmonitor.stats.forecast.strict import with_model
 from rocmonitor.stats.forecast.windows import Past, mean_sizes, used_windows, valid_weights, valid_windows
 from rocmonitor.stats.proportion import require_level, require_method
 from rocmonitor.stats.resampling import Rng
@@ -142,7 +143,8 @@ def forecast_interval(
     parts of it, no theorem holds, and the level is lower with few windows: a caveat says so below 9.
 
     With fewer than ceil(1 / (1 - confidence_level)) - 1 windows the widest observed distance is used, with a
-    batch no less than sampling alone takes, `achieved_level` is n / (n + 1) and a caveat says so.
+    batch no less than sampling alone takes, `achieved_level` is n / (n + 1) and a caveat says so. From two
+    windows on, `model_low` and `model_high` are ends that reach the level under a model, which is said too.
 
     With a batch of other sizes, windows with the missing noise added are exchangeable with it as far as
     sampling noise is normal, see `conformal_root`. Windows that are smaller than the batch stay as they are:
@@ -188,7 +190,7 @@ def forecast_interval(
         distance = resampled_distance(reference, rows, symmetric=symmetric, n_resamples=n_resamples, rng=rng)
     draft = _draft(reference, past, past_ones, weights, distance, method, float(confidence_level))
     found = finished(replace(draft, alternative=alternative, batch=sizes), reference)
-    return _widened(found, reference) if correlation == "estimated" else found
+    return with_model(_widened(found, reference) if correlation == "estimated" else found, reference)
 
 
 def _widened(found: ForecastInterval, reference: Sample) -> ForecastInterval:

@@ -125,6 +125,10 @@ class ForecastInterval(Forecast):
         Caveats on windows that were given and not used.
     pair_variances : tuple of float or None
         zeta10, zeta01 and the variance of psi over all pairs of the reference; sampling noise follows.
+    model_low, model_high : float or None
+        Where the windows are too few to show the confidence level, ends that have it if the true values of
+        windows scatter normally about a mean, with the windows' known sampling noise on top (`coming_window`
+        of `rocmonitor.stats.forecast.strict`; nearly Student's t). None elsewhere, and with weights.
     widening : float
         What the roots of the windows' distances were multiplied by, because neighbouring windows may be
         alike (`SerialCorrelation.widening`); 1 where windows were taken as independent.
@@ -146,6 +150,8 @@ class ForecastInterval(Forecast):
     set_aside: tuple[Caveat, ...] = ()
     pair_variances: tuple[float, float, float] | None = None
     widening: float = 1.0
+    model_low: float | None = None
+    model_high: float | None = None
 
     def contains(self, auc: float) -> bool:
         """Whether an AUC lies within the interval."""
@@ -202,7 +208,9 @@ class ForecastInterval(Forecast):
                 "this interval was stored without what another batch needs (window_shifts, pair_variances): "
                 "compute it anew with forecast_interval"
             )
-        return finished(replace(self, batch=sizes), reference)
+        from rocmonitor.stats.forecast.strict import with_model  # which builds on this module
+
+        return with_model(finished(replace(self, batch=sizes), reference), reference)
 
     def _draw(self, ax: plotting.Axes, label: str | None) -> None:
         values = [("forecast", (self.auc, self.low, self.high))]
@@ -269,6 +277,7 @@ def finished(draft: ForecastInterval, reference: Sample) -> ForecastInterval:
     bounds = auc_bounds(few, distance)
     low, high = _carried_ends(bounds, draft)
     done = replace(draft, low=low, high=high, distance=distance, achieved_level=level)
+    done = replace(done, model_low=None, model_high=None)
     if sampling is not None:
         part = min(sampling * sampling / 2, distance)
         alone = (low, high) if part == distance else _carried_ends(auc_bounds(few, part), draft)
