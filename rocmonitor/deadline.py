@@ -166,7 +166,11 @@ class Guard:
 def ask_to_stop(raw: Any) -> None:
     """Ask the database to stop, with what the driver has for it: PostgreSQL, SQLite, DuckDB, Oracle …"""
     if callable(cancel_safe := getattr(raw, "cancel_safe", None)):
-        cancel_safe(timeout=SECONDS_TO_STOP)
+        from psycopg import capabilities  # an extra; `raw` is its connection
+
+        # Before libpq 17 the request holds every thread of the process, for as long as the server is silent.
+        if capabilities.has_cancel_safe():
+            cancel_safe(timeout=SECONDS_TO_STOP)
         return
     for name in ("interrupt", "cancel"):
         if callable(stop := getattr(raw, name, None)):

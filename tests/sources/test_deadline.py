@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from datetime import timedelta
 
+import psycopg
 import pytest
 from scored import NOON, WEEK, fill, monitor, opened, pull, writing
 from sqlalchemy import text
@@ -50,6 +51,22 @@ def test_a_server_that_stops_in_the_middle_ends_the_wait(server_url: str, mode: 
         assert caught.value.transient
         stall.resume()
         assert source.pull(watched, WEEK).segments[""].counts.rows == len(MANY)
+
+
+def test_a_libpq_that_cannot_stop_asking_is_not_used_for_it(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before version 17 its request to stop holds all threads while the server is silent."""
+    fill(postgres_url, MANY)
+    asked: list[object] = []
+    monkeypatch.setattr(psycopg.Connection, "cancel_safe", lambda *_, **__: asked.append(None))
+    monkeypatch.setattr(psycopg.capabilities, "has_cancel_safe", lambda: False)
+    with stalling(postgres_url) as (url, stall), opened(url, timeout="1s") as source:
+        source._engine.dispose()
+        stall.after = 20_000
+        with pytest.raises(SourceError, match=SILENT):
+            source.pull(monitor(), WEEK)
+    assert asked == []
 
 
 def test_a_server_that_drips_ends_with_the_deadline(server_url: str) -> None:
