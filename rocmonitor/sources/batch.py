@@ -288,11 +288,8 @@ def _rows(
     champion = None if pair is None or no_challenger else pair.second
     if champion is None:
         champion = _sampled(Sample, cells, category, used, cells.champion)
-    known = arrival.by_age(cells.arrival, ages)
-    caveats = [*_caveats(counts, encoder, monitor)]
-    if cells.has_cluster is not None and (alone := _weighed(cells, used & ~cells.has_cluster)):
-        column = monitor.columns.cluster
-        caveats.append(Caveat("clusters-missing", count=alone, rows=counts.used, column=column))
+    alone = 0 if cells.has_cluster is None else _weighed(cells, used & ~cells.has_cluster)
+    caveats = [*_caveats(counts, encoder, monitor, alone)]
     if cells.arrival is not None:
         caveats += arrival.caveats(cells.arrival, cells.weight, used, awaiting, monitor)
     return Rows(
@@ -301,7 +298,10 @@ def _rows(
         counts=counts,
         caveats=tuple(caveats),
         unlabelled=ScoreCounts.of(cells.champion[awaiting], _weights(cells, awaiting)),
-        by_age=tuple(_sampled(Sample, cells, category, used & at, cells.champion) for at in known),
+        by_age=tuple(
+            _sampled(Sample, cells, category, used & at, cells.champion)
+            for at in arrival.by_age(cells.arrival, ages)
+        ),
     )
 
 
@@ -346,7 +346,7 @@ def _sampled(
     return kind.from_counts(*columns, cluster=cluster)
 
 
-def _caveats(counts: Counts, encoder: Encoder, monitor: Monitor) -> Iterator[Caveat]:
+def _caveats(counts: Counts, encoder: Encoder, monitor: Monitor, alone: int) -> Iterator[Caveat]:
     where: dict[str, Any] = {"monitor": monitor.name, "rows": counts.rows}
     if counts.truncated:
         yield Caveat("rows-truncated", source=monitor.source, **where)
@@ -354,6 +354,8 @@ def _caveats(counts: Counts, encoder: Encoder, monitor: Monitor) -> Iterator[Cav
         yield Caveat("rows-outside", count=counts.outside, column=monitor.columns.time, **where)
     if counts.duplicates > counts.rows / 2:
         yield Caveat("ids-repeated", count=counts.duplicates, column=monitor.columns.id, **where)
+    if alone:
+        yield Caveat("clusters-missing", count=alone, rows=counts.used, column=monitor.columns.cluster)
     if counts.bad_label:
         labels = {"positive": monitor.positive.label, "negative": monitor.positive.negative}
         examples = encoder.bad_labels

@@ -74,15 +74,9 @@ def taking(
                 "Sample; weights are for auc_bounds, auc_distance and auc_path"
             )
         if args and isinstance(args[0], samples):
-            if not isinstance(args[0], kind):
-                raise InputError(
-                    f"{function.__name__} takes a {kind.__name__}, not a {type(args[0]).__name__}"
-                )
-            if clusterable and kwargs.get("cluster") is not None:
-                raise InputError(
-                    f"cluster belongs to rows: make the sample by {kind.__name__}(…, cluster=ids), and give "
-                    f"{function.__name__} that"
-                )
+            _require(
+                kind, args[0], function.__name__, clusters=kwargs.get("cluster") if clusterable else None
+            )
             return function(*args, **kwargs)
         given = list(args[: len(names)])
         for name in names[len(given) :]:
@@ -100,3 +94,13 @@ def taking(
     others = list(shown.parameters.values())[1:]
     call.__signature__ = shown.replace(parameters=arrays + others)  # type: ignore[attr-defined]
     return call
+
+
+def _require(kind: type[Any], sample: object, name: str, *, clusters: object) -> None:
+    """Refuse a sample of another kind, and clusters beside a sample, which has its own."""
+    if not isinstance(sample, kind):
+        raise InputError(f"{name} takes a {kind.__name__}, not a {type(sample).__name__}")
+    if clusters is not None:
+        raise InputError(
+            f"cluster belongs to rows: make the sample by {kind.__name__}(…, cluster=ids), and give {name} that"
+        )

@@ -312,15 +312,12 @@ def auc(
     >>> round(low, 3), round(high, 3)
     (0.249, 0.987)
     """
-    assert cluster is None  # it has become part of the sample
+    del cluster  # it has become part of the sample
     require_method(method, _METHODS)
     require_independent(sample, method)
     sample.require_both_classes(at_least=2 if method in _OF_TWO_ROWS else 1)
-    if method not in _OF_RESAMPLES and not (m_pos is None and m_neg is None):
-        raise InputError(f"m_pos and m_neg are for {', '.join(_OF_RESAMPLES)}; {method!r} resamples nothing")
+    _require_options(method, m_pos, m_neg, n_errors)
     sizes = resample_sizes(m_pos, sample.n_pos, m_neg, sample.n_neg)
-    if n_errors is not None and method != "cortes-mohri":
-        raise InputError(f"n_errors is for method='cortes-mohri'; {method!r} assumes no number of errors")
     of = moments(sample)
     drawn = None
     if sample.clusters is not None:
@@ -344,6 +341,13 @@ def auc(
         "studentised": studentised(sample, of, se) if known else None,
     }
     return AucResult(**numbers) if drawn is None else BootstrapAucResult(**numbers, replicates=drawn)
+
+
+def _require_options(method: str, m_pos: int | None, m_neg: int | None, n_errors: int | None) -> None:
+    if method not in _OF_RESAMPLES and not (m_pos is None and m_neg is None):
+        raise InputError(f"m_pos and m_neg are for {', '.join(_OF_RESAMPLES)}; {method!r} resamples nothing")
+    if n_errors is not None and method != "cortes-mohri":
+        raise InputError(f"n_errors is for method='cortes-mohri'; {method!r} assumes no number of errors")
 
 
 def _of_clusters(sample: Sample, of: Moments, clusters: Clusters) -> AucResult:

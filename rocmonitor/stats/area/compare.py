@@ -228,7 +228,7 @@ def compare_auc_paired(
     >>> print(compare_auc_paired(y, [0.1, 0.3, 0.3, 0.5, 0.7, 0.9], [2, 6, 3, 4, 7, 5]))
     AUC 0.8333 - 0.6667 = +0.1667 (standard error 0.1925, delong; two-sided p = 0.3865)
     """
-    assert cluster is None  # it has become part of the sample
+    del cluster  # it has become part of the sample
     require_method(method, _METHODS)
     require_independent(pair, method)
     pair.require_both_classes(at_least=2 if method == "delong" else 1)
