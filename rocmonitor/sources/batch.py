@@ -273,7 +273,27 @@ def _rows(
     by_both = {} if cells.challenger is None else _scored_by_both(cells, category, cells.challenger)
     pair = by_both.get("pair")
     no_challenger = 0 if pair is None else tally[_POSITIVE] + tally[_NEGATIVE] - pair.n_pos - pair.n_neg
-    counts = Counts(
+    counts = _counts(tally, no_challenger, truncated)
+    champion = None if pair is None or no_challenger else pair.second
+    if champion is None:
+        champion = _sampled(Sample, cells, category, used, cells.champion)
+    alone = 0 if cells.has_cluster is None else _weighed(cells, used & ~cells.has_cluster)
+    caveats = [*_caveats(counts, encoder, monitor, alone)]
+    if cells.arrival is not None:
+        caveats += arrival.caveats(cells.arrival, cells.weight, used, awaiting, monitor)
+    known = arrival.by_age(cells.arrival, ages)
+    return Rows(
+        champion=champion,
+        **{"pair": None} | by_both,
+        counts=counts,
+        caveats=tuple(caveats),
+        unlabelled=ScoreCounts.of(cells.champion[awaiting], _weights(cells, awaiting)),
+        by_age=tuple(_sampled(Sample, cells, category, used & at, cells.champion) for at in known),
+    )
+
+
+def _counts(tally: Sequence[int], no_challenger: int, truncated: bool) -> Counts:
+    return Counts(
         rows=sum(tally),
         n_pos=tally[_POSITIVE],
         n_neg=tally[_NEGATIVE],
@@ -284,24 +304,6 @@ def _rows(
         outside=tally[_OUTSIDE],
         no_challenger=no_challenger,
         truncated=truncated,
-    )
-    champion = None if pair is None or no_challenger else pair.second
-    if champion is None:
-        champion = _sampled(Sample, cells, category, used, cells.champion)
-    alone = 0 if cells.has_cluster is None else _weighed(cells, used & ~cells.has_cluster)
-    caveats = [*_caveats(counts, encoder, monitor, alone)]
-    if cells.arrival is not None:
-        caveats += arrival.caveats(cells.arrival, cells.weight, used, awaiting, monitor)
-    return Rows(
-        champion=champion,
-        **{"pair": None} | by_both,
-        counts=counts,
-        caveats=tuple(caveats),
-        unlabelled=ScoreCounts.of(cells.champion[awaiting], _weights(cells, awaiting)),
-        by_age=tuple(
-            _sampled(Sample, cells, category, used & at, cells.champion)
-            for at in arrival.by_age(cells.arrival, ages)
-        ),
     )
 
 

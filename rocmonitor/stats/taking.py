@@ -88,11 +88,7 @@ def taking(
         options = {name: kwargs.pop(name) for name in clusterable if name in kwargs}
         return function(kind(*given, **options), *args[len(names) :], **kwargs)
 
-    # What help() shows: the arrays in place of the sample.
-    shown = inspect.signature(function)
-    arrays = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
-    others = list(shown.parameters.values())[1:]
-    call.__signature__ = shown.replace(parameters=arrays + others)  # type: ignore[attr-defined]
+    call.__signature__ = _shown(function, names)  # type: ignore[attr-defined]
     return call
 
 
@@ -102,5 +98,12 @@ def _require(kind: type[Any], sample: object, name: str, *, clusters: object) ->
         raise InputError(f"{name} takes a {kind.__name__}, not a {type(sample).__name__}")
     if clusters is not None:
         raise InputError(
-            f"cluster belongs to rows: make the sample by {kind.__name__}(…, cluster=ids), and give {name} that"
+            f"cluster belongs to rows: make the sample by {kind.__name__}(…, cluster=ids), and give {name} it"
         )
+
+
+def _shown(function: Callable[..., Any], names: tuple[str, ...]) -> inspect.Signature:
+    """What help() shows: the arrays in place of the sample."""
+    own = inspect.signature(function)
+    arrays = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
+    return own.replace(parameters=[*arrays, *list(own.parameters.values())[1:]])
