@@ -316,8 +316,7 @@ def auc(
     require_method(method, _METHODS)
     require_independent(sample, method)
     sample.require_both_classes(at_least=2 if method in _OF_TWO_ROWS else 1)
-    _require_options(method, m_pos, m_neg, n_errors)
-    sizes = resample_sizes(m_pos, sample.n_pos, m_neg, sample.n_neg)
+    sizes = _sizes(sample, method, m_pos, m_neg, n_errors)
     of = moments(sample)
     drawn = None
     if sample.clusters is not None:
@@ -343,11 +342,15 @@ def auc(
     return AucResult(**numbers) if drawn is None else BootstrapAucResult(**numbers, replicates=drawn)
 
 
-def _require_options(method: str, m_pos: int | None, m_neg: int | None, n_errors: int | None) -> None:
+def _sizes(
+    sample: Sample, method: str, m_pos: int | None, m_neg: int | None, n_errors: int | None
+) -> tuple[int, int]:
+    """Of a resample; refuses options of other methods."""
     if method not in _OF_RESAMPLES and not (m_pos is None and m_neg is None):
         raise InputError(f"m_pos and m_neg are for {', '.join(_OF_RESAMPLES)}; {method!r} resamples nothing")
     if n_errors is not None and method != "cortes-mohri":
         raise InputError(f"n_errors is for method='cortes-mohri'; {method!r} assumes no number of errors")
+    return resample_sizes(m_pos, sample.n_pos, m_neg, sample.n_neg)
 
 
 def _of_clusters(sample: Sample, of: Moments, clusters: Clusters) -> AucResult:
