@@ -41,9 +41,16 @@ def mariadb_url() -> Iterator[str]:
         yield url
 
 
-@pytest.fixture(params=["sqlite", "postgres", "mariadb"])
+@pytest.fixture
+def duckdb_url(tmp_path: Path) -> str:
+    """A new DuckDB database; skipped where its driver is not installed, which is none of our extras."""
+    pytest.importorskip("duckdb_engine", reason="`pip install duckdb-engine pytz` to see DuckDB read")
+    return f"duckdb:///{tmp_path}/scored.duckdb"
+
+
+@pytest.fixture(params=["sqlite", "postgres", "mariadb", "duckdb"])
 def any_database_url(request: pytest.FixtureRequest) -> str:
-    """Each of the three in turn."""
+    """Each of the four in turn."""
     url: str = request.getfixturevalue(f"{request.param}_url")
     return url
 

@@ -229,7 +229,7 @@ class TestFigure2:
 
     @pytest.mark.slow
     def test_it_prints_and_draws(self, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-        m18_figure2.main(["--output", str(tmp_path / "figure.png")])
+        m18_figure2.main(["--output", str(tmp_path / "figure.png"), "--results", str(tmp_path)])
         assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
         out = capsys.readouterr().out
         assert out.count("all") >= 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -10,7 +12,7 @@ from rocmonitor.cli.completion import channel_names
 from rocmonitor.cli.exit_codes import OK
 from rocmonitor.cli.opening import load
 from rocmonitor.cli.terminal import echo
-from rocmonitor.errors import ConfigError
+from rocmonitor.errors import AlertError, ConfigError
 
 
 @click.group()
@@ -22,13 +24,34 @@ def channel() -> None:
 @click.argument("name", shell_complete=channel_names)
 @click.pass_obj
 def channel_test(path: Path, name: str) -> int:
-    """Send a message marked as a test."""
+    """Send a message marked as a test; a channel that takes longer than a delivery may has failed."""
     from rocmonitor import alerts
+    from rocmonitor.service.delivery import CHANNEL_SECONDS
 
     config = load(path)
     if name not in config.channels:
         defined = ", ".join(config.channels) or "none"
         raise ConfigError(f"{path}: no channel {name!r} under channels (defined: {defined})")
-    alerts.send(config.channels[name].read(config.folder), alerts.trial_message(name), folder=config.folder)
+    url, message = config.channels[name].read(config.folder), alerts.trial_message(name)
+    _within(CHANNEL_SECONDS, lambda: alerts.send(url, message, folder=config.folder), name)
     echo(f"channel {name} took the test message", err=True)
     return OK
+
+
+def _within(seconds: float, call: Callable[[], None], name: str) -> None:
+    """Wait so long for a call: a service that drips its answer keeps each time limit of its own."""
+    failed: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            call()
+        except BaseException as error:  # for whoever waits
+            failed.append(error)
+
+    thread = threading.Thread(target=work, daemon=True)  # the end of the process does not wait for it
+    thread.start()
+    thread.join(seconds)
+    if thread.is_alive():
+        raise AlertError(f"channel {name} does not answer in time: it took longer than {seconds:g} seconds")
+    if failed:
+        raise failed[0]

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import logging
+import os
+import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rocmonitor.cli.exit_codes import STOPPED
 from rocmonitor.errors import ConfigError, quoted
 
 if TYPE_CHECKING:
@@ -39,8 +43,22 @@ def open_runtime(config: Config) -> Iterator[Runtime]:
     from rocmonitor import store
     from rocmonitor.service.runtime import Runtime
 
-    with store.open_store(config.store_url) as opened:
+    with _ended_by_sigterm(), store.open_store(config.store_url) as opened:
         yield Runtime(config=config, store=opened)
+
+
+@contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """End at once where nothing else sees to it: the first process of a container would ignore the signal."""
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(STOPPED))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def past_instant(text: str | None, monitor: Monitor, option: str) -> datetime:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rocmonitor.cli.completion import monitor_names
-from rocmonitor.cli.exit_codes import EXTERNAL, OK
+from rocmonitor.cli.exit_codes import EXTERNAL, OK, STOPPED
 from rocmonitor.cli.opening import load, monitor_named, open_runtime, wall_time
 from rocmonitor.cli.progress import shown_progress
 from rocmonitor.cli.terminal import echo, print_json, print_outbox
 from rocmonitor.cli.writing import require_writable, write
-from rocmonitor.errors import ConfigError
+from rocmonitor.errors import ConfigError, RocmonitorError
 
 if TYPE_CHECKING:
+    from rocmonitor.config import Monitor
     from rocmonitor.policy.review.document import Review
     from rocmonitor.service.delivery import Delivered
     from rocmonitor.service.runtime import Runtime
@@ -54,9 +56,6 @@ def review(
     The verdict goes to MLflow, on both model versions; nothing is promoted. The exit code is 0 whatever the
     decision.
     """
-    from rocmonitor.service.delivery import drain
-    from rocmonitor.service.review import review_monitor
-
     config = load(path)
     chosen = monitor_named(config, monitor)
     begin, stop = (
@@ -68,19 +67,38 @@ def review(
     if output is not None:
         require_writable(output)
     with open_runtime(config) as runtime:
-        with shown_progress() as progress:
-            found = review_monitor(
-                runtime,
-                chosen,
-                now=runtime.clock(),
-                start=begin,
-                end=stop,
-                segment=segment,
-                dry_run=dry_run,
-                progress=progress,
-            )
-            delivered = None if dry_run else drain(runtime, progress=progress)
-        return _conclude_review(runtime, found, delivered, output, as_json=as_json)
+        options = {"start": begin, "end": stop, "segment": segment, "dry_run": dry_run}
+        try:
+            found, delivered = _review(runtime, chosen, options)
+        except RocmonitorError as error:
+            if not runtime.stop.is_set():
+                raise
+            echo(str(error), err=True)
+            return STOPPED
+        code = _conclude_review(runtime, found, delivered, output, as_json=as_json)
+        return STOPPED if runtime.stop.is_set() else code
+
+
+def _review(
+    runtime: Runtime, monitor: Monitor, options: Mapping[str, Any]
+) -> tuple[Review, Delivered | None]:
+    """Review and deliver; SIGTERM ends it within seconds."""
+    from rocmonitor.service.delivery import drain
+    from rocmonitor.service.once import run_alone
+    from rocmonitor.service.outages import note_review
+    from rocmonitor.service.review import review_monitor
+
+    with shown_progress() as progress:
+
+        def work() -> tuple[Review, Delivered | None]:
+            found = review_monitor(runtime, monitor, now=runtime.clock(), progress=progress, **options)
+            if options["dry_run"]:
+                return found, None
+            note_review(runtime, monitor, None)
+            return found, drain(runtime, progress=progress)
+
+        done: tuple[Review, Delivered | None] = run_alone(runtime, f"the review of {monitor.name}", work)
+        return done
 
 
 def _conclude_review(

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,10 +33,9 @@ from rocmonitor.cli.terminal import (
     tables_option,
     width_of,
 )
-from rocmonitor.errors import ConfigError, RocmonitorError
+from rocmonitor.errors import ConfigError, RocmonitorError, StoreError
 
 if TYPE_CHECKING:
-    from datetime import datetime
     from zoneinfo import ZoneInfo
 
     from rocmonitor.config import Config, Monitor
@@ -67,7 +67,7 @@ def run(
         (monitor, past_instant(at, monitor, "--at"))
         for monitor in (monitor_named(config, name) for name in monitors or config.monitors)
     ]
-    with _heartbeat(config, dry_run), open_runtime(config) as runtime:
+    with _heartbeat(config, dry_run), _store_watched(config, dry_run), open_runtime(config) as runtime:
         with shown_progress() as progress:
             calls = {
                 monitor.name: partial(_tick, runtime, monitor, now, dry_run, progress)
@@ -75,6 +75,7 @@ def run(
             }
             ticks, delivered = run_once(runtime, calls, deliver=not dry_run, progress=progress)
         if not dry_run:
+            _require_store(runtime, ticks)
             _report(runtime)
         return _conclude(runtime, ticks, delivered, as_json=as_json, tables=tables)
 
@@ -101,6 +102,31 @@ def _heartbeat(config: Config, dry_run: bool) -> Iterator[None]:
 
             send(config, healthy=False)
         raise
+
+
+@contextmanager
+def _store_watched(config: Config, dry_run: bool) -> Iterator[None]:
+    """Of a store that fails people are notified without it, and when it works again."""
+    try:
+        yield
+    except StoreError as error:
+        if not dry_run:
+            from rocmonitor.service.store_memory import announce_store
+
+            announce_store(config, error, datetime.now(UTC))
+        raise
+    if not dry_run:
+        from rocmonitor.service.store_memory import announce_store
+
+        announce_store(config, None, datetime.now(UTC))
+
+
+def _require_store(runtime: Runtime, ticks: list[Tick]) -> None:
+    """See that the store can be written after ticks that failed in it: they only say so."""
+    from rocmonitor.service.outages import StoreWatch
+
+    if any(isinstance(tick.error, StoreError) for tick in ticks):
+        StoreWatch(runtime).probe()
 
 
 def _report(runtime: Runtime) -> None:

@@ -73,7 +73,8 @@ def _print_problems(health: Health) -> None:
 
     for outage in [] if health.seen is None else health.seen.outages:
         where = "" if outage.place == "monitor" else f"{outage.place}: "
-        words = f"{where}{listed(outage.monitors) or 'deliveries'}: {one_line(outage.error, 500)}"
+        failing = [*outage.monitors, *(f"review of {name}" for name in outage.reviews)]
+        words = f"{where}{listed(failing) or 'deliveries'}: {one_line(outage.error, 500)}"
         echo(f"fails since {outage.since:%Y-%m-%d %H:%M:%SZ}: {words}", err=True)
     for problem in health.problems:
         if problem.code != "outbox-stuck":  # said above

@@ -18,6 +18,8 @@ REMIND_EVERY = timedelta(days=1)
 SETTLE = timedelta(minutes=2)
 """So long others may join an outage that does not pass by itself, before people are notified."""
 
+REVIEW = "review:"
+"""What the review of a monitor is called as a member of an outage, before the monitor's name."""
 MLFLOW, STORE = "mlflow", "store"
 """Places; the others are ``source:NAME``, ``channel:NAME`` and ``monitor``."""
 
@@ -55,7 +57,8 @@ class Outage:
     lasting : bool
         Whether somebody must mend it.
     members : dict of str to Member
-        All that failed so far: monitors by name, deliveries as ``outbox:DESTINATION``.
+        All that failed so far: monitors by name, their reviews as ``review:NAME``, deliveries as
+        ``outbox:DESTINATION``.
     notified_at : datetime or None
         When people were last notified.
     ended_at : datetime or None
@@ -84,7 +87,12 @@ class Outage:
     @property
     def monitors(self) -> list[str]:
         """The monitors among those that it is about."""
-        return [name for name in self.about if not name.startswith("outbox:")]
+        return [name for name in self.about if not name.startswith(("outbox:", REVIEW))]
+
+    @property
+    def reviews(self) -> list[str]:
+        """The monitors whose reviews are among those that it is about."""
+        return [name.removeprefix(REVIEW) for name in self.about if name.startswith(REVIEW)]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
@@ -94,6 +102,7 @@ class Outage:
             "error": self.error,
             "lasting": self.lasting,
             "monitors": self.monitors,
+            "reviews": self.reviews,
             "notified_at": None if self.notified_at is None else self.notified_at.isoformat(),
         }
 
@@ -112,6 +121,8 @@ class Notice:
     lasting : bool
     unjudged : tuple of str
         Monitors that could not be judged.
+    unreviewed : tuple of str
+        Others that could be judged, but not reviewed.
     concerned : tuple of str
         Other monitors whose messages or runs do not arrive.
     """
@@ -124,6 +135,7 @@ class Notice:
     error: str
     lasting: bool
     unjudged: tuple[str, ...] = ()
+    unreviewed: tuple[str, ...] = ()
     concerned: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -133,6 +145,7 @@ class Notice:
             "since": self.since.isoformat(),
             "at": self.at.isoformat(),
             "unjudged": list(self.unjudged),
+            "unreviewed": list(self.unreviewed),
             "concerned": list(self.concerned),
         }
 
@@ -145,6 +158,7 @@ class Notice:
                 "since": datetime.fromisoformat(stored["since"]),
                 "at": datetime.fromisoformat(stored["at"]),
                 "unjudged": tuple(stored["unjudged"]),
+                "unreviewed": tuple(stored.get("unreviewed", ())),
                 "concerned": tuple(stored["concerned"]),
             }
         )

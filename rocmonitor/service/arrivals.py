@@ -112,8 +112,13 @@ def labels_by_age(kept: store.Store, monitor: Monitor, now: datetime) -> list[At
 def read_arrival(kept: store.Store, monitor: Monitor, now: datetime) -> tuple[Arrival, list[Arrived]]:
     """What to expect of the windows of a monitor, and what earlier ticks counted of them."""
     spec = monitor.labels
-    since = now - spec.delay - spec.awaited_for - WINDOWS_KEPT * spec.every
-    counted = store.arrivals(kept, monitor.name, since)
+    counted = store.arrivals(kept, monitor.name, compared_since(monitor, now))
     frozen = store.reference(kept, monitor.name, digest(monitor))
     whole = None if frozen is None else frozen.get("")
     return Arrival(whole, counted, label_delay=spec.delay, zone=monitor.timezone), counted
+
+
+def compared_since(monitor: Monitor, now: datetime) -> datetime:
+    """Start of the first window that young ones are compared with."""
+    spec = monitor.labels
+    return now - spec.delay - spec.awaited_for - WINDOWS_KEPT * spec.every

@@ -9,6 +9,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -103,6 +104,7 @@ def drain(
         for worker in workers:
             worker.join()
             done.add(worker.done)
+        for worker in workers:
             if worker.error is not None:
                 raise worker.error
         met = {*done.failed, *(worker.destination for worker in workers if worker.done.busy), *met}
@@ -187,7 +189,14 @@ class Worker(threading.Thread):
         """Deliver until nothing is due, or the destination fails."""
         try:
             self._work()
-        except BaseException as error:  # for whoever waits
+        except StoreError as error:  # for whoever waits
+            self.error = error
+        except Exception as error:  # a row that cannot be read, for instance, which holds up all others
+            log.exception("delivering to %s failed unexpectedly", self.destination)
+            self.done.failed[self.destination] = str(_unforeseen(error))
+            with suppress(StoreError):
+                note_delivery(self._runtime, self.destination, _unforeseen(error))
+        except BaseException as error:
             self.error = error
         self._all.on_end(self)
 
@@ -250,6 +259,7 @@ class Worker(threading.Thread):
     def _failed(self, row: store.Delivery, error: Exception) -> None:
         if not isinstance(error, RocmonitorError):
             log.error("delivering %s to %s failed unexpectedly", row.monitor, row.destination, exc_info=error)
+            error = _unforeseen(error)
         # Refused for good, as far as the destination is concerned: but somebody may mend the configuration.
         refused = isinstance(error, ConfigError) or (isinstance(error, ExternalError) and not error.transient)
         (self.done.refused if refused else self.done.failed)[row.destination] = str(error)
@@ -290,6 +300,10 @@ class _Send(threading.Thread):
         with self._ending:
             self._given_up = not self.finished.is_set()
             return self._given_up
+
+
+def _unforeseen(error: Exception) -> RocmonitorError:
+    return RocmonitorError(f"unforeseen {type(error).__name__}: {error}")
 
 
 def _no_end(destination: str, why: str) -> ExternalError:

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
 
 from rocmonitor import store
 from rocmonitor.errors import TrackingError
+from rocmonitor.service.arrivals import compared_since
 from rocmonitor.service.progress import Progress
 from rocmonitor.service.runtime import Runtime, hold_lease, renew_lease
 
 AT_ONCE = 500
 """Rows deleted in one transaction: other processes wait for some milliseconds."""
+
+_LATEST = timedelta(days=3)
+"""A request that was given up and made again comes through within that time, or never."""
 
 
 @dataclass(kw_only=True)
@@ -23,9 +29,11 @@ class Deleted:
     deliveries : int
         Outbox rows that had arrived.
     tables : int
-        Evaluations that lost their tables.
+        Evaluations that lost their tables. What was counted of arrivals goes with them.
     runs : int
         Runs in MLflow.
+    doubles : int
+        Runs that MLflow made of requests that were given up and made again.
     error : TrackingError or None
         Why runs were left for the next time.
     busy : bool
@@ -35,6 +43,7 @@ class Deleted:
     deliveries: int = 0
     tables: int = 0
     runs: int = 0
+    doubles: int = 0
     error: TrackingError | None = None
     busy: bool = False
 
@@ -51,40 +60,57 @@ def delete_old(runtime: Runtime, *, progress: Progress = lambda _: None) -> Dele
         if lease is None:
             done.busy = True
             return done
-        held = lease
-
-        def repeat(delete: Callable[[], int], what: str) -> int:
-            """Delete until no more is old enough, or a stop is asked for."""
-            nonlocal held
-            total, found = 0, AT_ONCE
-            while found == AT_ONCE and not runtime.stop.is_set():
-                found = delete()
-                total += found
-                if found:
-                    progress(f"deleted {total:,} {what}")
-                held = renew_lease(runtime, held)
-            return total
-
+        work = _Keeping(runtime, lease, progress)
         kept = runtime.store
-        done.deliveries = repeat(
-            lambda: store.delete_delivered(kept, now - keep.outbox, AT_ONCE), "old deliveries"
+        done.deliveries = work.repeat(
+            partial(store.delete_delivered, kept, now - keep.outbox, AT_ONCE), "old deliveries"
         )
-        done.tables = repeat(lambda: store.delete_tables(kept, now - keep.tables, AT_ONCE), "old tables")
-        while not runtime.stop.is_set():
-            old = store.old_publications(kept, now - keep.mlflow, AT_ONCE)
-            for each in old:
-                if runtime.stop.is_set():
-                    break
-                try:
-                    done.runs += _delete_run(runtime, each)
-                except TrackingError as error:
-                    done.error = error
-                    return done
-                progress(f"deleted {done.runs:,} old runs in MLflow")
-                held = renew_lease(runtime, held)
-            if len(old) < AT_ONCE:
-                break
+        for delete in (store.delete_tables, store.delete_tables_inside):
+            done.tables += work.repeat(partial(delete, kept, now - keep.tables, AT_ONCE), "old tables")
+        compared = {name: compared_since(each, now) for name, each in runtime.config.monitors.items()}
+        store.delete_arrivals(kept, now - keep.tables, compared)
+        try:
+            for monitor in store.published_again(kept, now - _LATEST):
+                done.doubles += runtime.tracking.delete_doubles(store.instance_id(kept), monitor)
+                work.renew()
+            work.delete_runs(now - keep.mlflow, done)
+        except TrackingError as error:
+            done.error = error
     return done
+
+
+class _Keeping:
+    """One pass under its lease."""
+
+    def __init__(self, runtime: Runtime, lease: store.Lease, progress: Progress) -> None:
+        self._runtime, self._lease, self._progress = runtime, lease, progress
+
+    def renew(self) -> None:
+        """Keep the lease."""
+        self._lease = renew_lease(self._runtime, self._lease)
+
+    def repeat(self, delete: Callable[[], int], what: str) -> int:
+        """Delete until no more is old enough, or a stop is asked for."""
+        total, found = 0, AT_ONCE
+        while found == AT_ONCE and not self._runtime.stop.is_set():
+            found = delete()
+            total += found
+            if found:
+                self._progress(f"deleted {total:,} {what}")
+            self.renew()
+        return total
+
+    def delete_runs(self, before: datetime, done: Deleted) -> None:
+        """Delete runs in MLflow one by one."""
+        stop, old = self._runtime.stop, None
+        while not stop.is_set() and (old is None or len(old) == AT_ONCE):
+            old = store.old_publications(self._runtime.store, before, AT_ONCE)
+            for each in old:
+                if stop.is_set():
+                    break
+                done.runs += _delete_run(self._runtime, each)
+                self._progress(f"deleted {done.runs:,} old runs in MLflow")
+                self.renew()
 
 
 def _delete_run(runtime: Runtime, published: store.Publication) -> int:

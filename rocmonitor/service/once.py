@@ -11,7 +11,7 @@ from types import FrameType
 from typing import Any
 
 from rocmonitor.config import Monitor
-from rocmonitor.errors import SourceError
+from rocmonitor.errors import ExternalError, SourceError
 from rocmonitor.service.delivery import Delivered, drain
 from rocmonitor.service.progress import Progress
 from rocmonitor.service.runtime import Runtime
@@ -68,6 +68,24 @@ def run_once(
         raise found[0]
     delivered = found[0] if found else Delivered() if deliver else None
     return [done[name] for name in ticks if name in done], delivered
+
+
+def run_alone(runtime: Runtime, name: str, call: Callable[[], Any]) -> Any:
+    """What a call gives; SIGTERM ends it at its next step, or within seconds if it hangs.
+
+    Raises
+    ------
+    ExternalError
+        It hung and was given up.
+    """
+    workers, found = Workers(runtime.work, 1), list[Any]()
+    hung = ExternalError(f"{name} hangs and was given up; what was not saved is done at the next call")
+    with _stopped_by_signals(runtime):
+        workers.submit(name, call, found.append, partial(found.append, hung))
+        _wait(runtime, [workers])
+    if isinstance(found[0], Exception):
+        raise found[0]
+    return found[0]
 
 
 def _unless_stopped(runtime: Runtime, tick: Callable[[], Tick]) -> Tick | None:

@@ -16,9 +16,10 @@ from zoneinfo import ZoneInfo
 
 from rocmonitor import store
 from rocmonitor.config import Config, Monitor
-from rocmonitor.errors import RocmonitorError, StoreError
+from rocmonitor.errors import DegenerateDataError, RocmonitorError, StoreError
 from rocmonitor.policy.outages import (
     MLFLOW,
+    REVIEW,
     STORE,
     Member,
     Notice,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_LONGEST_ERROR = 2000
+LONGEST_ERROR = 2000
 
 
 def note_tick(runtime: Runtime, monitor: Monitor, error: RocmonitorError | None) -> None:
@@ -49,6 +50,20 @@ def note_tick(runtime: Runtime, monitor: Monitor, error: RocmonitorError | None)
             store.end_failure(runtime.store, monitor.name, runtime.clock(), known=_known(runtime))
     except StoreError as failure:
         log.warning("%s: whether it failed is not noted: %s", monitor.name, failure)
+
+
+def note_review(runtime: Runtime, monitor: Monitor, error: Exception | None) -> None:
+    """A review of a monitor has failed, or worked; too few data are no failure, and the store is watched."""
+    if isinstance(error, StoreError):
+        return
+    member = f"{REVIEW}{monitor.name}"
+    try:
+        if error is None or isinstance(error, DegenerateDataError):
+            store.end_failure(runtime.store, member, runtime.clock(), known=_known(runtime))
+        else:
+            _add(runtime, error, place_of(error, monitor.source), member, monitor.name)
+    except StoreError as failure:
+        log.warning("review of %s: whether it failed is not noted: %s", monitor.name, failure)
 
 
 def note_delivery(runtime: Runtime, destination: str, error: Exception | None) -> None:
@@ -108,7 +123,7 @@ def notify(runtime: Runtime, *, settled: bool = False) -> int:
 
 
 class StoreWatch:
-    """An outage of the store, which cannot be kept in it: this process notifies people of it once.
+    """An outage of the store, which cannot be kept in it: this process notifies people of it, and daily.
 
     Parameters
     ----------
@@ -116,7 +131,7 @@ class StoreWatch:
     """
 
     def __init__(self, runtime: Runtime) -> None:
-        self._runtime = runtime
+        self.runtime = runtime
         self.outage: Outage | None = None
 
     def probe(self) -> None:
@@ -126,30 +141,30 @@ class StoreWatch:
         ------
         StoreError
         """
-        runtime = self._runtime
+        runtime = self.runtime
         store.acquire(runtime.store, "store", runtime.owner, runtime.clock(), timedelta())
 
     def failed(self, error: StoreError) -> list[threading.Thread]:
         """The store has failed; the threads that send the message, if it is due."""
-        now = self._runtime.clock()
+        now = self.runtime.clock()
         known = self.outage
         since, notified_at = (now, None) if known is None else (known.since, known.notified_at)
         self.outage = Outage(
             id=0,
             cause=STORE,
             since=since,
-            error=str(error)[:_LONGEST_ERROR],
+            error=str(error)[:LONGEST_ERROR],
             lasting=is_lasting(error),
-            members={name: Member(since=since, seen=now) for name in self._runtime.config.monitors},
+            members={name: Member(since=since, seen=now) for name in self.runtime.config.monitors},
             notified_at=notified_at,
         )
-        return self._notify(now) if notified_at is None else []
+        return self._notify(now)
 
     def works(self) -> list[threading.Thread]:
         """The store works; the threads that send the message, if people knew that it did not."""
         if self.outage is None:
             return []
-        now = self._runtime.clock()
+        now = self.runtime.clock()
         self.outage = replace(self.outage, ended_at=now)
         threads = self._notify(now)
         self.outage = None
@@ -157,28 +172,35 @@ class StoreWatch:
 
     def _notify(self, now: datetime) -> list[threading.Thread]:
         assert self.outage is not None
-        config = self._runtime.config
+        config = self.runtime.config
         phase = phase_due(self.outage, now, tolerance=config.errors.notify_after)
         if phase is None:
             return []
-        monitors = list(config.monitors.values())
-        notices = _notices(config, self.outage, phase, monitors, now)
-        log.error("%s", in_log(_notice(self.outage, phase, monitors, now), list(notices)))
+        threads = send_directly(config, self.outage, phase, now)
         self.outage = replace(self.outage, notified_at=now)
-        threads = [
-            threading.Thread(target=_send_now, args=(config, channel, notice), daemon=True)
-            for channel, notice in notices.items()
-        ]
-        for thread in threads:
-            thread.start()
         return threads
+
+
+def send_directly(config: Config, outage: Outage, phase: Phase, now: datetime) -> list[threading.Thread]:
+    """Send a message about an outage of all monitors without the outbox; the threads that do it."""
+    monitors = list(config.monitors.values())
+    notices = _notices(config, outage, phase, monitors, now)
+    whole = _notice(outage, phase, monitors, now)
+    log.log(logging.INFO if phase == "ended" else logging.ERROR, "%s", in_log(whole, list(notices)))
+    threads = [
+        threading.Thread(target=_send_now, args=(config, channel, notice), daemon=True)
+        for channel, notice in notices.items()
+    ]
+    for thread in threads:
+        thread.start()
+    return threads
 
 
 def outage_message(config: Config, notice: Notice) -> Message:
     """The message about an outage, with the people whom the configuration names."""
     from rocmonitor import alerts
 
-    named = {*notice.unjudged, *notice.concerned}
+    named = {*notice.unjudged, *notice.unreviewed, *notice.concerned}
     monitors = [monitor for monitor in config.monitors.values() if monitor.name in named]
     zones = {monitor.timezone for monitor in monitors}
     return alerts.compose_outage(
@@ -197,7 +219,7 @@ def _add(
         cause or cause_of(error, place, monitor),
         member,
         runtime.clock(),
-        error=str(error)[:_LONGEST_ERROR],
+        error=str(error)[:LONGEST_ERROR],
         lasting=is_lasting(error),
     )
 
@@ -205,7 +227,9 @@ def _add(
 def _known(runtime: Runtime) -> set[str]:
     """What can be a member of an outage, by this configuration."""
     config = runtime.config
-    return {*config.monitors, f"outbox:{MLFLOW}", *(f"outbox:channel:{name}" for name in config.channels)}
+    reviews = (f"{REVIEW}{name}" for name in config.monitors)
+    channels = (f"outbox:channel:{name}" for name in config.channels)
+    return {*config.monitors, *reviews, f"outbox:{MLFLOW}", *channels}
 
 
 def _touched(config: Config, outage: Outage) -> list[Monitor]:
@@ -216,7 +240,8 @@ def _touched(config: Config, outage: Outage) -> list[Monitor]:
     if outage.place.startswith("channel:"):
         name = outage.place.removeprefix("channel:")
         return [monitor for monitor in everybody if name in monitor.notify] or everybody
-    return [monitor for monitor in everybody if monitor.name in outage.about]
+    failing = {*outage.monitors, *outage.reviews}
+    return [monitor for monitor in everybody if monitor.name in failing]
 
 
 def _notices(
@@ -233,6 +258,9 @@ def _notices(
 
 def _notice(outage: Outage, phase: Phase, monitors: Sequence[Monitor], now: datetime) -> Notice:
     ended = outage.ended_at if phase == "ended" else None
+    names = [monitor.name for monitor in monitors]
+    unjudged = [name for name in names if name in outage.about]
+    unreviewed = [name for name in names if name in outage.reviews and name not in unjudged]
     return Notice(
         outage=outage.id,
         place=outage.place,
@@ -241,8 +269,9 @@ def _notice(outage: Outage, phase: Phase, monitors: Sequence[Monitor], now: date
         at=ended or now,
         error=outage.error,
         lasting=outage.lasting,
-        unjudged=tuple(monitor.name for monitor in monitors if monitor.name in outage.about),
-        concerned=tuple(monitor.name for monitor in monitors if monitor.name not in outage.about),
+        unjudged=tuple(unjudged),
+        unreviewed=tuple(unreviewed),
+        concerned=tuple(name for name in names if name not in {*unjudged, *unreviewed}),
     )
 
 

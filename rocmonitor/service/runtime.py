@@ -23,6 +23,8 @@ from rocmonitor.tracking import Tracking, connect
 
 LEASE = leases.LEASE
 RENEW_EVERY = LEASE / 4
+CONNECT_SECONDS = 60.0
+"""So long a thread waits for another one that connects to MLflow; that one may hang for ever."""
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +41,8 @@ class Runtime:
         What its threads are doing.
     failures : Counter of str
         How often each job has failed since it last succeeded.
+    connecting : Lock
+        Held by the thread that connects to MLflow.
     """
 
     config: Config
@@ -50,10 +54,22 @@ class Runtime:
     stop: threading.Event = field(default_factory=threading.Event)
     work: AtWork = field(default_factory=AtWork)
     failures: Counter[str] = field(default_factory=Counter)
+    connecting: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def tracking(self) -> Tracking:
+        """MLflow, connected at the first use; by one thread, unless that takes very long."""
+        if "_tracking" not in self.__dict__:
+            alone = self.connecting.acquire(timeout=CONNECT_SECONDS)
+            try:
+                return self._tracking
+            finally:
+                if alone:
+                    self.connecting.release()
+        return self._tracking
 
     @cached_property
-    def tracking(self) -> Tracking:
-        """MLflow, connected at the first use."""
+    def _tracking(self) -> Tracking:
         return connect(self.config.tracking_uri, self.config.folder, page=self.config.mlflow.page)
 
 

@@ -45,7 +45,7 @@ from rocmonitor.service.jobs import (
 )
 from rocmonitor.service.keep import delete_old
 from rocmonitor.service.listener import open_listeners
-from rocmonitor.service.outages import StoreWatch, notify
+from rocmonitor.service.outages import StoreWatch, note_review, notify
 from rocmonitor.service.reload import changed, read_again
 from rocmonitor.service.review import review_monitor
 from rocmonitor.service.runtime import RENEW_EVERY, Runtime
@@ -122,9 +122,8 @@ def reload(scheduler: BackgroundScheduler, service: Service, path: Path) -> None
         for job in (monitor.name, _review_of(monitor.name)):
             with suppress(JobLookupError):
                 scheduler.modify_job(job, args=(scheduler, runtime, monitor))
-    deliveries, _ = scheduler.get_job(OUTBOX).args
-    deliveries.runtime = runtime  # workers at work end with the old one
-    scheduler.modify_job(OUTBOX, args=(deliveries, StoreWatch(runtime)))
+    deliveries, watch = scheduler.get_job(OUTBOX).args
+    deliveries.runtime = watch.runtime = runtime  # workers at work end with the old one
     scheduler.modify_job("keep", args=(runtime,))
     said = {"added": added, "changed": different, "removed": removed}
     words = [f"{word} {', '.join(names)}" for word, names in said.items() if names]
@@ -307,6 +306,7 @@ def _review(scheduler: BackgroundScheduler, runtime: Runtime, monitor: Monitor) 
             log.info("%s", error)
             return
         foreseen = isinstance(error, RocmonitorError)
+        note_review(runtime, monitor, error)
         log.error("review of %s: %s", monitor.name, error, exc_info=None if foreseen else error)
         if isinstance(error, ExternalError) or not foreseen:
             runtime.failures[name] += 1
@@ -316,6 +316,7 @@ def _review(scheduler: BackgroundScheduler, runtime: Runtime, monitor: Monitor) 
             _add_review(scheduler, runtime, monitor, again)
     else:
         runtime.failures.pop(name, None)
+        note_review(runtime, monitor, None)
         log.info("review of %s: %s", monitor.name, review.decision)
 
 

@@ -30,14 +30,21 @@ def deliver(runtime: Runtime, row: store.Delivery) -> str | None:
     review = None if row.review_id is None else store.review(runtime.store, row.review_id)
     outlook = None if row.outlook_id is None else store.outlook(runtime.store, row.outlook_id)
     if row.destination == "mlflow":
-        if outlook is not None:
-            return publish_outlook(runtime, outlook)
-        if review is not None:
-            return publish_review(runtime, review)
-        assert evaluation is not None
-        return publish_evaluation(runtime, evaluation)
+        receipt = _publish(runtime, evaluation or outlook or review)
+        if row.attempts:  # what an earlier try asked for may have been carried out all the same
+            runtime.tracking.delete_doubles(store.instance_id(runtime.store), row.monitor)
+        return receipt
     _send(runtime, row, evaluation or outlook or review)
     return None
+
+
+def _publish(runtime: Runtime, found: Evaluation | Outlook | Review | None) -> str:
+    if isinstance(found, Outlook):
+        return publish_outlook(runtime, found)
+    if isinstance(found, Review):
+        return publish_review(runtime, found)
+    assert found is not None
+    return publish_evaluation(runtime, found)
 
 
 def _send(runtime: Runtime, row: store.Delivery, found: Evaluation | Outlook | Review | None) -> None:

@@ -98,6 +98,9 @@ def _arguments(url: URL, origin: Origin, seconds: float) -> dict[str, Any]:
                 "write_timeout": patience,
                 "charset": "utf8mb4",
             }
+        case "duckdb_engine" if url.database not in (None, "", ":memory:"):
+            # Else an absent file is made, and a file that is there is locked for those who write to it.
+            driver = {"read_only": True}
         case _:
             driver = {}
     return {"connect_args": {key: value for key, value in driver.items() if key not in url.query}}
@@ -118,8 +121,9 @@ def _sqlite(url: URL, origin: Origin) -> sqlite3.Connection:
 def reading(engine: Engine, seconds: float, whole: float = math.inf) -> Iterator[Connection]:
     """A connection in one read-only transaction that sees one state of the database.
 
-    PostgreSQL: REPEATABLE READ, READ ONLY. MariaDB and MySQL: READ ONLY with a consistent snapshot. SQLite:
-    the file is opened read-only. Other databases: what their isolation level and the account's rights give.
+    PostgreSQL: REPEATABLE READ, READ ONLY. MariaDB and MySQL: READ ONLY with a consistent snapshot. SQLite
+    and DuckDB: the file is opened read-only. Other databases: what their isolation level and the rights of
+    the account give.
 
     A database that answers nothing for `seconds`, or takes more than `whole` seconds in all, is asked to stop
     and its connection is cut (`rocmonitor.deadline.Overdue`). The same holds where the account or the network

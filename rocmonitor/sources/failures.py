@@ -49,6 +49,13 @@ _SQLITE: dict[str, Kind] = {
     "SQLITE_IOERR": "down",
     "SQLITE_ERROR": "query",
 }
+_DUCKDB: dict[str, Kind] = {
+    "BinderException": "query",
+    "ParserException": "query",
+    "CatalogException": "missing",
+    "InterruptException": "timeout",
+    "InvalidInputException": "writes",  # "… attached in read-only mode"
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,6 +164,11 @@ def _kind(cause: BaseException) -> Kind:
         if "no such table" in str(cause):
             return "missing"
         return next((kind for prefix, kind in _SQLITE.items() if name.startswith(prefix)), "other")
+    if type(cause).__module__.endswith("duckdb"):  # or _duckdb
+        if "Could not set lock" in str(cause):
+            return "locked"
+        kind = _DUCKDB.get(type(cause).__name__, "other")
+        return "other" if kind == "writes" and "read-only" not in str(cause) else kind
     if type(cause).__module__.startswith("psycopg"):  # not connected: there is no SQLSTATE
         return "login" if any(words in str(cause) for words in _POSTGRES_LOGIN) else "down"
     return "other"

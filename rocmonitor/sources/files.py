@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import lzma
+import math
 import tarfile
 import zipfile
 import zlib
@@ -168,8 +169,19 @@ def _labels(column: pd.Series[Any]) -> tuple[NDArray[np.float64], list[str]]:
 def _numbers(column: pd.Series[Any], *, decimal_comma: bool = False) -> NDArray[np.float64]:
     if decimal_comma and not pd.api.types.is_numeric_dtype(column):
         column = column.astype("string").str.replace(",", ".", n=1)
-    numbers: NDArray[np.float64] = pd.to_numeric(column, errors="coerce").to_numpy(float, na_value=np.nan)
+    try:
+        numbers: NDArray[np.float64] = pd.to_numeric(column, errors="coerce").to_numpy(float, na_value=np.nan)
+    except OverflowError:  # an integer beyond every float
+        return np.array([_number(value) for value in column], dtype=float)
     return numbers
+
+
+def _number(value: object) -> float:
+    """One value as a number; NaN where it is none or has no place among floats."""
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (OverflowError, TypeError, ValueError):
+        return math.nan
 
 
 def _found_labels(column: pd.Series[Any]) -> str:

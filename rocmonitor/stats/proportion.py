@@ -6,6 +6,7 @@ resample is binomial. [DG09] is Dugas and Gadoury (2009), see `proportion_interv
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Literal, NamedTuple, get_args
@@ -196,6 +197,11 @@ def plain_points(values: NDArray[Any]) -> list[Any]:
 def normal_quantile(tail: float) -> float:
     """The standard normal deviate that leaves `tail` above it."""
     return -float(scipy.special.ndtri(tail))
+
+
+def normal_density(z: float) -> float:
+    """The standard normal density."""
+    return math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
 
 
 def resample_size(m: int | None, n: int, name: str) -> int:

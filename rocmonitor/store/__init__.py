@@ -10,10 +10,13 @@ from rocmonitor.store.clock import clock_seen, database_time, save_clock_seen
 from rocmonitor.store.connection import Store
 from rocmonitor.store.keep import (
     Publication,
+    delete_arrivals,
     delete_delivered,
     delete_publications,
     delete_tables,
+    delete_tables_inside,
     old_publications,
+    published_again,
 )
 from rocmonitor.store.leases import Lease, acquire, release, release_all, renew
 from rocmonitor.store.memory import alias, instance_id, reference, save_alias, save_reference
@@ -91,9 +94,11 @@ __all__ = [
     "backlog",
     "clock_seen",
     "database_time",
+    "delete_arrivals",
     "delete_delivered",
     "delete_publications",
     "delete_tables",
+    "delete_tables_inside",
     "destinations_due",
     "end_failure",
     "evaluated",
@@ -122,6 +127,7 @@ __all__ = [
     "pending",
     "pending_revised",
     "pending_warnings",
+    "published_again",
     "receipt_of",
     "reference",
     "release",

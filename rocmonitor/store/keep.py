@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import Select, delete, func, select
+from sqlalchemy import Select, delete, func, select, update
 
 from rocmonitor.policy.windows import Window
 from rocmonitor.store.connection import Store
 from rocmonitor.store.outbox import DELIVERED
-from rocmonitor.store.tables import evaluation, evaluation_tables, outbox
+from rocmonitor.store.saving import put_summary
+from rocmonitor.store.tables import arrival, evaluation, evaluation_tables, outbox
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +69,62 @@ def delete_tables(store: Store, before: datetime, limit: int) -> int:
         return connection.execute(delete(evaluation_tables).where(table.in_(old.scalar_subquery()))).rowcount
 
 
+def delete_tables_inside(store: Store, before: datetime, limit: int) -> int:
+    """Delete the tables of evaluations that an earlier version saved inside `result`.
+
+    Such a row then has the form of later ones: what it was compared with is in `summary`.
+
+    Returns
+    -------
+    int
+        As `delete_delivered`.
+
+    Raises
+    ------
+    StoreError
+    """
+    waits = select(outbox.c.id).where(outbox.c.evaluation_id == evaluation.c.id, outbox.c.state != DELIVERED)
+    old = (
+        select(evaluation.c.id, evaluation.c.result)
+        .where(evaluation.c.at < before, evaluation.c.summary_id.is_(None))
+        .where(evaluation.c.id.not_in(_newest()), ~waits.exists())
+        .order_by(evaluation.c.id)
+        .limit(limit)
+    )
+    with store.writing() as connection:
+        found = [row for row in connection.execute(old) if _judged(row.result) < before]
+        for row in found:
+            left = {name: value for name, value in row.result.items() if name not in ("tables", "reference")}
+            new = {"result": left, "summary_id": put_summary(connection, row.result.get("reference", {}))}
+            connection.execute(update(evaluation).where(evaluation.c.id == row.id).values(new))
+        return len(found)
+
+
+def delete_arrivals(store: Store, before: datetime, needed: Mapping[str, datetime]) -> int:
+    """Delete what was counted of windows that started before an instant, and return how many rows it was.
+
+    Parameters
+    ----------
+    store : Store
+    before : datetime
+    needed : dict of str to datetime
+        By monitor, the first window that later ones are compared with: it and later ones stay.
+
+    Raises
+    ------
+    StoreError
+    """
+    with store.reading() as connection:
+        monitors = connection.scalars(select(arrival.c.monitor).distinct()).all()
+    deleted = 0
+    for monitor in monitors:
+        first = min(before, needed.get(monitor, before))
+        with store.writing() as connection:
+            old = delete(arrival).where(arrival.c.monitor == monitor, arrival.c.window_start < first)
+            deleted += connection.execute(old).rowcount
+    return deleted
+
+
 def old_publications(store: Store, before: datetime, limit: int) -> list[Publication]:
     """Evaluations that reached MLflow before an instant, oldest first, without the newest of each segment.
 
@@ -94,6 +152,24 @@ def old_publications(store: Store, before: datetime, limit: int) -> list[Publica
         ]
 
 
+def published_again(store: Store, after: datetime) -> list[str]:
+    """Monitors with results that reached MLflow after an instant, and not at the first try.
+
+    Raises
+    ------
+    StoreError
+    """
+    query = (
+        select(outbox.c.monitor)
+        .where(outbox.c.destination == "mlflow", outbox.c.state == DELIVERED)
+        .where(outbox.c.attempts > 1, outbox.c.attempted_at >= after)
+        .distinct()
+        .order_by(outbox.c.monitor)
+    )
+    with store.reading() as connection:
+        return list(connection.scalars(query))
+
+
 def delete_publications(store: Store, published: Sequence[Publication]) -> None:
     """Delete deliveries whose runs are gone.
 
@@ -111,6 +187,11 @@ def _arrived(before: datetime) -> Select[tuple[int]]:
         .where(outbox.c.state == DELIVERED, outbox.c.attempted_at < before)
         .order_by(outbox.c.id)
     )
+
+
+def _judged(result: Mapping[str, Any]) -> datetime:
+    """When an evaluation was made: a window of long ago may have been judged yesterday."""
+    return datetime.fromisoformat(result["evaluated_at"])
 
 
 def _newest() -> Select[tuple[int]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -167,7 +167,7 @@ def _put_evaluation(connection: Connection, result: WindowRecord) -> int | None:
     values = _columns(result) | {
         "metrics": metrics,
         "result": plain,
-        "summary_id": _summary(connection, reference),
+        "summary_id": put_summary(connection, reference),
         **{column: metrics.get(metric) for column, metric in tables.GLANCE.items()},
     }
     evaluation_id: int | None = connection.scalar(
@@ -205,7 +205,7 @@ def _columns(result: WindowRecord) -> dict[str, Any]:
     }
 
 
-def _summary(connection: Connection, reference: dict[str, Any]) -> int:
+def put_summary(connection: Connection, reference: Mapping[str, Any]) -> int:
     """The row that holds what an evaluation was compared with, made where there is none."""
     table = tables.summary
     digest = hashlib.sha256(tables.as_json(reference).encode()).hexdigest()

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from rocmonitor.errors import TrackingError
 from rocmonitor.tracking.content import DIGEST, KEY, POINTS, STATE
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities import Run
+
+_SLOW_SECONDS = 5.0
+
+COMPLETE = ("final", "superseded")
+"""States of a run that has all it should have."""
 
 
 def runs(client: MlflowClient, experiment: str, key: str, *, longer: bool = False) -> list[Run]:
@@ -26,8 +33,13 @@ def runs(client: MlflowClient, experiment: str, key: str, *, longer: bool = Fals
         )
         found += page
         token = page.token or None
-    # LIKE has wildcards, and some databases ignore case.
-    return [run for run in found if run.data.tags[KEY].startswith(key)]
+    # LIKE has wildcards, and some databases ignore case. Of two with one key, the complete one comes first.
+    return sorted((run for run in found if run.data.tags[KEY].startswith(key)), key=is_unfinished)
+
+
+def is_unfinished(run: Run) -> bool:
+    """Whether a run is still being written, or was left half-way."""
+    return run.data.tags.get(STATE) not in COMPLETE
 
 
 def revisions(client: MlflowClient, experiment: str, stem: str) -> dict[int, list[Run]]:
@@ -41,10 +53,73 @@ def revisions(client: MlflowClient, experiment: str, stem: str) -> dict[int, lis
 def series(
     client: MlflowClient, experiment: str, key: str, digests: Sequence[str]
 ) -> tuple[list[Run], list[Run]]:
-    """The series runs with this key, and those of them whose points are the first of these, longest first."""
+    """The series runs with this key, and those of them whose points are the first of these, in order.
+
+    Complete ones come first, then those with more points.
+    """
     drawn = [run for run in runs(client, experiment, key) if run.data.tags.get(STATE) != "superseded"]
     fitting = [run for run in drawn if _fits(run, digests)]
-    return drawn, sorted(fitting, key=lambda run: -int(run.data.tags[POINTS]))
+    return drawn, sorted(fitting, key=lambda run: (is_unfinished(run), -int(run.data.tags[POINTS])))
+
+
+def alike(client: MlflowClient, experiment: str, tags: Mapping[str, str]) -> list[Run]:
+    """The runs that a request for a run with these tags has made, the one to keep first.
+
+    A request that was given up, or whose connection was cut, may be carried out all the same.
+    """
+    found = runs(client, experiment, tags[KEY])
+    if POINTS not in tags:
+        return found
+    same = [run for run in found if (DIGEST, tags[DIGEST]) in run.data.tags.items()]
+    return [run for run in same if run.data.tags.get(STATE) != "superseded"]
+
+
+def made(
+    client: MlflowClient, uri: str, experiment: str, tags: Mapping[str, str], start: int, name: str
+) -> Run:
+    """A new run with these tags, the only one.
+
+    Over the network, or after a long wait, one request may have made several runs, or one that was given up
+    before: they are looked up.
+    """
+    began = time.monotonic()
+    run = client.create_run(experiment, start_time=start, tags=dict(tags), run_name=name)
+    if not uri.startswith("http") and time.monotonic() - began < _SLOW_SECONDS:
+        return run
+    found = alike(client, experiment, tags)
+    if not found:
+        raise TrackingError(f"the run {name} was deleted while it was made; it is made again")
+    return only(client, found)
+
+
+def only(client: MlflowClient, found: Sequence[Run]) -> Run:
+    """The first of several runs with one key; the others are deleted."""
+    delete(client, found[1:])
+    return found[0]
+
+
+def delete(client: MlflowClient, found: Sequence[Run]) -> int:
+    """Delete runs; how many there were."""
+    for run in found:
+        client.delete_run(run.info.run_id)
+    return len(found)
+
+
+def delete_doubles(client: MlflowClient, experiment: str, instance: str) -> int:
+    """Delete the runs of a store that are not complete, while another one with the same key is.
+
+    They were made by requests that came through after they had been given up and made again.
+    """
+    ours = f"tags.`{KEY}` LIKE '{instance}|%' AND tags.`{STATE}` = 'publishing'"
+    begun = [run for run in client.search_runs([experiment], ours) if run.data.tags[KEY].startswith(instance)]
+    return delete(client, [run for run in begun if _is_complete(client, experiment, run.data.tags[KEY])])
+
+
+def _is_complete(client: MlflowClient, experiment: str, key: str) -> bool:
+    found = runs(client, experiment, key)
+    if any(POINTS in run.data.tags for run in found):  # superseded ones do not stand for a series
+        return any(run.data.tags.get(STATE) == "final" for run in found)
+    return any(not is_unfinished(run) for run in found)
 
 
 def _fits(run: Run, digests: Sequence[str]) -> bool:

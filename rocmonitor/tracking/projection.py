@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Literal
@@ -122,8 +121,8 @@ class Tracking:
             status = content.run_status(evaluation)
             state = {STATE: "final"}
             if newest and not later:
-                for old in chain.from_iterable(revisions.values()):
-                    self._retire(old, by=run)
+                for old in revisions.values():
+                    self._retire(finding.only(self.client, old), by=run)
             else:
                 name = _OLD + name
                 state = {STATE: "superseded", **({BY: later[-1].info.run_id} if later else {})}
@@ -277,8 +276,14 @@ class Tracking:
             found = finding.runs(self.client, experiment.experiment_id, content.quoted(f"{instance}|{key}"))
             for run in found:
                 access.delete_files(run)
-                self.client.delete_run(run.info.run_id)
-            return len(found)
+            return finding.delete(self.client, found)
+
+    def delete_doubles(self, instance: str, monitor: str) -> int:
+        """Delete runs of requests that were given up and came through later; how many there were."""
+        with access.translate_errors(self.uri, f"looking for runs of {monitor} that were made twice"):
+            experiment = self.client.get_experiment_by_name(content.experiment_name(monitor))
+            number = None if experiment is None else experiment.experiment_id
+            return finding.delete_doubles(self.client, number, content.quoted(instance)) if number else 0
 
     def _experiment(self, monitor: str) -> str:
         """ID of the monitor's experiment, made when it is not there."""
@@ -314,16 +319,10 @@ class Tracking:
         self, experiment: str, found: Sequence[Run], start: datetime, tags: Mapping[str, str], name: str
     ) -> Run:
         """The run that is there, else a new one; what a repeated request left beside it is deleted."""
-        for extra in found[1:]:
-            self.client.delete_run(extra.info.run_id)
-        if found:
-            return found[0]
-        return self.client.create_run(
-            experiment,
-            start_time=content.milliseconds(start),
-            tags=content.shortened(tags) | {STATE: "publishing"},
-            run_name=name,
-        )
+        if not found:
+            begun = content.shortened(tags) | {STATE: "publishing"}
+            return finding.made(self.client, self.uri, experiment, begun, content.milliseconds(start), name)
+        return finding.only(self.client, found)
 
     def _append(
         self, run: Run, points: Sequence[Point], done: int, tags: Mapping[str, str], artifacts: Files

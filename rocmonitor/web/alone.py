@@ -8,7 +8,7 @@ import logging
 from urllib.parse import urlencode
 
 from flask import Flask, Response, redirect, request
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import BadHost, HTTPException
 
 from rocmonitor.web.pages import blueprint, finish, problem, require_text
 from rocmonitor.web.render import render
@@ -124,6 +124,10 @@ def _host() -> str:
 
 def _refusal(error: HTTPException) -> Response:
     """A request that cannot be read, or is too large."""
+    if isinstance(
+        request.routing_exception, BadHost
+    ):  # such a host has no addresses, which a page is made with
+        return Response("the Host header cannot be read\n", 400, mimetype="text/plain")
     return problem(error.name, error.description or error.name, error.code or 500)
 
 

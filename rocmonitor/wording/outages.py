@@ -11,6 +11,7 @@ from rocmonitor.wording.format import count, instant, listed, one_line
 
 FEW_NAMES, MOST_NAMES = 3, 20
 
+_ABOUT_MONITORS, _ABOUT_REVIEWS = "cannot be judged", "does not work"
 _KEPT = "Nothing is lost: windows stay due, and rocmonitor tries again by itself."
 _WAITS = "Nothing is lost: what was not delivered waits, and rocmonitor tries again by itself."
 
@@ -32,6 +33,9 @@ def subject(notice: Notice) -> str:
         return "store"
     if name:
         return f"{kind} {name}"
+    if not notice.unjudged and notice.unreviewed:
+        alone = len(notice.unreviewed) == 1
+        return f"review of {notice.unreviewed[0] if alone else count(len(notice.unreviewed), 'monitor')}"
     return notice.unjudged[0] if len(notice.unjudged) == 1 else count(len(notice.unjudged), "monitor")
 
 
@@ -44,9 +48,11 @@ def effect(notice: Notice, *, named: bool = False) -> str:
 
     parts = []
     if kind == "monitor":
-        parts.append("cannot be judged")
+        parts.append(_ABOUT_MONITORS if notice.unjudged else _ABOUT_REVIEWS)
     elif notice.unjudged:
         parts.append(f"{many(notice.unjudged)} cannot be judged")
+    if notice.unreviewed and kind != "monitor":
+        parts.append(f"{many(notice.unreviewed)} cannot be reviewed")
     if notice.concerned and kind == MLFLOW:
         parts.append(f"results of {many(notice.concerned)} do not reach it")
     if notice.concerned and kind == "channel":
@@ -68,7 +74,7 @@ def headline(notice: Notice, zone: ZoneInfo) -> str:
     what, since = subject(notice), f"{instant(notice.since, zone)} ({zone.key})"
     if notice.place == STORE:
         what = "The store"
-    elif notice.place != "monitor":
+    elif notice.place != "monitor" or not notice.unjudged:
         what = f"{what[0].upper()}{what[1:]}"
     many = notice.place == "monitor" and len(notice.unjudged) > 1
     if notice.phase == "ended":
@@ -76,14 +82,14 @@ def headline(notice: Notice, zone: ZoneInfo) -> str:
         return f"{what} {verb} again, after {lasted(notice.at - notice.since)} of failures since {since}"
     if notice.place == "monitor":
         still = "still " if notice.phase == "lasts" else ""
-        return f"{what} {still}cannot be judged; the first failure was at {since}"
+        return f"{what} {still}{effect(notice)}; the first failure was at {since}"
     verb = "still fails," if notice.phase == "lasts" else "has failed"
     return f"{what} {verb} since {since}: {effect(notice, named=True)}"
 
 
 def more_names(notice: Notice) -> str:
     """The monitors by name, where the headline does not have all of them."""
-    monitors = [*notice.unjudged, *notice.concerned]
+    monitors = [*notice.unjudged, *notice.unreviewed, *notice.concerned]
     known = notice.place != "monitor" and notice.phase != "ended" and len(monitors) <= FEW_NAMES
     alone = notice.place == "monitor" and len(monitors) == 1
     return "" if known or alone else names(monitors, MOST_NAMES)
@@ -100,6 +106,9 @@ def advice(notice: Notice) -> str:
     kind, _, name = notice.place.partition(":")
     if notice.phase == "ended":
         return ""
+    if notice.lasting and notice.unreviewed and not notice.unjudged:
+        alone = notice.unreviewed[0] if len(notice.unreviewed) == 1 else "MONITOR"
+        return f"does `rocmonitor review {alone}` work? Windows are judged all the same."
     if kind == "channel":
         return f"does `rocmonitor channel test {name}` work? {_WAITS}"
     if kind == MLFLOW:

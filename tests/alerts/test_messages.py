@@ -181,7 +181,7 @@ def _outage(place: str, phase: Phase = "began", hours: int = 1, **changes: Any) 
             owner=None if name == "churn" else WHOSE.owner,
             runbook=f"https://wiki.example/{name}",
         )
-        for name in (*notice.unjudged, *notice.concerned)
+        for name in (*notice.unjudged, *notice.unreviewed, *notice.concerned)
     ]
     return compose_outage(notice, concerned, zone=BERLIN, page="https://mlflow.example/rocmonitor")
 
@@ -193,6 +193,17 @@ def _outage_of_a_source() -> Message:
 def _outage_of_one_monitor() -> Message:
     error = "monitors.credit-default.query: no such column: p_champion\nStatus: ok"
     return _outage("monitor", error=error, lasting=True, unjudged=("credit-default",))
+
+
+def _outage_of_a_review() -> Message:
+    error = "MLflow at http://mlflow:5000: model 'credit' has no alias 'challenger'; it has: champion"
+    return _outage("mlflow", error=error, lasting=True, unjudged=(), unreviewed=("credit-default",))
+
+
+def _outage_of_reviews() -> Message:
+    error = "monitors.credit-default.review: names no challenger"
+    reviews = ("credit-default", "fraud")
+    return _outage("monitor", error=error, lasting=True, unjudged=(), unreviewed=reviews)
 
 
 def _outage_of_mlflow_lasts() -> Message:
@@ -310,6 +321,8 @@ CASES: dict[str, Callable[[], Message]] = {
         _error,
         _outage_of_a_source,
         _outage_of_one_monitor,
+        _outage_of_a_review,
+        _outage_of_reviews,
         _outage_of_mlflow_lasts,
         _outage_of_a_channel,
         _outage_of_the_store,

@@ -1,6 +1,23 @@
 """``rocmonitor channel``."""
 
+import time
+
+from gate import gated
+
+from rocmonitor.service import delivery
+
 
 def test_a_channel_can_be_tried(here, rocmonitor):
     rocmonitor("channel", "test", "log")
     assert here.alarms.startswith("TEST of channel log")
+
+
+def test_a_channel_that_drips_its_answer_has_failed_after_a_while(here, http_sink, rocmonitor, monkeypatch):
+    monkeypatch.setattr(delivery, "CHANNEL_SECONDS", 1.0)
+    with gated("127.0.0.1", http_sink.port) as gate:
+        gate.turn("slow")
+        here.configure(channels=f"{{log: {{url: 'json://127.0.0.1:{gate.port}/'}}}}")
+        began = time.monotonic()
+        said = rocmonitor("channel", "test", "log", code=5).stderr
+    assert "channel log does not answer in time: it took longer than 1 seconds" in said
+    assert time.monotonic() - began < 20

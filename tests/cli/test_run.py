@@ -1,8 +1,12 @@
 """``rocmonitor run`` and ``rocmonitor backfill``: what they print and their exit codes."""
 
 import json
+import sqlite3
+import stat
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from scenario import until
 
 
@@ -102,6 +106,38 @@ def test_mlflow_that_is_down_keeps_the_evaluation_and_is_told(here, closed_port,
     assert "outbox: 2 waiting" in rocmonitor("history", "credit").stderr
     again = rocmonitor("run", code=5)  # nothing new, but still undelivered
     assert "mlflow: not delivered yet" in again.stderr
+
+
+@pytest.mark.parametrize("fault", ["folder", pytest.param("without a table", marks=pytest.mark.slow)])
+def test_a_store_that_fails_is_announced_once_and_so_is_its_end(here, rocmonitor, fault):
+    path = here.folder / "rocmonitor.db"
+    rocmonitor("run", "--dry-run")  # makes it
+    if fault == "folder":
+        path.rename(path.with_suffix(".away"))
+        path.mkdir()
+    else:
+        with closing(sqlite3.connect(path)) as other:
+            other.execute("ALTER TABLE rocmonitor_lease RENAME TO away")
+    for _ in range(2):
+        rocmonitor("run", code=5)
+    assert here.alarms.count("ERROR store: ") == 1
+    memory = here.folder / ".rocmonitor-store-fails.json"
+    assert stat.S_IMODE(memory.stat().st_mode) == 0o600
+    said = json.loads(memory.read_text())
+    yesterday = {name: (datetime.fromisoformat(at) - timedelta(hours=25)) for name, at in said.items()}
+    memory.write_text(json.dumps({name: at.isoformat() for name, at in yesterday.items()}))
+    rocmonitor("run", code=5)
+    assert here.alarms.count("ERROR store: still fails after 25 hours") == 1
+    if fault == "folder":
+        path.rmdir()
+        path.with_suffix(".away").rename(path)
+    else:
+        with closing(sqlite3.connect(path)) as other:
+            other.execute("ALTER TABLE away RENAME TO rocmonitor_lease")
+    for _ in range(2):
+        rocmonitor("run")
+    assert here.alarms.count("OK store: works again") == 1
+    assert not memory.exists()
 
 
 def test_at_decides_what_is_due(here, rocmonitor):

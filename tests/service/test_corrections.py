@@ -154,9 +154,9 @@ def test_the_digest_of_a_window_does_not_depend_on_the_order_of_its_rows(any_dat
     there.score(20)
     with there._engine() as engine, engine.begin() as connection:
         kept = connection.execute(select(scored)).mappings().all()
-        first = counted(there)
-        connection.execute(scored.delete())
+    first = counted(there)
     with there._engine() as engine, engine.begin() as connection:
+        connection.execute(scored.delete())
         connection.execute(scored.insert(), [dict(row) for row in reversed(kept)])
     assert counted(there) == first
     swap(there, 20)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from scenario import Clock, World, week
 from sqlalchemy import func, select
 
 from rocmonitor import store
+from rocmonitor.config.outside import Keep
+from rocmonitor.service.arrivals import compared_since
 from rocmonitor.service.delivery import drain
 from rocmonitor.service.keep import delete_old
 from rocmonitor.service.runtime import Runtime
@@ -81,6 +84,56 @@ def test_old_deliveries_runs_and_tables_go_and_the_newest_window_stays(here, clo
         assert [bool(each.tables) for each in found] == [False, False, False, True]
         assert all("champion/auc" in each.metrics and each.verdicts and each.reference for each in found)
         assert len(store.series(runtime.store, "credit", "")) == 4  # what charts and later rules read
+
+
+def test_tables_of_an_earlier_version_go_and_what_was_counted_of_arrivals_too(here, clock):
+    with here.runtime(clock) as runtime:
+        judge(runtime)
+        drain(runtime)
+        kept = runtime.store
+        before = store.evaluations(kept, "credit")
+        table, apart = tables.evaluation, tables.evaluation_tables
+        with kept.writing() as connection:  # as migration 0010 had it
+            for number, each in enumerate(before, 1):
+                whole = {key: value for key, value in each.to_dict().items() if key != "metrics"}
+                old = {"result": whole, "summary_id": None}
+                connection.execute(table.update().where(table.c.id == number).values(old))
+            connection.execute(apart.delete())
+            counted = {"at": NOW, "rows": 1, "labelled": 1, "window_start": week(20), "window_end": week(21)}
+            connection.execute(
+                tables.arrival.insert(), [{"monitor": name, **counted} for name in ("credit", "gone")]
+            )
+        assert store.evaluations(kept, "credit") == before
+        clock.now = NOW + 1820 * DAY
+        assert delete_old(runtime).tables == 0
+        assert store.evaluations(kept, "credit") == before
+        clock.now = NOW + 1826 * DAY
+        assert (delete_old(runtime).tables, delete_old(runtime).tables) == (3, 0)
+        found = store.evaluations(kept, "credit")
+        assert [bool(each.tables) for each in found] == [False, False, False, True]
+        assert [replace(each, tables={}) for each in found] == [replace(each, tables={}) for each in before]
+        assert not store.arrivals(kept, "credit", week(0))
+        assert not store.arrivals(kept, "gone", week(0))
+
+
+def test_arrivals_that_later_windows_are_compared_with_stay(here, clock):
+    with here.runtime(clock) as made:
+        runtime = replace(made, config=made.config.model_copy(update={"keep": Keep(tables=DAY)}))
+        with runtime.store.writing() as connection:
+            connection.execute(
+                tables.arrival.insert(),
+                [
+                    {"monitor": "credit", "window_start": week(n), "window_end": week(n + 1)}
+                    | {"at": week(n + 1), "rows": 9, "labelled": n}
+                    for n in range(30)
+                ],
+            )
+        clock.now = week(110)
+        delete_old(runtime)
+        first = compared_since(runtime.config.monitors["credit"], clock.now)
+        left = store.arrivals(runtime.store, "credit", week(0))
+        assert [each.labelled for each in left] == [n for n in range(30) if week(n) >= first]
+        assert 0 < len(left) < 30
 
 
 def test_what_is_undelivered_stays(here, clock):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from urllib.error import HTTPError
@@ -252,6 +253,35 @@ def test_a_connection_that_drips_is_ended(port: int, monkeypatch: pytest.MonkeyP
     pytest.fail("it may drip for ever")
 
 
+SIZE = 12_000_000
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="open files are counted as Linux shows them")
+def test_who_does_not_read_the_answer_keeps_no_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    def large(_: object, start: Callable[..., object]) -> list[bytes]:
+        start("200 OK", [("Content-Length", str(SIZE))])
+        return [b"x" * SIZE]
+
+    monkeypatch.setattr(server, "SECONDS", 0.5)
+    with server.listening("127.0.0.1", 0, large, key="listen") as port, socket.socket() as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        before = len(os.listdir("/proc/self/fd"))
+        client.connect(("127.0.0.1", port))
+        client.sendall(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n")
+        opened = wait_until(lambda: len(os.listdir("/proc/self/fd")), lambda count: count > before)
+        assert opened == before + 1  # the client's own was there
+        assert wait_until(lambda: len(os.listdir("/proc/self/fd")), lambda count: count < opened)
+
+
+def wait_until(see: Callable[[], int], enough: Callable[[int], bool]) -> int:
+    """What is seen once it is enough."""
+    for _ in range(1000):
+        if enough(seen := see()):
+            return seen
+        time.sleep(0.01)
+    pytest.fail(f"it stays {see()}")
+
+
 def test_a_header_without_end_is_refused(port: int) -> None:
     with socket.create_connection(("127.0.0.1", port), timeout=10) as one:
         one.sendall(b"GET /health HTTP/1.1\r\nX: " + b"a" * 20_000)
@@ -270,8 +300,9 @@ def test_what_is_no_request_does_no_harm(port: int, request_: bytes) -> None:
 
 
 def test_one_address_serves_health_and_webhook(
-    here: World, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    here: World, clock: Clock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level("INFO")
     here.configure()
     path = here.folder / "rocmonitor.yaml"
     address = f"127.0.0.1:{free_port()}"
@@ -298,6 +329,7 @@ def test_one_address_serves_health_and_webhook(
             port = int(address.rpartition(":")[2])
             assert get(port, "/health")[0] == 200
             assert get(port, "/hook")[0] == 405
+            assert f"listening on http://{address}/ (listen)" in caplog.text
             with urlopen(Request(f"http://{address}/hook", body, headers), timeout=10) as answer:
                 assert answer.status == 204
     assert moved == [("credit", "champion")]

@@ -13,11 +13,13 @@ from scenario import Clock, World, runtime_of, week
 from sinks import HttpSink
 
 from rocmonitor import store
-from rocmonitor.errors import SourceError, StoreError, TrackingError
+from rocmonitor.errors import DegenerateDataError, SourceError, StoreError, TrackingError
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.service.delivery import drain
-from rocmonitor.service.outages import StoreWatch, note_delivery, note_tick, notify
+from rocmonitor.service.jobs import pools_for
+from rocmonitor.service.outages import StoreWatch, note_delivery, note_review, note_tick, notify
 from rocmonitor.service.runtime import Runtime
+from rocmonitor.service.scheduler import _review, scheduled
 from rocmonitor.service.tick import run_monitor
 
 NOW = week(20)
@@ -74,6 +76,56 @@ def waiting(runtime: Runtime) -> dict[str, list[dict]]:
 def ticks(runtime: Runtime, error: SourceError | None, *names: str) -> None:
     for name in names or runtime.config.monitors:
         note_tick(runtime, runtime.config.monitors[name], error)
+
+
+def test_a_review_that_fails_is_announced_and_ends_by_itself(runtime, clock):
+    monitors = runtime.config.monitors
+    lasting = SourceError("sources.here: no table scored", transient=False)
+    note_review(runtime, monitors["credit"], DegenerateDataError("no window is due"))
+    note_review(runtime, monitors["credit"], StoreError("another process is reviewing it"))
+    assert store.open_outages(runtime.store) == []
+    note_review(runtime, monitors["credit"], lasting)
+    note_review(runtime, monitors["fraud"], lasting)
+    clock.now += 3 * MINUTE
+    assert notify(runtime) == 1
+    found = waiting(runtime)
+    assert found["channel:log"][0]["unreviewed"] == ["credit", "fraud"]
+    assert found["channel:other"][0]["unreviewed"] == ["fraud"]
+    ticks(runtime, None)  # they can be judged all the same
+    assert notify(runtime) == 0
+    for name in ("credit", "fraud"):
+        note_review(runtime, monitors[name], None)
+    clock.now += 3 * MINUTE
+    assert notify(runtime) == 1
+    assert {each["phase"] for rows in waiting(runtime).values() for each in rows} == {"ended"}
+    assert store.open_outages(runtime.store) == []
+
+
+def test_the_review_of_a_service_notes_how_it_went(here, clock):
+    """What is missing for a review is an outage of its own; one by hand that works ends it."""
+    with here.runtime(clock, model="{name: credit, champion: gone, challenger_version: 8}") as made:
+        scheduler = scheduled(made, pools_for(made))
+        _review(scheduler, made, made.config.monitors["credit"])
+        [outage] = store.open_outages(made.store)
+        assert (outage.reviews, outage.monitors, outage.place) == (["credit"], [], "mlflow")
+        assert "credit" in outage.error
+
+
+def test_a_row_that_cannot_be_read_is_announced(here, http_sink: HttpSink):
+    here.score(20)
+    here.score(21, shift=0.2)
+    clock = Clock(week(22) + 2 * DAY)
+    channels = f"{{hook: {{url: '{http_sink.url}'}}, log: {{url: 'file://alarms.log'}}}}"
+    with here.runtime(clock, channels=channels, notify="[hook, log]", mlflow=NO_MLFLOW) as made:
+        run_monitor(made, made.config.monitors["credit"], now=clock.now)
+        with made.store.writing() as connection:
+            broken = "UPDATE rocmonitor_outbox SET payload = '{' WHERE destination = 'channel:hook'"
+            assert connection.exec_driver_sql(broken).rowcount == 1
+        for _ in range(2):
+            assert "unforeseen JSONDecodeError" in drain(made).failed["channel:hook"]
+            clock.now += 31 * MINUTE
+        assert "channel:hook" in [outage.place for outage in store.open_outages(made.store)]
+    assert "ERROR channel hook: " in here.alarms
 
 
 def test_a_blip_is_no_news(runtime, clock):
@@ -196,9 +248,13 @@ def test_a_store_that_fails_is_told_by_the_process_once_without_it(three, runtim
     for thread in told[2]:
         thread.join()
     assert three.alarms.startswith("ERROR store: 2 monitors cannot be judged")
+    clock.now += 24 * 60 * MINUTE
+    for thread in watch.failed(StoreError("store x: disk is full")):
+        thread.join()
+    assert "ERROR store: still fails after 25 hours" in three.alarms
     for thread in watch.works():
         thread.join()
-    assert "OK store: works again after 60 minutes" in three.alarms
+    assert "OK store: works again after 25 hours" in three.alarms
     assert watch.works() == []
     assert watch.failed(StoreError("again")) == []
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import threading
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mlflow import MlflowClient
@@ -11,10 +14,12 @@ from mlflow.entities import Run
 from scenario import World, week
 
 from rocmonitor import store
+from rocmonitor.service import runtime as runtime_module
 from rocmonitor.service.delivery import drain
 from rocmonitor.service.publishing import SERIES_FIGURE, Story
 from rocmonitor.service.runtime import Runtime
 from rocmonitor.service.tick import run_monitor
+from rocmonitor.tracking import Tracking
 from rocmonitor.tracking.content import BRIEF, BRIEF_BYTES
 
 NOW = week(30)
@@ -109,3 +114,24 @@ def test_pictures_are_drawn_when_something_happened_when_it_ended_and_every_eigh
         title="credit", segment="", points=points, outcomes=outcomes, floor=None, zone=ZoneInfo("UTC")
     )
     assert story.happened(done) is drawn
+
+
+def test_two_workers_connect_to_mlflow_once(here, monkeypatch):
+    """The second waits for the first; both in it at once would pass the barrier."""
+    connect, met = runtime_module.connect, threading.Barrier(2)
+
+    def slow(*arguments: Any, **named: Any) -> Tracking:
+        with suppress(threading.BrokenBarrierError):
+            met.wait(timeout=0.3)
+        return connect(*arguments, **named)
+
+    monkeypatch.setattr(runtime_module, "connect", slow)
+    found: list[Tracking] = []
+    with here.runtime(NOW) as runtime:
+        threads = [threading.Thread(target=lambda: found.append(runtime.tracking)) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert met.broken
+    assert found[0] is found[1]

@@ -16,6 +16,7 @@ from scenario import FIRST, Clock, World, runtime_of, until
 from servers import free_port
 
 from rocmonitor import config, store
+from rocmonitor.errors import StoreError
 from rocmonitor.service.health import Service, service_health
 from rocmonitor.service.jobs import pools_for
 from rocmonitor.service.scheduler import reload, scheduled
@@ -72,6 +73,17 @@ def test_a_changed_monitor_is_due_at_once_and_the_others_stay(here: World) -> No
         monitor = scheduler.get_job("credit").args[2]
         assert monitor == service.runtime.config.monitors["credit"]
         assert monitor.rules[1].value == 0.03
+
+
+def test_an_outage_of_the_store_is_not_forgotten(here: World) -> None:
+    with at_work(here) as (service, scheduler, _):
+        watch = scheduler.get_job("outbox").args[1]
+        watch.failed(StoreError("disk is full"))
+        edit(here, "file://alarms.log", "file://others.log")
+        again(here, service, scheduler)
+        after = scheduler.get_job("outbox").args[1]
+        assert after.outage is not None
+        assert after.runtime is service.runtime
 
 
 def test_every_job_works_with_the_new_sources_and_channels(here: World) -> None:

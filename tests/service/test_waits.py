@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from databases import scratch_postgres
@@ -413,3 +417,53 @@ def test_sigterm_ends_it_within_seconds_whatever_hangs(here, command):
         assert len(store.evaluations(kept, "credit")) == 1
         for name in known.monitors:  # no lease is left
             assert store.acquire(kept, f"monitor:{name}", "next", datetime.now(UTC), LEASE) is not None
+
+
+@pytest.mark.slow
+def test_sigterm_ends_a_start_that_hangs_as_the_first_process_of_a_container(here):
+    """There a signal without a handler does nothing."""
+    unshare = shutil.which("unshare")
+    if unshare is None or subprocess.run([unshare, "--fork", "--pid", "true"], check=False).returncode:
+        pytest.skip("no namespaces of processes here")
+    with scratch_postgres() as real, stalling(real, 0) as (url, _):
+        path = here.folder / "rocmonitor.yaml"
+        here.configure()
+        path.write_text(f"store: {{url: '{url}'}}\n{path.read_text()}")
+        words = [unshare, "--fork", "--pid", "--kill-child", sys.executable, "-m", "rocmonitor", "-v"]
+        outer = subprocess.Popen([*words, "serve"], cwd=here.folder, stderr=subprocess.PIPE, text=True)
+        try:
+            wait_for(outer, "reading")
+            time.sleep(2)
+            [inner] = Path(f"/proc/{outer.pid}/task/{outer.pid}/children").read_text().split()
+            os.kill(int(inner), signal.SIGTERM)
+            assert outer.wait(timeout=5) == 143
+        finally:
+            outer.kill()
+            outer.wait()
+            assert outer.stderr is not None
+            outer.stderr.close()
+
+
+@pytest.mark.slow
+def test_sigterm_ends_a_review_that_hangs(here, monkeypatch):
+    with scratch_postgres() as real, stalling(real, 20_000) as (url, _):
+        for number in (0, 20):
+            World(here.folder, real).score(number, n=2000)
+        monkeypatch.setenv("SCENARIO_SOURCE_URL", url)
+        here.configure(window=until("2026-06-01"))
+        words = ["-v", "review", "credit"]
+        process = subprocess.Popen(
+            [sys.executable, "-m", "rocmonitor", *words], cwd=here.folder, stderr=subprocess.PIPE, text=True
+        )
+        try:
+            wait_for(process, "2026-05-25")
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(timeout=20) == 143
+        finally:
+            process.kill()
+            process.wait()
+            assert process.stderr is not None
+            process.stderr.close()
+    with store.open_store(config.load(here.folder / "rocmonitor.yaml").store_url) as kept:
+        for name in ("monitor:credit", "review:credit"):  # no lease is left
+            assert store.acquire(kept, name, "next", datetime.now(UTC), LEASE) is not None

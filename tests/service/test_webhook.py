@@ -131,6 +131,16 @@ def test_an_event_that_was_caught_cannot_be_sent_again(port: int, clock: Clock, 
     assert moved.qsize() == 2
 
 
+def test_an_event_that_was_caught_cannot_be_sent_again_after_a_restart(clock: Clock, moved: Moved) -> None:
+    given = {"X_MLflow_Delivery_Id": "d1", "X_MLflow_Timestamp": STAMP, "X_MLflow_Signature": signature()}
+    with listening_to(clock, moved) as port:
+        assert post(port, BODY, **given) == 204
+    clock.now = NOW + timedelta(seconds=2)
+    with listening_to(clock, moved) as port:
+        assert post(port, BODY, **given) == 401
+    assert moved.qsize() == 1
+
+
 def test_one_of_the_future_is_remembered_until_its_time_is_over(
     port: int, clock: Clock, moved: Moved
 ) -> None:

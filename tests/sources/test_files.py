@@ -122,6 +122,13 @@ def test_what_cannot_be_read_is_told(written, name, content):
         read_scores(written(content, name), "y", ["score"])
 
 
+@pytest.mark.parametrize("others", [text(), text() + "x,0.5\n"])
+def test_a_label_of_400_digits_is_set_aside(written, others):
+    found = read_scores(written(others + f"{'9' * 400},0.3\n0{'9' * 400},0.4\n"), "y", ["score"])
+    assert found.counts["bad_label"] >= 2
+    assert set(found.y_true) <= {0, 1}
+
+
 def test_a_score_of_400_digits_is_set_aside(written):
     content = text() + f"1,{'9' * 400}\n"
     found = read_scores(written(content), "y", ["score"])

@@ -522,6 +522,7 @@ def test_explain_names_columns_and_types(any_database_url: str) -> None:
         told = source.explain(monitor())
     assert list(told) == ["loan_id", "scored_at", "p1", "p2", "defaulted", "region"]
     expected = {"postgresql": ("timestamptz", "float8"), "mysql": ("datetime", "double"), "sqlite": ("", "")}
+    expected["duckdb"] = ("TIMESTAMP WITH TIME ZONE", "DOUBLE")
     assert (told["scored_at"], told["p1"]) == expected[make_url(any_database_url).get_backend_name()]
 
 

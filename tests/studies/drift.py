@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from studies.figures import keep
 from studies.outlook_real import DATA, EMPLOYMENT, GAMES, LEAST
 from studies.running import options, say, share, table
 
@@ -29,6 +30,7 @@ from rocmonitor.policy.lasting import Course
 from rocmonitor.policy.reference import freeze
 from rocmonitor.policy.rules import Drop, Forecast, Lasting, Rule, by_name
 from rocmonitor.policy.windows import Window
+from rocmonitor.report.canvas import BLUE, LIGHT, PURPLE, panels, png
 from rocmonitor.stats import Sample, WindowAuc, auc, condensed, expected_auc
 
 ELECTRICITY, WEATHER = DATA / "electricity" / "elec2.csv.gz", DATA / "weather_noaa" / "weather.csv.gz"
@@ -42,6 +44,7 @@ RULES: dict[str, Rule] = by_name(
 )
 NAMES = {"forecast": "forecast", "forecast_2": "given scores", "drop": "drop", "lasting": "lasting"}
 DAY = timedelta(days=1)
+CLAIM = "A rule should find changes that stay, say since when, and leave a stable stream alone."
 
 
 class Stream(NamedTuple):
@@ -60,6 +63,7 @@ class Found(NamedTuple):
     foreseen: float  # of the difference, from the scores
     degraded: dict[str, list[datetime]]
     first: str  # of `lasting`: when it alarmed, since when, how large
+    areas: list[float]  # AUC of all windows
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -81,6 +85,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "lasting: first alarm",
     ]
     table(heads, [line(stream, of) for stream, of in zip(found, results, strict=True)])
+    if found:
+        keep("drift", chosen, document(found, results), figure(found, results))
 
 
 def streams() -> Iterator[Stream]:
@@ -210,7 +216,8 @@ def judged(stream: Stream) -> Found:
     whole, after = (Sample.merge([sample for _, sample in part]) for part in (past, later))
     cells = condensed(whole)
     foretold = expected_auc(cells, (after.score, after.pos + after.neg)).auc - auc(cells).auc
-    return Found(auc(whole).auc, auc(after).auc, foretold, degraded, first)
+    areas = [auc(sample).auc for _, sample in stream.windows]
+    return Found(auc(whole).auc, auc(after).auc, foretold, degraded, first, areas)
 
 
 def _alarm(window: Window, details: dict[str, object], change: float | None) -> str:
@@ -230,3 +237,46 @@ def line(stream: Stream, of: Found) -> list[str]:
         *(str(len(of.degraded[name])) for name in NAMES),
         of.first,
     ]
+
+
+def document(streams: Sequence[Stream], found: Sequence[Found]) -> dict[str, object]:
+    """Which streams alarm, when and why; and what the stable one does."""
+    pairs = list(zip(streams, found, strict=True))
+    lines = {
+        stream.name: {
+            "reference windows": stream.n_reference,
+            "later windows": len(stream.windows) - stream.n_reference,
+            "auc": [round(of.reference_auc, 4), round(of.later_auc, 4)],
+            "foreseen": round(of.foreseen, 4),
+            "degraded": {
+                NAMES[rule]: [f"{at:%Y-%m-%d}" for at in dates] for rule, dates in of.degraded.items()
+            },
+            "lasting": of.first,
+        }
+        for stream, of in pairs
+    }
+    lasting = [f"{stream.name} ({of.first})" for stream, of in pairs if of.first != "none"]
+    text = f"Something lasts in: {'; '.join(lasting)}." if lasting else "Nothing lasts anywhere."
+    for stream, of in pairs:
+        if stream.name.startswith("employment"):
+            false = sum(len(dates) for dates in of.degraded.values())
+            text += f" On the stable stream (employment) all rules together raise {false} false alarms."
+    return {"paper": "real streams", "claim": CLAIM, "found": text, "streams": lines}
+
+
+def figure(streams: Sequence[Stream], found: Sequence[Found]) -> bytes:
+    """The AUC of each window of each stream: reference grey, later black, alarms marked."""
+    drawn, all_axes = panels(9, 1.5 * len(streams) + 0.5, [1] * len(streams), sharex=False)
+    for axes, stream, of in zip(all_axes, streams, found, strict=True):
+        starts = [window.start for window, _ in stream.windows]
+        n = stream.n_reference
+        axes.plot(starts[:n], of.areas[:n], color=LIGHT, linewidth=2)
+        axes.plot(starts[n:], of.areas[n:], color="black", linewidth=1)
+        area = dict(zip(starts, of.areas, strict=True))
+        for name, mark, colour in (("forecast", "o", PURPLE), ("lasting", "|", BLUE)):
+            at = of.degraded[name]
+            axes.plot(at, [area[start] for start in at], mark, color=colour, linestyle="none", label=name)
+        axes.set_title(stream.name, loc="left", fontsize=9)
+        axes.tick_params(labelsize=8)
+    all_axes[0].legend(loc="upper right", frameon=False, fontsize=8)
+    return png(drawn)

@@ -29,6 +29,9 @@ def options(
     parser.add_argument("--seed", type=int, default=1, help="default: %(default)s")
     parser.add_argument("--processes", type=_count, default=os.cpu_count(), help="default: %(default)s")
     parser.add_argument("--output", metavar="FILE", help="where to put the figure of a study that has one")
+    parser.add_argument(
+        "--results", metavar="FOLDER", default="results", help="for JSON and PNG (default: %(default)s)"
+    )
     return parser.parse_args(arguments)
 
 

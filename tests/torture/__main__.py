@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -11,9 +12,11 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from torture.kills import EARLIER, described, make, torture
+from torture.kills import EARLIER, described, make, make_mlflow, torture, with_mlflow
 
-KILLS_A_WORLD = 25
+KILLS_A_WORLD = 40
+NEW_MLFLOW_EVERY = 5
+"""Worlds of which one has no database of MLflow yet."""
 
 
 def main() -> int:
@@ -24,17 +27,25 @@ def main() -> int:
     rng = np.random.default_rng(chosen.seed)
     kills = again = number = 0
     faults: list[str] = []
-    while kills < chosen.kills:
-        earlier = None if number % 2 else EARLIER[number // 2 % len(EARLIER)]
-        with tempfile.TemporaryDirectory(prefix="torture-") as folder:
-            world = make(Path(folder), earlier)
+    with tempfile.TemporaryDirectory(prefix="torture-") as name:
+        template = Path(name, "mlflow.db")
+        make_mlflow(template)
+        while kills < chosen.kills:
+            earlier = None if number % 2 else EARLIER[number // 2 % len(EARLIER)]
+            folder = Path(name, str(number))
+            folder.mkdir()
+            world = make(folder, earlier)
+            if number % NEW_MLFLOW_EVERY:
+                with_mlflow(world, template)
             outcome = torture(
                 world, min(KILLS_A_WORLD, chosen.kills - kills), rng, upgrade=earlier is not None
             )
-        number += 1
-        kills, again = kills + outcome.kills, again + outcome.again
-        faults += [f"world {number}: {fault}" for fault in outcome.faults]
-        print(f"world {number} (store {earlier or 'new'}): {described(outcome)}; {kills} kills", flush=True)  # noqa: T201
+            number += 1
+            kills, again = kills + outcome.kills, again + outcome.again
+            faults += [f"world {number}: {fault}" for fault in outcome.faults]
+            shutil.rmtree(folder)
+            left = earlier or "new"
+            print(f"world {number} (store {left}): {described(outcome)}; {kills} kills", flush=True)  # noqa: T201
     print(f"{kills} kills in {number} worlds: {len(faults)} faults, {again} messages sent again")  # noqa: T201
     print("\n".join(faults))  # noqa: T201
     return 1 if faults else 0

@@ -1,28 +1,35 @@
 """A monitor whose process is killed again and again: what is lost, what is doubled.
 
-A small world (20 reference weeks, 8 weeks to judge, two segments, a file channel, MLflow in SQLite) is judged
-by ``rocmonitor run``, which is killed with SIGKILL after a random time and started again until it ends by
-itself. MLflow's database and the store are made on the way, so kills fall there, too; some worlds begin with
-the store of an earlier version, whose upgrade is killed. Afterwards every window must have been judged once,
+A small world (20 reference weeks, 6 weeks to judge, two segments, a file channel, MLflow in SQLite) is judged
+by ``rocmonitor run``, which is killed with SIGKILL after a random processor time and started again until all
+is done. In some worlds MLflow's database is made on the way, so kills fall there, too; some begin with the
+store of an earlier version, whose upgrade is killed. Afterwards every window must have been judged once,
 published once and told once; a message that was sent and not yet marked as sent may come again.
+
+The processes are forks of one that has imported everything, so that kills fall where something is written;
+leases are of one second in place of twenty, for each kill leaves one behind. Linux only: it counts the
+processor time of another process.
 """
 
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import re
-import signal
+import shutil
 import sqlite3
-import subprocess
-import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import timedelta
+from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytest
 import scenario
 from alembic import command
 from alembic.config import Config
@@ -30,10 +37,17 @@ from alembic.config import Config
 from rocmonitor.store.connection import connect
 
 ROOT = Path(__file__).resolve().parents[2]
-REFERENCE, JUDGED = scenario.REFERENCE_WEEKS, 8
-BAD_FROM = REFERENCE + 4
-EARLIER = ("0001", "0003", "0006")
-PATIENCE_SECONDS = 300
+REFERENCE, JUDGED = scenario.REFERENCE_WEEKS, 6
+BAD_FROM = REFERENCE + 3
+EARLIER = ("0001", "0003", "0006", "0009", "0011")
+LONGEST_SECONDS = 1.5
+"""Of processor time until a kill."""
+PATIENCE_SECONDS = 600
+STUCK_SECONDS = 120.0
+"""Who has used no processor time for so long is killed, too."""
+
+_forks = multiprocessing.get_context("forkserver")
+_forks.set_forkserver_preload(["torture.forked"])
 
 
 @dataclass
@@ -70,60 +84,111 @@ def make(folder: Path, earlier: str | None) -> scenario.World:
 
 def torture(world: scenario.World, most: int, rng: np.random.Generator, *, upgrade: bool) -> Outcome:
     """Kill the world's commands at most so often, then let them end, and look at what is there."""
-    outcome = Outcome()
-    longest = 2.0
+    outcome, folder = Outcome(), world.folder
+    shortest = 0.5
     for words in [["db", "upgrade"]] * upgrade + [["run"]]:
         while outcome.kills < most:
-            seconds = float(rng.uniform(0.2, longest))
-            if killed(world.folder, words, seconds):
+            seconds = float(rng.uniform(0.0, shortest))
+            if killed(folder, words, seconds):
                 outcome.kills += 1
-                longest = min(longest * 1.15, 20.0)  # so that some work is done between kills
-            else:
+                # So that what takes long is done between kills, too.
+                shortest = min(shortest * 1.15, LONGEST_SECONDS if made(folder) else 6 * LONGEST_SECONDS)
+            elif is_done(folder, words):
                 break
-        finish(world.folder, words, outcome)
-    outcome.faults += faults(world.folder)
-    outcome.again = messages_again(world.folder)
+        finish(folder, words, outcome)
+    outcome.faults += faults(folder)
+    outcome.again = messages_again(folder)
     return outcome
 
 
 def killed(folder: Path, words: list[str], seconds: float) -> bool:
-    """Run a command for so long; whether it had to be killed."""
+    """Run a command for so much processor time; whether it had to be killed."""
     process = start(folder, words)
-    try:
-        process.wait(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-        return True
-    process.communicate()
-    return False
+    clock, used, since = (~process.pid << 3) | 2, 0.0, time.monotonic()  # the process's own clock, on Linux
+    while process.exitcode is None:
+        try:
+            before, used = used, time.clock_gettime(clock)
+        except OSError:  # it has ended
+            break
+        if used != before:
+            since = time.monotonic()
+        if used >= seconds or time.monotonic() - since > STUCK_SECONDS:
+            process.kill()
+            break
+        process.join(0.01)
+    process.join()
+    return process.exitcode is not None and process.exitcode < 0
 
 
 def finish(folder: Path, words: list[str], outcome: Outcome) -> None:
     """Run a command to its end; what a dead process held is free after a while."""
     deadline = time.monotonic() + PATIENCE_SECONDS
-    while True:
+    while time.monotonic() < deadline:
         process = start(folder, words)
-        _, log = process.communicate(timeout=PATIENCE_SECONDS)
-        if "Traceback" in log:
-            outcome.faults.append(f"{' '.join(words)} shows a traceback: {log[-400:]}")
+        process.join(PATIENCE_SECONDS)
+        if process.exitcode is None:
+            outcome.faults.append(f"{' '.join(words)} does not end")
+            process.kill()
         # A run that finds what a dead process held ends well, too, and has judged nothing.
-        if process.returncode in (0, 3) and (words != ["run"] or waiting(folder) == 0):
-            return
-        if time.monotonic() > deadline:
-            outcome.faults.append(f"{' '.join(words)} never ended well: {process.returncode}, {log[-400:]}")
-            return
-        time.sleep(1)
+        elif process.exitcode in (0, 3) and is_done(folder, words):
+            break
+        time.sleep(0.5)
+    else:
+        outcome.faults.append(f"{' '.join(words)} never ended well: {process.exitcode}, {log(folder)[-400:]}")
+    if "Traceback" in log(folder):
+        outcome.faults.append(f"{' '.join(words)} shows a traceback: {log(folder)[-1000:]}")
 
 
-def start(folder: Path, words: list[str]) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "rocmonitor", *words],
-        cwd=folder,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def start(folder: Path, words: list[str]) -> BaseProcess:
+    return fork(command_of, folder, words)
+
+
+def fork(target: Callable[..., None], *arguments: Any) -> BaseProcess:
+    """Start a fork. The parent of all forks is a Python of its own: it finds modules by the environment."""
+    process = _forks.Process(target=target, args=arguments)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT / "tests"), str(ROOT)]))
+        process.start()
+    return process
+
+
+def command_of(folder: Path, words: list[str]) -> None:
+    """What a fork does: the command, in the folder, with a short lease."""
+    from torture.forked import run
+
+    os.environ["SCENARIO_SOURCE_URL"] = f"sqlite:///{folder}/source.db"
+    run(folder, words, lease=timedelta(seconds=1))
+
+
+def made(folder: Path) -> bool:
+    """Whether MLflow's database is there."""
+    return (folder / "mlflow.db").exists()
+
+
+def make_mlflow(path: Path) -> None:
+    """MLflow's database, to be copied: it takes longer to make than all the rest."""
+    fork(_make_mlflow, path).join()
+
+
+def _make_mlflow(path: Path) -> None:
+    from rocmonitor.tracking.access import open_client
+
+    open_client(f"sqlite:///{path}")
+
+
+def with_mlflow(world: scenario.World, template: Path) -> None:
+    """Give a world MLflow's database."""
+    shutil.copy(template, world.folder / "mlflow.db")
+
+
+def is_done(folder: Path, words: list[str]) -> bool:
+    """Whether a command has nothing left to do."""
+    return words != ["run"] or waiting(folder) == 0
+
+
+def log(folder: Path) -> str:
+    path = folder / "log.txt"
+    return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
 
 
 def waiting(folder: Path) -> int:

@@ -474,6 +474,51 @@ class TestSeriesRun:
         assert [run.data.metrics["champion/auc"] for run in runs(tracking, monitor, state="final")] == [0.70]
         assert len(runs(tracking, monitor)) == 2
 
+    def test_what_comes_through_late_is_deleted(self, tracking: Tracking, monitor: str) -> None:
+        """Of a window and of the series; one that nothing else stands for stays."""
+        told, other = evaluation(monitor=monitor), evaluation(1, monitor=monitor)
+        tracking.publish_window(INSTANCE, told, newest=True)
+        tracking.publish_series(INSTANCE, monitor, "", [point(0, 0.7)])
+        before = {run.info.run_id for run in runs(tracking, monitor)}
+        for run in runs(tracking, monitor):  # the same requests once more, which nobody waits for
+            late = run.data.tags | {"rocmonitor.state": "publishing"}
+            _create(tracking, monitor, late, run.info.start_time)
+        begun = {"rocmonitor.key": f"{INSTANCE}|{other.key}", "rocmonitor.state": "publishing"}
+        half = _create(tracking, monitor, begun, 0).info.run_id
+        assert len(runs(tracking, monitor)) == 5
+        assert tracking.delete_doubles(INSTANCE, monitor) == 2
+        assert {run.info.run_id for run in runs(tracking, monitor)} == {*before, half}
+        assert tracking.delete_doubles("another", monitor) == tracking.delete_doubles(INSTANCE, "none") == 0
+
+    def test_a_series_that_was_begun_twice_goes_on_with_the_complete_run(
+        self, tracking: Tracking, monitor: str
+    ) -> None:
+        tracking.publish_series(INSTANCE, monitor, "", [point(0, 0.7)])
+        (first,) = runs(tracking, monitor)
+        _create(tracking, monitor, first.data.tags | {"rocmonitor.state": "publishing"}, 0)
+        tracking.publish_series(INSTANCE, monitor, "", [point(0, 0.7), point(1, 0.8)])
+        (left,) = runs(tracking, monitor)
+        assert left.info.run_id == first.info.run_id
+
+    def test_a_request_that_is_carried_out_twice_leaves_one_run(
+        self, tracking: Tracking, monitor: str
+    ) -> None:
+        class Twice:
+            def __getattr__(self, name: str) -> Any:
+                real = getattr(tracking.client, name)
+                return (
+                    (lambda *args, **named: (real(*args, **named), real(*args, **named))[0])
+                    if (name == "create_run")
+                    else real
+                )
+
+        if not tracking.uri.startswith("http"):
+            pytest.skip("nothing lies between it and its database")
+        doubling = replace(tracking, client=Twice())
+        doubling.publish_window(INSTANCE, evaluation(monitor=monitor), newest=True)
+        doubling.publish_series(INSTANCE, monitor, "", [point(0, 0.7)])
+        assert [run.data.tags["rocmonitor.state"] for run in runs(tracking, monitor)] == ["final"] * 2
+
     def test_ghosts_without_points_are_deleted(self, tracking: Tracking, monitor: str) -> None:
         tracking.publish_window(INSTANCE, evaluation(monitor=monitor), newest=True)  # makes the experiment
         experiment = tracking.client.get_experiment_by_name(f"rocmonitor/{monitor}").experiment_id
@@ -740,6 +785,11 @@ class TestConnect:
             check=False,
         )
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def _create(tracking: Tracking, monitor: str, tags: dict[str, str], start: int) -> Run:
+    experiment = tracking.client.get_experiment_by_name(f"rocmonitor/{monitor}").experiment_id
+    return tracking.client.create_run(experiment, start_time=start, tags=tags)
 
 
 class _Killed(BaseException):

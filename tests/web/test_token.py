@@ -93,6 +93,15 @@ def test_programs_show_it_in_a_header(site: Site) -> None:
     assert "Set-Cookie" not in answer.headers
 
 
+def test_a_host_that_is_no_name_is_refused(client: FlaskClient) -> None:
+    """Of such a host there are no addresses, which pages are made with."""
+    for host in (f"loc{'9' * 400}alho", "a b", "\xff", "local/host"):
+        for query in ("", "pag\xf4=2"):
+            environ = {"HTTP_HOST": host, "QUERY_STRING": query}
+            answer = client.open("/", environ_overrides=environ)
+            assert answer.status_code in (400, 403), host
+
+
 def test_without_a_token_only_names_of_this_machine_are_answered(client: FlaskClient) -> None:
     for host in ("localhost", "localhost:8780", "127.0.0.1:1", "[::1]:8780"):
         assert client.get("/", headers={"Host": host}).status_code == 200

@@ -11,6 +11,7 @@ CAVEATS = [
     (Caveat("clipped", rate="cost", count=2, total=9, within="[-1, 1]"), "2 of 9 cost intervals are"),
     (Caveat("zero-length", rate="FPR", count=3, total=9, at=["inf"]), "3 of 9 FPR"),
     (Caveat("off-estimate", rate="TPR difference", count=3, total=9), "3 of 9 TPR difference"),
+    (Caveat("conservative", rate="FPR", count=2, total=9, at=[1.0, 2.0]), "2 of 9 FPR intervals are conserv"),
     (
         Caveat("moved-rate", count=1, total=2, at=[0.3], used=[0.25], rows=4),
         "1 of 2 rates is not a multiple of 1/4",

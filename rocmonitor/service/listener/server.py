@@ -50,8 +50,11 @@ class _Server(TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
             min(idle, key=lambda channel: channel.creation_time).will_close = True
 
     def maintenance(self, now: float) -> None:
-        for channel in self.active_channels.values():
-            if not channel.requests and not 0 <= now - channel.creation_time < SECONDS:
+        for channel in list(self.active_channels.values()):
+            age = now - channel.creation_time
+            if channel.will_close and not 0 <= age < 2 * SECONDS:
+                channel.handle_close()  # else who reads no answer keeps it, and us from taking others
+            elif not channel.requests and not 0 <= age < SECONDS:
                 channel.will_close = True
 
 
@@ -90,7 +93,7 @@ def listening(host: str, port: int, application: Any, *, key: str) -> Iterator[i
     thread = threading.Thread(target=work, name="listener", daemon=True)
     thread.start()
     named = f"[{host}]" if ":" in host else host
-    log.info("listening on http://%s:%d/ (%s)", named, server.effective_port, key)
+    log.info("listening on http://%s:%s/ (%s)", named, server.effective_port, key)
     try:
         yield int(server.effective_port)
     finally:

@@ -69,7 +69,9 @@ def moved_alias(body: bytes) -> tuple[str, str] | None:
 
 
 class Webhook:
-    """Takes MLflow's events, each once.
+    """Takes MLflow's events, each once, and none from before it was made: what came then is not remembered.
+
+    The ticks and reviews that a start begins with see aliases that moved before.
 
     Parameters
     ----------
@@ -84,6 +86,7 @@ class Webhook:
         self, secret: Callable[[], str], on_alias: AliasMoved, clock: Callable[[], datetime]
     ) -> None:
         self._secret, self._on_alias, self._clock = secret, on_alias, clock
+        self._since = int(clock().timestamp())  # events have whole seconds
         self._seen: dict[str, float] = {}
         self._lock = threading.Lock()
 
@@ -100,9 +103,12 @@ class Webhook:
         if not signed(delivery, stamp, signature, body, secret=self._secret(), now=now):
             log.warning("an event from %s was refused: it is not signed with our secret", request.remote_addr)
             return _plain("not signed with the secret of this webhook, or too old\n", 401)
-        if not self._is_new(signature, now):
-            log.warning("an event from %s was refused: it was received before", request.remote_addr)
-            return _plain("received before\n", 401)
+        if int(stamp) < self._since or not self._is_new(signature, now):
+            log.warning(
+                "an event from %s was refused: it was received before, or is older than this process",
+                request.remote_addr,
+            )
+            return _plain("received before, or older than this process\n", 401)
         moved = moved_alias(body)
         if moved is not None:
             log.info("MLflow says that alias %s of %s has moved", moved[1], moved[0])

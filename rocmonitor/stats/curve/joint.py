@@ -10,6 +10,7 @@ thresholds of each model carry mass, and for a pair of them only O(sqrt(n)) coun
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -25,6 +26,7 @@ _LOG_NEGLIGIBLE = 32.0  # exp(-32) = 1e-14: what differences of four probabiliti
 _ROUNDING = 2e-16  # of four probabilities near 1
 _FEW = 2000  # pairs up to which a series does not pay
 _PAIRS_AT_ONCE = 4096  # twenty arrays of these fit a core's cache
+_TOGETHER = 1 << 18  # cells of grids that are filled together, for memory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -74,12 +76,53 @@ class ThresholdsLaw(NamedTuple):
     thinned: bool
 
 
-def thresholds_law(pair: PairedSample, levels: Levels, r: int, m: int, most: int) -> ThresholdsLaw:
-    """Joint law of the r-th largest negative scores of both models in a resample of `m` ([DG09] eq. 19).
+class _Grid(NamedTuple):
+    """P(T1, T2 at or above the edges) at one rate: `reach`, which has its borders and lacks the `needed`."""
 
-    Cells of probability below about 1e-14 are left out. With more than `most` thresholds of a model, those of
-    runs of thresholds are found, exactly, each put on the middle of its run.
+    r: int
+    edges_1: Counts
+    edges_2: Counts
+    both: Counts
+    above_1: Counts
+    above_2: Counts
+    reach: Floats
+    active: NDArray[np.bool_]
+    needed: NDArray[np.bool_]
+
+    def law(self) -> ThresholdsLaw:
+        """Of the thresholds, from the filled grid."""
+        weight = np.diff(np.diff(self.reach, axis=0), axis=1) * self.active
+        weight[np.abs(weight) < _ROUNDING] = 0.0
+        edges = self.edges_1, self.edges_2
+        # The middle of the run (e, e'] that ends an interval of edges.
+        at_1, at_2 = ((each[1:] + each[:-1] + 1) // 2 for each in edges)
+        thinned = max(np.diff(each[1:]).max(initial=1) for each in edges) > 1
+        return ThresholdsLaw(weight, at_1, at_2, bool(thinned))
+
+
+def thresholds_laws(
+    pair: PairedSample, levels: Levels, ranks: Counts, m: int, most: int
+) -> Iterator[ThresholdsLaw]:
+    """Joint laws of the r-th largest negative scores of both models in a resample of `m` ([DG09] eq. 19).
+
+    One for each of `ranks`, in order; small grids of several rates are filled together, as calls take longer
+    than they do. Cells of probability below about 1e-14 are left out. With more than `most` thresholds of a
+    model, those of runs of thresholds are found, exactly, each put on the middle of its run.
     """
+    waiting: list[_Grid] = []
+    pairs = 0
+    for r in ranks.tolist():
+        grid = _grid(pair, levels, r, m, most)
+        waiting.append(grid)
+        pairs += grid.needed.size
+        if pairs > _TOGETHER:
+            yield from _filled(waiting, m, pair.n_neg)
+            waiting, pairs = [], 0
+    yield from _filled(waiting, m, pair.n_neg)
+
+
+def _grid(pair: PairedSample, levels: Levels, r: int, m: int, most: int) -> _Grid:
+    """The edges at a rate, and the corners of the cells that may have mass."""
     edges_1, edges_2 = (_edges(r, m, above, pair.n_neg, most) for above in (levels.above_1, levels.above_2))
     both, above_1, above_2 = levels.flagged(pair.neg, edges_1, edges_2)
     reach_1, reach_2 = (_reach(r, m, above, pair.n_neg) for above in (above_1, above_2))
@@ -91,36 +134,39 @@ def thresholds_law(pair: PairedSample, levels: Levels, r: int, m: int, most: int
     reach = np.zeros(both.shape)
     reach[-1], reach[:, -1] = reach_2, reach_1
     needed[[0, -1]] = needed[:, [0, -1]] = False
-    _fill(reach, needed, r, m, pair.n_neg, both, above_1, above_2)
-    weight = np.diff(np.diff(reach, axis=0), axis=1) * active
-    weight[np.abs(weight) < _ROUNDING] = 0.0
-    # The middle of the run (e, e'] that ends an interval of edges.
-    at_1, at_2 = ((edges[1:] + edges[:-1] + 1) // 2 for edges in (edges_1, edges_2))
-    thinned = max(np.diff(edges_1[1:]).max(initial=1), np.diff(edges_2[1:]).max(initial=1)) > 1
-    return ThresholdsLaw(weight, at_1, at_2, bool(thinned))
+    return _Grid(r, edges_1, edges_2, both, above_1, above_2, reach, active, needed)
 
 
-def _fill(
-    reach: Floats,
-    needed: NDArray[np.bool_],
-    r: int,
-    m: int,
-    n: int,
-    both: Counts,
-    above_1: Counts,
-    above_2: Counts,
-) -> None:
-    """P(T1, T2 at or above the edges) where needed: a large grid by the series if that holds, or each."""
-    if np.count_nonzero(needed) > _FEW:
-        inner = slice(1, -1), slice(1, -1)
-        excess = excess_on_grid(r, m, n, both[inner], above_1[1:-1], above_2[1:-1], needed[inner])
-        if excess is not None:
-            product = np.multiply.outer(reach[1:-1, -1], reach[-1, 1:-1])
-            reach[inner] = np.where(needed[inner], product + excess, 0.0)
-            return
-    i, j = np.nonzero(needed)
-    both = both[i, j]
-    reach[i, j] = both_reach(r, m, n, both, above_1[i] - both, above_2[j] - both)
+def _filled(grids: Sequence[_Grid], m: int, n: int) -> Iterator[ThresholdsLaw]:
+    """The laws of grids: a large one by the series if that holds; the pairs of all others in one go."""
+    others = [grid for grid in grids if not _fill_by_series(grid, m, n)]
+    found = [np.nonzero(grid.needed) for grid in others]
+    if sum(len(i) for i, _ in found):
+        both = [grid.both[at] for grid, at in zip(others, found, strict=True)]
+        above_1 = [grid.above_1[i] for grid, (i, _) in zip(others, found, strict=True)]
+        above_2 = [grid.above_2[j] for grid, (_, j) in zip(others, found, strict=True)]
+        r = np.repeat([grid.r for grid in others], [len(i) for i, _ in found])
+        inside = np.concatenate(both)
+        only = (np.concatenate(above) - inside for above in (above_1, above_2))
+        reach = both_reach(r, m, n, inside, *only)
+        stops = np.cumsum([len(i) for i, _ in found])
+        for grid, at, part in zip(others, found, np.split(reach, stops[:-1]), strict=True):
+            grid.reach[at] = part
+    return (grid.law() for grid in grids)
+
+
+def _fill_by_series(grid: _Grid, m: int, n: int) -> bool:
+    """Fill a large grid by `excess_on_grid`; False where it is small or the series does not hold."""
+    if np.count_nonzero(grid.needed) <= _FEW:
+        return False
+    inner = slice(1, -1), slice(1, -1)
+    reach, needed = grid.reach, grid.needed[inner]
+    excess = excess_on_grid(grid.r, m, n, grid.both[inner], grid.above_1[1:-1], grid.above_2[1:-1], needed)
+    if excess is None:
+        return False
+    product = np.multiply.outer(reach[1:-1, -1], reach[-1, 1:-1])
+    reach[inner] = np.where(needed, product + excess, 0.0)
+    return True
 
 
 def _edges(r: int, m: int, above: Counts, n: int, most: int) -> Counts:
@@ -167,7 +213,7 @@ def _active(
     return np.asarray((least[:, :-1] - wide[:, :-1] < r) & (largest[:, 1:] + 1 + wide[:, 1:] >= r))
 
 
-def both_reach(r: int, m: int, n: int, both: Counts, only_1: Counts, only_2: Counts) -> Floats:
+def both_reach(r: int | Counts, m: int, n: int, both: Counts, only_1: Counts, only_2: Counts) -> Floats:
     """P(N1 >= r, N2 >= r) in `m` draws out of `n` rows ([DG09] eq. 13), shape (h,); error about 1e-15.
 
     `both`, `only_1` and `only_2`, shape (h,), are the rows at or above both thresholds, only that of model
@@ -183,18 +229,20 @@ def both_reach(r: int, m: int, n: int, both: Counts, only_1: Counts, only_2: Cou
     """
     p11, q1, q2 = both / n, _share(only_1, n - both), _share(only_2, n - both)
     b1, b2 = _share(only_1, n - both - only_2), _share(only_2, n - both - only_1)
+    r = np.broadcast_to(r, both.shape)
     begin, stop = _steps(r, m, p11, q1, q2, b1, b2)
     reach = np.empty(len(both))
     order = np.argsort(begin.min(axis=0), kind="stable")  # neighbours begin alike
     for k in range(0, len(order), _PAIRS_AT_ONCE):
         some = order[k : k + _PAIRS_AT_ONCE]
         shares = [share[some] for share in (p11, q1, q2, b1, b2)]
-        below = _below(r - begin[2, some], m, both[some], n)
-        reach[some] = 1 - _missed(r, m, begin[:, some], int(stop[some].max()), below, shares)
+        below = _below(r[some] - begin[2, some], m, both[some], n)
+        alike = r[some[0]] if (r[some] == r[some[0]]).all() else r[some]  # numbers are quicker than arrays
+        reach[some] = 1 - _missed(alike, m, begin[:, some], int(stop[some].max()), below, shares)
     return reach
 
 
-def _missed(r: int, m: int, begin: Counts, stop: int, below: Floats, shares: list[Floats]) -> Floats:
+def _missed(r: Counts, m: int, begin: Counts, stop: int, below: Floats, shares: list[Floats]) -> Floats:
     """Sum of D(x) P(A <= r - x) over x <= stop; see `both_reach`.
 
     Five laws run along: Bin(N + 1, b1) at x, Bin(N, b2) at x - 1, A at r - x, NB(N, q2) and NB(N, q1) at x.
@@ -218,9 +266,13 @@ def _missed(r: int, m: int, begin: Counts, stop: int, below: Floats, shares: lis
     tails = np.array([np.ones(len(p11)), np.ones(len(p11)), below])
     change, missed = np.empty((2, len(p11))), np.zeros(len(p11))
     beginning = _by_step(begin)
+    # With several r: no x above min(r, N + 1) counts, but a law at its one point (p = 1) does not see that.
+    ending = _by_step(np.minimum(r, N + 1) + 1) if r.ndim else {}
     for x in range(min(beginning), stop + 1):
         if x in beginning:
             law.flat[beginning[x]] = first.flat[beginning[x]]
+        if x in ending:
+            law[3:, ending[x]] = 0.0
         np.multiply(law[3:], tails[:2], out=change)
         total = np.add(change[0], change[1], out=change[0])
         total *= tails[2]
@@ -228,20 +280,20 @@ def _missed(r: int, m: int, begin: Counts, stop: int, below: Floats, shares: lis
         tails -= law[:3]
         after = max(x, 1)
         steps = (N + 1 - x) / (x + 1), (N + 1 - x) / after, (r - x) / (N + x + 1), (N + x) / after
-        np.multiply(ratio, np.array([*steps, steps[3]])[:, np.newaxis], out=scaled)
+        np.multiply(ratio, np.array([*steps, steps[3]]).reshape(5, -1), out=scaled)
         law *= scaled
     return missed
 
 
 def _steps(
-    r: int, m: int, p11: Floats, q1: Floats, q2: Floats, b1: Floats, b2: Floats
+    r: Counts, m: int, p11: Floats, q1: Floats, q2: Floats, b1: Floats, b2: Floats
 ) -> tuple[Counts, Counts]:
     """For each pair the x at which each of the five laws begins to matter, and the last x that does.
 
     Before its x a law is negligible (that of A: P(A <= r - x) is 1, or nothing else has begun); after `stop`
     one of P(B >= x), P(C >= x), P(A <= r - x) is negligible.
     """
-    N, most = m - r, min(r, m - r + 1)
+    N, most = m - r, np.minimum(r, m - r + 1)
 
     def deviation(variance: Floats, step: Floats | float = 1.0) -> Floats:
         return np.asarray(bernstein(variance, _LOG_NEGLIGIBLE, step))

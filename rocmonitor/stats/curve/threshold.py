@@ -7,6 +7,7 @@ flagged count is binomial; in a full one the class sizes are random, and that is
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal, get_args
@@ -14,6 +15,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats import plotting
 from rocmonitor.stats.binomial import Counts, Floats, binomial_law, binomial_window, log_binomial
@@ -31,6 +33,9 @@ from rocmonitor.stats.curve.points import flagged, require_one, valid_thresholds
 from rocmonitor.stats.proportion import (
     ProportionMethod,
     Smoothing,
+    normal_density,
+    normal_quantile,
+    plain_points,
     proportion_ends,
     require_method,
     resample_caveats,
@@ -41,6 +46,9 @@ from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Sample, on_sample
 
 ThresholdMethod = ProportionMethod | Literal["empirical"]
+
+MOST_EXCESS = 0.004
+"""Coverage beyond the level from which an interval is called conservative: a region has two, and 1 point."""
 
 _OF_RESAMPLES = ("agresti-coull", "wald", "exact", "empirical")
 
@@ -180,6 +188,8 @@ def threshold_intervals(
     Returns
     -------
     ThresholdIntervals
+        Those of ``clopper-pearson`` never cover less than their level; the caveat `conservative` names the
+        thresholds at which they cover clearly more.
 
     Raises
     ------
@@ -219,7 +229,27 @@ def threshold_intervals(
     tp, fp = flagged(sample, at)
     laws = {"tpr": _Rate(tp, sample.n_pos, rows_pos), "fpr": _Rate(fp, sample.n_neg, rows_neg)}
     caveats = resample_caveats(m_pos, sample.n_pos, m_neg, sample.n_neg)
+    if method == "clopper-pearson":
+        caveats += _conservative(laws, options.tail, at)
     return ThresholdIntervals(threshold=at, joint=joint, **measured(sample, laws, options, at, caveats))
+
+
+def _conservative(laws: Mapping[str, _Rate], tail: float, at: Floats) -> tuple[Caveat, ...]:
+    """Where the intervals of a rate hold it clearly more often than their level (`conservative`).
+
+    An interval of whole counts that never covers too little covers too much by about half a step at either
+    end: by phi(z) / sd, sd the deviation of the count.
+    """
+    excess = normal_density(normal_quantile(tail))
+    found = []
+    for name, law in laws.items():
+        deviation = np.sqrt(law.count * (law.n - law.count) / law.n)
+        where = excess > MOST_EXCESS * deviation
+        if where.any():
+            count = np.count_nonzero(where)
+            points = plain_points(at[where])
+            found.append(Caveat("conservative", rate=name.upper(), count=count, total=len(at), at=points))
+    return tuple(found)
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats import plotting
 from rocmonitor.stats.binomial import LOG_NEGLIGIBLE, Counts, Floats, bernstein
-from rocmonitor.stats.curve.joint import Levels, thresholds_law
+from rocmonitor.stats.curve.joint import Levels, ThresholdsLaw, thresholds_laws
 from rocmonitor.stats.curve.laws import IntervalTable, interval_options, measured
 from rocmonitor.stats.curve.points import nearest_ranks, only_rank, tie_caveats
 from rocmonitor.stats.curve.vertical import VerticalLaw, vertical_sizes
@@ -128,7 +128,7 @@ def vertical_difference(
         method, get_args(VerticalDifferenceMethod), confidence_level, n_resamples=n_resamples, rng=rng
     )
     r, moved = nearest_ranks(fpr, m_neg)
-    law, at = _difference_law(pair, r, m_pos, m_neg, max_thresholds), r / m_neg
+    law, at = difference_law(pair, r, m_pos, m_neg, max_thresholds), r / m_neg
     thinned = np.array([mix.thinned for mix in law.mixtures])
     if thinned.any():
         count = np.count_nonzero(thinned)
@@ -176,7 +176,7 @@ def vertical_difference_law(
     [0.1875, 0.375, 0.4375, 0.0, 0.0]
     """
     m_pos, m_neg = vertical_sizes(pair, m_pos, m_neg)
-    low, mass = _difference_law(pair, only_rank(fpr, m_neg), m_pos, m_neg, max_thresholds).exact(0)
+    low, mass = difference_law(pair, only_rank(fpr, m_neg), m_pos, m_neg, max_thresholds).exact(0)
     law = np.zeros(2 * m_pos + 1)
     law[m_pos + low : m_pos + low + len(mass)] = mass
     return law
@@ -191,13 +191,14 @@ class _Differences(NamedTuple):
     thinned: bool
 
 
-class _DifferenceLaw(VerticalLaw):
+class DifferenceLaw(VerticalLaw):
     """Of two models: [DG09] section 4.2."""
 
     smoothing = AGRESTI_MIN
     least = -1.0
 
     def of_a_row(self, mixture: _Differences, added: Smoothing) -> tuple[Floats, Floats]:
+        """Of the difference: 1, -1 or 0 for each positive."""
         total = self.rows.n_pos + added.rows
         gap, apart = mixture.net / total, (mixture.apart + 2 * added.kind) / total
         return gap, apart - gap**2
@@ -232,17 +233,17 @@ class _DifferenceLaw(VerticalLaw):
         return low, np.maximum(law, 0.0)
 
 
-def _difference_law(pair: PairedSample, r: Counts, m_pos: int, m_neg: int, most: int) -> _DifferenceLaw:
+def difference_law(pair: PairedSample, r: Counts, m_pos: int, m_neg: int, most: int) -> DifferenceLaw:
+    """The laws at the ranks `r`: what all methods of `vertical_difference` take their intervals from."""
     if not is_number(most) or not 2 <= most < math.inf or most != int(most):
         raise InputError(f"max_thresholds must be a whole number of at least 2, not {most}")
     levels = Levels.of(pair)
-    mixtures = [_mixture(pair, levels, rank, m_neg, most) for rank in r.tolist()]
-    return _DifferenceLaw(pair, r, m_pos, m_neg, mixtures, (levels.level_1, levels.level_2))
+    mixtures = [_mixture(pair, levels, joint) for joint in thresholds_laws(pair, levels, r, m_neg, most)]
+    return DifferenceLaw(pair, r, m_pos, m_neg, mixtures, (levels.level_1, levels.level_2))
 
 
-def _mixture(pair: PairedSample, levels: Levels, r: int, m: int, most: int) -> _Differences:
-    """The joint law of the thresholds ([DG09] eq. 19), one term for each (only_1, only_2)."""
-    joint = thresholds_law(pair, levels, r, m, most)
+def _mixture(pair: PairedSample, levels: Levels, joint: ThresholdsLaw) -> _Differences:
+    """The joint law of the thresholds, one term for each (only_1, only_2)."""
     both, flagged_1, flagged_2 = levels.flagged(pair.pos, joint.at_1, joint.at_2)
     seen = joint.weight != 0
     only_1, only_2 = (flagged_1[:, np.newaxis] - both)[seen], (flagged_2 - both)[seen]

@@ -25,6 +25,13 @@ def _off_estimate(count: int, total: int, rate: str, **_: Any) -> str:
     )
 
 
+def _conservative(count: int, total: int, rate: str, **_: Any) -> str:
+    return (
+        f"{_counted(count, total, f'{rate} intervals')} conservative: so few rows are flagged, or are not, "
+        "that they cover more than their level"
+    )
+
+
 def _moved_rate(count: int, total: int, rows: int, **_: Any) -> str:
     moved = "not a multiple" if count == 1 else "not multiples"
     return f"{_counted(count, total, 'rates')} {moved} of 1/{rows} within (0, 1): the nearest was used"
@@ -49,6 +56,7 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     "clipped": _clipped,
     "zero-length": _zero_length,
     "off-estimate": _off_estimate,
+    "conservative": _conservative,
     "moved-rate": _moved_rate,
     "thinned": _thinned,
     "tied-threshold": _tied_threshold,

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from oracle import expand
+from scipy import stats as reference
 from stats import oracle_curves as oracle
 from strategies import differing, grouped_counts, increasing_maps, paired_samples, samples
 
@@ -310,3 +311,21 @@ def test_law_takes_one_threshold():
     y, s, _ = TIED
     with pytest.raises(InputError, match="threshold must be one number; 2"):
         threshold_law(y, s, [0.1, 0.2])
+
+
+def test_clopper_pearson_says_where_it_is_conservative():
+    """10,000 negatives: where 5 or none are flagged, exact coverage is more than a point above the level."""
+    score = np.concatenate([np.arange(10_000), np.linspace(-0.5, 9_999.5, 10_000)])
+    sample = Sample(np.repeat([0, 1], 10_000), score)
+    at = [5_000, 9_995, 20_000]
+    found = threshold_intervals(sample, at, method="clopper-pearson", joint=False)
+    codes = [caveat for caveat in found.caveats if caveat.code == "conservative"]
+    said = {caveat.values["rate"]: caveat.values["at"] for caveat in codes}
+    assert said["FPR"] == [9_995, 20_000]
+    assert not {"conservative"} & {c.code for c in threshold_intervals(sample, at).caveats}
+    for rate, conservative in ((0.5, False), (5e-4, True)):
+        law = reference.binom.pmf(np.arange(10_001), 10_000, rate)
+        ends = proportion_intervals(np.arange(10_001), 10_000, method="clopper-pearson")
+        coverage = law @ ((ends.low <= rate) & (rate <= ends.high))
+        assert (coverage > 0.96) == conservative
+        assert coverage >= 0.95

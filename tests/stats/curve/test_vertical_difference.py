@@ -140,6 +140,21 @@ def test_laws(drawn, increasing, data):
     assert smoothed.dtpr_low[0] < 0 < smoothed.dtpr_high[0]
 
 
+@pytest.mark.parametrize("n", [4, 13, 30])
+@pytest.mark.parametrize("alike", [False, True])
+def test_rates_together_give_what_each_gives_alone(n, alike):
+    """Laws of several rates run together; one at a single point (equal or opposite models) must not leak."""
+    y, s1, s2 = _scores(n, 0.5, seed=n)
+    s2 = np.where(np.arange(2 * n) % 3 == 0, s2, s1) if alike else s2
+    rates = np.arange(1, n) / n
+    for pair in ((s1, s2), (s1, -s1), (s1, s1)):
+        together = vertical_difference(y, *pair, rates, method="wald")
+        for at, rate in enumerate(rates):
+            alone = vertical_difference(y, *pair, [rate], method="wald")
+            assert together.dtpr[at] == pytest.approx(alone.dtpr[0], abs=1e-12)
+            assert together.dtpr_se[at] == pytest.approx(alone.dtpr_se[0], abs=1e-12)
+
+
 def test_a_model_against_itself_is_a_point_mass_at_scale():
     y, s1, _ = _scores(1_000, 0.5)
     law = vertical_difference_law(y, s1, s1, 0.3)

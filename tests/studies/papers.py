@@ -1,0 +1,223 @@
+"""Write docs/papers.md and its pictures from the results of the studies: what we confirm, what we correct.
+
+Run the studies first (`make study NAME=…`): each leaves JSON and PNG in results/. This one reads them, and
+says which are missing. The same results give the same page.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from studies.figures import picture, restored
+from studies.running import options, say
+
+from rocmonitor.report.canvas import png
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+TITLES = {
+    "dg09": "Dugas and Gadoury (2009): ROC curves [DG09]",
+    "dg08": "Dugas and Gadoury (2008): cost curves [DG08]",
+    "bcv08": "Bertail, Clémençon and Vayatis (2008): bands [BCV08]",
+    "wmk16": "Wu, Martin and Kacker (2016): standard errors [WMK16]",
+    "m18": "Morin (2018): forecast intervals [M18]",
+}
+
+
+class Section(NamedTuple):
+    """A paper: the study whose figure is shown, all studies, and what came of it."""
+
+    shown: str
+    studies: Sequence[str]
+    confirmed: Sequence[str]
+    corrected: Sequence[str]
+
+
+SECTIONS = {
+    "dg09": Section(
+        "dg09-spread",
+        (
+            "dg09-spread",
+            "dg09-size",
+            "dg09-uci-threshold",
+            "dg09-paired",
+            "dg09-vertical",
+            "dg09-vertical-paired",
+            "dg09-sampling",
+        ),
+        (
+            "Wald and bootstrap percentiles collapse at the ends of the curve; adding a few rows (Agresti) "
+            "repairs most of it.",
+            "At fixed rates the worst coverage of Agresti is above the worst of the kernel method and of "
+            "percentiles, though not on every data set.",
+            "Class sizes may be taken as fixed: full and stratified sampling cover alike on average.",
+        ),
+        (
+            "At fixed thresholds no simulation is needed: coverage is a product of two binomial sums.",
+            "Agresti's regions can cover less than their level, those of pairs by several points. Those of "
+            '`method="clopper-pearson"` cannot, and name the thresholds at which they cover clearly more.',
+            "The law of two thresholds takes O(n^1.5) for a rate, not O(n^4) for all: figure 10 now "
+            "has 1,000 "
+            "and 10,000 rows a class.",
+            "In eq. 22 the sum for d < 0 ends at floor((m + d) / 2). Table 3 swaps the training classes of "
+            "Telescope (672 positives, 328 negatives), and the text has 405,141 test rows of Covertype for "
+            "490,141.",
+        ),
+    ),
+    "dg08": Section(
+        "dg08-spread",
+        ("dg08-spread", "dg08-size", "dg08-difference", "dg08-full"),
+        (
+            "Normal intervals from the exact moments are good wherever errors of both kinds are frequent.",
+            "They collapse near w = 0 and w = 1; the correlation of two models hardly matters. Under full "
+            "sampling they hold up where the classes overlap.",
+        ),
+        (
+            'The collapse can be repaired: limits of the error rates put together (`method="mover"`) '
+            "keep their "
+            "level at every w; adding errors (Agresti) repairs most of it.",
+            "Eq. 5 lacks the class sizes, eq. 10 and 13 are garbled: under full sampling the "
+            "variance is that of one "
+            "row's cost over the number of rows. Figure 3's caption prints 1,000 for 10,000 rows.",
+        ),
+    ),
+    "bcv08": Section(
+        "bcv08-table1",
+        ("bcv08-table1",),
+        (
+            "Smoothing brings the interval at a single rate to its level, about the smoothed curve.",
+            "The naive interval at FPR 0.2 covers as printed.",
+        ),
+        (
+            "Step 2 of the algorithm swaps the shares of the classes.",
+            "The smoothed curve is biased: fluctuations are taken about the curve that is drawn from.",
+            "The two values of d_B are not reproduced by any of the readings below.",
+        ),
+    ),
+    "wmk16": Section(
+        "wmk16-ties",
+        ("wmk16-ties",),
+        ("Both printed standard errors of each outlier, rebuilt from the printed peak and area.",),
+        (
+            "Eq. 13-15 count ties as spread-out scores (P²/3 instead of P²/4): that, not the "
+            "resampling, makes the "
+            "three outliers.",
+            "The exact bootstrap variance is called impractical; it has a closed form, O(n log n).",
+        ),
+    ),
+    "m18": Section(
+        "m18-figure2",
+        ("m18-figure2",),
+        ("The rivals' coverage in table 1 (`make study NAME=m18-table1`).",),
+        (
+            "The printed recurrence rests on a wrong derivative and runs away (`make study "
+            "NAME=m18-recurrence`).",
+            "A weight of 0 does not cost an infinite distance. The binned distance gives the "
+            "interval no level; "
+            "ours is calibrated on past windows.",
+        ),
+    ),
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    chosen = options(__doc__, arguments)
+    folder = Path(chosen.results)
+    target = Path(chosen.output) if chosen.output else DOCS / "papers.md"
+    found = read(folder)
+    pictures = target.parent / "images" / "papers"
+    pictures.mkdir(parents=True, exist_ok=True)
+    for key, section in (*SECTIONS.items(), ("drift", None)):
+        shown = section.shown if section else key
+        (pictures / f"{shown}.png").write_bytes(drawn(found[shown], folder / f"{shown}.png"))
+    target.write_text(page(found), encoding="utf-8")
+    say(f"Written: {target}")
+
+
+def read(folder: Path) -> dict[str, dict[str, Any]]:
+    """The results of all studies; stops when one is missing."""
+    names = [*(name for section in SECTIONS.values() for name in section.studies), "drift"]
+    missing = [name for name in names if not (folder / f"{name}.json").exists()]
+    if missing:
+        raise SystemExit(f"run these studies first (make study NAME=…): {', '.join(missing)}")
+    return {name: json.loads((folder / f"{name}.json").read_text(encoding="utf-8")) for name in names}
+
+
+def drawn(found: Mapping[str, Any], file: Path) -> bytes:
+    """The picture of a study: coverage figures anew, narrower; others as the study drew them."""
+    return png(picture(restored(found), width=8)) if "panels" in found else file.read_bytes()
+
+
+def page(found: Mapping[str, Mapping[str, Any]]) -> str:
+    """The whole page."""
+    parts = [
+        "# The papers, checked\n\n"
+        "Five papers are the base of rocmonitor. Their tables and figures are run again here, each "
+        "by one command, "
+        "with the papers' designs; this page is written from the results (`make study NAME=papers`). "
+        "What the "
+        "numbers mean is in [What the numbers mean](numbers.md), more simulations are in "
+        "[Coverage](coverage.md), and "
+        "the papers in the [Bibliography](bibliography.md).\n"
+    ]
+    for key, section in SECTIONS.items():
+        parts.append(_section(TITLES[key], section, found))
+    parts.append(_real_streams(found["drift"]))
+    return "\n".join(parts)
+
+
+def _section(title: str, section: Section, found: Mapping[str, Mapping[str, Any]]) -> str:
+    shown = found[section.shown]
+    lines = [f"## {title}\n", f"![{_plain(shown)}, run again](images/papers/{section.shown}.png)\n"]
+    if "panels" in shown:
+        lines.append(f"{_plain(shown).capitalize()}, {_runs(shown)}.\n")
+    lines += ["| study | the paper says | we find |", "|---|---|---|"]
+    for name in section.studies:
+        of = found[name]
+        lines.append(f"| `{name}`: {_plain(of)}; {_runs(of)} | {of['claim']} | {of['found']} |")
+    lines += ["\nConfirmed:\n", *(f"- {text}" for text in section.confirmed)]
+    lines += ["\nCorrected:\n", *(f"- {text}" for text in section.corrected)]
+    table = [of for of in (found[name] for name in section.studies) if "rows" in of]
+    for of in table:
+        header = of["header"]
+        lines += ["\n| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+        lines += ["| " + " | ".join(row) + " |" for row in of["rows"]]
+    return "\n".join(lines) + "\n"
+
+
+def _plain(of: Mapping[str, Any]) -> str:
+    return str(of["paper"]).partition("] ")[2]
+
+
+def _runs(of: Mapping[str, Any]) -> str:
+    if "error" not in of:
+        return f"seed {of['seed']}" if "seed" in of else "no randomness"
+    return (
+        f"{of['replications']:,} runs, Monte Carlo error {100 * of['error']:.1f} {of.get('unit', 'points')}"
+    )
+
+
+def _real_streams(of: Mapping[str, Any]) -> str:
+    lines = [
+        "## Real streams\n",
+        "![AUROC of each window, with alarms](images/papers/drift.png)\n",
+        f"`make study NAME=drift`. {of['found']}\n",
+        "| stream | windows | AUROC | foreseen | forecast | given scores | drop | lasting |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for name, line in of["streams"].items():
+        counts = " | ".join(str(len(dates)) for dates in line["degraded"].values())
+        before, after = line["auc"]
+        lines.append(
+            f"| {name} | {line['reference windows']} + {line['later windows']} | {before:.3f} -> "
+            f"{after:.3f} | "
+            f"{line['foreseen']:+.3f} | {counts} |"
+        )
+    lines.append(
+        "\nThe columns of rules count degraded windows; *foreseen* is how much of the difference the "
+        "scores foretold. "
+        "[Coverage](coverage.md#real-streams) says why each stream alarms."
+    )
+    return "\n".join(lines) + "\n"
