@@ -674,4 +674,4 @@ class TestFewWindows:
     def test_it_prints(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(few_windows, "DESIGNS", [few_windows.Design(3, 20, 40, 0.1)])
         few_windows.main(["--replications", "2", "--processes", "1"])
-        assert "3 of 20 + 40, 0.1, normal  75.0" in capsys.readouterr().out
+        assert "3 of 20 + 40, 0.1, normal         75.0" in capsys.readouterr().out
