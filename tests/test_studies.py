@@ -17,7 +17,9 @@ from scipy.special import ndtr
 from studies import (
     auc_intervals,
     budget_year,
+    clusters,
     drift,
+    few_windows,
     forecast_dependence,
     forecast_level,
     label_arrival,
@@ -425,17 +427,36 @@ class TestLabelArrival:
 
 
 class TestAucIntervals:
+    RATINGS = auc_intervals.Design("ratings", 20, 0.1, 0.0)
+
     def test_the_true_area_of_the_ratings(self) -> None:
         pos, neg = auc_intervals.RATINGS
         psi = np.tri(5, k=-1) + np.eye(5) / 2
-        assert auc_intervals.true_area(None) == pytest.approx(pos @ psi @ neg)
-        assert auc_intervals.true_area(0.9) == 0.9
+        assert auc_intervals.true_area(self.RATINGS) == pytest.approx(pos @ psi @ neg)
 
-    @pytest.mark.parametrize("area", [0.9, None])
-    def test_every_method_has_its_interval(self, area: float | None) -> None:
-        ends = auc_intervals.one((20, 200), area, np.random.default_rng(1))
-        assert len({tuple(interval) for interval in ends}) == len(auc_intervals.METHODS)
-        assert all(0 <= low < high <= 1 for low, high in ends)
+    @pytest.mark.parametrize("law", auc_intervals.LAWS)
+    def test_samples_have_the_area_and_the_sizes_of_the_design(self, law: str) -> None:
+        design = auc_intervals.Design(law, 2000, 0.5, 0.9)
+        sample = auc_intervals.draw(design, np.random.default_rng(1))
+        assert (sample.n_pos, sample.n_neg) == (2000, 2000)
+        assert auc(sample).auc == pytest.approx(auc_intervals.true_area(design), abs=0.02)
+
+    def test_near_1_the_default_covers_where_the_others_do_not(self) -> None:
+        """10 of 1,000 positive, AUC 0.95: measured 97, 83, 88 and 77 %."""
+        design = auc_intervals.Design("normal", 10, 0.01, 0.95)
+        found = np.array(running.replicate(auc_intervals.one, design, replications=150, seed=1))
+        low, high = np.moveaxis(found, -1, 0)
+        score, logit, _, none = np.mean((low > 0.95) | (high < 0.95), axis=0)
+        assert score <= 0.1 < logit <= none
+
+    def test_it_prints(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+        few = [auc_intervals.Design("normal", 10, 0.5, 0.8), self.RATINGS]
+        monkeypatch.setattr(auc_intervals, "designs", lambda law: [few[law == "ratings"]])
+        auc_intervals.main(["--replications", "3", "--processes", "1"])
+        out = capsys.readouterr().out
+        assert "second-order; above, below (median width)" in out
+        assert "rule drop" in out
+        assert "10, 50%" in out
 
 
 class TestSequenceDependence:
@@ -633,3 +654,43 @@ class TestForecastDependence:
             plain, wide, widening, _ = forecast_dependence.reference(19, phi, 1.5, rng)
             assert widening >= 1
             assert wide <= plain
+
+
+class TestClusters:
+    DESIGN = clusters.Design(60, 10, 0.5)
+
+    def test_scores_of_a_customer_have_the_correlation_and_the_classes_the_area(self) -> None:
+        ids, y, s, _ = clusters.draw(clusters.Design(4000, 10, 0.5), np.random.default_rng(1))
+        assert auc(y, s).auc == pytest.approx(0.8, abs=0.01)
+        negatives = pd.DataFrame({"s": s[y == 0], "id": ids[y == 0]})
+        within = negatives.groupby("id")["s"].var().mean()
+        assert within == pytest.approx(0.5, abs=0.03)
+
+    def test_clusters_hold_the_level_that_rows_lose(self) -> None:
+        """60 customers: measured 94 and 79 %."""
+        found = running.replicate(clusters.one, self.DESIGN, replications=100, seed=1)
+        clustered, plain, effect, paired, paired_plain = np.mean(found, axis=0)
+        assert clustered > 0.87 > plain
+        assert paired > 0.87 > paired_plain
+        assert 1.5 < effect < 4
+
+    def test_it_prints(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(clusters, "DESIGNS", [self.DESIGN])
+        clusters.main(["--replications", "3", "--processes", "1"])
+        assert "60 of 10, 0.5, 0.8" in capsys.readouterr().out
+
+
+class TestFewWindows:
+    @pytest.mark.slow
+    def test_the_model_reaches_the_level_that_five_windows_cannot_show(self) -> None:
+        found = np.array(
+            running.replicate(few_windows.one, few_windows.Design(5, 60, 240, 0.2), replications=60, seed=1)
+        )
+        conformal, model, narrow, wide = found.mean(axis=0)
+        assert conformal < 0.9 < model
+        assert narrow < wide
+
+    def test_it_prints(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(few_windows, "DESIGNS", [few_windows.Design(3, 20, 40, 0.1)])
+        few_windows.main(["--replications", "2", "--processes", "1"])
+        assert "3 of 20 + 40, 0.1, normal         75.0" in capsys.readouterr().out

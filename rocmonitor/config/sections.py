@@ -57,6 +57,7 @@ class Columns(Section):
     challenger: Column | None = None
     id: Column | None = None
     labelled_at: Column | None = None
+    cluster: Column | None = None
 
 
 class Positive(Section):

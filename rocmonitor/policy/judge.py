@@ -12,7 +12,7 @@ from rocmonitor.policy.costing import cost_verdict
 from rocmonitor.policy.evaluation import Counts, Reason, Status, Verdict
 from rocmonitor.policy.lasting import Course, lasting_metrics, lasting_verdict
 from rocmonitor.policy.levels import as_strict, for_batch, of_season, scatter_reach
-from rocmonitor.policy.measure import Measured, data_metrics, measure
+from rocmonitor.policy.measure import Measured, data_metrics, measure, one_cluster
 from rocmonitor.policy.record import Tables, caveats_of
 from rocmonitor.policy.reference import Reference, season_not_seen
 from rocmonitor.policy.rules import (
@@ -89,7 +89,7 @@ def judge(
     """
     rules = {name: rule for name, rule in rules.items() if not before_labels(rule)}
     metrics = data_metrics(counts)
-    if (small := too_few(counts, min_per_class)) is not None:
+    if (small := too_few(counts, min_per_class) or one_cluster(champion)) is not None:
         expected = rule_metrics((), reference, _expected(rules, reference))  # for charts without gaps
         return Finding(outcome=Status.INSUFFICIENT, verdicts=(small,), metrics=metrics | expected)
     costs = reference.cost_thresholds
@@ -191,7 +191,7 @@ def rule_metrics(
         values = {f"{rule}/{name}": getattr(interval, name) for name in names}
         metrics |= {name: value for name, value in values.items() if value is not None}
     if reference.auc is not None:
-        low, high = reference.auc.ci(transform="logit")
+        low, high = reference.auc.ci()
         metrics |= {"reference/auc": reference.auc.auc, "reference/auc_low": low, "reference/auc_high": high}
     return metrics
 
@@ -340,7 +340,7 @@ def _forecast(name: str, measured: Measured, interval: ForecastInterval) -> Verd
 
 
 def _floor(name: str, rule: Floor, measured: Measured) -> Verdict:
-    low, high = measured.champion.ci(rule.confidence_level, transform="logit")
+    low, high = measured.champion.ci(rule.confidence_level)
     return Verdict(
         rule=name,
         kind="floor",

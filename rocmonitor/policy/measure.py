@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.policy.evaluation import Counts
+from rocmonitor.policy.evaluation import Counts, Status, Verdict
 from rocmonitor.policy.record import Row, Tables, caveats_of
 from rocmonitor.stats import (
     AucDifference,
@@ -25,6 +25,7 @@ from rocmonitor.stats import (
     threshold_intervals,
     vertical_intervals,
 )
+from rocmonitor.stats.area.clustered import effective_sizes
 
 LEVEL = 0.95
 """Confidence level of the intervals that windows report; a rule has its own."""
@@ -122,7 +123,7 @@ def measure(
     result = auc(champion)
     metrics, caveats = auc_metrics("champion", result, confidence_level), list(caveats_of(result))
     samples, difference = {"champion": champion}, None
-    if pair is not None and min(pair.n_pos, pair.n_neg) < 2:
+    if pair is not None and (min(pair.n_pos, pair.n_neg) < 2 or from_one_cluster(pair)):
         caveats.append(Caveat("challenger-scored-too-few", n_pos=pair.n_pos, n_neg=pair.n_neg))
         pair = None
     if pair is not None:
@@ -150,10 +151,25 @@ def measure(
     return Measured(champion=result, difference=difference, metrics=metrics, tables=tables, caveats=once)
 
 
+def from_one_cluster(sample: Sample | PairedSample) -> bool:
+    """Whether the rows of a class come from a single cluster, which shows no scatter."""
+    return sample.clusters is not None and min(sample.clusters.sizes[:2]) < 2
+
+
+def one_cluster(champion: Sample) -> Verdict | None:
+    """The verdict on a window of one cluster; None where rows are independent, or clusters enough."""
+    if champion.clusters is None or not from_one_cluster(champion):
+        return None
+    pos, neg, _ = champion.clusters.sizes
+    lack = Caveat("one-cluster", positives=pos, negatives=neg)
+    return Verdict(rule="data", kind="data", outcome=Status.INSUFFICIENT, lacks=(lack,))
+
+
 def auc_values(result: AucResult, confidence_level: float = LEVEL) -> dict[str, float]:
     """An AUROC with its standard error and interval, under the names that metrics have for them."""
-    low, high = result.ci(confidence_level, transform="logit")
-    return {"auc": result.auc, "auc_se": result.se, "auc_low": low, "auc_high": high}
+    low, high = result.ci(confidence_level)
+    effect = {} if result.design_effect is None else {"design_effect": result.design_effect}
+    return {"auc": result.auc, "auc_se": result.se, "auc_low": low, "auc_high": high} | effect
 
 
 def difference_values(difference: AucDifference, confidence_level: float = LEVEL) -> dict[str, float]:
@@ -184,10 +200,15 @@ def curves(points: Iterable[tuple[str, Sample]], confidence_level: float = LEVEL
     """The ROC curves of some models, each point with an interval of its own."""
     table = []
     for model, sample in points:
-        # Only multiples of 1 / n_neg exist as rates.
-        steps = np.unique(np.rint(np.linspace(0, sample.n_neg, CURVE_POINTS + 2))[1:-1])
-        steps = steps[(steps > 0) & (steps < sample.n_neg)]
-        curve = vertical_intervals(sample, steps / sample.n_neg, confidence_level=confidence_level)
+        m_pos, m_neg = effective_sizes(sample) or (sample.n_pos, sample.n_neg)
+        # Only multiples of 1 / m_neg exist as rates.
+        steps = np.unique(np.rint(np.linspace(0, m_neg, CURVE_POINTS + 2))[1:-1])
+        steps = steps[(steps > 0) & (steps < m_neg)]
+        if not len(steps):
+            continue
+        curve = vertical_intervals(
+            sample, steps / m_neg, confidence_level=confidence_level, m_pos=m_pos, m_neg=m_neg
+        )
         table += rows(_columns(curve, "fpr", "tpr", "tpr_low", "tpr_high"), model=model)
     return table
 
@@ -258,7 +279,10 @@ def _operating_points(
 def _at_fprs(model: str, sample: Sample, fprs: Sequence[float], confidence_level: float) -> list[Row]:
     if not fprs:
         return []
-    found = vertical_intervals(sample, fprs, confidence_level=confidence_level)
+    m_pos, m_neg = effective_sizes(sample) or (None, None)
+    if m_neg == 1:
+        return []
+    found = vertical_intervals(sample, fprs, confidence_level=confidence_level, m_pos=m_pos, m_neg=m_neg)
     return rows(_columns(found, "fpr", "tpr", "tpr_low", "tpr_high"), model=model)
 
 
@@ -276,7 +300,10 @@ def _at_thresholds(
 ) -> list[Row]:
     if not thresholds:
         return []
-    found = threshold_intervals(sample, thresholds, confidence_level=confidence_level)
+    m_pos, m_neg = effective_sizes(sample) or (None, None)
+    found = threshold_intervals(
+        sample, thresholds, confidence_level=confidence_level, m_pos=m_pos, m_neg=m_neg
+    )
     names = ("tpr", "tpr_low", "tpr_high", "fpr", "fpr_low", "fpr_high")
     return rows({"threshold": thresholds, **_columns(found, *names)}, model=model)
 

@@ -10,12 +10,14 @@ from itertools import accumulate
 from statistics import median_low
 from typing import Any
 
+import numpy as np
+
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.policy.costing import Errors, errors_at
 from rocmonitor.policy.label_history import LabelHistory, PastWindow, label_history
 from rocmonitor.policy.lasting import chart_of
-from rocmonitor.policy.measure import LEVEL
+from rocmonitor.policy.measure import LEVEL, from_one_cluster
 from rocmonitor.policy.record import caveats_of
 from rocmonitor.policy.rules import Forecast, Lasting, Rule
 from rocmonitor.policy.windows import DAY, Window, day_of
@@ -23,6 +25,7 @@ from rocmonitor.stats import (
     AucResult,
     ForecastInterval,
     LastingChart,
+    PairedSample,
     Sample,
     ScoreHistory,
     auc,
@@ -116,7 +119,7 @@ class Reference:
             columns = {name: getattr(self.cells, name).tolist() for name in ("score", "pos", "neg")}
             plain["cells"] = {"joined": self.joined, **columns}
         if self.auc is not None:
-            low, high = self.auc.ci(LEVEL, transform="logit")
+            low, high = self.auc.ci(LEVEL)
             plain["auc"] = self.auc.to_dict() | {"low": low, "high": high}
         return plain
 
@@ -190,7 +193,7 @@ def freeze(
     charts, absent = _charts(rules, windows, whole, history)
     serial = _serial(forecasts)
     alike = [caveat for name, found in serial.items() for caveat in caveats_of(found, name)]
-    caveats = (*caveats_of(overall), *lacking, *absent, *missing, *alike)
+    caveats = (*caveats_of(overall), *spanning(samples), *lacking, *absent, *missing, *alike)
     cells = condensed(whole)
     at = cost_thresholds(whole, cost_w).threshold.tolist() if cost_w else []
     return Reference(
@@ -215,6 +218,16 @@ def followed(reference: Reference) -> Reference:
     )
 
 
+def spanning(windows: Sequence[Sample] | Sequence[PairedSample]) -> tuple[Caveat, ...]:
+    """That clusters come again in later windows, which are then not independent of the earlier ones."""
+    ids = [each.clusters.ids for each in windows if each.clusters is not None]
+    if not ids:
+        return ()
+    times = np.unique(np.concatenate(ids), return_counts=True)[1]
+    shared = int(np.count_nonzero(times > 1))
+    return (Caveat("clusters-span-windows", shared=shared, clusters=len(times)),) if shared else ()
+
+
 def season_not_seen(reference: Reference) -> tuple[Caveat, ...]:
     """That a season cannot be told from a change, where the reference covers less than a year."""
     dated = [window for window in reference.windows if "start" in window]  # not where it is counted only
@@ -231,10 +244,10 @@ def _measured(window: Window, sample: Sample) -> dict[str, Any]:
         "n_pos": sample.n_pos,
         "n_neg": sample.n_neg,
     }
-    if min(sample.n_pos, sample.n_neg) < 2:
+    if min(sample.n_pos, sample.n_neg) < 2 or from_one_cluster(sample):
         return found
     area = auc(sample)
-    low, high = area.ci(LEVEL, transform="logit")
+    low, high = area.ci(LEVEL)
     return found | {"auc": area.auc, "auc_low": low, "auc_high": high}
 
 

@@ -210,7 +210,7 @@ def _low(name: str, scenario: Scenario) -> float:
     rule, reference = scenario.rules[name], scenario.auc
     if isinstance(rule, Floor):
         return _root(
-            lambda window: window.ci(rule.confidence_level, transform="logit").high - rule.value,
+            lambda window: window.ci(rule.confidence_level).high - rule.value,
             scenario,
             below=rule.value,
         )

@@ -18,7 +18,7 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Counts
 from rocmonitor.sources import arrival
 from rocmonitor.sources.repeats import repeats
-from rocmonitor.sources.values import BAD, NEGATIVE, POSITIVE, UNLABELLED, Encoder
+from rocmonitor.sources.values import BAD, NEGATIVE, POSITIVE, UNLABELLED, Encoder, each_its_own
 from rocmonitor.stats.sample import PairedSample, Sample
 from rocmonitor.stats.unlabelled import PairedScoreCounts, ScoreCounts, no_scores
 
@@ -133,6 +133,9 @@ class Chunk:
     has_id : ndarray of bool or None
     id : ndarray of uint64, shape (n, 1) or (n, 2), or None
         The number itself, or 128 bits of a hash of anything else.
+    has_cluster : ndarray of bool or None
+    cluster : ndarray of uint64 or None
+        What the rows belong to, as one word.
     """
 
     inside: Mask
@@ -145,6 +148,8 @@ class Chunk:
     arrival: NDArray[np.int8] | None = None
     has_id: Mask | None = None
     id: Words | None = None
+    has_cluster: Mask | None = None
+    cluster: Words | None = None
 
     def __len__(self) -> int:
         return len(self.label)
@@ -216,13 +221,17 @@ def _joined(chunks: Sequence[Chunk], encoder: Encoder) -> Chunk:
     cells = Chunk(segments=ranked, **columns)
     if cells.arrival is not None:
         cells.label[cells.arrival == arrival.LATER] = UNLABELLED
-    weight, has_id = cells.weight, cells.has_id
-    if weight is None or has_id is None or not has_id.any():
-        return cells
-    row = np.repeat(np.arange(len(cells)), np.where(has_id, weight, 1))
-    single = cells.take(row)
-    single.weight = np.where(has_id, 1, weight)[row]
-    return single
+    single = np.zeros(len(cells), dtype=np.bool_) if cells.has_id is None else cells.has_id
+    if cells.has_cluster is not None:
+        single = single | ~cells.has_cluster
+    if cells.weight is not None and single.any():
+        row = np.repeat(np.arange(len(cells)), np.where(single, cells.weight, 1))
+        weight = np.where(single, 1, cells.weight)[row]
+        cells = cells.take(row)
+        cells.weight = weight
+    if cells.has_cluster is not None and cells.cluster is not None:
+        cells.cluster = each_its_own(cells.cluster, ~cells.has_cluster, cells.champion)
+    return cells
 
 
 def _same_width(parts: Sequence[Any]) -> Sequence[Any]:
@@ -264,7 +273,27 @@ def _rows(
     by_both = {} if cells.challenger is None else _scored_by_both(cells, category, cells.challenger)
     pair = by_both.get("pair")
     no_challenger = 0 if pair is None else tally[_POSITIVE] + tally[_NEGATIVE] - pair.n_pos - pair.n_neg
-    counts = Counts(
+    counts = _counts(tally, no_challenger, truncated)
+    champion = None if pair is None or no_challenger else pair.second
+    if champion is None:
+        champion = _sampled(Sample, cells, category, used, cells.champion)
+    alone = 0 if cells.has_cluster is None else _weighed(cells, used & ~cells.has_cluster)
+    caveats = [*_caveats(counts, encoder, monitor, alone)]
+    if cells.arrival is not None:
+        caveats += arrival.caveats(cells.arrival, cells.weight, used, awaiting, monitor)
+    known = arrival.by_age(cells.arrival, ages)
+    return Rows(
+        champion=champion,
+        **{"pair": None} | by_both,
+        counts=counts,
+        caveats=tuple(caveats),
+        unlabelled=ScoreCounts.of(cells.champion[awaiting], _weights(cells, awaiting)),
+        by_age=tuple(_sampled(Sample, cells, category, used & at, cells.champion) for at in known),
+    )
+
+
+def _counts(tally: Sequence[int], no_challenger: int, truncated: bool) -> Counts:
+    return Counts(
         rows=sum(tally),
         n_pos=tally[_POSITIVE],
         n_neg=tally[_NEGATIVE],
@@ -275,21 +304,6 @@ def _rows(
         outside=tally[_OUTSIDE],
         no_challenger=no_challenger,
         truncated=truncated,
-    )
-    champion = None if pair is None or no_challenger else pair.second
-    if champion is None:
-        champion = _sampled(Sample, cells, category, used, cells.champion)
-    known = arrival.by_age(cells.arrival, ages)
-    caveats = [*_caveats(counts, encoder, monitor)]
-    if cells.arrival is not None:
-        caveats += arrival.caveats(cells.arrival, cells.weight, used, awaiting, monitor)
-    return Rows(
-        champion=champion,
-        **{"pair": None} | by_both,
-        counts=counts,
-        caveats=tuple(caveats),
-        unlabelled=ScoreCounts.of(cells.champion[awaiting], _weights(cells, awaiting)),
-        by_age=tuple(_sampled(Sample, cells, category, used & at, cells.champion) for at in known),
     )
 
 
@@ -326,14 +340,15 @@ def _sampled(
     """A `Sample` or `PairedSample` of some of the labelled cells."""
     positive = category[among] == _POSITIVE
     columns: list[NDArray[Any]] = [score[among] for score in scores]
+    cluster = None if cells.cluster is None else cells.cluster[among]
     if cells.weight is None:
-        return kind(positive, *columns)
+        return kind(positive, *columns, cluster=cluster)
     weight = cells.weight[among]
     columns += [weight * positive, weight * ~positive]
-    return kind.from_counts(*columns)
+    return kind.from_counts(*columns, cluster=cluster)
 
 
-def _caveats(counts: Counts, encoder: Encoder, monitor: Monitor) -> Iterator[Caveat]:
+def _caveats(counts: Counts, encoder: Encoder, monitor: Monitor, alone: int) -> Iterator[Caveat]:
     where: dict[str, Any] = {"monitor": monitor.name, "rows": counts.rows}
     if counts.truncated:
         yield Caveat("rows-truncated", source=monitor.source, **where)
@@ -341,6 +356,8 @@ def _caveats(counts: Counts, encoder: Encoder, monitor: Monitor) -> Iterator[Cav
         yield Caveat("rows-outside", count=counts.outside, column=monitor.columns.time, **where)
     if counts.duplicates > counts.rows / 2:
         yield Caveat("ids-repeated", count=counts.duplicates, column=monitor.columns.id, **where)
+    if alone:
+        yield Caveat("clusters-missing", count=alone, rows=counts.used, column=monitor.columns.cluster)
     if counts.bad_label:
         labels = {"positive": monitor.positive.label, "negative": monitor.positive.negative}
         examples = encoder.bad_labels

@@ -109,9 +109,9 @@ def _table(lines: bytes, names: Sequence[str], query: Query) -> pa.Table:
     kinds: dict[str, pa.DataType] = {name: pa.dictionary(pa.int32(), pa.string()) for name in names}
     kinds |= {name: pa.float64() for name in ("champion", "challenger")}
     kinds |= {"inside": pa.int8(), "weight": pa.int64(), "time": pa.timestamp("us"), "arrival": pa.int8()}
-    if query.monitor.columns.id is not None:
-        whole = query.types[query.monitor.columns.id] in _INTEGERS
-        kinds["id"] = pa.int64() if whole else pa.string()
+    for role in ("id", "cluster"):
+        if (column := getattr(query.monitor.columns, role)) is not None:
+            kinds[role] = pa.int64() if query.types[column] in _INTEGERS else pa.string()
     data = ",".join(names).encode() + b"\n" + lines
     try:
         return csv.read_csv(
@@ -180,15 +180,19 @@ def _loaded(texts: Any, oid: int, raw: psycopg.Connection[Any]) -> list[Any]:
 
 
 def _identity(columns: Mapping[str, Any]) -> dict[str, Any]:
-    if "id" not in columns:
-        return {}
-    ids = columns["id"]
+    found: dict[str, Any] = {}
+    if "id" in columns:
+        found["has_id"], found["id"] = _words(columns["id"])
+        found["time"] = columns["time"].cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+    if "cluster" in columns:
+        found["has_cluster"], words = _words(columns["cluster"])
+        found["cluster"] = words[:, 0]
+    return found
+
+
+def _words(ids: Any) -> tuple[NDArray[np.bool_], NDArray[np.uint64]]:
+    """As `rocmonitor.sources.values.identities`."""
+    known = ids.is_valid().to_numpy(zero_copy_only=False)
     if ids.type == pa.int64():
-        words = ids.fill_null(0).to_numpy(zero_copy_only=False).view(np.uint64)[:, np.newaxis]
-    else:
-        words = hashed(ids.fill_null("").to_numpy(zero_copy_only=False))
-    return {
-        "has_id": ids.is_valid().to_numpy(zero_copy_only=False),
-        "id": words,
-        "time": columns["time"].cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False),
-    }
+        return known, ids.fill_null(0).to_numpy(zero_copy_only=False).view(np.uint64)[:, np.newaxis]
+    return known, hashed(ids.fill_null("").to_numpy(zero_copy_only=False))

@@ -137,6 +137,8 @@ class Query:
         if columns.challenger is not None:
             roles["challenger"] = self._score(columns.challenger)
         roles["label"] = self._plain(columns.label)
+        if columns.cluster is not None:
+            roles["cluster"] = self._plain(columns.cluster)
         if self.instants:
             roles["arrival"] = self._arrival()
         return roles | {

@@ -29,7 +29,7 @@ from rocmonitor.sources.counting import Checksum, LabelCounts, combined
 from rocmonitor.sources.failures import Origin, translate_errors
 from rocmonitor.sources.privileges import beyond_reading
 from rocmonitor.sources.query import Query, prepared, type_name
-from rocmonitor.sources.values import Encoder, encoded, identities, name_of
+from rocmonitor.sources.values import Encoder, clusters, encoded, identities, name_of
 
 _CHUNK_ROWS = 50_000
 
@@ -291,6 +291,8 @@ def to_chunk(columns: Mapping[str, Sequence[Any]], encoder: Encoder) -> Chunk:
     if "id" in columns:
         has_id, words = identities(columns["id"])
         identity = {"has_id": has_id, "id": words, "time": _microseconds(columns["time"])}
+    if "cluster" in columns:
+        identity["has_cluster"], identity["cluster"] = clusters(columns["cluster"])
     segments = [name for name in columns if name.startswith("segment_")]
     return Chunk(
         inside=np.array(columns["inside"], dtype=np.bool_),

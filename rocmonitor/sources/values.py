@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from decimal import Decimal
@@ -131,6 +132,25 @@ def identities(values: Sequence[Any]) -> tuple[NDArray[np.bool_], NDArray[np.uin
         words = np.pad(words, ((0, 0), (0, 1)))
         words[others] = hashed([_text(values[at]) for at in others.tolist()])
     return has_id, words
+
+
+def clusters(values: Sequence[Any]) -> tuple[NDArray[np.bool_], NDArray[np.uint64]]:
+    """Which values are not NULL, and one word for each, equal if the values are, shape (n,).
+
+    A whole number is its own word; two of n texts have one word with a chance below n² / 2⁶⁵.
+    """
+    known, words = identities(values)
+    return known, words[:, 0]
+
+
+def each_its_own(
+    cluster: NDArray[np.uint64], alone: NDArray[np.bool_], scores: NDArray[np.float64]
+) -> NDArray[np.uint64]:
+    """Clusters in which each row without one is a cluster by itself, also beside other batches."""
+    start = int.from_bytes(hashlib.sha256(np.ascontiguousarray(scores).data).digest()[:8], "little")
+    found = cluster.copy()
+    found[alone] = np.arange(np.count_nonzero(alone), dtype=np.uint64) + np.uint64(start)  # wraps around
+    return found
 
 
 def hashed(texts: Sequence[str] | NDArray[np.object_]) -> NDArray[np.uint64]:

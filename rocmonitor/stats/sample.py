@@ -6,17 +6,16 @@ each distinct score, so rows, a SQL ``GROUP BY`` and a cluster aggregate give th
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable
 from copy import copy
-from dataclasses import dataclass
-from functools import wraps
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
+from dataclasses import dataclass, replace
+from typing import Any, Concatenate
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rocmonitor.errors import DegenerateDataError, InputError
+from rocmonitor.errors import DegenerateDataError
+from rocmonitor.stats.clusters import Clusters, cluster_ids, clustered, merged_ids
 from rocmonitor.stats.rows import Counts as Counts
 from rocmonitor.stats.rows import Floats as Floats
 from rocmonitor.stats.rows import (
@@ -29,6 +28,10 @@ from rocmonitor.stats.rows import (
     valid_labels,
     valid_scores,
 )
+from rocmonitor.stats.taking import OnPair as OnPair
+from rocmonitor.stats.taking import OnSample as OnSample
+from rocmonitor.stats.taking import OnShares as OnShares
+from rocmonitor.stats.taking import P, R, taking
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
@@ -41,6 +44,9 @@ class Sample:
         Labels, 1 (or True) for positive and 0 (or False) for negative.
     y_score : array_like, shape (n,)
         Finite scores; higher means more positive. Converted to float64.
+    cluster : array_like, shape (n,), optional
+        Which rows belong together, such as those of one customer: whole numbers or texts. Standard errors
+        are then those of clustered rows.
 
     Attributes
     ----------
@@ -50,6 +56,8 @@ class Sample:
         Positives and negatives at each distinct score.
     n_pos, n_neg : int
         Class sizes.
+    clusters : Clusters or None
+        The same rows by cluster.
 
     Raises
     ------
@@ -73,18 +81,24 @@ class Sample:
     neg: Counts
     n_pos: int
     n_neg: int
+    clusters: Clusters | None
 
-    def __init__(self, y_true: ArrayLike, y_score: ArrayLike) -> None:
+    def __init__(self, y_true: ArrayLike, y_score: ArrayLike, *, cluster: ArrayLike | None = None) -> None:
         positive = valid_labels(y_true)
         score = valid_scores(y_score, "y_score")
         same_length(y_true=positive, y_score=score)
+        if cluster is not None:
+            self._set_cells(score, positive.astype(np.int64), (~positive).astype(np.int64), cluster)
+            return
         # Sorting plain values and merging two sorted runs is several times faster than one argsort.
         both = np.concatenate([np.sort(score[~positive]), np.sort(score[positive])])
         order = np.argsort(both, kind="stable")
         self._set(*counted(both[order], order >= len(score) - np.count_nonzero(positive)))
 
     @classmethod
-    def from_counts(cls, score: ArrayLike, n_pos: ArrayLike, n_neg: ArrayLike) -> Sample:
+    def from_counts(
+        cls, score: ArrayLike, n_pos: ArrayLike, n_neg: ArrayLike, *, cluster: ArrayLike | None = None
+    ) -> Sample:
         """The sample of grouped counts, as from ``SELECT score, count(…) … GROUP BY score``.
 
         Parameters
@@ -93,22 +107,27 @@ class Sample:
             Finite scores, in any order; a score may come more than once.
         n_pos, n_neg : array_like, shape (k,)
             Whole, non-negative numbers of positives and negatives in each cell.
+        cluster : array_like, shape (k,), optional
+            The cluster that all rows of the cell belong to.
         """
         values = valid_scores(score, "score")
         pos, neg = valid_counts(n_pos, "n_pos"), valid_counts(n_neg, "n_neg")
         same_length(score=values, n_pos=pos, n_neg=neg)
         seen = (pos > 0) | (neg > 0)
-        return indexed(values[seen], pos[seen], neg[seen])[0]
+        if cluster is None:
+            return indexed(values[seen], pos[seen], neg[seen])[0]
+        sample = cls.__new__(cls)
+        sample._set_cells(values[seen], pos[seen], neg[seen], cluster_ids(cluster, len(seen))[seen])
+        return sample
 
     @classmethod
     def merge(cls, samples: Iterable[Sample]) -> Sample:
         """All rows of disjoint samples in one sample, exactly."""
         parts = listed(samples, Sample)
-        return cls.from_counts(
-            np.concatenate([part.score for part in parts]),
-            np.concatenate([part.pos for part in parts]),
-            np.concatenate([part.neg for part in parts]),
-        )
+        ids = merged_ids([part.clusters for part in parts if part.n_pos + part.n_neg])
+        cells = [(part.score, part.pos, part.neg) if ids is None else part._cells() for part in parts]
+        score, pos, neg = (np.concatenate(column) for column in zip(*cells, strict=True))
+        return cls.from_counts(score, pos, neg, cluster=ids)
 
     def require_both_classes(self, *, at_least: int = 1) -> None:
         """Raise DegenerateDataError unless each class has `at_least` rows."""
@@ -126,10 +145,23 @@ class Sample:
     def __repr__(self) -> str:
         return f"Sample(n_pos={self.n_pos}, n_neg={self.n_neg}, distinct={len(self.score)})"
 
-    def _set(self, score: Floats, pos: Counts, neg: Counts) -> None:
+    def _set(self, score: Floats, pos: Counts, neg: Counts, clusters: Clusters | None = None) -> None:
         for array in (score, pos, neg):
             array.setflags(write=False)
         _set_fields(self, score=score, pos=pos, neg=neg, n_pos=int(pos.sum()), n_neg=int(neg.sum()))
+        _set_fields(self, clusters=clusters)
+
+    def _set_cells(self, score: Floats, pos: Counts, neg: Counts, cluster: ArrayLike) -> None:
+        """The sample of validated cells that have clusters."""
+        ids = cluster_ids(cluster, len(score))
+        plain, index = indexed(score, pos, neg)
+        self._set(plain.score, plain.pos, plain.neg, clustered(ids, index, pos, neg))
+
+    def _cells(self) -> tuple[Floats, Counts, Counts]:
+        """Scores and counts of the cells of the clusters."""
+        if self.clusters is None:
+            return self.score, self.pos, self.neg
+        return self.score[self.clusters.index], self.clusters.pos, self.clusters.neg
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
@@ -142,6 +174,8 @@ class PairedSample:
         Labels, 1 for positive and 0 for negative.
     score_1, score_2 : array_like, shape (n,)
         Finite scores of the two models; the scales need not agree.
+    cluster : array_like, shape (n,), optional
+        As for `Sample`.
 
     Attributes
     ----------
@@ -153,6 +187,8 @@ class PairedSample:
         Positives and negatives in each cell (a cell is one row, or a group of equal rows).
     n_pos, n_neg : int
         Class sizes.
+    clusters : Clusters or None
+        The same cells by cluster; `first` and `second` have theirs.
 
     Examples
     --------
@@ -169,24 +205,40 @@ class PairedSample:
     neg: Counts
     n_pos: int
     n_neg: int
+    clusters: Clusters | None
 
-    def __init__(self, y_true: ArrayLike, score_1: ArrayLike, score_2: ArrayLike) -> None:
+    def __init__(
+        self,
+        y_true: ArrayLike,
+        score_1: ArrayLike,
+        score_2: ArrayLike,
+        *,
+        cluster: ArrayLike | None = None,
+    ) -> None:
         positive = valid_labels(y_true)
         s1, s2 = valid_scores(score_1, "score_1"), valid_scores(score_2, "score_2")
         same_length(y_true=positive, score_1=s1, score_2=s2)
-        self._set(s1, s2, positive.astype(np.int64), (~positive).astype(np.int64))
+        ids = None if cluster is None else cluster_ids(cluster, len(s1))
+        self._set(s1, s2, positive.astype(np.int64), (~positive).astype(np.int64), ids)
 
     @classmethod
     def from_counts(
-        cls, score_1: ArrayLike, score_2: ArrayLike, n_pos: ArrayLike, n_neg: ArrayLike
+        cls,
+        score_1: ArrayLike,
+        score_2: ArrayLike,
+        n_pos: ArrayLike,
+        n_neg: ArrayLike,
+        *,
+        cluster: ArrayLike | None = None,
     ) -> PairedSample:
-        """The paired sample of grouped counts: one cell for each (score_1, score_2)."""
+        """The paired sample of grouped counts: one cell for each (score_1, score_2), and each cluster."""
         s1, s2 = valid_scores(score_1, "score_1"), valid_scores(score_2, "score_2")
         pos, neg = valid_counts(n_pos, "n_pos"), valid_counts(n_neg, "n_neg")
         same_length(score_1=s1, score_2=s2, n_pos=pos, n_neg=neg)
         seen = (pos > 0) | (neg > 0)
+        ids = None if cluster is None else cluster_ids(cluster, len(seen))[seen]
         pair = cls.__new__(cls)
-        pair._set(s1[seen], s2[seen], pos[seen], neg[seen])
+        pair._set(s1[seen], s2[seen], pos[seen], neg[seen], ids)
         return pair
 
     @classmethod
@@ -198,6 +250,7 @@ class PairedSample:
             np.concatenate([part.second.score[part.index_2] for part in parts]),
             np.concatenate([part.pos for part in parts]),
             np.concatenate([part.neg for part in parts]),
+            cluster=merged_ids([part.clusters for part in parts if part.n_pos + part.n_neg]),
         )
 
     def swapped(self) -> PairedSample:
@@ -218,9 +271,14 @@ class PairedSample:
     def __repr__(self) -> str:
         return f"PairedSample(n_pos={self.n_pos}, n_neg={self.n_neg}, cells={len(self.pos)})"
 
-    def _set(self, s1: Floats, s2: Floats, pos: Counts, neg: Counts) -> None:
+    def _set(self, s1: Floats, s2: Floats, pos: Counts, neg: Counts, ids: NDArray[Any] | None = None) -> None:
         first, index_1 = indexed(s1, pos, neg)
         second, index_2 = indexed(s2, pos, neg)
+        clusters = None if ids is None else clustered(ids, np.arange(len(ids)), pos, neg)
+        if clusters is not None:
+            _set_fields(first, clusters=replace(clusters, index=index_1))
+            _set_fields(second, clusters=replace(clusters, index=index_2))
+        _set_fields(self, clusters=clusters)
         for array in (index_1, index_2, pos, neg):
             array.setflags(write=False)
         _set_fields(self, first=first, second=second, index_1=index_1, index_2=index_2, pos=pos, neg=neg)
@@ -279,88 +337,23 @@ class WeightedSample:
         return f"WeightedSample(distinct={len(self.score)})"
 
 
-P = ParamSpec("P")
-R = TypeVar("R")
-R_co = TypeVar("R_co", covariant=True)
-
-
-class OnSample(Protocol[P, R_co]):
-    """A statistic that takes ``(y_true, y_score)`` or one `Sample`."""
-
-    @overload
-    def __call__(self, sample: Sample, /, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
-    @overload
-    def __call__(self, y_true: ArrayLike, y_score: ArrayLike, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
-
-
-class OnShares(Protocol[P, R_co]):
-    """A statistic that takes ``(y_true, y_score)``, one `Sample` or one `WeightedSample`."""
-
-    @overload
-    def __call__(self, sample: Sample | WeightedSample, /, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
-    @overload
-    def __call__(self, y_true: ArrayLike, y_score: ArrayLike, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
-
-
-class OnPair(Protocol[P, R_co]):
-    """A statistic that takes ``(y_true, score_1, score_2)`` or one `PairedSample`."""
-
-    @overload
-    def __call__(self, sample: PairedSample, /, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
-    @overload
-    def __call__(
-        self, y_true: ArrayLike, score_1: ArrayLike, score_2: ArrayLike, *args: P.args, **kwargs: P.kwargs
-    ) -> R_co: ...
+_SAMPLES = (Sample, PairedSample)
 
 
 def on_sample(function: Callable[Concatenate[Sample, P], R]) -> OnSample[P, R]:
     """Let a function of one `Sample` take ``(y_true, y_score)`` in its place."""
-    return _taking(Sample, ("y_true", "y_score"), function)
+    return taking(Sample, ("y_true", "y_score"), function, samples=_SAMPLES, shares=WeightedSample)
 
 
 def on_shares(function: Callable[Concatenate[Sample, P], R]) -> OnShares[P, R]:
     """As `on_sample`, for a function of the shares of the rows, which takes a `WeightedSample` too."""
-    return _taking(Sample, ("y_true", "y_score"), function, weighted=True)
+    return taking(
+        Sample, ("y_true", "y_score"), function, samples=_SAMPLES, shares=WeightedSample, weighted=True
+    )
 
 
 def on_pair(function: Callable[Concatenate[PairedSample, P], R]) -> OnPair[P, R]:
     """Let a function of one `PairedSample` take ``(y_true, score_1, score_2)`` in its place."""
-    return _taking(PairedSample, ("y_true", "score_1", "score_2"), function)
-
-
-def _taking(
-    kind: type[Sample] | type[PairedSample],
-    names: tuple[str, ...],
-    function: Callable[..., R],
-    weighted: bool = False,
-) -> Callable[..., R]:
-    @wraps(function)
-    def call(*args: Any, **kwargs: Any) -> R:
-        if args and isinstance(args[0], WeightedSample):
-            if weighted:
-                return function(args[0]._proportional, *args[1:], **kwargs)
-            raise InputError(
-                f"{function.__name__} needs numbers of rows, which a WeightedSample does not have: give it a "
-                "Sample; weights are for auc_bounds, auc_distance and auc_path"
-            )
-        if args and isinstance(args[0], Sample | PairedSample):
-            if not isinstance(args[0], kind):
-                raise InputError(
-                    f"{function.__name__} takes a {kind.__name__}, not a {type(args[0]).__name__}"
-                )
-            return function(*args, **kwargs)
-        given = list(args[: len(names)])
-        for name in names[len(given) :]:
-            if name not in kwargs:
-                raise InputError(
-                    f"{function.__name__} needs {', '.join(names)}, or one {kind.__name__}; {name} is missing"
-                )
-            given.append(kwargs.pop(name))
-        return function(kind(*given), *args[len(names) :], **kwargs)
-
-    # What help() shows: the arrays in place of the sample.
-    shown = inspect.signature(function)
-    arrays = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
-    others = list(shown.parameters.values())[1:]
-    call.__signature__ = shown.replace(parameters=arrays + others)  # type: ignore[attr-defined]
-    return call
+    return taking(
+        PairedSample, ("y_true", "score_1", "score_2"), function, samples=_SAMPLES, shares=WeightedSample
+    )

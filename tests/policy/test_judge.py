@@ -45,6 +45,55 @@ def judged(
     return judge(window, None, counts, reference=reference, rules=rules, min_per_class=20, **points)
 
 
+def clustered(window: Sample, size: int) -> Sample:
+    """The rows in clusters of this size, of one class each."""
+    ids = np.arange(window.n_pos + window.n_neg) // size
+    return Sample.from_counts(
+        np.repeat(window.score, window.pos + window.neg),
+        *(np.repeat(side, window.pos + window.neg) for side in (window.pos, window.neg)),
+        cluster=ids,
+    )
+
+
+def test_clusters_widen_the_interval_and_the_points_of_the_curve(reference):
+    """Neighbours in the order of the scores belong together, ten at a time."""
+    window = drawn(77, 300, 700)
+    plain, together = (
+        judged(of, reference, {"floor": Floor(value=0.5)}, fprs=[0.1], thresholds={0.5: 0.5})
+        for of in (window, clustered(window, 10))
+    )
+    effect = together.metrics["champion/design_effect"]
+    assert effect > 1.5
+    assert "champion/design_effect" not in plain.metrics
+    for name in ("auc", "tpr_at_fpr_0.1", "tpr_at_threshold_0.5", "fpr_at_threshold_0.5"):
+        widths = [
+            found.metrics[f"champion/{name}_high"] - found.metrics[f"champion/{name}_low"]
+            for found in (plain, together)
+        ]
+        assert widths[1] > 1.15 * widths[0], name
+    assert together.verdicts[0].low < plain.verdicts[0].low
+    assert "few-clusters" not in codes(together)
+
+
+def test_one_cluster_for_all_rows_is_too_little_to_judge(reference):
+    found = judged(clustered(drawn(78, 30, 70), 100), reference)
+    assert found.outcome is Status.INSUFFICIENT
+    (lack,) = found.verdicts[0].lacks
+    assert (lack.code, lack.values) == ("one-cluster", {"positives": 1, "negatives": 1})
+    assert "see whether columns.cluster names" in str(lack)
+
+
+def test_a_reference_says_that_clusters_come_again():
+    weeks = [
+        (Window(FIRST + k * WEEK, FIRST + (k + 1) * WEEK), clustered(drawn(k, 60, 90), 5)) for k in range(4)
+    ]
+    (caveat,) = [each for each in freeze(weeks, FORECAST).caveats if each.code == "clusters-span-windows"]
+    assert caveat.values == {"shared": 30, "clusters": 30}
+    assert freeze(weeks, FORECAST).auc.clusters is not None
+    back = Reference.from_dict(freeze(weeks, FORECAST).to_dict())
+    assert back.auc.design_effect == freeze(weeks, FORECAST).auc.design_effect
+
+
 def codes(finding: Finding) -> list[str]:
     return [caveat.code for caveat in finding.caveats]
 

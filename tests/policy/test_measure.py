@@ -74,7 +74,7 @@ def test_every_interval_has_the_level_that_is_asked_for():
 
 def test_the_names_of_areas_and_differences():
     area, pair = auc(Y, GOOD), compare_auc_paired(Y, GOOD[::-1], GOOD)
-    low, high = area.ci(0.9, transform="logit")
+    low, high = area.ci(0.9)
     assert auc_metrics("reference", area, 0.9) == {
         "reference/auc": area.auc,
         "reference/auc_se": area.se,

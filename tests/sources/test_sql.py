@@ -35,6 +35,7 @@ from rocmonitor.sources.copying import can_copy, copied
 from rocmonitor.sources.query import prepared
 from rocmonitor.sources.sql import fetched
 from rocmonitor.sources.values import Encoder
+from rocmonitor.stats import auc, compare_auc_paired
 
 
 def test_every_row_is_accounted_for(any_database_url: str) -> None:
@@ -233,6 +234,39 @@ def test_without_challenger_id_and_segments(any_database_url: str) -> None:
         assert batch.segments[""].pair is None
         counts = batch.segments[""].counts
         assert (counts.rows, counts.duplicates, counts.outside, counts.used) == (14, 0, 2, 8)
+
+
+@pytest.mark.parametrize("column", ["region", "customer"])
+def test_rows_and_groups_have_the_same_clusters(any_database_url: str, column: str) -> None:
+    """By texts and by whole numbers; each row without one is a cluster of its own."""
+    rng = np.random.default_rng(5)
+    customer = rng.integers(-3, 9, 120).tolist()
+    rows = [
+        (
+            None if n % 3 else n,
+            NOON,
+            float(rng.integers(0, 4)),
+            float(rng.integers(0, 4)),
+            n % 2,
+            None if customer[n] == 8 else f"c{customer[n]}",
+            None if customer[n] == 8 else customer[n],
+        )
+        for n in range(120)
+    ]
+    fill(any_database_url, rows, customer=BigInteger)
+    columns = monitor().columns.model_dump(exclude_none=True) | {"cluster": column}
+    found = both(any_database_url, columns=columns, segments=[]).segments[""]
+    alone = sum(each == 8 for each in customer)
+    ids = [each if each != 8 else 100 + n for n, each in enumerate(customer)]
+    y, challenger, champion = ([row[at] for row in rows] for at in (4, 3, 2))
+    expected = compare_auc_paired(y, challenger, champion, cluster=ids)
+    for mode in MODES:
+        watched = monitor(columns=columns, segments=[], grouped=mode)
+        pair = pull(any_database_url, watched).segments[""].pair
+        assert compare_auc_paired(pair).se == pytest.approx(expected.se, rel=1e-12)
+        assert compare_auc_paired(pair).clusters == expected.clusters
+    assert auc(found.champion).se == pytest.approx(auc(y, champion, cluster=ids).se, rel=1e-12)
+    assert found.caveats == (Caveat("clusters-missing", count=alone, rows=120, column=column),)
 
 
 def test_segments_of_any_type(any_database_url: str) -> None:

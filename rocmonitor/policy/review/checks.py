@@ -5,6 +5,7 @@ In every pair the challenger comes first, so that first minus second is challeng
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,6 +15,7 @@ from math import inf
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
+from rocmonitor.policy.measure import from_one_cluster
 from rocmonitor.policy.record import HasCaveats, Row, caveats_of
 from rocmonitor.policy.review.document import Comparison
 from rocmonitor.policy.review.settings import ReviewRule, ReviewSettings
@@ -183,20 +185,24 @@ def part_caveats(result: HasCaveats, part: str) -> list[Caveat]:
 
 def too_few(pair: PairedSample, min_per_class: int) -> bool:
     """Whether a class has too few rows to be compared."""
-    return min(pair.n_pos, pair.n_neg) < max(min_per_class, 2)
+    return min(pair.n_pos, pair.n_neg) < max(min_per_class, 2) or from_one_cluster(pair)
 
 
 def _check(window: Window, pair: PairedSample, settings: ReviewSettings) -> Check:
     why_not = TOO_FEW if too_few(pair, settings.min_per_class) else ""
     check = Check(window=window, n_pos=pair.n_pos, n_neg=pair.n_neg, why_not=why_not)
-    if min(pair.n_pos, pair.n_neg) < 2:
+    if min(pair.n_pos, pair.n_neg) < 2 or from_one_cluster(pair):
         return check
     check = replace(check, areas=(auc(pair.first).auc, auc(pair.second).auc))
     try:
         difference = compare_auc_paired(pair)
     except DegenerateDataError:  # the same difference in every row
         return replace(check, why_not=why_not or NO_SCATTER)
-    return replace(check, difference=difference, rates={} if why_not else _rates(pair, settings.rule.fpr))
+    rates = {} if why_not else _rates(pair, settings.rule.fpr)
+    if difference.design_effect is not None:  # known for the AUROC, and taken for the points of its curve
+        worth = math.sqrt(max(difference.design_effect, 1.0))
+        rates = {fpr: (value, worth * se) for fpr, (value, se) in rates.items()}
+    return replace(check, difference=difference, rates=rates)
 
 
 def _rates(pair: PairedSample, fprs: Sequence[float]) -> dict[float, tuple[float, float]]:

@@ -41,6 +41,7 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.policy.measure import curves
 from rocmonitor.policy.record import Row
+from rocmonitor.policy.reference import spanning
 from rocmonitor.policy.review.checks import (
     Check,
     Progress,
@@ -173,7 +174,7 @@ def compare(
     tracks = track_comparisons(checks, settings)
     ruling = rule_on(tracks, settings.rule.margin, len(checks))
     comparisons = tuple(track.result for track in tracks)
-    caveats: list[Caveat] = []
+    caveats: list[Caveat] = [*spanning(pairs), *_clustered(pair)]
     tables = {"windows": windows_table(checks, tracks[0], settings.rule.confidence_level)}
     tables |= _period(pair, comparisons, settings, caveats, rng, progress)
     tables |= _in_use(pair, setting, settings, caveats, progress)
@@ -192,6 +193,10 @@ def compare(
         tables=tables,
         caveats=tuple(dict.fromkeys([*first, *caveats])),
     )
+
+
+def _clustered(pair: PairedSample) -> list[Caveat]:
+    return [] if pair.clusters is None else [Caveat("clusters-in-part")]
 
 
 def _require_rows(pair: PairedSample, windows: int) -> None:

@@ -44,7 +44,7 @@ def left_out(part: str, error: Exception) -> Caveat:
 def areas(pair: PairedSample, confidence_level: float, caveats: list[Caveat]) -> list[Row]:
     """The AUROC difference with DeLong's standard error, and with that over all resamples."""
     rows = []
-    for method in ("delong", "exact-bootstrap"):
+    for method in ("delong", "exact-bootstrap") if pair.clusters is None else ("delong",):
         part = f"AUROC difference ({method})"
         try:
             found = compare_auc_paired(pair, method=method)

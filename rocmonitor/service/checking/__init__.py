@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -31,6 +31,7 @@ from rocmonitor.service.checking.label_shares import Counted, label_shares
 from rocmonitor.service.checking.reference_checks import (
     backwards,
     costs,
+    design_effect,
     improbable,
     likeness,
     seasons,
@@ -279,7 +280,7 @@ def _served(
         *said,
         *problems,
         *window_levels(known, serving),
-        *[*likeness(known), *seasons(known, serving)],
+        *[*design_effect(known, monitor.columns.cluster), *likeness(known), *seasons(known, serving)],
         *costs(known, monitor.cost_w, low_is_positive=low_is_positive),
     ]
 
@@ -297,6 +298,8 @@ def _scenario(rules: Mapping[str, Rule], reference: Reference, spread: AucSpread
     if not sizes or spread is None or reference.auc is None:
         return None
     n_pos, n_neg = (median_low(size) for size in zip(*sizes, strict=True))
+    if (effect := reference.auc.design_effect) is not None:  # clustered rows scatter as fewer would
+        spread = replace(spread, zeta10=effect * spread.zeta10, zeta01=effect * spread.zeta01)
     return Scenario(rules=rules, reference=reference, spread=spread, n_pos=n_pos, n_neg=n_neg)
 
 

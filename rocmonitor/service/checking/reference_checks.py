@@ -47,7 +47,7 @@ def backwards(monitor: Monitor, reference: Reference, *, read: bool) -> Iterator
     if reference.auc is None or _is_unusable(reference):
         return
     area, low_is_positive = reference.auc, monitor.positive.low_is_positive
-    low, high = area.ci(transform="logit")
+    low, high = area.ci()
     if area.auc >= 0.5 and (low > 0.5 or not read):
         return
     other = "higher" if low_is_positive else "lower"
@@ -177,6 +177,8 @@ def window_levels(reference: Reference, rules: Mapping[str, Rule]) -> list[str]:
                 f"level {level:.2f}; {rule.confidence_level:g} needs a weight of {needed}"
             )
         lines.append(f"{name}: {had}")
+        if interval is not None:
+            lines += [f"{name}: {each}" for each in interval.caveats if each.code == "model-beside"]
     return lines
 
 
@@ -192,6 +194,19 @@ def likeness(reference: Reference) -> list[str]:
                 f"{found.low:.2f} to {found.high:.2f}); the false alarms below allow for what is possible"
             )
     return lines
+
+
+def design_effect(reference: Reference, column: str | None) -> list[str]:
+    """What clusters cost, in one line; none where rows are independent, or the reference was not read."""
+    area = reference.auc
+    if column is None or area is None or area.clusters is None or area.design_effect is None:
+        return []
+    rows, worth = area.n_pos + area.n_neg, max(area.design_effect, 1.0)
+    return [
+        f"rows come in clusters ({column}): {area.clusters[0]:,} with positives, {area.clusters[1]:,} with "
+        f"negatives; design effect {area.design_effect:.2f}: the {rows:,} rows show as much of the AUROC as "
+        f"{rows / worth:,.0f} independent ones"
+    ]
 
 
 def seasons(reference: Reference, rules: Mapping[str, Rule]) -> list[str]:

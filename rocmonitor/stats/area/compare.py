@@ -8,17 +8,18 @@ own: no covariance is subtracted, and a model against itself gives exactly 0.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats import plotting
 from rocmonitor.stats.area.auc import AucResult, Interval
+from rocmonitor.stats.area.clustered import METHOD, difference_error, require_independent
 from rocmonitor.stats.area.placements import mean_over_pairs, placements
 from rocmonitor.stats.area.variances import delong_variance, exact_bootstrap_variance
 from rocmonitor.stats.proportion import require_level, require_method
@@ -48,6 +49,10 @@ class AucDifference(Result):
         Degrees of freedom of Student's t; None for the normal law.
     paired : bool
         Whether both models scored the same rows.
+    clusters : tuple of two ints, or None
+        Of paired rows that are clustered: clusters with a positive, and with a negative.
+    design_effect : float or None
+        Likewise: the variance over that of as many independent rows.
     """
 
     _estimate: ClassVar[str | None] = "difference"
@@ -68,6 +73,8 @@ class AucDifference(Result):
     method: str
     alternative: str
     caveats: tuple[Caveat, ...] = ()
+    clusters: tuple[int, int] | None = None
+    design_effect: float | None = None
 
     def ci(self, confidence_level: float = 0.95) -> Interval:
         """Two-sided confidence interval of the difference, within [-1, 1], whatever the alternative.
@@ -78,7 +85,7 @@ class AucDifference(Result):
         """
         tail = (1 - require_level(confidence_level)) / 2
         if self.se == 0:
-            smallest = min(self.n_pos_1, self.n_neg_1, self.n_pos_2, self.n_neg_2)
+            smallest = min(self.clusters or (self.n_pos_1, self.n_neg_1, self.n_pos_2, self.n_neg_2))
             half = 1 - tail ** (1 / smallest)
         else:
             quantile = scipy.special.ndtri(tail) if self.df is None else scipy.special.stdtrit(self.df, tail)
@@ -130,7 +137,7 @@ def compare_auc(
     Notes
     -----
     Student's t with Satterthwaite's degrees of freedom, each variance taken to have as many as its sample has
-    rows less one: the unpaired test of pROC ([R11]).
+    rows less one (clusters where rows are clustered): the unpaired test of pROC ([R11]).
 
     References
     ----------
@@ -150,7 +157,7 @@ def compare_auc(
     v1, v2 = result_1.se**2, result_2.se**2
     df = None
     if v1 + v2 > 0:
-        rows_1, rows_2 = result_1.n_pos + result_1.n_neg, result_2.n_pos + result_2.n_neg
+        rows_1, rows_2 = (sum(each.clusters or (each.n_pos, each.n_neg)) for each in (result_1, result_2))
         # In shares of the sum: the squares of small variances could underflow.
         share = v1 / (v1 + v2)
         df = 1 / (share**2 / (rows_1 - 1) + (1 - share) ** 2 / (rows_2 - 1))
@@ -173,7 +180,12 @@ def compare_auc(
 
 @on_pair
 def compare_auc_paired(
-    pair: PairedSample, /, *, method: str = "delong", alternative: Alternative = "two-sided"
+    pair: PairedSample,
+    /,
+    *,
+    method: str = "delong",
+    alternative: Alternative = "two-sided",
+    cluster: ArrayLike | None = None,
 ) -> AucDifference:
     """Difference of the AUCs of two models on the same rows, first minus second.
 
@@ -185,6 +197,8 @@ def compare_auc_paired(
         Variance of the difference: unbiased ([DDC88]), or over all stratified resamples of rows, exactly.
     alternative : {"two-sided", "greater", "less"}
         "greater": the first area is the larger one.
+    cluster : array_like, shape (n,), optional
+        As for `auc`: the standard error is then that of clustered rows ([O97]).
 
     Returns
     -------
@@ -206,6 +220,7 @@ def compare_auc_paired(
     References
     ----------
     .. [DDC88] DeLong, DeLong and Clarke-Pearson (1988). Biometrics 44, 837-845.
+    .. [O97] Obuchowski (1997). Biometrics 53, 567-578.
 
     Examples
     --------
@@ -213,7 +228,9 @@ def compare_auc_paired(
     >>> print(compare_auc_paired(y, [0.1, 0.3, 0.3, 0.5, 0.7, 0.9], [2, 6, 3, 4, 7, 5]))
     AUC 0.8333 - 0.6667 = +0.1667 (standard error 0.1925, delong; two-sided p = 0.3865)
     """
+    del cluster  # it has become part of the sample
     require_method(method, _METHODS)
+    require_independent(pair, method)
     pair.require_both_classes(at_least=2 if method == "delong" else 1)
     n_pos, n_neg = pair.n_pos, pair.n_neg
     first, second = placements(pair.first), placements(pair.second)
@@ -224,7 +241,11 @@ def compare_auc_paired(
     else:
         kernel = max(_mean_square(pair) - difference**2, 0.0)
         variance = exact_bootstrap_variance(zeta10, zeta01, kernel, n_pos, n_neg)
-    return _difference(
+    known: dict[str, Any] = {"caveats": (Caveat("single-row"),) if min(n_pos, n_neg) == 1 else ()}
+    if pair.clusters is not None:
+        variance, known = difference_error(below, above, difference, pair, variance)
+        method = METHOD
+    found = _difference(
         difference=difference,
         variance=variance,
         areas=(_area(pair.first, first[0]), _area(pair.second, second[0])),
@@ -233,8 +254,9 @@ def compare_auc_paired(
         paired=True,
         method=method,
         alternative=alternative,
-        caveats=(Caveat("single-row"),) if min(n_pos, n_neg) == 1 else (),
+        caveats=known.pop("caveats"),
     )
+    return replace(found, **known)
 
 
 def difference_placements(

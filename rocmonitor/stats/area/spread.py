@@ -15,6 +15,7 @@ import scipy
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.compare import difference_placements
 from rocmonitor.stats.area.placements import mean_over_pairs, placements
+from rocmonitor.stats.area.supposed import normal_zeta
 from rocmonitor.stats.proportion import is_number
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import PairedSample, Sample
@@ -81,7 +82,7 @@ class AucSpread(Result):
         27, 1075-1090.
         """
         _require_area(auc)
-        zeta = _normal_zeta(auc)
+        zeta = normal_zeta(auc)
         return cls(auc=auc, zeta10=zeta, zeta01=zeta, model="normal")
 
     @classmethod
@@ -109,7 +110,7 @@ class AucSpread(Result):
             return AucSpread.normal(auc)
         if self.model == "obuchowski":
             return AucSpread.obuchowski(auc)
-        ratio = _normal_zeta(auc) / _normal_zeta(self.auc)
+        ratio = normal_zeta(auc) / normal_zeta(self.auc)
         return AucSpread(auc=auc, zeta10=ratio * self.zeta10, zeta01=ratio * self.zeta01, model="placements")
 
     def variance(self, n_pos: float, n_neg: float) -> float:
@@ -238,7 +239,7 @@ class PairedSpread(Result):
         moved = first - difference
         if not (0 < moved < 1 and 0 < second < 1):
             return self.zeta10, self.zeta01
-        ratio = _normal_zeta(moved) / _normal_zeta(second)
+        ratio = normal_zeta(moved) / normal_zeta(second)
         root = math.sqrt(ratio)
         # own + ratio other - 2 root covariance, without the covariance: nothing is lost for equal models.
         return (
@@ -264,15 +265,6 @@ def _unbiased(moments: tuple[float, float, float], n_pos: int, n_neg: int) -> tu
 def _require_area(auc: float) -> None:
     if not is_number(auc) or not 0 < auc < 1:
         raise InputError(f"auc must lie within (0, 1), where an area can scatter; it is {auc}")
-
-
-def _normal_zeta(auc: float) -> float:
-    rarer = min(auc, 1 - auc)  # the law is symmetric, and keeps its digits in this tail
-    return (
-        rarer
-        - 2 * float(scipy.special.owens_t(float(scipy.special.ndtri(rarer)), math.sqrt(1 / 3)))
-        - rarer**2
-    )
 
 
 def _binormal_variance(a: float, b: float, by_a: float, by_b: float) -> tuple[float, float]:

@@ -158,6 +158,19 @@ def empirical_curve(sample: Sample) -> Curve:
     )
 
 
+def normal_scores(sample: Sample) -> Sample:
+    """The same rows with each score replaced by the normal quantile of its midrank among all rows. O(k).
+
+    Increasing maps of the scores do not change it, and the normal laws that bandwidths are made for are near.
+    """
+    rows = sample.pos + sample.neg
+    below = np.cumsum(rows) - rows / 2
+    above = rows.sum() - below
+    # By the nearer end: the upper tail keeps its digits, and -score gives exactly the mirror image.
+    z = scipy.special.ndtri(np.minimum(below, above) / rows.sum())
+    return Sample.from_counts(np.where(below < above, z, -z), sample.pos, sample.neg)
+
+
 class Smoothed(NamedTuple):
     """A smoothed curve and the thresholds of its knots, decreasing, in the unit of `class_scores`, (k,)."""
 

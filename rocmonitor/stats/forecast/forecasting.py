@@ -22,6 +22,7 @@ from rocmonitor.stats.forecast.projection import ExpectedAuc, Scores, expected_a
 from rocmonitor.stats.forecast.score_history import ScoreHistory, score_history
 from rocmonitor.stats.forecast.seasonal import with_season
 from rocmonitor.stats.forecast.serial import serial_correlation
+from rocmonitor.stats.forecast.strict import with_model
 from rocmonitor.stats.forecast.windows import Past, mean_sizes, used_windows, valid_weights, valid_windows
 from rocmonitor.stats.proportion import is_number, require_level, require_method
 from rocmonitor.stats.resampling import Rng
@@ -157,7 +158,8 @@ def forecast_interval(
     parts of it, no theorem holds, and the level is lower with few windows: a caveat says so below 9.
 
     With fewer than ceil(1 / (1 - confidence_level)) - 1 windows the widest observed distance is used, with a
-    batch no less than sampling alone takes, `achieved_level` is n / (n + 1) and a caveat says so.
+    batch no less than sampling alone takes, `achieved_level` is n / (n + 1) and a caveat says so. From two
+    windows on, `model_low` and `model_high` are ends that reach the level under a model, which is said too.
 
     With a batch of other sizes, windows with the missing noise added are exchangeable with it as far as
     sampling noise is normal, see `conformal_root`. Windows that are smaller than the batch stay as they are:
@@ -203,7 +205,7 @@ def forecast_interval(
     if dates is not None:
         draft = with_season(replace(draft, day=dates[1]), [dates[0][place] for place in past.kept])
     found = finished(replace(draft, alternative=alternative, batch=sizes), reference)
-    return _widened(found, reference) if correlation == "estimated" else found
+    return with_model(_widened(found, reference) if correlation == "estimated" else found, reference)
 
 
 def _given_scores(

@@ -127,6 +127,10 @@ class ForecastInterval(Forecast):
         Caveats on windows that were given and not used.
     pair_variances : tuple of float or None
         zeta10, zeta01 and the variance of psi over all pairs of the reference; sampling noise follows.
+    model_low, model_high : float or None
+        Where the windows are too few to show the confidence level, ends that have it if the true values of
+        windows scatter normally about a mean, with the windows' known sampling noise on top (`coming_window`
+        of `rocmonitor.stats.forecast.strict`; nearly Student's t). None elsewhere, and with weights.
     widening : float
         What the roots of the windows' distances were multiplied by, because neighbouring windows may be
         alike (`SerialCorrelation.widening`); 1 where windows were taken as independent.
@@ -173,6 +177,9 @@ class ForecastInterval(Forecast):
             return 0.0
         level, *wave = self.season
         return level if self.day is None else level + float(np.dot(wave, season(self.day)))
+
+    model_low: float | None = None
+    model_high: float | None = None
 
     def contains(self, auc: float) -> bool:
         """Whether an AUC lies within the interval."""
@@ -233,7 +240,10 @@ class ForecastInterval(Forecast):
                 "this interval was stored without what another batch needs (window_shifts, pair_variances): "
                 "compute it anew with forecast_interval"
             )
-        return finished(replace(self, batch=sizes), reference, bounds)
+        from rocmonitor.stats.forecast.strict import with_model  # which builds on this module
+
+        found = finished(replace(self, batch=sizes), reference, bounds)
+        return with_model(found, reference, bounds)
 
     def _draw(self, ax: plotting.Axes, label: str | None) -> None:
         values = [("forecast", (self.auc, self.low, self.high))]
@@ -301,6 +311,7 @@ def finished(draft: ForecastInterval, reference: Sample, bounds: Bounds | None =
     done = replace(draft, low=low, high=high, distance=distance, achieved_level=level)
     if draft.season:
         done = replace(done, seasonal_auc=_at_root(within, draft.seasonal_root, draft.auc))
+    done = replace(done, model_low=None, model_high=None)
     if sampling is not None:
         part = min(sampling * sampling / 2, distance)
         alone = (low, high) if part == distance else ends_around(within, part, draft)[1]

@@ -139,18 +139,9 @@ def extended(interval: ForecastInterval, reference: Sample, bounds: Bounds | Non
         fewer than two windows. Else at least as wide as before, with the caveat `level-by-model`.
     """
     level, achieved = interval.confidence_level, interval.achieved_level
-    if achieved is None or achieved >= level - LEVEL_ROUNDING or interval.n_windows < 2:
+    if achieved is None or not falls_short(interval):
         return interval
-    assert interval.batch is not None
-    assert interval.pair_variances is not None
-    noise = Noise(*interval.pair_variances)
-    sizes = zip(interval.window_n_pos, interval.window_n_neg, strict=True)
-    coming = coming_window(
-        interval.roots, [noise.variance(*of) for of in sizes], noise.variance(*interval.batch)
-    )
-    two_sided = interval.alternative == "two-sided"
-    root = coming.reach((1 - level) / (2 if two_sided else 1), two_sided=two_sided)
-    distance = max(interval.distance, root * root / 2)
+    distance = model_distance(interval)
     low, high = _ends(interval, bounds or bounds_of(reference), distance)
     part = interval.sampling_distance
     return replace(
@@ -160,11 +151,47 @@ def extended(interval: ForecastInterval, reference: Sample, bounds: Bounds | Non
         distance=distance,
         drift_distance=None if part is None else distance - part,
         achieved_level=level,
+        model_low=None,
+        model_high=None,
         caveats=(
-            *(each for each in interval.caveats if each.code != "too-few-windows"),
+            *(each for each in interval.caveats if each.code not in ("too-few-windows", "model-beside")),
             Caveat("level-by-model", n_windows=interval.n_windows, known=achieved, confidence_level=level),
         ),
     )
+
+
+def falls_short(interval: ForecastInterval) -> bool:
+    """Whether the windows are too few for the level, and enough to learn how they scatter."""
+    level, achieved = interval.confidence_level, interval.achieved_level
+    return achieved is not None and achieved < level - LEVEL_ROUNDING and interval.n_windows >= 2
+
+
+def model_distance(interval: ForecastInterval) -> float:
+    """The distance that a coming window keeps to with the confidence level, if true values are normal.
+
+    A coming window has the sizes of the batch; without one, sampling noise as the windows on average.
+    """
+    assert interval.pair_variances is not None
+    noise = Noise(*interval.pair_variances)
+    past = [noise.variance(*of) for of in zip(interval.window_n_pos, interval.window_n_neg, strict=True)]
+    own = float(np.mean(past)) if interval.batch is None else noise.variance(*interval.batch)
+    two_sided = interval.alternative == "two-sided"
+    tail = (1 - interval.confidence_level) / (2 if two_sided else 1)
+    root = coming_window(interval.roots, past, own).reach(tail, two_sided=two_sided)
+    return max(interval.distance, root * root / 2)
+
+
+def with_model(
+    interval: ForecastInterval, reference: Sample, bounds: Bounds | None = None
+) -> ForecastInterval:
+    """The interval, with the one by the model beside it where its windows are too few to show the level."""
+    if not falls_short(interval) or interval.weights:
+        return interval
+    low, high = _ends(interval, bounds or bounds_of(reference), model_distance(interval))
+    beside = Caveat(
+        "model-beside", low=low, high=high, level=interval.confidence_level, n_windows=interval.n_windows
+    )
+    return replace(interval, model_low=low, model_high=high, caveats=(*interval.caveats, beside))
 
 
 def _ends(interval: ForecastInterval, bounds: Bounds, distance: float) -> tuple[float, float]:

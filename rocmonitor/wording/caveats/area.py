@@ -21,6 +21,10 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
         "the standard error is that of the area under two fitted normal distributions, {area:.4f}; "
         "auc is the empirical area"
     ),
+    "few-clusters": (
+        "the rows of a class come from {clusters} clusters; with fewer than {enough} the standard error is "
+        "itself uncertain, and intervals cover less than they say"
+    ),
     "no-difference-in-any-pair": (
         "no pair of rows shows a difference, so the standard error is 0; ci() is the exact bound "
         "from {pairs} disjoint pairs instead of a point"

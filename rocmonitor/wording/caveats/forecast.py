@@ -67,6 +67,13 @@ def _by_model(*, n_windows: int, known: float, confidence_level: float) -> str:
     )
 
 
+def _beside(*, low: float, high: float, level: float, n_windows: int) -> str:
+    return (
+        f"if the true values of windows scatter normally, {low:.4f} to {high:.4f} has the level "
+        f"{percent(level)}: wider for what {n_windows} windows leave open"
+    )
+
+
 def _allowed(
     *,
     correlation: float,
@@ -89,6 +96,7 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     "no-confidence-level": _no_level,
     "too-few-windows": _too_few,
     "level-by-model": _by_model,
+    "model-beside": _beside,
     "windows-set-aside": _set_aside,
     "windows-inside-reference": (
         "the windows are parts of the reference: with fewer than {enough} of them the true level is lower "

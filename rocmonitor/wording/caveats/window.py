@@ -45,6 +45,22 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
         "{count:,} of {rows:,} rows are set aside: another row has the same {column}; name a column whose "
         "value differs for every scored case in monitors.{monitor}.columns.id, or leave id out"
     ),
+    "clusters-missing": (
+        "{count:,} of {rows:,} rows have no {column}: each counts as a cluster of its own; if they belong "
+        "together, fill {column} in the query"
+    ),
+    "one-cluster": (
+        "the rows of a class come from one cluster ({positives} with positives, {negatives} with negatives), "
+        "so nothing shows how far clusters scatter: see whether columns.cluster names what rows belong to"
+    ),
+    "clusters-span-windows": (
+        "{shared:,} of {clusters:,} clusters have rows in more than one window: windows that share clusters "
+        "are alike, and intervals over several windows that take them as independent are too narrow"
+    ),
+    "clusters-in-part": (
+        "rows come in clusters: AUROCs, their differences and the decision allow for it; the band of the "
+        "curves, the rates of the whole period, costs and the forecast take rows as independent"
+    ),
     "rows-with-bad-labels": _rows_with_bad_labels,
     "text-scores": _text_scores,
     # Outlooks, from rocmonitor.policy.outlook and judge

@@ -88,13 +88,13 @@ def test_asah(marker):
 
 def test_asah_intervals():
     data = golden.read(golden.ASAH)
-    assert auc(data.y, data.ndka).ci() == pytest.approx(golden.ASAH_CI_NDKA, rel=1e-12)
+    assert auc(data.y, data.ndka).ci(transform="none") == pytest.approx(golden.ASAH_CI_NDKA, rel=1e-12)
     women = data[data.gender == "Female"]
     result = auc(women.y, women.ndka)
     low, area, high = golden.ASAH_CI_NDKA_WOMEN
     assert close(result.auc, area, 10)
-    assert close(result.ci().low, low, 10)
-    assert close(result.ci().high, high, 10)
+    assert close(result.ci(transform="none").low, low, 10)
+    assert close(result.ci(transform="none").high, high, 10)
 
 
 def test_near_ties_stay_apart():
@@ -108,7 +108,7 @@ def test_hanley_mcneil_1982():
     result = auc(sample)
     assert result.auc == pytest.approx(golden.HM1982["auc"], rel=1e-14)
     assert result.se == pytest.approx(golden.HM1982["se"], rel=1e-12)
-    assert result.ci() == pytest.approx(golden.HM1982_CI, rel=1e-12)
+    assert result.ci(transform="none") == pytest.approx(golden.HM1982_CI, rel=1e-12)
     assert close(auc(sample, method="exact-bootstrap").se, golden.HM1982_BOOTSTRAP_SD, 4)
 
 
@@ -126,7 +126,7 @@ def test_wieand(marker):
     result = auc(data.y, data[marker])
     assert close(result.auc, golden.WIEAND_AUC[marker], 8)
     assert close(result.se, golden.WIEAND_SE[marker], 8)
-    assert result.ci() == pytest.approx(golden.WIEAND_CI[marker], abs=1e-9)
+    assert result.ci(transform="none") == pytest.approx(golden.WIEAND_CI[marker], abs=1e-9)
     bootstrap = auc(data.y, data[marker], method="exact-bootstrap").se
     assert abs(bootstrap / golden.WIEAND_BOOTSTRAP_SD[marker] - 1) < 4 / math.sqrt(2e6)
 
@@ -171,7 +171,7 @@ def test_delong_1988():
     assert result.se == pytest.approx(golden.DELONG1988_SE, rel=1e-11)
     assert result.cov == pytest.approx(np.array(golden.DELONG1988_COV), abs=0.51e-8)
     for model, interval in zip(golden.DELONG1988_MODELS, golden.DELONG1988_CI, strict=True):
-        assert auc(data.y, data[model]).ci() == pytest.approx(interval, abs=2e-9)
+        assert auc(data.y, data[model]).ci(transform="none") == pytest.approx(interval, abs=2e-9)
     for line, (estimate, se, interval, chi2, pvalue) in golden.DELONG1988_CONTRASTS.items():
         contrast = result.contrast(line)
         assert contrast.estimate == pytest.approx([estimate], rel=1e-11)
@@ -284,7 +284,7 @@ def test_intervals_are_honest(data, level):
     for method in METHODS:
         result = area(*data, method=method)
         studentised = () if result.studentised is None else ("second-order",)
-        for transform in ("none", "logit", *studentised):
+        for transform in ("score", "none", "logit", *studentised):
             low, high = result.ci(level, transform)
             assert 0 <= low <= result.auc <= high <= 1
             assert low < high
@@ -320,7 +320,7 @@ SPREAD_TIES = ("wmk16", "hanley-mcneil", "upper-bound", "cortes-mohri")  # see v
         ([7, 7, 7, 7, 7], 0.5, lambda q: (q / 2, 1 - q / 2)),
     ],
 )
-@pytest.mark.parametrize("transform", ["none", "logit", "second-order"])
+@pytest.mark.parametrize("transform", ["score", "none", "logit", "second-order"])
 def test_no_variance_gives_the_exact_bound(method, scores, value, ends, transform):
     result = area([0, 0, 1, 1, 1], scores, method=method)
     assert result.auc == value
@@ -343,7 +343,7 @@ def test_the_bound_covers_in_the_worst_case():
 def test_a_few_wrong_pairs_among_many():
     # 1e9 of each class and one pair in the wrong order: the AUC rounds to 1, its error is not 0.
     result = auc(Sample.from_counts([0, 1, 2, 3], [0, 1, 0, 10**9 - 1], [10**9 - 1, 0, 1, 0]))
-    for transform in ("none", "logit", "second-order"):
+    for transform in ("score", "none", "logit", "second-order"):
         low, high = result.ci(transform=transform)
         assert 0.9999 < low <= high == 1
 
@@ -408,7 +408,7 @@ def test_wrong_arguments():
         auc(y, s, method="exact-bootstrap", m_neg=0)
     with pytest.raises(InputError, match="confidence_level"):
         auc(y, s).ci(95)
-    with pytest.raises(InputError, match="transform must be 'none', 'logit' or 'second-order', not 'log'"):
+    with pytest.raises(InputError, match="transform must be 'score', 'none', 'logit' or 'second-order', not"):
         auc(y, s).ci(transform="log")
 
 
@@ -424,13 +424,14 @@ def test_plain_data_is_read_back(method):
     plain = json.loads(json.dumps(result.to_dict()))
     read = AucResult.from_dict(plain)
     assert read.to_dict() == result.to_dict()
-    assert read.ci() == result.ci(transform="none")
+    assert read.ci() == result.ci(transform="score")
 
 
 def test_as_plain_data():
     result = auc([0, 0, 1, 1], [1, 2, 3, 4])
     plain = json.loads(json.dumps(result.to_dict()))
-    assert set(plain) == {"auc", "se", "n_pos", "n_neg", "method", "caveats", "studentised"}
+    names = {"auc", "se", "n_pos", "n_neg", "method", "caveats", "studentised", "clusters", "design_effect"}
+    assert set(plain) == names
     assert plain["auc"] == 1.0
     assert plain["caveats"] == [{"code": "no-scatter", "values": {"pairs": 2}, "about": []}]
     assert str(result) == "AUC 1.0000 (standard error 0.0000, delong; 2 positives, 2 negatives)"

@@ -162,10 +162,20 @@ def test_resamples_that_agree_by_chance():
 def test_as_plain_data():
     result = bootstrap([0, 0, 1, 1], [1, 3, 2, 4])
     plain = json.loads(json.dumps(result.to_dict()))
-    assert set(plain) == {"auc", "se", "n_pos", "n_neg", "method", "caveats", "studentised"}
+    assert set(plain) == {
+        "auc",
+        "se",
+        "n_pos",
+        "n_neg",
+        "method",
+        "caveats",
+        "studentised",
+        "clusters",
+        "design_effect",
+    }
     read = AucResult.from_dict(plain)
-    assert read.ci() == result.ci(transform="none")
-    with pytest.raises(InputError, match="transform must be 'none', 'logit' or 'second-order'"):
+    assert read.ci() == result.ci(transform="score")
+    with pytest.raises(InputError, match="transform must be 'score', 'none', 'logit' or 'second-order'"):
         read.ci(transform="percentile")
     with pytest.raises(InputError, match="confidence_level"):
         result.ci(95)

@@ -191,7 +191,7 @@ def test_the_interval_outlives_plain_data():
 )
 def test_other_errors_do_not_studentise(options):
     result = auc([0, 0, 1, 1, 0, 1], [1, 3, 2, 4, 2, 5], **options)
-    with pytest.raises(InputError, match=r"this result, by '.*', does not have it: use 'logit'"):
+    with pytest.raises(InputError, match=r"this result, by '.*', does not have it: leave transform out"):
         result.ci(transform="second-order")
 
 

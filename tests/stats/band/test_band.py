@@ -13,12 +13,18 @@ from oracle import expand
 from scipy import stats as reference
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
-from strategies import grouped_counts, samples
+from strategies import grouped_counts, increasing_maps, samples
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.band.band import roc_band
-from rocmonitor.stats.band.drawing import bandwidths, drawn_curves, empirical_curve, smoothed_curve
+from rocmonitor.stats.band.drawing import (
+    bandwidths,
+    drawn_curves,
+    empirical_curve,
+    normal_scores,
+    smoothed_curve,
+)
 from rocmonitor.stats.sample import Sample
 
 DRAWING = ("smoothed-db", "smoothed-sup", "naive-db", "naive-sup", "studentized-sup")
@@ -80,7 +86,8 @@ def test_studentized_radius_measures_each_replicate_in_deviations_of_the_others(
     y, s = _data(n_pos, n_neg)
     sample = Sample(y, s)
     band = roc_band(sample, method="studentized-sup", n_resamples=39, confidence_level=0.9, rng=6)
-    law = smoothed_curve(sample, bandwidths(sample, "normal"), shrunk=True).curve
+    normal = normal_scores(sample)
+    law = smoothed_curve(normal, bandwidths(normal, "normal"), shrunk=True).curve
     ranks = range(1, n_neg)
     drawn = drawn_curves(law, np.array(ranks), n_pos, n_neg, 39, np.random.default_rng(6))
     floor = 1 / (8 * n_pos)
@@ -217,15 +224,28 @@ def test_counts_are_rows_in_any_order(method, counts):
         np.testing.assert_array_equal(getattr(whole, column), getattr(rows, column))
 
 
-@pytest.mark.parametrize("method", ["naive-db", "naive-sup", "kolmogorov-smirnov"])
-def test_only_the_order_of_the_scores_counts_where_nothing_is_smoothed(method):
-    y, s = _data()
-    plain, mapped = (roc_band(y, scores, method=method, n_resamples=99, rng=3) for scores in (s, np.exp(s)))
+@pytest.mark.parametrize("method", ["studentized-sup", "naive-db", "naive-sup", "kolmogorov-smirnov"])
+@settings(max_examples=15)
+@given(samples(min_per_class=2, max_per_class=12), increasing_maps)
+def test_only_the_order_of_the_scores_counts(method, drawn, increasing):
+    y, s = drawn
+    options = {"method": method, "n_resamples": 99, "rng": 3, "bandwidth": 0.3}
+    if len(np.unique(s)) == 1 or len(np.unique(increasing(s))) < len(np.unique(s)):
+        return
+    plain, mapped = (roc_band(y, scores, **options) for scores in (s, increasing(s)))
     np.testing.assert_array_equal(plain.low, mapped.low)
     np.testing.assert_array_equal(plain.high, mapped.high)
 
 
-@pytest.mark.parametrize("method", ["smoothed-db", "smoothed-sup", "studentized-sup", "working-hotelling"])
+def test_normal_scores_are_quantiles_of_midranks():
+    found = normal_scores(Sample.from_counts([-7, 0, 1e9], [1, 0, 2], [3, 2, 0]))
+    np.testing.assert_allclose(found.score, ndtri(np.array([2, 5, 7]) / 8))
+    assert (found.pos.tolist(), found.neg.tolist()) == ([1, 0, 2], [3, 2, 0])
+    mirrored = normal_scores(Sample.from_counts([7, 0, -1e9], [1, 0, 2], [3, 2, 0]))
+    np.testing.assert_array_equal(mirrored.score, -found.score[::-1])
+
+
+@pytest.mark.parametrize("method", ["smoothed-db", "smoothed-sup", "working-hotelling"])
 def test_linear_maps_change_nothing(method):
     y, s = _data()
     plain, mapped = (roc_band(y, scores, method=method, n_resamples=99, rng=3) for scores in (s, 1e6 * s + 5))
@@ -239,7 +259,7 @@ def test_a_seed_repeats_and_another_does_not():
     assert first.radius == again.radius
     assert first.radius != other.radius
     assert first.n_resamples == 999
-    assert str(first).startswith("ROC band, 95 % for the whole curve (smoothed-db), area 0.")
+    assert str(first).startswith("ROC band, 95 % for the whole curve (studentized-sup), area 0.")
 
 
 def test_area_is_that_between_the_steps():
@@ -267,10 +287,10 @@ def test_caveats():
 
 def test_refusals():
     y, s = _data(5, 6)
-    with pytest.raises(InputError, match="method 'smoothed-db' draws resamples and needs rng"):
-        roc_band(y, s)
     with pytest.raises(InputError, match="method 'studentized-sup' draws resamples and needs rng"):
-        roc_band(y, s, method="studentized-sup")
+        roc_band(y, s)
+    with pytest.raises(InputError, match="method 'smoothed-db' draws resamples and needs rng"):
+        roc_band(y, s, method="smoothed-db")
     with pytest.raises(InputError, match="n_resamples must be at least 99"):
         roc_band(y, s, n_resamples=98, confidence_level=0.99, rng=1)
     with pytest.raises(InputError, match="n_resamples must be a whole number of at least 1, not 'x'"):

@@ -72,6 +72,8 @@ class TestTable1:
 
 
 class TestCoverage:
+    CURVE = staticmethod(lambda fpr: ndtr(1 + ndtri(fpr)))
+
     def test_a_band_holds_a_curve_at_all_rates_or_not(self) -> None:
         t = np.linspace(0, 1, 11)
         true = ndtr(1 + ndtri(t))
@@ -93,16 +95,18 @@ class TestCoverage:
                 caveats=(),
             )
 
-        assert band_coverage.held(band(true, true), 1)
+        assert band_coverage.held(band(true, true), self.CURVE)
         pricked = true.copy()
         pricked[4] += 1e-9
-        assert not band_coverage.held(band(pricked, np.ones(11)), 1)
-        assert not band_coverage.held(band(np.zeros(11), 2 * true - pricked), 1)
+        assert not band_coverage.held(band(pricked, np.ones(11)), self.CURVE)
+        assert not band_coverage.held(band(np.zeros(11), 2 * true - pricked), self.CURVE)
 
     def test_the_recommended_band_is_the_smallest_that_assumes_nothing(self) -> None:
         found = np.array(
             [
-                band_coverage.one(band_coverage.Design(200, 0.5, 0.95), np.random.default_rng(seed))
+                band_coverage.one(
+                    band_coverage.Design(200, 0.5, 0.95), band_coverage.METHODS, np.random.default_rng(seed)
+                )
                 for seed in range(10)
             ]
         )
@@ -110,9 +114,30 @@ class TestCoverage:
         assert area["working-hotelling"] < area["studentized-sup"]
         assert area["studentized-sup"] < 0.7 * area["smoothed-db"] < 0.7 * area["kolmogorov-smirnov"]
 
+    @pytest.mark.parametrize("law", band_coverage.LAWS)
+    def test_samples_have_the_true_curve_of_their_law(self, law: str) -> None:
+        design = band_coverage.Design(100_000, 0.5, 0.7, law)
+        sample, true = band_coverage.draw(design, np.random.default_rng(1))
+        t = np.linspace(0.02, 0.98, 49)
+        assert np.abs(empirical_curve(sample).at(t) - true(t)).max() < 0.015
+
+    def test_skewed_scores_are_covered_as_normal_ones(self) -> None:
+        """exp(2 z), 20 of 100 positive, AUC 0.95: 84 % before the scores were made normal."""
+        design = band_coverage.Design(100, 0.2, 0.95, "exp(2 z)")
+        methods = band_coverage.METHODS[:1]
+        found = [band_coverage.one(design, methods, np.random.default_rng(seed))[0] for seed in range(40)]
+        same = [
+            band_coverage.one(design._replace(law="normal"), methods, np.random.default_rng(seed))[0]
+            for seed in range(40)
+        ]
+        assert found == same
+        assert np.mean(found, axis=0)[0] > 0.85
+
     def test_it_prints(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(band_coverage, "DESIGNS", [band_coverage.Design(40, 0.5, 0.7)])
+        monkeypatch.setattr(band_coverage, "OTHERS", [band_coverage.Design(40, 0.5, 0.7, "spiked")])
         band_coverage.main(["--replications", "2", "--processes", "1"])
         out = capsys.readouterr().out
-        assert "40, 50%, 0.7" in out
+        assert "spiked, 40, 50%, 0.7" in out
+        assert "normal, 40, 50%, 0.7" in out
         assert "The Monte Carlo error of a coverage of 95 is 15.4." in out

@@ -157,8 +157,10 @@ def test_too_few_windows_say_their_true_level(rng):
     assert interval.distance == max(interval.window_distances)
     assert interval.achieved_level == 18 / 19
     assert interval.confidence_level == 0.95
-    [caveat] = interval.caveats
-    assert caveat.code == "too-few-windows"
+    caveat, beside = interval.caveats
+    assert (caveat.code, beside.code) == ("too-few-windows", "model-beside")
+    assert (beside.values["low"], beside.values["high"]) == (interval.model_low, interval.model_high)
+    assert interval.model_low <= interval.low < interval.high <= interval.model_high
     assert (caveat.values["n_windows"], caveat.values["needed"]) == (18, 19)
     assert caveat.values["achieved_level"] == 18 / 19
 

@@ -74,6 +74,32 @@ def test_an_interval_is_extended_only_where_its_windows_are_too_few() -> None:
     assert extended(less, whole).high == 1
 
 
+def test_beside_too_few_windows_stands_an_interval_by_the_model() -> None:
+    """The same as the one at a strict level; none where the windows are enough, weighed, or one alone."""
+    past = weeks(8)
+    whole = Sample.merge(past)
+    found = forecast_interval(whole, windows=past, batch=(60, 90))
+    strict = extended(found, whole)
+    assert (found.model_low, found.model_high) == (strict.low, strict.high)
+    assert found.model_low < found.low < found.high < found.model_high
+    assert strict.model_low is None
+    (said,) = [str(each) for each in found.caveats if each.code == "model-beside"]
+    assert said.startswith(f"if the true values of windows scatter normally, {strict.low:.4f} to ")
+    smaller = found.for_batch(whole, (20, 30))
+    assert smaller.model_low < found.model_low
+    assert forecast_interval(whole, windows=past).model_low == pytest.approx(found.model_low, abs=0.005)
+    for enough in (
+        forecast_interval(whole, windows=past, confidence_level=0.8),
+        forecast_interval(whole, windows=past, weights=np.ones(8)),
+        forecast_interval(whole, windows=past[:1]),
+        forecast_interval(whole, windows=past, method="dual"),
+    ):
+        assert enough.model_low is None
+        assert "model-beside" not in [each.code for each in enough.caveats]
+    less = forecast_interval(whole, windows=past, alternative="less")
+    assert (less.model_high, less.high) == (1.0, 1.0)
+
+
 def test_an_interval_given_the_scores_is_extended_too() -> None:
     past = weeks(12)
     history, whole = score_history(Sample.merge(past), past), Sample.merge(past)

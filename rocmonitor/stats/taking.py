@@ -1,0 +1,109 @@
+"""Statistics that take arrays in place of a sample."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, overload
+
+from numpy.typing import ArrayLike
+
+from rocmonitor.errors import InputError
+
+if TYPE_CHECKING:
+    from rocmonitor.stats.sample import PairedSample, Sample, WeightedSample
+
+P = ParamSpec("P")
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+
+
+class OnSample(Protocol[P, R_co]):
+    """A statistic that takes ``(y_true, y_score)`` or one `Sample`."""
+
+    @overload
+    def __call__(self, sample: Sample, /, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+    @overload
+    def __call__(self, y_true: ArrayLike, y_score: ArrayLike, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+
+
+class OnShares(Protocol[P, R_co]):
+    """A statistic that takes ``(y_true, y_score)``, one `Sample` or one `WeightedSample`."""
+
+    @overload
+    def __call__(self, sample: Sample | WeightedSample, /, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+    @overload
+    def __call__(self, y_true: ArrayLike, y_score: ArrayLike, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+
+
+class OnPair(Protocol[P, R_co]):
+    """A statistic that takes ``(y_true, score_1, score_2)`` or one `PairedSample`."""
+
+    @overload
+    def __call__(self, sample: PairedSample, /, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+    @overload
+    def __call__(
+        self, y_true: ArrayLike, score_1: ArrayLike, score_2: ArrayLike, *args: P.args, **kwargs: P.kwargs
+    ) -> R_co: ...
+
+
+def taking(
+    kind: type[Any],
+    names: tuple[str, ...],
+    function: Callable[..., R],
+    *,
+    samples: tuple[type[Any], ...],
+    shares: type[Any],
+    weighted: bool = False,
+) -> Callable[..., R]:
+    """The function, with arrays in place of its first argument, a sample of this kind.
+
+    An argument `cluster` belongs to the arrays. `samples` are all kinds of samples, `shares` is that of
+    weighted ones, which only a function of the shares accepts (`weighted`).
+    """
+    clusterable = {"cluster"} & set(inspect.signature(function).parameters)
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> R:
+        if args and isinstance(args[0], shares):
+            if weighted:
+                return function(args[0]._proportional, *args[1:], **kwargs)
+            raise InputError(
+                f"{function.__name__} needs numbers of rows, which a WeightedSample does not have: give it a "
+                "Sample; weights are for auc_bounds, auc_distance and auc_path"
+            )
+        if args and isinstance(args[0], samples):
+            _require(
+                kind, args[0], function.__name__, clusters=kwargs.get("cluster") if clusterable else None
+            )
+            return function(*args, **kwargs)
+        given = list(args[: len(names)])
+        for name in names[len(given) :]:
+            if name not in kwargs:
+                raise InputError(
+                    f"{function.__name__} needs {', '.join(names)}, or one {kind.__name__}; {name} is missing"
+                )
+            given.append(kwargs.pop(name))
+        options = {name: kwargs.pop(name) for name in clusterable if name in kwargs}
+        return function(kind(*given, **options), *args[len(names) :], **kwargs)
+
+    call.__signature__ = _shown(function, names)  # type: ignore[attr-defined]
+    return call
+
+
+def _require(kind: type[Any], sample: object, name: str, *, clusters: object) -> None:
+    """Refuse a sample of another kind, and clusters beside a sample, which has its own."""
+    if not isinstance(sample, kind):
+        raise InputError(f"{name} takes a {kind.__name__}, not a {type(sample).__name__}")
+    if clusters is not None:
+        raise InputError(
+            f"cluster belongs to rows: make the sample by {kind.__name__}(…, cluster=ids), and give {name} it"
+        )
+
+
+def _shown(function: Callable[..., Any], names: tuple[str, ...]) -> inspect.Signature:
+    """What help() shows: the arrays in place of the sample."""
+    own = inspect.signature(function)
+    arrays = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
+    return own.replace(parameters=[*arrays, *list(own.parameters.values())[1:]])
