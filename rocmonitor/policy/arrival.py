@@ -106,13 +106,8 @@ class Estimate:
         named = {f"estimate/{name}": value for name, value in values.items()}
         if self.errors is not None:
             low, high = self.errors.ci(self.found, LEVEL)
-            ends = {
-                "auc": self.found.auc,
-                "auc_se": self.errors.se(self.found),
-                "auc_low": low,
-                "auc_high": high,
-            }
-            named |= {f"champion/{name}": value for name, value in ends.items()}
+            ends = {"": self.found.auc, "_se": self.errors.se(self.found), "_low": low, "_high": high}
+            named |= {f"champion/auc{end}": value for end, value in ends.items()}
         return named
 
     @property
@@ -321,18 +316,17 @@ def verdict(
     name: str, rule: Rule, found: Estimate, reference: Reference, intervals: Mapping[str, ForecastInterval]
 ) -> Verdict | None:
     """What a rule finds on an estimate; None for a rule that does not need it."""
+    needs_all = Caveat("rule-needs-all-labels", labelled_share=found.found.labelled_share)
     if isinstance(rule, Cost | Calibration):
-        lack = Caveat("rule-needs-all-labels", labelled_share=found.found.labelled_share)
-        return Verdict(rule=name, kind=rule.kind, outcome=Status.INSUFFICIENT, lacks=(lack,))
+        return _insufficient(name, rule, needs_all)
     if isinstance(rule, Challenger) or not isinstance(rule, Forecast | Floor | Drop):
         return None
     stated = details(found)
     if found.lacks or found.errors is None:
-        return Verdict(rule=name, kind=rule.kind, outcome=Status.INSUFFICIENT, lacks=found.lacks)
+        return _insufficient(name, rule, *found.lacks)
     if isinstance(rule, Forecast):
         if name not in intervals:
-            lack = Caveat("rule-needs-all-labels", labelled_share=found.found.labelled_share)
-            return Verdict(rule=name, kind=rule.kind, outcome=Status.INSUFFICIENT, lacks=(lack,))
+            return _insufficient(name, rule, needs_all)
         return _forecast(name, found, intervals[name], stated)
     if isinstance(rule, Floor):
         low, high = found.errors.ci(found.found, rule.confidence_level)
@@ -349,6 +343,10 @@ def verdict(
             details=stated,
         )
     return _drop(name, rule, found, reference, stated)
+
+
+def _insufficient(name: str, rule: Rule, *lacks: Caveat) -> Verdict:
+    return Verdict(rule=name, kind=rule.kind, outcome=Status.INSUFFICIENT, lacks=lacks)
 
 
 def _forecast(name: str, found: Estimate, interval: ForecastInterval, stated: dict[str, Any]) -> Verdict:
@@ -371,8 +369,7 @@ def _forecast(name: str, found: Estimate, interval: ForecastInterval, stated: di
 def _drop(name: str, rule: Drop, found: Estimate, reference: Reference, stated: dict[str, Any]) -> Verdict:
     assert found.errors is not None
     if reference.auc is None:
-        lacks = reference.caveats or (Caveat("segment-not-in-reference"),)
-        return Verdict(rule=name, kind="drop", outcome=Status.INSUFFICIENT, lacks=lacks)
+        return _insufficient(name, rule, *(reference.caveats or (Caveat("segment-not-in-reference"),)))
     past = reference.auc
     low, high = found.errors.ci(found.found, rule.confidence_level, minus=past.auc, minus_se=past.se)
     reach = scatter_reach(name, rule, reference, found.sizes)

@@ -27,14 +27,7 @@ from rocmonitor.policy.rules import (
     before_labels,
 )
 from rocmonitor.policy.shift import expected_metric, shift_of
-from rocmonitor.stats import (
-    ForecastInterval,
-    PairedSample,
-    Sample,
-    ScoreForecast,
-    WindowAuc,
-    compare_auc,
-)
+from rocmonitor.stats import ForecastInterval, PairedSample, Sample, ScoreForecast, WindowAuc, compare_auc
 from rocmonitor.stats.unlabelled import ScoreCounts
 
 

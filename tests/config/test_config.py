@@ -144,7 +144,7 @@ def test_without_windows_the_reference_is_cut_like_the_monitor(load):
         ("{w: 0.5}", "{w: 0.20000001}", "cost: w 0.2 and w 0.20000001 would both be reported as 0.2"),
         ("calibrated, conf", "calibrated, half_life: true, conf", "rules.0: half_life must not be true or"),
         ("calibrated, conf", "calibrated, half_life: .inf, conf", "half_life: Input should be a finite"),
-        ("kind: floor, value", "value", "rules.1.kind: required: forecast, lasting, floor, drop, challenger"),
+        ("kind: floor, value", "value", "rules.1.kind: required: forecast, lasting, floor, drop, cost"),
         (
             "channels: {ops",
             "page: roc.example\nchannels: {ops",

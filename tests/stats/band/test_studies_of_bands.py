@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -55,20 +57,21 @@ class TestTable1:
         assert bcv08_table1.quantile(np.arange(999.0), 0.025) == 974
 
     def test_it_prints_what_a_short_run_can_show(
-        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
         monkeypatch.setattr(bcv08_table1, "RESAMPLES", 199)
         found = np.array([bcv08_table1.one(np.random.default_rng(seed)) for seed in range(30)])
-        rates = found.mean(axis=0)
-        assert rates.shape == (6, 3)
+        rates = found[:, :, :3].mean(axis=0)
+        assert found.shape[1:] == (6, len(bcv08_table1.READINGS))
         assert rates.min() > 0.7
         assert (found[:, :2, 2] >= found[:, :2, 1]).all()  # the sup norm from 0 is larger
         assert (rates[:2, 2] == 1).all()  # as in the print
         assert (found[:, ::2, 0] == found[:, ::2, 1]).all()  # the naive bootstrap has one centre
-        bcv08_table1.main(["--replications", "2", "--processes", "1"])
+        bcv08_table1.main(["--replications", "2", "--processes", "1", "--results", str(tmp_path)])
         out = capsys.readouterr().out
         assert "smoothed, d_B          93.1" in out
         assert "2 replications" in out
+        assert {path.name for path in tmp_path.iterdir()} == {"bcv08-table1.json", "bcv08-table1.png"}
 
 
 class TestCoverage:
