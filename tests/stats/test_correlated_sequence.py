@@ -190,7 +190,14 @@ def false_rate(phi: float, tau: float, how: str, runs: int = 150) -> float:
     return found / runs
 
 
-@pytest.mark.parametrize(("phi", "tau", "most"), [(0.0, 1.0, 0.06), (0.6, 3.0, 0.13), (0.9, 1.0, 0.34)])
+@pytest.mark.parametrize(
+    ("phi", "tau", "most"),
+    [
+        (0.0, 1.0, 0.06),
+        pytest.param(0.6, 3.0, 0.13, marks=pytest.mark.slow),
+        pytest.param(0.9, 1.0, 0.34, marks=pytest.mark.slow),
+    ],
+)
 def test_false_decisions_over_a_year_of_checks(phi: float, tau: float, most: float) -> None:
     """`most` is two Monte Carlo errors and more above the rates of docs/coverage.md."""
     ours = false_rate(phi, tau, "estimated")
