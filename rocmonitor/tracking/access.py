@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -26,6 +27,7 @@ ENVIRONMENT = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",  # stdout is data
 }
+_SURELY_LEFT_SECONDS = 3600.0
 _MAY_PASS = frozenset(
     {
         "ABORTED",
@@ -66,7 +68,10 @@ def _create_database(uri: str) -> None:
         return
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        part.unlink(missing_ok=True)  # left by a process that was killed
+        part.unlink(missing_ok=True)
+        for other in path.parent.glob(f".{path.name}.*.part"):
+            if time.time() - other.stat().st_mtime > _SURELY_LEFT_SECONDS:
+                other.unlink(missing_ok=True)  # by a process that was killed
         part.touch(mode=0o600)  # readable by nobody else, whatever the umask
         MlflowClient(f"sqlite:///{part}").search_experiments(max_results=1)
         with suppress(FileExistsError):  # another process was faster

@@ -703,7 +703,13 @@ class TestConnect:
         assert not list(tmp_path.iterdir())
 
     @pytest.mark.slow
-    def test_files_that_it_makes_are_their_owners_alone(self, tmp_path: Path, monitor: str) -> None:
+    def test_files_that_it_makes_are_their_owners_alone_and_what_was_left_goes(
+        self, tmp_path: Path, monitor: str
+    ) -> None:
+        killed, working = (tmp_path / f".mlflow.db.{process}.part" for process in (1, 2))
+        for part in (killed, working):
+            part.touch(mode=0o600)
+        os.utime(killed, (0, 0))
         before = os.umask(0o022)
         try:
             tracking = connect(f"sqlite:///{tmp_path}/mlflow.db", tmp_path)
@@ -711,7 +717,7 @@ class TestConnect:
         finally:
             os.umask(before)
         modes = {path.name: oct(path.stat().st_mode & 0o777) for path in tmp_path.iterdir()}
-        assert modes == {"mlflow.db": "0o600", "mlartifacts": "0o700"}
+        assert modes == {"mlflow.db": "0o600", "mlartifacts": "0o700", working.name: "0o600"}
 
     @pytest.mark.parametrize(
         ("uri", "page"),

@@ -190,8 +190,8 @@ def likeness(reference: Reference) -> list[str]:
             lines.append(f"{name}: {found.caveats[0]}")
         else:
             lines.append(
-                f"{name}: the serial correlation of the {found.n_windows} windows is between {found.low:.2f} and "
-                f"{found.high:.2f} (90 % interval); the false alarms below allow for what is possible"
+                f"{name}: the serial correlation of the {found.n_windows} windows is between {found.low:.2f} "
+                f"and {found.high:.2f} (90 % interval); the false alarms below allow for what is possible"
             )
     return lines
 
