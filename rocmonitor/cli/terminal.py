@@ -202,7 +202,7 @@ def explain_unchanged(tick: Tick, zone: ZoneInfo, *, again: bool) -> None:
         return
     first = tick.unchanged[0].in_zone(zone)
     many = len(tick.unchanged)
-    which = f"{many} windows from {first} on were" if many > 1 else f"the window {first} was"
+    which = f"{many} windows, the first {first}, were" if many > 1 else f"the window {first} was"
     why = f"neither {'their' if many > 1 else 'its'} rows nor the settings have changed"
     if not again:
         why = "no label or score has changed; --again judges by the rules as they are now"

@@ -21,6 +21,21 @@ from rocmonitor.wording.verdicts import reasons
 CHECK_IMPROVED = "better is a change too: easy cases labelled first, leaked labels, a new population?"
 CHECK_ERROR = "nothing is lost: the window stays due, and the next run tries again."
 CHECK_REFERENCE = "does the reference period have labelled rows of both classes here?"
+CHECK_LACK: dict[str, tuple[str, str]] = {
+    "one-cluster": (
+        "the rows of a class come from one cluster",
+        "does columns.cluster name what rows belong to, such as a customer?",
+    ),
+    "too-few-labels": (
+        "too few rows have a label",
+        "did the labels arrive, and is window.min_labelled no more than usually have one?",
+    ),
+    "window-not-probabilities": (
+        "",
+        "are the scores probabilities of the positive class, from 0 to 1? Else map them in the query.",
+    ),
+}
+"""What a window lacks besides rows of both classes, and what to check, by the code of its caveat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +79,7 @@ def headline(change: Transition, evaluation: Evaluation | None) -> str:
         if change.after is Status.OK:
             return "Recovered: the monitor works again"
         if change.after is Status.INSUFFICIENT and evaluation is not None:
-            return f"Cannot be judged: {lack(evaluation.counts)[0]}"
+            return f"Cannot be judged: {lack(evaluation.counts, deciding(change, evaluation))[0]}"
         return WORDS[change.after].headline
     decided = deciding(change, evaluation)
     if change.after is Status.OK:
@@ -105,13 +120,16 @@ def advice(change: Transition, evaluation: Evaluation | None) -> str:
     if change.after is Status.INSUFFICIENT and evaluation is not None:
         decided = deciding(change, evaluation)
         if decided is not None and decided.kind != "data":
-            return CHECK_REFERENCE
-        return lack(evaluation.counts)[1]
+            return _known_lack(decided)[1] or CHECK_REFERENCE
+        return lack(evaluation.counts, decided)[1]
     return WORDS[change.after].check
 
 
-def lack(counts: Counts) -> tuple[str, str]:
+def lack(counts: Counts, decided: Verdict | None = None) -> tuple[str, str]:
     """What an insufficient window lacks, and where to look for it."""
+    known = _known_lack(decided)
+    if known[0]:
+        return known
     if not counts.rows:
         return "no rows", "did the scoring job run, and does the query find its rows by time?"
     if not counts.used and counts.unlabelled:
@@ -168,7 +186,13 @@ def _beside_normal(evaluation: Evaluation, decided: Verdict | None) -> str:
 def _undecided(evaluation: Evaluation, decided: Verdict) -> str:
     if decided.kind != "data":
         return f"rule {decided.rule} cannot be applied"
-    return lack(evaluation.counts)[0]
+    return lack(evaluation.counts, decided)[0]
+
+
+def _known_lack(decided: Verdict | None) -> tuple[str, str]:
+    """The words of a lack that counts of rows do not show; empty ones when it is none of those."""
+    lacks = () if decided is None else decided.lacks
+    return next((CHECK_LACK[each.code] for each in lacks if each.code in CHECK_LACK), ("", ""))
 
 
 def _back(evaluation: Evaluation) -> str:

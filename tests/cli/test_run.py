@@ -171,7 +171,7 @@ def test_a_backfill_that_finds_nothing_due_says_why_and_what_to_do(here, rocmoni
     period = ("backfill", "credit", "--from", "2026-05-25", "--to", "2026-06-08")
     rocmonitor("run")
     told = rocmonitor(*period).stderr
-    assert "2 windows from 2026-05-25 to 2026-06-01 on were judged before" in told
+    assert "2 windows, the first 2026-05-25 to 2026-06-01, were judged before" in told
     assert "no label or score has changed; --again judges by the rules as they are now" in told
     assert "nothing new is due" not in told
     assert "neither their rows nor the settings have changed" in rocmonitor(*period, "--again").stderr

@@ -453,3 +453,18 @@ def test_a_budget_that_is_none_is_refused(here, value):
     path.write_text(f"alarm_budget: {{false_alarms_per_year: {value}}}\n{configured}", encoding="utf-8")
     with pytest.raises(RocmonitorError, match=r"alarm_budget.false_alarms_per_year"):
         checked(here)
+
+
+def test_a_reference_of_one_cluster_or_without_a_whole_window_is_said_to_be_that(here):
+    one = "SELECT *, 1 AS customer FROM scored WHERE scored_at >= :start AND scored_at < :end"
+    here.configure(window=until("2026-06-08"), rules="[{kind: forecast}]")
+    written = (here.folder / "rocmonitor.yaml").read_text(encoding="utf-8")
+    clustered = written.replace("columns: {", "columns: {cluster: customer, ")
+    query = "SELECT * FROM scored WHERE scored_at >= :start AND scored_at < :end"
+    (here.folder / "rocmonitor.yaml").write_text(clustered.replace(query, one), encoding="utf-8")
+    told = checked(here)
+    assert "of the reference come from one cluster" in told
+    assert "see whether columns.cluster names what rows belong to" in told
+    assert "at least 2 of each" not in told
+    here.configure(reference="{from: 2026-01-06, to: 2026-06-05}", window="{every: 1q}")
+    assert "no whole window (1q) lies in it, so no rule can compare with it" in checked(here)

@@ -221,6 +221,11 @@ def _reference(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> 
     labelled = [counted.labelled for counted in counts]
     period, total = monitor.reference_period.in_zone(zone), sum(counted.rows for counted in counts)
     many = f"{len(windows)} window{'' if len(windows) == 1 else 's'}"
+    if not windows:
+        raise DegenerateDataError(
+            f"{period}: no whole window ({written(monitor.window.every)}) lies in it, so no rule can compare "
+            "with it: choose a longer period, cut it finer (reference.windows), or move the windows (window.align)"
+        )
     if not sum(labelled):
         raise DegenerateDataError(
             f"{period}: {many}, {total:,} rows, none labelled: no rule can compare with it"

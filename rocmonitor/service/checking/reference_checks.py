@@ -91,6 +91,11 @@ def useless(reference: Reference, *, low_is_positive: bool) -> str:
     """Why nothing can be compared with a reference; empty when something can."""
     n_pos, n_neg = (sum(window[n] for window in reference.windows) for n in ("n_pos", "n_neg"))
     longer = "choose another period (reference.from, reference.to)"
+    if reference.auc is None and min(n_pos, n_neg) >= 2:
+        return (
+            f"the {n_pos:,} positives or the {n_neg:,} negatives of the reference come from one cluster, so "
+            "nothing shows how far clusters scatter: see whether columns.cluster names what rows belong to"
+        )
     if reference.auc is None:
         return (
             f"the reference has {n_pos:,} positives and {n_neg:,} negatives, and at least 2 of each are "

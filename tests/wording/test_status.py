@@ -1,0 +1,31 @@
+"""What a message says that a window lacks, where counts of rows and classes do not show it."""
+
+from __future__ import annotations
+
+import pytest
+
+from rocmonitor.caveat import Caveat
+from rocmonitor.policy.evaluation import Counts, Status, Verdict
+from rocmonitor.wording.status import lack
+
+ENOUGH = Counts(rows=1_000, n_pos=128, n_neg=272, unlabelled=600)
+
+
+@pytest.mark.parametrize(
+    ("found", "words", "check"),
+    [
+        (Caveat("one-cluster", positives=1, negatives=1), "come from one cluster", "columns.cluster"),
+        (Caveat("too-few-labels"), "too few rows have a label", "window.min_labelled"),
+    ],
+)
+def test_a_window_with_rows_enough_is_not_said_to_have_too_few(found, words, check):
+    decided = Verdict(rule="data", kind="data", outcome=Status.INSUFFICIENT, lacks=(found,))
+    lacking, look = lack(ENOUGH, decided)
+    assert words in lacking
+    assert check in look
+    assert "min_per_class" not in look
+
+
+def test_a_small_window_is_said_to_be_small():
+    decided = Verdict(rule="data", kind="data", outcome=Status.INSUFFICIENT, lacks=(Caveat("too-few-rows"),))
+    assert lack(Counts(rows=9, n_pos=4, n_neg=5), decided)[0] == "only 4 positives and 5 negatives"
