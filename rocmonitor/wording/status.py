@@ -34,6 +34,7 @@ CHECK_LACK: dict[str, tuple[str, str]] = {
         "",
         "are the scores probabilities of the positive class, from 0 to 1? Else map them in the query.",
     ),
+    "no-calibration-slope": ("", "do the probabilities vary, and is the label not among them?"),
 }
 """What a window lacks besides rows of both classes, and what to check, by the code of its caveat."""
 

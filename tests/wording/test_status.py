@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.policy.evaluation import Counts, Status, Verdict
-from rocmonitor.wording.status import lack
+from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition, Verdict
+from rocmonitor.policy.windows import DAY, Window
+from rocmonitor.wording.status import advice, lack
 
 ENOUGH = Counts(rows=1_000, n_pos=128, n_neg=272, unlabelled=600)
 
@@ -29,3 +32,36 @@ def test_a_window_with_rows_enough_is_not_said_to_have_too_few(found, words, che
 def test_a_small_window_is_said_to_be_small():
     decided = Verdict(rule="data", kind="data", outcome=Status.INSUFFICIENT, lacks=(Caveat("too-few-rows"),))
     assert lack(Counts(rows=9, n_pos=4, n_neg=5), decided)[0] == "only 4 positives and 5 negatives"
+
+
+@pytest.mark.parametrize(
+    ("code", "check"),
+    [("window-not-probabilities", "from 0 to 1"), ("no-calibration-slope", "is the label not among them")],
+)
+def test_scores_that_are_no_probabilities_are_not_looked_for_in_the_reference(code, check):
+    lacking = Verdict(
+        rule="calibration", kind="calibration", outcome=Status.INSUFFICIENT, lacks=(Caveat(code),)
+    )
+    at = datetime(2026, 6, 1, tzinfo=UTC)
+    change = Transition(
+        monitor="credit",
+        segment="",
+        before=Status.OK,
+        after=Status.INSUFFICIENT,
+        since=at,
+        at=at,
+        reasons=(lacking,),
+    )
+    evaluation = Evaluation(
+        monitor="credit",
+        model="credit",
+        champion_version="7",
+        window=Window(at, at + DAY),
+        at=at + DAY,
+        evaluated_at=at + DAY,
+        outcome=Status.INSUFFICIENT,
+        status=Status.INSUFFICIENT,
+        counts=ENOUGH,
+        verdicts=(lacking,),
+    )
+    assert check in advice(change, evaluation)

@@ -224,7 +224,7 @@ def _reference(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> 
     if not windows:
         raise DegenerateDataError(
             f"{period}: no whole window ({written(monitor.window.every)}) lies in it, so no rule can compare "
-            "with it: choose a longer period, cut it finer (reference.windows), or move the windows (window.align)"
+            "with it: choose a longer period, cut it finer (reference.windows), or set window.align"
         )
     if not sum(labelled):
         raise DegenerateDataError(
