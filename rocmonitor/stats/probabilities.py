@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import expit
+import scipy
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
@@ -208,7 +208,7 @@ def _coefficient(x: Floats, offset: Floats, pos: Floats, neg: Floats) -> tuple[f
         beta[1] = 1.0  # near the truth where calibrated
     value = _likelihood(design @ beta + offset, pos, neg)
     for _ in range(_STEPS):
-        fitted = expit(design @ beta + offset)
+        fitted = scipy.special.expit(design @ beta + offset)
         bread = (design * (n * fitted * (1 - fitted))[:, np.newaxis]).T @ design
         step = np.linalg.lstsq(bread, design.T @ (pos - n * fitted), rcond=None)[0]
         size = 1.0
@@ -220,7 +220,7 @@ def _coefficient(x: Floats, offset: Floats, pos: Floats, neg: Floats) -> tuple[f
         beta, value = beta + size * step, after
         if float(np.abs(size * step).max()) < 1e-9:
             break
-    fitted = expit(design @ beta + offset)
+    fitted = scipy.special.expit(design @ beta + offset)
     bread = (design * (n * fitted * (1 - fitted))[:, np.newaxis]).T @ design
     meat = (design * (pos * (1 - fitted) ** 2 + neg * fitted**2)[:, np.newaxis]).T @ design
     inverse = np.linalg.pinv(bread)
