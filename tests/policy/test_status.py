@@ -34,6 +34,7 @@ def path(outcomes: str, alarm: Alarm) -> str:
         (Alarm(), "d?o?o", "ddo?o"),
         (Alarm(after=2, of=2), "d?d", "o?d"),
         (Alarm(recover_after=2), "do?o", "dddo"),
+        (Alarm(recover_after=6), "dooi", "dddi"),
         (Alarm(after=2, of=2), "iid", "oio"),
         (Alarm(), "", ""),
     ],
