@@ -275,6 +275,8 @@ def _served(
     if rows is not None:
         seen.judged = on_reference(monitor, rows, known, serving)
     seen.scenario = _scenario(serving, known, scatter)
+    if seen.scenario is not None and seen.judged is not None:
+        seen.scenario = replace(seen.scenario, margins=seen.judged.margins)
     if seen.scenario is None:
         why = (
             useless(known, low_is_positive=low_is_positive)

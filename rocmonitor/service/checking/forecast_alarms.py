@@ -26,11 +26,11 @@ from rocmonitor.policy.false_alarms import (
     usual_rate,
     window_rate,
 )
-from rocmonitor.policy.judge import judge, too_few
+from rocmonitor.policy.judge import Finding, judge, too_few
 from rocmonitor.policy.levels import in_season
 from rocmonitor.policy.reference import Reference
-from rocmonitor.policy.rules import Challenger, Floor, Lasting, Rule, before_labels
-from rocmonitor.policy.scenario import Scenario, sampling_only, uncounted, without_chart
+from rocmonitor.policy.rules import Calibration, Challenger, Cost, Floor, Lasting, Rule, before_labels
+from rocmonitor.policy.scenario import Margins, Scenario, margins_of, sampling_only, uncounted, without_chart
 from rocmonitor.sources.batch import Rows
 from rocmonitor.wording.format import listed
 
@@ -52,12 +52,16 @@ _NO_SCATTER = 0.0005  # of true AUROCs
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """How many reference windows each rule finds degraded, of so many that were judged, and which ones."""
+    """How many reference windows each rule finds degraded, of so many that were judged, and which ones.
+
+    `margins` has those of the rules that do not judge the AUROC.
+    """
 
     windows: int
     described: str
     by_rule: Mapping[str, int]
     degraded: Sequence[str]
+    margins: Mapping[str, Margins]
 
 
 def expected(monitor: Monitor, scenario: Scenario, judged: Judged | None) -> list[str]:
@@ -177,9 +181,9 @@ def _found(drawn: Simulation, monitor: Monitor) -> list[str]:
             f"by {seen[0]}"
         ]
     sizes = [drop for drop in DROPS if drop < drawn.scenario.auc.auc]
-    if not drawn.rules or not sizes:
-        return lines if seen is None or seen[1] > 0 else []
     found = [detections(drawn, drop, alarm) for drop in sizes]
+    if not (found and found[0]):
+        return lines if seen is None or seen[1] > 0 else []
     head = ["drop of", *(f"{drop:.2f}" for drop in sizes)]
     rows = [[name, *(_cell(each[name], drawn.windows) for each in found)] for name in found[0]]
     last = list(found[0])[-1]
@@ -250,7 +254,18 @@ def on_reference(
         described=f"{of} reference windows{large}",
         by_rule=by_rule,
         degraded=[at.in_zone(monitor.timezone) for one, (_, at) in pairs if one.outcome is Status.DEGRADED],
+        margins=_margins(found, rules),
     )
+
+
+def _margins(found: Sequence[Finding], rules: Mapping[str, Rule]) -> dict[str, Margins]:
+    """Of the rules `cost` and `calibration`, in the windows that were judged."""
+    margins = {}
+    for name, rule in rules.items():
+        if isinstance(rule, Cost | Calibration):
+            of_rule = [{each.rule: each for each in one.verdicts}.get(name) for one in found]
+            margins[name] = margins_of(of_rule)
+    return {name: each for name, each in margins.items() if each is not None}
 
 
 def _judged(judged: Judged, drawn: Simulation) -> str:
