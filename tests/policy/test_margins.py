@@ -134,9 +134,7 @@ def test_what_is_told_is_what_comes(rule, between):
         seen = replace(seen, reference=Reference(auc=auc(whole)), spread=AucSpread.from_sample(whole))
         told.append(false_alarms(simulation(seen, WEEK), ALONE, WEEK).expected)
         degraded = [verdict(week(rng, between)).outcome is Status.DEGRADED for _ in range(52)]
-        came.append(
-            sum(now and not before for before, now in zip([False, *degraded], degraded, strict=False))
-        )
+        came.append(sum(now and not before for before, now in pairwise([False, *degraded])))
     error = float(np.hypot(np.std(told), np.std(came))) / np.sqrt(len(came))
     assert abs(np.mean(told) - np.mean(came)) < 0.2 * np.mean(came) + 3 * error
     assert np.mean(came) > 2
