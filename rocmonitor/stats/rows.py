@@ -117,14 +117,27 @@ def require_classes(n_pos: int, n_neg: int, *, at_least: int) -> None:
         )
 
 
+def in_order(neg: Floats, pos: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    """The scores of negatives and positives, sorted together, and which of them are positives'.
+
+    The two are sorted in place. That and merging is several times faster than one argsort of all.
+    """
+    neg.sort()
+    pos.sort()
+    both = np.concatenate([neg, pos])
+    order = np.argsort(both, kind="stable")
+    return both[order], order >= len(neg)
+
+
 def counted(score: Floats, positive: NDArray[np.bool_]) -> tuple[Floats, Counts, Counts]:
     """Counts at the distinct values of sorted scores."""
     if not len(score):
         return score, np.zeros(0, np.int64), np.zeros(0, np.int64)
-    first = np.flatnonzero(np.concatenate([[True], score[1:] != score[:-1]]))
-    if len(first) == len(score):
+    new = score[1:] != score[:-1]
+    if new.all():
         pos = positive.astype(np.int64)
         return score, pos, 1 - pos
+    first = np.flatnonzero(np.concatenate([[True], new]))
     size = np.diff(first, append=len(score))
     pos = np.add.reduceat(positive, first, dtype=np.int64)
     return score[first], pos, size - pos

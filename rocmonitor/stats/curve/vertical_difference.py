@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
@@ -198,6 +198,14 @@ class DifferenceLaw(VerticalLaw):
     smoothing = AGRESTI_MIN
     least = -1.0
 
+    rows: PairedSample
+
+    @property
+    def levels(self) -> tuple[NDArray[np.intp], ...]:
+        """Of both models."""
+        levels = Levels.of(self.rows)
+        return levels.level_1, levels.level_2
+
     def of_a_row(self, mixture: _Differences, added: Smoothing) -> tuple[Floats, Floats]:
         """Of the difference: 1, -1 or 0 for each positive."""
         total = self.rows.n_pos + added.rows
@@ -241,7 +249,7 @@ def difference_law(pair: PairedSample, r: Counts, m_pos: int, m_neg: int, most: 
         raise InputError(f"max_thresholds must be a whole number of at least 2, not {most}")
     levels = Levels.of(pair)
     mixtures = [_mixture(pair, levels, joint) for joint in thresholds_laws(pair, levels, r, m_neg, most)]
-    return DifferenceLaw(pair, r, m_pos, m_neg, mixtures, (levels.level_1, levels.level_2))
+    return DifferenceLaw(pair, r, m_pos, m_neg, mixtures)
 
 
 def _mixture(pair: PairedSample, levels: Levels, joint: ThresholdsLaw) -> _Differences:

@@ -43,7 +43,7 @@ def cells(pos: NDArray[np.int64], neg: NDArray[np.int64]) -> Cells:
     first = run_starts(pos, neg)
     start = np.flatnonzero(first)
     counts = np.stack([np.add.reduceat(neg, start), np.add.reduceat(pos, start)])
-    return Cells(counts / counts.sum(axis=1, keepdims=True), np.cumsum(first) - 1)
+    return Cells(counts / counts.sum(axis=1, keepdims=True), np.cumsum(first.astype(np.intp)) - 1)
 
 
 def placement(weights: Floats) -> Floats:
