@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from rocmonitor.stats.rows import weighted_sum
 from rocmonitor.stats.sample import Counts, Floats, Sample
 
 ROUNDING = 1e-13
@@ -51,8 +52,7 @@ def mean_and_variance(values: Floats, weights: Counts | Floats) -> tuple[float, 
     origin = float(values[np.argmax(weights > 0)])
     shifted = values - origin
     n = float(weights.sum())
-    mean = float(np.sum(weights * shifted)) / n  # not @: its rounding and its time depend on the processors
+    mean = weighted_sum(weights, shifted) / n
     shifted -= mean
     np.square(shifted, out=shifted)
-    shifted *= weights
-    return origin + mean, float(np.sum(shifted)) / n
+    return origin + mean, weighted_sum(weights, shifted) / n
