@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import resource
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from statistics import median
@@ -17,6 +20,26 @@ def seconds(*calls: Callable[[], object], rounds: int = 5) -> list[float]:
             call()
             times.append(time.perf_counter() - start)
     return [median(times[1:]) for times in taken]
+
+
+def cpu(call: Callable[[], object], rounds: int = 3) -> float:
+    """Least processor seconds of a call over `rounds` rounds, all threads of this process together."""
+    taken = []
+    for _ in range(rounds):
+        start = time.process_time()
+        call()
+        taken.append(time.process_time() - start)
+    return min(taken)
+
+
+def peak() -> float:
+    """The most memory that this process has had, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
+
+
+def in_new_process(file: str, *arguments: str) -> None:
+    """Run a benchmark by itself: memory that one took is not charged to the next."""
+    subprocess.run([sys.executable, file, *arguments], check=True)
 
 
 def title(text: str) -> None:
