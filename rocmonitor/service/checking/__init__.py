@@ -18,8 +18,8 @@ from rocmonitor.errors import ConfigError, DegenerateDataError, RocmonitorError,
 from rocmonitor.policy.budget import Levels
 from rocmonitor.policy.judge import too_few
 from rocmonitor.policy.levels import at_levels
-from rocmonitor.policy.reference import Reference, freeze
-from rocmonitor.policy.rules import Floor, Rule, by_name
+from rocmonitor.policy.reference import Reference
+from rocmonitor.policy.rules import Floor, Rule
 from rocmonitor.policy.scenario import Scenario
 from rocmonitor.policy.windows import Window
 from rocmonitor.service import references
@@ -263,7 +263,7 @@ def _served(
             rules = {name: rule for name, rule in rules.items() if not isinstance(rule, Floor)}
     else:
         samples = [(window, one.champion) for (window, _), one in zip(counts, rows, strict=True)]
-        known = freeze(samples, by_name(monitor.rules), monitor.cost_w, outlooks=bool(monitor.outlook))
+        known = references.frozen_for(monitor, samples)
         known = at_levels(known, rules, levels.derived)
         scatter = _scatter([sample for _, sample in samples])
     low_is_positive = monitor.positive.low_is_positive

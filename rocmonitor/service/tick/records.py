@@ -272,6 +272,7 @@ def _provenance(monitor: Monitor, batch: Batch, as_of: datetime) -> dict[str, An
         **monitor.read_as,
         **({"as_of": as_of.isoformat()} if replayed else {}),
         "grouped": batch.grouped,
+        **({"condense": monitor.condense.model_dump()} if batch.condensed else {}),
         "data_digest": batch.digest,
         "rocmonitor": __version__,
         **_installed(),
