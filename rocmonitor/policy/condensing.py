@@ -22,13 +22,20 @@ def too_coarse(sample: Sample, max_error: float) -> Caveat | None:
     return Caveat("condensed-too-coarse", error=error, max_error=max_error, grid=grid)
 
 
+def guaranteed(sample: Sample) -> dict[str, dict[str, float]]:
+    """``guaranteed_error`` of a condensed window, for its provenance; empty where nothing was lost."""
+    if sample.ends is None or not min(sample.n_pos, sample.n_neg):
+        return {}
+    found = condensed_error(sample)
+    return {"guaranteed_error": {name: getattr(found, name) for name in ("auc", "se", "tpr", "fpr")}}
+
+
 def condensed_caveats(sample: Sample) -> list[Caveat]:
     """That a window was condensed, and how far its numbers may be off."""
-    if sample.ends is None:
-        return []
-    found = condensed_error(sample)
-    values = {"auc": found.auc, "se": found.se, "tpr": found.tpr, "fpr": found.fpr}
-    return [Caveat("condensed", rows=sample.n_pos + sample.n_neg, cells=found.cells, **values)]
+    return [
+        Caveat("condensed", rows=sample.n_pos + sample.n_neg, cells=len(sample.score), **error)
+        for error in guaranteed(sample).values()
+    ]
 
 
 def of_any_order(sample: Sample, rows_of: Callable[[Sample], list[Row]]) -> list[Row]:

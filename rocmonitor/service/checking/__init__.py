@@ -28,6 +28,7 @@ from rocmonitor.service.checking.alarm_budget import Spending, budget_lines, spe
 from rocmonitor.service.checking.early_warnings import warnings
 from rocmonitor.service.checking.forecast_alarms import Judged, expected, on_reference
 from rocmonitor.service.checking.label_shares import Counted, label_shares
+from rocmonitor.service.checking.reading import read_as
 from rocmonitor.service.checking.reference_checks import (
     backwards,
     costs,
@@ -187,10 +188,10 @@ def _windows(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> li
         lines.append(
             f"the last of these, {last.in_zone(zone)}: {counted.rows:,} rows, {counted.labelled:,} labelled"
         )
-        if counted.rows > MOST_ROWS:
+        if counted.rows > MOST_ROWS and monitor.grouped != "condensed":
             return [*lines, f"not read: it has more than {MOST_ROWS:,} rows"]
-        segments = source.pull(monitor, last, as_of=now).segments
-    rows = segments[""]
+        batch = source.pull(monitor, last, as_of=now)
+    rows = batch.segments[""]
     small = too_few(rows.counts, monitor.min_per_class)
     if small is not None:
         raise DegenerateDataError(
@@ -203,7 +204,8 @@ def _windows(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> li
         )
     seen.last = rows.champion
     lines.append(f"usable: {rows.counts.n_pos:,} positives, {rows.counts.n_neg:,} negatives")
-    return [*lines, *map(str, rows.caveats), *small_segments(segments, monitor.min_per_class)]
+    lines += [*read_as(monitor, batch), *map(str, rows.caveats)]
+    return [*lines, *small_segments(batch.segments, monitor.min_per_class)]
 
 
 def _reference(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> list[Line]:
@@ -216,7 +218,8 @@ def _reference(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> 
             for gap, why in left_out(monitor, now)
             if (found := source.label_counts(monitor, gap).rows)
         ]
-        if sum(counted.rows for counted in counts) <= MOST_REFERENCE_ROWS:
+        few = sum(counted.rows for counted in counts) <= MOST_REFERENCE_ROWS
+        if few or monitor.grouped == "condensed":
             rows = [source.pull(monitor, window, as_of=now).segments[""] for window in windows]
     labelled = [counted.labelled for counted in counts]
     period, total = monitor.reference_period.in_zone(zone), sum(counted.rows for counted in counts)
