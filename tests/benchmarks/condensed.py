@@ -36,7 +36,7 @@ DISTANCE = 0.005
 TABLE = """
 CREATE UNLOGGED TABLE scored AS
 SELECT t, y, 1 / (1 + exp(4.0 - 1.5 * y - sqrt(-2 * ln(u)) * cos(2 * pi() * v))) AS p FROM (
-  SELECT timestamptz '2026-01-05' + (k % 600000) * interval '1 second' AS t, (random() < 0.02)::int AS y,
+  SELECT timestamptz '2026-01-05' + mod(k, 600000) * interval '1 second' AS t, (random() < 0.02)::int AS y,
          1 - random() AS u, random() AS v
   FROM generate_series(1, {rows}) AS k
 ) AS drawn

@@ -43,7 +43,7 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     # Rows, from rocmonitor.sources
     "rows-truncated": (
         "the window has more rows than sources.{source}.max_rows: only part of it was read, and another run "
-        "may read another part; raise max_rows, or set monitors.{monitor}.grouped to database"
+        "may read another part; raise max_rows, or set monitors.{monitor}.grouped to condensed or database"
     ),
     "condensed": (
         "the {rows:,} labelled rows were read as {cells:,} cells of neighbouring scores: the AUROC is off by "
