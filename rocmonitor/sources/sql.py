@@ -142,6 +142,7 @@ class SqlSource:
         *,
         as_of: datetime | None = None,
         ages: Sequence[timedelta] = (),
+        expected_rows: int | None = None,
         on_progress: Callable[[int], None] | None = None,
     ) -> Batch:
         """Read a window.
@@ -161,6 +162,9 @@ class SqlSource:
         ages : sequence of timedelta
             With ``columns.labelled_at`` and `as_of`: increasing ages after the window's end by which the
             labelled rows are divided (`Rows.by_age`), at most 100.
+        expected_rows : int, optional
+            Rows of the window where they were counted: with more than ``max_rows``, ``auto`` does not try to
+            read them first.
         on_progress : callable, optional
             Called with the number of rows read so far, after each chunk of 50,000.
 
@@ -186,7 +190,8 @@ class SqlSource:
         report = on_progress or (lambda _: None)
         with self._reading(monitor) as connection:
             query = prepared(connection, monitor, self._origin.spec, window, as_of=as_of, ages=ages)
-            if monitor.grouped in ("raw", "auto"):
+            many = monitor.grouped == "auto" and (expected_rows or 0) > self._origin.spec.max_rows
+            if monitor.grouped == "raw" or (monitor.grouped == "auto" and not many):
                 batch = self._read(connection, query, "rows", report)
                 if monitor.grouped == "raw" or not batch.segments[""].counts.truncated:
                     return batch

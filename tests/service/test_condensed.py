@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from typing import Any
 
@@ -14,8 +15,10 @@ from rocmonitor.errors import ConfigError
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.reference import Reference
 from rocmonitor.service import references
+from rocmonitor.service.checking import check
 from rocmonitor.service.tick import run_monitor
 from rocmonitor.sources import open_source
+from rocmonitor.tracking import content
 
 DAY = timedelta(days=1)
 ALONE = {
@@ -140,3 +143,33 @@ def test_what_needs_rows_is_refused(here, column, key, why):
         config.load(path)
     path.write_text(text.replace("grouped: condensed", "grouped: auto"), encoding="utf-8")
     assert not config.load(path).monitors["credit"].may_condense
+
+
+def checked(here: World, condense: str, **changes: str) -> tuple[list[str], list[str]]:
+    known, lines = configured(here, condense, **changes), []
+    problems = check(known, now=week(21) + 2 * DAY, output=lines.append)
+    return lines, [str(each) for each in problems]
+
+
+def test_check_says_how_windows_are_read_and_what_that_leaves_open(here):
+    here.score(20)
+    lines, problems = checked(here, COARSE, grouped="condensed")
+    [said] = [line for line in lines if "cells of neighbouring scores (logit, 8 cells a unit)" in line]
+    assert "the AUROC is off by at most 0.0" in said
+    assert not any("condense" in each for each in problems)
+    assert any("expects" in line or "false alarms" in line for line in lines)
+    lines, _ = checked(here, "{}", grouped="raw")
+    assert not any("cells" in line for line in lines)
+    _, problems = checked(here, "{per_unit: 8}", grouped="condensed")
+    assert any("all rows: the cells of neighbouring scores" in each for each in problems)
+    lines, _ = checked(here, "{}", grouped="database")
+    assert any("read as groups of equal rows" in line for line in lines)
+
+
+def test_mlflow_has_the_error_and_no_digest_of_rows(here):
+    here.score(20)
+    found = tick(here, week(21) + 2 * DAY, COARSE, grouped="condensed")[""]
+    params = content.params(found)
+    assert json.loads(params["guaranteed_error"])["auc"] == found.metrics["champion/auc_error"]
+    assert json.loads(params["condense"])["per_unit"] == 8
+    assert json.loads(content.dataset(found).dataset.source)["digest"] is None

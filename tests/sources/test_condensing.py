@@ -248,6 +248,17 @@ def test_auto_condenses_where_it_would_have_been_cut(any_database_url: str) -> N
     assert not two.condensed
 
 
+def test_auto_does_not_read_rows_that_were_counted_as_too_many(sqlite_url: str) -> None:
+    fill(sqlite_url, drawn())
+    seen: list[int] = []
+    with opened(sqlite_url, max_rows=799) as source:
+        own = watched(grouped="auto", condense={"per_unit": 1})
+        assert source.pull(own, WEEK, expected_rows=800, on_progress=seen.append).condensed
+        assert set(seen) == {800}  # rows in the cells
+        assert source.pull(own, WEEK, expected_rows=799, on_progress=seen.append).condensed
+        assert 799 in seen  # rows that were read in vain
+
+
 def test_too_many_cells_are_refused_and_never_cut(any_database_url: str) -> None:
     fill(any_database_url, drawn())
     with pytest.raises(
