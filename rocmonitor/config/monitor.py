@@ -22,6 +22,7 @@ from rocmonitor.config.review import Reviewing
 from rocmonitor.config.sections import (
     AlarmPolicy,
     Columns,
+    Condense,
     Model,
     OperatingPoints,
     OutlookSpec,
@@ -50,7 +51,8 @@ class Monitor(Section):
     positive: Positive = Positive()
     score: Literal["rank", "probability"] = "rank"
     window: WindowSpec
-    grouped: Literal["raw", "database", "auto"] = "auto"
+    grouped: Literal["raw", "database", "condensed", "auto"] = "auto"
+    condense: Condense = Condense()
     reference: ReferencePeriod
     min_per_class: int = Field(default=50, ge=2)
     operating_points: OperatingPoints = OperatingPoints()
@@ -125,6 +127,29 @@ class Monitor(Section):
                 "1 - score in the query, and leave positive.scores out"
             )
         return self
+
+    @model_validator(mode="after")
+    def _condensed_where_possible(self) -> Monitor:
+        if self.grouped == "condensed" and self._needs_rows:
+            raise ValueError(
+                f"grouped: condensed joins neighbouring scores of one model, and {self._needs_rows}: use "
+                "grouped: auto or database"
+            )
+        return self
+
+    @property
+    def _needs_rows(self) -> str:
+        """Why rows cannot be joined; empty when they can."""
+        if self.columns.challenger is not None:
+            return "columns.challenger needs the scores of two models row by row"
+        if self.columns.cluster is not None:
+            return "columns.cluster needs the rows of each cluster"
+        return "score: probability needs exact probabilities" if self.is_probability else ""
+
+    @property
+    def may_condense(self) -> bool:
+        """Whether windows may be read as cells of neighbouring scores."""
+        return self.grouped in ("condensed", "auto") and not self._needs_rows
 
     @model_validator(mode="after")
     def _outlook_when_asked(self) -> Monitor:

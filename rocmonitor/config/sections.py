@@ -11,6 +11,7 @@ from rocmonitor.config.values import Column, Duration, Rate, Section, WallTime, 
 from rocmonitor.errors import quoted
 from rocmonitor.policy.status import Alarm
 from rocmonitor.policy.windows import Length, mean_length
+from rocmonitor.stats.ends import PER_UNIT, Grid
 
 
 class Model(Section):
@@ -107,6 +108,19 @@ class WindowSpec(Section):
     def length(self) -> timedelta:
         """How long a window is on average."""
         return mean_length(self.every)
+
+
+class Condense(Section):
+    """How scores are cut into cells where a source condenses them."""
+
+    scale: Literal["logit", "linear"] = "logit"
+    per_unit: float = Field(default=PER_UNIT, gt=0, le=1_000_000)
+    max_error: float = Field(default=1e-4, gt=0, lt=0.5)
+
+    @property
+    def grid(self) -> Grid:
+        """The same for every window of a monitor."""
+        return Grid(self.scale, self.per_unit)
 
 
 class OutlookSpec(Section):

@@ -14,6 +14,7 @@ import numpy as np
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
+from rocmonitor.policy.condensing import too_coarse
 from rocmonitor.policy.costing import Errors, errors_at
 from rocmonitor.policy.label_history import LabelHistory, PastWindow, label_history
 from rocmonitor.policy.lasting import chart_of
@@ -34,6 +35,7 @@ from rocmonitor.stats import (
     forecast_interval,
     score_history,
 )
+from rocmonitor.stats.condensed import aligned
 from rocmonitor.stats.forecast.following import Bounds, FollowedBounds
 from rocmonitor.stats.forecast.serial import SerialCorrelation, serial_correlation
 from rocmonitor.stats.season import WHOLE_YEAR
@@ -175,11 +177,13 @@ def freeze(
     cost_w: Sequence[float] = (),
     *,
     outlooks: bool = False,
+    max_error: float = 0.5,
 ) -> Reference:
     """Reduce the reference windows of one segment to what `rules` and the operating conditions `cost_w` need.
 
     A rule whose interval cannot be computed on these windows is left out, with a caveat that says why. So is
-    the history of scores, with a caveat when `outlooks` or a rule need it.
+    the history of scores, with a caveat when `outlooks` or a rule need it. There is no reference where cells
+    of neighbouring scores leave more than `max_error` of the AUROC open.
     """
     samples = [sample for _, sample in windows]
     sizes = [_measured(window, sample) for window, sample in windows]
@@ -188,6 +192,10 @@ def freeze(
         overall = auc(whole)
     except DegenerateDataError as error:
         return Reference(auc=None, windows=sizes, caveats=(_not_computed("reference", error),))
+    if (coarse := too_coarse(whole, max_error)) is not None:
+        return Reference(auc=None, windows=sizes, caveats=(coarse.concerning("reference"),))
+    samples = aligned(whole, samples)
+    windows = [(window, sample) for (window, _), sample in zip(windows, samples, strict=True)]
     forecasts, lacking = _forecasts(rules, windows, whole)
     history, missing = _history(whole, samples, rules, outlooks=outlooks)
     charts, absent = _charts(rules, windows, whole, history)
@@ -201,7 +209,7 @@ def freeze(
         forecasts=forecasts,
         charts=charts,
         cells=cells,
-        joined=len(cells.score) < len(whole.score),
+        joined=len(cells.score) < len(whole.score) or whole.ends is not None,
         history=history,
         serial=serial,
         cost_thresholds=dict(zip(cost_w, at, strict=True)),

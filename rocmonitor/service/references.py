@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
@@ -41,6 +41,8 @@ def digest(monitor: Monitor) -> str:
         parts["cost_errors"] = True  # earlier references have none
     if monitor.columns.labelled_at is not None:
         parts["ages"] = [age.total_seconds() for age in monitor.labels.ages]
+    if (condense := _condense(monitor)) is not None:
+        parts["condense"] = condense
     if monitor.outlook is not None:  # earlier references have no history of scores
         parts["scores"] = True
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
@@ -59,6 +61,12 @@ def settings_digest(monitor: Monitor) -> str:
     if monitor.is_probability:
         parts["score"] = monitor.score
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def _condense(monitor: Monitor) -> dict[str, Any] | None:
+    """The grid that windows and their reference share; not the default one of ``auto``, which came later."""
+    used = monitor.grouped == "condensed" or monitor.condense != type(monitor.condense)()
+    return monitor.condense.model_dump() if used and monitor.may_condense else None
 
 
 def _unused(monitor: Monitor) -> set[str]:
@@ -115,18 +123,25 @@ def load_or_build(
             samples.setdefault(segment, {})[window] = rows.champion
             by_age = rows.by_age or (rows.champion,)
             past.setdefault(segment, []).append(PastWindow(by_age, rows.unlabelled, as_of - window.end))
-    rules = by_name(monitor.rules)
     computed = {
-        segment: freeze(list(parts.items()), rules, monitor.cost_w, outlooks=monitor.outlook is not None)
+        segment: with_labels(frozen_for(monitor, list(parts.items())), past[segment], ages)
         for segment, parts in samples.items()
-    }
-    computed = {
-        segment: with_labels(reference, past[segment], ages) for segment, reference in computed.items()
     }
     if keep and now >= complete:
         plain = {segment: reference.to_dict() for segment, reference in computed.items()}
         store.save_reference(kept, monitor.name, name, plain)
     return computed
+
+
+def frozen_for(monitor: Monitor, windows: Sequence[tuple[Window, Sample]]) -> Reference:
+    """The reference windows of one segment, as the monitor freezes them."""
+    return freeze(
+        windows,
+        by_name(monitor.rules),
+        monitor.cost_w,
+        outlooks=monitor.outlook is not None,
+        max_error=monitor.condense.max_error,
+    )
 
 
 def complete_at(monitor: Monitor) -> datetime:

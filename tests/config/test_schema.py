@@ -59,6 +59,7 @@ FINE = [
     ("    rules:", "    outlook: {after: 6h}\n    rules:\n      - {kind: outlook}\n      - {kind: scores}"),
     ("champion: champion, challenger: challenger}", "version: 7, challenger_version: '2026-03'}"),
     ("    segments:", "    positive: {label: bad, negative: good, scores: lower}\n    segments:"),
+    ("    segments:", "    condense: {scale: linear, per_unit: 10, max_error: 0.001}\n    segments:"),
     ("url_env: WAREHOUSE_URL", "url_file: /run/secrets/warehouse"),
     ("sources:", "mlflow: {tracking_uri_env: MLFLOW_TRACKING_URI}\nsources:"),
     ("sources:", "webhook: {secret_file: secret}\nsources:"),
@@ -76,6 +77,10 @@ def test_what_is_read_agrees_with_the_schema(tmp_path: Path, old: str, new: str)
 
 
 WRONG = [
+    ("    segments:", "    grouped: condensed\n    segments:"),  # with a challenger
+    ("    segments:", "    condense: {per_unit: 0}\n    segments:"),
+    ("    segments:", "    condense: {max_error: 0.5}\n    segments:"),
+    ("    segments:", "    condense: {scale: log}\n    segments:"),
     ("every: 7d", "every: 7"),
     ("every: 7d", "every: 7 days"),
     ("every: 7d", "evry: 7d"),

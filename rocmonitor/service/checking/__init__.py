@@ -18,8 +18,8 @@ from rocmonitor.errors import ConfigError, DegenerateDataError, RocmonitorError,
 from rocmonitor.policy.budget import Levels
 from rocmonitor.policy.judge import too_few
 from rocmonitor.policy.levels import at_levels
-from rocmonitor.policy.reference import Reference, freeze
-from rocmonitor.policy.rules import Floor, Rule, by_name
+from rocmonitor.policy.reference import Reference
+from rocmonitor.policy.rules import Floor, Rule
 from rocmonitor.policy.scenario import Scenario
 from rocmonitor.policy.windows import Window
 from rocmonitor.service import references
@@ -28,6 +28,7 @@ from rocmonitor.service.checking.alarm_budget import Spending, budget_lines, spe
 from rocmonitor.service.checking.early_warnings import warnings
 from rocmonitor.service.checking.forecast_alarms import Judged, expected, on_reference
 from rocmonitor.service.checking.label_shares import Counted, label_shares
+from rocmonitor.service.checking.reading import read_as
 from rocmonitor.service.checking.reference_checks import (
     backwards,
     costs,
@@ -187,10 +188,10 @@ def _windows(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> li
         lines.append(
             f"the last of these, {last.in_zone(zone)}: {counted.rows:,} rows, {counted.labelled:,} labelled"
         )
-        if counted.rows > MOST_ROWS:
+        if counted.rows > MOST_ROWS and monitor.grouped != "condensed":
             return [*lines, f"not read: it has more than {MOST_ROWS:,} rows"]
-        segments = source.pull(monitor, last, as_of=now).segments
-    rows = segments[""]
+        batch = source.pull(monitor, last, as_of=now)
+    rows = batch.segments[""]
     small = too_few(rows.counts, monitor.min_per_class)
     if small is not None:
         raise DegenerateDataError(
@@ -203,7 +204,8 @@ def _windows(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> li
         )
     seen.last = rows.champion
     lines.append(f"usable: {rows.counts.n_pos:,} positives, {rows.counts.n_neg:,} negatives")
-    return [*lines, *map(str, rows.caveats), *small_segments(segments, monitor.min_per_class)]
+    lines += [*read_as(monitor, batch), *map(str, rows.caveats)]
+    return [*lines, *small_segments(batch.segments, monitor.min_per_class)]
 
 
 def _reference(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> list[Line]:
@@ -216,7 +218,8 @@ def _reference(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> 
             for gap, why in left_out(monitor, now)
             if (found := source.label_counts(monitor, gap).rows)
         ]
-        if sum(counted.rows for counted in counts) <= MOST_REFERENCE_ROWS:
+        few = sum(counted.rows for counted in counts) <= MOST_REFERENCE_ROWS
+        if few or monitor.grouped == "condensed":
             rows = [source.pull(monitor, window, as_of=now).segments[""] for window in windows]
     labelled = [counted.labelled for counted in counts]
     period, total = monitor.reference_period.in_zone(zone), sum(counted.rows for counted in counts)
@@ -263,7 +266,7 @@ def _served(
             rules = {name: rule for name, rule in rules.items() if not isinstance(rule, Floor)}
     else:
         samples = [(window, one.champion) for (window, _), one in zip(counts, rows, strict=True)]
-        known = freeze(samples, by_name(monitor.rules), monitor.cost_w, outlooks=bool(monitor.outlook))
+        known = references.frozen_for(monitor, samples)
         known = at_levels(known, rules, levels.derived)
         scatter = _scatter([sample for _, sample in samples])
     low_is_positive = monitor.positive.low_is_positive

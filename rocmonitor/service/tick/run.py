@@ -80,14 +80,8 @@ class TickRun:
             words = f"{monitor.name} {window.in_zone(monitor.timezone)}"
             self.progress(Step(words, number, len(chosen)))
             self._load_references(source)
-            as_of, began = self._as_of(window, before), time.monotonic()
-            batch = source.pull(monitor, window, as_of=as_of, on_progress=lambda _: self._beat())
-            said = {"monitor": monitor.name, "window": str(window)}
-            took, counts = time.monotonic() - began, batch.segments[""].counts
-            words = (
-                f"{counts.rows:,} rows in {took:.2f} s, {counts.n_pos:,} positive, {counts.n_neg:,} negative"
-            )
-            log.debug("%s %s: %s", monitor.name, window, words, extra=said)
+            began = time.monotonic()
+            batch = self._pull(source, window, before, labels)
             if labels is not None:
                 self._judge(batch, window, before, labels)
             else:
@@ -96,6 +90,23 @@ class TickRun:
         self._correct()
         if not (self.dry_run or self.backfill or self.now < self.runtime.clock() - NOW):
             self.arrivals.conclude(self.lease)
+
+    def _pull(
+        self, source: SqlSource, window: Window, before: store.Evaluated | None, labels: LabelCounts | None
+    ) -> Batch:
+        began = time.monotonic()
+        batch = source.pull(
+            self.monitor,
+            window,
+            as_of=self._as_of(window, before),
+            expected_rows=None if labels is None else labels.rows,
+            on_progress=lambda _: self._beat(),
+        )
+        said = {"monitor": self.monitor.name, "window": str(window)}
+        took, counts = time.monotonic() - began, batch.segments[""].counts
+        words = f"{counts.rows:,} rows in {took:.2f} s, {counts.n_pos:,} positive, {counts.n_neg:,} negative"
+        log.debug("%s %s: %s", self.monitor.name, window, words, extra=said)
+        return batch
 
     def _without_rows(
         self,
