@@ -15,6 +15,7 @@ import numpy as np
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
+from rocmonitor.stats.ends import one_grid
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.rows import Floats
 from rocmonitor.stats.sample import Sample
@@ -169,7 +170,14 @@ def extremes(sample: Sample) -> tuple[Sample, Sample]:
 
 
 def aligned(whole: Sample, parts: Sequence[Sample]) -> list[Sample]:
-    """The parts on the cells of the whole that was merged from them: each of their cells lies in one."""
+    """The parts on the cells of the whole that was merged from them: each of their cells lies in one.
+
+    Raises
+    ------
+    InputError
+        Cells of different grids.
+    """
+    one_grid([whole.ends, *(part.ends for part in parts)])
     if whole.ends is None:
         return list(parts)
     ends = whole.ends

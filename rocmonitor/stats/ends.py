@@ -101,14 +101,15 @@ def merged_cells(
 
 
 def one_grid(ends: Sequence[CellEnds | None]) -> Grid | None:
-    """The grid of several samples.
+    """The grid of several samples; None where none is known.
 
     Raises
     ------
     InputError
         They were cut by different ones.
     """
-    grids = list(dict.fromkeys(each.grid for each in ends if each is not None))
+    known = [each.grid for each in ends if each is not None and each.grid is not None]
+    grids = list(dict.fromkeys(known))
     if len(grids) > 1:
         raise InputError(
             f"samples are condensed on different grids ({'; '.join(map(str, grids))}): give all of them the "

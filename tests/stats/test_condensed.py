@@ -231,6 +231,10 @@ def test_merging_keeps_the_ends_and_refuses_other_grids():
     coarse = Sample.from_cells([0.1], [0.2], [1], [1], grid=Grid(per_unit=10))
     with pytest.raises(InputError, match=r"different grids \(logit, 1638.4 .*; logit, 10 "):
         Sample.merge([fine, coarse])
+    with pytest.raises(InputError, match="different grids"):
+        forecast_interval(fine, windows=[coarse])
+    unknown = Sample.from_cells([0.15], [0.3], [1], [1])
+    assert Sample.merge([fine, unknown]).ends.grid == Grid()
     with pytest.raises(InputError, match="clusters"):
         Sample.merge([fine, Sample([0, 1], [1, 2], cluster=[1, 2])])
 
@@ -263,6 +267,8 @@ def test_a_result_keeps_its_error():
     found = auc(few)
     assert AucResult.from_dict(found.to_dict()) == found
     assert found.error is not None
+    with pytest.raises(InputError, match="second-order"):
+        found.ci(transform="second-order")
     assert found.ci().low < AucResult.from_dict(found.to_dict() | {"error": None}).ci().low
 
 

@@ -69,7 +69,7 @@ class AucResult(Result):
     studentised : tuple of two floats, or None
         Mean and skewness of (auc - true area) / `se` to first order, for "second-order" intervals. None
         unless `method` is "delong" or "exact-bootstrap" at the sample's own sizes, when `se` is 0, and for
-        clustered rows.
+        clustered rows and condensed samples.
     clusters : tuple of two ints, or None
         Clusters with a positive, and with a negative; None for independent rows.
     design_effect : float or None
@@ -341,7 +341,7 @@ def auc(
     numbers |= {
         "method": method,
         "caveats": _caveats(sample, method, sizes, variance),
-        "studentised": studentised(sample, of, se) if known else None,
+        "studentised": studentised(sample, of, se) if known and sample.ends is None else None,
         "error": error_of_auc(sample, method, *sizes),
     }
     return AucResult(**numbers) if drawn is None else BootstrapAucResult(**numbers, replicates=drawn)
