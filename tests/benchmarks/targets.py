@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import process_time
@@ -47,32 +48,36 @@ def points(sample: Sample) -> None:
     vertical_intervals(sample, RATES)
 
 
-def in_memory(windows: int = 50, rows: int = 100_000) -> None:
-    """Windows from arrays: AUROC, two errors, 101 thresholds, 99 rates, the forecast from three in five."""
-    rng = np.random.default_rng(1)
-    data = [drawn(rng, rows, 0.1, gap) for gap in rng.normal(1.2, 0.02, windows)]
-    known = 3 * windows // 5
-    start = process_time()
+Windows = list[tuple[LABELS, Floats]]
+
+
+def judged_in_memory(data: Windows) -> list[float]:
+    """What is said about all windows, three in five of them the reference; when each part began and ended."""
+    known = 3 * len(data) // 5
+    ends = [process_time()]
     samples = [Sample(y, score) for y, score in data]
-    sorting = process_time() - start
+    ends.append(process_time())
     for sample in samples:
         points(sample)
-    pointwise = process_time() - start - sorting
+    ends.append(process_time())
     reference = Sample.merge(samples[:known])
-    merging = process_time() - start - sorting - pointwise
+    ends.append(process_time())
     forecast = forecast_interval(reference, windows=samples[:known])
     few = condensed(reference)  # what a monitor stores of it
     for sample in samples[known:]:
         forecast.for_batch(few, (sample.n_pos, sample.n_neg))
-    taken = process_time() - start
-    title(
-        f"{windows} windows of {rows:,} rows in memory: AUROC, two errors, 101 thresholds, 99 rates, forecast"
-    )
-    result("processor seconds", f"{taken:.2f}")
-    result("  sorting", f"{sorting:.2f}")
-    result("  AUROC, thresholds, rates", f"{pointwise:.2f}")
-    result(f"  merging {known} of them", f"{merging:.2f}")
-    result("  forecast", f"{taken - sorting - pointwise - merging:.2f}")
+    return [*ends, process_time()]
+
+
+def in_memory(windows: int = 50, rows: int = 100_000) -> None:
+    """Windows from arrays: AUROC, two errors, 101 thresholds, 99 rates, the forecast from three in five."""
+    rng = np.random.default_rng(1)
+    ends = judged_in_memory([drawn(rng, rows, 0.1, gap) for gap in rng.normal(1.2, 0.02, windows)])
+    title(f"{windows} windows of {rows:,} rows: AUROC, two errors, 101 thresholds, 99 rates, forecast")
+    result("processor seconds", f"{ends[-1] - ends[0]:.2f}")
+    parts = ("sorting", "AUROC, thresholds, rates", "merging the reference", "forecast")
+    for part, (start, end) in zip(parts, pairwise(ends), strict=True):
+        result(f"  {part}", f"{end - start:.2f}")
 
 
 def raw(rows: int = 10_000_000) -> None:
@@ -165,8 +170,17 @@ def everything(windows: int = 20, rows: int = 100_000) -> None:
     result("  MLflow, with its import and its tables", f"{taken - frozen - judged:.1f}")
 
 
+def pulled(rows: int = 1_000_000) -> None:
+    """Rows of two models into samples, against SQLite's own cursor and PostgreSQL's COPY to a file."""
+    from pulling import from_postgresql, from_sqlite
+
+    title(f"{rows:,} rows (time, two scores, label) into samples, processor seconds of this client")
+    for each in (from_sqlite, from_postgresql):
+        each(rows)
+
+
 WORK: dict[str, Callable[..., None]] = {
-    each.__name__: each for each in (in_memory, raw, laws, delivered, everything)
+    each.__name__: each for each in (in_memory, raw, laws, pulled, delivered, everything)
 }
 
 
