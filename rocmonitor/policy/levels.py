@@ -33,30 +33,23 @@ def at_levels(reference: Reference, rules: Mapping[str, Rule], names: frozenset[
         Whose levels are applied; the others stay as they were frozen.
     """
     forecasts, charts = dict(reference.forecasts), dict(reference.charts)
+    strict = replace(reference, strict=reference.strict | names)
     for name in names:
         rule = rules[name]
         if isinstance(rule, Forecast) and name in forecasts:
             interval = replace(forecasts[name], confidence_level=rule.confidence_level)
-            if reference.cells is not None and interval.batch is not None:
-                interval = _sized(interval, reference, reference.cells, interval.batch)
-            forecasts[name] = interval
+            forecasts[name] = _computed_anew(name, strict, interval)
         elif isinstance(rule, Lasting) and name in charts:
             charts[name] = at_probability(charts[name], rule.false_alarm_probability)
-    return replace(reference, forecasts=forecasts, charts=charts, strict=reference.strict | names)
+    return replace(strict, forecasts=forecasts, charts=charts)
 
 
 def in_season(reference: Reference, window: Window) -> Reference:
     """The reference for one window: forecasts that take a season off lie around that of the window."""
     day, forecasts = day_of(window), dict(reference.forecasts)
     for name, interval in reference.forecasts.items():
-        if interval.season and reference.cells is not None and interval.batch is not None:
-            at, cells, bounds = replace(interval, day=day), reference.cells, reference.bounds
-            strict = name in reference.strict
-            forecasts[name] = (
-                _sized(at, reference, cells, interval.batch)
-                if strict
-                else at.for_batch(cells, interval.batch, bounds=bounds)
-            )
+        if interval.season:
+            forecasts[name] = _computed_anew(name, reference, replace(interval, day=day))
     return replace(reference, forecasts=forecasts)
 
 
@@ -71,9 +64,7 @@ def for_batch(name: str, reference: Reference, cells: Sample, batch: tuple[int, 
     interval = reference.forecasts[name]
     if interval.batch == batch:
         return interval
-    if name in reference.strict:
-        return _sized(interval, reference, cells, batch)
-    return interval.for_batch(cells, batch, bounds=reference.bounds)
+    return as_strict(name, reference, interval.for_batch(cells, batch, bounds=reference.bounds))
 
 
 def as_strict(name: str, reference: Reference, interval: ForecastInterval) -> ForecastInterval:
@@ -136,8 +127,10 @@ def _shown(name: str, reference: Reference, level: float, achieved: float) -> bo
     return name not in reference.strict or achieved >= level - LEVEL_ROUNDING
 
 
-def _sized(
-    interval: ForecastInterval, reference: Reference, cells: Sample, batch: tuple[int, int]
-) -> ForecastInterval:
-    bounds = reference.bounds
-    return extended(interval.for_batch(cells, batch, bounds=bounds), cells, bounds)
+def _computed_anew(name: str, reference: Reference, interval: ForecastInterval) -> ForecastInterval:
+    """An interval whose level or day was changed; the same where what it needs for that was not kept."""
+    if reference.cells is None or interval.batch is None:
+        return interval
+    return as_strict(
+        name, reference, interval.for_batch(reference.cells, interval.batch, bounds=reference.bounds)
+    )
