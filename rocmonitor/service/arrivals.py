@@ -32,9 +32,12 @@ class Arrivals:
         self._store, self._monitor, self._now = kept, monitor, now
         self._counted: list[Arrived] = []
 
-    def add(self, window: Window, labels: LabelCounts) -> None:
-        """Note how a window is labelled now; a window so old that nothing is awaited is passed over."""
-        if self._now - window.end <= self._monitor.labels.delay + self._monitor.labels.awaited_for:
+    def add(self, window: Window, labels: LabelCounts, *, always: bool = False) -> None:
+        """Note how a window is labelled now.
+
+        One so old that nothing is awaited is passed over, unless `always`: it waits to be joined with others.
+        """
+        if always or self._now - window.end <= self._monitor.labels.delay + self._monitor.labels.awaited_for:
             self._counted.append(
                 Arrived(window=window, at=self._now, rows=labels.rows, labelled=labels.labelled)
             )
@@ -45,6 +48,9 @@ class Arrivals:
             return
         name = self._monitor.name
         arrival, before = read_arrival(self._store, self._monitor, self._now)
+        oldest = min(each.window.start for each in self._counted)
+        if oldest < compared_since(self._monitor, self._now):
+            before = store.arrivals(self._store, name, oldest)
         last = {each.window: (each.rows, each.labelled) for each in before}
         muted = store.attention(self._store, name).is_muted(self._now)
         found, outbox = list[store.SavedStop](), list[store.Outgoing]()

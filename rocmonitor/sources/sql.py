@@ -30,7 +30,15 @@ from rocmonitor.sources.failures import Origin, translate_errors
 from rocmonitor.sources.privileges import beyond_reading
 from rocmonitor.sources.query import Query, prepared, type_name
 from rocmonitor.sources.text_times import read_times
-from rocmonitor.sources.values import Encoder, clusters, encoded, identities, name_of
+from rocmonitor.sources.values import (
+    NEGATIVE,
+    POSITIVE,
+    Encoder,
+    clusters,
+    encoded,
+    identities,
+    name_of,
+)
 
 _CHUNK_ROWS = 50_000
 _FETCHED_ROWS = 500  # at a time: their values are turned into columns while they are in a cache
@@ -129,10 +137,14 @@ class SqlSource:
         by_label: Counter[str] = Counter()
         for line in labelled:
             by_label[name_of(line[0])] += line[at]
+        codes = encoded([line[0] for line in labelled], Encoder(monitor).label, np.int8)
+        rows = np.array([line[at] for line in labelled], dtype=np.int64)
         return LabelCounts(
             rows=sum(line[at] for line in found),
             labelled=sum(by_label.values()),
             by_label=dict(sorted(by_label.items())),
+            n_pos=int(rows[codes == POSITIVE].sum()),
+            n_neg=int(rows[codes == NEGATIVE].sum()),
             digest=combined([(name_of(label), *rest) for label, *rest in labelled]),
         )
 

@@ -133,8 +133,7 @@ class Sample:
         ----------
         low, high : array_like, shape (k,)
             Finite lowest and highest score in each cell, in any order. Cells that overlap are joined.
-        n_pos, n_neg : array_like, shape (k,)
-            As in `from_counts`.
+        n_pos, n_neg : array_like, shape (k,); as in `from_counts`
         grid : Grid, optional
             What cut the scores into cells; samples of different grids cannot be merged.
         """
