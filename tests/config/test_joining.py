@@ -10,7 +10,8 @@ from scenario import World
 
 from rocmonitor.errors import ConfigError
 from rocmonitor.policy.joining import Joining
-from rocmonitor.policy.windows import Months
+from rocmonitor.policy.windows import Months, Window
+from rocmonitor.service.checking.joined import usual_length, window_length
 
 
 @pytest.mark.parametrize(
@@ -53,6 +54,35 @@ def test_what_is_wrong_is_said_once(here: World, changes: dict[str, str], says: 
     with pytest.raises(ConfigError, match=re.escape(says)) as raised:
         here.configure(**changes)
     assert len(str(raised.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("window", "says"),
+    [
+        ("{rows: 5000}", "at least 5,000 rows, in whole days"),
+        ("{rows: 5000, every: 7d, align: 2026-01-07}", "at least 5,000 rows, in whole weeks"),
+        ("{rows: 5000, every: 1mo}", "at least 5,000 rows, in whole months"),
+        ("{rows: 5000, every: 6h}", "at least 5,000 rows, in whole periods of 6h"),
+        ("{every: 1mo, pool: 3}", "every 1mo, up to 3 pooled until each class has 20 rows"),
+        ("{every: 7d}", "every 7d"),
+    ],
+)
+def test_a_length_is_said_as_a_person_would(here: World, window: str, says: str):
+    assert window_length(here.configure(window=window).monitors["credit"]) == says
+
+
+def test_windows_a_year_are_at_most_the_pieces_for_a_budget_and_those_of_the_reference_in_check(here: World):
+    """A hundred rows a day: five days are a window."""
+    monitor = here.configure(window="{rows: 500}").monitors["credit"]
+    assert monitor.load.windows_per_year == 365.25
+    days = monitor.reference_windows
+    windows = [Window(days[at].start, days[at + 4].end) for at in range(0, 140, 5)]
+    assert usual_length(monitor, windows, 14_000) == timedelta(days=5)
+    parts = "{from: 2026-01-05, to: 2026-05-25, windows: 10}"
+    monitor = here.configure(window="{rows: 500}", reference=parts).monitors["credit"]
+    assert usual_length(monitor, monitor.reference_windows, 14_000) == timedelta(days=5)
+    monitor = here.configure(window="{every: 7d}").monitors["credit"]
+    assert usual_length(monitor, monitor.reference_windows, 14_000) == timedelta(days=7)
 
 
 def test_a_period_of_the_reference_may_be_cut_into_equal_parts(here: World):

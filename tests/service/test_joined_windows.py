@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 import pytest
 from commands import Rocmonitor
+from mlflow import MlflowClient
 from scenario import World, scored, week
 from service.test_arrival import dated  # noqa: F401 a fixture
 from sqlalchemy import delete, event, insert
@@ -16,8 +18,11 @@ from sqlalchemy.engine import Engine
 from rocmonitor import config, store
 from rocmonitor.policy.evaluation import Evaluation, Status
 from rocmonitor.policy.windows import Window
+from rocmonitor.service.delivery import drain
 from rocmonitor.service.review import review_monitor
 from rocmonitor.service.tick import Tick, run_monitor
+from rocmonitor.web.monitor import Choice, monitor_view
+from rocmonitor.web.site import Site
 
 DAY = timedelta(days=1)
 RULES = {"rules": "[{kind: floor, value: 0.3}]", "reference": "{from: 2026-04-27, to: 2026-05-25}"}
@@ -208,8 +213,25 @@ def test_small_windows_are_pooled_until_each_class_has_enough_and_that_is_said(
         "period": "2026-06-01 to 2026-06-15",
         "min_per_class": 100,
     }
-    assert "2026-06-01 to 2026-06-15, 2 pooled" in rocmonitor("history", "credit").stdout
-    assert "2026-06-15 to 2026-07-06, 3 pooled" in rocmonitor("history", "credit").stdout
+    history = rocmonitor("history", "credit").stdout
+    assert "2026-06-01 to 2026-06-15, 2 pooled" in history
+    assert "2026-06-15 to 2026-07-06, 3 pooled" in history
+    view = monitor_view(Site(path=here.folder / "rocmonitor.yaml"), "credit", Choice(window="2026-06-15"))
+    assert "3 windows (7d each), 2026-06-15 to 2026-07-06, are pooled" in str(view)
+
+
+def test_messages_and_mlflow_say_what_was_pooled(here: World):
+    for number in (20, 21, 22):
+        here.score(number, n=60)
+    pool = POOLED | {"window": "{every: 7d, pool: 3, label_delay: 2d, end: 2026-06-15}"}
+    tick(here, week(23) + 2 * DAY, **pool)
+    with here.runtime(week(23) + 2 * DAY, **pool) as runtime:
+        drain(runtime)
+    assert "Window: 2026-05-25 to 2026-06-15, 3 pooled (UTC)" in here.alarms
+    client = MlflowClient(f"sqlite:///{here.folder}/mlflow.db")
+    found = client.search_runs([client.get_experiment_by_name("rocmonitor/credit").experiment_id])
+    notes = [run.data.tags.get("mlflow.note.content", "") for run in found]
+    assert sum("3 windows (7d each), 2026-05-25 to 2026-06-15, are pooled" in note for note in notes) == 1
 
 
 def test_pooling_is_decided_when_a_window_is_due_not_by_labels_that_come_later(here: World):
@@ -315,6 +337,11 @@ def test_status_and_run_say_what_is_no_window_yet(here: World, rocmonitor: Rocmo
     tick(here, week(21), **BY_ROWS)
     assert "420 of 500 rows since 2026-05-25" in rocmonitor("status").stdout
     assert "420 of 500 rows since 2026-05-25" in rocmonitor("run", "--at", "2026-06-01").stderr
+    said = json.loads(rocmonitor("run", "--at", "2026-06-01", "--json").stdout)
+    assert said["monitors"][0]["rest"]["rows"] == 420
+    view = monitor_view(Site(path=here.folder / "rocmonitor.yaml"), "credit", Choice())
+    assert view is not None
+    assert view["unjudged"] == "420 of 500 rows since 2026-05-25"
 
 
 def test_long_ago_without_rows_is_no_window_and_neither_is_what_comes_after_the_last(here: World):

@@ -79,8 +79,8 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     "text-scores": _text_scores,
     # Windows that are joined, from rocmonitor.service.pieces
     "windows-pooled": (
-        "{windows} windows ({every} each), {period}, are pooled: alone they have fewer than "
-        "{min_per_class:,} positives or negatives (min_per_class)"
+        "{windows} windows ({every} each), {period}, are pooled: not each of them has "
+        "{min_per_class:,} positives and {min_per_class:,} negatives (min_per_class)"
     ),
     # Outlooks, from rocmonitor.policy.outlook and judge
     "judged-again": judged_again,
