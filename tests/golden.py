@@ -278,9 +278,9 @@ def _delong1988() -> pd.DataFrame:
     return data.assign(kg_score=10 - data["kg"], y=data["y"].astype(int))
 
 
-# Diabetic Retinopathy Study (Huster, Brookmeyer and Self 1989), data set `retinopathy` of the R package survival
-# 3.5-3: two eyes of each of 197 patients, one treated with laser. Risk and whether sight was lost of the treated
-# eye, of the untreated one, and how many patients are like that.
+# Diabetic Retinopathy Study (Huster, Brookmeyer and Self 1989), data set `retinopathy` of the R package
+# survival 3.5-3: two eyes of each of 197 patients, one treated with laser. Risk and whether sight was lost of
+# the treated eye, of the untreated one, and how many patients are like that.
 _RETINOPATHY = """\
 6 0 6 0 1;6 0 8 0 3;6 0 8 1 1;6 0 9 0 1;6 0 10 1 2;6 1 6 0 1;6 1 10 1 1;8 0 6 0 1;8 0 6 1 2;8 0 8 0 4
 8 0 9 0 2;8 0 9 1 1;8 0 10 1 1;8 0 12 0 2;8 0 12 1 2;8 1 6 1 1;8 1 8 0 1;8 1 9 1 1;9 0 6 0 2;9 0 8 0 2
@@ -294,9 +294,9 @@ _RETINOPATHY = """\
 12 1 12 1 1
 """
 # The program of N. A. Obuchowski's department (Cleveland Clinic, `funcs_clusteredROC.R`, as published in
-# github.com/DIDSR/mitoticFigureCounts @ 6fd61ae, R/doAUCcluster.R) under R 4.2.2: AUC and standard errors of the
-# risk, of being untreated, and the standard error of their difference; sight lost is positive, a patient is a
-# cluster. Of all patients, and of the 79 with one eye of each kind.
+# github.com/DIDSR/mitoticFigureCounts @ 25ad7e4, R/doAUCcluster.R) under R 4.2.2: AUC and standard error of
+# the risk, of being untreated, and the standard error of their difference; sight lost is positive, a patient
+# is a cluster. Of all patients, and of the 79 who lost the sight of one eye.
 RETINOPATHY_ALL = {
     "risk": (0.5820893507895802, 0.0302547708382609),
     "untreated": (0.6249696315292212, 0.0218191128631194),
@@ -307,8 +307,8 @@ RETINOPATHY_MIXED = {
     "untreated": (0.7974683544303798, 0.0455046599631857),
     "difference": 0.0557895069679414,
 }
-# R package survival 3.5-3, concordance(status ~ …, cluster = id): its infinitesimal jackknife lacks the factor 79 / 78 of
-# Obuchowski's variance, where all 79 clusters have both classes.
+# R package survival 3.5-3, concordance(status ~ …, cluster = id): its infinitesimal jackknife lacks the
+# factor 79 / 78 of Obuchowski's variance, where all 79 clusters have both classes.
 RETINOPATHY_JACKKNIFE_MIXED = {
     "risk": 0.039912042381702,
     "untreated": 0.0452157385661459,

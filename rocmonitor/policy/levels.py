@@ -1,4 +1,9 @@
-"""A reference for one window: at the levels that an alarm budget asks for, and in the window's season."""
+"""A reference for one window: at the levels of its rules, and in the window's season.
+
+Where its windows are too few to show the level of a forecast, its interval is the one that has it under
+a model of the windows (`rocmonitor.stats.forecast.strict`). With a half-life only a budget asks for that:
+windows that count less the older they are do not scatter about one mean.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +26,7 @@ _LEAST_ODDS = 1e-12
 
 
 def at_levels(reference: Reference, rules: Mapping[str, Rule], names: frozenset[str]) -> Reference:
-    """The reference, serving some rules at the levels that they have now.
+    """The reference, serving the rules at the levels that they have now.
 
     Parameters
     ----------
@@ -30,19 +35,22 @@ def at_levels(reference: Reference, rules: Mapping[str, Rule], names: frozenset[
     rules : dict of str to Rule
         By name.
     names : frozenset of str
-        Whose levels are applied; the others stay as they were frozen.
+        Whose levels come from a budget. The others keep those at which they were frozen.
     """
+    found = replace(reference, strict=reference.strict | names)
     forecasts, charts = dict(reference.forecasts), dict(reference.charts)
-    for name in names:
+    for name, interval in reference.forecasts.items():
+        rule, at = rules.get(name), interval
+        if name in names and isinstance(rule, Forecast):
+            at = replace(interval, confidence_level=rule.confidence_level)
+            if reference.cells is not None and at.batch is not None:
+                at = at.for_batch(reference.cells, at.batch, bounds=reference.bounds)
+        forecasts[name] = as_judged(name, found, at)
+    for name in names & charts.keys():
         rule = rules[name]
-        if isinstance(rule, Forecast) and name in forecasts:
-            interval = replace(forecasts[name], confidence_level=rule.confidence_level)
-            if reference.cells is not None and interval.batch is not None:
-                interval = _sized(interval, reference, reference.cells, interval.batch)
-            forecasts[name] = interval
-        elif isinstance(rule, Lasting) and name in charts:
+        if isinstance(rule, Lasting):
             charts[name] = at_probability(charts[name], rule.false_alarm_probability)
-    return replace(reference, forecasts=forecasts, charts=charts, strict=reference.strict | names)
+    return replace(found, forecasts=forecasts, charts=charts)
 
 
 def in_season(reference: Reference, window: Window) -> Reference:
@@ -50,12 +58,8 @@ def in_season(reference: Reference, window: Window) -> Reference:
     day, forecasts = day_of(window), dict(reference.forecasts)
     for name, interval in reference.forecasts.items():
         if interval.season and reference.cells is not None and interval.batch is not None:
-            at, cells, bounds = replace(interval, day=day), reference.cells, reference.bounds
-            strict = name in reference.strict
-            forecasts[name] = (
-                _sized(at, reference, cells, interval.batch)
-                if strict
-                else at.for_batch(cells, interval.batch, bounds=bounds)
+            forecasts[name] = _sized(
+                name, reference, replace(interval, day=day), reference.cells, interval.batch
             )
     return replace(reference, forecasts=forecasts)
 
@@ -70,17 +74,21 @@ def for_batch(name: str, reference: Reference, cells: Sample, batch: tuple[int, 
     """The interval of a rule for a window of these sizes."""
     interval = reference.forecasts[name]
     if interval.batch == batch:
-        return interval
-    if name in reference.strict:
-        return _sized(interval, reference, cells, batch)
-    return interval.for_batch(cells, batch, bounds=reference.bounds)
+        return as_judged(name, reference, interval)
+    return _sized(name, reference, interval, cells, batch)
 
 
-def as_strict(name: str, reference: Reference, interval: ForecastInterval) -> ForecastInterval:
+def as_judged(name: str, reference: Reference, interval: ForecastInterval) -> ForecastInterval:
     """An interval that was computed from the reference, at the level of its rule."""
-    if name not in reference.strict or reference.cells is None:
+    if reference.cells is None or (interval.weights and name not in reference.strict):
         return interval
     return extended(interval, reference.cells, reference.bounds)
+
+
+def of_model(interval: ForecastInterval) -> dict[str, float]:
+    """``known_level`` and ``n_windows`` of an interval whose level is that of a model; empty elsewhere."""
+    found = [each.values for each in interval.caveats if each.code == "level-by-model"]
+    return {"known_level": found[0]["known"], "n_windows": found[0]["n_windows"]} if found else {}
 
 
 def scatter_reach(name: str, rule: Drop, reference: Reference, sizes: tuple[int, int]) -> float:
@@ -137,7 +145,10 @@ def _shown(name: str, reference: Reference, level: float, achieved: float) -> bo
 
 
 def _sized(
-    interval: ForecastInterval, reference: Reference, cells: Sample, batch: tuple[int, int]
+    name: str,
+    reference: Reference,
+    interval: ForecastInterval,
+    cells: Sample,
+    batch: tuple[int, int],
 ) -> ForecastInterval:
-    bounds = reference.bounds
-    return extended(interval.for_batch(cells, batch, bounds=bounds), cells, bounds)
+    return as_judged(name, reference, interval.for_batch(cells, batch, bounds=reference.bounds))
