@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC
+from datetime import UTC, datetime
 from typing import Literal
 from zoneinfo import ZoneInfo
 
@@ -127,8 +127,7 @@ def compose(transition: Transition, evaluation: Evaluation | None, context: Cont
         *labelled("Segment", transition.segment),
         *(_of_evaluation(transition, evaluation, context.zone) if evaluation else []),
         Line("Look", f"rocmonitor history {transition.monitor}"),
-        Line("Noticed", f"{instant(transition.at, context.zone)} ({context.zone.key})"),
-        event_line(*event_of(transition, evaluation.key if evaluation else "")),
+        *ending(transition.at, context.zone, *event_of(transition, evaluation.key if evaluation else "")),
     ]
     title = titled(transition.after.upper(), words.subject(transition), words.title(transition, evaluation))
     kind: Kind = words.WORDS[transition.after].kind
@@ -165,8 +164,7 @@ def compose_review(review: Review, *, before: str, context: Context) -> Message:
         Line("Period", f"{review.period.in_zone(zone)} ({zone.key})"),
         Line("Look", f"rocmonitor review {review.monitor} --output review.html"),
         *(Line("Caveat", str(caveat)) for caveat in review.caveats),
-        Line("Reviewed", f"{instant(review.reviewed_at, zone)} ({zone.key})"),
-        event_line(review.key),
+        *ending(review.reviewed_at, zone, review.key, label="Reviewed"),
     ]
     title = titled("REVIEW", review.monitor, review_wording.title(review))
     return assemble(title, "notice", first, details)
@@ -289,7 +287,10 @@ def event_of(transition: Transition, key: str) -> tuple[str, ...]:
     )
 
 
-def event_line(*parts: str) -> Line:
-    """The line by which a repeat of a message is known: the same parts give the same id."""
+def ending(at: datetime, zone: ZoneInfo, *parts: str, label: str = "Noticed") -> Lines:
+    """When it was, and by what a repeat of the message is known: the same parts give the same id."""
     event = hashlib.sha256("|".join(parts).encode()).hexdigest()[:12]
-    return Line("Event", f"{event} (the same id again is the same event)")
+    return [
+        Line(label, f"{instant(at, zone)} ({zone.key})"),
+        Line("Event", f"{event} (the same id again is the same event)"),
+    ]

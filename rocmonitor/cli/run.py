@@ -107,18 +107,17 @@ def _heartbeat(config: Config, dry_run: bool) -> Iterator[None]:
 @contextmanager
 def _store_watched(config: Config, dry_run: bool) -> Iterator[None]:
     """Of a store that fails people are notified without it, and when it works again."""
+    if dry_run:
+        yield
+        return
+    from rocmonitor.service.store_memory import announce_store
+
     try:
         yield
     except StoreError as error:
-        if not dry_run:
-            from rocmonitor.service.store_memory import announce_store
-
-            announce_store(config, error, datetime.now(UTC))
+        announce_store(config, error, datetime.now(UTC))
         raise
-    if not dry_run:
-        from rocmonitor.service.store_memory import announce_store
-
-        announce_store(config, None, datetime.now(UTC))
+    announce_store(config, None, datetime.now(UTC))
 
 
 def _require_store(runtime: Runtime, ticks: list[Tick]) -> None:

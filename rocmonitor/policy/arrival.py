@@ -318,15 +318,15 @@ def verdict(
     """What a rule finds on an estimate; None for a rule that does not need it."""
     needs_all = Caveat("rule-needs-all-labels", labelled_share=found.found.labelled_share)
     if isinstance(rule, Cost | Calibration):
-        return _insufficient(name, rule, needs_all)
+        return Verdict.lacking(name, rule.kind, needs_all)
     if isinstance(rule, Challenger) or not isinstance(rule, Forecast | Floor | Drop):
         return None
     stated = details(found)
     if found.lacks or found.errors is None:
-        return _insufficient(name, rule, *found.lacks)
+        return Verdict.lacking(name, rule.kind, *found.lacks)
     if isinstance(rule, Forecast):
         if name not in intervals:
-            return _insufficient(name, rule, needs_all)
+            return Verdict.lacking(name, rule.kind, needs_all)
         return _forecast(name, found, intervals[name], stated)
     if isinstance(rule, Floor):
         low, high = found.errors.ci(found.found, rule.confidence_level)
@@ -343,10 +343,6 @@ def verdict(
             details=stated,
         )
     return _drop(name, rule, found, reference, stated)
-
-
-def _insufficient(name: str, rule: Rule, *lacks: Caveat) -> Verdict:
-    return Verdict(rule=name, kind=rule.kind, outcome=Status.INSUFFICIENT, lacks=lacks)
 
 
 def _forecast(name: str, found: Estimate, interval: ForecastInterval, stated: dict[str, Any]) -> Verdict:
@@ -370,7 +366,7 @@ def _forecast(name: str, found: Estimate, interval: ForecastInterval, stated: di
 def _drop(name: str, rule: Drop, found: Estimate, reference: Reference, stated: dict[str, Any]) -> Verdict:
     assert found.errors is not None
     if reference.auc is None:
-        return _insufficient(name, rule, *(reference.caveats or (Caveat("segment-not-in-reference"),)))
+        return Verdict.lacking(name, rule.kind, *(reference.caveats or (Caveat("segment-not-in-reference"),)))
     past = reference.auc
     low, high = found.errors.ci(found.found, rule.confidence_level, minus=past.auc, minus_se=past.se)
     reach = scatter_reach(name, rule, reference, found.sizes)

@@ -67,8 +67,7 @@ def cost_verdict(
     if rule.value is not None:
         return _verdict(name, rule, now, Status.DEGRADED if now.low > rule.value else Status.OK, stated)
     if reference is None:
-        lacks = (Caveat("reference-without-costs"),)
-        return Verdict(rule=name, kind="cost", outcome=Status.INSUFFICIENT, lacks=lacks)
+        return Verdict.lacking(name, "cost", Caveat("reference-without-costs"))
     assert rule.margin is not None
     then = cost_of(_decided(*reference), rule.w, 0.5, rule.confidence_level)
     gap = now.cost - then.cost

@@ -121,7 +121,7 @@ def too_few(counts: Counts, min_per_class: int) -> Verdict | None:
     lack = Caveat("no-rows")
     if counts.rows:
         lack = Caveat("too-few-rows", min_per_class=min_per_class, **asdict(counts))
-    return Verdict(rule="data", kind="data", outcome=Status.INSUFFICIENT, lacks=(lack,))
+    return Verdict.lacking("data", "data", lack)
 
 
 def outcome_of(verdicts: Iterable[Verdict]) -> Status:
@@ -295,7 +295,7 @@ def _verdict(
     past: Course | None,
 ) -> Verdict:
     if lacks := _lacks(name, rule, reference, forecasts):
-        return Verdict(rule=name, kind=rule.kind, outcome=Status.INSUFFICIENT, lacks=lacks)
+        return Verdict.lacking(name, rule.kind, *lacks)
     if isinstance(rule, Forecast):
         return _forecast(name, measured, forecasts[name])
     if isinstance(rule, Lasting):
@@ -355,7 +355,7 @@ def _drop(name: str, rule: Drop, measured: Measured, reference: Reference) -> Ve
         change = compare_auc(measured.champion, reference.auc)
     except DegenerateDataError:  # one score for all here, complete separation there
         lack = Caveat("no-scatter-to-compare", **both)
-        return Verdict(rule=name, kind="drop", outcome=Status.INSUFFICIENT, lacks=(lack,))
+        return Verdict.lacking(name, "drop", lack)
     low, high = change.ci(rule.confidence_level)
     area = measured.champion
     reach = scatter_reach(name, rule, reference, (area.n_pos, area.n_neg))

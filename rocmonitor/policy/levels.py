@@ -40,12 +40,12 @@ def at_levels(reference: Reference, rules: Mapping[str, Rule], names: frozenset[
     found = replace(reference, strict=reference.strict | names)
     forecasts, charts = dict(reference.forecasts), dict(reference.charts)
     for name, interval in reference.forecasts.items():
-        rule, at = rules.get(name), interval
+        rule = rules.get(name)
         if name in names and isinstance(rule, Forecast):
-            at = replace(interval, confidence_level=rule.confidence_level)
-            if reference.cells is not None and at.batch is not None:
-                at = at.for_batch(reference.cells, at.batch, bounds=reference.bounds)
-        forecasts[name] = as_judged(name, found, at)
+            level = replace(interval, confidence_level=rule.confidence_level)
+            forecasts[name] = _computed_anew(name, found, level)
+        else:
+            forecasts[name] = as_judged(name, found, interval)
     for name in names & charts.keys():
         rule = rules[name]
         if isinstance(rule, Lasting):
@@ -57,10 +57,8 @@ def in_season(reference: Reference, window: Window) -> Reference:
     """The reference for one window: forecasts that take a season off lie around that of the window."""
     day, forecasts = day_of(window), dict(reference.forecasts)
     for name, interval in reference.forecasts.items():
-        if interval.season and reference.cells is not None and interval.batch is not None:
-            forecasts[name] = _sized(
-                name, reference, replace(interval, day=day), reference.cells, interval.batch
-            )
+        if interval.season:
+            forecasts[name] = _computed_anew(name, reference, replace(interval, day=day))
     return replace(reference, forecasts=forecasts)
 
 
@@ -75,7 +73,7 @@ def for_batch(name: str, reference: Reference, cells: Sample, batch: tuple[int, 
     interval = reference.forecasts[name]
     if interval.batch == batch:
         return as_judged(name, reference, interval)
-    return _sized(name, reference, interval, cells, batch)
+    return as_judged(name, reference, interval.for_batch(cells, batch, bounds=reference.bounds))
 
 
 def as_judged(name: str, reference: Reference, interval: ForecastInterval) -> ForecastInterval:
@@ -144,11 +142,10 @@ def _shown(name: str, reference: Reference, level: float, achieved: float) -> bo
     return name not in reference.strict or achieved >= level - LEVEL_ROUNDING
 
 
-def _sized(
-    name: str,
-    reference: Reference,
-    interval: ForecastInterval,
-    cells: Sample,
-    batch: tuple[int, int],
-) -> ForecastInterval:
-    return as_judged(name, reference, interval.for_batch(cells, batch, bounds=reference.bounds))
+def _computed_anew(name: str, reference: Reference, interval: ForecastInterval) -> ForecastInterval:
+    """An interval whose level or day was changed; the same where what it needs for that was not kept."""
+    if reference.cells is None or interval.batch is None:
+        return interval
+    return as_judged(
+        name, reference, interval.for_batch(reference.cells, interval.batch, bounds=reference.bounds)
+    )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.policy.evaluation import Counts, Status, Verdict
+from rocmonitor.policy.evaluation import Counts, Verdict
 from rocmonitor.policy.record import Row, Tables, caveats_of
 from rocmonitor.stats import (
     AucDifference,
@@ -123,7 +123,7 @@ def measure(
     result = auc(champion)
     metrics, caveats = auc_metrics("champion", result, confidence_level), list(caveats_of(result))
     samples, difference = {"champion": champion}, None
-    if pair is not None and (min(pair.n_pos, pair.n_neg) < 2 or from_one_cluster(pair)):
+    if pair is not None and shows_no_scatter(pair):
         caveats.append(Caveat("challenger-scored-too-few", n_pos=pair.n_pos, n_neg=pair.n_neg))
         pair = None
     if pair is not None:
@@ -156,13 +156,18 @@ def from_one_cluster(sample: Sample | PairedSample) -> bool:
     return sample.clusters is not None and min(sample.clusters.sizes[:2]) < 2
 
 
+def shows_no_scatter(sample: Sample | PairedSample) -> bool:
+    """Whether a class has fewer than two rows, or clusters, so that an AUROC has no standard error."""
+    return min(sample.n_pos, sample.n_neg) < 2 or from_one_cluster(sample)
+
+
 def one_cluster(champion: Sample) -> Verdict | None:
     """The verdict on a window of one cluster; None where rows are independent, or clusters enough."""
     if champion.clusters is None or not from_one_cluster(champion):
         return None
     pos, neg, _ = champion.clusters.sizes
     lack = Caveat("one-cluster", positives=pos, negatives=neg)
-    return Verdict(rule="data", kind="data", outcome=Status.INSUFFICIENT, lacks=(lack,))
+    return Verdict.lacking("data", "data", lack)
 
 
 def auc_values(result: AucResult, confidence_level: float = LEVEL) -> dict[str, float]:

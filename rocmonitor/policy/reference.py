@@ -17,7 +17,7 @@ from rocmonitor.errors import DegenerateDataError
 from rocmonitor.policy.costing import Errors, errors_at
 from rocmonitor.policy.label_history import LabelHistory, PastWindow, label_history
 from rocmonitor.policy.lasting import chart_of
-from rocmonitor.policy.measure import LEVEL, from_one_cluster
+from rocmonitor.policy.measure import LEVEL, shows_no_scatter
 from rocmonitor.policy.record import caveats_of
 from rocmonitor.policy.rules import Forecast, Lasting, Rule
 from rocmonitor.policy.windows import DAY, Window, day_of
@@ -244,7 +244,7 @@ def _measured(window: Window, sample: Sample) -> dict[str, Any]:
         "n_pos": sample.n_pos,
         "n_neg": sample.n_neg,
     }
-    if min(sample.n_pos, sample.n_neg) < 2 or from_one_cluster(sample):
+    if shows_no_scatter(sample):
         return found
     area = auc(sample)
     low, high = area.ci(LEVEL)

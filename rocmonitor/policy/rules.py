@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from dataclasses import dataclass, fields
+from typing import Annotated, ClassVar, Literal, get_args
 
 from annotated_types import Ge, Gt, Interval
 
@@ -182,6 +182,10 @@ class Outlook:
 
 
 Rule = Forecast | Lasting | Floor | Drop | Cost | Calibration | Challenger | Scores | Outlook
+KINDS: tuple[str, ...] = tuple(
+    str(one.default) for each in get_args(Rule) for one in fields(each) if one.name == "kind"
+)
+"""Of all rules, as configured."""
 
 
 def before_labels(rule: Rule) -> bool:

@@ -164,6 +164,8 @@ class ForecastInterval(Forecast):
     window_rests: tuple[float, ...] = ()
     day: float | None = None
     seasonal_auc: float | None = None
+    model_low: float | None = None
+    model_high: float | None = None
 
     @property
     def roots(self) -> tuple[float, ...]:
@@ -177,9 +179,6 @@ class ForecastInterval(Forecast):
             return 0.0
         level, *wave = self.season
         return level if self.day is None else level + float(np.dot(wave, season(self.day)))
-
-    model_low: float | None = None
-    model_high: float | None = None
 
     def contains(self, auc: float) -> bool:
         """Whether an AUC lies within the interval."""

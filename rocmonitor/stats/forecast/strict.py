@@ -140,7 +140,7 @@ def extended(interval: ForecastInterval, reference: Sample, bounds: Bounds | Non
         fewer than two windows. Else at least as wide as before, with the caveat `level-by-model`.
     """
     level, achieved = interval.confidence_level, interval.achieved_level
-    if achieved is None or not falls_short(interval):
+    if not falls_short(interval):
         return interval
     distance = model_distance(interval)
     low, high = _ends(interval, bounds or bounds_of(reference), distance)
