@@ -305,5 +305,6 @@ def _level(name: str, scenario: Scenario) -> tuple[float, float] | None:
         return None
     total = sum(weights)
     interval = scenario.reference.forecasts.get(name)
-    level = min(rule.confidence_level, total / (total + 1)) if interval is None else interval.achieved_level
+    shown = 1.0 if rule.half_life is None else total / (total + 1)  # without one a model has the level
+    level = min(rule.confidence_level, shown) if interval is None else interval.achieved_level
     return None if level is None else (level, total**2 / sum(weight**2 for weight in weights))

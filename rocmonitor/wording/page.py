@@ -55,6 +55,8 @@ ROC_CAPTION = "True positive rate (up) against false positive rate (right), from
 FPRS = "Positives found at a false positive rate"
 THRESHOLDS = "Rates at fixed thresholds"
 COSTS = "Normalised cost at each operating condition w"
+SHARES = "Precision when a share of all rows is flagged"
+CALIBRATION = "Calibration of the champion's probabilities"
 
 _ATTENTION = ("degraded", "error")
 _DAY = timedelta(days=1)
