@@ -159,6 +159,10 @@ _RULES: Mapping[str, Mapping[str, Any]] = {
             },
         ]
     },
+    "WindowSpec": {
+        "anyOf": [{"required": ["every"]}, {"required": ["rows"]}],
+        **_not_both(("rows", "pool")),
+    },
     "Model": _not_both(("champion", "version"), ("challenger", "challenger_version")),
 }
 _CRON = {"pattern": r"^\s*\S+(\s+\S+){4}\s*$", "examples": ["0 6 * * *"]}

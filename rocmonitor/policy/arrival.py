@@ -18,7 +18,7 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.policy.evaluation import Counts, Status, Verdict
 from rocmonitor.policy.label_history import LabelHistory, Reading
-from rocmonitor.policy.levels import as_strict, of_season, scatter_reach
+from rocmonitor.policy.levels import as_judged, of_model, of_season, scatter_reach
 from rocmonitor.policy.reference import Reference, weights
 from rocmonitor.policy.rules import Calibration, Challenger, Cost, Drop, Floor, Forecast, Rule
 from rocmonitor.policy.windows import DAY, Window, day_of
@@ -297,7 +297,7 @@ def _at_this_age(
         if full.season:
             windows = [Window.from_dict(reference.windows[number]) for number in reading.numbers]
             draft = with_season(draft, [day_of(each) for each in windows])
-        at = as_strict(name, reference, finished(draft, cells, reference.bounds))
+        at = as_judged(name, reference, finished(draft, cells, reference.bounds))
     low, high = carried(at.low, at.auc, centre), carried(at.high, at.auc, centre)
     return replace(
         at,
@@ -358,7 +358,8 @@ def _forecast(name: str, found: Estimate, interval: ForecastInterval, stated: di
         margin=interval.margin(auc),
         details=stated
         | {"method": interval.method, "sampling_low": None, "sampling_high": None}
-        | of_season(interval),
+        | of_season(interval)
+        | of_model(interval),
     )
 
 

@@ -12,7 +12,7 @@ from rocmonitor.policy.condensing import allow_for_cells
 from rocmonitor.policy.costing import cost_verdict
 from rocmonitor.policy.evaluation import Counts, Reason, Status, Verdict
 from rocmonitor.policy.lasting import Course, lasting_metrics, lasting_verdict
-from rocmonitor.policy.levels import as_strict, for_batch, of_season, scatter_reach
+from rocmonitor.policy.levels import as_judged, for_batch, of_model, of_season, scatter_reach
 from rocmonitor.policy.measure import Measured, data_metrics, measure, unmeasurable
 from rocmonitor.policy.record import Tables, caveats_of
 from rocmonitor.policy.reference import Reference, season_not_seen
@@ -233,7 +233,7 @@ def _given_scores(
     if reference.history is None:
         return {}
     return {
-        name: as_strict(
+        name: as_judged(
             name,
             reference,
             reference.history.forecast(
@@ -332,6 +332,7 @@ def _forecast(name: str, measured: Measured, interval: ForecastInterval) -> Verd
             "sampling_high": interval.sampling_high,
             **({"expected": interval.auc} if isinstance(interval, ScoreForecast) else {}),
             **of_season(interval),
+            **of_model(interval),
         },
     )
 

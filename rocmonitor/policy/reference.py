@@ -75,6 +75,9 @@ class Reference:
     windows : list of dict
         ``start, end, n_pos, n_neg`` of each reference window; ``auc, auc_low, auc_high`` where it has two
         rows of each class; ``unlabelled`` rows, unless an earlier version froze the reference.
+    pieces : list of dict
+        Where windows were joined: ``start, end, n_pos, n_neg, unlabelled`` of each piece when it was due; of
+        all rows only.
     caveats : tuple of Caveat
         About one rule each, or about ``reference``.
     strict : frozenset of str
@@ -95,6 +98,7 @@ class Reference:
     cost_errors: dict[float, Errors] = field(default_factory=dict)
     labels: LabelHistory | None = None
     windows: list[dict[str, Any]] = field(default_factory=list)
+    pieces: list[dict[str, Any]] = field(default_factory=list)
     caveats: tuple[Caveat, ...] = ()
     strict: frozenset[str] = frozenset()
     bounds: Bounds | None = field(default=None, compare=False, repr=False)
@@ -115,6 +119,7 @@ class Reference:
             ],
             "labels": None if self.labels is None else self.labels.to_dict(),
             "windows": self.windows,
+            **({"pieces": self.pieces} if self.pieces else {}),
             "caveats": [caveat.to_dict() for caveat in self.caveats],
         }
         if self.cells is not None:
@@ -167,6 +172,7 @@ class Reference:
             },
             labels=None if plain.get("labels") is None else LabelHistory.from_dict(plain["labels"]),
             windows=list(plain["windows"]),
+            pieces=list(plain.get("pieces", ())),
             caveats=tuple(map(Caveat.from_dict, plain["caveats"])),
         )
 

@@ -27,7 +27,8 @@ class Forecast:
     compares with the forecast given the window's scores: sharper, and blind to a loss that they explain.
     ``correlation="estimated"`` widens the interval as far as neighbouring reference windows may be alike;
     with `half_life` or `given` nothing is widened. Likewise only without them the interval lies around the
-    season that a year and more of reference windows shows.
+    season that a year and more of reference windows shows. With fewer windows than show `confidence_level`,
+    and without `half_life`, the level holds under a model (`rocmonitor.policy.levels`).
     """
 
     __pydantic_config__: ClassVar[dict[str, str | bool]] = _STRICT

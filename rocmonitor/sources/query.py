@@ -90,11 +90,11 @@ class Query:
     @property
     def roles(self) -> tuple[str, ...]:
         """Names of the columns that `rows` gives, in order; `groups` adds ``weight``."""
-        return tuple(self._roles())
+        return tuple(self._roles_of_rows())
 
     def rows(self, limit: int) -> Select[Any]:
         """At most `limit` rows."""
-        chosen = [what.label(role) for role, what in self._roles().items()]
+        chosen = [what.label(role) for role, what in self._roles_of_rows().items()]
         return select(*chosen).select_from(_wrapped(self.monitor)).limit(limit)
 
     def groups(self, limit: int) -> Select[Any]:
@@ -155,6 +155,14 @@ class Query:
         sums = checksum(self.backend, scores, [self._plain(name) for name in self.monitor.segments])
         chosen = select(shown, *(each.label("arrival") for each in known), func.count(), *sums)
         return chosen.select_from(_wrapped(self.monitor)).group_by(key, *known)
+
+    def _roles_of_rows(self) -> dict[str, ColumnElement[Any]]:
+        """SQLite's times are read here, many at once: `inside` follows from them."""
+        roles = self._roles()
+        if self.backend == "sqlite":
+            del roles["inside"]
+            roles["time"] = column(self.monitor.columns.time)
+        return roles
 
     def _roles(self) -> dict[str, ColumnElement[Any]]:
         columns = self.monitor.columns

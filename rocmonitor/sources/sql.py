@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import lru_cache, partial
-from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
@@ -30,9 +29,19 @@ from rocmonitor.sources.counting import Checksum, LabelCounts, combined
 from rocmonitor.sources.failures import Origin, translate_errors
 from rocmonitor.sources.privileges import beyond_reading
 from rocmonitor.sources.query import Query, prepared, type_name
-from rocmonitor.sources.values import Encoder, clusters, encoded, identities, name_of
+from rocmonitor.sources.text_times import read_times
+from rocmonitor.sources.values import (
+    NEGATIVE,
+    POSITIVE,
+    Encoder,
+    clusters,
+    encoded,
+    identities,
+    name_of,
+)
 
 _CHUNK_ROWS = 50_000
+_FETCHED_ROWS = 500  # at a time: their values are turned into columns while they are in a cache
 
 Kind = Literal["rows", "groups", "cells"]
 """What the lines of an answer are."""
@@ -128,10 +137,14 @@ class SqlSource:
         by_label: Counter[str] = Counter()
         for line in labelled:
             by_label[name_of(line[0])] += line[at]
+        codes = encoded([line[0] for line in labelled], Encoder(monitor).label, np.int8)
+        rows = np.array([line[at] for line in labelled], dtype=np.int64)
         return LabelCounts(
             rows=sum(line[at] for line in found),
             labelled=sum(by_label.values()),
             by_label=dict(sorted(by_label.items())),
+            n_pos=int(rows[codes == POSITIVE].sum()),
+            n_neg=int(rows[codes == NEGATIVE].sum()),
             digest=combined([(name_of(label), *rest) for label, *rest in labelled]),
         )
 
@@ -291,28 +304,44 @@ def fetched(
     connection: Connection, query: Query, statement: Select[Any], encoder: Encoder, size: int
 ) -> Iterator[Chunk]:
     """The statement's rows, `size` at a time, from any database."""
-    streaming = connection.execution_options(yield_per=size)
+    plain = connection.dialect.name == "sqlite"  # its driver streams, and its tuples need no conversion
+    streaming = connection if plain else connection.execution_options(yield_per=size)
     names = [str(name) for name in statement.selected_columns.keys()]  # noqa: SIM118 not a mapping
     with streaming.execute(statement, query.bound) as result:
-        empty: list[tuple[()]] = [()] * len(names)
-        for part in chain(result.partitions(), [None]):
-            columns = list(zip(*part, strict=True)) if part is not None else empty
-            yield to_chunk(dict(zip(names, columns, strict=True)), encoder)
+        fetch = result.cursor.fetchmany if plain else result.fetchmany
+        while True:
+            columns: list[list[Any]] = [[] for _ in names]
+            for _ in range(max(1, size // _FETCHED_ROWS)):
+                part = fetch(min(size, _FETCHED_ROWS))
+                for column, values in zip(columns, zip(*part, strict=True), strict=False):
+                    column.extend(values)
+                if not part:
+                    break
+            yield to_chunk(dict(zip(names, columns, strict=True)), encoder, query)
+            if not part:
+                break
 
 
-def to_chunk(columns: Mapping[str, Sequence[Any]], encoder: Encoder) -> Chunk:
+def to_chunk(columns: Mapping[str, Sequence[Any]], encoder: Encoder, query: Query) -> Chunk:
     """Some rows, as columns by role, as the encoder reads them."""
+    if "inside" in columns:
+        inside = np.array(columns["inside"], dtype=np.bool_)
+        times = _microseconds(columns["time"]) if "id" in columns else None
+    else:
+        times, known = read_times(query.clock, columns["time"])
+        start, end = query.clock.microseconds(query.window)
+        inside = known & (times >= start) & (times < end)
     identity: dict[str, Any] = {}
     if "id" in columns:
         has_id, words = identities(columns["id"])
-        identity = {"has_id": has_id, "id": words, "time": _microseconds(columns["time"])}
+        identity = {"has_id": has_id, "id": words, "time": times}
     if "cluster" in columns:
         identity["has_cluster"], identity["cluster"] = clusters(columns["cluster"])
     segments = [name for name in columns if name.startswith("segment_")]
     highest = encoder.scores(columns["champion_high"]) if "champion_high" in columns else None
     champion, high = ordered(encoder.scores(columns["champion"]), highest)
     return Chunk(
-        inside=np.array(columns["inside"], dtype=np.bool_),
+        inside=inside,
         champion=champion,
         high=high,
         challenger=encoder.scores(columns["challenger"]) if "challenger" in columns else None,

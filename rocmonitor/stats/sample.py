@@ -22,6 +22,7 @@ from rocmonitor.stats.rows import Floats as Floats
 from rocmonitor.stats.rows import (
     add_up,
     counted,
+    in_order,
     listed,
     require_classes,
     same_length,
@@ -95,10 +96,7 @@ class Sample:
         if cluster is not None:
             self._set_cells(score, positive.astype(np.int64), (~positive).astype(np.int64), cluster)
             return
-        # Sorting plain values and merging two sorted runs is several times faster than one argsort.
-        both = np.concatenate([np.sort(score[~positive]), np.sort(score[positive])])
-        order = np.argsort(both, kind="stable")
-        self._set(*counted(both[order], order >= len(score) - np.count_nonzero(positive)))
+        self._set(*counted(*in_order(score[~positive], score[positive])))
 
     @classmethod
     def from_counts(
@@ -135,8 +133,7 @@ class Sample:
         ----------
         low, high : array_like, shape (k,)
             Finite lowest and highest score in each cell, in any order. Cells that overlap are joined.
-        n_pos, n_neg : array_like, shape (k,)
-            As in `from_counts`.
+        n_pos, n_neg : array_like, shape (k,); as in `from_counts`
         grid : Grid, optional
             What cut the scores into cells; samples of different grids cannot be merged.
         """
@@ -160,6 +157,10 @@ class Sample:
         ids = merged_ids([part.clusters for part in parts if part.n_pos + part.n_neg])
         cells = [(part.score, part.pos, part.neg) if ids is None else part._cells() for part in parts]
         score, pos, neg = (np.concatenate(column) for column in zip(*cells, strict=True))
+        if ids is None and sum(part.n_pos + part.n_neg for part in parts) <= 2 * len(score):
+            merged = cls.__new__(cls)
+            merged._set(*counted(*in_order(np.repeat(score, neg), np.repeat(score, pos))))
+            return merged
         return cls.from_counts(score, pos, neg, cluster=ids)
 
     def with_ends(self, ends: CellEnds | None) -> Sample:
@@ -335,7 +336,7 @@ def indexed(score: Floats, pos: Counts, neg: Counts) -> tuple[Sample, NDArray[np
     order = np.argsort(score)
     ordered = score[order]
     first = np.concatenate([[True], ordered[1:] != ordered[:-1]])[: len(score)]
-    rank = np.cumsum(first)
+    rank = np.cumsum(first.astype(np.intp))  # adding up truth values takes ten times as long
     rank -= 1
     index = np.empty_like(order)
     index[order] = rank

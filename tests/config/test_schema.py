@@ -52,6 +52,9 @@ def test_what_is_shipped_agrees_with_the_schema(path: Path) -> None:
 
 FINE = [
     ("every: 7d", "every: 168h"),
+    ("every: 7d", "rows: 5000"),
+    ("every: 7d", "every: 1mo\n      rows: 5000"),
+    ("every: 7d", "every: 7d\n      pool: 4"),
     ("from: 2026-01-05", "from: 2026-01-05T06:00"),
     ("from: 2026-01-05", "from: 2026-01-05 06:00:00"),
     ("{kind: challenger}", "{kind: forecast, method: fixed, distance: 0.01}"),
@@ -82,6 +85,11 @@ WRONG = [
     ("    segments:", "    condense: {max_error: 0.5}\n    segments:"),
     ("    segments:", "    condense: {scale: log}\n    segments:"),
     ("every: 7d", "every: 7"),
+    ("every: 7d\n      ", ""),
+    ("every: 7d", "rows: 0"),
+    ("every: 7d", "rows: true"),
+    ("every: 7d", "every: 7d\n      pool: 1"),
+    ("every: 7d", "rows: 5000\n      pool: 4"),
     ("every: 7d", "every: 7 days"),
     ("every: 7d", "evry: 7d"),
     ("label_delay: 30d", "label_delay: 30"),

@@ -21,6 +21,7 @@ from rocmonitor.policy.rules import Rule
 from rocmonitor.policy.windows import Window
 from rocmonitor.service.courses import Courses
 from rocmonitor.service.outlooks import PUBLISH, Outlooks
+from rocmonitor.service.pieces import pooled
 from rocmonitor.service.runtime import Runtime
 from rocmonitor.service.standing import Standings
 from rocmonitor.service.versions import Role, version
@@ -245,7 +246,12 @@ class Records:
         return champion, challenger, (*doubt, *other)
 
     def _doubts(self, window: Window, rows: Rows, foreseen: dict[str, float]) -> tuple[Caveat, ...]:
-        return (*self._circular(window), *caveats_of(rows), *rows_since(foreseen, rows.scored))
+        return (
+            *self._circular(window),
+            *pooled(self.monitor, window),
+            *caveats_of(rows),
+            *rows_since(foreseen, rows.scored),
+        )
 
     def _circular(self, window: Window) -> tuple[Caveat, ...]:
         period = self.monitor.reference_period

@@ -33,6 +33,7 @@ _SCATTERS = 60
 _RARE = 1e-8  # of a scatter further from the one seen
 _LEAST_NOISE = 1e-9  # of the scatter
 _HALVINGS = 60
+_OF_WINDOWS = ("too-few-windows", "model-beside", "windows-inside-reference")  # true of the level they show
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +155,7 @@ def extended(interval: ForecastInterval, reference: Sample, bounds: Bounds | Non
         model_low=None,
         model_high=None,
         caveats=(
-            *(each for each in interval.caveats if each.code not in ("too-few-windows", "model-beside")),
+            *(each for each in interval.caveats if each.code not in _OF_WINDOWS),
             Caveat("level-by-model", n_windows=interval.n_windows, known=achieved, confidence_level=level),
         ),
     )

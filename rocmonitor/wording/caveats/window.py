@@ -77,6 +77,11 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     ),
     "rows-with-bad-labels": _rows_with_bad_labels,
     "text-scores": _text_scores,
+    # Windows that are joined, from rocmonitor.service.pieces
+    "windows-pooled": (
+        "{windows} windows ({every} each), {period}, are pooled: not each of them has "
+        "{min_per_class:,} positives and {min_per_class:,} negatives (min_per_class)"
+    ),
     # Outlooks, from rocmonitor.policy.outlook and judge
     "judged-again": judged_again,
     "rows-since-outlook": "{now:,} rows are scored now; the outlook was made from {then:,}",
