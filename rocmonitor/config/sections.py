@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from rocmonitor.config.values import Column, Duration, Rate, Section, WallTime, WindowLength
 from rocmonitor.errors import quoted
@@ -58,6 +58,16 @@ class Columns(Section):
     id: Column | None = None
     labelled_at: Column | None = None
     cluster: Column | None = None
+
+    @field_validator("cluster")
+    @classmethod
+    def _of_its_own(cls, cluster: str | None, info: ValidationInfo) -> str | None:
+        for role in ("time", "champion", "label", "challenger", "labelled_at"):
+            if cluster is not None and cluster == info.data.get(role):
+                raise ValueError(
+                    f"must name what rows belong to, such as a customer; {quoted(cluster)} is columns.{role}"
+                )
+        return cluster
 
 
 class Positive(Section):

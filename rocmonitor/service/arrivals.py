@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -31,13 +32,20 @@ class Arrivals:
     def __init__(self, kept: store.Store, monitor: Monitor, now: datetime) -> None:
         self._store, self._monitor, self._now = kept, monitor, now
         self._counted: list[Arrived] = []
+        self._empty: set[Window] = set()
 
     def add(self, window: Window, labels: LabelCounts) -> None:
-        """Note how a window is labelled now; a window so old that nothing is awaited is passed over."""
+        """Note how a window is labelled now; of one so old that nothing is awaited only that it is empty."""
+        if not labels.rows:
+            self._empty.add(window)
         if self._now - window.end <= self._monitor.labels.delay + self._monitor.labels.awaited_for:
             self._counted.append(
                 Arrived(window=window, at=self._now, rows=labels.rows, labelled=labels.labelled)
             )
+
+    def note_empty(self, windows: Collection[Window]) -> None:
+        """Note windows that had no rows when they were judged: rows may have stopped so long ago."""
+        self._empty |= set(windows)
 
     def conclude(self, lease: store.Lease) -> None:
         """Save what was counted, and send what has stopped or arrives again."""
@@ -74,6 +82,7 @@ class Arrivals:
         old_enough = [each for each in self._counted if kind == "labels" or each.age >= self._rows_after]
         seen = stop(self._monitor.name, kind, old_enough, arrival, self._now)
         if isinstance(seen, Stop):
+            seen = replace(seen, since=self._since(seen.since)) if kind == "rows" else seen
             if before is None:
                 return store.SavedStop(stop=seen, notified=False)
             return None if before.notified else replace(before, stop=replace(seen, since=before.stop.since))
@@ -83,6 +92,13 @@ class Arrivals:
             before.stop, window=seen.window, rows=seen.rows, labelled=seen.labelled, at=self._now, ended=True
         )
         return replace(before, stop=ended)
+
+    def _since(self, start: datetime) -> datetime:
+        """Start of the first of the empty windows that lead up to an instant."""
+        starts = {window.end: window.start for window in self._empty}
+        while start in starts:
+            start = starts[start]
+        return start
 
     @property
     def _rows_after(self) -> timedelta:

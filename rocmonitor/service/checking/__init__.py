@@ -41,7 +41,7 @@ from rocmonitor.service.checking.reference_checks import (
     window_levels,
 )
 from rocmonitor.service.checking.segments import small_segments
-from rocmonitor.service.checking.timing import first_due, impossible, left_out
+from rocmonitor.service.checking.timing import first_due, impossible, left_out, newest_with_rows
 from rocmonitor.sources import LabelCounts, Rows, SqlSource, open_source
 from rocmonitor.sources.values import name_of
 from rocmonitor.stats import AucResult, AucSpread, Sample
@@ -181,7 +181,8 @@ def _windows(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> li
         source.explain(monitor)
         if not due:
             return [*lines, first_due(monitor, ended), *impossible(monitor, now)]
-        last = due[-1]
+        last, stopped = newest_with_rows(monitor, due, lambda each: source.label_counts(monitor, each).rows)
+        lines += stopped
         counted = source.label_counts(monitor, last, as_of=now)
         seen.last_counts = last, counted
         lines.append(
@@ -284,8 +285,8 @@ def _served(
     return [
         *said,
         *problems,
-        *window_levels(known, serving),
-        *[*design_effect(known, monitor.columns.cluster), *likeness(known), *seasons(known, serving)],
+        *[*window_levels(known, serving), *design_effect(known, monitor.columns.cluster, rows or ())],
+        *[*likeness(known), *seasons(known, serving)],
         *costs(known, monitor.cost_w, low_is_positive=low_is_positive),
     ]
 
