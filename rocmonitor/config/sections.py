@@ -61,6 +61,16 @@ class Columns(Section):
     labelled_at: Column | None = None
     cluster: Column | None = None
 
+    @field_validator("cluster")
+    @classmethod
+    def _of_its_own(cls, cluster: str | None, info: ValidationInfo) -> str | None:
+        for role in ("time", "champion", "label", "challenger", "labelled_at"):
+            if cluster is not None and cluster == info.data.get(role):
+                raise ValueError(
+                    f"must name what rows belong to, such as a customer; {quoted(cluster)} is columns.{role}"
+                )
+        return cluster
+
 
 class Positive(Section):
     """How labels and scores are to be read."""

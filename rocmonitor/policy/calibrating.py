@@ -61,6 +61,12 @@ def beyond_ranking(
         for line in flagged_shares(model, sample, wanted.shares, LEVEL)
     ]
     found, doubts = calibrated(champion) if wanted.probability else (None, ())
+    rows = champion.n_pos + champion.n_neg
+    doubts += tuple(
+        Caveat("share-below-one-row", share=share, rows=rows)
+        for share in wanted.shares
+        if 0 < share * rows < 1
+    )
     return replace(
         measured,
         calibration=found,

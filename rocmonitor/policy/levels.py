@@ -21,6 +21,7 @@ from rocmonitor.stats.area.variances import exact_bootstrap_variance, moments
 from rocmonitor.stats.forecast.calibration import LEVEL_ROUNDING
 from rocmonitor.stats.forecast.strict import coming_window, extended, extreme_limit
 from rocmonitor.stats.lasting.strict import at_probability
+from rocmonitor.stats.season import YEAR_DAYS
 
 _LEAST_ODDS = 1e-12
 
@@ -60,6 +61,19 @@ def in_season(reference: Reference, window: Window) -> Reference:
         if interval.season:
             forecasts[name] = _computed_anew(name, reference, replace(interval, day=day))
     return replace(reference, forecasts=forecasts)
+
+
+def over_the_year(name: str, reference: Reference) -> tuple[float, float] | None:
+    """The least and the largest AUROC that a forecast lies around, by month; None without a season."""
+    interval = reference.forecasts[name]
+    if not interval.season:
+        return None
+    found = [
+        _computed_anew(name, reference, replace(interval, day=month * YEAR_DAYS / 12)).seasonal_auc
+        for month in range(12)
+    ]
+    known = [each for each in found if each is not None]
+    return (min(known), max(known)) if known else None
 
 
 def of_season(interval: ForecastInterval) -> dict[str, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -32,18 +33,26 @@ class Arrivals:
         self._store, self._monitor, self._now = kept, monitor, now
         self._counted: list[Arrived] = []
         self._recent: list[Arrived] = []  # those of which rows or labels are awaited
+        self._empty: set[Window] = set()
 
     def add(self, window: Window, labels: LabelCounts, *, always: bool = False) -> None:
         """Note how a window is labelled now.
 
-        One so old that nothing is awaited is passed over, unless `always`: it waits to be joined with others.
+        Of one so old that nothing is awaited only that it is empty, unless `always`: it waits to be joined
+        with others.
         """
+        if not labels.rows:
+            self._empty.add(window)
         found = Arrived(window=window, at=self._now, rows=labels.rows, labelled=labels.labelled)
         recent = self._now - window.end <= self._monitor.labels.delay + self._monitor.labels.awaited_for
         if recent:
             self._recent.append(found)
         if always or recent:
             self._counted.append(found)
+
+    def note_empty(self, windows: Collection[Window]) -> None:
+        """Note windows that had no rows when they were judged: rows may have stopped so long ago."""
+        self._empty |= set(windows)
 
     def conclude(self, lease: store.Lease) -> None:
         """Save what was counted, and send what has stopped or arrives again."""
@@ -83,6 +92,7 @@ class Arrivals:
         old_enough = [each for each in self._recent if kind == "labels" or each.age >= self._rows_after]
         seen = stop(self._monitor.name, kind, old_enough, arrival, self._now)
         if isinstance(seen, Stop):
+            seen = replace(seen, since=self._since(seen.since)) if kind == "rows" else seen
             if before is None:
                 return store.SavedStop(stop=seen, notified=False)
             return None if before.notified else replace(before, stop=replace(seen, since=before.stop.since))
@@ -92,6 +102,13 @@ class Arrivals:
             before.stop, window=seen.window, rows=seen.rows, labelled=seen.labelled, at=self._now, ended=True
         )
         return replace(before, stop=ended)
+
+    def _since(self, start: datetime) -> datetime:
+        """Start of the first of the empty windows that lead up to an instant."""
+        starts = {window.end: window.start for window in self._empty}
+        while start in starts:
+            start = starts[start]
+        return start
 
     @property
     def _rows_after(self) -> timedelta:

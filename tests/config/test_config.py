@@ -110,6 +110,11 @@ def test_without_windows_the_reference_is_cut_like_the_monitor(load):
         ("from: 2026-01-01", "from: 2026-05-01", "reference: from"),
         ("label: 1,", "label: 2,", "positive: negative is needed"),
         ("champion: champion, ", "champion: champion, version: 7, ", "model: has both champion (a registry"),
+        (
+            "columns: {",
+            "columns: {cluster: p_champion, ",
+            "columns.cluster: must name what rows belong to, such as a customer; 'p_champion' is columns.ch",
+        ),
         ("label_delay", "lable_delay", "window.lable_delay: unknown key: did you mean label_delay?"),
         ("    rules:", "    rulez: []\n    rules:", "credit-default.rulez: unknown key: did you mean rules?"),
         (

@@ -74,6 +74,22 @@ def test_scores_that_are_no_probabilities_are_insufficient_and_say_why():
     assert "they look like percentages: divide by 100" in str(caveat)
 
 
+def test_less_than_one_flagged_row_is_said():
+    sample = drawn(3, n=100)
+    counts = Counts(rows=100, n_pos=sample.n_pos, n_neg=sample.n_neg)
+    finding = judge(
+        sample,
+        None,
+        counts,
+        reference=Reference(auc=None),
+        rules={},
+        min_per_class=1,
+        beyond=Beyond(shares=(0.009, 0.01, 0.1)),
+    )
+    [found] = [each for each in finding.caveats if each.code == "share-below-one-row"]
+    assert found.values == {"share": 0.009, "rows": 100}
+
+
 def test_the_precision_of_a_flagged_share_is_its_mean_over_all_resamples():
     """Every stratified resample of a tiny sample; all rows tied at the border are flagged."""
     pos, neg = [3.0, 2.0, 2.0], [1.0, 2.0, 3.0]

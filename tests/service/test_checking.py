@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from scenario import World, until
+from scenario import World, until, week
 from sqlalchemy import text
 
 from rocmonitor import config, store
@@ -273,6 +273,28 @@ def test_a_label_delay_longer_than_the_data_is_a_problem(here):
     problems, told = at(here, NOW, window="{every: 7d, label_delay: 170d}")
     assert problems == []
     assert "none can be judged yet" in told
+
+
+def test_the_newest_window_with_rows_is_looked_at_when_a_stream_has_ended(here):
+    always = "{every: 7d, label_delay: 2d}"
+    problems, told = at(here, week(400), window=always)
+    assert problems == []
+    assert "no rows since 2026-06-08: of the 377 windows after that 4 are judged" in told
+    assert "the last of these, 2026-06-01 to 2026-06-08: 400 rows" in told
+    [problem], told = at(here, week(25), window=always)  # three windows: that is news
+    assert "the last window, 2026-06-15 to 2026-06-22, is insufficient: no rows" in str(problem)
+
+
+def test_clusters_that_lack_or_come_again_are_said(here):
+    here.configure(window=until("2026-06-08"), rules="[{kind: drop}]")
+    path = here.folder / "rocmonitor.yaml"
+    customers = "CASE WHEN id % 10 = 3 THEN NULL ELSE id % 500 END AS customer"
+    text = path.read_text(encoding="utf-8").replace("columns: {", "columns: {cluster: customer, ")
+    path.write_text(text.replace("SELECT *", f"SELECT *, {customers}"), encoding="utf-8")
+    told = checked(here)
+    assert "rows come in clusters (customer)" in told
+    assert "800 of 8,000 rows have no customer" in told
+    assert "360 of 1,160 clusters" in told
 
 
 def test_rows_between_reference_and_first_window_are_told(here):

@@ -12,8 +12,8 @@ from scenario import World, week
 from rocmonitor import store
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.windows import Calendar, Window
+from rocmonitor.service.empty import FEW, without_rows
 from rocmonitor.service.tick import run_monitor
-from rocmonitor.service.tick.empty import FEW, without_rows
 
 FIRST = datetime(2026, 1, 5, tzinfo=UTC)
 WEEK = timedelta(days=7)

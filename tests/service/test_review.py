@@ -236,6 +236,13 @@ def test_windows_whose_labels_are_awaited_are_left_out_and_counted(here):
     assert later.metrics["review/windows_waiting"] == 0
 
 
+def test_windows_after_the_last_row_are_not_compared(here):
+    later = reviewed(here, now=week(400) + DAY)
+    assert starts(later) == [week(number) for number in range(20, 24)]
+    [left] = caveats(later, "windows-without-rows")
+    assert left == {"count": 375}
+
+
 def test_nothing_due_is_said_with_the_way_out(here):
     with pytest.raises(
         DegenerateDataError, match=r"no window from 2026-05-25 .*1 waiting for labels.*--from"

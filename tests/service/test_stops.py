@@ -68,6 +68,15 @@ def test_rows_that_stop_are_sent_before_any_label_is_due_and_once(here, rocmonit
     assert "stopped" not in rocmonitor("status").stdout
 
 
+def test_since_is_when_rows_stopped_and_not_the_oldest_window_that_was_counted(two_weeks: World):
+    here, long_after = two_weeks, week(22) + timedelta(days=4 * 365)
+    for now in (long_after, long_after + DAY):
+        tick(here, now)
+        with here.runtime(**RULES) as runtime:
+            [found] = store.open_stops(runtime.store)["credit"]
+        assert (found.stop.kind, found.stop.since) == ("rows", week(22))
+
+
 @pytest.mark.slow
 def test_a_table_that_is_empty_for_a_day_is_seen_in_daily_windows(here):
     daily = {"window": "{every: 1d, label_delay: 2d, start: 2026-05-25}", "min_per_class": "5"}

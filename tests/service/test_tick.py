@@ -156,6 +156,18 @@ def test_a_new_segment_has_no_reference_and_says_so(here):
     assert south.metrics["champion/auc"] > 0.5
 
 
+def test_a_reference_without_a_whole_window_is_said_to_be_that_and_not_a_lacking_segment(here):
+    here.score(20)
+    short = "{from: 2026-05-19, to: 2026-05-23}"
+    [evaluation] = tick(here, week(21) + 2 * DAY, reference=short, rules="[{kind: forecast}]").evaluations
+    [verdict] = evaluation.verdicts
+    assert evaluation.status is Status.INSUFFICIENT
+    assert [lack.code for lack in verdict.lacks] == ["no-reference-window"]
+    assert "no whole window (7d) lies in the reference period, 2026-05-19 to 2026-05-23" in str(
+        verdict.lacks[0]
+    )
+
+
 def test_k_of_n_waits_for_the_second_bad_window(here):
     here.score(20, shift=0.2)
     here.score(21, shift=0.2)

@@ -49,7 +49,7 @@ from rocmonitor.service.checking.reference_checks import (
     window_levels,
 )
 from rocmonitor.service.checking.segments import small_segments
-from rocmonitor.service.checking.timing import first_due, impossible, left_out
+from rocmonitor.service.checking.timing import first_due, impossible, left_out, newest_with_rows
 from rocmonitor.service.pieces import last_window, reference_windows
 from rocmonitor.sources import LabelCounts, Rows, SqlSource, open_source
 from rocmonitor.sources.values import name_of
@@ -161,11 +161,13 @@ def _windows(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> li
         source.explain(monitor)
         if not due:
             return [*lines, first_due(monitor, ended), *impossible(monitor, now)]
-        last = due[-1]
         if monitor.joining is not None:
             last, enough = last_window(monitor, monitor.joining, source, due, now)
             if not enough:
                 return [*lines, not_enough(monitor, last, source.label_counts(monitor, last, as_of=now))]
+        else:
+            last, stopped = newest_with_rows(monitor, due, lambda it: source.label_counts(monitor, it).rows)
+            lines += stopped
         counted = source.label_counts(monitor, last, as_of=now)
         seen.last_counts = last, counted
         lines.append(
@@ -267,8 +269,8 @@ def _served(
     return [
         *said,
         *problems,
-        *window_levels(known, serving),
-        *[*design_effect(known, monitor.columns.cluster), *likeness(known), *seasons(known, serving)],
+        *[*window_levels(known, serving), *design_effect(known, monitor.columns.cluster, rows or ())],
+        *[*likeness(known), *seasons(known, serving)],
         *costs(known, monitor.cost_w, low_is_positive=low_is_positive),
     ]
 

@@ -8,10 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
 from rocmonitor.errors import ConfigError, DegenerateDataError, InputError
+from rocmonitor.policy.levels import over_the_year
 from rocmonitor.policy.orientation import negated
 from rocmonitor.policy.reference import Reference, season_not_seen
 from rocmonitor.policy.rules import Drop, Forecast, Lasting, Rule, before_labels
 from rocmonitor.policy.scenario import forecast_weights
+from rocmonitor.sources import Rows
 from rocmonitor.stats import Sample
 from rocmonitor.stats.forecast.calibration import LEVEL_ROUNDING, windows_needed
 from rocmonitor.stats.forecast.score_history import ENOUGH_WINDOWS
@@ -200,23 +202,46 @@ def likeness(reference: Reference) -> list[str]:
     return lines
 
 
-def design_effect(reference: Reference, column: str | None) -> list[str]:
-    """What clusters cost, in one line; none where rows are independent, or the reference was not read."""
+def design_effect(reference: Reference, column: str | None, windows: Sequence[Rows] = ()) -> list[str]:
+    """What clusters cost, and what is doubtful about them; none where rows are independent, or not read.
+
+    Parameters
+    ----------
+    reference : Reference
+    column : str or None
+        That names the clusters.
+    windows : sequence of Rows
+        Those of the reference.
+    """
     area = reference.auc
     if column is None or area is None or area.clusters is None or area.design_effect is None:
         return []
     rows, worth = area.n_pos + area.n_neg, max(area.design_effect, 1.0)
+    doubts = [each for each in reference.caveats if each.code == "clusters-span-windows"]
+    missing = [each for one in windows for each in one.caveats if each.code == "clusters-missing"]
+    if alone := sum(each.values["count"] for each in missing):
+        doubts.append(Caveat("clusters-missing", count=alone, rows=rows, column=column))
     return [
         f"rows come in clusters ({column}): {area.clusters[0]:,} with positives, {area.clusters[1]:,} with "
         f"negatives; design effect {area.design_effect:.2f}: the {rows:,} rows show as much of the AUROC as "
-        f"{rows / worth:,.0f} independent ones"
+        f"{rows / worth:,.0f} independent ones",
+        *map(str, doubts),
     ]
 
 
 def seasons(reference: Reference, rules: Mapping[str, Rule]) -> list[str]:
-    """That a season cannot be told from a change, where a rule compares with less than a year."""
+    """Which rules take a season off; that it cannot be told from a change, in less than a year."""
     comparing = any(isinstance(rule, Forecast | Drop | Lasting) for rule in rules.values())
-    return [str(each) for each in season_not_seen(reference)] if comparing else []
+    lines = [str(each) for each in season_not_seen(reference)] if comparing else []
+    for name in rules:
+        if name in reference.forecasts and (ends := over_the_year(name, reference)) is not None:
+            lines.append(
+                f"{name}: the reference shows a season, which is taken off: its interval lies around "
+                f"an AUROC of {ends[0]:.4f} to {ends[1]:.4f}, by the time of year"
+            )
+        elif name in reference.charts and any(reference.charts[name].wave):
+            lines.append(f"{name}: the reference shows a season, which is taken off")
+    return lines
 
 
 def costs(reference: Reference, cost_w: Sequence[float], *, low_is_positive: bool) -> list[str]:

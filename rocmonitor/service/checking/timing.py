@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
 from rocmonitor.config import Monitor
 from rocmonitor.config.values import written
 from rocmonitor.errors import ConfigError
 from rocmonitor.policy.windows import Window
+from rocmonitor.service.empty import FEW, with_rows
 from rocmonitor.wording.format import instant
 
 
@@ -24,6 +25,22 @@ def first_due(monitor: Monitor, ended: Sequence[Window]) -> str:
 
 def _at_the_earliest(monitor: Monitor) -> str:
     return "" if monitor.joining is None else " at the earliest"
+
+
+def newest_with_rows(
+    monitor: Monitor, due: Sequence[Window], count_rows: Callable[[Window], int]
+) -> tuple[Window, list[str]]:
+    """The window to look at, and that the stream has ended: where so many are empty that few are judged."""
+    if count_rows(due[-1]):
+        return due[-1], []
+    last = with_rows(due, count_rows)[-1]
+    empty = len(due) - 1 - due.index(last)
+    if empty <= FEW:  # that is news
+        return due[-1], []
+    return last, [
+        f"no rows since {instant(last.end, monitor.timezone)}: of the {empty:,} windows after that {FEW} are "
+        "judged, and the others once rows come again"
+    ]
 
 
 def impossible(monitor: Monitor, now: datetime) -> Iterator[ConfigError]:

@@ -20,7 +20,14 @@ from rocmonitor.service.pieces import joined_windows
 from rocmonitor.service.progress import Progress, Step
 from rocmonitor.service.references import frozen_windows
 from rocmonitor.service.review import rows
-from rocmonitor.service.review.period import ROLES, Period, Versions, choose_period, pin_versions
+from rocmonitor.service.review.period import (
+    ROLES,
+    Period,
+    Versions,
+    choose_period,
+    from_first_to_last_row,
+    pin_versions,
+)
 from rocmonitor.service.runtime import Runtime, hold_lease, renew_lease
 from rocmonitor.service.timekeeping import believed
 from rocmonitor.service.versions import alias_or_version
@@ -97,6 +104,7 @@ def review_monitor(
         ) as source:
             joined = partial(joined_windows, monitor, source, judged, now)
             period = choose_period(monitor, versions, judged, now, start, end, joined)
+            period = from_first_to_last_row(period, lambda window: run.count_rows(source, window))
             data = run.data(source, period, now)
         return run.review(versions, period, data)
 
@@ -115,6 +123,11 @@ class _ReviewRun:
     ) -> None:
         self.runtime, self.monitor, self.lease, self.segment = runtime, monitor, lease, segment
         self.dry_run, self.progress = dry_run, progress
+
+    def count_rows(self, source: SqlSource, window: Window) -> int:
+        """Rows of a window of any length."""
+        self._beat()
+        return source.label_counts(self.monitor, window).rows
 
     def data(self, source: SqlSource, period: Period, now: datetime) -> rows.Data:
         """The rows to compare, and those on which thresholds are chosen."""

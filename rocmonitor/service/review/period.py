@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
 from rocmonitor.errors import ConfigError, DegenerateDataError, InputError
 from rocmonitor.policy.windows import Window
+from rocmonitor.service.empty import with_rows
 from rocmonitor.service.runtime import Runtime
 from rocmonitor.service.versions import Role, alias_or_version, version
 from rocmonitor.store import Evaluated
@@ -151,6 +152,15 @@ def choose_period(
         registered=registered,
         caveats=tuple(caveats),
     )
+
+
+def from_first_to_last_row(period: Period, count_rows: Callable[[Window], int]) -> Period:
+    """The period without the windows before the first row and after the last: nothing can be compared."""
+    windows = with_rows(period.windows, count_rows)
+    if len(windows) == len(period.windows):
+        return period
+    left = Caveat("windows-without-rows", count=len(period.windows) - len(windows))
+    return replace(period, windows=windows, caveats=(*period.caveats, left))
 
 
 def _of_others(versions: Versions, judged: Judged) -> set[Window]:

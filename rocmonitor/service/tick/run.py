@@ -8,21 +8,23 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from rocmonitor import store
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
+from rocmonitor.config.values import written
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.joining import free
 from rocmonitor.policy.windows import Window
 from rocmonitor.service.arrivals import Arrivals
+from rocmonitor.service.empty import judged_empty, without_rows
 from rocmonitor.service.outlooks import record
 from rocmonitor.service.pieces import before_empty, closed, count, together, within
 from rocmonitor.service.progress import Progress, Step
 from rocmonitor.service.runtime import Runtime, renew_lease
 from rocmonitor.service.tick.correcting import corrections
-from rocmonitor.service.tick.empty import without_rows
 from rocmonitor.service.tick.outcome import Tick
 from rocmonitor.service.tick.records import Records
 from rocmonitor.sources import Batch, LabelCounts, Rows, SqlSource
@@ -177,6 +179,11 @@ class TickRun:
             return source.label_counts(self.monitor, window).rows
 
         found = without_rows(due, judged, count_rows)
+        maybe = found | judged_empty(judged)
+        trailing = takewhile(lambda each: each in maybe, reversed(due))
+        self.arrivals.note_empty(
+            list(takewhile(lambda each: each in found or not count_rows(each), trailing))
+        )
         for window in sorted(found):
             self.arrivals.add(window, LabelCounts(rows=0, labelled=0, by_label={}))
         return found
@@ -333,7 +340,14 @@ class TickRun:
 
         paired = self.monitor.columns.challenger is not None
         rows = batch.segments.get(segment) or Rows.none(paired=paired)
-        return rows, (self.references or {}).get(segment, Reference(auc=None))
+        return rows, (self.references or {}).get(segment, Reference(auc=None, caveats=self._no_reference()))
+
+    def _no_reference(self) -> tuple[Caveat, ...]:
+        """Why no segment has a reference; empty where others have one."""
+        if self.monitor.reference_windows:
+            return ()
+        period = self.monitor.reference_period.in_zone(self.monitor.timezone)
+        return (Caveat("no-reference-window", period=period, every=written(self.monitor.window.every)),)
 
     def _as_of(self, window: Window, before: store.Evaluated | None) -> datetime:
         """At which instant labels must have been known: a backfill sees what was known when it was due."""

@@ -106,6 +106,9 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     ),
     "windows-of-other-versions": _other_versions,
     "windows-waiting": lambda count: f"{_windows(count)} left out because labels are still missing",
+    "windows-without-rows": (
+        lambda count: f"{_windows(count)} before the first row or after the last left out"
+    ),
     "thresholds-from-first-windows": (
         "the reference has fewer than {min_per_class} rows of a class that both models scored: thresholds "
         "are chosen on the rows before {until}, which are not compared"

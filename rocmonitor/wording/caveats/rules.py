@@ -38,6 +38,10 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     "not-computed": "{why}",
     "degraded-alone": _degraded_alone,
     "segment-not-in-reference": "the reference has no rows of this segment",
+    "no-reference-window": (
+        "no whole window ({every}) lies in the reference period, {period}: choose a longer one, cut it finer "
+        "(reference.windows), or set window.align"
+    ),
     "old-reference": "the reference was frozen by an earlier version: its forecast is for windows of its own "
     "size, and a change is not explained",
     "window-in-reference": "this window is a part of the reference that it is compared with",

@@ -59,6 +59,10 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
         "{count:,} of {rows:,} rows are set aside: another row has the same {column}; name a column whose "
         "value differs for every scored case in monitors.{monitor}.columns.id, or leave id out"
     ),
+    "share-below-one-row": (
+        "a flagged share of {share:g} of {rows:,} rows is less than one row: its precision is that of the "
+        "row with the highest score"
+    ),
     "clusters-missing": (
         "{count:,} of {rows:,} rows have no {column}: each counts as a cluster of its own; if they belong "
         "together, fill {column} in the query"

@@ -34,12 +34,27 @@ def without_rows(
         that may be empty, and O(log n) times where some are.
     """
     known = {window for segment, window in judged if not segment}
-    empty = {window for window in known if _is_empty(judged["", window])}
+    empty = judged_empty(judged)
     return _before(windows, known, count_rows) | _after(windows, known, empty, count_rows)
 
 
-def _is_empty(found: store.Evaluated) -> bool:
-    return found.outcome is Status.INSUFFICIENT and not found.label_counts
+def judged_empty(judged: Mapping[tuple[str, Window], store.Evaluated]) -> set[Window]:
+    """The judged windows that had no row with a label, nearly always because they had no rows."""
+    return {
+        window
+        for (segment, window), found in judged.items()
+        if not segment and found.outcome is Status.INSUFFICIENT and not found.label_counts
+    }
+
+
+def with_rows(windows: Sequence[Window], count_rows: Callable[[Window], int]) -> list[Window]:
+    """The windows from the first with rows to the last with rows; all of them where none has any."""
+    passed = without_rows(windows, {}, count_rows)
+    found = [window for window in windows if window not in passed]
+    last = len(found)
+    while last and not count_rows(found[last - 1]):
+        last -= 1
+    return found[:last] or list(windows)
 
 
 def _before(
