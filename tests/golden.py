@@ -276,3 +276,52 @@ def _delong1988() -> pd.DataFrame:
     printed = [line.split() for line in _DELONG1988.replace("\n", ";").strip(";").split(";")]
     data = pd.DataFrame(printed, columns=["albumin", "total_protein", "kg", "y"]).astype(float)
     return data.assign(kg_score=10 - data["kg"], y=data["y"].astype(int))
+
+
+# Diabetic Retinopathy Study (Huster, Brookmeyer and Self 1989), data set `retinopathy` of the R package
+# survival 3.5-3: two eyes of each of 197 patients, one treated with laser. Risk and whether sight was lost of
+# the treated eye, of the untreated one, and how many patients are like that.
+_RETINOPATHY = """\
+6 0 6 0 1;6 0 8 0 3;6 0 8 1 1;6 0 9 0 1;6 0 10 1 2;6 1 6 0 1;6 1 10 1 1;8 0 6 0 1;8 0 6 1 2;8 0 8 0 4
+8 0 9 0 2;8 0 9 1 1;8 0 10 1 1;8 0 12 0 2;8 0 12 1 2;8 1 6 1 1;8 1 8 0 1;8 1 9 1 1;9 0 6 0 2;9 0 8 0 2
+9 0 8 1 2;9 0 9 0 21;9 0 9 1 8;9 0 10 0 4;9 0 10 1 5;9 0 11 0 1;9 0 11 1 4;9 0 12 0 1;9 0 12 1 7
+9 1 8 1 1;9 1 9 0 2;9 1 9 1 3;9 1 10 0 1;9 1 10 1 4;9 1 11 0 1;9 1 11 1 1;9 1 12 1 2;10 0 8 0 1
+10 0 8 1 1;10 0 9 0 7;10 0 9 1 3;10 0 10 0 1;10 0 10 1 6;10 0 12 0 1;10 0 12 1 2;10 1 6 1 1;10 1 8 1 1
+10 1 9 0 3;10 1 9 1 4;10 1 10 1 2;10 1 11 0 1;10 1 11 1 2;10 1 12 0 4;10 1 12 1 2;11 0 6 0 1;11 0 8 1 1
+11 0 9 0 2;11 0 9 1 2;11 0 10 0 1;11 0 10 1 1;11 0 11 0 9;11 0 11 1 3;11 0 12 0 3;11 0 12 1 1;11 1 8 1 1
+11 1 9 1 2;11 1 10 0 1;11 1 10 1 1;11 1 11 1 2;11 1 12 1 1;12 0 9 0 2;12 0 9 1 1;12 0 10 0 2;12 0 10 1 2
+12 0 11 0 3;12 0 11 1 4;12 0 12 0 2;12 0 12 1 1;12 1 9 0 1;12 1 9 1 1;12 1 10 1 2;12 1 11 1 1
+12 1 12 1 1
+"""
+# The program of N. A. Obuchowski's department (Cleveland Clinic, `funcs_clusteredROC.R`, as published in
+# github.com/DIDSR/mitoticFigureCounts @ 25ad7e4, R/doAUCcluster.R) under R 4.2.2: AUC and standard error of
+# the risk, of being untreated, and the standard error of their difference; sight lost is positive, a patient
+# is a cluster. Of all patients, and of the 79 who lost the sight of one eye.
+RETINOPATHY_ALL = {
+    "risk": (0.5820893507895802, 0.0302547708382609),
+    "untreated": (0.6249696315292212, 0.0218191128631194),
+    "difference": 0.0359157437900682,
+}
+RETINOPATHY_MIXED = {
+    "risk": (0.5736260214709181, 0.0401670740014281),
+    "untreated": (0.7974683544303798, 0.0455046599631857),
+    "difference": 0.0557895069679414,
+}
+# R package survival 3.5-3, concordance(status ~ …, cluster = id): its infinitesimal jackknife lacks the
+# factor 79 / 78 of Obuchowski's variance, where all 79 clusters have both classes.
+RETINOPATHY_JACKKNIFE_MIXED = {
+    "risk": 0.039912042381702,
+    "untreated": 0.0452157385661459,
+    "difference": 0.0554352842947826,
+}
+
+
+def retinopathy() -> pd.DataFrame:
+    """Two rows a patient: ``patient, risk, untreated, lost``."""
+    printed = [line.split() for line in _RETINOPATHY.replace("\n", ";").strip(";").split(";")]
+    found, patient = [], 0
+    for treated_risk, treated_lost, risk, lost, count in ([int(each) for each in line] for line in printed):
+        for _ in range(count):
+            patient += 1
+            found += [(patient, treated_risk, 0, treated_lost), (patient, risk, 1, lost)]
+    return pd.DataFrame(found, columns=["patient", "risk", "untreated", "lost"])

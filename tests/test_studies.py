@@ -13,10 +13,11 @@ import golden
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import ndtr
+from scipy.special import expit, ndtr
 from studies import (
     auc_intervals,
     budget_year,
+    calibration,
     clusters,
     drift,
     few_windows,
@@ -28,6 +29,7 @@ from studies import (
     m18_table1,
     outlook_level,
     outlook_real,
+    recover_after,
     review_level,
     running,
     sequence_dependence,
@@ -684,15 +686,84 @@ class TestClusters:
 
 class TestFewWindows:
     @pytest.mark.slow
-    def test_the_model_reaches_the_level_that_five_windows_cannot_show(self) -> None:
-        found = np.array(
-            running.replicate(few_windows.one, few_windows.Design(5, 60, 240, 0.2), replications=60, seed=1)
-        )
-        conformal, model, narrow, wide = found.mean(axis=0)
-        assert conformal < 0.9 < model
+    @pytest.mark.parametrize("law", ["normal", "t, 3 df"])
+    def test_the_rule_reaches_the_level_that_five_windows_cannot_show(self, law: str) -> None:
+        design = few_windows.Design(5, 60, 240, 0.2, law)
+        found = np.array(running.replicate(few_windows.one, design, replications=60, seed=1))
+        conformal, judged, *_, narrow, wide = found.mean(axis=0)
+        assert conformal < 0.92 < judged
         assert narrow < wide
+
+    @pytest.mark.parametrize("law", few_windows.LAWS)
+    def test_laws_have_mean_0_and_standard_deviation_1(self, law: str) -> None:
+        drawn = few_windows.LAWS[law](np.random.default_rng(1), 400_000)
+        assert drawn.mean() == pytest.approx(0, abs=0.02)
+        assert drawn.std() == pytest.approx(1, abs=0.1)
 
     def test_it_prints(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(few_windows, "DESIGNS", [few_windows.Design(3, 20, 40, 0.1)])
         few_windows.main(["--replications", "2", "--processes", "1"])
         assert "3 of 20 + 40, 0.1, normal         75.0" in capsys.readouterr().out
+
+
+class TestCalibration:
+    SKEWED = calibration.Design(200, -2.5, 0.6, 0.5)
+
+    def test_the_truth_is_what_many_rows_have(self) -> None:
+        rng, of = np.random.default_rng(1), self.SKEWED
+        logits = rng.normal(of.centre, calibration.SPREAD, 400_000)
+        y, p = rng.random(len(logits)) < expit(of.intercept + of.slope * logits), expit(logits)
+        true = calibration.truth(of)
+        assert np.mean(y) == pytest.approx(calibration.prevalence(of), abs=0.003)
+        assert -np.mean(np.where(y, np.log(p), np.log1p(-p))) == pytest.approx(true["log_loss"], abs=0.005)
+        assert np.mean((y - p) ** 2) == pytest.approx(true["brier"], abs=0.002)
+        assert np.mean(y - expit(true["intercept"] + logits)) == pytest.approx(0, abs=0.003)
+
+    def test_two_hundred_skewed_rows_are_covered_about_as_often_as_stated(self) -> None:
+        """Measured 92 to 95 %; 200 windows."""
+        rate, error = calibration.covered(self.SKEWED, 200)
+        assert rate.min() > 0.85
+        assert rate.max() < 1
+        assert (error > 0).all()
+
+    def test_it_prints(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(calibration, "DESIGNS", (self.SKEWED,))
+        calibration.main(["--replications", "4", "--processes", "1"])
+        assert "0.6, +0.5" in capsys.readouterr().out
+
+
+class TestRecoverAfter:
+    def test_a_drop_of_half_a_year_is_told_less_often_the_more_good_windows_end_it(self) -> None:
+        found = dict(
+            zip(recover_after.ALARMS, recover_after.one(0.43, np.random.default_rng(1)), strict=True)
+        )
+        alarms = [of.alarms / recover_after.YEARS for of in found.values()]
+        *by_recovery, cool_down = alarms
+        assert by_recovery == sorted(by_recovery, reverse=True)
+        assert by_recovery[0] > 6
+        assert by_recovery[3] < 2 < cool_down < by_recovery[0]
+        six = found["recover_after: 6"]
+        assert np.median(six.delays) >= 4
+        assert six.false + six.recoveries > six.from_degraded > 0
+
+    def test_a_share_of_the_drop_is_found_and_hardly_anything_else(self) -> None:
+        outcomes, starts = recover_after.drawn(0.6, np.random.default_rng(2))
+        week = np.arange(recover_after.WEEKS)[:, np.newaxis]
+        during = (week >= starts) & (week < starts + recover_after.DROP)
+        assert np.mean(outcomes[during] < 0) == pytest.approx(0.6, abs=0.04)
+        assert np.mean(outcomes[~during] < 0) == pytest.approx(0.025, abs=0.012)
+        assert np.mean(outcomes[~during] > 0) == pytest.approx(0.025, abs=0.012)
+
+    def test_messages_are_those_of_the_service(self) -> None:
+        """A drop of 26 weeks in which every other week is degraded: one alarm, one recovery."""
+        outcomes = np.zeros((recover_after.WEEKS, 1), np.int8)
+        outcomes[10 : 10 + recover_after.DROP : 2] = -1
+        found = recover_after.told(outcomes, np.array([10]), recover_after.ALARMS["recover_after: 6"])
+        assert found == (1, 0, 1, 0, 0, [5])
+        often = recover_after.told(outcomes, np.array([10]), recover_after.ALARMS["recover_after: 1"])
+        assert (often.alarms, often.recoveries) == (13, 13)
+
+    def test_it_prints(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(recover_after, "SHARES", (0.5,))
+        recover_after.main(["--replications", "2", "--processes", "1"])
+        assert "cool_down: 42d" in capsys.readouterr().out

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC
+from datetime import UTC, datetime
 from typing import Literal
 from zoneinfo import ZoneInfo
 
@@ -20,6 +20,7 @@ from rocmonitor.wording import status as words
 from rocmonitor.wording.certainty import how_sure
 from rocmonitor.wording.counts import CUT, set_aside
 from rocmonitor.wording.format import instant, one_line, percent, span, without_middle
+from rocmonitor.wording.joining import pooled
 from rocmonitor.wording.outlook import foreseen
 from rocmonitor.wording.verdicts import by_rule, reasons
 from rocmonitor.wording.window import moved, moved_most
@@ -127,8 +128,7 @@ def compose(transition: Transition, evaluation: Evaluation | None, context: Cont
         *labelled("Segment", transition.segment),
         *(_of_evaluation(transition, evaluation, context.zone) if evaluation else []),
         Line("Look", f"rocmonitor history {transition.monitor}"),
-        Line("Noticed", f"{instant(transition.at, context.zone)} ({context.zone.key})"),
-        event_line(*event_of(transition, evaluation.key if evaluation else "")),
+        *ending(transition.at, context.zone, *event_of(transition, evaluation.key if evaluation else "")),
     ]
     title = titled(transition.after.upper(), words.subject(transition), words.title(transition, evaluation))
     kind: Kind = words.WORDS[transition.after].kind
@@ -165,8 +165,7 @@ def compose_review(review: Review, *, before: str, context: Context) -> Message:
         Line("Period", f"{review.period.in_zone(zone)} ({zone.key})"),
         Line("Look", f"rocmonitor review {review.monitor} --output review.html"),
         *(Line("Caveat", str(caveat)) for caveat in review.caveats),
-        Line("Reviewed", f"{instant(review.reviewed_at, zone)} ({zone.key})"),
-        event_line(review.key),
+        *ending(review.reviewed_at, zone, review.key, label="Reviewed"),
     ]
     title = titled("REVIEW", review.monitor, review_wording.title(review))
     return assemble(title, "notice", first, details)
@@ -223,7 +222,8 @@ def _of_evaluation(transition: Transition, evaluation: Evaluation, zone: ZoneInf
     metrics, counts = evaluation.metrics, evaluation.counts
     yield Line("Model", f"{evaluation.model}, version {evaluation.champion_version}")
     revision = f", revision {evaluation.revision}" if evaluation.revision else ""
-    yield Line("Window", f"{evaluation.window.in_zone(zone)} ({zone.key}){revision}")
+    window = f"{evaluation.window.in_zone(zone)}{pooled(evaluation.caveats)}"
+    yield Line("Window", f"{window} ({zone.key}){revision}")
     aside = f"; {found}" if (found := set_aside(counts)) else ""
     yield Line("Rows", f"{counts.rows:,}{_share(counts)}{aside}{CUT if counts.truncated else ''}")
     yield Line("Used", f"{counts.n_pos:,} positives, {counts.n_neg:,} negatives")
@@ -289,7 +289,10 @@ def event_of(transition: Transition, key: str) -> tuple[str, ...]:
     )
 
 
-def event_line(*parts: str) -> Line:
-    """The line by which a repeat of a message is known: the same parts give the same id."""
+def ending(at: datetime, zone: ZoneInfo, *parts: str, label: str = "Noticed") -> Lines:
+    """When it was, and by what a repeat of the message is known: the same parts give the same id."""
     event = hashlib.sha256("|".join(parts).encode()).hexdigest()[:12]
-    return Line("Event", f"{event} (the same id again is the same event)")
+    return [
+        Line(label, f"{instant(at, zone)} ({zone.key})"),
+        Line("Event", f"{event} (the same id again is the same event)"),
+    ]

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
 from rocmonitor.alerts.mail import Line
-from rocmonitor.alerts.message import Kind, Message, assemble, event_line, labelled, titled
+from rocmonitor.alerts.message import Kind, Message, assemble, ending, labelled, titled
 from rocmonitor.policy.outages import Notice
 from rocmonitor.wording import outages as words
-from rocmonitor.wording.format import instant
 
 _MOST_OWNERS, _MOST_RUNBOOKS = 5, 3
 
@@ -66,8 +65,7 @@ def compose_outage(
     times = (notice.since.isoformat(), notice.at.isoformat())
     details = [
         Line("Look", "rocmonitor status"),
-        Line("Noticed", f"{instant(notice.at, zone)} ({zone.key})"),
-        event_line(str(notice.outage), notice.place, notice.phase, *times),
+        *ending(notice.at, zone, str(notice.outage), notice.place, notice.phase, *times),
     ]
     kind: Kind = "recovery" if ended else "alarm"
     title = titled("OK" if ended else "ERROR", words.subject(notice), words.title(notice))

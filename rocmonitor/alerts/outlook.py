@@ -8,7 +8,7 @@ from rocmonitor.alerts.message import (
     Message,
     assemble,
     context_lines,
-    event_line,
+    ending,
     event_of,
     labelled,
     titled,
@@ -16,7 +16,6 @@ from rocmonitor.alerts.message import (
 from rocmonitor.policy.evaluation import Transition
 from rocmonitor.policy.outlook import Outlook
 from rocmonitor.wording import outlook as words
-from rocmonitor.wording.format import instant
 from rocmonitor.wording.status import since, subject
 from rocmonitor.wording.verdicts import by_rule, reasons
 
@@ -54,8 +53,7 @@ def compose_outlook(transition: Transition, outlook: Outlook, context: Context) 
         *(Line(f"Rule {rule}", text) for rule, _, text in by_rule(others)),
         *(Line("Caveat", str(caveat)) for caveat in outlook.caveats),
         Line("Look", f"rocmonitor history {transition.monitor}"),
-        Line("Noticed", f"{instant(transition.at, zone)} ({zone.key})"),
-        event_line(*event_of(transition, outlook.key)),
+        *ending(transition.at, zone, *event_of(transition, outlook.key)),
     ]
     title = titled(transition.after.upper(), subject(transition), words.title(transition, outlook))
     return assemble(title, "alarm", first, details)

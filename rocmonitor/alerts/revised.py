@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rocmonitor.alerts.mail import Line
-from rocmonitor.alerts.message import Context, Message, assemble, context_lines, event_line, labelled, titled
+from rocmonitor.alerts.message import Context, Message, assemble, context_lines, ending, labelled, titled
 from rocmonitor.policy.revised import Revised
 from rocmonitor.wording import revised as words
-from rocmonitor.wording.format import instant, one_line
+from rocmonitor.wording.format import one_line
 
 
 def compose_revised(found: Sequence[Revised], context: Context) -> Message:
@@ -42,8 +42,7 @@ def compose_revised(found: Sequence[Revised], context: Context) -> Message:
         *labelled("Segment", segment),
         *([Line("Revision", str(first.revision))] if len(found) == 1 else []),
         Line("Look", f"rocmonitor history {first.monitor}"),
-        Line("Noticed", f"{instant(first.at, zone)} ({zone.key})"),
-        event_line(key),
+        *ending(first.at, zone, key),
     ]
     head = "DEGRADED" if worse else str(first.after).upper()
     title = titled(head, one_line(f"{first.monitor} {segment}", 200), words.title(found))

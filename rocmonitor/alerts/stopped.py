@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from rocmonitor.alerts.mail import Line
-from rocmonitor.alerts.message import Context, Message, assemble, context_lines, event_line, titled
+from rocmonitor.alerts.message import Context, Message, assemble, context_lines, ending, titled
 from rocmonitor.policy.stops import Stop
 from rocmonitor.wording import stops as words
-from rocmonitor.wording.format import instant
 
 
 def compose_stop(found: Stop, context: Context) -> Message:
@@ -39,8 +38,7 @@ def compose_stop(found: Stop, context: Context) -> Message:
         Line("Window", f"{found.window.in_zone(zone)} ({zone.key})"),
         Line("Rows", f"{found.rows:,}, labelled {found.labelled:,}"),
         Line("Look", f"rocmonitor status, rocmonitor history {found.monitor}"),
-        Line("Noticed", f"{instant(found.at, zone)} ({zone.key})"),
-        event_line(key),
+        *ending(found.at, zone, key),
     ]
     head = "OK" if found.ended else "STOPPED"
     title = titled(head, found.monitor, words.title(found))

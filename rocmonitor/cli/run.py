@@ -22,6 +22,7 @@ from rocmonitor.cli.terminal import (
     echo_folded,
     echo_table,
     evaluation_json,
+    explain_rest,
     explain_tick,
     explain_unchanged,
     is_interactive,
@@ -107,18 +108,17 @@ def _heartbeat(config: Config, dry_run: bool) -> Iterator[None]:
 @contextmanager
 def _store_watched(config: Config, dry_run: bool) -> Iterator[None]:
     """Of a store that fails people are notified without it, and when it works again."""
+    if dry_run:
+        yield
+        return
+    from rocmonitor.service.store_memory import announce_store
+
     try:
         yield
     except StoreError as error:
-        if not dry_run:
-            from rocmonitor.service.store_memory import announce_store
-
-            announce_store(config, error, datetime.now(UTC))
+        announce_store(config, error, datetime.now(UTC))
         raise
-    if not dry_run:
-        from rocmonitor.service.store_memory import announce_store
-
-        announce_store(config, None, datetime.now(UTC))
+    announce_store(config, None, datetime.now(UTC))
 
 
 def _require_store(runtime: Runtime, ticks: list[Tick]) -> None:
@@ -213,6 +213,7 @@ def _conclude(
                 err=True,
             )
         explain_tick(tick, zone)
+        explain_rest(tick, runtime.config.monitors[tick.monitor])
     print_idle(ticks)
     if delivered is not None:
         print_outbox(waiting, busy=delivered.busy)

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from rocmonitor.config import spelling
 from rocmonitor.config.models import Config
 from rocmonitor.errors import ConfigError, printable, quoted, without_passwords
+from rocmonitor.policy.rules import KINDS
 
 _ADDRESSES = ("url", "uri", "page", "runbook", "heartbeat", "store", "secret")
 _TIMESTAMP = "tag:yaml.org,2002:timestamp"
@@ -213,8 +214,7 @@ def _told(problem: Any) -> str:
             f"it is {quoted(problem['ctx']['tag'])}"
         )
     if kind == "union_tag_not_found":
-        kinds = "forecast, lasting, floor, drop, cost, calibration, challenger, scores or outlook"
-        return f"{path}.kind: required: {kinds}"
+        return f"{path}.kind: required: {', '.join(KINDS[:-1])} or {KINDS[-1]}"
     if kind in ("model_type", "model_attributes_type", "dict_type", "dataclass_type"):
         return f"{path}: must be a mapping (key: value)"  # without the value: it may be a URL with a password
     if kind == "tuple_type":

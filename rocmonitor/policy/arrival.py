@@ -18,7 +18,7 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.policy.evaluation import Counts, Status, Verdict
 from rocmonitor.policy.label_history import LabelHistory, Reading
-from rocmonitor.policy.levels import as_strict, of_season, scatter_reach
+from rocmonitor.policy.levels import as_judged, of_model, of_season, scatter_reach
 from rocmonitor.policy.reference import Reference, weights
 from rocmonitor.policy.rules import Calibration, Challenger, Cost, Drop, Floor, Forecast, Rule
 from rocmonitor.policy.windows import DAY, Window, day_of
@@ -297,7 +297,7 @@ def _at_this_age(
         if full.season:
             windows = [Window.from_dict(reference.windows[number]) for number in reading.numbers]
             draft = with_season(draft, [day_of(each) for each in windows])
-        at = as_strict(name, reference, finished(draft, cells, reference.bounds))
+        at = as_judged(name, reference, finished(draft, cells, reference.bounds))
     low, high = carried(at.low, at.auc, centre), carried(at.high, at.auc, centre)
     return replace(
         at,
@@ -318,15 +318,15 @@ def verdict(
     """What a rule finds on an estimate; None for a rule that does not need it."""
     needs_all = Caveat("rule-needs-all-labels", labelled_share=found.found.labelled_share)
     if isinstance(rule, Cost | Calibration):
-        return _insufficient(name, rule, needs_all)
+        return Verdict.lacking(name, rule.kind, needs_all)
     if isinstance(rule, Challenger) or not isinstance(rule, Forecast | Floor | Drop):
         return None
     stated = details(found)
     if found.lacks or found.errors is None:
-        return _insufficient(name, rule, *found.lacks)
+        return Verdict.lacking(name, rule.kind, *found.lacks)
     if isinstance(rule, Forecast):
         if name not in intervals:
-            return _insufficient(name, rule, needs_all)
+            return Verdict.lacking(name, rule.kind, needs_all)
         return _forecast(name, found, intervals[name], stated)
     if isinstance(rule, Floor):
         low, high = found.errors.ci(found.found, rule.confidence_level)
@@ -345,10 +345,6 @@ def verdict(
     return _drop(name, rule, found, reference, stated)
 
 
-def _insufficient(name: str, rule: Rule, *lacks: Caveat) -> Verdict:
-    return Verdict(rule=name, kind=rule.kind, outcome=Status.INSUFFICIENT, lacks=lacks)
-
-
 def _forecast(name: str, found: Estimate, interval: ForecastInterval, stated: dict[str, Any]) -> Verdict:
     auc = found.found.auc
     below, above = auc < interval.low, auc > interval.high
@@ -362,14 +358,15 @@ def _forecast(name: str, found: Estimate, interval: ForecastInterval, stated: di
         margin=interval.margin(auc),
         details=stated
         | {"method": interval.method, "sampling_low": None, "sampling_high": None}
-        | of_season(interval),
+        | of_season(interval)
+        | of_model(interval),
     )
 
 
 def _drop(name: str, rule: Drop, found: Estimate, reference: Reference, stated: dict[str, Any]) -> Verdict:
     assert found.errors is not None
     if reference.auc is None:
-        return _insufficient(name, rule, *(reference.caveats or (Caveat("segment-not-in-reference"),)))
+        return Verdict.lacking(name, rule.kind, *(reference.caveats or (Caveat("segment-not-in-reference"),)))
     past = reference.auc
     low, high = found.errors.ci(found.found, rule.confidence_level, minus=past.auc, minus_se=past.se)
     reach = scatter_reach(name, rule, reference, found.sizes)

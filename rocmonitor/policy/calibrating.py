@@ -121,12 +121,10 @@ def flagged_metrics(lines: Sequence[Row]) -> dict[str, float]:
 def calibration_verdict(name: str, rule: Rule, found: Calibration | None) -> Verdict:
     """What the rule finds on a window: of slope and intercept the one that is further outside."""
     if found is None:
-        lacks = (Caveat("window-not-probabilities"),)
-        return Verdict(rule=name, kind="calibration", outcome=Status.INSUFFICIENT, lacks=lacks)
+        return Verdict.lacking(name, "calibration", Caveat("window-not-probabilities"))
     tested = list(_tested(name, rule, found))
     if not tested:
-        lacks = (Caveat("no-calibration-slope"),)
-        return Verdict(rule=name, kind="calibration", outcome=Status.INSUFFICIENT, lacks=lacks)
+        return Verdict.lacking(name, "calibration", Caveat("no-calibration-slope"))
     worst = min(tested, key=lambda each: each.margin or 0.0)
     values = {each.details["what"]: each.estimate for each in tested}
     return replace(worst, details=worst.details | values)

@@ -124,6 +124,11 @@ class Verdict:
     details: dict[str, Any] = field(default_factory=dict, hash=False)
     lacks: tuple[Caveat, ...] = ()
 
+    @classmethod
+    def lacking(cls, rule: str, kind: Kind, *lacks: Caveat) -> Verdict:
+        """That a rule could not be applied, and why."""
+        return cls(rule=rule, kind=kind, outcome=Status.INSUFFICIENT, lacks=lacks)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types; `from_dict` is the inverse."""
         found: dict[str, Any] = plain(self)

@@ -82,7 +82,7 @@ def _lack(scores: ScoreCounts, reference: Reference, min_rows: int) -> Caveat | 
 
 
 def _insufficient(lack: Caveat) -> Finding:
-    verdict = Verdict(rule="data", kind="data", outcome=Status.INSUFFICIENT, lacks=(lack,))
+    verdict = Verdict.lacking("data", "data", lack)
     return Finding(outcome=Status.INSUFFICIENT, verdicts=(verdict,), metrics={})
 
 

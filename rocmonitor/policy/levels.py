@@ -1,4 +1,9 @@
-"""A reference for one window: at the levels that an alarm budget asks for, and in the window's season."""
+"""A reference for one window: at the levels of its rules, and in the window's season.
+
+Where its windows are too few to show the level of a forecast, its interval is the one that has it under
+a model of the windows (`rocmonitor.stats.forecast.strict`). With a half-life only a budget asks for that:
+windows that count less the older they are do not scatter about one mean.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +26,7 @@ _LEAST_ODDS = 1e-12
 
 
 def at_levels(reference: Reference, rules: Mapping[str, Rule], names: frozenset[str]) -> Reference:
-    """The reference, serving some rules at the levels that they have now.
+    """The reference, serving the rules at the levels that they have now.
 
     Parameters
     ----------
@@ -30,33 +35,30 @@ def at_levels(reference: Reference, rules: Mapping[str, Rule], names: frozenset[
     rules : dict of str to Rule
         By name.
     names : frozenset of str
-        Whose levels are applied; the others stay as they were frozen.
+        Whose levels come from a budget. The others keep those at which they were frozen.
     """
+    found = replace(reference, strict=reference.strict | names)
     forecasts, charts = dict(reference.forecasts), dict(reference.charts)
-    for name in names:
+    for name, interval in reference.forecasts.items():
+        rule = rules.get(name)
+        if name in names and isinstance(rule, Forecast):
+            level = replace(interval, confidence_level=rule.confidence_level)
+            forecasts[name] = _computed_anew(name, found, level)
+        else:
+            forecasts[name] = as_judged(name, found, interval)
+    for name in names & charts.keys():
         rule = rules[name]
-        if isinstance(rule, Forecast) and name in forecasts:
-            interval = replace(forecasts[name], confidence_level=rule.confidence_level)
-            if reference.cells is not None and interval.batch is not None:
-                interval = _sized(interval, reference, reference.cells, interval.batch)
-            forecasts[name] = interval
-        elif isinstance(rule, Lasting) and name in charts:
+        if isinstance(rule, Lasting):
             charts[name] = at_probability(charts[name], rule.false_alarm_probability)
-    return replace(reference, forecasts=forecasts, charts=charts, strict=reference.strict | names)
+    return replace(found, forecasts=forecasts, charts=charts)
 
 
 def in_season(reference: Reference, window: Window) -> Reference:
     """The reference for one window: forecasts that take a season off lie around that of the window."""
     day, forecasts = day_of(window), dict(reference.forecasts)
     for name, interval in reference.forecasts.items():
-        if interval.season and reference.cells is not None and interval.batch is not None:
-            at, cells, bounds = replace(interval, day=day), reference.cells, reference.bounds
-            strict = name in reference.strict
-            forecasts[name] = (
-                _sized(at, reference, cells, interval.batch)
-                if strict
-                else at.for_batch(cells, interval.batch, bounds=bounds)
-            )
+        if interval.season:
+            forecasts[name] = _computed_anew(name, reference, replace(interval, day=day))
     return replace(reference, forecasts=forecasts)
 
 
@@ -70,17 +72,21 @@ def for_batch(name: str, reference: Reference, cells: Sample, batch: tuple[int, 
     """The interval of a rule for a window of these sizes."""
     interval = reference.forecasts[name]
     if interval.batch == batch:
-        return interval
-    if name in reference.strict:
-        return _sized(interval, reference, cells, batch)
-    return interval.for_batch(cells, batch, bounds=reference.bounds)
+        return as_judged(name, reference, interval)
+    return as_judged(name, reference, interval.for_batch(cells, batch, bounds=reference.bounds))
 
 
-def as_strict(name: str, reference: Reference, interval: ForecastInterval) -> ForecastInterval:
+def as_judged(name: str, reference: Reference, interval: ForecastInterval) -> ForecastInterval:
     """An interval that was computed from the reference, at the level of its rule."""
-    if name not in reference.strict or reference.cells is None:
+    if reference.cells is None or (interval.weights and name not in reference.strict):
         return interval
     return extended(interval, reference.cells, reference.bounds)
+
+
+def of_model(interval: ForecastInterval) -> dict[str, float]:
+    """``known_level`` and ``n_windows`` of an interval whose level is that of a model; empty elsewhere."""
+    found = [each.values for each in interval.caveats if each.code == "level-by-model"]
+    return {"known_level": found[0]["known"], "n_windows": found[0]["n_windows"]} if found else {}
 
 
 def scatter_reach(name: str, rule: Drop, reference: Reference, sizes: tuple[int, int]) -> float:
@@ -136,8 +142,10 @@ def _shown(name: str, reference: Reference, level: float, achieved: float) -> bo
     return name not in reference.strict or achieved >= level - LEVEL_ROUNDING
 
 
-def _sized(
-    interval: ForecastInterval, reference: Reference, cells: Sample, batch: tuple[int, int]
-) -> ForecastInterval:
-    bounds = reference.bounds
-    return extended(interval.for_batch(cells, batch, bounds=bounds), cells, bounds)
+def _computed_anew(name: str, reference: Reference, interval: ForecastInterval) -> ForecastInterval:
+    """An interval whose level or day was changed; the same where what it needs for that was not kept."""
+    if reference.cells is None or interval.batch is None:
+        return interval
+    return as_judged(
+        name, reference, interval.for_batch(reference.cells, interval.batch, bounds=reference.bounds)
+    )

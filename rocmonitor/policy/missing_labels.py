@@ -65,7 +65,7 @@ def allow_for_missing(
 
 def _refused(finding: Finding, lack: Caveat) -> Finding:
     """Measured, and not judged."""
-    verdict = Verdict(rule="data", kind="data", outcome=Status.INSUFFICIENT, lacks=(lack,))
+    verdict = Verdict.lacking("data", "data", lack)
     metrics = {name: value for name, value in finding.metrics.items() if not name.endswith("/margin")}
     return replace(
         finding,
@@ -115,7 +115,7 @@ def _lasting(
 ) -> Verdict:
     """The chart over the estimate, as it reads those of the windows before."""
     if found.lacks or found.errors is None:
-        return Verdict(rule=known.rule, kind="lasting", outcome=Status.INSUFFICIENT, lacks=found.lacks)
+        return Verdict.lacking(known.rule, "lasting", *found.lacks)
     now = WindowAuc(found.found.auc, found.found.n_pos, found.found.n_neg, expected)
     verdict = lasting_verdict(known.rule, reference.charts[known.rule], now, past)
     return replace(verdict, details=verdict.details | arrival.details(found))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from dataclasses import dataclass, fields
+from typing import Annotated, ClassVar, Literal, get_args
 
 from annotated_types import Ge, Gt, Interval
 
@@ -27,7 +27,8 @@ class Forecast:
     compares with the forecast given the window's scores: sharper, and blind to a loss that they explain.
     ``correlation="estimated"`` widens the interval as far as neighbouring reference windows may be alike;
     with `half_life` or `given` nothing is widened. Likewise only without them the interval lies around the
-    season that a year and more of reference windows shows.
+    season that a year and more of reference windows shows. With fewer windows than show `confidence_level`,
+    and without `half_life`, the level holds under a model (`rocmonitor.policy.levels`).
     """
 
     __pydantic_config__: ClassVar[dict[str, str | bool]] = _STRICT
@@ -181,6 +182,10 @@ class Outlook:
 
 
 Rule = Forecast | Lasting | Floor | Drop | Cost | Calibration | Challenger | Scores | Outlook
+KINDS: tuple[str, ...] = tuple(
+    str(one.default) for each in get_args(Rule) for one in fields(each) if one.name == "kind"
+)
+"""Of all rules, as configured."""
 
 
 def before_labels(rule: Rule) -> bool:

@@ -1,4 +1,4 @@
-"""The tables of the operating points of a window as cells of text."""
+"""The tables of the operating points of a window, and of its calibration, as cells of text."""
 
 from __future__ import annotations
 
@@ -9,14 +9,18 @@ from rocmonitor.policy.evaluation import Evaluation
 from rocmonitor.report.review.tables import NOTHING, Shown
 from rocmonitor.wording import page as words
 from rocmonitor.wording.format import percent
+from rocmonitor.wording.window import calibration
 
 Row = Mapping[str, Any]
 
 
 def operating_points(evaluation: Evaluation) -> dict[str, Shown]:
-    """``fprs``, ``thresholds`` and ``costs`` of a window, without those that it does not have."""
-    makers = {"fprs": _fprs, "thresholds": _thresholds, "costs": _costs}
-    return {name: make(rows) for name, make in makers.items() if (rows := evaluation.tables.get(name))}
+    """``fprs``, ``thresholds``, ``shares``, ``costs`` and ``calibration``, as far as the window has them."""
+    makers = {"fprs": _fprs, "thresholds": _thresholds, "shares": _shares, "costs": _costs}
+    found = {name: make(rows) for name, make in makers.items() if (rows := evaluation.tables.get(name))}
+    if rows := calibration(evaluation.metrics):
+        found["calibration"] = _calibration(rows)
+    return found
 
 
 def _fprs(rows: Sequence[Row]) -> Shown:
@@ -44,6 +48,33 @@ def _thresholds(rows: Sequence[Row]) -> Shown:
             "model": [row["model"] for row in rows],
             "threshold": [f"{row['threshold']:.4g}" for row in rows],
             **rates,
+        },
+    )
+
+
+def _shares(rows: Sequence[Row]) -> Shown:
+    return Shown(
+        caption=words.SHARES,
+        columns={
+            "model": [row["model"] for row in rows],
+            "flagged": [percent(row["share"]) for row in rows],
+            "precision": [percent(row["precision"]) for row in rows],
+            "95 % interval": [_interval(row, "precision") for row in rows],
+        },
+    )
+
+
+def _calibration(rows: Sequence[Row]) -> Shown:
+    ends = [
+        NOTHING if None in (row["low"], row["high"]) else f"{row['low']:.3f} to {row['high']:.3f}"
+        for row in rows
+    ]
+    return Shown(
+        caption=words.CALIBRATION,
+        columns={
+            "measure": [row["measure"] for row in rows],
+            "value": [f"{row['value']:.3f}" for row in rows],
+            "95 % interval": ends,
         },
     )
 

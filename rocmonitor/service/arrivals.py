@@ -31,13 +31,19 @@ class Arrivals:
     def __init__(self, kept: store.Store, monitor: Monitor, now: datetime) -> None:
         self._store, self._monitor, self._now = kept, monitor, now
         self._counted: list[Arrived] = []
+        self._recent: list[Arrived] = []  # those of which rows or labels are awaited
 
-    def add(self, window: Window, labels: LabelCounts) -> None:
-        """Note how a window is labelled now; a window so old that nothing is awaited is passed over."""
-        if self._now - window.end <= self._monitor.labels.delay + self._monitor.labels.awaited_for:
-            self._counted.append(
-                Arrived(window=window, at=self._now, rows=labels.rows, labelled=labels.labelled)
-            )
+    def add(self, window: Window, labels: LabelCounts, *, always: bool = False) -> None:
+        """Note how a window is labelled now.
+
+        One so old that nothing is awaited is passed over, unless `always`: it waits to be joined with others.
+        """
+        found = Arrived(window=window, at=self._now, rows=labels.rows, labelled=labels.labelled)
+        recent = self._now - window.end <= self._monitor.labels.delay + self._monitor.labels.awaited_for
+        if recent:
+            self._recent.append(found)
+        if always or recent:
+            self._counted.append(found)
 
     def conclude(self, lease: store.Lease) -> None:
         """Save what was counted, and send what has stopped or arrives again."""
@@ -45,6 +51,9 @@ class Arrivals:
             return
         name = self._monitor.name
         arrival, before = read_arrival(self._store, self._monitor, self._now)
+        oldest = min(each.window.start for each in self._counted)
+        if oldest < compared_since(self._monitor, self._now):
+            before = store.arrivals(self._store, name, oldest)
         last = {each.window: (each.rows, each.labelled) for each in before}
         muted = store.attention(self._store, name).is_muted(self._now)
         found, outbox = list[store.SavedStop](), list[store.Outgoing]()
@@ -71,7 +80,7 @@ class Arrivals:
         self, kind: Kind, arrival: Arrival, before: store.SavedStop | None
     ) -> store.SavedStop | None:
         """A stop that begins, ends, or could not be sent before."""
-        old_enough = [each for each in self._counted if kind == "labels" or each.age >= self._rows_after]
+        old_enough = [each for each in self._recent if kind == "labels" or each.age >= self._rows_after]
         seen = stop(self._monitor.name, kind, old_enough, arrival, self._now)
         if isinstance(seen, Stop):
             if before is None:

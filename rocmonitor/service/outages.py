@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-LONGEST_ERROR = 2000
+_LONGEST_ERROR = 2000
 
 
 def note_tick(runtime: Runtime, monitor: Monitor, error: RocmonitorError | None) -> None:
@@ -149,15 +149,7 @@ class StoreWatch:
         now = self.runtime.clock()
         known = self.outage
         since, notified_at = (now, None) if known is None else (known.since, known.notified_at)
-        self.outage = Outage(
-            id=0,
-            cause=STORE,
-            since=since,
-            error=str(error)[:LONGEST_ERROR],
-            lasting=is_lasting(error),
-            members={name: Member(since=since, seen=now) for name in self.runtime.config.monitors},
-            notified_at=notified_at,
-        )
+        self.outage = store_outage(self.runtime.config, error, since, now, notified_at)
         return self._notify(now)
 
     def works(self) -> list[threading.Thread]:
@@ -179,6 +171,22 @@ class StoreWatch:
         threads = send_directly(config, self.outage, phase, now)
         self.outage = replace(self.outage, notified_at=now)
         return threads
+
+
+def store_outage(
+    config: Config, error: StoreError | None, since: datetime, now: datetime, notified_at: datetime | None
+) -> Outage:
+    """An outage of the store, which concerns all monitors; without an error it is over now."""
+    return Outage(
+        id=0,
+        cause=STORE,
+        since=since,
+        error="" if error is None else str(error)[:_LONGEST_ERROR],
+        lasting=error is not None and is_lasting(error),
+        members={name: Member(since=since, seen=now) for name in config.monitors},
+        notified_at=notified_at,
+        ended_at=now if error is None else None,
+    )
 
 
 def send_directly(config: Config, outage: Outage, phase: Phase, now: datetime) -> list[threading.Thread]:
@@ -219,7 +227,7 @@ def _add(
         cause or cause_of(error, place, monitor),
         member,
         runtime.clock(),
-        error=str(error)[:LONGEST_ERROR],
+        error=str(error)[:_LONGEST_ERROR],
         lasting=is_lasting(error),
     )
 

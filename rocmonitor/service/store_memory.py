@@ -11,14 +11,14 @@ import logging
 import os
 import time
 from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from rocmonitor.config import Config
 from rocmonitor.errors import StoreError
-from rocmonitor.policy.outages import REMIND_EVERY, STORE, Member, Outage, is_lasting
+from rocmonitor.policy.outages import phase_due
 from rocmonitor.service.delivery import CHANNEL_SECONDS
-from rocmonitor.service.outages import LONGEST_ERROR, send_directly
+from rocmonitor.service.outages import send_directly, store_outage
 
 log = logging.getLogger(__name__)
 
@@ -38,29 +38,17 @@ def announce_store(config: Config, error: StoreError | None, now: datetime) -> N
     now : datetime
     """
     path = config.folder / NAME
-    known = _remembered(path)
-    if error is None and known is None:
+    since, notified_at = _remembered(path) or (now, None)
+    outage = store_outage(config, error, since, now, notified_at)
+    phase = phase_due(outage, now, tolerance=timedelta())
+    if phase is None:
         return
-    since, notified_at = known or (now, None)
-    outage = Outage(
-        id=0,
-        cause=STORE,
-        since=since,
-        error="" if error is None else str(error)[:LONGEST_ERROR],
-        lasting=error is not None and is_lasting(error),
-        members={name: Member(since=since, seen=now) for name in config.monitors},
-        notified_at=notified_at,
-        ended_at=now if error is None else None,
-    )
-    if error is None:
-        threads = send_directly(config, outage, "ended", now)
+    threads = send_directly(config, outage, phase, now)
+    if phase == "ended":
         with suppress(OSError):
             path.unlink()
-    elif notified_at is None or now - notified_at >= REMIND_EVERY:
-        threads = send_directly(config, outage, "began" if notified_at is None else "lasts", now)
-        _remember(path, since, now)
     else:
-        return
+        _remember(path, since, now)
     until = time.monotonic() + CHANNEL_SECONDS
     for thread in threads:
         thread.join(max(0.0, until - time.monotonic()))

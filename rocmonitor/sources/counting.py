@@ -28,6 +28,8 @@ class LabelCounts:
         Rows that the query returns, and those of them whose label is not NULL.
     by_label : dict of str to int
         Rows by label, without NULL.
+    n_pos, n_neg : int
+        Rows with the positive and with the negative label.
     digest : str
         Changes with the labels, scores and segments of the labelled rows. It may also change with the version
         of the database: the rows decide then. Empty without a labelled row.
@@ -36,6 +38,8 @@ class LabelCounts:
     rows: int
     labelled: int
     by_label: dict[str, int]
+    n_pos: int = 0
+    n_neg: int = 0
     digest: str = field(default="", compare=False)
 
 

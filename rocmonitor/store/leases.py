@@ -13,11 +13,18 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, DateTime, and_, bindparam, func, or_, select, update
+from sqlalchemy import Connection, DateTime, and_, bindparam, func, or_, select, update
 
 from rocmonitor.errors import StoreError
 from rocmonitor.store.connection import Store, insert
 from rocmonitor.store.tables import lease as table
+
+_HELD = and_(
+    table.c.name == bindparam("holding"),
+    table.c.owner == bindparam("holder"),
+    table.c.token == bindparam("fence"),
+)
+_FIND_HELD = select(table.c.name).where(_HELD).with_for_update()
 
 LEASE = timedelta(seconds=20)
 """How long a monitor stays taken when the process that works on it dies; renewed while it lives."""
@@ -76,10 +83,9 @@ def renew(store: Store, lease: Lease, now: datetime, ttl: timedelta) -> Lease | 
     ------
     StoreError
     """
+    longer = update(table).where(_HELD).values(expires_at=_clock(store, now) + ttl)
     with store.writing() as connection:
-        renewed = connection.execute(
-            update(table).where(_held(lease)).values(expires_at=_clock(store, now) + ttl)
-        )
+        renewed = connection.execute(longer, _named(lease))
     return replace(lease, expires_at=now + ttl) if renewed.rowcount else None
 
 
@@ -92,7 +98,7 @@ def release(store: Store, lease: Lease) -> None:
     """
     with store.writing() as connection:
         # The row stays, for its token must never come a second time.
-        connection.execute(update(table).where(_held(lease)).values(owner=None))
+        connection.execute(update(table).where(_HELD).values(owner=None), _named(lease))
 
 
 def release_all(store: Store, owner: str) -> None:
@@ -115,23 +121,11 @@ def require(connection: Connection, lease: Lease) -> None:
         Transient: another process does the work.
     """
     # SQLite has no FOR UPDATE and needs none: it lets one transaction write at a time.
-    who = {"holding": lease.name, "holder": lease.owner, "fence": lease.token}
-    if connection.scalar(_IS_HELD, who) is None:
+    if connection.scalar(_FIND_HELD, _named(lease)) is None:
         raise StoreError(
             f"the lease on {lease.name} is no longer held by {lease.owner}: it ran out at "
             f"{lease.expires_at.isoformat()} and another process took it over; nothing was saved"
         )
-
-
-_IS_HELD = (
-    select(table.c.name)
-    .where(
-        table.c.name == bindparam("holding"),
-        table.c.owner == bindparam("holder"),
-        table.c.token == bindparam("fence"),
-    )
-    .with_for_update()
-)
 
 
 def _clock(store: Store, now: datetime) -> Any:
@@ -141,5 +135,6 @@ def _clock(store: Store, now: datetime) -> Any:
     return now
 
 
-def _held(lease: Lease) -> ColumnElement[bool]:
-    return and_(table.c.name == lease.name, table.c.owner == lease.owner, table.c.token == lease.token)
+def _named(lease: Lease) -> dict[str, Any]:
+    """What `_HELD` asks for."""
+    return {"holding": lease.name, "holder": lease.owner, "fence": lease.token}

@@ -124,9 +124,7 @@ def _host() -> str:
 
 def _refusal(error: HTTPException) -> Response:
     """A request that cannot be read, or is too large."""
-    if isinstance(
-        request.routing_exception, BadHost
-    ):  # such a host has no addresses, which a page is made with
+    if isinstance(request.routing_exception, BadHost):  # a page is made with addresses, and this has none
         return Response("the Host header cannot be read\n", 400, mimetype="text/plain")
     return problem(error.name, error.description or error.name, error.code or 500)
 

@@ -20,7 +20,7 @@ from rocmonitor.wording import page as wording
 from rocmonitor.wording.counts import CUT, set_aside_parts
 from rocmonitor.wording.format import instant
 from rocmonitor.wording.verdicts import by_rule
-from rocmonitor.wording.window import moved
+from rocmonitor.wording.window import calibration, moved
 
 Row = dict[str, Any]
 
@@ -55,7 +55,9 @@ def chosen_window(
         "reference_roc": _reference_curve(kept, evaluation),
         "fprs": evaluation.tables.get("fprs", []),
         "thresholds": evaluation.tables.get("thresholds", []),
+        "shares": evaluation.tables.get("shares", []),
         "costs": evaluation.tables.get("costs", []),
+        "calibration": calibration(one.metrics),
         "counts": plain(evaluation.counts),
         "set_aside": set_aside_parts(evaluation.counts),
         "cut": CUT.lstrip("; ") if evaluation.counts.truncated else "",

@@ -68,6 +68,9 @@ def _forecast(found: Verdict) -> str:
     basis = found.details["method"]
     if found.confidence_level is not None:
         basis += f", {percent(found.confidence_level)}"
+    if "known_level" in found.details:
+        known, windows = found.details["known_level"], found.details["n_windows"]
+        basis += f" by a model: {windows} windows alone show {percent(known)}"
     if "season" in found.details:
         basis += f"; moved by {found.details['season']:+.3f} for the season"
     ends = found.details["sampling_low"], found.details["sampling_high"]

@@ -2,12 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from rocmonitor.policy.evaluation import Evaluation, Status
 from rocmonitor.policy.record import low_is_positive
 from rocmonitor.wording.shift import explanation, foretold, main_part
 from rocmonitor.wording.verdicts import verdicts
+
+CALIBRATION = {
+    "log_loss": "log-loss",
+    "brier": "Brier score",
+    "calibration_slope": "slope (calibrated: 1)",
+    "calibration_intercept": "intercept (calibrated: 0)",
+}
+"""What measures the calibration, by the metric."""
+
+
+def calibration(metrics: Mapping[str, float]) -> list[dict[str, str | float | None]]:
+    """``measure, value, low, high`` of the calibration; empty where scores are no probabilities."""
+    return [
+        {
+            "measure": words,
+            **{name: metrics.get(f"champion/{metric}{end}") for name, end in _ENDS.items()},
+        }
+        for metric, words in CALIBRATION.items()
+        if f"champion/{metric}" in metrics
+    ]
+
+
+_ENDS = {"value": "", "low": "_low", "high": "_high"}
 
 
 def moved(evaluation: Evaluation) -> str:

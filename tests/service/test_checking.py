@@ -69,6 +69,11 @@ def test_check_tells_what_it_assumes_of_a_reference_that_is_too_large_to_read(he
             "with half_life 0.3 the 20 windows weigh 1.11 together: level 0.53; 0.95 needs a weight of 19",
         ),
         (
+            {"reference": "{from: 2026-01-05, to: 2026-03-02}"},
+            "forecast: 8 past windows show levels up to 88.9 %; the interval's 95 % assumes that their true "
+            "values scatter normally, and is wider for what so few windows leave open; from 19 windows on",
+        ),
+        (
             {"rules": "[{kind: drop, value: 0.02}, {kind: challenger}]"},
             "are possible (80 %), because the reference has only 20 windows",
         ),
@@ -350,7 +355,7 @@ def test_a_rule_that_the_reference_cannot_be_computed_for_is_a_problem(here, mon
         why = Caveat("not-computed", why="no reweighting reaches window 3").concerning("forecast")
         return replace(whole, forecasts={}, caveats=(why,))
 
-    monkeypatch.setattr(checking, "freeze", lacking)
+    monkeypatch.setattr(checking.references, "freeze", lacking)
     [problem], _ = problems_of(here)
     assert str(problem).startswith("forecast: ")
     assert "no reweighting reaches window 3" in str(problem)

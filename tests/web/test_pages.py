@@ -147,6 +147,25 @@ class TestMonitor:
         for why in view["chosen"]["why"]:
             assert why["text"].replace("-0.", "−0.") in text_of(page)
 
+    def test_calibration_and_precision_stand_below_the_curve_where_no_rule_cites_them(
+        self, client: FlaskClient
+    ) -> None:
+        page = client.get("/monitors/credit").text
+        chosen = client.get(json_address(page)).get_json()["chosen"]
+        places = [
+            page.index(of) for of in ("ROC curve", "Precision when", "Normalised cost", "Calibration of")
+        ]
+        assert places == sorted(places)
+        assert [row["measure"] for row in chosen["calibration"]][:2] == ["log-loss", "Brier score"]
+        assert [row["model"] for row in chosen["shares"]] == ["champion", "challenger"]
+        for row, values in ((chosen["calibration"], "value low high"), (chosen["shares"], "precision")):
+            for one in row:
+                for value in values.split():
+                    assert f'title="{one[value]!r}"' in page
+        calm = client.get("/monitors/calm").text
+        assert "Calibration of" not in calm
+        assert "Precision when" not in calm
+
     def test_labels_by_age_are_a_table(self, client: FlaskClient) -> None:
         page = client.get("/monitors/credit").text
         table = client.get(json_address(page)).get_json()["labels_by_age"]

@@ -26,16 +26,16 @@ _MONITOR = """
   {name}:
     model: {{name: '{model}', version: 7, challenger_version: 8}}
     source: here
-    query: SELECT * FROM scored WHERE scored_at >= :start AND scored_at < :end
+    query: SELECT *, 0.5 + p / 20 AS chance FROM scored WHERE scored_at >= :start AND scored_at < :end
     columns: {{id: id, time: scored_at, champion: {champion}, challenger: q, label: label}}
     segments: {segments}
     window: {{every: 7d, label_delay: 2d, revise_for: 60d{start}}}{outlook}
     reference: {{from: 2026-01-05, to: 2026-05-25}}
     min_per_class: {least}
-    operating_points: {{fpr: [0.1], thresholds: [0.5], cost: [{{w: 0.2}}]}}
+    operating_points: {{fpr: [0.1], thresholds: [0.5], cost: [{{w: 0.2}}]{shares}}}
     rules: [{scores}{{kind: forecast}}, {{kind: floor, value: 0.6}}, {{kind: drop, value: 0.02}},
       {{kind: challenger}}]
-    notify: [log]{owner}
+    notify: [log]{score}{owner}
 """
 _PLAIN = {
     "model": "credit",
@@ -45,12 +45,17 @@ _PLAIN = {
     "start": "",
     "outlook": "",
     "scores": "",
+    "score": "",
+    "shares": "",
     "owner": "",
 }
 MONITORS = {
     "credit": {
         "model": f"credit {HOSTILE}",
         "segments": "[region]",
+        "champion": "chance",
+        "score": "\n    score: probability",
+        "shares": ", flagged_shares: [0.05]",
         "owner": f"\n    owner: 'risk {HOSTILE}'\n    runbook: https://example.org/credit",
     },
     "calm": {"champion": "q"},

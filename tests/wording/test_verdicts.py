@@ -36,6 +36,17 @@ BASIS = {"method": "calibrated", "sampling_low": 0.73, "sampling_high": 0.78}
         (
             found(
                 "forecast",
+                estimate=0.75,
+                confidence_level=0.95,
+                limit=(0.7, 0.8),
+                details=BASIS | {"known_level": 8 / 9, "n_windows": 8},
+            ),
+            "AUROC 0.7500 is inside its forecast interval 0.7000 to 0.8000 (calibrated, 95 % by a model: "
+            "8 windows alone show 88.9 %; from sampling alone 0.7300 to 0.7800)",
+        ),
+        (
+            found(
+                "forecast",
                 estimate=0.9,
                 limit=(0.7, 1.0),
                 details={"method": "fixed", "sampling_low": None, "sampling_high": None},

@@ -15,7 +15,7 @@ from math import inf
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
-from rocmonitor.policy.measure import from_one_cluster
+from rocmonitor.policy.measure import shows_no_scatter
 from rocmonitor.policy.record import HasCaveats, Row, caveats_of
 from rocmonitor.policy.review.document import Comparison
 from rocmonitor.policy.review.settings import ReviewRule, ReviewSettings
@@ -185,13 +185,13 @@ def part_caveats(result: HasCaveats, part: str) -> list[Caveat]:
 
 def too_few(pair: PairedSample, min_per_class: int) -> bool:
     """Whether a class has too few rows to be compared."""
-    return min(pair.n_pos, pair.n_neg) < max(min_per_class, 2) or from_one_cluster(pair)
+    return min(pair.n_pos, pair.n_neg) < min_per_class or shows_no_scatter(pair)
 
 
 def _check(window: Window, pair: PairedSample, settings: ReviewSettings) -> Check:
     why_not = TOO_FEW if too_few(pair, settings.min_per_class) else ""
     check = Check(window=window, n_pos=pair.n_pos, n_neg=pair.n_neg, why_not=why_not)
-    if min(pair.n_pos, pair.n_neg) < 2 or from_one_cluster(pair):
+    if shows_no_scatter(pair):
         return check
     check = replace(check, areas=(auc(pair.first).auc, auc(pair.second).auc))
     try:

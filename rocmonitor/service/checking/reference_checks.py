@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
 from rocmonitor.errors import ConfigError, DegenerateDataError, InputError
 from rocmonitor.policy.orientation import negated
@@ -12,7 +13,7 @@ from rocmonitor.policy.reference import Reference, season_not_seen
 from rocmonitor.policy.rules import Drop, Forecast, Lasting, Rule, before_labels
 from rocmonitor.policy.scenario import forecast_weights
 from rocmonitor.stats import Sample
-from rocmonitor.stats.forecast.calibration import windows_needed
+from rocmonitor.stats.forecast.calibration import LEVEL_ROUNDING, windows_needed
 from rocmonitor.stats.forecast.score_history import ENOUGH_WINDOWS
 from rocmonitor.stats.lasting.chart import FEWEST_WINDOWS
 from rocmonitor.stats.probabilities import require_probabilities
@@ -164,26 +165,24 @@ def window_levels(reference: Reference, rules: Mapping[str, Rule]) -> list[str]:
         weights = forecast_weights(name, rules, reference)
         if weights is None or not isinstance(rule, Forecast):
             continue
-        interval = reference.forecasts.get(name)
-        if name in reference.strict and interval is not None:
-            lines += [f"{name}: {each}" for each in interval.caveats if each.code == "level-by-model"]
-            continue
         weight, needed = sum(weights), windows_needed(rule.confidence_level)
         level = weight / (weight + 1)
-        if level >= rule.confidence_level - 0.001:  # less does not show
+        if level >= rule.confidence_level - LEVEL_ROUNDING:
             continue
-        if rule.half_life is None:
-            had = (
-                f"{len(weights)} windows give the level {level:.2f}; {rule.confidence_level:g} needs {needed}"
+        known = {"n_windows": len(weights), "known": level, "confidence_level": rule.confidence_level}
+        by_model = Caveat("level-by-model", **known)
+        interval = reference.forecasts.get(name)
+        if by_model in interval.caveats if interval is not None else rule.half_life is None:
+            lines.append(f"{name}: {by_model}; from {needed} windows on they show it themselves")
+            continue
+        weighing = f"the {len(weights)} windows"
+        if rule.half_life is not None:
+            weighing = (
+                f"with half_life {rule.half_life:g} the {len(weights)} windows weigh {weight:.3g} together"
             )
-        else:
-            had = (
-                f"with half_life {rule.half_life:g} the {len(weights)} windows weigh {weight:.3g} together: "
-                f"level {level:.2f}; {rule.confidence_level:g} needs a weight of {needed}"
-            )
-        lines.append(f"{name}: {had}")
-        if interval is not None:
-            lines += [f"{name}: {each}" for each in interval.caveats if each.code == "model-beside"]
+        lines.append(
+            f"{name}: {weighing}: level {level:.2f}; {rule.confidence_level:g} needs a weight of {needed}"
+        )
     return lines
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
 from rocmonitor import store
 from rocmonitor.caveat import Caveat
@@ -15,7 +16,9 @@ from rocmonitor.policy.review.comparison import Compared, compare
 from rocmonitor.policy.review.document import Decision, Review
 from rocmonitor.policy.review.settings import ReviewSettings
 from rocmonitor.policy.windows import Window
+from rocmonitor.service.pieces import joined_windows
 from rocmonitor.service.progress import Progress, Step
+from rocmonitor.service.references import frozen_windows
 from rocmonitor.service.review import rows
 from rocmonitor.service.review.period import ROLES, Period, Versions, choose_period, pin_versions
 from rocmonitor.service.runtime import Runtime, hold_lease, renew_lease
@@ -89,11 +92,12 @@ def review_monitor(
             for (part, window), found in store.evaluated(runtime.store, monitor.name).items()
             if not part
         }
-        period = choose_period(monitor, versions, judged, now, start, end)
         with open_source(
             runtime.config.sources[monitor.source], runtime.config.folder, name=monitor.source
         ) as source:
-            data = run.data(source, period)
+            joined = partial(joined_windows, monitor, source, judged, now)
+            period = choose_period(monitor, versions, judged, now, start, end, joined)
+            data = run.data(source, period, now)
         return run.review(versions, period, data)
 
 
@@ -112,7 +116,7 @@ class _ReviewRun:
         self.runtime, self.monitor, self.lease, self.segment = runtime, monitor, lease, segment
         self.dry_run, self.progress = dry_run, progress
 
-    def data(self, source: SqlSource, period: Period) -> rows.Data:
+    def data(self, source: SqlSource, period: Period, now: datetime) -> rows.Data:
         """The rows to compare, and those on which thresholds are chosen."""
         monitor = self.monitor
         read = self._read(source, period.windows)
@@ -121,7 +125,8 @@ class _ReviewRun:
         read = self._part(read)
         rows.require_both(monitor, read)
         ours = (*period.before, *period.windows)
-        outside = [each for each in monitor.reference_windows if not _overlaps(each, ours)]
+        past = frozen_windows(monitor, source, self.runtime.store, now)
+        outside = [each for each in past if not _overlaps(each, ours)]
         reference = self._part(self._read(source, outside, "reference "))
         enough = rows.enough(monitor, reference)
         before = [] if enough else self._part(self._read(source, period.before, "earlier "))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import takewhile
 
@@ -51,11 +52,12 @@ def _before(
     whole = Window(new[0].start, new[-1].end)
     if not count_rows(whole):
         return set(new) if len(new) < len(windows) else set()  # without any row at all the end decides
-    low, high = 1, len(new) - 1  # the first window with rows lies in between
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if count_rows(Window(new[0].start, new[middle].end)) else (middle + 1, high)
-    return set(new[:low])
+
+    def has_rows_until(place: int) -> bool:
+        return count_rows(Window(new[0].start, new[place].end)) > 0
+
+    first = 1 + bisect_left(range(1, len(new) - 1), True, key=has_rows_until)  # at most the last
+    return set(new[:first])
 
 
 def _after(
@@ -71,11 +73,10 @@ def _after(
     if before + len(new) <= FEW or not new or count_rows(new[-1]):
         return set()
     if count_rows(Window(new[0].start, new[-1].end)):
-        low, high = 0, len(new) - 1  # the windows from `low` on have rows, those from `high` on have none
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (
-                (middle, high) if count_rows(Window(new[middle].start, new[-1].end)) else (low, middle)
-            )
-        return set(new[high + FEW :])
+
+        def is_empty_from(place: int) -> bool:
+            return not count_rows(Window(new[place].start, new[-1].end))
+
+        first = 1 + bisect_left(range(1, len(new) - 1), True, key=is_empty_from)  # at most the last
+        return set(new[first + FEW :])
     return set(new[max(FEW - before, 0) :])

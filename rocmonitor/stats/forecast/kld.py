@@ -15,6 +15,7 @@ import numpy as np
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats import plotting
+from rocmonitor.stats.condensed import extremes
 from rocmonitor.stats.forecast.climbing import Extreme, closest, highest, optimum
 from rocmonitor.stats.forecast.tilting import OneOrder, cell_shares, cells
 from rocmonitor.stats.proportion import is_number
@@ -48,6 +49,9 @@ class AucBounds(Result):
     optimum : str
         "proven": no weights within the distance do better (multipliers up to 4, or the limit of any
         weights). "searched": the best of the solutions that were found.
+    error : float
+        Of a condensed sample: how far the bounds of its rows may lie from `low` and `high`, which take the
+        rows of a cell as tied; whatever their order, no further. Else 0.
     """
 
     _estimate: ClassVar[str | None] = "auc"
@@ -64,6 +68,7 @@ class AucBounds(Result):
     residual: float
     optimum: str
     caveats: tuple[Caveat, ...] = ()
+    error: float = 0.0
     _sample: Sample
     _tilts: tuple[Floats, Floats]  # of the cells, for the low end and for the high one
 
@@ -144,6 +149,8 @@ def auc_bounds(sample: Sample, /, distance: float) -> AucBounds:
     if not is_number(distance) or not 0 <= distance < math.inf:
         raise InputError(f"distance must be a finite number >= 0; it is {distance}")
     sample.require_both_classes()
+    if sample.ends is not None:
+        return _of_any_order(sample, distance)
     own = area(sample)
     upwards = OneOrder(cell_shares(sample.pos, sample.neg))
     high = _end(upwards, distance)
@@ -232,6 +239,19 @@ def area(sample: Sample) -> float:
     below -= 0.5 * sample.neg
     below /= sample.n_neg
     return weighted_sum(sample.pos, below) / sample.n_pos
+
+
+def _of_any_order(sample: Sample, distance: float) -> AucBounds:
+    """The bounds of tied cells, and how far those of any order of the rows may lie from them.
+
+    New shares of the rows of a cell add up to a share of the cell, and no reweighting of cells is further
+    away than that of their rows. So both bounds of any order lie between those of the two extreme ones, which
+    are orders themselves.
+    """
+    tied = auc_bounds(sample.with_ends(None), distance)
+    others = [auc_bounds(order, distance) for order in extremes(sample)]
+    off = [abs(getattr(each, end) - getattr(tied, end)) for each in others for end in ("low", "high")]
+    return replace(tied, error=max(off))
 
 
 def _weights(sample: Sample, tilt: Floats) -> Floats:

@@ -33,6 +33,7 @@ _SCATTERS = 60
 _RARE = 1e-8  # of a scatter further from the one seen
 _LEAST_NOISE = 1e-9  # of the scatter
 _HALVINGS = 60
+_OF_WINDOWS = ("too-few-windows", "model-beside", "windows-inside-reference")  # true of the level they show
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +140,7 @@ def extended(interval: ForecastInterval, reference: Sample, bounds: Bounds | Non
         fewer than two windows. Else at least as wide as before, with the caveat `level-by-model`.
     """
     level, achieved = interval.confidence_level, interval.achieved_level
-    if achieved is None or not falls_short(interval):
+    if not falls_short(interval):
         return interval
     distance = model_distance(interval)
     low, high = _ends(interval, bounds or bounds_of(reference), distance)
@@ -154,7 +155,7 @@ def extended(interval: ForecastInterval, reference: Sample, bounds: Bounds | Non
         model_low=None,
         model_high=None,
         caveats=(
-            *(each for each in interval.caveats if each.code not in ("too-few-windows", "model-beside")),
+            *(each for each in interval.caveats if each.code not in _OF_WINDOWS),
             Caveat("level-by-model", n_windows=interval.n_windows, known=achieved, confidence_level=level),
         ),
     )

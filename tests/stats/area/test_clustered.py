@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 
+import golden
 import numpy as np
 import pytest
 from hypothesis import given
@@ -71,6 +72,31 @@ def test_the_variance_is_that_of_the_definition(data) -> None:
             continue  # a difference that is the same in every row
         if result.se > 0 and expected > 1e-12:
             assert result.se == pytest.approx(math.sqrt(expected), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("mixed", "published", "jackknife"),
+    [
+        (False, golden.RETINOPATHY_ALL, {}),
+        (True, golden.RETINOPATHY_MIXED, golden.RETINOPATHY_JACKKNIFE_MIXED),
+    ],
+)
+def test_two_eyes_of_a_patient_by_other_programs(mixed, published, jackknife) -> None:
+    eyes = golden.retinopathy()
+    if mixed:
+        eyes = eyes[eyes.groupby("patient")["lost"].transform("sum") == 1]
+    y, ids = eyes["lost"].to_numpy(), eyes["patient"].to_numpy()
+    found = {name: auc(y, eyes[name].to_numpy(float), cluster=ids) for name in ("risk", "untreated")}
+    for name, each in found.items():
+        assert (each.auc, each.se) == pytest.approx(published[name], rel=1e-12)
+    change = compare_auc_paired(
+        y, eyes["risk"].to_numpy(float), eyes["untreated"].to_numpy(float), cluster=ids
+    )
+    assert change.difference == pytest.approx(published["risk"][0] - published["untreated"][0], rel=1e-12)
+    assert change.se == pytest.approx(published["difference"], rel=1e-12)
+    for name, se in jackknife.items():
+        own = change.se if name == "difference" else found[name].se
+        assert own == pytest.approx(se * math.sqrt(79 / 78), rel=1e-12)
 
 
 @given(rows())
