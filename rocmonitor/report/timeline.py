@@ -217,7 +217,9 @@ def missing(axes: Axes, points: Sequence[Point]) -> None:
 
 def dates(axes: Axes, start: datetime, end: datetime, zone: ZoneInfo, *, most: int = 10) -> None:
     """The axis of time, with at most so many dates."""
-    locator = AutoDateLocator(tz=zone, minticks=min(4, most - 1), maxticks=most)  # type: ignore[no-untyped-call]
+    # With more than half of the most as the least, no step fits some lengths, such as 32 months.
+    least = min(4, most // 2)
+    locator = AutoDateLocator(tz=zone, minticks=least, maxticks=most)  # type: ignore[no-untyped-call]
     axes.xaxis.set_major_locator(locator)
     axes.xaxis.set_major_formatter(ConciseDateFormatter(locator, tz=zone))  # type: ignore[no-untyped-call]
     margin = 0.02 * (days(end) - days(start))

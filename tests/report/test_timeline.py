@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from importlib.resources import files
 from zoneinfo import ZoneInfo
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from factories import point
 from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
 from matplotlib.image import imread
 from numpy.typing import NDArray
 
@@ -108,3 +110,13 @@ def test_the_colours_of_figures_are_the_light_theme() -> None:
     light = css[: css.index("@media")]
     for name, colour in TOKENS.items():
         assert f"--{name}: {colour};" in light
+
+
+@pytest.mark.parametrize("most", [5, 10])  # of a telephone and of a screen
+def test_periods_of_any_length_have_dates(most: int) -> None:
+    """Where matplotlib finds no step that fits it warns, as it did of 32 months on a telephone."""
+    axes, start = Figure().subplots(), datetime(2024, 1, 1, tzinfo=UTC)
+    for days in (0.1, 1, 2, 3, *range(5, 100, 7), *range(100, 6000, 50)):
+        timeline.dates(axes, start, start + timedelta(days=days), ZoneInfo("Europe/Berlin"), most=most)
+        low, high = axes.get_xlim()
+        assert 1 <= sum(low <= each <= high for each in axes.get_xticks()) <= most + 1
