@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any
 
@@ -15,6 +15,7 @@ from rocmonitor.policy.label_history import PastWindow
 from rocmonitor.policy.reference import Reference, freeze, with_labels
 from rocmonitor.policy.rules import Cost, Forecast, Lasting, by_name
 from rocmonitor.policy.windows import Window
+from rocmonitor.service.counted import Counted, to_keep
 from rocmonitor.service.progress import Step
 from rocmonitor.sources import SqlSource
 from rocmonitor.stats import Sample
@@ -89,13 +90,15 @@ def load_or_build(
     *,
     now: datetime,
     keep: bool = True,
+    keep_counts: bool = True,
     progress: Callable[[str], None] = lambda _: None,
     on_rows: Callable[[int], None] = lambda _: None,
 ) -> dict[str, Reference]:
     """The reference of each segment (all rows: ``""``), from the store or computed and kept there.
 
     It is kept only once all its labels are due, so that a frozen reference never lacks late labels. With
-    ``columns.labelled_at`` it is read as of that instant, with the ages of its labels.
+    ``columns.labelled_at`` it is read as of that instant, with the ages of its labels. Windows whose counts
+    are in the store are not read from the source.
     """
     name = digest(monitor)
     frozen = store.reference(kept, monitor.name, name)
@@ -107,10 +110,15 @@ def load_or_build(
     dated = monitor.columns.labelled_at is not None
     as_of = min(now, complete) if dated else now
     ages = monitor.labels.ages if dated else ()
+    freezes = keep and now >= complete
+    counted, counts = Counted(kept, monitor, source, confirmed=False), list[store.KeptCounts]()
     for number, window in enumerate(windows, 1):
         words = f"{monitor.name} reference {window.in_zone(monitor.timezone)}"
         progress(Step(words, number, len(windows)))
-        batch = source.pull(monitor, window, as_of=as_of, ages=ages, on_progress=on_rows)
+        labels = counted.label_counts(window, as_of=as_of) if freezes and keep_counts else None
+        batch = counted.read(window, as_of=as_of, ages=ages, labels=labels, on_rows=on_rows)
+        if labels is not None and (new := to_keep(monitor, window, batch, labels, now, ages)) is not None:
+            counts.append(new)
         for segment, rows in batch.segments.items():
             samples.setdefault(segment, {})[window] = rows.champion
             by_age = rows.by_age or (rows.champion,)
@@ -123,9 +131,13 @@ def load_or_build(
     computed = {
         segment: with_labels(reference, past[segment], ages) for segment, reference in computed.items()
     }
-    if keep and now >= complete:
+    if doubts := tuple(counted.caveats()):
+        computed = {
+            segment: replace(each, caveats=(*each.caveats, *doubts)) for segment, each in computed.items()
+        }
+    if freezes:
         plain = {segment: reference.to_dict() for segment, reference in computed.items()}
-        store.save_reference(kept, monitor.name, name, plain)
+        store.save_reference(kept, monitor.name, name, plain, counts=counts)
     return computed
 
 

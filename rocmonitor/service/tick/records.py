@@ -122,6 +122,7 @@ class Records:
         before: store.Evaluated | None,
         labels: LabelCounts,
         as_of: datetime,
+        counts: store.KeptCounts | None = None,
     ) -> store.WindowRecord:
         """The evaluation of a window and segment, with the change of status and the messages that follow."""
         warned = before is None and self.outlooks.warned(segment, window)
@@ -145,6 +146,7 @@ class Records:
             notified=notify,
             outbox=outbox,
             outlook=None if outlook is None else store.OutlookRecord(outlook=outlook, outbox=[PUBLISH]),
+            counts=counts,
         )
 
     def _change(

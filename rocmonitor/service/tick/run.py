@@ -15,6 +15,7 @@ from rocmonitor.config import Monitor
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.windows import Window
 from rocmonitor.service.arrivals import Arrivals
+from rocmonitor.service.counted import Counted, to_keep
 from rocmonitor.service.outlooks import record
 from rocmonitor.service.progress import Progress, Step
 from rocmonitor.service.runtime import Runtime, renew_lease
@@ -81,7 +82,7 @@ class TickRun:
             self.progress(Step(words, number, len(chosen)))
             self._load_references(source)
             as_of, began = self._as_of(window, before), time.monotonic()
-            batch = source.pull(monitor, window, as_of=as_of, on_progress=lambda _: self._beat())
+            batch = self._read(source, window, before, labels, as_of)
             said = {"monitor": monitor.name, "window": str(window)}
             took, counts = time.monotonic() - began, batch.segments[""].counts
             words = (
@@ -96,6 +97,20 @@ class TickRun:
         self._correct()
         if not (self.dry_run or self.backfill or self.now < self.runtime.clock() - NOW):
             self.arrivals.conclude(self.lease)
+
+    def _read(
+        self,
+        source: SqlSource,
+        window: Window,
+        before: store.Evaluated | None,
+        labels: LabelCounts | None,
+        as_of: datetime,
+    ) -> Batch:
+        """The rows of a window; one that was judged is read again because they have changed."""
+        if before is not None:
+            return source.pull(self.monitor, window, as_of=as_of, on_progress=lambda _: self._beat())
+        counted = Counted(self.runtime.store, self.monitor, source)
+        return counted.read(window, as_of=as_of, labels=labels, on_rows=lambda _: self._beat())
 
     def _without_rows(
         self,
@@ -173,6 +188,7 @@ class TickRun:
                 self.runtime.store,
                 now=self.now,
                 keep=not self.dry_run,
+                keep_counts=bool(self.runtime.config.keep.counts),
                 progress=self.progress,
                 on_rows=lambda _: self._beat(),
             )
@@ -187,6 +203,7 @@ class TickRun:
         as_of = self._as_of(window, before)
         segments = {segment: self._of(batch, segment) for segment in self._segments_of(batch)}
         findings = self.records.findings(window, segments, before=before, as_of=as_of)
+        kept = self._counts(window, batch, labels)
         results = [
             self.records.record(
                 window,
@@ -198,11 +215,18 @@ class TickRun:
                 before=before,
                 labels=labels,
                 as_of=as_of,
+                counts=None if segment else kept,
             )
             for segment, (rows, reference) in segments.items()
         ]
         self._save(results)
         self.revised = self.revised or before is not None
+
+    def _counts(self, window: Window, batch: Batch, labels: LabelCounts) -> store.KeptCounts | None:
+        """What the store is to have of the rows of a window."""
+        if self.dry_run or not self.runtime.config.keep.counts:
+            return None
+        return to_keep(self.monitor, window, batch, labels, self.runtime.clock())
 
     def _correct(self) -> bool:
         """Judge again the windows of which a chart says something else, now that older ones were revised."""
