@@ -123,18 +123,12 @@ def load_or_build(
             samples.setdefault(segment, {})[window] = rows.champion
             by_age = rows.by_age or (rows.champion,)
             past.setdefault(segment, []).append(PastWindow(by_age, rows.unlabelled, as_of - window.end))
-    rules = by_name(monitor.rules)
-    computed = {
-        segment: freeze(list(parts.items()), rules, monitor.cost_w, outlooks=monitor.outlook is not None)
-        for segment, parts in samples.items()
-    }
-    computed = {
-        segment: with_labels(reference, past[segment], ages) for segment, reference in computed.items()
-    }
-    if doubts := tuple(counted.caveats()):
-        computed = {
-            segment: replace(each, caveats=(*each.caveats, *doubts)) for segment, each in computed.items()
-        }
+    rules, outlooks, doubts = by_name(monitor.rules), monitor.outlook is not None, tuple(counted.caveats())
+    computed = dict[str, Reference]()
+    for segment, parts in samples.items():
+        reference = freeze(list(parts.items()), rules, monitor.cost_w, outlooks=outlooks)
+        reference = replace(reference, caveats=(*reference.caveats, *doubts))
+        computed[segment] = with_labels(reference, past[segment], ages)
     if freezes:
         plain = {segment: reference.to_dict() for segment, reference in computed.items()}
         store.save_reference(kept, monitor.name, name, plain, counts=counts)
