@@ -146,7 +146,22 @@ _RULES: Mapping[str, Mapping[str, Any]] = {
                 "if": {"required": ["review"]},
                 "then": {"properties": {"columns": {"required": ["challenger"]}}},
             },
+            {
+                "if": {"required": ["grouped"], "properties": {"grouped": {"const": "condensed"}}},
+                "then": {
+                    "properties": {
+                        "columns": {
+                            "not": {"anyOf": [{"required": ["challenger"]}, {"required": ["cluster"]}]}
+                        },
+                        "score": {"const": "rank"},
+                    }
+                },
+            },
         ]
+    },
+    "WindowSpec": {
+        "anyOf": [{"required": ["every"]}, {"required": ["rows"]}],
+        **_not_both(("rows", "pool")),
     },
     "Model": _not_both(("champion", "version"), ("challenger", "challenger_version")),
 }

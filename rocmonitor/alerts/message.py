@@ -20,6 +20,7 @@ from rocmonitor.wording import status as words
 from rocmonitor.wording.certainty import how_sure
 from rocmonitor.wording.counts import CUT, set_aside
 from rocmonitor.wording.format import instant, one_line, percent, span, without_middle
+from rocmonitor.wording.joining import pooled
 from rocmonitor.wording.outlook import foreseen
 from rocmonitor.wording.verdicts import by_rule, reasons
 from rocmonitor.wording.window import moved, moved_most
@@ -221,7 +222,8 @@ def _of_evaluation(transition: Transition, evaluation: Evaluation, zone: ZoneInf
     metrics, counts = evaluation.metrics, evaluation.counts
     yield Line("Model", f"{evaluation.model}, version {evaluation.champion_version}")
     revision = f", revision {evaluation.revision}" if evaluation.revision else ""
-    yield Line("Window", f"{evaluation.window.in_zone(zone)} ({zone.key}){revision}")
+    window = f"{evaluation.window.in_zone(zone)}{pooled(evaluation.caveats)}"
+    yield Line("Window", f"{window} ({zone.key}){revision}")
     aside = f"; {found}" if (found := set_aside(counts)) else ""
     yield Line("Rows", f"{counts.rows:,}{_share(counts)}{aside}{CUT if counts.truncated else ''}")
     yield Line("Used", f"{counts.n_pos:,} positives, {counts.n_neg:,} negatives")

@@ -22,6 +22,7 @@ from rocmonitor.cli.terminal import (
     echo_folded,
     echo_table,
     evaluation_json,
+    explain_rest,
     explain_tick,
     explain_unchanged,
     is_interactive,
@@ -212,6 +213,7 @@ def _conclude(
                 err=True,
             )
         explain_tick(tick, zone)
+        explain_rest(tick, runtime.config.monitors[tick.monitor])
     print_idle(ticks)
     if delivered is not None:
         print_outbox(waiting, busy=delivered.busy)

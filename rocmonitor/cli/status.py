@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,10 +16,11 @@ from rocmonitor.cli.opening import load
 from rocmonitor.cli.terminal import echo, echo_folded, echo_table, print_json, print_outbox, width_of
 
 if TYPE_CHECKING:
-    from rocmonitor.config import Config
+    from rocmonitor.config import Config, Monitor
     from rocmonitor.report.text import Standing
     from rocmonitor.service.health import Health
     from rocmonitor.store import Store
+    from rocmonitor.store.glance import Ahead, Glance
 
 _CODES = {"degraded": DEGRADED, "insufficient": INSUFFICIENT, "error": EXTERNAL}
 
@@ -89,6 +91,7 @@ def _standings(opened: Store, config: Config, now: datetime) -> list[Standing]:
     from rocmonitor.store import glance
     from rocmonitor.wording.attention import attention
 
+    foreseen = glance.ahead(opened)
     seen, changed = glance.glances(opened, windows=1), glance.standings(opened)
     said, stopped = store.attentions(opened), store.open_stops(opened)
     found = []
@@ -116,10 +119,29 @@ def _standings(opened: Store, config: Config, now: datetime) -> list[Standing]:
                         monitor.timezone,
                         [each.stop for each in stopped.get(monitor.name, ())],
                     ),
+                    unjudged="" if segment else _unjudged(opened, monitor, last, foreseen),
                     **newest,
                 )
             )
     return found
+
+
+def _unjudged(
+    opened: Store,
+    monitor: Monitor,
+    last: Glance | None,
+    foreseen: Mapping[tuple[str, str], Sequence[Ahead]],
+) -> str:
+    """The rows of a monitor that are no window yet, where windows are joined."""
+    from rocmonitor.service.pieces import unjudged
+    from rocmonitor.wording import joining
+
+    if monitor.joining is None:
+        return ""
+    known = [each.window for each in foreseen.get((monitor.name, ""), ())]
+    known += [] if last is None else [last.window]
+    rest = unjudged(opened, monitor, max((each.end for each in known), default=None))
+    return "" if rest is None else joining.unjudged(rest, monitor.joining, monitor.timezone)
 
 
 def _last_tick(health: Health, config: Config) -> datetime | None:

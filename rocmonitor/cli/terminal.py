@@ -20,7 +20,7 @@ from rocmonitor.errors import escape_controls
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
-    from rocmonitor.config import Config
+    from rocmonitor.config import Config, Monitor
     from rocmonitor.policy.evaluation import Evaluation
     from rocmonitor.service.tick import Tick
     from rocmonitor.store import OutboxSummary
@@ -194,6 +194,14 @@ def explain_tick(tick: Tick, zone: ZoneInfo) -> None:
     if tick.waiting:
         many = f"{len(tick.waiting)} windows wait" if len(tick.waiting) > 1 else "1 window waits"
         echo(f"{tick.monitor}: {many} for labels, the first is {tick.waiting[0].in_zone(zone)}", err=True)
+
+
+def explain_rest(tick: Tick, monitor: Monitor) -> None:
+    """The rows that are no window yet, where windows are joined."""
+    if tick.rest is not None and monitor.joining is not None:
+        from rocmonitor.wording.joining import unjudged
+
+        echo(f"{tick.monitor}: {unjudged(tick.rest, monitor.joining, monitor.timezone)}", err=True)
 
 
 def explain_unchanged(tick: Tick, zone: ZoneInfo, *, again: bool) -> None:

@@ -22,6 +22,7 @@ from rocmonitor.config.review import Reviewing
 from rocmonitor.config.sections import (
     AlarmPolicy,
     Columns,
+    Condense,
     Model,
     OperatingPoints,
     OutlookSpec,
@@ -31,6 +32,7 @@ from rocmonitor.config.sections import (
 )
 from rocmonitor.config.values import Column, Cron, Name, Section, Zone, no_switch, written
 from rocmonitor.policy.budget import YEAR, Load
+from rocmonitor.policy.joining import Joining
 from rocmonitor.policy.review.settings import ReviewRule, ReviewSettings
 from rocmonitor.policy.rules import Calibration, Challenger, Cost, Rule, before_labels, by_name
 from rocmonitor.policy.windows import Calendar, Labels, Months, Window, split
@@ -50,7 +52,8 @@ class Monitor(Section):
     positive: Positive = Positive()
     score: Literal["rank", "probability"] = "rank"
     window: WindowSpec
-    grouped: Literal["raw", "database", "auto"] = "auto"
+    grouped: Literal["raw", "database", "condensed", "auto"] = "auto"
+    condense: Condense = Condense()
     reference: ReferencePeriod
     min_per_class: int = Field(default=50, ge=2)
     operating_points: OperatingPoints = OperatingPoints()
@@ -116,6 +119,16 @@ class Monitor(Section):
         return self
 
     @model_validator(mode="after")
+    def _rows_for_both_classes(self) -> Monitor:
+        rows, least = self.window.rows, 2 * self.min_per_class
+        if rows is not None and rows < least:
+            raise ValueError(
+                f"window.rows ({rows:,}) leaves no room for min_per_class ({self.min_per_class:,}) of each "
+                f"class: set it to {least:,} or more, many more where a class is rare, or min_per_class lower"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _probabilities_when_asked(self) -> Monitor:
         if any(isinstance(rule, Calibration) for rule in self.rules) and not self.is_probability:
             raise ValueError("rules has kind calibration, which needs probabilities: set score: probability")
@@ -127,12 +140,40 @@ class Monitor(Section):
         return self
 
     @model_validator(mode="after")
+    def _condensed_where_possible(self) -> Monitor:
+        if self.grouped == "condensed" and self._needs_rows:
+            raise ValueError(
+                f"grouped: condensed joins neighbouring scores of one model, and {self._needs_rows}: use "
+                "grouped: auto or database"
+            )
+        return self
+
+    @property
+    def _needs_rows(self) -> str:
+        """Why rows cannot be joined; empty when they can."""
+        if self.columns.challenger is not None:
+            return "columns.challenger needs the scores of two models row by row"
+        if self.columns.cluster is not None:
+            return "columns.cluster needs the rows of each cluster"
+        return "score: probability needs exact probabilities" if self.is_probability else ""
+
+    @property
+    def may_condense(self) -> bool:
+        """Whether windows may be read as cells of neighbouring scores."""
+        return self.grouped in ("condensed", "auto") and not self._needs_rows
+
+    @model_validator(mode="after")
     def _outlook_when_asked(self) -> Monitor:
         names = [rule.kind for rule in self.rules if before_labels(rule)]
         if names and self.outlook is None:
             raise ValueError(
                 f"rules has kind {' and '.join(names)}, which is judged before the labels; say how long "
                 "after the end of a window its rows are in, such as outlook: {after: 6h}"
+            )
+        if self.outlook is not None and self.window.pool is not None:
+            raise ValueError(
+                "outlook is made before the labels, and with window.pool only they say where a window ends: "
+                "leave one of them out, or let windows end by window.rows"
             )
         delay = self.window.label_delay
         if self.outlook is not None and self.outlook.after > delay:
@@ -183,6 +224,15 @@ class Monitor(Section):
         return self.score == "probability"
 
     @property
+    def joining(self) -> Joining | None:
+        """When windows of the calendar are joined to one that is judged; None: each is judged."""
+        if self.window.rows is not None:
+            return Joining(rows=self.window.rows)
+        if self.window.pool is not None:
+            return Joining(min_per_class=self.min_per_class, most=self.window.pool)
+        return None
+
+    @property
     def calendar(self) -> Calendar:
         """How time is cut."""
         return Calendar(every=self.window.every, zone=self.timezone, align=self._align)
@@ -215,7 +265,10 @@ class Monitor(Section):
 
     @property
     def reference_windows(self) -> list[Window]:
-        """The reference in `reference.windows` equal parts, else the monitor's own windows inside it."""
+        """The reference in `reference.windows` equal parts, else the calendar's windows inside it.
+
+        Where the monitor's windows are joined, these are joined likewise: see `rocmonitor.service.pieces`.
+        """
         period = self.reference_period
         if self.reference.windows is not None:
             return split(self.reference.start, self.reference.end, self.reference.windows, self.timezone)
@@ -231,12 +284,18 @@ class Monitor(Section):
         return None if self.outlook is None else window.end + self.outlook.after
 
     def windows(self, now: datetime, start: datetime | None = None) -> list[Window]:
-        """The windows to be judged that have ended by `now`, oldest first; `start` replaces the usual one."""
+        """The calendar's windows that have ended by `now`, oldest first; `start` replaces the usual one.
+
+        They are judged as they are, or joined.
+        """
         end = now if self.window.end is None else min(now, self._instant(self.window.end))
         return self.calendar.within(self.start if start is None else start, end)
 
     def judges(self, window: Window) -> bool:
         """Whether a window is one of those that are judged, by the calendar as it is now."""
+        if self.joining is not None:  # what was foreseen stays a window, wherever it ends
+            end = self.window.end
+            return self.start <= window.start and (end is None or window.end <= self._instant(end))
         return self.windows(window.end, max(self.start, window.start)) == [window]
 
     @property

@@ -6,11 +6,13 @@ from datetime import timedelta
 from typing import Literal
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
 from rocmonitor.config.values import Column, Duration, Rate, Section, WallTime, WindowLength
 from rocmonitor.errors import quoted
 from rocmonitor.policy.status import Alarm
 from rocmonitor.policy.windows import Length, mean_length
+from rocmonitor.stats.ends import PER_UNIT, Grid
 
 
 class Model(Section):
@@ -98,13 +100,41 @@ class Positive(Section):
 class WindowSpec(Section):
     """How time is cut and when labels are there."""
 
-    every: WindowLength
+    rows: int | None = Field(default=None, ge=1)
+    every: WindowLength = Field(default=None, validate_default=True)  # see _a_day
+    pool: int | None = Field(default=None, ge=2, le=1000)
     label_delay: Duration = timedelta()
     min_labelled: float | None = Field(default=None, gt=0, le=1)
     revise_for: Duration | None = None
     align: WallTime | None = None
     start: WallTime | None = None
     end: WallTime | None = None
+
+    @field_validator("rows", "pool", mode="before")
+    @classmethod
+    def _no_switch(cls, number: object) -> object:
+        if isinstance(number, bool):  # would be read as 1 or 0
+            raise ValueError(f"must be a whole number such as 5000 rows or 4 windows; it is {quoted(number)}")
+        return number
+
+    @field_validator("every", mode="before")
+    @classmethod
+    def _a_day(cls, every: object, info: ValidationInfo) -> object:
+        """Windows by rows are cut at the ends of days, unless something else is said."""
+        if every is not None:
+            return every
+        if info.data.get("rows", 0) is None:  # 0: it is there, and wrong
+            raise PydanticCustomError("missing", "Field required")
+        return "1d"
+
+    @field_validator("pool")
+    @classmethod
+    def _one_end(cls, pool: int | None, info: ValidationInfo) -> int | None:
+        if pool is not None and info.data.get("rows") is not None:
+            raise ValueError(
+                "has no meaning with rows: windows by rows go on until they have as many; keep one of them"
+            )
+        return pool
 
     @field_validator("every")
     @classmethod
@@ -115,8 +145,21 @@ class WindowSpec(Section):
 
     @property
     def length(self) -> timedelta:
-        """How long a window is on average."""
+        """How long a window of the calendar is on average: the shortest, where windows are joined."""
         return mean_length(self.every)
+
+
+class Condense(Section):
+    """How scores are cut into cells where a source condenses them."""
+
+    scale: Literal["logit", "linear"] = "logit"
+    per_unit: float = Field(default=PER_UNIT, gt=0, le=1_000_000)
+    max_error: float = Field(default=1e-4, gt=0, lt=0.5)
+
+    @property
+    def grid(self) -> Grid:
+        """The same for every window of a monitor."""
+        return Grid(self.scale, self.per_unit)
 
 
 class OutlookSpec(Section):

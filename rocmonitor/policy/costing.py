@@ -6,7 +6,9 @@ import math
 from typing import Any, NamedTuple
 
 from rocmonitor.caveat import Caveat
+from rocmonitor.policy.condensing import of_any_order
 from rocmonitor.policy.evaluation import Status, Verdict
+from rocmonitor.policy.record import Row
 from rocmonitor.policy.rules import Cost
 from rocmonitor.stats import Sample, cost_curve
 
@@ -34,8 +36,12 @@ class Estimated(NamedTuple):
 
 def cost_of(sample: Sample, w: float, threshold: float, confidence_level: float) -> Estimated:
     """The normalised cost of a sample, by the method that may be trusted at any operating condition."""
-    found = cost_curve(sample, [w], [threshold], method="mover", confidence_level=confidence_level)
-    return Estimated(*(float(end[0]) for end in (found.cost, found.low, found.high)))
+
+    def found(of: Sample) -> list[Row]:
+        curve = cost_curve(of, [w], [threshold], method="mover", confidence_level=confidence_level)
+        return [{name: float(getattr(curve, name)[0]) for name in Estimated._fields}]
+
+    return Estimated(**of_any_order(sample, found)[0])
 
 
 def cost_verdict(

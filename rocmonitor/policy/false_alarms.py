@@ -85,7 +85,8 @@ class Simulation:
     scenario : Scenario
     coming : Coming
     own : dict of str to Coming
-        The same windows as some rules see them: without what scores and season explain.
+        The same windows as some rules see them: without what scores and season explain; or how far another
+        number than the AUROC is from its limit.
     limits : dict of str to Limits
         Of the rules that judge each window by itself.
     quiet : dict of str to ndarray
@@ -113,7 +114,7 @@ class Simulation:
         return self.own.get(name, self.coming)
 
     def outcomes(self, drop: float = 0.0, *, last: int | None = None) -> dict[str, Codes]:
-        """What each rule finds of each window after a drop of all true AUROCs.
+        """What each rule finds of each window after a drop of all true AUROCs, which moves nothing else.
 
         With `last` only so many windows are drawn, and only the last of these has dropped.
         """
@@ -123,7 +124,9 @@ class Simulation:
         found, windows = {}, len(shift)
         for name in self.rules:
             seen = self.of(name).seen[:windows]
-            if name not in self.limits:
+            if name in self.scenario.margins:
+                found[name] = -(seen < 0).astype(np.int8)
+            elif name not in self.limits:
                 found[name] = _charted(self.scenario.reference.charts[name], seen + shift)
             else:
                 low, high = map(self.of(name).of_series, self.limits[name])
@@ -155,6 +158,7 @@ def simulation(scenario: Scenario, every: timedelta, processes: Processes | None
         if isinstance(rule, Lasting)
     }
     judging = {name: limits(name, scenario, coming) for name in counted if name not in own}
+    own |= {name: scenario.margins[name].coming(windows) for name in judging if name in scenario.margins}
     for name in judging:
         if scenario.takes_season(name) and processes is None:
             own[name] = draw(learned(*scenario.numbers(name)), scenario.noise(scenario.auc.auc), windows)
@@ -226,7 +230,8 @@ def usual_rate(drawn: Simulation) -> float:
     """
     found = [0.0]
     for names in _alike(drawn, None):
-        values, noise, _ = drawn.scenario.numbers(names[0])
+        margins = drawn.scenario.margins.get(names[0])
+        values, noise, _ = margins or drawn.scenario.numbers(names[0])
         if not len(values):
             return window_rate(drawn)
         middle = float(np.median(values))
@@ -243,7 +248,7 @@ def single_window_drop(drawn: Simulation, *, power: float = 0.8) -> tuple[str, f
     possible.
     """
     auc, seen = drawn.scenario.auc.auc, {}
-    for name in drawn.limits:
+    for name in drawn.limits.keys() - drawn.scenario.margins.keys():
         low, own = _highest_low(drawn, [name]), drawn.of(name)
         if not np.isfinite(low).all():
             continue
@@ -261,18 +266,19 @@ def single_window_drop(drawn: Simulation, *, power: float = 0.8) -> tuple[str, f
 
 
 def detections(drawn: Simulation, drop: float, alarm: Alarm) -> dict[str, Detection]:
-    """How a drop of this size is found: by each rule alone and, if they are several, `TOGETHER`.
+    """How a drop of this size is found: by each rule on the AUROC alone and, if they are several, `TOGETHER`.
 
     A drop that stays begins with the first window. Series that happen to be degraded anyway count as found.
     """
     stays, passes = drawn.outcomes(drop), drawn.outcomes(drop, last=alarm.of)
-    groups = {name: [name] for name in drawn.rules}
+    rules = [name for name in drawn.rules if name not in drawn.scenario.margins]
+    groups = {name: [name] for name in rules}
     if len(groups) > 1:
-        groups[TOGETHER] = drawn.rules
+        groups[TOGETHER] = rules
     found = {}
-    for name, rules in groups.items():
-        degraded = statuses(together(stays, rules), alarm) == DEGRADED
-        once = statuses(together(passes, rules), alarm)[-1] == DEGRADED
+    for name, these in groups.items():
+        degraded = statuses(together(stays, these), alarm) == DEGRADED
+        once = statuses(together(passes, these), alarm)[-1] == DEGRADED
         first = np.where(degraded.any(axis=0), degraded.argmax(axis=0) + 1.0, math.inf)
         ends = np.quantile(first, [0.5, 0.8], method="inverted_cdf").tolist()
         median, most = (None if math.isinf(end) else int(end) for end in ends)
@@ -356,7 +362,10 @@ def _stated(rule: object, code: int) -> float:
 def _alike(drawn: Simulation, rules: Iterable[str] | None) -> list[list[str]]:
     """Names of the rules with limits that see the same numbers."""
     names = [name for name in drawn.limits if rules is None or name in rules]
-    found = [[name for name in names if name not in drawn.own], [name for name in names if name in drawn.own]]
+    others = drawn.scenario.margins
+    found = [[name] for name in names if name in others]
+    found += [[name for name in names if name not in drawn.own]]
+    found += [[name for name in names if name in drawn.own and name not in others]]
     return [each for each in found if each]
 
 

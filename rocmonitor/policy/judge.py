@@ -8,11 +8,12 @@ from dataclasses import asdict, dataclass, field, replace
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.policy.calibrating import RANKING, Beyond, beyond_ranking, calibration_verdict
+from rocmonitor.policy.condensing import allow_for_cells
 from rocmonitor.policy.costing import cost_verdict
 from rocmonitor.policy.evaluation import Counts, Reason, Status, Verdict
 from rocmonitor.policy.lasting import Course, lasting_metrics, lasting_verdict
 from rocmonitor.policy.levels import as_judged, for_batch, of_model, of_season, scatter_reach
-from rocmonitor.policy.measure import Measured, data_metrics, measure, one_cluster
+from rocmonitor.policy.measure import Measured, data_metrics, measure, unmeasurable
 from rocmonitor.policy.record import Tables, caveats_of
 from rocmonitor.policy.reference import Reference, season_not_seen
 from rocmonitor.policy.rules import (
@@ -50,6 +51,7 @@ def judge(
     reference: Reference,
     rules: Mapping[str, Rule],
     min_per_class: int,
+    max_error: float = 0.5,
     fprs: Sequence[float] = (),
     thresholds: Mapping[float, float] | None = None,
     scores: ScoreCounts | None = None,
@@ -69,6 +71,8 @@ def judge(
         By name, as from `rocmonitor.policy.rules.by_name`.
     min_per_class : int
         With fewer usable rows of either class the window is ``insufficient``: nothing is measured.
+    max_error : float
+        The same where cells of neighbouring scores leave more of the AUROC open.
     fprs : sequence of float
         Operating points to report.
     thresholds : dict of float to float, optional
@@ -82,7 +86,7 @@ def judge(
     """
     rules = {name: rule for name, rule in rules.items() if not before_labels(rule)}
     metrics = data_metrics(counts)
-    if (small := too_few(counts, min_per_class) or one_cluster(champion)) is not None:
+    if (small := too_few(counts, min_per_class) or unmeasurable(champion, max_error)) is not None:
         expected = rule_metrics((), reference, _expected(rules, reference))  # for charts without gaps
         return Finding(outcome=Status.INSUFFICIENT, verdicts=(small,), metrics=metrics | expected)
     costs = reference.cost_thresholds
@@ -91,19 +95,18 @@ def judge(
     scores = scores or ScoreCounts(champion.score, champion.pos + champion.neg)
     metrics |= measured.metrics | expected_metric(rules, reference, scores)
     forecasts, doubts = _forecasts(rules, reference, champion, scores)
-    doubts += _chart_caveats(rules, reference)
     now = WindowAuc(measured.champion.auc, counts.n_pos, counts.n_neg, metrics.get("expected/auc"))
     verdicts = tuple(
         _verdict(name, rule, champion, measured, reference, forecasts, now, past)
         for name, rule in rules.items()
     )
-    others = _of_reference(reference, verdicts)
+    doubts = [*_of_reference(reference, verdicts), *doubts, *_chart_caveats(rules, reference)]
     finding = Finding(
         outcome=outcome_of(verdicts),
         verdicts=verdicts,
         metrics=metrics | rule_metrics(verdicts, reference, forecasts),
         tables=measured.tables,
-        caveats=tuple(dict.fromkeys([*_one_score(champion), *caveats_of(measured), *others, *doubts])),
+        caveats=tuple(dict.fromkeys([*_one_score(champion), *caveats_of(measured), *doubts])),
     )
     return _explained(finding, reference, champion, scores)
 
@@ -215,6 +218,7 @@ def _forecasts(
         forecasts = {
             name: for_batch(name, reference, reference.cells, batch) for name in forecasts
         } | _given_scores(rules, reference, reference.cells, scores, batch)
+        forecasts = allow_for_cells(forecasts, champion)
     return forecasts, [caveat for name, each in forecasts.items() for caveat in caveats_of(each, name)]
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.stats import PartlyLabelledAuc, Sample, partly_labelled_auc
+from rocmonitor.stats.condensed import aligned
 from rocmonitor.stats.unlabelled import ScoreCounts
 
 CELLS = 200
@@ -170,13 +171,14 @@ def label_history(windows: Sequence[PastWindow], ages: Sequence[timedelta]) -> L
     samples = [sample for window in windows for sample in window.by_age if len(sample.score)]
     if not samples:
         return None
-    score = _cells(Sample.merge(samples))
+    whole = Sample.merge(samples)
+    score = _cells(whole)
     shape = (len(windows), len(ages) + 1, 2, len(score))
     known, waiting = np.zeros(shape[1:], dtype=np.int64), np.zeros((len(windows), len(score)), dtype=np.int64)
     place, rows = [], []
     for number, window in enumerate(windows):
         known[:] = 0
-        for age, sample in enumerate(window.by_age):
+        for age, sample in enumerate(aligned(whole, window.by_age)):
             cell = _cell(score, sample.score)
             np.add.at(known[age, 0], cell, sample.neg)
             np.add.at(known[age, 1], cell, sample.pos)

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rocmonitor.caveat import Caveat
+from rocmonitor.policy.condensing import condensed_caveats, of_any_order, too_coarse
 from rocmonitor.policy.evaluation import Counts, Verdict
 from rocmonitor.policy.record import Row, Tables, caveats_of
 from rocmonitor.stats import (
@@ -121,7 +123,8 @@ def measure(
     Cost: O(k) for k distinct scores, and O(sqrt n) for each point of the curve.
     """
     result = auc(champion)
-    metrics, caveats = auc_metrics("champion", result, confidence_level), list(caveats_of(result))
+    metrics = auc_metrics("champion", result, confidence_level)
+    caveats = [*caveats_of(result), *condensed_caveats(champion)]
     samples, difference = {"champion": champion}, None
     if pair is not None and shows_no_scatter(pair):
         caveats.append(Caveat("challenger-scored-too-few", n_pos=pair.n_pos, n_neg=pair.n_neg))
@@ -161,8 +164,10 @@ def shows_no_scatter(sample: Sample | PairedSample) -> bool:
     return min(sample.n_pos, sample.n_neg) < 2 or from_one_cluster(sample)
 
 
-def one_cluster(champion: Sample) -> Verdict | None:
-    """The verdict on a window of one cluster; None where rows are independent, or clusters enough."""
+def unmeasurable(champion: Sample, max_error: float) -> Verdict | None:
+    """The verdict on a window of one cluster, or with more than `max_error` of its AUROC open; else None."""
+    if (coarse := too_coarse(champion, max_error)) is not None:
+        return Verdict.lacking("data", "data", coarse)
     if champion.clusters is None or not from_one_cluster(champion):
         return None
     pos, neg, _ = champion.clusters.sizes
@@ -174,6 +179,8 @@ def auc_values(result: AucResult, confidence_level: float = LEVEL) -> dict[str, 
     """An AUROC with its standard error and interval, under the names that metrics have for them."""
     low, high = result.ci(confidence_level)
     effect = {} if result.design_effect is None else {"design_effect": result.design_effect}
+    if result.error is not None:
+        effect |= {"auc_error": result.error[0], "auc_se_error": result.error[1]}
     return {"auc": result.auc, "auc_se": result.se, "auc_low": low, "auc_high": high} | effect
 
 
@@ -211,10 +218,7 @@ def curves(points: Iterable[tuple[str, Sample]], confidence_level: float = LEVEL
         steps = steps[(steps > 0) & (steps < m_neg)]
         if not len(steps):
             continue
-        curve = vertical_intervals(
-            sample, steps / m_neg, confidence_level=confidence_level, m_pos=m_pos, m_neg=m_neg
-        )
-        table += rows(_columns(curve, "fpr", "tpr", "tpr_low", "tpr_high"), model=model)
+        table += _vertical(model, sample, steps / m_neg, confidence_level, (m_pos, m_neg))
     return table
 
 
@@ -287,8 +291,17 @@ def _at_fprs(model: str, sample: Sample, fprs: Sequence[float], confidence_level
     m_pos, m_neg = effective_sizes(sample) or (None, None)
     if m_neg == 1:
         return []
-    found = vertical_intervals(sample, fprs, confidence_level=confidence_level, m_pos=m_pos, m_neg=m_neg)
-    return rows(_columns(found, "fpr", "tpr", "tpr_low", "tpr_high"), model=model)
+    return _vertical(model, sample, fprs, confidence_level, (m_pos, m_neg))
+
+
+def _vertical(
+    model: str, sample: Sample, fprs: ArrayLike, level: float, sizes: tuple[int | None, int | None]
+) -> list[Row]:
+    def found(of: Sample) -> list[Row]:
+        curve = vertical_intervals(of, fprs, confidence_level=level, m_pos=sizes[0], m_neg=sizes[1])
+        return rows(_columns(curve, "fpr", "tpr", "tpr_low", "tpr_high"), model=model)
+
+    return of_any_order(sample, found)
 
 
 def _moved_fprs(sample: Sample, fprs: Sequence[float], table: Sequence[Row]) -> list[Caveat]:
@@ -306,11 +319,15 @@ def _at_thresholds(
     if not thresholds:
         return []
     m_pos, m_neg = effective_sizes(sample) or (None, None)
-    found = threshold_intervals(
-        sample, thresholds, confidence_level=confidence_level, m_pos=m_pos, m_neg=m_neg
-    )
     names = ("tpr", "tpr_low", "tpr_high", "fpr", "fpr_low", "fpr_high")
-    return rows({"threshold": thresholds, **_columns(found, *names)}, model=model)
+
+    def found(of: Sample) -> list[Row]:
+        curve = threshold_intervals(
+            of, thresholds, confidence_level=confidence_level, m_pos=m_pos, m_neg=m_neg
+        )
+        return rows({"threshold": thresholds, **_columns(curve, *names)}, model=model)
+
+    return of_any_order(sample, found)
 
 
 def _bounded(row: Row, rate: str, point: str) -> dict[str, float]:
@@ -319,10 +336,14 @@ def _bounded(row: Row, rate: str, point: str) -> dict[str, float]:
 
 def _costs(sample: Sample, costs: Mapping[float, float], confidence_level: float) -> list[Row]:
     """Normalised costs by the method that may be trusted at any operating condition."""
-    curve = cost_curve(
-        sample, list(costs), list(costs.values()), method="mover", confidence_level=confidence_level
-    )
-    return rows(_columns(curve, "w", "threshold", "cost", "low", "high"), model="champion")
+
+    def found(of: Sample) -> list[Row]:
+        curve = cost_curve(
+            of, list(costs), list(costs.values()), method="mover", confidence_level=confidence_level
+        )
+        return rows(_columns(curve, "w", "threshold", "cost", "low", "high"), model="champion")
+
+    return of_any_order(sample, found)
 
 
 def _cost_metrics(table: Sequence[Row]) -> dict[str, float]:

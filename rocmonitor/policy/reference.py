@@ -14,6 +14,7 @@ import numpy as np
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
+from rocmonitor.policy.condensing import too_coarse
 from rocmonitor.policy.costing import Errors, errors_at
 from rocmonitor.policy.label_history import LabelHistory, PastWindow, label_history
 from rocmonitor.policy.lasting import chart_of
@@ -34,6 +35,7 @@ from rocmonitor.stats import (
     forecast_interval,
     score_history,
 )
+from rocmonitor.stats.condensed import aligned
 from rocmonitor.stats.forecast.following import Bounds, FollowedBounds
 from rocmonitor.stats.forecast.serial import SerialCorrelation, serial_correlation
 from rocmonitor.stats.season import WHOLE_YEAR
@@ -73,6 +75,9 @@ class Reference:
     windows : list of dict
         ``start, end, n_pos, n_neg`` of each reference window; ``auc, auc_low, auc_high`` where it has two
         rows of each class; ``unlabelled`` rows, unless an earlier version froze the reference.
+    pieces : list of dict
+        Where windows were joined: ``start, end, n_pos, n_neg, unlabelled`` of each piece when it was due; of
+        all rows only.
     caveats : tuple of Caveat
         About one rule each, or about ``reference``.
     strict : frozenset of str
@@ -93,6 +98,7 @@ class Reference:
     cost_errors: dict[float, Errors] = field(default_factory=dict)
     labels: LabelHistory | None = None
     windows: list[dict[str, Any]] = field(default_factory=list)
+    pieces: list[dict[str, Any]] = field(default_factory=list)
     caveats: tuple[Caveat, ...] = ()
     strict: frozenset[str] = frozenset()
     bounds: Bounds | None = field(default=None, compare=False, repr=False)
@@ -113,6 +119,7 @@ class Reference:
             ],
             "labels": None if self.labels is None else self.labels.to_dict(),
             "windows": self.windows,
+            **({"pieces": self.pieces} if self.pieces else {}),
             "caveats": [caveat.to_dict() for caveat in self.caveats],
         }
         if self.cells is not None:
@@ -165,6 +172,7 @@ class Reference:
             },
             labels=None if plain.get("labels") is None else LabelHistory.from_dict(plain["labels"]),
             windows=list(plain["windows"]),
+            pieces=list(plain.get("pieces", ())),
             caveats=tuple(map(Caveat.from_dict, plain["caveats"])),
         )
 
@@ -175,11 +183,13 @@ def freeze(
     cost_w: Sequence[float] = (),
     *,
     outlooks: bool = False,
+    max_error: float = 0.5,
 ) -> Reference:
     """Reduce the reference windows of one segment to what `rules` and the operating conditions `cost_w` need.
 
     A rule whose interval cannot be computed on these windows is left out, with a caveat that says why. So is
-    the history of scores, with a caveat when `outlooks` or a rule need it.
+    the history of scores, with a caveat when `outlooks` or a rule need it. There is no reference where cells
+    of neighbouring scores leave more than `max_error` of the AUROC open.
     """
     samples = [sample for _, sample in windows]
     sizes = [_measured(window, sample) for window, sample in windows]
@@ -188,6 +198,10 @@ def freeze(
         overall = auc(whole)
     except DegenerateDataError as error:
         return Reference(auc=None, windows=sizes, caveats=(_not_computed("reference", error),))
+    if (coarse := too_coarse(whole, max_error)) is not None:
+        return Reference(auc=None, windows=sizes, caveats=(coarse.concerning("reference"),))
+    samples = aligned(whole, samples)
+    windows = [(window, sample) for (window, _), sample in zip(windows, samples, strict=True)]
     forecasts, lacking = _forecasts(rules, windows, whole)
     history, missing = _history(whole, samples, rules, outlooks=outlooks)
     charts, absent = _charts(rules, windows, whole, history)
@@ -201,7 +215,7 @@ def freeze(
         forecasts=forecasts,
         charts=charts,
         cells=cells,
-        joined=len(cells.score) < len(whole.score),
+        joined=len(cells.score) < len(whole.score) or whole.ends is not None,
         history=history,
         serial=serial,
         cost_thresholds=dict(zip(cost_w, at, strict=True)),

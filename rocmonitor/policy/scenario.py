@@ -7,19 +7,20 @@ as much at one limit as at another.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import betaincinv, expit, logit, ndtri
 
+from rocmonitor.policy.evaluation import Verdict
 from rocmonitor.policy.reference import Reference
 from rocmonitor.policy.rules import Calibration, Cost, Drop, Floor, Forecast, Lasting, Rule
 from rocmonitor.policy.windows import Window, day_of
 from rocmonitor.stats import AucResult, AucSpread, compare_auc
-from rocmonitor.stats.coming import Coming, Processes, learned, sampling_alone
+from rocmonitor.stats.coming import Coming, Processes, draw, learned, sampling_alone
 from rocmonitor.stats.lasting.windows import scaled
 from rocmonitor.stats.rows import Floats
 from rocmonitor.stats.season import wave_of
@@ -31,6 +32,47 @@ _DEEPEST, _STEP = 6.0, 0.25
 """How far down a limit is looked for, in log odds: from an AUROC of 0.8 to 0.01. And in which steps."""
 
 _LEAST_NOISE = 1e-9
+
+
+class Margins(NamedTuple):
+    """How far a rule's interval was from its limit in each reference window; it alarms below 0.
+
+    Arrays of shape (n,) and n places in the series: distance, its sampling variance, and where the window is.
+    """
+
+    values: Floats
+    noise: Floats
+    places: tuple[int, ...]
+
+    def coming(self, windows: int) -> Coming:
+        """Distances of windows to come, of the usual size."""
+        return draw(learned(*self), float(np.median(self.noise)), windows)
+
+
+def margins_of(verdicts: Sequence[Verdict | None]) -> Margins | None:
+    """The margins of a rule in successive reference windows, None where one was not judged by it.
+
+    None where fewer than `FEWEST_WINDOWS` were, or all margins are equal. The sampling variance is that of
+    an interval with normal limits.
+    """
+    found = []
+    for place, each in enumerate(verdicts):
+        if each is None or each.margin is None or each.low is None or each.high is None:
+            continue
+        assert each.confidence_level is not None
+        sides = -2 * ndtri((1 - each.confidence_level) / 2)
+        found.append((place, each.margin, (each.high - each.low) / sides))
+    if len(found) < FEWEST_WINDOWS:
+        return None
+    places, values, errors = zip(*found, strict=True)
+    noise = np.array(errors) ** 2
+    if not noise.any():
+        return None
+    return Margins(
+        np.array(values),
+        np.maximum(noise, 1e-6 * float(noise.max())),
+        tuple(place - places[0] for place in places),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +90,8 @@ class Scenario:
         At the reference's AUROC.
     n_pos, n_neg : float
         Labelled rows to be expected of a window.
+    margins : dict of str to Margins
+        Of rules that do not judge the AUROC, where the reference windows were judged by them.
     """
 
     rules: Mapping[str, Rule]
@@ -55,6 +99,7 @@ class Scenario:
     spread: AucSpread
     n_pos: float
     n_neg: float
+    margins: Mapping[str, Margins] = field(default_factory=dict)
 
     @property
     def auc(self) -> AucResult:
@@ -125,8 +170,10 @@ class Limits(NamedTuple):
 
 
 def limits(name: str, scenario: Scenario, coming: Coming) -> Limits:
-    """The limits of a rule that judges each window by itself."""
+    """The limits of a rule that judges each window by itself: on the AUROC, or on its margin."""
     rule = scenario.rules[name]
+    if name in scenario.margins:
+        return Limits(np.zeros(1), np.array([math.inf]))
     if isinstance(rule, Forecast) and not _is_known(name, scenario):
         return _by_level(name, rule, scenario, coming)
     high = math.inf
@@ -151,12 +198,13 @@ def sampling_only(scenario: Scenario) -> list[str]:
 def uncounted(scenario: Scenario) -> list[str]:
     """Names of rules whose false alarms are not known: they count nothing here.
 
-    Forecasts without a level whose interval is not known; cost and calibration, which are no AUROC.
+    Forecasts without a level whose interval is not known; cost and calibration where no reference window was
+    judged by them.
     """
     return [
         name
         for name, rule in scenario.rules.items()
-        if isinstance(rule, Cost | Calibration)
+        if (isinstance(rule, Cost | Calibration) and name not in scenario.margins)
         or (
             isinstance(rule, Forecast)
             and _level(name, scenario) is None

@@ -175,11 +175,13 @@ class Arrival:
         label_delay: timedelta,
         zone: ZoneInfo,
     ) -> None:
+        frozen = reference or {}
         self._windows = [
             (Window.from_dict(each), each["n_pos"] + each["n_neg"], each.get("unlabelled"))
-            for each in (reference or {}).get("windows", ())
+            for each in frozen.get("pieces") or frozen.get("windows", ())
         ]
-        self._ages, self._shares = _shares((reference or {}).get("labels"))
+        # Labels by the age of a long window say nothing of the pieces that it was joined from.
+        self._ages, self._shares = _shares(None if frozen.get("pieces") else frozen.get("labels"))
         self._delay, self._zone = label_delay, zone
         self._counted_until = max((each.at for each in counted), default=_NEVER)
         self._counted: dict[Window, list[Arrived]] = {}

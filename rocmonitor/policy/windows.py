@@ -17,7 +17,7 @@ AGES = 32
 """Steps in which the age of labels is kept, besides `label_delay`."""
 
 WINDOWS_REVISED = 4
-"""For so many windows at least a window is looked at again, where `revise_for` does not say."""
+"""For so many lengths of a window of the calendar it is looked at again at least, without `revise_for`."""
 
 TIMES_AWAITED = 4
 """So many times as long an insufficient one is."""
@@ -196,9 +196,9 @@ class Labels:
         sooner, and `rocmonitor.policy.arrival.MIN_LABELLED` is needed.
     revise_for : timedelta or None
         How long after that late or corrected labels and scores still make a new revision. None: as long as
-        `delay`, and at least `WINDOWS_REVISED` windows.
+        `delay`, and at least `WINDOWS_REVISED` times `every`.
     every : timedelta
-        The length of a window.
+        The length of a window, or of the pieces that it is joined from.
     """
 
     delay: timedelta = timedelta()

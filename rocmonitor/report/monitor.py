@@ -316,7 +316,8 @@ def _facts(evaluation: Evaluation) -> Iterator[Fact]:
         yield "reference digest", str(reference["digest"])
     if evaluation.challenger_version:
         yield "challenger", f"version {evaluation.challenger_version}"
-    for name in ("source", "columns", "positive", "grouped", "data_digest", "rocmonitor", "numpy", "scipy"):
+    read_as = ("source", "columns", "positive", "grouped", "condense", "guaranteed_error", "data_digest")
+    for name in (*read_as, "rocmonitor", "numpy", "scipy"):
         value = provenance.get(name)
         if value not in (None, "", {}):
             if isinstance(value, Mapping):

@@ -17,6 +17,7 @@ from rocmonitor.policy.record import plain
 from rocmonitor.policy.windows import Window
 from rocmonitor.report.marks import WORST_FIRST, marked
 from rocmonitor.wording.format import count, forecast_span, instant
+from rocmonitor.wording.joining import pooled
 from rocmonitor.wording.outlook import moved as moved_scores
 from rocmonitor.wording.verdicts import reasons, verdicts
 from rocmonitor.wording.window import moved, why
@@ -32,7 +33,9 @@ def windows(evaluations: Sequence[Evaluation], zone: ZoneInfo, width: int | None
     """
     columns: dict[str, list[str]] = {
         "window": [
-            evaluation.window.in_zone(zone) + (f" r{evaluation.revision}" if evaluation.revision else "")
+            evaluation.window.in_zone(zone)
+            + pooled(evaluation.caveats)
+            + (f" r{evaluation.revision}" if evaluation.revision else "")
             for evaluation in evaluations
         ],
         "segment": [_name(evaluation.segment) for evaluation in evaluations],
@@ -83,7 +86,8 @@ def findings(evaluations: Iterable[Evaluation], zone: ZoneInfo) -> str:
         if evaluation.outcome is Status.OK:
             continue
         segment = f" {_name(evaluation.segment)}" if evaluation.segment else ""
-        lines.append(f"\n{marked(evaluation.outcome)} {evaluation.window.in_zone(zone)}{segment}")
+        window = f"{evaluation.window.in_zone(zone)}{pooled(evaluation.caveats)}"
+        lines.append(f"\n{marked(evaluation.outcome)} {window}{segment}")
         lines += [f"    {text}" for text in (*why(evaluation), moved(evaluation)) if text]
     return "".join(f"{line}\n" for line in lines)
 
@@ -123,6 +127,9 @@ class Standing:
         Of the newest window, as `rocmonitor.store.glance.Brief` has them; None where not known.
     attention : str
         Who takes care of it and until when it is muted, in words.
+    unjudged : str
+        Rows since the last window that are none yet, in words; empty where each window of the calendar is
+        judged.
     """
 
     monitor: str
@@ -139,6 +146,7 @@ class Standing:
     expected_high: float | None = None
     labelled_share: float | None = None
     attention: str = ""
+    unjudged: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types; instants as ISO 8601 in UTC."""
@@ -163,8 +171,9 @@ def overview(standings: Sequence[Standing], width: int | None = None) -> str:
         ],
         "since": ["-" if each.since is None else instant(each.since, each.zone) for each in rows],
     }
-    if any(each.attention for each in rows):
-        columns["now"] = [each.attention for each in rows]
+    now = ["; ".join(filter(None, [each.attention, each.unjudged])) for each in rows]
+    if any(now):
+        columns["now"] = now
     return narrowed(columns, ("95 % interval", "labelled", "last window", "since"), width)
 
 

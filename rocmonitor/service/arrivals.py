@@ -32,16 +32,23 @@ class Arrivals:
     def __init__(self, kept: store.Store, monitor: Monitor, now: datetime) -> None:
         self._store, self._monitor, self._now = kept, monitor, now
         self._counted: list[Arrived] = []
+        self._recent: list[Arrived] = []  # those of which rows or labels are awaited
         self._empty: set[Window] = set()
 
-    def add(self, window: Window, labels: LabelCounts) -> None:
-        """Note how a window is labelled now; of one so old that nothing is awaited only that it is empty."""
+    def add(self, window: Window, labels: LabelCounts, *, always: bool = False) -> None:
+        """Note how a window is labelled now.
+
+        Of one so old that nothing is awaited only that it is empty, unless `always`: it waits to be joined
+        with others.
+        """
         if not labels.rows:
             self._empty.add(window)
-        if self._now - window.end <= self._monitor.labels.delay + self._monitor.labels.awaited_for:
-            self._counted.append(
-                Arrived(window=window, at=self._now, rows=labels.rows, labelled=labels.labelled)
-            )
+        found = Arrived(window=window, at=self._now, rows=labels.rows, labelled=labels.labelled)
+        recent = self._now - window.end <= self._monitor.labels.delay + self._monitor.labels.awaited_for
+        if recent:
+            self._recent.append(found)
+        if always or recent:
+            self._counted.append(found)
 
     def note_empty(self, windows: Collection[Window]) -> None:
         """Note windows that had no rows when they were judged: rows may have stopped so long ago."""
@@ -53,6 +60,9 @@ class Arrivals:
             return
         name = self._monitor.name
         arrival, before = read_arrival(self._store, self._monitor, self._now)
+        oldest = min(each.window.start for each in self._counted)
+        if oldest < compared_since(self._monitor, self._now):
+            before = store.arrivals(self._store, name, oldest)
         last = {each.window: (each.rows, each.labelled) for each in before}
         muted = store.attention(self._store, name).is_muted(self._now)
         found, outbox = list[store.SavedStop](), list[store.Outgoing]()
@@ -79,7 +89,7 @@ class Arrivals:
         self, kind: Kind, arrival: Arrival, before: store.SavedStop | None
     ) -> store.SavedStop | None:
         """A stop that begins, ends, or could not be sent before."""
-        old_enough = [each for each in self._counted if kind == "labels" or each.age >= self._rows_after]
+        old_enough = [each for each in self._recent if kind == "labels" or each.age >= self._rows_after]
         seen = stop(self._monitor.name, kind, old_enough, arrival, self._now)
         if isinstance(seen, Stop):
             seen = replace(seen, since=self._since(seen.since)) if kind == "rows" else seen

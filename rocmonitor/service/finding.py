@@ -52,6 +52,7 @@ def find(
         reference=reference,
         rules=rules,
         min_per_class=monitor.min_per_class,
+        max_error=monitor.condense.max_error,
         fprs=monitor.operating_points.fpr,
         thresholds={each: negated(each) if low_is_positive else each for each in thresholds},
         beyond=Beyond(monitor.operating_points.flagged_shares, monitor.is_probability),

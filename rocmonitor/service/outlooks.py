@@ -39,6 +39,11 @@ class Outlooks:
         self._store, self._monitor, self._now = kept, monitor, now
         self._made = store.outlooks_pending(kept, monitor.name) if monitor.outlook else {}
 
+    @property
+    def windows(self) -> set[Window]:
+        """Those that have an outlook and are not judged."""
+        return {window for segment, window in self._made if not segment}
+
     def due(self, window: Window) -> bool:
         """Whether the window ended long enough ago and has no outlook yet."""
         at = self._monitor.outlook_at(window)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any
 
@@ -15,8 +15,9 @@ from rocmonitor.policy.label_history import PastWindow
 from rocmonitor.policy.reference import Reference, freeze, with_labels
 from rocmonitor.policy.rules import Cost, Forecast, Lasting, by_name
 from rocmonitor.policy.windows import Window
+from rocmonitor.service.pieces import Pieces, reference_joining, reference_windows
 from rocmonitor.service.progress import Step
-from rocmonitor.sources import SqlSource
+from rocmonitor.sources import LabelCounts, SqlSource
 from rocmonitor.stats import Sample
 
 
@@ -35,12 +36,16 @@ def digest(monitor: Monitor) -> str:
             if isinstance(rule, Forecast | Lasting)
         },
     }
+    if (joining := reference_joining(monitor)) is not None:
+        parts["joining"] = asdict(joining)
     if monitor.cost_w:
         parts["cost_w"] = monitor.cost_w
     if any(isinstance(rule, Cost) and rule.margin is not None for rule in monitor.rules):
         parts["cost_errors"] = True  # earlier references have none
     if monitor.columns.labelled_at is not None:
         parts["ages"] = [age.total_seconds() for age in monitor.labels.ages]
+    if (condense := _condense(monitor)) is not None:
+        parts["condense"] = condense
     if monitor.outlook is not None:  # earlier references have no history of scores
         parts["scores"] = True
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
@@ -59,6 +64,12 @@ def settings_digest(monitor: Monitor) -> str:
     if monitor.is_probability:
         parts["score"] = monitor.score
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def _condense(monitor: Monitor) -> dict[str, Any] | None:
+    """The grid that windows and their reference share; not the default one of ``auto``, which came later."""
+    used = monitor.grouped == "condensed" or monitor.condense != type(monitor.condense)()
+    return monitor.condense.model_dump() if used and monitor.may_condense else None
 
 
 def _unused(monitor: Monitor) -> set[str]:
@@ -103,7 +114,8 @@ def load_or_build(
         return {segment: Reference.from_dict(plain) for segment, plain in frozen.items()}
     samples: dict[str, dict[Window, Sample]] = {}
     past: dict[str, list[PastWindow]] = {}
-    windows, complete = monitor.reference_windows, complete_at(monitor)
+    windows, pieces = reference_windows(monitor, source, now, lambda: on_rows(0))
+    complete = complete_at(monitor)
     dated = monitor.columns.labelled_at is not None
     as_of = min(now, complete) if dated else now
     ages = monitor.labels.ages if dated else ()
@@ -115,18 +127,54 @@ def load_or_build(
             samples.setdefault(segment, {})[window] = rows.champion
             by_age = rows.by_age or (rows.champion,)
             past.setdefault(segment, []).append(PastWindow(by_age, rows.unlabelled, as_of - window.end))
-    rules = by_name(monitor.rules)
     computed = {
-        segment: freeze(list(parts.items()), rules, monitor.cost_w, outlooks=monitor.outlook is not None)
+        segment: with_labels(frozen_for(monitor, list(parts.items())), past[segment], ages)
         for segment, parts in samples.items()
     }
-    computed = {
-        segment: with_labels(reference, past[segment], ages) for segment, reference in computed.items()
-    }
+    computed = _with_pieces(computed, pieces)
     if keep and now >= complete:
         plain = {segment: reference.to_dict() for segment, reference in computed.items()}
         store.save_reference(kept, monitor.name, name, plain)
     return computed
+
+
+def frozen_for(monitor: Monitor, windows: Sequence[tuple[Window, Sample]]) -> Reference:
+    """The reference windows of one segment, as the monitor freezes them."""
+    return freeze(
+        windows,
+        by_name(monitor.rules),
+        monitor.cost_w,
+        outlooks=monitor.outlook is not None,
+        max_error=monitor.condense.max_error,
+    )
+
+
+def _with_pieces(references: dict[str, Reference], pieces: Pieces) -> dict[str, Reference]:
+    """The references with what was counted of the pieces of joined windows, for all rows."""
+    if not pieces or not references:
+        return references
+    return references | {"": replace(references[""], pieces=[_piece(*each) for each in pieces])}
+
+
+def _piece(window: Window, labels: LabelCounts) -> dict[str, Any]:
+    """A piece of joined windows, for what is expected of later ones."""
+    return {
+        "start": window.start.isoformat(),
+        "end": window.end.isoformat(),
+        "n_pos": labels.n_pos,
+        "n_neg": labels.labelled - labels.n_pos,
+        "unlabelled": labels.rows - labels.labelled,
+    }
+
+
+def frozen_windows(monitor: Monitor, source: SqlSource, kept: store.Store, now: datetime) -> list[Window]:
+    """The windows of the reference: as they were frozen, where they are joined by what they hold."""
+    frozen = (
+        None if reference_joining(monitor) is None else store.reference(kept, monitor.name, digest(monitor))
+    )
+    if frozen and "" in frozen:
+        return [Window.from_dict(each) for each in frozen[""]["windows"]]
+    return reference_windows(monitor, source, now)[0]
 
 
 def complete_at(monitor: Monitor) -> datetime:
@@ -141,8 +189,8 @@ def summary(monitor: Monitor, reference: Reference) -> dict[str, Any]:
     """The reference as an evaluation keeps it; the store has the rest once, by the digest."""
     period = monitor.reference_period
     plain = reference.to_dict()
-    for large in ("cells", "history", "labels", "charts"):
-        del plain[large]
+    for large in ("cells", "history", "labels", "charts", "pieces"):
+        plain.pop(large, None)
     return {
         "start": period.start.isoformat(),
         "end": period.end.isoformat(),

@@ -6,9 +6,8 @@ So the batch is the same whether rows are read or grouped in the database, and w
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Counts
 from rocmonitor.sources import arrival
+from rocmonitor.sources.digest import digest_of
 from rocmonitor.sources.repeats import repeats
 from rocmonitor.sources.values import BAD, NEGATIVE, POSITIVE, UNLABELLED, Encoder, each_its_own
 from rocmonitor.stats.sample import PairedSample, Sample
@@ -103,11 +103,14 @@ class Batch:
         rows and groups, in any order, from any database.
     grouped : bool
         Whether the database did the grouping.
+    condensed : bool
+        Whether it grouped by cells of a grid: the digest is then that of the engine's cells.
     """
 
     segments: dict[str, Rows]
     digest: str
     grouped: bool
+    condensed: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
@@ -124,6 +127,8 @@ class Chunk:
         Codes of `rocmonitor.sources.values`.
     segments : tuple of ndarray of uint8
         Codes of the encoder, one array for each segment column.
+    high : ndarray of float64 or None
+        Highest champion score in each cell, where `champion` is the lowest; None: the same.
     weight : ndarray of int64 or None
         Rows in each cell; None is one each.
     time : ndarray of int64 or None
@@ -143,6 +148,7 @@ class Chunk:
     challenger: NDArray[np.float64] | None
     label: NDArray[np.int8]
     segments: tuple[NDArray[np.uint8], ...]
+    high: NDArray[np.float64] | None = None
     weight: NDArray[np.int64] | None = None
     time: NDArray[np.int64] | None = None
     arrival: NDArray[np.int8] | None = None
@@ -193,7 +199,8 @@ def to_batch(
     segments = {"": _rows(cells, category, encoder, monitor, truncated, ages)}
     for name, index in _segments(cells, encoder):
         segments[name] = _rows(cells.take(index), category[index], encoder, monitor, truncated, ages)
-    return Batch(segments=segments, digest=_digest(segments, cells.arrival is not None), grouped=grouped)
+    digest = digest_of(segments, cells.arrival is not None)
+    return Batch(segments=segments, digest=digest, grouped=grouped, condensed=cells.high is not None)
 
 
 def judged(chunks: Sequence[Chunk], encoder: Encoder) -> Mask:
@@ -276,7 +283,7 @@ def _rows(
     counts = _counts(tally, no_challenger, truncated)
     champion = None if pair is None or no_challenger else pair.second
     if champion is None:
-        champion = _sampled(Sample, cells, category, used, cells.champion)
+        champion = _champion(cells, category, used, monitor)
     alone = 0 if cells.has_cluster is None else _weighed(cells, used & ~cells.has_cluster)
     caveats = [*_caveats(counts, encoder, monitor, alone)]
     if cells.arrival is not None:
@@ -288,7 +295,7 @@ def _rows(
         counts=counts,
         caveats=tuple(caveats),
         unlabelled=ScoreCounts.of(cells.champion[awaiting], _weights(cells, awaiting)),
-        by_age=tuple(_sampled(Sample, cells, category, used & at, cells.champion) for at in known),
+        by_age=tuple(_champion(cells, category, used & at, monitor) for at in known),
     )
 
 
@@ -334,6 +341,15 @@ def _weighed(cells: Chunk, among: Mask) -> int:
     return int(np.count_nonzero(among) if cells.weight is None else cells.weight[among].sum())
 
 
+def _champion(cells: Chunk, category: NDArray[np.int8], among: Mask, monitor: Monitor) -> Sample:
+    """The champion's scores of some of the labelled cells."""
+    if cells.high is None or cells.weight is None:
+        return _sampled(Sample, cells, category, among, cells.champion)
+    positive, weight = category[among] == _POSITIVE, cells.weight[among]
+    ends = cells.champion[among], cells.high[among]
+    return Sample.from_cells(*ends, weight * positive, weight * ~positive, grid=monitor.condense.grid)
+
+
 def _sampled(
     kind: type[S], cells: Chunk, category: NDArray[np.int8], among: Mask, *scores: NDArray[np.float64]
 ) -> S:
@@ -364,37 +380,3 @@ def _caveats(counts: Counts, encoder: Encoder, monitor: Monitor, alone: int) -> 
         yield Caveat("rows-with-bad-labels", count=counts.bad_label, **labels, examples=examples, **where)
     if counts.bad_score and encoder.text_scores:
         yield Caveat("text-scores", count=counts.bad_score, examples=encoder.text_scores, **where)
-
-
-def _digest(segments: dict[str, Rows], with_unlabelled: bool) -> str:
-    content = hashlib.sha256()
-    for name, rows in segments.items():
-        content.update(repr((name, astuple(rows.counts))).encode())
-        if name or len(segments) == 1:  # the segments of a column hold all rows between them
-            _add(content, rows.champion.score, rows.champion.pos, rows.champion.neg)
-            if rows.pair is not None:
-                _add(content, *_distinct_cells(rows.pair))
-            if with_unlabelled:
-                _add(content, *rows.unlabelled)
-    return content.hexdigest()
-
-
-def _distinct_cells(pair: PairedSample) -> Iterator[NDArray[Any]]:
-    """Distinct pairs of scores in order, with their counts: the same for rows and for groups of rows.
-
-    The champion comes first, as it did when the first digests were stored.
-    """
-    key = pair.index_2 * len(pair.first.score)
-    key += pair.index_1
-    order = np.argsort(key)
-    key = key[order]
-    starts = np.flatnonzero(np.diff(key, prepend=-1))
-    yield from (pair.second.score, pair.first.score, key[starts])
-    for counts in (pair.pos, pair.neg):
-        before = np.concatenate([[0], np.cumsum(counts[order])])
-        yield np.diff(before[np.append(starts, len(order))])
-
-
-def _add(content: hashlib._Hash, *columns: NDArray[Any]) -> None:
-    for column in columns:
-        content.update(np.ascontiguousarray(column, column.dtype.newbyteorder("<")).data)

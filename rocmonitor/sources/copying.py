@@ -23,6 +23,7 @@ from sqlalchemy import Connection, Select
 
 from rocmonitor.errors import SourceError
 from rocmonitor.sources.batch import Chunk
+from rocmonitor.sources.condensing import ordered
 from rocmonitor.sources.connect import guard_of
 from rocmonitor.sources.query import Query
 from rocmonitor.sources.values import Encoder, encoded, hashed
@@ -107,7 +108,7 @@ def _finish(raw: psycopg.Connection[Any]) -> None:
 
 def _table(lines: bytes, names: Sequence[str], query: Query) -> pa.Table:
     kinds: dict[str, pa.DataType] = {name: pa.dictionary(pa.int32(), pa.string()) for name in names}
-    kinds |= {name: pa.float64() for name in ("champion", "challenger")}
+    kinds |= {name: pa.float64() for name in ("champion", "champion_high", "challenger")}
     kinds |= {"inside": pa.int8(), "weight": pa.int64(), "time": pa.timestamp("us"), "arrival": pa.int8()}
     for role in ("id", "cluster"):
         if (column := getattr(query.monitor.columns, role)) is not None:
@@ -142,7 +143,7 @@ def _chunk(table: pa.Table, query: Query, encoder: Encoder, raw: psycopg.Connect
     }
     scores = {
         name: encoder.oriented(columns[name].to_numpy(zero_copy_only=False))
-        for name in ("champion", "challenger")
+        for name in ("champion", "champion_high", "challenger")
         if name in columns
     }
 
@@ -154,6 +155,7 @@ def _chunk(table: pa.Table, query: Query, encoder: Encoder, raw: psycopg.Connect
         codes: NDArray[Any] = np.append(of_value, np.array([of_null], dtype=dtype))[place]
         return codes
 
+    champion, high = ordered(scores["champion"], scores.get("champion_high"))
     label = coded("label", query.monitor.columns.label, encoder.label, np.int8)
     segments = tuple(
         coded(f"segment_{number}", name, partial(encoder.segment, number), np.uint8)
@@ -161,7 +163,8 @@ def _chunk(table: pa.Table, query: Query, encoder: Encoder, raw: psycopg.Connect
     )
     return Chunk(
         inside=numbers["inside"] == 1,
-        champion=scores["champion"],
+        champion=champion,
+        high=high,
         challenger=scores.get("challenger"),
         label=label,
         segments=segments,

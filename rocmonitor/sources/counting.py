@@ -28,6 +28,8 @@ class LabelCounts:
         Rows that the query returns, and those of them whose label is not NULL.
     by_label : dict of str to int
         Rows by label, without NULL.
+    n_pos, n_neg : int
+        Rows with the positive and with the negative label.
     digest : str
         Changes with the labels, scores and segments of the labelled rows. It may also change with the version
         of the database: the rows decide then. Empty without a labelled row.
@@ -36,6 +38,8 @@ class LabelCounts:
     rows: int
     labelled: int
     by_label: dict[str, int]
+    n_pos: int = 0
+    n_neg: int = 0
     digest: str = field(default="", compare=False)
 
 
@@ -82,8 +86,9 @@ class Checksum:
 
     def step(self, *values: object) -> None:
         """Add a row."""
-        known = (each if type(each) is float else crc32(repr(each).encode()) for each in values)
-        self._sum += hash(tuple(known))
+        if type(values[0]) is not float or len(values) > 1:
+            values = tuple([each if type(each) is float else crc32(repr(each).encode()) for each in values])
+        self._sum += hash(values)
 
     def finalize(self) -> str:
         """The sum over the rows, of any size."""

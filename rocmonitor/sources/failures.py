@@ -92,8 +92,8 @@ def translate_errors(origin: Origin) -> Iterator[None]:
     except SQLAlchemyError as error:
         raise _failure(error, origin) from None
     except Exception as error:
-        # The COPY of psycopg is read without SQLAlchemy in between.
-        if type(error).__module__.partition(".")[0] != "psycopg":
+        # The COPY of psycopg and the rows of SQLite are read without SQLAlchemy in between.
+        if type(error).__module__.partition(".")[0] not in ("psycopg", "sqlite3"):
             raise
         raise _failure(error, origin) from None
 

@@ -95,7 +95,7 @@ def read_frame(
             for part in chain(guarded(connection, result.partitions()), [[]]):
                 given = dict(zip(names, zip(*part, strict=True) if part else [()] * len(names), strict=True))
                 time_given = given.pop("time_given")
-                chunks.append(to_chunk(given, encoder))
+                chunks.append(to_chunk(given, encoder, query))
                 wanted.append(_wanted(monitor, given, chunks[-1], segment, paired))
                 parts.append(_own_names(monitor, encoder, given, time_given, chunks[-1]))
     if sum(map(len, chunks)) > spec.max_rows:

@@ -35,6 +35,7 @@ from rocmonitor.errors import ConfigError
 from rocmonitor.policy.windows import DAY, Window
 from rocmonitor.sources.arrival import arrival
 from rocmonitor.sources.clock import Clock, declared, text_clock
+from rocmonitor.sources.condensing import cell, is_number
 from rocmonitor.sources.counting import checksum
 
 # Type codes of the drivers: PostgreSQL's OIDs, MariaDB's field types.
@@ -89,15 +90,48 @@ class Query:
     @property
     def roles(self) -> tuple[str, ...]:
         """Names of the columns that `rows` gives, in order; `groups` adds ``weight``."""
-        return tuple(self._roles())
+        return tuple(self._roles_of_rows())
 
     def rows(self, limit: int) -> Select[Any]:
         """At most `limit` rows."""
-        chosen = [what.label(role) for role, what in self._roles().items()]
+        chosen = [what.label(role) for role, what in self._roles_of_rows().items()]
         return select(*chosen).select_from(_wrapped(self.monitor)).limit(limit)
 
     def groups(self, limit: int) -> Select[Any]:
         """At most `limit` groups of equal rows; rows that share an id keep it and their time."""
+        inner, roles, _ = self._apart()
+        keys = {role: self._exact(role, what) for role, what in roles.items()}
+        chosen = [
+            (what if keys[role] is what else func.min(what)).label(role) for role, what in roles.items()
+        ]
+        groups = select(*chosen, func.count().label("weight")).select_from(inner)
+        return groups.group_by(*keys.values()).limit(limit)
+
+    def cells(self, limit: int) -> Select[Any]:
+        """At most `limit` groups of rows whose champion scores lie in one cell of the monitor's grid.
+
+        ``champion`` is the lowest score and ``champion_high`` the highest. Rows that share an id are groups
+        of their own, with their exact score.
+        """
+        inner, roles, repeated = self._apart()
+        score = roles.pop("champion")
+        keys = [self._exact(role, what) for role, what in roles.items()]
+        ends = [score.label("champion"), score.label("champion_high")]
+        if is_number(self.backend, self.types[self.monitor.columns.champion]):
+            ends = [func.min(score).label("champion"), func.max(score).label("champion_high")]
+            keys += cell(self.backend, score, self.monitor.condense.grid)
+            keys += [] if repeated is None else [case((repeated, score))]
+        else:
+            keys.append(score)
+        chosen = [
+            (what if key is what else func.min(what)).label(role)
+            for (role, what), key in zip(roles.items(), keys, strict=False)
+        ]
+        cells = select(*chosen, *ends, func.count().label("weight")).select_from(inner)
+        return cells.group_by(*keys).limit(limit)
+
+    def _apart(self) -> tuple[FromClause, dict[str, ColumnElement[Any]], ColumnElement[bool] | None]:
+        """What to group, by role: id and time are left of rows that share an id, which the last tells."""
         roles = self._roles()
         if "id" in roles:
             copies = func.count().over(partition_by=roles["id"])
@@ -107,14 +141,8 @@ class Query:
             repeated = and_(inner.c.copies > 1, inner.c.id.is_not(None))
             for role in ("id", "time"):
                 roles[role] = case((repeated, inner.c[role]))
-        else:
-            inner = _wrapped(self.monitor)
-        keys = {role: self._exact(role, what) for role, what in roles.items()}
-        chosen = [
-            (what if keys[role] is what else func.min(what)).label(role) for role, what in roles.items()
-        ]
-        groups = select(*chosen, func.count().label("weight")).select_from(inner)
-        return groups.group_by(*keys.values()).limit(limit)
+            return inner, roles, repeated
+        return _wrapped(self.monitor), roles, None
 
     def labels(self) -> Select[Any]:
         """Rows by label and, with `instants`, by when it was known; then the checksum of their scores."""
@@ -127,6 +155,14 @@ class Query:
         sums = checksum(self.backend, scores, [self._plain(name) for name in self.monitor.segments])
         chosen = select(shown, *(each.label("arrival") for each in known), func.count(), *sums)
         return chosen.select_from(_wrapped(self.monitor)).group_by(key, *known)
+
+    def _roles_of_rows(self) -> dict[str, ColumnElement[Any]]:
+        """SQLite's times are read here, many at once: `inside` follows from them."""
+        roles = self._roles()
+        if self.backend == "sqlite":
+            del roles["inside"]
+            roles["time"] = column(self.monitor.columns.time)
+        return roles
 
     def _roles(self) -> dict[str, ColumnElement[Any]]:
         columns = self.monitor.columns

@@ -9,10 +9,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import lru_cache, partial
-from itertools import chain
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,14 +23,28 @@ from rocmonitor.policy.windows import Window
 from rocmonitor.sources.arrival import LATER, arrival_of_text
 from rocmonitor.sources.batch import Batch, Chunk, to_batch
 from rocmonitor.sources.clock import since_epoch
+from rocmonitor.sources.condensing import define_functions, lacks_functions, ordered, too_many_cells
 from rocmonitor.sources.connect import guarded, new_engine, reading, source_url
 from rocmonitor.sources.counting import Checksum, LabelCounts, combined
 from rocmonitor.sources.failures import Origin, translate_errors
 from rocmonitor.sources.privileges import beyond_reading
 from rocmonitor.sources.query import Query, prepared, type_name
-from rocmonitor.sources.values import Encoder, clusters, encoded, identities, name_of
+from rocmonitor.sources.text_times import read_times
+from rocmonitor.sources.values import (
+    NEGATIVE,
+    POSITIVE,
+    Encoder,
+    clusters,
+    encoded,
+    identities,
+    name_of,
+)
 
 _CHUNK_ROWS = 50_000
+_FETCHED_ROWS = 500  # at a time: their values are turned into columns while they are in a cache
+
+Kind = Literal["rows", "groups", "cells"]
+"""What the lines of an answer are."""
 
 
 def open_source(spec: Source, folder: Path, *, name: str = "source") -> SqlSource:
@@ -124,10 +137,14 @@ class SqlSource:
         by_label: Counter[str] = Counter()
         for line in labelled:
             by_label[name_of(line[0])] += line[at]
+        codes = encoded([line[0] for line in labelled], Encoder(monitor).label, np.int8)
+        rows = np.array([line[at] for line in labelled], dtype=np.int64)
         return LabelCounts(
             rows=sum(line[at] for line in found),
             labelled=sum(by_label.values()),
             by_label=dict(sorted(by_label.items())),
+            n_pos=int(rows[codes == POSITIVE].sum()),
+            n_neg=int(rows[codes == NEGATIVE].sum()),
             digest=combined([(name_of(label), *rest) for label, *rest in labelled]),
         )
 
@@ -138,12 +155,15 @@ class SqlSource:
         *,
         as_of: datetime | None = None,
         ages: Sequence[timedelta] = (),
+        expected_rows: int | None = None,
         on_progress: Callable[[int], None] | None = None,
     ) -> Batch:
         """Read a window.
 
-        ``grouped: raw`` reads rows; ``database`` reads groups of equal rows, which the database counts;
-        ``auto`` reads rows, and again as groups when there are more than ``max_rows``. The batch is the same.
+        ``grouped: raw`` reads rows; ``database`` reads groups of equal rows, which the database counts: the
+        batch is the same. ``condensed`` reads cells of neighbouring scores (`condensed_error` of
+        `rocmonitor.stats` says what that may change). ``auto`` reads rows, and when there are more than
+        ``max_rows`` cells, or groups where a monitor cannot be condensed.
 
         Parameters
         ----------
@@ -155,13 +175,17 @@ class SqlSource:
         ages : sequence of timedelta
             With ``columns.labelled_at`` and `as_of`: increasing ages after the window's end by which the
             labelled rows are divided (`Rows.by_age`), at most 100.
+        expected_rows : int, optional
+            Rows of the window where they were counted: with more than ``max_rows``, ``auto`` does not try to
+            read them first.
         on_progress : callable, optional
             Called with the number of rows read so far, after each chunk of 50,000.
 
         Raises
         ------
         ConfigError
-            The query is not valid or writes, a column is missing, times need a zone, more than 200 segments.
+            The query is not valid or writes, a column is missing, times need a zone, more than 200 segments,
+            more cells than ``max_rows``.
         SourceError
             The database cannot be reached, is locked, took too long (transient); refuses (not transient).
 
@@ -179,11 +203,13 @@ class SqlSource:
         report = on_progress or (lambda _: None)
         with self._reading(monitor) as connection:
             query = prepared(connection, monitor, self._origin.spec, window, as_of=as_of, ages=ages)
-            if monitor.grouped != "database":
-                batch = self._read(connection, query, False, report)
+            many = monitor.grouped == "auto" and (expected_rows or 0) > self._origin.spec.max_rows
+            if monitor.grouped == "raw" or (monitor.grouped == "auto" and not many):
+                batch = self._read(connection, query, "rows", report)
                 if monitor.grouped == "raw" or not batch.segments[""].counts.truncated:
                     return batch
-            return self._read(connection, query, True, report)
+            cut = monitor.grouped != "database" and monitor.may_condense
+            return self._read(connection, query, "cells" if cut else "groups", report)
 
     @contextmanager
     def reading(
@@ -221,11 +247,9 @@ class SqlSource:
         ):
             yield connection
 
-    def _read(
-        self, connection: Connection, query: Query, grouped: bool, report: Callable[[int], None]
-    ) -> Batch:
+    def _read(self, connection: Connection, query: Query, kind: Kind, report: Callable[[int], None]) -> Batch:
         most = self._origin.spec.max_rows
-        statement = query.groups(most + 1) if grouped else query.rows(most + 1)
+        statement = {"rows": query.rows, "groups": query.groups, "cells": query.cells}[kind](most + 1)
         encoder = Encoder(query.monitor)
         chunks: list[Chunk] = []
         cells = rows = 0
@@ -234,11 +258,13 @@ class SqlSource:
             chunks.append(chunk if cells <= most else chunk.take(slice(len(chunk) - (cells - most))))
             rows += chunks[-1].rows
             report(rows)
+        if kind == "cells" and cells > most:
+            raise too_many_cells(query.monitor, most)
         return to_batch(
             chunks,
             encoder,
             query.monitor,
-            grouped=grouped,
+            grouped=kind != "rows",
             truncated=cells > most,
             ages=len(query.instants),
         )
@@ -264,6 +290,8 @@ def _teach(connection: Connection, query: Query) -> None:
         # A row's time is asked for up to three times, one after the other.
         raw.create_function("rocmonitor_time", 1, lru_cache(maxsize=1)(query.clock.read), deterministic=True)
         raw.create_aggregate("rocmonitor_checksum", -1, Checksum)  # type: ignore[arg-type]
+        if query.monitor.may_condense and lacks_functions(raw):
+            define_functions(raw)
         known = query.known_clock
         if known is not None and query.instants:
             alike = query.clock if known.zone == query.clock.zone else None
@@ -276,27 +304,46 @@ def fetched(
     connection: Connection, query: Query, statement: Select[Any], encoder: Encoder, size: int
 ) -> Iterator[Chunk]:
     """The statement's rows, `size` at a time, from any database."""
-    streaming = connection.execution_options(yield_per=size)
+    plain = connection.dialect.name == "sqlite"  # its driver streams, and its tuples need no conversion
+    streaming = connection if plain else connection.execution_options(yield_per=size)
     names = [str(name) for name in statement.selected_columns.keys()]  # noqa: SIM118 not a mapping
     with streaming.execute(statement, query.bound) as result:
-        empty: list[tuple[()]] = [()] * len(names)
-        for part in chain(result.partitions(), [None]):
-            columns = list(zip(*part, strict=True)) if part is not None else empty
-            yield to_chunk(dict(zip(names, columns, strict=True)), encoder)
+        fetch = result.cursor.fetchmany if plain else result.fetchmany
+        while True:
+            columns: list[list[Any]] = [[] for _ in names]
+            for _ in range(max(1, size // _FETCHED_ROWS)):
+                part = fetch(min(size, _FETCHED_ROWS))
+                for column, values in zip(columns, zip(*part, strict=True), strict=False):
+                    column.extend(values)
+                if not part:
+                    break
+            yield to_chunk(dict(zip(names, columns, strict=True)), encoder, query)
+            if not part:
+                break
 
 
-def to_chunk(columns: Mapping[str, Sequence[Any]], encoder: Encoder) -> Chunk:
+def to_chunk(columns: Mapping[str, Sequence[Any]], encoder: Encoder, query: Query) -> Chunk:
     """Some rows, as columns by role, as the encoder reads them."""
+    if "inside" in columns:
+        inside = np.array(columns["inside"], dtype=np.bool_)
+        times = _microseconds(columns["time"]) if "id" in columns else None
+    else:
+        times, known = read_times(query.clock, columns["time"])
+        start, end = query.clock.microseconds(query.window)
+        inside = known & (times >= start) & (times < end)
     identity: dict[str, Any] = {}
     if "id" in columns:
         has_id, words = identities(columns["id"])
-        identity = {"has_id": has_id, "id": words, "time": _microseconds(columns["time"])}
+        identity = {"has_id": has_id, "id": words, "time": times}
     if "cluster" in columns:
         identity["has_cluster"], identity["cluster"] = clusters(columns["cluster"])
     segments = [name for name in columns if name.startswith("segment_")]
+    highest = encoder.scores(columns["champion_high"]) if "champion_high" in columns else None
+    champion, high = ordered(encoder.scores(columns["champion"]), highest)
     return Chunk(
-        inside=np.array(columns["inside"], dtype=np.bool_),
-        champion=encoder.scores(columns["champion"]),
+        inside=inside,
+        champion=champion,
+        high=high,
         challenger=encoder.scores(columns["challenger"]) if "challenger" in columns else None,
         label=encoded(columns["label"], encoder.label, np.int8),
         segments=tuple(

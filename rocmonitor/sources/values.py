@@ -124,6 +124,13 @@ def identities(values: Sequence[Any]) -> tuple[NDArray[np.bool_], NDArray[np.uin
 
     A whole number is its own first word, in every chunk; anything else is hashed.
     """
+    if set(map(type, values)) == {int}:
+        try:
+            known = np.array(values, dtype=np.int64)
+        except OverflowError:
+            pass  # hashed below
+        else:
+            return np.ones(len(known), dtype=np.bool_), known.view(np.uint64)[:, np.newaxis]
     has_id = np.fromiter((value is not None for value in values), np.bool_, len(values))
     numbers = [_whole(value) for value in values]
     words = np.array([number or 0 for number in numbers], dtype=np.int64).view(np.uint64)[:, np.newaxis]

@@ -15,6 +15,7 @@ from rocmonitor.stats.area.spread import AucSpread, PairedSpread
 from rocmonitor.stats.band.band import RocBand, roc_band
 from rocmonitor.stats.band.difference import RocDifferenceBand, roc_difference_band
 from rocmonitor.stats.band.pointwise import RocPointwise, roc_pointwise
+from rocmonitor.stats.condensed import CondensedError, condensed_error
 from rocmonitor.stats.cost.conditions import CostThresholds, OperatingCondition, cost_thresholds
 from rocmonitor.stats.cost.curve import (
     CostCurve,
@@ -50,6 +51,7 @@ from rocmonitor.stats.curve.vertical_difference import (
     vertical_difference,
     vertical_difference_law,
 )
+from rocmonitor.stats.ends import Grid
 from rocmonitor.stats.forecast.condensing import condensed
 from rocmonitor.stats.forecast.difference import ForecastDifference, forecast_difference
 from rocmonitor.stats.forecast.distance import binned_distance
@@ -86,6 +88,7 @@ __all__ = [
     "BootstrapAucResult",
     "Calibration",
     "Caveat",
+    "CondensedError",
     "ConfidenceSequence",
     "CostCurve",
     "CostDifference",
@@ -96,6 +99,7 @@ __all__ = [
     "ForecastDifference",
     "ForecastInterval",
     "ForeseenChange",
+    "Grid",
     "HistoryLimit",
     "Interval",
     "LastingChange",
@@ -135,6 +139,7 @@ __all__ = [
     "compare_auc",
     "compare_auc_paired",
     "condensed",
+    "condensed_error",
     "confidence_sequence",
     "cost_curve",
     "cost_difference",

@@ -41,7 +41,8 @@ class Result:
         cls.__repr__ = Result.__repr__  # type: ignore[method-assign]
 
     def __post_init__(self) -> None:
-        for value in self._values().values():
+        for field in fields(self):
+            value = getattr(self, field.name)
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from numbers import Integral
 from typing import Any, TypeVar
@@ -17,6 +18,7 @@ Counts = NDArray[np.int64]
 T = TypeVar("T")
 
 _LARGEST_EXACT_INTEGER = 2**53
+_AT_ONCE = 1 << 15
 
 
 def valid_labels(y_true: ArrayLike) -> NDArray[np.bool_]:
@@ -117,14 +119,27 @@ def require_classes(n_pos: int, n_neg: int, *, at_least: int) -> None:
         )
 
 
+def in_order(neg: Floats, pos: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    """The scores of negatives and positives, sorted together, and which of them are positives'.
+
+    The two are sorted in place. That and merging is several times faster than one argsort of all.
+    """
+    neg.sort()
+    pos.sort()
+    both = np.concatenate([neg, pos])
+    order = np.argsort(both, kind="stable")
+    return both[order], order >= len(neg)
+
+
 def counted(score: Floats, positive: NDArray[np.bool_]) -> tuple[Floats, Counts, Counts]:
     """Counts at the distinct values of sorted scores."""
     if not len(score):
         return score, np.zeros(0, np.int64), np.zeros(0, np.int64)
-    first = np.flatnonzero(np.concatenate([[True], score[1:] != score[:-1]]))
-    if len(first) == len(score):
+    new = score[1:] != score[:-1]
+    if new.all():
         pos = positive.astype(np.int64)
         return score, pos, 1 - pos
+    first = np.flatnonzero(np.concatenate([[True], new]))
     size = np.diff(first, append=len(score))
     pos = np.add.reduceat(positive, first, dtype=np.int64)
     return score[first], pos, size - pos
@@ -132,8 +147,30 @@ def counted(score: Floats, positive: NDArray[np.bool_]) -> tuple[Floats, Counts,
 
 def run_starts(pos: Counts, neg: Counts) -> NDArray[np.bool_]:
     """Where runs of scores with rows of one class begin, shape (k,); a score of both classes is its own."""
-    kind = 2 * (pos > 0) + (neg > 0)
+    kind = (pos > 0).view(np.int8) * np.int8(2)  # small: there may be many
+    kind += (neg > 0).view(np.int8)
     return np.concatenate([[True], (kind[1:] != kind[:-1]) | (kind[1:] == 3)])
+
+
+def weighted_sum(weights: Counts | Floats, values: Floats | Counts) -> float:
+    """The sum of values that occur `weights` times, in parts that fit a cache: no memory of that size.
+
+    Not @: its rounding and its time depend on the processors.
+    """
+    return math.fsum(float(np.sum(weights[part] * values[part])) for part in parts(len(values)))
+
+
+def class_sums(weights: Floats, values: Floats) -> Floats:
+    """(2,): sums over the cells of each class, shape (2, k), as in `weighted_sum`."""
+    total = np.zeros(2)
+    for part in parts(weights.shape[1]):
+        total += (weights[:, part] * values[:, part]).sum(axis=1)
+    return total
+
+
+def parts(size: int) -> list[slice]:
+    """`size` places in parts that fit a cache, at least one."""
+    return [slice(i, i + _AT_ONCE) for i in range(0, max(size, 1), _AT_ONCE)]
 
 
 def add_up(index: NDArray[np.intp], counts: Counts, length: int) -> Counts:

@@ -19,7 +19,7 @@ from rocmonitor.store.keep import (
     published_again,
 )
 from rocmonitor.store.leases import Lease, acquire, release, release_all, renew
-from rocmonitor.store.memory import alias, instance_id, reference, save_alias, save_reference
+from rocmonitor.store.memory import alias, has_reference, instance_id, reference, save_alias, save_reference
 from rocmonitor.store.migrate import open_store
 from rocmonitor.store.outages import add_failure, end_failure, notify_outage, open_outages
 from rocmonitor.store.outbox import (
@@ -106,6 +106,7 @@ __all__ = [
     "evaluated",
     "evaluation",
     "evaluations",
+    "has_reference",
     "instance_id",
     "last_notified",
     "last_reviewed",

@@ -45,6 +45,19 @@ def reference(store: Store, monitor: str, digest: str) -> dict[str, Any] | None:
         )
 
 
+def has_reference(store: Store, monitor: str, digest: str) -> bool:
+    """Whether a reference is frozen under `digest`.
+
+    Raises
+    ------
+    StoreError
+    """
+    table = tables.reference
+    query = select(table.c.digest).where(table.c.monitor == monitor, table.c.digest == digest)
+    with store.reading() as connection:
+        return connection.scalar(query) is not None
+
+
 def save_reference(store: Store, monitor: str, digest: str, content: dict[str, Any]) -> None:
     """Freeze a reference; one that is frozen already stays as it is.
 

@@ -259,7 +259,8 @@ def dataset_of(
         "end": window.end.isoformat(),
         "segment": record.segment,
         **{part: provenance.get(part) for part in ("source", "query", "columns", "segments", "positive")},
-        "digest": provenance.get("data_digest"),
+        # That of cells says nothing of rows, which are what is read again.
+        "digest": None if "condense" in provenance else provenance.get("data_digest"),
         **({"as_of": provenance["as_of"]} if "as_of" in provenance else {}),
         **(more or {}),
     }

@@ -16,10 +16,12 @@ from rocmonitor.policy.rules import Floor
 from rocmonitor.policy.stops import Stop
 from rocmonitor.policy.windows import Window
 from rocmonitor.service.arrivals import labels_by_age
+from rocmonitor.service.pieces import unjudged
 from rocmonitor.store.glance import Ahead, ahead
 from rocmonitor.store.history import Kept, history, review_list, segments
 from rocmonitor.web.site import Site
 from rocmonitor.web.window import chosen_window
+from rocmonitor.wording import joining
 from rocmonitor.wording import page as wording
 from rocmonitor.wording.attention import attention
 from rocmonitor.wording.format import instant
@@ -121,7 +123,8 @@ def _over_time(
         "changes": [_change(each, zone) for each in reversed(changes[-CHANGES:])],
         "labels_by_age": {} if segment else by_age(labels_by_age(kept, monitor, now), zone),
         "reviews": [plain(each) for each in review_list(kept, monitor.name)],
-        "next_due": _next_due(monitor, points, now),
+        "next_due": _next_due(monitor, points, now) if monitor.joining is None else None,
+        "unjudged": "" if segment else _unjudged(kept, monitor, points, outlooks),
     }
 
 
@@ -201,6 +204,18 @@ def _change(change: store.SavedTransition, zone: ZoneInfo) -> dict[str, Any]:
         "reasons": reasons(change.reasons),
         "notified": change.notified,
     }
+
+
+def _unjudged(
+    kept: store.Store, monitor: Monitor, points: Sequence[dict[str, Any]], foreseen: Sequence[Ahead]
+) -> str:
+    """The rows that are no window yet, where windows are joined."""
+    if monitor.joining is None:
+        return ""
+    ends = [each.window.end for each in foreseen]
+    ends += [datetime.fromisoformat(each["end"]) for each in points[-1:]]
+    rest = unjudged(kept, monitor, max(ends, default=None))
+    return "" if rest is None else joining.unjudged(rest, monitor.joining, monitor.timezone)
 
 
 def _next_due(monitor: Monitor, points: Sequence[dict[str, Any]], now: datetime) -> str | None:

@@ -168,11 +168,13 @@ def chart_label(windows: int) -> str:
     return f"AUROC over {count(windows, 'window')}; the table below has the same numbers"
 
 
-def monitor_lead(model: str, version: str | None, zone: str, next_due: str | None) -> str:
+def monitor_lead(model: str, version: str | None, zone: str, next_due: str | None, unjudged: str = "") -> str:
     """Model, zone and what comes next."""
     parts = [f"Model {model}" + ("" if version is None else f", version {version}"), f"times in {zone}"]
     if next_due is not None:
         parts.append(f"the next window is judged by {next_due}")
+    if unjudged:
+        parts.append(f"waiting: {unjudged}")
     return "; ".join(parts) + "."
 
 

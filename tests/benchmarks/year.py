@@ -40,7 +40,7 @@ MONITOR = """
     source: here
     query: SELECT * FROM scored WHERE scored_at >= :start AND scored_at < :end
     columns: {{id: id, time: scored_at, champion: p, {challenger}label: label}}
-    segments: [region]
+    {segments}
     window: {{every: 1h, label_delay: 1h{end}}}
     reference: {{from: 2024-01-01, to: 2024-01-02T06:00}}
     min_per_class: 10
@@ -164,7 +164,14 @@ def idle(folder: Path, monitors: int, seconds: int = 60) -> None:
 
 
 def opened(
-    folder: Path, windows: int, segments: int, challenger: bool, *, monitors: int = 1, end: bool = False
+    folder: Path,
+    windows: int,
+    segments: int,
+    challenger: bool,
+    *,
+    monitors: int = 1,
+    end: bool = False,
+    rows: int = ROWS,
 ) -> Runtime:
     """Scored rows and a configuration; the store is empty."""
     rng = np.random.default_rng(1)
@@ -174,13 +181,16 @@ def opened(
             "region VARCHAR)"
         )
         for number in range(REFERENCE + windows):  # one at a time: memory of all would hide what is measured
-            source.executemany("INSERT INTO scored VALUES (?, ?, ?, ?, ?, ?)", _rows(rng, number, segments))
+            source.executemany(
+                "INSERT INTO scored VALUES (?, ?, ?, ?, ?, ?)", _rows(rng, number, segments, rows)
+            )
         source.execute("CREATE INDEX scored_by_time ON scored (scored_at)")
     source.close()
     parts = {
         "challenger_version": ", challenger_version: 8" if challenger else "",
         "challenger": "challenger: q, " if challenger else "",
         "end": ", end: 2024-01-02T06:00" if end else "",
+        "segments": "segments: [region]" if segments else "",
     }
     text = CONFIGURATION.format() + "".join(MONITOR.format(name=f"m{i}", **parts) for i in range(monitors))
     (folder / "rocmonitor.yaml").write_text(text)
@@ -188,17 +198,17 @@ def opened(
     return Runtime(config=known, store=store.open_store(known.store_url))
 
 
-def _rows(rng: np.random.Generator, number: int, segments: int) -> list[tuple[object, ...]]:
+def _rows(rng: np.random.Generator, number: int, segments: int, count: int) -> list[tuple[object, ...]]:
     """The rows of one window."""
-    label = rng.random(ROWS) < 0.3
+    label = rng.random(count) < 0.3
     worse = number >= REFERENCE and rng.random() < 0.02
     p, q = np.round(rng.normal((0.2 if worse else 1.2) * label), 4), np.round(rng.normal(1.25 * label), 4)
     rows: list[tuple[object, ...]] = []
-    for row in range(ROWS):
-        when = FIRST + (number + row / ROWS) * HOUR
-        region = ("north", "south", "east", "west", "centre")[row % segments]
+    for row in range(count):
+        when = FIRST + (number + row / count) * HOUR
+        region = ("north", "south", "east", "west", "centre")[row % max(segments, 1)]
         rows.append(
-            (number * ROWS + row, f"{when:%Y-%m-%d %H:%M:%S.%f}", p[row], q[row], int(label[row]), region)
+            (number * count + row, f"{when:%Y-%m-%d %H:%M:%S.%f}", p[row], q[row], int(label[row]), region)
         )
     return rows
 

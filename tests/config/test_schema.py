@@ -52,6 +52,9 @@ def test_what_is_shipped_agrees_with_the_schema(path: Path) -> None:
 
 FINE = [
     ("every: 7d", "every: 168h"),
+    ("every: 7d", "rows: 5000"),
+    ("every: 7d", "every: 1mo\n      rows: 5000"),
+    ("every: 7d", "every: 7d\n      pool: 4"),
     ("from: 2026-01-05", "from: 2026-01-05T06:00"),
     ("from: 2026-01-05", "from: 2026-01-05 06:00:00"),
     ("{kind: challenger}", "{kind: forecast, method: fixed, distance: 0.01}"),
@@ -59,6 +62,7 @@ FINE = [
     ("    rules:", "    outlook: {after: 6h}\n    rules:\n      - {kind: outlook}\n      - {kind: scores}"),
     ("champion: champion, challenger: challenger}", "version: 7, challenger_version: '2026-03'}"),
     ("    segments:", "    positive: {label: bad, negative: good, scores: lower}\n    segments:"),
+    ("    segments:", "    condense: {scale: linear, per_unit: 10, max_error: 0.001}\n    segments:"),
     ("url_env: WAREHOUSE_URL", "url_file: /run/secrets/warehouse"),
     ("sources:", "mlflow: {tracking_uri_env: MLFLOW_TRACKING_URI}\nsources:"),
     ("sources:", "webhook: {secret_file: secret}\nsources:"),
@@ -76,7 +80,16 @@ def test_what_is_read_agrees_with_the_schema(tmp_path: Path, old: str, new: str)
 
 
 WRONG = [
+    ("    segments:", "    grouped: condensed\n    segments:"),  # with a challenger
+    ("    segments:", "    condense: {per_unit: 0}\n    segments:"),
+    ("    segments:", "    condense: {max_error: 0.5}\n    segments:"),
+    ("    segments:", "    condense: {scale: log}\n    segments:"),
     ("every: 7d", "every: 7"),
+    ("every: 7d\n      ", ""),
+    ("every: 7d", "rows: 0"),
+    ("every: 7d", "rows: true"),
+    ("every: 7d", "every: 7d\n      pool: 1"),
+    ("every: 7d", "rows: 5000\n      pool: 4"),
     ("every: 7d", "every: 7 days"),
     ("every: 7d", "evry: 7d"),
     ("label_delay: 30d", "label_delay: 30"),

@@ -108,3 +108,31 @@ def test_when_no_label_came_later_nothing_is_to_be_expected() -> None:
     reading = history.at(10 * DAY)
     assert reading.later_share == 0
     assert [each.auc for each in reading.estimates] == [auc(each).auc for each in reading.finals]
+
+
+def cells(sample: Sample) -> Sample:
+    """The sample on cells of a tenth, with the lowest and the highest score in each."""
+    at = np.floor(sample.score * 10)
+    starts = np.flatnonzero(np.diff(at, prepend=-np.inf)) if len(at) else np.zeros(0, dtype=np.intp)
+    if not len(starts):
+        return sample
+    last = np.append(starts[1:], len(at)) - 1
+    counts = (np.add.reduceat(each, starts) for each in (sample.pos, sample.neg))
+    return Sample.from_cells(sample.score[starts], sample.score[last], *counts)
+
+
+def test_windows_of_cells_are_put_on_the_cells_of_all() -> None:
+    fine = [Rows(seed, digits=3) for seed in range(10)]
+    past = [rows.past() for rows in fine]
+    condensed = [each._replace(by_age=tuple(map(cells, each.by_age))) for each in past]
+    history = label_history(condensed, AGES)
+    assert history is not None
+    finals = history.at(500 * DAY).finals
+    by_tenths = [rows.sample(rows.age < 90) for rows in fine]
+    for found, exact in zip(finals, by_tenths, strict=True):
+        tenth = np.floor(exact.score * 10)
+        of_cell = np.floor(found.score * 10)
+        for own, counts in ((found.pos, exact.pos), (found.neg, exact.neg)):
+            assert {k: own[of_cell == k].sum() for k in np.unique(tenth)} == {
+                k: counts[tenth == k].sum() for k in np.unique(tenth)
+            }

@@ -377,7 +377,7 @@ def test_a_rule_that_the_reference_cannot_be_computed_for_is_a_problem(here, mon
         why = Caveat("not-computed", why="no reweighting reaches window 3").concerning("forecast")
         return replace(whole, forecasts={}, caveats=(why,))
 
-    monkeypatch.setattr(checking, "freeze", lacking)
+    monkeypatch.setattr(checking.references, "freeze", lacking)
     [problem], _ = problems_of(here)
     assert str(problem).startswith("forecast: ")
     assert "no reweighting reaches window 3" in str(problem)

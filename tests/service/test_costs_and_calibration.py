@@ -55,8 +55,12 @@ def test_probabilities_are_measured_and_percentages_are_a_problem(two_weeks: Wor
         metrics = tick.evaluations[0].metrics
         assert metrics["champion/calibration_slope_low"] < 1 < metrics["champion/calibration_slope_high"]
         assert 0 < metrics["champion/brier_low"] < metrics["champion/brier"] < 0.25
-    change(here, "p = 100 * p")
     lines: list[str] = []
+    checking.check(here.configure(**calibrated), now=datetime(2026, 7, 1, tzinfo=UTC), output=lines.append)
+    assert not any("not counted below" in line for line in lines)
+    assert any(line.strip().startswith("when nothing is wrong:") for line in lines)
+    change(here, "p = 100 * p")
+    lines.clear()
     problems = checking.check(
         here.configure(**calibrated), now=datetime(2026, 7, 1, tzinfo=UTC), output=lines.append
     )

@@ -572,5 +572,5 @@ def test_label_counts(any_database_url: str) -> None:
     fill(any_database_url, MESSY)
     with opened(any_database_url) as source:
         assert source.label_counts(monitor(), WEEK) == LabelCounts(
-            rows=12, labelled=10, by_label={"0": 3, "1": 6, "2": 1}
+            rows=12, labelled=10, by_label={"0": 3, "1": 6, "2": 1}, n_pos=6, n_neg=3
         )

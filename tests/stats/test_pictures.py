@@ -35,6 +35,7 @@ ENDS = (
 )
 RANGES = {"PartialAucResult", "ShiftExplanation", "ScoreShift"}  # their low and high are no interval's
 NO_PICTURE = {
+    "CondensedError",
     "AucSampleSize",
     "AucSpread",
     "Calibration",

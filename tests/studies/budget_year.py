@@ -17,6 +17,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from unittest.mock import patch
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -42,7 +43,7 @@ Floats = NDArray[np.float64]
 MONITORS, WEEKS, REFERENCE, SEGMENTS = 500, 52, 19, 5
 AREA, START, WEEK = 0.8, datetime(2026, 1, 5, tzinfo=UTC), timedelta(days=7)
 BUDGETS = (4.0, 40.0)
-YEARS = 10  # quiet ones of each monitor, after the same reference
+YEARS = 2  # quiet ones of each monitor, after the same reference
 BETWEEN, SIZES = 0.02, (60, 540)
 DROPS, SOON, LATE = (0.02, 0.05, 0.1), 8, 26
 RULES: dict[str, Rule] = {"forecast": Forecast(alternative="less"), "lasting": Lasting()}
@@ -95,6 +96,7 @@ def derived(budget: float | None) -> tuple[Mapping[str, Rule], float]:
     return found.levels["0"].rules, found.tail
 
 
+@patch.object(measure, "CURVE_POINTS", 1)  # curves are drawn for nobody
 def quiet_years(designs: Sequence[float | None], rng: np.random.Generator) -> list[list[float]]:
     """Of each design: false alarms a year of all rows, and of the segments."""
     judges = judges_of(designs, rng)
@@ -103,6 +105,7 @@ def quiet_years(designs: Sequence[float | None], rng: np.random.Generator) -> li
     return [[float(each[0]), float(each[1:].sum())] for each in alarms]
 
 
+@patch.object(measure, "CURVE_POINTS", 1)
 def drops_found(designs: Sequence[float | None], rng: np.random.Generator) -> list[list[float]]:
     """Of each design: what is found of each drop, within a week and within more."""
     judges = judges_of(designs, rng)
@@ -122,7 +125,6 @@ def drops_found(designs: Sequence[float | None], rng: np.random.Generator) -> li
 
 def judges_of(designs: Sequence[float | None], rng: np.random.Generator) -> list[Judges]:
     """One monitor, its reference frozen once and brought to the levels of each design."""
-    measure.CURVE_POINTS = 1  # curves are drawn for nobody
     past = [week_of(rng) for _ in range(REFERENCE)]
     frozen = [
         freeze([(window(at), rows) for at, rows in enumerate(stream)], RULES)

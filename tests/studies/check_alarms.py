@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
+from unittest.mock import patch
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -143,10 +144,10 @@ def times_of(scenario: Scenario, last: float, serial: float) -> Floats:
     return np.array(rows)
 
 
+@patch.object(measure, "CURVE_POINTS", 1)  # curves are drawn for nobody
+@patch.object(coming, "SERIES", SERIES)
 def one(serial: float, rng: np.random.Generator) -> dict[str, Told]:
     """One reference, its two years, and what is told of it."""
-    measure.CURVE_POINTS = 1  # curves are drawn for nobody
-    coming.SERIES = SERIES
     states = true_values(serial, PAST + YEAR_WINDOWS, rng)
     scenario = scenario_of([drawn(unscaled(x), rng) for x in states[:PAST]])
     later = [unscaled(x) for x in states[PAST:]]

@@ -5,21 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
-from pathlib import Path
 from statistics import median_low
 
-from rocmonitor import alerts, tracking
-from rocmonitor.caveat import Caveat
+from rocmonitor import alerts
 from rocmonitor.config import Config, Monitor
 from rocmonitor.config.values import written
-from rocmonitor.errors import ConfigError, DegenerateDataError, RocmonitorError, printable
+from rocmonitor.errors import DegenerateDataError, RocmonitorError
 from rocmonitor.policy.budget import Levels
 from rocmonitor.policy.judge import too_few
 from rocmonitor.policy.levels import at_levels
-from rocmonitor.policy.reference import Reference, freeze
-from rocmonitor.policy.rules import Floor, Rule, by_name
+from rocmonitor.policy.reference import Reference
+from rocmonitor.policy.rules import Floor, Rule
 from rocmonitor.policy.scenario import Scenario
 from rocmonitor.policy.windows import Window
 from rocmonitor.service import references
@@ -27,7 +25,17 @@ from rocmonitor.service.checking.accounts import account_lines
 from rocmonitor.service.checking.alarm_budget import Spending, budget_lines, spending
 from rocmonitor.service.checking.early_warnings import warnings
 from rocmonitor.service.checking.forecast_alarms import Judged, expected, on_reference
+from rocmonitor.service.checking.joined import (
+    lengths,
+    not_enough,
+    pieces,
+    too_short,
+    usual_length,
+    window_length,
+)
 from rocmonitor.service.checking.label_shares import Counted, label_shares
+from rocmonitor.service.checking.model import model_lines
+from rocmonitor.service.checking.reading import read_as
 from rocmonitor.service.checking.reference_checks import (
     backwards,
     costs,
@@ -42,6 +50,7 @@ from rocmonitor.service.checking.reference_checks import (
 )
 from rocmonitor.service.checking.segments import small_segments
 from rocmonitor.service.checking.timing import first_due, impossible, left_out, newest_with_rows
+from rocmonitor.service.pieces import last_window, reference_windows
 from rocmonitor.sources import LabelCounts, Rows, SqlSource, open_source
 from rocmonitor.sources.values import name_of
 from rocmonitor.stats import AucResult, AucSpread, Sample
@@ -99,7 +108,7 @@ def check(config: Config, *, now: datetime, output: Print) -> list[RocmonitorErr
         section("source", partial(account_lines, config, name))
     for monitor in config.monitors.values():
         output(f"{monitor.name}")
-        section("model", partial(_model, config, monitor))
+        section("model", partial(model_lines, config, monitor))
         seen = _Seen()
         section("windows", partial(_windows, config, monitor, now, seen))
         section("reference", partial(_reference, config, monitor, now, seen))
@@ -107,7 +116,7 @@ def check(config: Config, *, now: datetime, output: Print) -> list[RocmonitorErr
         section("rules", partial(_rules, monitor, config.levels(monitor.name), seen))
         if monitor.columns.challenger is not None:
             section("review", partial(_review, monitor))
-        spendings.append(spending(monitor, seen.scenario))
+        spendings.append(spending(monitor, seen.scenario, seen.every))
     if config.alarm_budget is not None:
         output("all monitors")
         section("budget", partial(budget_lines, config.allotments, spendings))
@@ -122,6 +131,7 @@ class _Seen:
     last_counts: tuple[Window, LabelCounts] | None = None
     past_counts: Sequence[tuple[Window, LabelCounts]] = ()
     scenario: Scenario | None = None
+    every: timedelta = timedelta()
     assumed: str = ""
     judged: Judged | None = None
 
@@ -138,86 +148,58 @@ def _channel(config: Config, name: str) -> list[str]:
     return [f"{name}; `rocmonitor channel test {name}` sends a message marked as a test"]
 
 
-def _model(config: Config, monitor: Monitor) -> list[str]:
-    model = monitor.model
-    by_alias = model.champion is not None or model.challenger is not None
-    registry = _registry(config) if by_alias else None
-    lines = []
-    for role, alias, fixed in (
-        ("champion", model.champion, model.version),
-        ("challenger", model.challenger, model.challenger_version),
-    ):
-        if alias is not None and registry is not None:
-            lines.append(
-                f"{model.name}: {role} is version {registry.version(model.name, alias)} (alias {alias})"
-            )
-        elif fixed is not None:
-            lines.append(
-                f"{model.name}: {role} is version {fixed} (from the configuration: change it with the model)"
-            )
-    if not model.names_champion:
-        lines.append(str(Caveat("version-not-named", model=model.name)))
-    return [printable(line) for line in lines]
-
-
-def _registry(config: Config) -> tracking.Tracking:
-    uri = config.tracking_uri
-    file = Path(uri.removeprefix("sqlite:///"))
-    if uri.startswith("sqlite:///") and not file.exists():  # connecting would make it
-        raise ConfigError(f"mlflow.tracking_uri: {file} is not there yet, so no model has an alias in it")
-    return tracking.connect(uri, config.folder)
-
-
 def _windows(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> list[Line]:
     spec, zone = monitor.window, monitor.timezone
     ended = monitor.windows(now)
     due = [window for window in ended if monitor.labels.age(window, now) in ("due", "closed")]
     lines: list[Line] = [
-        f"every {written(spec.every)}, judged {written(spec.label_delay)} after their end, {zone}: "
-        f"{len(ended):,} have ended since {monitor.start.astimezone(zone):%Y-%m-%d %H:%M}, "
-        f"{len(due):,} of them are old enough to be judged"
+        f"{window_length(monitor)}, judged {written(spec.label_delay)} after their end, {zone}: "
+        f"{len(ended):,} {pieces(monitor)} have ended since "
+        f"{monitor.start.astimezone(zone):%Y-%m-%d %H:%M}, {len(due):,} of them are old enough to be judged"
     ]
     with _source(config, monitor) as source:
         source.explain(monitor)
         if not due:
             return [*lines, first_due(monitor, ended), *impossible(monitor, now)]
-        last, stopped = newest_with_rows(monitor, due, lambda each: source.label_counts(monitor, each).rows)
-        lines += stopped
+        if monitor.joining is not None:
+            last, enough = last_window(monitor, monitor.joining, source, due, now)
+            if not enough:
+                return [*lines, not_enough(monitor, last, source.label_counts(monitor, last, as_of=now))]
+        else:
+            last, stopped = newest_with_rows(monitor, due, lambda at: source.label_counts(monitor, at).rows)
+            lines += stopped
         counted = source.label_counts(monitor, last, as_of=now)
         seen.last_counts = last, counted
         lines.append(
             f"the last of these, {last.in_zone(zone)}: {counted.rows:,} rows, {counted.labelled:,} labelled"
         )
-        if counted.rows > MOST_ROWS:
+        if counted.rows > MOST_ROWS and monitor.grouped != "condensed":
             return [*lines, f"not read: it has more than {MOST_ROWS:,} rows"]
-        segments = source.pull(monitor, last, as_of=now).segments
-    rows = segments[""]
+        batch = source.pull(monitor, last, as_of=now)
+    rows = batch.segments[""]
     small = too_few(rows.counts, monitor.min_per_class)
     if small is not None:
-        raise DegenerateDataError(
-            "; ".join(
-                [
-                    f"the last window, {last.in_zone(zone)}, is insufficient: {verdict(small)}",
-                    *map(str, rows.caveats),
-                ]
-            )
-        )
+        found = f"the last window, {last.in_zone(zone)}, is insufficient: {verdict(small)}"
+        raise DegenerateDataError("; ".join([found, *map(str, rows.caveats)]))
     seen.last = rows.champion
     lines.append(f"usable: {rows.counts.n_pos:,} positives, {rows.counts.n_neg:,} negatives")
-    return [*lines, *map(str, rows.caveats), *small_segments(segments, monitor.min_per_class)]
+    lines += [*read_as(monitor, batch), *map(str, rows.caveats)]
+    return [*lines, *small_segments(batch.segments, monitor.min_per_class)]
 
 
 def _reference(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> list[Line]:
-    windows, zone = monitor.reference_windows, monitor.timezone
+    zone = monitor.timezone
     with _source(config, monitor) as source:
+        windows, joined = reference_windows(monitor, source, now)
         counts = [source.label_counts(monitor, window, as_of=now) for window in windows]
         rows = None
         outside = [
             f"{found:,} rows are in no window: {gap.in_zone(zone)}, {why}"
-            for gap, why in left_out(monitor, now)
+            for gap, why in left_out(monitor, windows, now)
             if (found := source.label_counts(monitor, gap).rows)
         ]
-        if sum(counted.rows for counted in counts) <= MOST_REFERENCE_ROWS:
+        few = sum(counted.rows for counted in counts) <= MOST_REFERENCE_ROWS
+        if few or monitor.grouped == "condensed":
             rows = [source.pull(monitor, window, as_of=now).segments[""] for window in windows]
     labelled = [counted.labelled for counted in counts]
     period, total = monitor.reference_period.in_zone(zone), sum(counted.rows for counted in counts)
@@ -232,10 +214,12 @@ def _reference(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> 
             f"{period}: {many}, {total:,} rows, none labelled: no rule can compare with it"
         )
     lines: list[Line] = [
-        f"{period}: {many}, {total:,} rows, {sum(labelled):,} labelled, "
+        f"{period}: {many}{lengths(windows) if joined else ''}, {total:,} rows, {sum(labelled):,} labelled, "
         f"{min(labelled):,} in the smallest window",
         *outside,
+        *too_short(monitor, total),
     ]
+    seen.every = usual_length(monitor, windows, total)
     if now < references.complete_at(monitor):
         lines.append("its labels are not all due yet; until then every run computes it anew")
     paired = seen.past_counts = list(zip(windows, counts, strict=True))
@@ -264,7 +248,7 @@ def _served(
             rules = {name: rule for name, rule in rules.items() if not isinstance(rule, Floor)}
     else:
         samples = [(window, one.champion) for (window, _), one in zip(counts, rows, strict=True)]
-        known = freeze(samples, by_name(monitor.rules), monitor.cost_w, outlooks=bool(monitor.outlook))
+        known = references.frozen_for(monitor, samples)
         known = at_levels(known, rules, levels.derived)
         scatter = _scatter([sample for _, sample in samples])
     low_is_positive = monitor.positive.low_is_positive
@@ -274,8 +258,8 @@ def _served(
     failed, problems = unfit(known, rules, low_is_positive=low_is_positive)
     serving = {name: rule for name, rule in rules.items() if name not in failed}
     if rows is not None:
-        seen.judged = on_reference(monitor, rows, known, serving)
-    seen.scenario = _scenario(serving, known, scatter)
+        seen.judged = on_reference(monitor, [each for each, _ in counts], rows, known, serving)
+    seen.scenario = _scenario(serving, known, scatter, seen.judged)
     if seen.scenario is None:
         why = (
             useless(known, low_is_positive=low_is_positive)
@@ -298,7 +282,12 @@ def _scatter(samples: Sequence[Sample]) -> AucSpread | None:
         return None
 
 
-def _scenario(rules: Mapping[str, Rule], reference: Reference, spread: AucSpread | None) -> Scenario | None:
+def _scenario(
+    rules: Mapping[str, Rule],
+    reference: Reference,
+    spread: AucSpread | None,
+    judged: Judged | None,
+) -> Scenario | None:
     """What to expect of a window; None when nothing is known to derive it from."""
     sizes = [(w["n_pos"], w["n_neg"]) for w in reference.windows if w["n_pos"] and w["n_neg"]]
     if not sizes or spread is None or reference.auc is None:
@@ -306,7 +295,10 @@ def _scenario(rules: Mapping[str, Rule], reference: Reference, spread: AucSpread
     n_pos, n_neg = (median_low(size) for size in zip(*sizes, strict=True))
     if (effect := reference.auc.design_effect) is not None:  # clustered rows scatter as fewer would
         spread = replace(spread, zeta10=effect * spread.zeta10, zeta01=effect * spread.zeta01)
-    return Scenario(rules=rules, reference=reference, spread=spread, n_pos=n_pos, n_neg=n_neg)
+    margins = {} if judged is None else judged.margins
+    return Scenario(
+        rules=rules, reference=reference, spread=spread, n_pos=n_pos, n_neg=n_neg, margins=margins
+    )
 
 
 def _assumed(like_last: AucSpread | None) -> tuple[AucSpread, str]:
@@ -374,9 +366,9 @@ def _rules(monitor: Monitor, levels: Levels, seen: _Seen) -> list[str]:
     else:
         if seen.assumed:
             lines.append(seen.assumed)
-        lines += expected(monitor, seen.scenario, seen.judged)
+        lines += expected(monitor, seen.scenario, seen.judged, seen.every)
         rows = round(seen.scenario.n_pos + seen.scenario.n_neg)
-        lines += warnings(monitor, seen.scenario.rules, seen.scenario.reference, rows)
+        lines += warnings(monitor, seen.scenario.rules, seen.scenario.reference, rows, seen.every)
     return lines
 
 

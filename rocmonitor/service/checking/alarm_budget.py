@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
 from rocmonitor.config import Monitor
 from rocmonitor.policy.budget import Allotment
@@ -20,12 +21,15 @@ class Spending:
     false_alarms_per_year: float | None
 
 
-def spending(monitor: Monitor, scenario: Scenario | None) -> Spending:
-    """The false alarms that are expected of a monitor; its segments together add as many as all rows."""
+def spending(monitor: Monitor, scenario: Scenario | None, every: timedelta) -> Spending:
+    """The false alarms that are expected of a monitor; its segments together add as many as all rows.
+
+    A window lasts `every`.
+    """
     if scenario is None:
         return Spending(monitor=monitor.name, false_alarms_per_year=None)
     families = 2 if monitor.segments else 1
-    alone = false_alarms_a_year(scenario, monitor.alarm.policy(), monitor.window.length)
+    alone = false_alarms_a_year(scenario, monitor.alarm.policy(), every)
     return Spending(monitor=monitor.name, false_alarms_per_year=families * alone)
 
 

@@ -14,7 +14,9 @@ from rocmonitor.service.checking.forecast_alarms import POWER, rate
 from rocmonitor.wording.format import count
 
 
-def warnings(monitor: Monitor, rules: Mapping[str, Rule], reference: Reference, rows: int) -> list[str]:
+def warnings(
+    monitor: Monitor, rules: Mapping[str, Rule], reference: Reference, rows: int, every: timedelta
+) -> list[str]:
     """A line on the outlook, and one for each rule that reads it.
 
     Parameters
@@ -26,6 +28,8 @@ def warnings(monitor: Monitor, rules: Mapping[str, Rule], reference: Reference, 
         As far as it was read.
     rows : int
         Scores to be expected of a window.
+    every : timedelta
+        How long it lasts.
     """
     if monitor.outlook is None:
         return []
@@ -40,9 +44,7 @@ def warnings(monitor: Monitor, rules: Mapping[str, Rule], reference: Reference, 
             *(f"how often {name} warns is not known: the reference was not read" for name in mine),
         ]
     for name, rule in mine.items():
-        found = early(
-            rule, reference.history, reference.cells, rows=rows, every=monitor.window.length, power=POWER
-        )
+        found = early(rule, reference.history, reference.cells, rows=rows, every=every, power=POWER)
         lines.append(f"{name}: {_line(rule, found, sooner)}")
     return lines
 

@@ -26,11 +26,12 @@ from rocmonitor.policy.false_alarms import (
     usual_rate,
     window_rate,
 )
-from rocmonitor.policy.judge import judge, too_few
+from rocmonitor.policy.judge import Finding, judge, too_few
 from rocmonitor.policy.levels import in_season
 from rocmonitor.policy.reference import Reference
-from rocmonitor.policy.rules import Challenger, Floor, Lasting, Rule, before_labels
-from rocmonitor.policy.scenario import Scenario, sampling_only, uncounted, without_chart
+from rocmonitor.policy.rules import Calibration, Challenger, Cost, Floor, Lasting, Rule, before_labels
+from rocmonitor.policy.scenario import Margins, Scenario, margins_of, sampling_only, uncounted, without_chart
+from rocmonitor.policy.windows import Window
 from rocmonitor.sources.batch import Rows
 from rocmonitor.wording.format import listed
 
@@ -52,15 +53,19 @@ _NO_SCATTER = 0.0005  # of true AUROCs
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """How many reference windows each rule finds degraded, of so many that were judged, and which ones."""
+    """How many reference windows each rule finds degraded, of so many that were judged, and which ones.
+
+    `margins` has those of the rules that do not judge the AUROC.
+    """
 
     windows: int
     described: str
     by_rule: Mapping[str, int]
     degraded: Sequence[str]
+    margins: Mapping[str, Margins]
 
 
-def expected(monitor: Monitor, scenario: Scenario, judged: Judged | None) -> list[str]:
+def expected(monitor: Monitor, scenario: Scenario, judged: Judged | None, every: timedelta) -> list[str]:
     """False alarms and what is found.
 
     Parameters
@@ -69,20 +74,22 @@ def expected(monitor: Monitor, scenario: Scenario, judged: Judged | None) -> lis
     scenario : Scenario
     judged : Judged or None
         What the rules say of the reference windows themselves; None when these were not read.
+    every : timedelta
+        How long a window lasts.
     """
     missing = uncounted(scenario)
     lines = [f"not counted below, because its level is not known: {', '.join(missing)}"] if missing else []
-    drawn = simulation(scenario, monitor.window.length)
+    drawn = simulation(scenario, every)
     if not (drawn.rules or without_chart(scenario)):
         return [*lines, "none of these rules can raise an alarm whose rate is known"]
-    lines += [_windows(drawn), *_false_alarms(drawn, monitor)]
+    lines += [_windows(drawn), *_false_alarms(drawn, monitor, every)]
     if judged is not None:
         lines.append(_judged(judged, drawn))
     if monitor.segments:
         lines.append("each segment value is watched separately and adds about as many")
     if window_rate(drawn) > 0.5:
         lines.append(_guilty(drawn))
-    return [*lines, *_found(drawn, monitor)]
+    return [*lines, *_found(drawn, monitor, every)]
 
 
 def _windows(drawn: Simulation) -> str:
@@ -105,8 +112,8 @@ def _windows(drawn: Simulation) -> str:
     )
 
 
-def _false_alarms(drawn: Simulation, monitor: Monitor) -> list[str]:
-    scenario, alarm, every = drawn.scenario, monitor.alarm.policy(), monitor.window.length
+def _false_alarms(drawn: Simulation, monitor: Monitor, every: timedelta) -> list[str]:
+    scenario, alarm = drawn.scenario, monitor.alarm.policy()
     rules = [name for name in scenario.rules if name in drawn.rules or name in without_chart(scenario)]
     yearly = false_alarms(drawn, alarm, every)
     about = "" if yearly.expected < _LEAST_SHOWN else "about "
@@ -164,7 +171,7 @@ def _guilty(drawn: Simulation) -> str:
     return text
 
 
-def _found(drawn: Simulation, monitor: Monitor) -> list[str]:
+def _found(drawn: Simulation, monitor: Monitor, every: timedelta) -> list[str]:
     """How soon a drop is found: a sentence and a table."""
     alarm = monitor.alarm.policy()
     seen = single_window_drop(drawn, power=POWER)
@@ -177,13 +184,13 @@ def _found(drawn: Simulation, monitor: Monitor) -> list[str]:
             f"by {seen[0]}"
         ]
     sizes = [drop for drop in DROPS if drop < drawn.scenario.auc.auc]
-    if not drawn.rules or not sizes:
-        return lines if seen is None or seen[1] > 0 else []
     found = [detections(drawn, drop, alarm) for drop in sizes]
+    if not (found and found[0]):
+        return lines if seen is None or seen[1] > 0 else []
     head = ["drop of", *(f"{drop:.2f}" for drop in sizes)]
     rows = [[name, *(_cell(each[name], drawn.windows) for each in found)] for name in found[0]]
     last = list(found[0])[-1]
-    rows.append(["days", *(_days(each[last], drawn.windows, monitor) for each in found)])
+    rows.append(["days", *(_days(each[last], drawn.windows, monitor, every) for each in found)])
     widths = [max(len(row[at]) for row in (head, *rows)) + 3 for at in range(len(head))]
     table = [
         "".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in (head, *rows)
@@ -201,10 +208,10 @@ def _cell(found: Detection, most: int) -> str:
     return f"{times}; {100 * found.once:.0f} %"
 
 
-def _days(found: Detection, most: int, monitor: Monitor) -> str:
+def _days(found: Detection, most: int, monitor: Monitor, every: timedelta) -> str:
     ends = []
     for windows in found.windows:
-        time = (windows or most) * monitor.window.length + monitor.window.label_delay
+        time = (windows or most) * every + monitor.window.label_delay
         ends.append(f"{'over ' if windows is None else ''}{_number(time / timedelta(days=1))}")
     return ends[0] if ends[0] == ends[1] else f"{ends[0]} ({ends[1]})"
 
@@ -214,7 +221,11 @@ def _number(days: float) -> str:
 
 
 def on_reference(
-    monitor: Monitor, windows: Sequence[Rows], reference: Reference, rules: Mapping[str, Rule]
+    monitor: Monitor,
+    windows: Sequence[Window],
+    rows: Sequence[Rows],
+    reference: Reference,
+    rules: Mapping[str, Rule],
 ) -> Judged | None:
     """What the rules say of the reference windows, each judged as a window to come would be.
 
@@ -223,7 +234,7 @@ def on_reference(
     alarming = [
         name for name, rule in rules.items() if not isinstance(rule, Challenger) and not before_labels(rule)
     ]
-    both = list(zip(windows, monitor.reference_windows, strict=True))
+    both = list(zip(rows, windows, strict=True))
     enough = [each for each in both if too_few(each[0].counts, monitor.min_per_class) is None]
     if not alarming or reference.auc is None or len(enough) < 2:
         return None
@@ -250,7 +261,18 @@ def on_reference(
         described=f"{of} reference windows{large}",
         by_rule=by_rule,
         degraded=[at.in_zone(monitor.timezone) for one, (_, at) in pairs if one.outcome is Status.DEGRADED],
+        margins=_margins(found, rules),
     )
+
+
+def _margins(found: Sequence[Finding], rules: Mapping[str, Rule]) -> dict[str, Margins]:
+    """Of the rules `cost` and `calibration`, in the windows that were judged."""
+    margins = {}
+    for name, rule in rules.items():
+        if isinstance(rule, Cost | Calibration):
+            of_rule = [{each.rule: each for each in one.verdicts}.get(name) for one in found]
+            margins[name] = margins_of(of_rule)
+    return {name: each for name, each in margins.items() if each is not None}
 
 
 def _judged(judged: Judged, drawn: Simulation) -> str:

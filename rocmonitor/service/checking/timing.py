@@ -18,8 +18,8 @@ def first_due(monitor: Monitor, ended: Sequence[Window]) -> str:
     zone = monitor.timezone
     first = ended[0] if ended else monitor.calendar.following(monitor.start)
     return (
-        f"none can be judged yet: the first window ends {instant(first.end, zone)} and can be judged from "
-        f"{instant(monitor.labels.due_at(first), zone)}"
+        f"none can be judged yet: the first window ends {instant(first.end, zone)}"
+        f"{_at_the_earliest(monitor)} and can be judged from {instant(monitor.labels.due_at(first), zone)}"
     )
 
 
@@ -37,6 +37,10 @@ def newest_with_rows(
         f"no rows since {instant(last.end, monitor.timezone)}: of the {empty:,} windows after that {FEW} are "
         "judged, and the others once rows come again"
     ]
+
+
+def _at_the_earliest(monitor: Monitor) -> str:
+    return "" if monitor.joining is None else " at the earliest"
 
 
 def impossible(monitor: Monitor, now: datetime) -> Iterator[ConfigError]:
@@ -57,9 +61,12 @@ def impossible(monitor: Monitor, now: datetime) -> Iterator[ConfigError]:
         )
 
 
-def left_out(monitor: Monitor, now: datetime) -> Iterator[tuple[Window, str]]:
-    """Periods around the reference that belong to no window: where they are, and how to close the gap."""
-    windows, period = monitor.reference_windows, monitor.reference_period
+def left_out(monitor: Monitor, windows: Sequence[Window], now: datetime) -> Iterator[tuple[Window, str]]:
+    """Periods around the reference that belong to no window: where they are, and how to close the gap.
+
+    `windows` are those of the reference.
+    """
+    period = monitor.reference_period
     if not windows:
         return
     zone = monitor.timezone

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
 from rocmonitor import store
 from rocmonitor.caveat import Caveat
@@ -15,7 +16,9 @@ from rocmonitor.policy.review.comparison import Compared, compare
 from rocmonitor.policy.review.document import Decision, Review
 from rocmonitor.policy.review.settings import ReviewSettings
 from rocmonitor.policy.windows import Window
+from rocmonitor.service.pieces import joined_windows
 from rocmonitor.service.progress import Progress, Step
+from rocmonitor.service.references import frozen_windows
 from rocmonitor.service.review import rows
 from rocmonitor.service.review.period import (
     ROLES,
@@ -96,12 +99,14 @@ def review_monitor(
             for (part, window), found in store.evaluated(runtime.store, monitor.name).items()
             if not part
         }
-        period = choose_period(monitor, versions, judged, now, start, end)
         with open_source(
             runtime.config.sources[monitor.source], runtime.config.folder, name=monitor.source
         ) as source:
-            period = from_first_to_last_row(period, lambda window: run.count_rows(source, window))
-            data = run.data(source, period)
+            joined = partial(joined_windows, monitor, source, judged, now)
+            period = choose_period(monitor, versions, judged, now, start, end, joined)
+            if monitor.joining is None:
+                period = from_first_to_last_row(period, partial(run.count_rows, source))
+            data = run.data(source, period, now)
         return run.review(versions, period, data)
 
 
@@ -125,7 +130,7 @@ class _ReviewRun:
         self._beat()
         return source.label_counts(self.monitor, window).rows
 
-    def data(self, source: SqlSource, period: Period) -> rows.Data:
+    def data(self, source: SqlSource, period: Period, now: datetime) -> rows.Data:
         """The rows to compare, and those on which thresholds are chosen."""
         monitor = self.monitor
         read = self._read(source, period.windows)
@@ -134,7 +139,8 @@ class _ReviewRun:
         read = self._part(read)
         rows.require_both(monitor, read)
         ours = (*period.before, *period.windows)
-        outside = [each for each in monitor.reference_windows if not _overlaps(each, ours)]
+        past = frozen_windows(monitor, source, self.runtime.store, now)
+        outside = [each for each in past if not _overlaps(each, ours)]
         reference = self._part(self._read(source, outside, "reference "))
         enough = rows.enough(monitor, reference)
         before = [] if enough else self._part(self._read(source, period.before, "earlier "))

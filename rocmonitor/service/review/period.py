@@ -109,10 +109,12 @@ def choose_period(
     now: datetime,
     start: datetime | None,
     end: datetime | None,
+    joined: Callable[[Sequence[Window]], Sequence[Window]] = lambda windows: windows,
 ) -> Period:
     """The windows of the period whose labels are due, without those judged with other versions.
 
     A period chosen by hand keeps those, because the scores may have been recomputed; a caveat says so.
+    `joined` makes the monitor's windows of the calendar's.
 
     Raises
     ------
@@ -123,7 +125,7 @@ def choose_period(
     usual = _begin(monitor, versions, judged)
     begin = usual if start is None else start
     stop = now if end is None else min(end, now)
-    ended = monitor.windows(now, begin) if registered else monitor.calendar.within(begin, stop)
+    ended = joined(monitor.windows(now, begin) if registered else monitor.calendar.within(begin, stop))
     due = [each for each in ended if each in judged or monitor.labels.age(each, now) != "waiting"]
     foreign = _of_others(versions, judged)
     others = foreign.intersection(due)
@@ -137,6 +139,7 @@ def choose_period(
             f"{len(others)} judged with other versions than {versions.champion} and {versions.challenger}); "
             "wait for the next one, or choose another period with --from and --to"
         )
+    earlier = [] if begin == usual else monitor.windows(now, usual)
     caveats = [] if registered else [Caveat("period-by-hand")]
     if others:
         caveats.append(Caveat("windows-of-other-versions", count=len(others), compared=not registered))
@@ -144,7 +147,7 @@ def choose_period(
         caveats.append(Caveat("windows-waiting", count=waiting))
     return Period(
         windows=windows,
-        before=[each for each in monitor.windows(now, usual) if each.end <= begin and each not in foreign],
+        before=[each for each in joined(earlier) if each.end <= begin and each not in foreign],
         waiting=waiting,
         registered=registered,
         caveats=tuple(caveats),

@@ -9,7 +9,9 @@ from typing import Any
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import RocmonitorError
 from rocmonitor.policy.evaluation import Evaluation, Status
+from rocmonitor.policy.joining import Counted
 from rocmonitor.policy.outlook import Outlook
+from rocmonitor.policy.record import plain
 from rocmonitor.policy.windows import Window
 
 LATEST = 500
@@ -31,6 +33,8 @@ class Tick:
         The last 500 new ones of windows that wait for labels, in order of window and segment.
     waiting : list of Window
         Ended, but not labelled enough yet.
+    rest : Counted or None
+        Pieces after the last window, where windows are joined: too few rows, or labels are awaited.
     unchanged : list of Window
         Asked for and judged before: nothing about them has changed.
     seconds : dict of Window to float
@@ -50,6 +54,7 @@ class Tick:
     evaluations: list[Evaluation] = field(default_factory=list)
     outlooks: list[Outlook] = field(default_factory=list)
     waiting: list[Window] = field(default_factory=list)
+    rest: Counted | None = None
     unchanged: list[Window] = field(default_factory=list)
     seconds: dict[Window, float] = field(default_factory=dict)
     status: dict[str, Status] = field(default_factory=dict)
@@ -78,6 +83,7 @@ class Tick:
             "evaluations": [evaluation.to_dict() for evaluation in self.evaluations],
             "outlooks": [outlook.to_dict() for outlook in self.outlooks],
             "waiting": [str(window) for window in self.waiting],
+            "rest": None if self.rest is None else plain(self.rest),
             "unchanged": [str(window) for window in self.unchanged],
             "error": None if self.error is None else str(self.error),
             "busy": self.busy,

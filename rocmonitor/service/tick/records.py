@@ -21,6 +21,7 @@ from rocmonitor.policy.rules import Rule
 from rocmonitor.policy.windows import Window
 from rocmonitor.service.courses import Courses
 from rocmonitor.service.outlooks import PUBLISH, Outlooks
+from rocmonitor.service.pieces import pooled
 from rocmonitor.service.runtime import Runtime
 from rocmonitor.service.standing import Standings
 from rocmonitor.service.versions import Role, version
@@ -76,7 +77,7 @@ class Records:
             in_season(reference, window),
             self.levels.for_outlook(self.segments if segment else 1).rules,
             version=champion or "unknown",
-            provenance=_provenance(self.monitor, batch, self.now),
+            provenance=_provenance(self.monitor, batch, rows, self.now),
             doubts=(*doubts, *self._circular(window)),
             made_at=self.runtime.clock(),
         )
@@ -224,7 +225,7 @@ class Records:
             metrics=finding.metrics | repeated(foreseen),
             tables=finding.tables,
             reference=self._summary(segment, reference),
-            provenance=_provenance(monitor, batch, as_of),
+            provenance=_provenance(monitor, batch, rows, as_of),
             caveats=(*doubts, *self._doubts(window, rows, foreseen), *finding.caveats),
         )
 
@@ -245,7 +246,12 @@ class Records:
         return champion, challenger, (*doubt, *other)
 
     def _doubts(self, window: Window, rows: Rows, foreseen: dict[str, float]) -> tuple[Caveat, ...]:
-        return (*self._circular(window), *caveats_of(rows), *rows_since(foreseen, rows.scored))
+        return (
+            *self._circular(window),
+            *pooled(self.monitor, window),
+            *caveats_of(rows),
+            *rows_since(foreseen, rows.scored),
+        )
 
     def _circular(self, window: Window) -> tuple[Caveat, ...]:
         period = self.monitor.reference_period
@@ -265,13 +271,17 @@ class Records:
         return self.versions[role]
 
 
-def _provenance(monitor: Monitor, batch: Batch, as_of: datetime) -> dict[str, Any]:
+def _provenance(monitor: Monitor, batch: Batch, rows: Rows, as_of: datetime) -> dict[str, Any]:
     """Enough to repeat the evaluation."""
+    from rocmonitor.policy.condensing import guaranteed
+
     replayed = monitor.reads_as_of or monitor.columns.labelled_at is not None
     return {
         **monitor.read_as,
         **({"as_of": as_of.isoformat()} if replayed else {}),
         "grouped": batch.grouped,
+        **({"condense": monitor.condense.model_dump()} if batch.condensed else {}),
+        **guaranteed(rows.champion),
         "data_digest": batch.digest,
         "rocmonitor": __version__,
         **_installed(),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
@@ -15,10 +16,12 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
 from rocmonitor.config.values import written
 from rocmonitor.policy.evaluation import Status
+from rocmonitor.policy.joining import free
 from rocmonitor.policy.windows import Window
 from rocmonitor.service.arrivals import Arrivals
 from rocmonitor.service.empty import judged_empty, without_rows
 from rocmonitor.service.outlooks import record
+from rocmonitor.service.pieces import before_empty, closed, count, together, within
 from rocmonitor.service.progress import Progress, Step
 from rocmonitor.service.runtime import Runtime, renew_lease
 from rocmonitor.service.tick.correcting import corrections
@@ -55,21 +58,22 @@ class TickRun:
         self.arrivals = Arrivals(runtime.store, monitor, now)
         self.references: dict[str, Reference] | None = None
         self.segments = {""}
+        self.counted: dict[Window, LabelCounts] = {}  # pieces of windows that are joined
         self.backfill = self.again = False
         self.revised = False  # a window, since the later ones were looked at
 
     def work(self, source: SqlSource, windows: Sequence[Window] | None, *, again: bool = False) -> None:
         """Judge or foresee what is due, window by window; a stop is heeded between two windows."""
         monitor = self.monitor
-        chosen = monitor.windows(self.now) if windows is None else windows
+        ended = monitor.windows(self.now) if windows is None else windows
         self.backfill, self.again = windows is not None, again
         judged = store.evaluated(self.runtime.store, monitor.name)
         log.debug(
-            "%s: %d windows have ended, %d are judged", monitor.name, len(chosen), len({w for _, w in judged})
+            "%s: %d windows have ended, %d are judged", monitor.name, len(ended), len({w for _, w in judged})
         )
         self.segments |= {segment for segment, _ in judged}
-        passed = set[Window]() if self.backfill else self._without_rows(source, chosen, judged)
-        for number, window in enumerate((each for each in chosen if each not in passed), 1):
+        chosen = self._chosen(source, ended, judged)
+        for number, window in enumerate(chosen, 1):
             if self.runtime.stop.is_set():
                 return
             before = self._newest(judged, window)
@@ -82,14 +86,8 @@ class TickRun:
             words = f"{monitor.name} {window.in_zone(monitor.timezone)}"
             self.progress(Step(words, number, len(chosen)))
             self._load_references(source)
-            as_of, began = self._as_of(window, before), time.monotonic()
-            batch = source.pull(monitor, window, as_of=as_of, on_progress=lambda _: self._beat())
-            said = {"monitor": monitor.name, "window": str(window)}
-            took, counts = time.monotonic() - began, batch.segments[""].counts
-            words = (
-                f"{counts.rows:,} rows in {took:.2f} s, {counts.n_pos:,} positive, {counts.n_neg:,} negative"
-            )
-            log.debug("%s %s: %s", monitor.name, window, words, extra=said)
+            began = time.monotonic()
+            batch = self._pull(source, window, before, labels)
             if labels is not None:
                 self._judge(batch, window, before, labels)
             else:
@@ -99,16 +97,84 @@ class TickRun:
         if not (self.dry_run or self.backfill or self.now < self.runtime.clock() - NOW):
             self.arrivals.conclude(self.lease)
 
+    def _pull(
+        self, source: SqlSource, window: Window, before: store.Evaluated | None, labels: LabelCounts | None
+    ) -> Batch:
+        began = time.monotonic()
+        batch = source.pull(
+            self.monitor,
+            window,
+            as_of=self._as_of(window, before),
+            expected_rows=None if labels is None else labels.rows,
+            on_progress=lambda _: self._beat(),
+        )
+        said = {"monitor": self.monitor.name, "window": str(window)}
+        took, counts = time.monotonic() - began, batch.segments[""].counts
+        words = f"{counts.rows:,} rows in {took:.2f} s, {counts.n_pos:,} positive, {counts.n_neg:,} negative"
+        log.debug("%s %s: %s", self.monitor.name, window, words, extra=said)
+        return batch
+
+    def _chosen(
+        self, source: SqlSource, ended: Sequence[Window], judged: Mapping[tuple[str, Window], store.Evaluated]
+    ) -> Sequence[Window]:
+        """The windows to look at: those of the calendar, or those that are joined from them."""
+        joining = self.monitor.joining
+        if joining is None:
+            passed = set() if self.backfill else self._without_rows(source, ended, judged)
+            return [each for each in ended if each not in passed]
+        ended = [each for each in ended if each.end <= self.now]
+        fixed = {window for segment, window in judged if not segment} | self.records.outlooks.windows
+        inside = within(fixed, ended)
+        unjudged = free(ended, fixed)
+        passed = set[Window]()
+        if not self.backfill:
+            passed = self._without_rows(source, sorted([*inside, *unjudged]), judged, set(unjudged))
+        counted: list[tuple[Window, LabelCounts]] = []
+        for number, piece in enumerate(unjudged, 1):
+            if self.runtime.stop.is_set():
+                return []
+            if piece not in passed:
+                words = f"{self.monitor.name} {piece.in_zone(self.monitor.timezone)} (count)"
+                self.progress(Step(words, number, len(unjudged)))
+                counted.append((piece, self._count(source, piece)))
+        usable = before_empty(counted, inside, passed)
+        windows = sorted([*inside, *closed(self.monitor, joining, usable, self.now)])
+        rest = [each for each in counted if not windows or each[0].start >= windows[-1].end]
+        for piece, labels in counted:
+            self.arrivals.add(piece, labels, always=bool(rest) and piece >= rest[0][0])
+        self.tick.rest = together(rest)
+        if counted and not (self.dry_run or self.backfill):
+            self._freeze_reference(source)
+        return windows
+
+    def _freeze_reference(self, source: SqlSource) -> None:
+        """Have the reference before a window has enough rows: it shows whether rows have stopped."""
+        from rocmonitor.service.references import complete_at, digest
+
+        known = partial(store.has_reference, self.runtime.store, self.monitor.name)
+        if self.now >= complete_at(self.monitor) and not known(digest(self.monitor)):
+            self._load_references(source)
+
+    def _count(self, source: SqlSource, piece: Window) -> LabelCounts:
+        """What a piece holds; it is asked for once."""
+        if piece not in self.counted:
+            self.counted[piece] = count(source, self.monitor, piece, self.now)
+            self._beat()
+        return self.counted[piece]
+
     def _without_rows(
         self,
         source: SqlSource,
         windows: Sequence[Window],
         judged: Mapping[tuple[str, Window], store.Evaluated],
+        pieces: Collection[Window] = (),
     ) -> set[Window]:
         """The windows before the first row and after the last; that these are empty is noted for alarms."""
         due = [each for each in windows if self.monitor.labels.age(each, self.now) in ("due", "closed")]
 
         def count_rows(window: Window) -> int:
+            if window in pieces:
+                return self._count(source, window).rows
             self._beat()
             return source.label_counts(self.monitor, window).rows
 
@@ -159,7 +225,8 @@ class TickRun:
             return None
         labels = source.label_counts(self.monitor, window, as_of=self._as_of(window, before))
         self._beat()
-        self.arrivals.add(window, labels)
+        if self.monitor.joining is None:  # else its pieces are counted
+            self.arrivals.add(window, labels)
         if before is not None:
             if self.again or _have_changed(before, labels):
                 return labels

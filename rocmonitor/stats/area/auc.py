@@ -20,10 +20,12 @@ from rocmonitor.stats import plotting
 from rocmonitor.stats.area.clustered import METHOD, area_error, require_independent
 from rocmonitor.stats.area.cortes_mohri import cortes_mohri
 from rocmonitor.stats.area.drawn import drawn_areas
+from rocmonitor.stats.area.outermost import outermost
 from rocmonitor.stats.area.skewness import second_order_ends, studentised
 from rocmonitor.stats.area.supposed import score_ends
 from rocmonitor.stats.area.variances import CLOSED_FORMS, Moments, Variance, moments
 from rocmonitor.stats.clusters import Clusters
+from rocmonitor.stats.condensed import error_of_auc, require_guarantee
 from rocmonitor.stats.proportion import require_level, require_method, resample_sizes
 from rocmonitor.stats.resampling import Rng, generator, percentiles
 from rocmonitor.stats.result import Result
@@ -67,12 +69,14 @@ class AucResult(Result):
     studentised : tuple of two floats, or None
         Mean and skewness of (auc - true area) / `se` to first order, for "second-order" intervals. None
         unless `method` is "delong" or "exact-bootstrap" at the sample's own sizes, when `se` is 0, and for
-        clustered rows.
+        clustered rows and condensed samples.
     clusters : tuple of two ints, or None
         Clusters with a positive, and with a negative; None for independent rows.
     design_effect : float or None
         The variance over that of as many independent rows ("delong"); None without clusters, and when that
         is 0.
+    error : tuple of two floats, or None
+        Guaranteed errors of `auc` and `se`, of a condensed sample; intervals hold whatever they leave open.
     """
 
     _estimate: ClassVar[str | None] = "auc"
@@ -87,6 +91,7 @@ class AucResult(Result):
     studentised: tuple[float, float] | None = None
     clusters: tuple[int, int] | None = None
     design_effect: float | None = None
+    error: tuple[float, float] | None = None
 
     def ci(self, confidence_level: float = 0.95, transform: Transform = "score") -> Interval:
         """Two-sided confidence interval, within [0, 1].
@@ -128,6 +133,8 @@ class AucResult(Result):
         if transform not in get_args(Transform):
             names = ", ".join(map(repr, get_args(Transform)[:-1]))
             raise InputError(f"transform must be {names} or 'second-order', not {transform!r}")
+        if self.error is not None:
+            return Interval(*outermost(self, confidence_level, transform))
         if self.se == 0:
             q = tail ** (1 / min(self.clusters or (self.n_pos, self.n_neg)))
             return Interval(q * self.auc, 1 - q * (1 - self.auc))
@@ -330,14 +337,12 @@ def auc(
         variance = CLOSED_FORMS[method](sample, of, *sizes)
     se = math.sqrt(variance.value)
     known = se > 0 and method in _STUDENTISING and sizes == (sample.n_pos, sample.n_neg)
-    numbers: dict[str, Any] = {
-        "auc": of.auc,
-        "se": se,
-        "n_pos": sample.n_pos,
-        "n_neg": sample.n_neg,
+    numbers: dict[str, Any] = {"auc": of.auc, "se": se, "n_pos": sample.n_pos, "n_neg": sample.n_neg}
+    numbers |= {
         "method": method,
         "caveats": _caveats(sample, method, sizes, variance),
-        "studentised": studentised(sample, of, se) if known else None,
+        "studentised": studentised(sample, of, se) if known and sample.ends is None else None,
+        "error": error_of_auc(sample, method, *sizes),
     }
     return AucResult(**numbers) if drawn is None else BootstrapAucResult(**numbers, replicates=drawn)
 
@@ -345,7 +350,8 @@ def auc(
 def _sizes(
     sample: Sample, method: str, m_pos: int | None, m_neg: int | None, n_errors: int | None
 ) -> tuple[int, int]:
-    """Of a resample; refuses options of other methods."""
+    """Of a resample; refuses options of other methods, and methods that condensed samples do not have."""
+    require_guarantee(sample, method)
     if method not in _OF_RESAMPLES and not (m_pos is None and m_neg is None):
         raise InputError(f"m_pos and m_neg are for {', '.join(_OF_RESAMPLES)}; {method!r} resamples nothing")
     if n_errors is not None and method != "cortes-mohri":

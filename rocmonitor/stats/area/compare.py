@@ -53,6 +53,8 @@ class AucDifference(Result):
         Of paired rows that are clustered: clusters with a positive, and with a negative.
     design_effect : float or None
         Likewise: the variance over that of as many independent rows.
+    error : tuple of two floats, or None
+        As of `AucResult`: guaranteed errors of `difference` and `se`, of condensed samples.
     """
 
     _estimate: ClassVar[str | None] = "difference"
@@ -75,6 +77,7 @@ class AucDifference(Result):
     caveats: tuple[Caveat, ...] = ()
     clusters: tuple[int, int] | None = None
     design_effect: float | None = None
+    error: tuple[float, float] | None = None
 
     def ci(self, confidence_level: float = 0.95) -> Interval:
         """Two-sided confidence interval of the difference, within [-1, 1], whatever the alternative.
@@ -84,6 +87,10 @@ class AucDifference(Result):
         side.
         """
         tail = (1 - require_level(confidence_level)) / 2
+        if self.error is not None:
+            off, of_se = self.error
+            low, high = replace(self, se=self.se + of_se, error=None).ci(confidence_level)
+            return Interval(max(low - off, -1.0), min(high + off, 1.0))
         if self.se == 0:
             smallest = min(self.clusters or (self.n_pos_1, self.n_neg_1, self.n_pos_2, self.n_neg_2))
             half = 1 - tail ** (1 / smallest)
@@ -162,7 +169,7 @@ def compare_auc(
         share = v1 / (v1 + v2)
         df = 1 / (share**2 / (rows_1 - 1) + (1 - share) ** 2 / (rows_2 - 1))
     methods = dict.fromkeys((result_1.method, result_2.method))
-    return _difference(
+    found = _difference(
         difference=result_1.auc - result_2.auc,
         variance=v1 + v2,
         areas=(result_1.auc, result_2.auc),
@@ -176,6 +183,11 @@ def compare_auc(
             *(caveat.concerning("second") for caveat in result_2.caveats),
         ),
     )
+    errors = [each.error for each in (result_1, result_2) if each.error is not None]
+    if not errors:
+        return found
+    of_auc, of_se = zip(*errors, strict=True)
+    return replace(found, error=(sum(of_auc), math.hypot(*of_se)))
 
 
 @on_pair

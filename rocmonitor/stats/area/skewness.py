@@ -18,6 +18,7 @@ import scipy
 
 from rocmonitor.stats.area.placements import placements
 from rocmonitor.stats.area.variances import Moments
+from rocmonitor.stats.rows import weighted_sum
 from rocmonitor.stats.sample import Counts, Floats, Sample
 
 
@@ -80,7 +81,8 @@ def chain_mean(sample: Sample, g: Floats, f: Floats) -> float:
     """E h g f: the negatives' f adds up to 0, so psi may stand for h, and a cumulative sum for its mean."""
     own = sample.neg * f
     below = np.cumsum(own)
-    below -= 0.5 * own
+    own *= 0.5
+    below -= own
     below *= g
     return weighted_mean(sample.pos, below) / sample.n_neg
 
@@ -94,4 +96,4 @@ def cube_mean(counts: Counts, values: Floats) -> float:
 
 def weighted_mean(counts: Counts, values: Floats | Counts) -> float:
     """Mean of values that occur `counts` times."""
-    return float(np.sum(counts * values)) / float(counts.sum())  # not @: see mean_and_variance
+    return weighted_sum(counts, values) / float(counts.sum())

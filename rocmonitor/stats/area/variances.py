@@ -16,6 +16,7 @@ import scipy
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.stats.area.placements import mean_and_variance, mean_over_pairs, placements
+from rocmonitor.stats.rows import weighted_sum
 from rocmonitor.stats.sample import Counts, Floats, Sample
 
 _NEGLIGIBLE = 1e-12  # a standard error that no interval shows
@@ -50,7 +51,7 @@ def moments(sample: Sample) -> Moments:
     auc, zeta10, zeta01 = mean_over_pairs(below, above, sample.pos, sample.neg)
     pairs = float(sample.n_pos) * sample.n_neg
     np.subtract(sample.n_neg, below, out=below)
-    lost = float(np.sum(sample.pos * below)) / pairs
+    lost = weighted_sum(sample.pos, below) / pairs
     ties = float(sample.pos @ sample.neg) / pairs
     # psi**2 is psi, but 1/4 and not 1/2 on a tie; rounding may go a hair below 0.
     return Moments(auc, lost, zeta10, zeta01, max(auc * lost - ties / 4, 0.0))

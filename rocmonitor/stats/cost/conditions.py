@@ -19,6 +19,7 @@ from rocmonitor.stats.binomial import Floats
 from rocmonitor.stats.curve.points import number_list
 from rocmonitor.stats.proportion import is_number
 from rocmonitor.stats.result import Result, Table
+from rocmonitor.stats.rows import run_starts
 from rocmonitor.stats.sample import Sample, on_sample
 
 W_LABEL, COST_LABEL = "w, the share of misses in the cost", "cost, share of the largest"
@@ -174,9 +175,10 @@ def cost_thresholds(sample: Sample, w: ArrayLike) -> CostThresholds:
 
     sample.require_both_classes()
     conditions = valid_conditions(w)
-    rows = sample.pos + sample.neg
-    starts = isotonic_regression(sample.pos / rows, weights=rows).blocks[:-1]
-    pos, neg = np.add.reduceat(sample.pos, starts), np.add.reduceat(sample.neg, starts)
+    runs = np.flatnonzero(run_starts(sample.pos, sample.neg))  # no block begins within a run of one class
+    pos, neg = np.add.reduceat(sample.pos, runs), np.add.reduceat(sample.neg, runs)
+    blocks = isotonic_regression(pos / (pos + neg), weights=pos + neg).blocks[:-1]
+    pos, neg, starts = np.add.reduceat(pos, blocks), np.add.reduceat(neg, blocks), runs[blocks]
     tpr = np.append(np.cumsum(pos[::-1])[::-1], 0) / sample.n_pos
     fpr = np.append(np.cumsum(neg[::-1])[::-1], 0) / sample.n_neg
     # The w at which flagging a block costs as much as not flagging it; it falls from block to block.

@@ -30,7 +30,6 @@ from rocmonitor.stats.curve.laws import (
 )
 from rocmonitor.stats.curve.points import (
     nearest_ranks,
-    negative_thresholds,
     only_rank,
     require_rates,
     threshold_levels,
@@ -201,7 +200,11 @@ class VerticalLaw(BootstrapLaw):
     m_pos: int
     m_neg: int
     mixtures: Sequence[Any]
-    levels: tuple[NDArray[np.intp], ...]
+
+    @property
+    @abstractmethod
+    def levels(self) -> tuple[NDArray[np.intp], ...]:
+        """Each model's first threshold that flags a cell."""
 
     @abstractmethod
     def of_a_row(self, mixture: Any, added: Smoothing) -> tuple[Floats, Floats]:
@@ -214,15 +217,16 @@ class VerticalLaw(BootstrapLaw):
     @property
     def mean(self) -> Floats:
         """[DG09] eq. 6 and 24."""
-        return np.array([mix.weight @ mix.net for mix in self.mixtures]) / self.rows.n_pos
+        # Not @: threads cost more than so small a product.
+        return np.array([np.sum(mix.weight * mix.net) for mix in self.mixtures]) / self.rows.n_pos
 
     def moments(self, added: Smoothing) -> tuple[Floats, Floats]:
         """[DG09] eq. 6 and 7, 24 to 27: the variance is the mean variance and the variance of the means."""
         found = []
         for mix in self.mixtures:
             share, variance = self.of_a_row(mix, added)
-            mean = mix.weight @ share
-            within, between = mix.weight @ variance, mix.weight @ (share - mean) ** 2
+            mean = np.sum(mix.weight * share)
+            within, between = np.sum(mix.weight * variance), np.sum(mix.weight * (share - mean) ** 2)
             found.append((mean, max(within / (self.m_pos + added.rows) + between, 0.0)))
         means, variances = np.array(found).T
         return means, variances
@@ -232,13 +236,13 @@ class VerticalLaw(BootstrapLaw):
         return law_ends(*self.exact(i), self.m_pos, tail)
 
     def drawn(self, n_resamples: int, rng: np.random.Generator) -> Floats:
-        """Each resample serves all rates; `levels` are each model's first threshold that flags a cell."""
-        pos, neg = self.rows.pos, self.rows.neg
+        """Each resample serves all rates."""
+        pos, neg, levels = self.rows.pos, self.rows.neg, self.levels
         drawn = np.zeros((n_resamples, len(self.r)))
         for line in drawn:
             rows_pos = rng.multinomial(self.m_pos, pos / pos.sum())
             rows_neg = rng.multinomial(self.m_neg, neg / neg.sum())
-            for sign, level in zip((1, -1), self.levels, strict=False):
+            for sign, level in zip((1, -1), levels, strict=False):
                 threshold = np.searchsorted(np.cumsum(np.bincount(level, weights=rows_neg)), self.r)
                 line += sign * np.cumsum(np.bincount(level, weights=rows_pos))[threshold]
         return drawn / self.m_pos
@@ -257,6 +261,10 @@ class _RateLaw(VerticalLaw):
 
     rows: Sample
     bandwidth: Bandwidth | None
+
+    @property
+    def levels(self) -> tuple[NDArray[np.intp], ...]:
+        return (threshold_levels(self.rows),)
 
     def of_a_row(self, mixture: _Flagged, added: Smoothing) -> tuple[Floats, Floats]:
         p = added.share(mixture.net, self.rows.n_pos)
@@ -284,46 +292,55 @@ class _RateLaw(VerticalLaw):
 
 
 def _law(sample: Sample, r: Counts, m_pos: int, m_neg: int, bandwidth: Bandwidth | None = None) -> _RateLaw:
-    share, flagged = negative_thresholds(sample)
-    mixtures = _mixtures(r, m_neg, share, flagged)
-    return _RateLaw(sample, r, m_pos, m_neg, mixtures, (threshold_levels(sample),), bandwidth)
+    above = np.cumsum(sample.neg[::-1]), np.cumsum(sample.pos[::-1])
+    return _RateLaw(sample, r, m_pos, m_neg, _mixtures(r, m_neg, *above), bandwidth)
 
 
-def _mixtures(r: Counts, m: int, share: Floats, flagged: Floats) -> list[_Flagged]:
+def _mixtures(r: Counts, m: int, neg: Counts, pos: Counts) -> list[_Flagged]:
     """P(T_r = s_k) where it is not negligible ([DG09] eq. 3, 4), and the positives flagged there, for each r.
 
+    `neg` and `pos`, shape (k,), are the rows at or above each distinct score, decreasing.
     P(T_r >= s_k) = P(Bin(m, share_k) >= r) is the distribution function of Beta(r, m - r + 1) at share_k.
     """
     a: Floats = r.astype(np.float64)
     b: Floats = np.asarray(m - r + 1.0)
     ends = scipy.special.betaincinv(a, b, NEGLIGIBLE), scipy.special.betainccinv(a, b, NEGLIGIBLE)
-    first, last = (np.searchsorted(share, end) for end in ends)
+    # Whole numbers, or the search would copy all rows as floats.
+    first, last = (
+        np.searchsorted(neg, np.maximum(np.ceil(end * neg[-1]).astype(np.int64), 1)) for end in ends
+    )
     if len(r) > 1 and (last - first).sum() > _AT_ONCE:
         half = len(r) // 2
-        return [each for part in (r[:half], r[half:]) for each in _mixtures(part, m, share, flagged)]
-    bounds = np.concatenate([[0.0], share])  # the cell of threshold k lies between k and k + 1
-    spans = [*zip(first.tolist(), last.tolist(), strict=True)]
-    widest = np.array([(bounds[i + 1 : j + 2] - bounds[i : j + 1]).max() for i, j in spans])
+        return [each for part in (r[:half], r[half:]) for each in _mixtures(part, m, neg, pos)]
+    edges, flagged, widest = [], [], np.empty(len(r))
+    for i, span in enumerate(zip(first.tolist(), (last + 1).tolist(), strict=True)):
+        # The cell of a threshold lies between its share and the one before.
+        bounds = np.concatenate([neg[span[0] - 1 : span[0]] if span[0] else [0], neg[slice(*span)]])
+        width = np.diff(bounds)
+        is_threshold = width > 0
+        edges.append(np.concatenate([bounds[:1], bounds[1:][is_threshold]]) / neg[-1])
+        flagged.append(pos[slice(*span)][is_threshold].astype(np.float64))
+        widest[i] = width.max() / neg[-1]
     variance = a * (m - a) / m  # floats: r * m may pass 2**63
     coarse = (variance < _FINE**2) | (widest * _FINE > np.sqrt(variance) / m)
-    weights = iter(_exact_cells(a[coarse], b[coarse], bounds, first[coarse], last[coarse]))
+    exact = iter(_exact_cells(a[coarse], b[coarse], [edges[i] for i in np.flatnonzero(coarse)]))
     return [
-        _Flagged(next(weights) if exactly else _beta_cells(rank, m, bounds[i : j + 2]), flagged[i : j + 1])
-        for rank, (i, j), exactly in zip(r.tolist(), spans, coarse.tolist(), strict=True)
+        _Flagged(next(exact) if exactly else _beta_cells(rank, m, edges[i]), flagged[i])
+        for i, (rank, exactly) in enumerate(zip(r.tolist(), coarse.tolist(), strict=True))
     ]
 
 
-def _exact_cells(a: Floats, b: Floats, bounds: Floats, first: Counts, last: Counts) -> list[Floats]:
-    """Mass of Beta(a, b) in the cells `first` to `last`, for each a: in one call, which takes the time."""
-    if not len(a):
+def _exact_cells(a: Floats, b: Floats, edges: list[Floats]) -> list[Floats]:
+    """Mass of Beta(a, b) in the cells that hold all of it, for each a: in one call, which takes the time."""
+    if not edges:
         return []
-    edges = last - first + 2
-    starts = np.cumsum(edges) - edges
-    at = np.arange(edges.sum()) - np.repeat(starts - first, edges)
-    reached = np.asarray(scipy.special.betainc(np.repeat(a, edges), np.repeat(b, edges), bounds[at]))
-    reached[starts], reached[starts + edges - 1] = 0.0, 1.0
+    sizes = np.array([len(each) for each in edges])
+    starts = np.cumsum(sizes) - sizes
+    of_a, of_b = np.repeat(a, sizes), np.repeat(b, sizes)
+    reached = np.asarray(scipy.special.betainc(of_a, of_b, np.concatenate(edges)))
+    reached[starts], reached[starts + sizes - 1] = 0.0, 1.0
     mass: Floats = np.asarray(np.diff(reached), dtype=np.float64)
-    return [mass[i : i + n - 1] for i, n in zip(starts.tolist(), edges.tolist(), strict=True)]
+    return [mass[i : i + n - 1] for i, n in zip(starts.tolist(), sizes.tolist(), strict=True)]
 
 
 def _beta_cells(r: int, m: int, edges: Floats) -> Floats:
@@ -337,5 +354,6 @@ def _beta_cells(r: int, m: int, edges: Floats) -> Floats:
     log_density = (r - 1) * np.log1p(away * ((m - 1) / (r - 1))) + (m - r) * np.log1p(
         -away * ((m - 1) / (m - r))
     )
-    mass = half * (_NODE_WEIGHTS @ np.exp(log_density))
+    density = np.exp(log_density)
+    mass = half * (_NODE_WEIGHTS[0] * (density[0] + density[2]) + _NODE_WEIGHTS[1] * density[1])
     return np.asarray(mass / mass.sum())

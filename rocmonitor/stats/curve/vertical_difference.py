@@ -13,12 +13,19 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats import plotting
-from rocmonitor.stats.binomial import LOG_NEGLIGIBLE, Counts, Floats, bernstein, require_room
+from rocmonitor.stats.binomial import (
+    LOG_NEGLIGIBLE,
+    Counts,
+    Floats,
+    bernstein,
+    few_differences,
+    require_room,
+)
 from rocmonitor.stats.curve.joint import Levels, ThresholdsLaw, thresholds_laws
 from rocmonitor.stats.curve.laws import IntervalTable, interval_options, measured
 from rocmonitor.stats.curve.points import nearest_ranks, only_rank, tie_caveats
@@ -109,7 +116,7 @@ def vertical_difference(
     Notes
     -----
     Cost of a rate: O(n + w² sqrt(m_neg)) with w <= `max_thresholds` thresholds of each model, so O(n^1.5)
-    while exact, and nearly O(n) where `rocmonitor.stats.curve.joint.excess_on_grid` applies; ``exact`` takes
+    while exact, and nearly O(n) where `rocmonitor.stats.curve.excess.excess_on_grid` applies; ``exact`` takes
     at most O(w² sqrt(m_pos)) more. Memory O(n + w²). The error of thinning is in docs/coverage.md.
 
     References
@@ -198,6 +205,14 @@ class DifferenceLaw(VerticalLaw):
     smoothing = AGRESTI_MIN
     least = -1.0
 
+    rows: PairedSample
+
+    @property
+    def levels(self) -> tuple[NDArray[np.intp], ...]:
+        """Of both models."""
+        levels = Levels.of(self.rows)
+        return levels.level_1, levels.level_2
+
     def of_a_row(self, mixture: _Differences, added: Smoothing) -> tuple[Floats, Floats]:
         """Of the difference: 1, -1 or 0 for each positive."""
         total = self.rows.n_pos + added.rows
@@ -208,7 +223,8 @@ class DifferenceLaw(VerticalLaw):
         """[DG09] eq. 23: the first difference, and probabilities from there on.
 
         One inverse FFT of sum of weight (1 + a (e^iθ - 1) + b (e^-iθ - 1))^m over the terms, whose shares are
-        a and b; each only for the O(sqrt(size)) smallest θ at which it is not negligible.
+        a and b, or over `few_differences` in their place; each only for the O(sqrt(size)) smallest θ at which
+        it is not negligible.
         """
         from scipy import fft
 
@@ -221,16 +237,20 @@ class DifferenceLaw(VerticalLaw):
         require_room(high - low + 1)
         size = fft.next_fast_len(high - low + 1, real=True)
         transform = np.zeros(size // 2 + 1, dtype=np.complex128)
+        weight, gap, apart = few_differences(mix.weight, gap, apart, m)
+        variance = apart - gap**2
         for k in range(len(transform)):
             angle = 2 * np.pi * k / size
             bend, sine = 2 * np.sin(angle / 2) ** 2, np.sin(angle)
             fading = bend * (bend * apart * (1 - apart) + (2 - bend) * variance)  # 1 - |…|²
             seen = m * fading < 2 * LOG_NEGLIGIBLE
+            if not seen.any():
+                continue
             with np.errstate(divide="ignore"):
                 log_modulus = m / 2 * np.log1p(-np.minimum(fading[seen], 1.0))
             phase = m * np.arctan2(gap[seen] * sine, 1 - apart[seen] * bend) - low * angle
-            modulus = mix.weight[seen] * np.exp(log_modulus)
-            transform[k] = modulus @ np.cos(phase) - 1j * (modulus @ np.sin(phase))
+            modulus = weight[seen] * np.exp(log_modulus)
+            transform[k] = np.sum(modulus * np.cos(phase)) - 1j * np.sum(modulus * np.sin(phase))
         law = fft.irfft(transform, size)[: high - low + 1]
         return low, np.maximum(law, 0.0)
 
@@ -241,7 +261,7 @@ def difference_law(pair: PairedSample, r: Counts, m_pos: int, m_neg: int, most: 
         raise InputError(f"max_thresholds must be a whole number of at least 2, not {most}")
     levels = Levels.of(pair)
     mixtures = [_mixture(pair, levels, joint) for joint in thresholds_laws(pair, levels, r, m_neg, most)]
-    return DifferenceLaw(pair, r, m_pos, m_neg, mixtures, (levels.level_1, levels.level_2))
+    return DifferenceLaw(pair, r, m_pos, m_neg, mixtures)
 
 
 def _mixture(pair: PairedSample, levels: Levels, joint: ThresholdsLaw) -> _Differences:

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rocmonitor.stats.forecast.mixing import Mixing
-from rocmonitor.stats.rows import Floats
+from rocmonitor.stats.rows import Floats, class_sums, parts
 
 _TOLERANCE = 1e-10  # on the residual; the statistic's own error is of its square
 _ROUGH = 1e-4  # residual at which a further branch is compared with the others
@@ -247,13 +247,8 @@ def _better(kernel: Kernel, found: Extreme, distance: float) -> Extreme | None:
 
 def _deviation(shares: Floats, values: Floats) -> float:
     """Square root of the sum of both classes' variances of the placement values: dA/dx at x = 0."""
-    mean = _sums(shares, values)[:, np.newaxis]
+    mean = class_sums(shares, values)[:, np.newaxis]
     return math.sqrt(float((shares * (values - mean) ** 2).sum()))
-
-
-def _sums(weights: Floats, values: Floats) -> Floats:
-    """(2,): sums over the cells of each class."""
-    return np.asarray((weights * values).sum(axis=1))
 
 
 def climb(kernel: Kernel, distance: float, potential: Floats, scale: float, tolerance: float) -> Point:
@@ -312,7 +307,7 @@ def _steps(point: Point, kernel: Kernel, mixing: Mixing) -> Iterator[Floats]:
 
     The last maximises the tangent of the convex A + s KL/4, less s KL/4: a lower bound of A that touches it.
     """
-    yield mixing.step(point.along, point.potential, kernel.shares * point.tilt)
+    yield mixing.step(point.along, point.potential, kernel.shares, point.tilt)
     yield point.potential
     bend = 1 / kernel.unique
     yield (point.potential + bend * point.scale * point.along) / (1 + bend * point.multiplier)
@@ -324,7 +319,8 @@ def _at_distance(kernel: Kernel, potential: Floats, scale: float, distance: floa
     Newton's method for ln KL as a function of ln scale, bracketed; KL increases with the scale.
     """
     top = np.max(potential, axis=1, where=kernel.shares > 0, initial=-np.inf, keepdims=True)
-    below = np.minimum(potential - top, 0.0)  # above 0 only where there is no share
+    below = potential - top
+    np.minimum(below, 0.0, out=below)  # above 0 only where there is no share
     low, high = 0.0, math.inf
     for _ in range(60):
         tilt, reached, slope = _tilted(kernel.shares, below, scale, distance)
@@ -340,6 +336,7 @@ def _at_distance(kernel: Kernel, potential: Floats, scale: float, distance: floa
     if reached > _affordable(distance):  # a jump between equal distances: before it
         scale = low
         tilt, reached, _ = _tilted(kernel.shares, below, scale, distance)
+    del below  # memory
     return _point(kernel, potential, scale, tilt, reached)
 
 
@@ -351,20 +348,26 @@ def _newton(scale: float, reached: float, slope: float, distance: float) -> floa
 
 def _tilted(shares: Floats, below: Floats, scale: float, near: float) -> tuple[Floats, float, float]:
     """Weights over shares for a potential of at most 0, their distance and its derivative in `scale`."""
-    exponent = scale * below
-    tilt = np.expm1(exponent) if near < _SMALL else np.exp(exponent)
-    lost = _sums(shares, tilt)
+    tilt = scale * below
+    (np.expm1 if near < _SMALL else np.exp)(tilt, out=tilt)
+    lost = class_sums(shares, tilt)
     if near < _SMALL:
         tilt += 1.0
-        total = _sums(shares, tilt)
+        total = class_sums(shares, tilt)
         # Either form of ln(total) alone would lose digits: at small scales, or near separation.
         log_total = np.where(lost > -0.5, np.log1p(np.maximum(lost, -0.5)), np.log(total))
     else:
         total, log_total = lost, np.log(lost)
-    weighted = shares * tilt
-    weighted *= exponent
-    mean = weighted.sum(axis=1) / total
-    variance = _sums(weighted, exponent) / total - mean**2
+    first, second = np.zeros(2), np.zeros(2)
+    for part in parts(shares.shape[1]):
+        exponent = scale * below[:, part]
+        weighted = shares[:, part] * tilt[:, part]
+        weighted *= exponent
+        first += weighted.sum(axis=1)
+        weighted *= exponent
+        second += weighted.sum(axis=1)
+    mean = first / total
+    variance = second / total - mean**2
     tilt /= total[:, np.newaxis]
     return tilt, float((mean - log_total).sum()), float(variance.sum()) / scale
 
@@ -372,22 +375,24 @@ def _tilted(shares: Floats, below: Floats, scale: float, near: float) -> tuple[F
 def _point(kernel: Kernel, potential: Floats, scale: float, tilt: Floats, distance: float) -> Point:
     weights = kernel.shares * tilt
     values = kernel.placement(weights)
-    value = float(_sums(weights, values)[0])
-    centred = values - value
-    force = potential - _sums(weights, potential)[:, np.newaxis]
-    force *= scale
-    pull = weights * centred
-    spread = float(_sums(pull, centred).sum())
-    multiplier = float(_sums(pull, force).sum()) / spread if spread > 0 else scale
-    centred *= multiplier
-    force -= centred
-    pull = np.multiply(weights, force, out=pull)
-    residual = math.sqrt(float(_sums(pull, force).sum()))
+    value = float(class_sums(weights, values)[0])
+    middle = class_sums(weights, potential)[:, np.newaxis]
+
+    spread, along, residual = 0.0, 0.0, 0.0
+    for part in parts(weights.shape[1]):
+        centred = values[:, part] - value
+        pull = weights[:, part] * centred
+        along += float((pull * (scale * (potential[:, part] - middle))).sum(axis=1).sum())
+        spread += float((pull * centred).sum(axis=1).sum())
+    multiplier = along / spread if spread > 0 else scale
+    for part in parts(weights.shape[1]):
+        force = scale * (potential[:, part] - middle) - multiplier * (values[:, part] - value)
+        residual += float((weights[:, part] * force * force).sum(axis=1).sum())
     return Point(
         value=value,
         distance=distance,
         multiplier=multiplier,
-        residual=residual,
+        residual=math.sqrt(residual),
         tilt=tilt,
         potential=values,
         scale=scale,

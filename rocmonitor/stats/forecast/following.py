@@ -43,8 +43,8 @@ Bounds = Callable[[float], Ends]
 
 
 def bounds_of(reference: Sample) -> Bounds:
-    """The bounds of a reference, each distance by itself."""
-    few = grid(reference, EXACT_BOUNDS).sample
+    """The bounds of a reference, each distance by itself; cells are taken as ties."""
+    few = grid(reference, EXACT_BOUNDS).sample.with_ends(None)
 
     def bounds(distance: float) -> Ends:
         found = auc_bounds(few, distance)

@@ -12,12 +12,13 @@ from numpy.typing import ArrayLike
 
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.variances import moments
+from rocmonitor.stats.condensed import aligned, condensed_error
 from rocmonitor.stats.dependence import Correlation
 from rocmonitor.stats.forecast.calibration import Alternative
 from rocmonitor.stats.forecast.distance import require_sample, resampled_distance
 from rocmonitor.stats.forecast.given_scores import ScoreForecast
 from rocmonitor.stats.forecast.interval import ForecastInterval, finished, require_alternative, valid_batch
-from rocmonitor.stats.forecast.kld import area
+from rocmonitor.stats.forecast.kld import area, auc_bounds
 from rocmonitor.stats.forecast.projection import ExpectedAuc, Scores, expected_auc
 from rocmonitor.stats.forecast.score_history import ScoreHistory, score_history
 from rocmonitor.stats.forecast.seasonal import with_season
@@ -188,7 +189,7 @@ def forecast_interval(
     require_level(confidence_level)
     require_sample(reference, "reference")
     reference.require_both_classes()
-    past_ones = [] if windows is None else valid_windows(windows, Sample)
+    past_ones = [] if windows is None else aligned(reference, valid_windows(windows, Sample))
     _require_arguments(method, alternative, past_ones, windows, distance, weights, symmetric, batch)
     _require_correlation(correlation, method, given)
     dates = None if days is None else _valid_days(days, len(past_ones), method, weights, given)
@@ -204,7 +205,7 @@ def forecast_interval(
     draft = _draft(reference, past, past_ones, weights, distance, method, float(confidence_level))
     if dates is not None:
         draft = with_season(replace(draft, day=dates[1]), [dates[0][place] for place in past.kept])
-    found = finished(replace(draft, alternative=alternative, batch=sizes), reference)
+    found = _finished(replace(draft, alternative=alternative, batch=sizes), reference, past_ones)
     return with_model(_widened(found, reference) if correlation == "estimated" else found, reference)
 
 
@@ -241,6 +242,28 @@ def _of_all_scores(found: ScoreForecast, expected: ExpectedAuc) -> ScoreForecast
         sampling_score_distance=expected.sampling_distance,
         outside_share=expected.outside_share,
     )
+
+
+def _finished(draft: ForecastInterval, reference: Sample, windows: Sequence[Sample]) -> ForecastInterval:
+    """The draft with its ends, moved outwards where rows are known by cells."""
+    found = finished(draft, reference)
+    error = _error(reference, windows, found.distance)
+    return finished(replace(draft, error=error), reference) if error else found
+
+
+def _error(reference: Sample, windows: Sequence[Sample], distance: float) -> float:
+    """How far an end may be off because rows are known by cells; 0 where every cell is one score.
+
+    A bound is off by no more than `AucBounds.error`, an AUC by no more than `condensed_error` says. The
+    distance follows from the AUCs, and an end moves about as far as they do: twice as far is allowed.
+    """
+    of_windows = [
+        condensed_error(each).auc for each in windows if each.ends is not None and each.n_pos and each.n_neg
+    ]
+    own = 0.0 if reference.ends is None else condensed_error(reference).auc
+    if not own and not any(of_windows):
+        return 0.0
+    return 2 * (auc_bounds(reference, distance).error + own + max(of_windows, default=0.0))
 
 
 def _draft(

@@ -140,6 +140,8 @@ class ForecastInterval(Forecast):
         What is left of `window_shifts` without it, when the other windows say what it is.
     day : float or None
         Of the coming window, in days since a fixed date; None: the middle of the year.
+    error : float
+        By how much the ends were moved outwards because the reference or windows are condensed.
     seasonal_auc : float or None
         The AUC that the interval lies around at this time of year; None without a season.
     """
@@ -166,6 +168,7 @@ class ForecastInterval(Forecast):
     seasonal_auc: float | None = None
     model_low: float | None = None
     model_high: float | None = None
+    error: float = 0.0
 
     @property
     def roots(self) -> tuple[float, ...]:
@@ -356,6 +359,8 @@ def ends_around(within: Bounds, distance: float, draft: ForecastInterval) -> tup
         low, high = (_at_root(within, shift + side * reach, draft.auc) for side in (-1, 1))
     else:
         low, high = (carried(end, ends.auc, draft.auc) for end in (ends.low, ends.high))
+    if draft.error:
+        low, high = max(low - draft.error, 0.0), min(high + draft.error, 1.0)
     return ends, (low, high if draft.alternative == "two-sided" else 1.0)
 
 

@@ -7,18 +7,20 @@ speaks of samples and scores.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats import plotting
+from rocmonitor.stats.condensed import extremes
 from rocmonitor.stats.forecast.climbing import Extreme, closest, highest, optimum
-from rocmonitor.stats.forecast.tilting import Cells, OneOrder, cells
+from rocmonitor.stats.forecast.tilting import OneOrder, cell_shares, cells
 from rocmonitor.stats.proportion import is_number
 from rocmonitor.stats.result import Result
+from rocmonitor.stats.rows import weighted_sum
 from rocmonitor.stats.sample import Floats, Sample, on_shares
 
 
@@ -36,7 +38,7 @@ class AucBounds(Result):
         The distinct scores.
     low_weights, high_weights : ndarray, shape (2, k)
         The least favourable distributions, ``u, v = bounds.low_weights``: the share of the negatives (u)
-        and of the positives (v) at each score, each adding up to 1.
+        and of the positives (v) at each score, each adding up to 1. Computed when asked for.
     low_distance, high_distance : float
         KL(u||f) + KL(v||g) of those weights. Less than `distance` where no more would help.
     low_multiplier, high_multiplier : float
@@ -47,6 +49,9 @@ class AucBounds(Result):
     optimum : str
         "proven": no weights within the distance do better (multipliers up to 4, or the limit of any
         weights). "searched": the best of the solutions that were found.
+    error : float
+        Of a condensed sample: how far the bounds of its rows may lie from `low` and `high`, which take the
+        rows of a cell as tied; whatever their order, no further. Else 0.
     """
 
     _estimate: ClassVar[str | None] = "auc"
@@ -56,9 +61,6 @@ class AucBounds(Result):
     low: float
     high: float
     distance: float
-    score: Floats
-    low_weights: Floats
-    high_weights: Floats
     low_distance: float
     high_distance: float
     low_multiplier: float
@@ -66,6 +68,29 @@ class AucBounds(Result):
     residual: float
     optimum: str
     caveats: tuple[Caveat, ...] = ()
+    error: float = 0.0
+    _sample: Sample
+    _tilts: tuple[Floats, Floats]  # of the cells, for the low end and for the high one
+
+    @property
+    def score(self) -> Floats:
+        """The distinct scores."""
+        return self._sample.score
+
+    @property
+    def low_weights(self) -> Floats:
+        """The least favourable distributions of `low`."""
+        return _weights(self._sample, self._tilts[0])
+
+    @property
+    def high_weights(self) -> Floats:
+        """The least favourable distributions of `high`."""
+        return _weights(self._sample, self._tilts[1])
+
+    def _values(self) -> dict[str, Any]:
+        known = {field.name: getattr(self, field.name) for field in fields(self) if field.name[0] != "_"}
+        weights = {name: getattr(self, name) for name in ("score", "low_weights", "high_weights")}
+        return known | weights | {"caveats": known.pop("caveats")}
 
     def _draw(self, ax: plotting.Axes, label: str | None) -> None:
         note = f"all reweightings within Kullback-Leibler distance {self.distance:.4g}"
@@ -124,19 +149,17 @@ def auc_bounds(sample: Sample, /, distance: float) -> AucBounds:
     if not is_number(distance) or not 0 <= distance < math.inf:
         raise InputError(f"distance must be a finite number >= 0; it is {distance}")
     sample.require_both_classes()
-    joined = cells(sample.pos, sample.neg)
+    if sample.ends is not None:
+        return _of_any_order(sample, distance)
     own = area(sample)
-    upwards = OneOrder(joined.shares)
-    high = highest(upwards, distance)
-    low = highest(upwards.mirrored(), distance)
+    upwards = OneOrder(cell_shares(sample.pos, sample.neg))
+    high = _end(upwards, distance)
+    low = _end(upwards.mirrored(), distance)
     return AucBounds(
         auc=own,
         low=min(1 - low.value, own),
         high=max(high.value, own),
         distance=float(distance),
-        score=sample.score,
-        low_weights=_weights(sample, joined, low.tilt[:, ::-1]),
-        high_weights=_weights(sample, joined, high.tilt),
         low_distance=low.distance,
         high_distance=high.distance,
         low_multiplier=low.multiplier,
@@ -144,6 +167,8 @@ def auc_bounds(sample: Sample, /, distance: float) -> AucBounds:
         residual=max(low.residual, high.residual),
         optimum=optimum(upwards, low, high),
         caveats=_caveats(low, high),
+        _sample=sample,
+        _tilts=(low.tilt[:, ::-1], high.tilt),
     )
 
 
@@ -186,7 +211,14 @@ def auc_distance(sample: Sample, /, target: float) -> float:
     target, own = float(target), area(sample)
     if target == own:
         return 0.0
-    return nearest(cells(sample.pos, sample.neg).shares, own, target).distance
+    return nearest(cell_shares(sample.pos, sample.neg), own, target).distance
+
+
+def _end(kernel: OneOrder, distance: float) -> Extreme:
+    """The largest value, without the potential: much memory while the other end is looked for."""
+    found = highest(kernel, distance)
+    kept = {field.name: getattr(found, field.name) for field in fields(Extreme)}
+    return Extreme(**kept | {"potential": np.empty((2, 0))})
 
 
 def nearest(shares: Floats, own: float, target: float) -> Extreme:
@@ -203,13 +235,32 @@ def nearest(shares: Floats, own: float, target: float) -> Extreme:
 
 def area(sample: Sample) -> float:
     """The AUC itself, ties one half; both classes must be present."""
-    below = np.cumsum(sample.neg) - sample.neg / 2
-    return float(np.sum(sample.pos * (below / sample.n_neg))) / sample.n_pos
+    below = np.cumsum(sample.neg).astype(np.float64)
+    below -= 0.5 * sample.neg
+    below /= sample.n_neg
+    return weighted_sum(sample.pos, below) / sample.n_pos
 
 
-def _weights(sample: Sample, joined: Cells, tilt: Floats) -> Floats:
-    shares = np.stack([sample.neg / sample.n_neg, sample.pos / sample.n_pos])
-    return np.asarray(shares * tilt[:, joined.cell])
+def _of_any_order(sample: Sample, distance: float) -> AucBounds:
+    """The bounds of tied cells, and how far those of any order of the rows may lie from them.
+
+    New shares of the rows of a cell add up to a share of the cell, and no reweighting of cells is further
+    away than that of their rows. So both bounds of any order lie between those of the two extreme ones, which
+    are orders themselves.
+    """
+    tied = auc_bounds(sample.with_ends(None), distance)
+    others = [auc_bounds(order, distance) for order in extremes(sample)]
+    off = [abs(getattr(each, end) - getattr(tied, end)) for each in others for end in ("low", "high")]
+    return replace(tied, error=max(off))
+
+
+def _weights(sample: Sample, tilt: Floats) -> Floats:
+    """Of every score, from the tilts of the cells that the solution was found on."""
+    weights = tilt[:, cells(sample.pos, sample.neg).cell]
+    weights *= np.stack([sample.neg, sample.pos])
+    weights /= [[sample.n_neg], [sample.n_pos]]
+    weights.setflags(write=False)
+    return weights
 
 
 def _caveats(low: Extreme, high: Extreme) -> tuple[Caveat, ...]:

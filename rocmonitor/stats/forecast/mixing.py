@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rocmonitor.stats.rows import Floats
+from rocmonitor.stats.rows import Floats, parts
 
 _MEMORY = 3  # earlier sweeps that are mixed
 
@@ -18,14 +18,16 @@ class Mixing:
         self._products: Floats = np.empty((0, 0))
         self._weights: Floats = np.empty((2, 0))
 
-    def step(self, potential: Floats, image: Floats, weights: Floats) -> Floats:
+    def step(self, potential: Floats, image: Floats, shares: Floats, tilt: Floats) -> Floats:
         """The mixture of the last images whose changes nearly cancel."""
         change = image - potential
         if not self._images:
-            self._weights = weights
+            self._weights = shares * tilt
         self._images, self._changes = [*self._images[-_MEMORY:], image], [*self._changes[-_MEMORY:], change]
-        weighted = self._weights * change
-        row = np.array([float((weighted * earlier).sum(axis=1).sum()) for earlier in self._changes])
+        row = np.zeros(len(self._changes))
+        for part in parts(change.shape[1]):
+            weighted = self._weights[:, part] * change[:, part]
+            row += [float((weighted * earlier[:, part]).sum(axis=1).sum()) for earlier in self._changes]
         before, products = len(row) - 1, np.empty((len(row), len(row)))
         if before:
             products[:-1, :-1] = self._products[-before:, -before:]

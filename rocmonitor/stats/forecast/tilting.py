@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rocmonitor.stats.forecast.climbing import Extreme, at_limit
-from rocmonitor.stats.rows import Floats, run_starts
+from rocmonitor.stats.rows import Floats, parts, run_starts
 
 _STARTS = 32
 _THIN = 2048  # cells: more than these are solved on thinned ones first
@@ -40,10 +40,16 @@ class Cells(NamedTuple):
 
 def cells(pos: NDArray[np.int64], neg: NDArray[np.int64]) -> Cells:
     """The cells of counts at increasing scores; both classes must be present."""
-    first = run_starts(pos, neg)
-    start = np.flatnonzero(first)
+    cell = np.cumsum(run_starts(pos, neg).astype(np.intp))
+    cell -= 1
+    return Cells(cell_shares(pos, neg), cell)
+
+
+def cell_shares(pos: NDArray[np.int64], neg: NDArray[np.int64]) -> Floats:
+    """The shares of `cells` alone."""
+    start = np.flatnonzero(run_starts(pos, neg))
     counts = np.stack([np.add.reduceat(neg, start), np.add.reduceat(pos, start)])
-    return Cells(counts / counts.sum(axis=1, keepdims=True), np.cumsum(first) - 1)
+    return np.asarray(counts / counts.sum(axis=1, keepdims=True))
 
 
 def placement(weights: Floats) -> Floats:
@@ -51,7 +57,8 @@ def placement(weights: Floats) -> Floats:
     placed = np.empty_like(weights)
     np.cumsum(weights[1, ::-1], out=placed[0, ::-1])
     np.cumsum(weights[0], out=placed[1])
-    placed -= weights[::-1] / 2
+    for part in parts(weights.shape[1]):
+        placed[:, part] -= weights[::-1, part] / 2
     return placed
 
 

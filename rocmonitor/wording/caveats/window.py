@@ -22,6 +22,14 @@ def _text_scores(*, monitor: str, count: int, rows: int, examples: Sequence[str]
     )
 
 
+def _too_coarse(*, error: float, max_error: float, grid: str) -> str:
+    cut = f" ({grid})" if grid else ""
+    return (
+        f"the cells of neighbouring scores{cut} leave {error:.2g} of the AUROC open, more than "
+        f"condense.max_error, {max_error:.2g}: raise condense.per_unit, or set grouped: raw"
+    )
+
+
 SENTENCES: dict[str, str | Callable[..., str]] = {
     # The clock, from rocmonitor.service.timekeeping
     "clock-set-forward": (
@@ -35,8 +43,14 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     # Rows, from rocmonitor.sources
     "rows-truncated": (
         "the window has more rows than sources.{source}.max_rows: only part of it was read, and another run "
-        "may read another part; raise max_rows, or set monitors.{monitor}.grouped to database"
+        "may read another part; raise max_rows, or set monitors.{monitor}.grouped to condensed or database"
     ),
+    "condensed": (
+        "the {rows:,} labelled rows were read as {cells:,} cells of neighbouring scores: the AUROC is off by "
+        "at most {auc:.2g}, its standard error by {se:.2g}, a true positive rate by {tpr:.2g} and a false "
+        "positive rate by {fpr:.2g}; intervals allow for it"
+    ),
+    "condensed-too-coarse": _too_coarse,
     "rows-outside": (
         "{count:,} of {rows:,} rows are set aside: their {column} is outside the window, missing, or not a "
         "time; use :start and :end in monitors.{monitor}.query"
@@ -67,6 +81,11 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     ),
     "rows-with-bad-labels": _rows_with_bad_labels,
     "text-scores": _text_scores,
+    # Windows that are joined, from rocmonitor.service.pieces
+    "windows-pooled": (
+        "{windows} windows ({every} each), {period}, are pooled: not each of them has "
+        "{min_per_class:,} positives and {min_per_class:,} negatives (min_per_class)"
+    ),
     # Outlooks, from rocmonitor.policy.outlook and judge
     "judged-again": judged_again,
     "rows-since-outlook": "{now:,} rows are scored now; the outlook was made from {then:,}",

@@ -172,6 +172,7 @@ def test_as_plain_data():
         "studentised",
         "clusters",
         "design_effect",
+        "error",
     }
     read = AucResult.from_dict(plain)
     assert read.ci() == result.ci(transform="score")

@@ -1,0 +1,81 @@
+"""What `check` says of windows that are joined from those of the calendar."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+
+from rocmonitor.config import Monitor
+from rocmonitor.config.values import written
+from rocmonitor.errors import ConfigError
+from rocmonitor.policy.windows import DAY, Window
+from rocmonitor.service.pieces import reference_joining
+from rocmonitor.sources import LabelCounts
+from rocmonitor.wording.format import count, instant
+
+_UNITS = {"1h": "hours", "1d": "days", "7d": "weeks", "1mo": "months", "1q": "quarters"}
+
+
+def window_length(monitor: Monitor) -> str:
+    """How long windows are."""
+    spec = monitor.window
+    if spec.rows is not None:
+        return f"at least {spec.rows:,} rows, in whole {pieces(monitor)}"
+    if spec.pool is not None:
+        return (
+            f"every {written(spec.every)}, up to {spec.pool} pooled until each class has "
+            f"{monitor.min_per_class:,} rows"
+        )
+    return f"every {written(spec.every)}"
+
+
+def pieces(monitor: Monitor) -> str:
+    """What windows are joined from; the windows themselves, where they are not joined."""
+    spec = monitor.window
+    if spec.rows is None:
+        return "windows"
+    return _UNITS.get(written(spec.every), f"periods of {written(spec.every)}")
+
+
+def not_enough(monitor: Monitor, window: Window, labels: LabelCounts) -> str:
+    """That all rows so far are no window yet."""
+    since = instant(window.start, monitor.timezone)
+    if monitor.window.rows is not None:
+        return (
+            f"none can be judged yet: {labels.rows:,} of {monitor.window.rows:,} rows since {since} are old "
+            "enough"
+        )
+    return (
+        f"none can be judged yet: {labels.n_pos:,} positives and {labels.n_neg:,} negatives since {since}; "
+        f"{monitor.min_per_class:,} of each are needed (min_per_class), or {monitor.window.pool} windows"
+    )
+
+
+def lengths(windows: Sequence[Window]) -> str:
+    """How long windows are that differ."""
+    days = [(window.end - window.start) / DAY for window in windows]
+    if not days:
+        return ""
+    shortest, longest = (f"{each:.3g}" for each in (min(days), max(days)))
+    span = count(max(days), "day") if shortest == longest else f"{shortest} to {longest} days"
+    return f" of {span}"
+
+
+def usual_length(monitor: Monitor, windows: Sequence[Window], rows: int) -> timedelta:
+    """How long a window lasts on average: of joined ones, as the reference with so many rows shows."""
+    if reference_joining(monitor) is not None and windows:
+        return (windows[-1].end - windows[0].start) / len(windows)
+    if monitor.window.rows is not None and rows:  # the reference is cut into equal parts
+        period = monitor.reference_period
+        return max(monitor.window.length, (period.end - period.start) * (monitor.window.rows / rows))
+    return monitor.window.length
+
+
+def too_short(monitor: Monitor, rows: int) -> Iterator[ConfigError]:
+    """A reference that has fewer rows than one window."""
+    needed = monitor.window.rows
+    if needed is not None and monitor.reference.windows is None and rows < needed:
+        yield ConfigError(
+            f"monitors.{monitor.name}.reference has {rows:,} rows, and a window has at least {needed:,} "
+            "(window.rows): choose a longer period (reference.from, reference.to), or fewer rows"
+        )

@@ -1,0 +1,107 @@
+"""Condensing scores in the database: which cell of a fixed grid a score lies in, in SQL that engines share.
+
+The logarithm of two engines, or of two versions of one, may differ in its last bit, so that a score at the
+edge of a cell falls into one or the other. No guarantee depends on it: each cell comes with its own lowest
+and highest score. Only the digest of a window does, which is why digests of cells are compared within one
+engine.
+"""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import ColumnElement, Double, and_, case, cast, func, literal_column
+
+from rocmonitor.config import Monitor
+from rocmonitor.errors import ConfigError
+from rocmonitor.stats import Grid
+
+Floats = NDArray[np.float64]
+
+_POSTGRES_NUMBERS = {20, 21, 23, 700, 701, 1700}  # whole numbers, floats, numeric
+_MARIADB_NUMBERS = {0, 1, 2, 3, 4, 5, 8, 9, 246}
+_LARGEST = 1.7976931348623157e308
+_FAR = 1e290  # beyond, one cell: a product with `per_unit` stays finite
+
+
+def cell(backend: str, score: ColumnElement[Any], grid: Grid) -> list[ColumnElement[Any]]:
+    """What to group by: scores are in one cell if all of these are equal; the last is NULL for no number.
+
+    Parameters
+    ----------
+    backend : str
+        The dialect: ``sqlite`` keeps texts in columns of numbers.
+    score : ColumnElement
+        A column of numbers. NaN (larger than all numbers, or equal to none), infinity and NULL are no scores.
+    grid : Grid
+    """
+    number = cast(score, Double)
+    finite: ColumnElement[bool] = number.between(_number(-_LARGEST), _number(_LARGEST))
+    if backend == "sqlite":
+        finite = and_(func.typeof(score).in_(["integer", "real"]), finite)
+    per_unit, far = _number(grid.per_unit), _number(_FAR)
+    near = number.between(_number(-_FAR), far)
+    linear = case((near, func.floor(number * per_unit)), (number > far, far), else_=_number(-_FAR))
+    if grid.scale == "linear":
+        return [case((finite, linear))]
+    # LN(0) is an error in PostgreSQL: CASE keeps it from 0 and 1.
+    inside = and_(finite, number > _number(0.0), number < _number(1.0))
+    odds = func.floor(func.ln(number / (_number(1.0) - number)) * per_unit)
+    side = case((inside, 1), (and_(finite, number <= _number(0.0)), 0), else_=2)
+    return [side, case((inside, odds), (finite, linear))]
+
+
+def ordered(low: Floats, high: Floats | None) -> tuple[Floats, Floats | None]:
+    """The ends of cells, each in its place: negated scores have changed theirs. Without `high`, as it is."""
+    return (low, None) if high is None else (np.minimum(low, high), np.maximum(low, high))
+
+
+def too_many_cells(monitor: Monitor, most: int) -> ConfigError:
+    """That cells do not fit: nothing is judged from some of them."""
+    return ConfigError(
+        f"monitors.{monitor.name}.condense: the window has more than sources.{monitor.source}.max_rows "
+        f"({most:,}) cells with {monitor.condense.grid}; lower per_unit, drop segments, or raise max_rows"
+    )
+
+
+def define_functions(connection: sqlite3.Connection) -> None:
+    """Give SQLite the functions that it may be built without."""
+    connection.create_function("ln", 1, _logarithm, deterministic=True)
+    connection.create_function("floor", 1, _floor, deterministic=True)
+
+
+def lacks_functions(connection: sqlite3.Connection) -> bool:
+    """Whether SQLite was built without them."""
+    try:
+        connection.execute("SELECT ln(2.0), floor(0.5)").fetchone()
+    except sqlite3.OperationalError:
+        return True
+    return False
+
+
+def _logarithm(value: float | None) -> float | None:
+    return math.log(value) if value is not None and value > 0 else None
+
+
+def _floor(value: float | None) -> float | None:
+    return None if value is None else float(math.floor(value))
+
+
+def is_number(backend: str, code: Any) -> bool:
+    """Whether a column of this type, by the driver's code, holds numbers; taken for granted where unknown."""
+    if backend == "postgresql":
+        return code in _POSTGRES_NUMBERS
+    if backend in ("mariadb", "mysql"):
+        return code in _MARIADB_NUMBERS
+    return True
+
+
+def _number(value: float) -> ColumnElement[Any]:
+    """A literal of double precision: MariaDB and DuckDB read one without an exponent as a decimal."""
+    text = repr(value)
+    # Typed, or SQLAlchemy divides by a decimal of fewer digits.
+    return literal_column(text if "e" in text else f"{text}e0", Double)

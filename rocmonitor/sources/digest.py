@@ -1,0 +1,56 @@
+"""The digest of a batch: the same for rows and for groups of equal rows, in any order, from any database.
+
+That of cells of a grid is the same in any order, and within one engine (see `rocmonitor.sources.condensing`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import astuple
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rocmonitor.stats.sample import PairedSample
+
+if TYPE_CHECKING:
+    from rocmonitor.sources.batch import Rows
+
+
+def digest_of(segments: dict[str, Rows], with_unlabelled: bool) -> str:
+    """SHA-256 of samples and counts, and of unlabelled scores where these are asked for."""
+    content = hashlib.sha256()
+    for name, rows in segments.items():
+        content.update(repr((name, astuple(rows.counts))).encode())
+        if name or len(segments) == 1:  # the segments of a column hold all rows between them
+            _add(content, rows.champion.score, rows.champion.pos, rows.champion.neg)
+            if rows.champion.ends is not None:
+                _add(content, rows.champion.ends.high)
+            if rows.pair is not None:
+                _add(content, *_distinct_cells(rows.pair))
+            if with_unlabelled:
+                _add(content, *rows.unlabelled)
+    return content.hexdigest()
+
+
+def _distinct_cells(pair: PairedSample) -> Iterator[NDArray[Any]]:
+    """Distinct pairs of scores in order, with their counts: the same for rows and for groups of rows.
+
+    The champion comes first, as it did when the first digests were stored.
+    """
+    key = pair.index_2 * len(pair.first.score)
+    key += pair.index_1
+    order = np.argsort(key)
+    key = key[order]
+    starts = np.flatnonzero(np.diff(key, prepend=-1))
+    yield from (pair.second.score, pair.first.score, key[starts])
+    for counts in (pair.pos, pair.neg):
+        before = np.concatenate([[0], np.cumsum(counts[order])])
+        yield np.diff(before[np.append(starts, len(order))])
+
+
+def _add(content: hashlib._Hash, *columns: NDArray[Any]) -> None:
+    for column in columns:
+        content.update(np.ascontiguousarray(column, column.dtype.newbyteorder("<")).data)

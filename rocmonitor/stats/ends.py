@@ -1,0 +1,118 @@
+"""Cells of neighbouring scores: the lowest and the highest score in each, and the grid that cut them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rocmonitor.errors import InputError
+from rocmonitor.stats.rows import Counts, Floats
+
+Scale = Literal["logit", "linear"]
+
+PER_UNIT = 1638.4
+"""Cells of a unit: of log-odds, or of the score. About 20,000 cells for scores from 0.001 to 0.999."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Where scores are cut into cells: the same for every window, so that cells of windows fit together.
+
+    Parameters
+    ----------
+    scale : {"logit", "linear"}
+        "logit": scores between 0 and 1 are cut by their log-odds, all others as by "linear". "linear": at
+        multiples of 1 / `per_unit`.
+    per_unit : float
+        Cells of a unit; the larger, the finer.
+    """
+
+    scale: Scale = "logit"
+    per_unit: float = PER_UNIT
+
+    def __post_init__(self) -> None:
+        if self.scale not in get_args(Scale):
+            raise InputError(f"scale must be 'logit' or 'linear', not {self.scale!r}")
+        if not 0 < self.per_unit <= 1e9:
+            raise InputError(f"per_unit must be more than 0 and at most 1e9; it is {self.per_unit!r}")
+
+    def __str__(self) -> str:
+        return f"{self.scale}, {self.per_unit:g} cells a unit"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CellEnds:
+    """The scores in each cell of a condensed sample.
+
+    Attributes
+    ----------
+    low, high : ndarray, shape (k,)
+        Lowest and highest score of the rows in each cell. No two cells overlap. Where both are equal, all
+        rows of the cell have that score: a tie, as in any sample.
+    grid : Grid or None
+        Which cut them; None where that is not known.
+    """
+
+    low: Floats
+    high: Floats
+    grid: Grid | None = None
+
+    @property
+    def spread(self) -> NDArray[np.bool_]:
+        """Which cells hold more than one score, shape (k,)."""
+        return np.asarray(self.low < self.high)
+
+
+def disjoint(low: Floats, high: Floats, pos: Counts, neg: Counts) -> tuple[Floats, Floats, Counts, Counts]:
+    """The cells that hold rows, in increasing order; those that overlap are joined.
+
+    Cost: O(k log k). InputError where the lowest score of a cell is above its highest.
+    """
+    if (low > high).any():
+        raise InputError("low must not be above high: low is the lowest score of a cell")
+    order = np.lexsort((high, low))
+    order = order[(pos[order] > 0) | (neg[order] > 0)]
+    low, high, pos, neg = low[order], high[order], pos[order], neg[order]
+    reached = np.maximum.accumulate(high)
+    first = np.concatenate([[True], low[1:] > reached[:-1]])[: len(low)]
+    if first.all():
+        return low, high, pos, neg
+    starts = np.flatnonzero(first)
+    ends = np.append(starts[1:], len(low)) - 1
+    return low[starts], reached[ends], np.add.reduceat(pos, starts), np.add.reduceat(neg, starts)
+
+
+def merged_cells(
+    parts: Sequence[tuple[CellEnds | None, Floats, Counts, Counts]],
+) -> tuple[Floats, Floats, Counts, Counts]:
+    """Ends and counts of the cells of several samples, given by ends, scores and counts."""
+    low, high, pos, neg = zip(
+        *(
+            (score, score, pos, neg) if ends is None else (ends.low, ends.high, pos, neg)
+            for ends, score, pos, neg in parts
+        ),
+        strict=True,
+    )
+    return np.concatenate(low), np.concatenate(high), np.concatenate(pos), np.concatenate(neg)
+
+
+def one_grid(ends: Sequence[CellEnds | None]) -> Grid | None:
+    """The grid of several samples; None where none is known.
+
+    Raises
+    ------
+    InputError
+        They were cut by different ones.
+    """
+    known = [each.grid for each in ends if each is not None and each.grid is not None]
+    grids = list(dict.fromkeys(known))
+    if len(grids) > 1:
+        raise InputError(
+            f"samples are condensed on different grids ({'; '.join(map(str, grids))}): give all of them the "
+            "same condense settings, and pull them again"
+        )
+    return grids[0] if grids else None

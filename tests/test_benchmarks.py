@@ -1,0 +1,152 @@
+"""The code of `make bench`, at tiny sizes: it runs, and measures what it says."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rocmonitor import stats
+from tests.databases import POSTGRES
+
+FOLDER = Path(__file__).parent / "benchmarks"
+MODULES = [path.stem for path in FOLDER.glob("[a-z]*.py")]
+
+
+@pytest.fixture
+def load(monkeypatch, tmp_path):
+    """A module of the folder; its results are recorded in a file."""
+    monkeypatch.syspath_prepend(str(FOLDER))
+    monkeypatch.setenv("ROCMONITOR_BENCHMARK_RECORD", str(tmp_path / "record"))
+    monkeypatch.setenv("ROCMONITOR_TEST_POSTGRES", POSTGRES)
+    yield importlib.import_module
+    for name in MODULES:
+        sys.modules.pop(name, None)
+
+
+@pytest.fixture
+def recorded(load, tmp_path):
+    return lambda: load("report").read(tmp_path / "record")
+
+
+def number(value: str) -> float:
+    return float(value.split()[0].removeprefix("n^").replace(",", ""))
+
+
+def test_every_public_statistic_is_measured_or_named(load):
+    growth = load("growth")
+    public = {name for name in stats.__all__ if name[0].islower()}
+    measured = {name.partition(",")[0] for name in growth.STATISTICS} - {"Sample"}
+    assert measured | growth.NOT_OF_ROWS | set(growth.AS_ANOTHER) == public
+    assert set(growth.AS_ANOTHER.values()) <= set(growth.STATISTICS)
+
+
+def test_every_statistic_runs(load):
+    growth = load("growth")
+    rows = growth.rows_of(600)
+    for call in growth.STATISTICS.values():
+        assert call(rows) is not None
+
+
+def test_growth_is_fitted(load):
+    growth = load("growth")
+    taken = {size: 1e-6 * size**1.5 for size in (1_000, 10_000, 100_000)}
+    assert growth.exponent(taken) == pytest.approx(1.5)
+    assert growth.expected(taken, 1_000_000) == pytest.approx(1e3)
+
+
+def test_sizes_that_would_take_too_long_are_not_tried(load, monkeypatch):
+    growth = load("growth")
+    monkeypatch.setattr(growth, "LONGEST", 0.0)
+    assert list(growth.measured(lambda of: sum(of.sample.score), (100, 300, 900), {})) == [100, 300]
+
+
+def test_growth_says_what_it_left_out(load, recorded, monkeypatch):
+    growth = load("growth")
+    monkeypatch.setattr(growth, "STATISTICS", {"auc": growth.STATISTICS["auc"], "none": refused})
+    monkeypatch.setattr(growth, "SIZES", (200, 400))
+    growth.main(400)
+    title, complete, capped, left_out = recorded()
+    assert "400" in title["title"]
+    assert complete["what"].startswith("auc: ")
+    assert "400 rows" in complete["what"]
+    assert "200 rows" in capped["what"]
+    assert left_out["skipped"].endswith("none at 200")
+
+
+def refused(of):
+    if of.sample.n_pos + of.sample.n_neg > 200:
+        raise MemoryError
+    return of
+
+
+def test_promised_work_at_tiny_sizes(load, recorded):
+    targets = load("targets")
+    targets.in_memory(10, 400)
+    targets.raw(2_000)
+    targets.laws(30, 40, 300)
+    lines = recorded()
+    assert sum("title" in line for line in lines) == 3
+    assert all(number(line["value"]) >= 0 for line in lines if "what" in line)
+
+
+def test_rows_are_read_from_sqlite(load, recorded):
+    load("pulling").from_sqlite(400)
+    assert [number(line["value"]) > 0 for line in recorded()] == [True, True]
+
+
+def test_rows_are_read_from_postgresql_or_skipped(load, recorded):
+    load("pulling").from_postgresql(400)
+    lines = recorded()
+    assert len(lines) == 2 or "PostgreSQL" in lines[0]["skipped"]
+
+
+def test_peers_are_compared_or_skipped(load, recorded):
+    peers = load("peers")
+    for peer in (peers.scikit_learn, peers.scipy_stats):
+        peer(2_000)
+    assert len(recorded()) == 3
+    assert all(number(line["value"]) > 0 for line in recorded())
+
+
+def test_a_peer_that_is_not_installed_is_named(load, recorded, monkeypatch):
+    peers = load("peers")
+    for name in ("scikit_learn", "scipy_stats", "statsmodels", "confidenceinterval", "mlstatkit", "nannyml"):
+        monkeypatch.setattr(peers, name, lambda rows: None)
+    monkeypatch.setattr(peers, "which", lambda program: None)
+    peers.main(1_000)
+    assert recorded()[1]["skipped"] == "Rscript is not installed"
+
+
+def test_numbers_of_peers_are_compared(load, recorded):
+    load("peers").against("half", lambda: float(np.arange(100).sum()), lambda: 4949.0)
+    [line] = recorded()
+    assert "differ by 1e+00" in line["what"]
+
+
+def test_the_report_names_the_machine_and_every_line(load):
+    report = load("report")
+    lines = [
+        {"title": "of a_b", "load": 0.5},
+        {"what": "x", "value": "1 s", "goal": "2 s"},
+        {"skipped": "R is not installed"},
+    ]
+    found = json.loads(json.dumps(report.report({"peers": lines})))
+    assert found["versions"]["numpy"] == np.__version__
+    text = report.markdown(found)
+    assert "| x | 1 s | 2 s |" in text
+    assert "R is not installed" in text
+    assert found["machine"]["processor"] in text
+
+
+def test_a_benchmark_that_is_not_there():
+    done = subprocess.run(
+        [sys.executable, str(FOLDER), "nothing"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "there are area" in done.stderr
