@@ -54,8 +54,8 @@ def db_clean(path: Path) -> int:
         echo("another process is cleaning up; nothing was done", err=True)
         return EXTERNAL
     echo(
-        f"deleted {done.deliveries:,} deliveries, the tables of {done.tables:,} evaluations and "
-        f"{done.runs:,} runs in MLflow",
+        f"deleted {done.deliveries:,} deliveries, the tables of {done.tables:,} evaluations, the counts of "
+        f"{done.counts:,} windows and {done.runs:,} runs in MLflow",
         err=True,
     )
     if done.error is not None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote, urlsplit
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from rocmonitor.config.values import Address, Duration, Section, Zone, beside, host_and_port, written
 from rocmonitor.errors import ConfigError, quoted
@@ -110,17 +110,19 @@ class Mlflow(Section):
 
 
 class Keep(Section):
-    """For how long what has been delivered, and what is large, is kept."""
+    """For how long what has been delivered, and what is large, is kept; counts of 0d are never kept."""
 
     outbox: Duration = timedelta(days=30)
     mlflow: Duration = timedelta(days=400)
     tables: Duration = timedelta(days=1825)
+    counts: Duration = timedelta(days=400)
 
-    @field_validator("outbox", "mlflow", "tables")
+    @field_validator("outbox", "mlflow", "tables", "counts")
     @classmethod
-    def _a_day(cls, age: timedelta) -> timedelta:
-        if age < timedelta(days=1):
-            raise ValueError(f"must be at least 1d; it is {written(age)}")
+    def _a_day(cls, age: timedelta, info: ValidationInfo) -> timedelta:
+        if age < timedelta(days=1) and not (info.field_name == "counts" and not age):
+            more = ", or 0d: no counts are kept" if info.field_name == "counts" else ""
+            raise ValueError(f"must be at least 1d{more}; it is {written(age)}")
         return age
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from rocmonitor.caveat import Caveat
@@ -38,16 +38,22 @@ def condensed_caveats(sample: Sample) -> list[Caveat]:
     ]
 
 
-def of_any_order(sample: Sample, rows_of: Callable[[Sample], list[Row]]) -> list[Row]:
+def of_any_order(
+    sample: Sample, rows_of: Callable[[Sample], list[Row]], *, halfway: Sequence[str] = ()
+) -> list[Row]:
     """Rows of a table, with intervals that hold whatever the order of the rows within the cells.
 
-    Columns that end in ``low`` and ``high`` are those ends; the others are taken with the cells as ties.
+    Columns that end in ``low`` and ``high`` are those ends. Those named in `halfway` are taken halfway
+    between the extreme orders, all others with the cells as ties.
     """
     found = rows_of(sample.with_ends(None))
     if sample.ends is None:
         return found
-    others = [rows_of(each) for each in extremes(sample)]
-    return [_outermost(row, [each[place] for each in others]) for place, row in enumerate(found)]
+    lines = zip(found, *(rows_of(each) for each in extremes(sample)), strict=True)
+    return [
+        _outermost(row, others) | {name: sum(each[name] for each in others) / 2 for name in halfway}
+        for row, *others in lines
+    ]
 
 
 def _outermost(row: Row, others: list[Row]) -> Row:

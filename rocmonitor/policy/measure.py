@@ -301,7 +301,8 @@ def _vertical(
         curve = vertical_intervals(of, fprs, confidence_level=level, m_pos=sizes[0], m_neg=sizes[1])
         return rows(_columns(curve, "fpr", "tpr", "tpr_low", "tpr_high"), model=model)
 
-    return of_any_order(sample, found)
+    # A tie counts as flagged with all of its positives: too many by half of them.
+    return of_any_order(sample, found, halfway=("tpr",))
 
 
 def _moved_fprs(sample: Sample, fprs: Sequence[float], table: Sequence[Row]) -> list[Caveat]:

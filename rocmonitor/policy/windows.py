@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from calendar import monthrange
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from itertools import pairwise
@@ -181,6 +181,23 @@ def split(start: datetime, end: datetime, parts: int, zone: ZoneInfo) -> list[Wi
     if not length % DAY and length >= parts * DAY:
         edges = [start + (length // DAY * part // parts) * DAY for part in range(parts + 1)]
     return [Window(*pair) for pair in pairwise(edge.replace(tzinfo=zone) for edge in edges)]
+
+
+def tiling(windows: Sequence[Window], whole: Window) -> list[Window]:
+    """Those of some windows that fill a period, each instant once; none where they leave a gap.
+
+    Parameters
+    ----------
+    windows : sequence of Window
+        Inside the period, by their start; of those with one start the first that is taken counts.
+    whole : Window
+    """
+    taken, reached = list[Window](), whole.start
+    for window in windows:
+        if window.start == reached:
+            taken.append(window)
+            reached = window.end
+    return taken if reached == whole.end else []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,6 +30,8 @@ class Deleted:
         Outbox rows that had arrived.
     tables : int
         Evaluations that lost their tables. What was counted of arrivals goes with them.
+    counts : int
+        Windows that lost their counts.
     runs : int
         Runs in MLflow.
     doubles : int
@@ -42,6 +44,7 @@ class Deleted:
 
     deliveries: int = 0
     tables: int = 0
+    counts: int = 0
     runs: int = 0
     doubles: int = 0
     error: TrackingError | None = None
@@ -67,6 +70,9 @@ def delete_old(runtime: Runtime, *, progress: Progress = lambda _: None) -> Dele
         )
         for delete in (store.delete_tables, store.delete_tables_inside):
             done.tables += work.repeat(partial(delete, kept, now - keep.tables, AT_ONCE), "old tables")
+        done.counts = work.repeat(
+            partial(store.delete_counts, kept, now - keep.counts, AT_ONCE), "old counts of windows"
+        )
         compared = {name: compared_since(each, now) for name, each in runtime.config.monitors.items()}
         store.delete_arrivals(kept, now - keep.tables, compared)
         try:

@@ -6,15 +6,17 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from rocmonitor import store
+from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
 from rocmonitor.policy.label_history import PastWindow
 from rocmonitor.policy.reference import Reference, freeze, with_labels
 from rocmonitor.policy.rules import Cost, Forecast, Lasting, by_name
 from rocmonitor.policy.windows import Window
+from rocmonitor.service.counted import Counted, to_keep
 from rocmonitor.service.pieces import Pieces, reference_joining, reference_windows
 from rocmonitor.service.progress import Step
 from rocmonitor.sources import LabelCounts, SqlSource
@@ -100,53 +102,66 @@ def load_or_build(
     *,
     now: datetime,
     keep: bool = True,
+    keep_counts: bool = True,
     progress: Callable[[str], None] = lambda _: None,
     on_rows: Callable[[int], None] = lambda _: None,
 ) -> dict[str, Reference]:
     """The reference of each segment (all rows: ``""``), from the store or computed and kept there.
 
     It is kept only once all its labels are due, so that a frozen reference never lacks late labels. With
-    ``columns.labelled_at`` it is read as of that instant, with the ages of its labels.
+    ``columns.labelled_at`` it is read as of that instant, with the ages of its labels. Windows whose counts
+    are in the store are not read from the source.
     """
     name = digest(monitor)
     frozen = store.reference(kept, monitor.name, name)
     if frozen:
         return {segment: Reference.from_dict(plain) for segment, plain in frozen.items()}
-    samples: dict[str, dict[Window, Sample]] = {}
-    past: dict[str, list[PastWindow]] = {}
     windows, pieces = reference_windows(monitor, source, now, lambda: on_rows(0))
-    complete = complete_at(monitor)
-    dated = monitor.columns.labelled_at is not None
-    as_of = min(now, complete) if dated else now
-    ages = monitor.labels.ages if dated else ()
+    as_of, ages = _read_at(monitor, now)
+    freezes = keep and now >= complete_at(monitor)
+    counted = Counted(kept, monitor, source, confirmed=False)
+    samples, past = dict[str, dict[Window, Sample]](), dict[str, list[PastWindow]]()
+    counts: list[store.KeptCounts] = []
     for number, window in enumerate(windows, 1):
-        words = f"{monitor.name} reference {window.in_zone(monitor.timezone)}"
-        progress(Step(words, number, len(windows)))
-        batch = source.pull(monitor, window, as_of=as_of, ages=ages, on_progress=on_rows)
+        progress(Step(f"{monitor.name} reference {window.in_zone(monitor.timezone)}", number, len(windows)))
+        labels = counted.label_counts(window, as_of=as_of) if freezes and keep_counts else None
+        batch = counted.read(window, as_of=as_of, ages=ages, labels=labels, on_rows=on_rows)
+        counts += to_keep(monitor, window, batch, labels, now, ages)
         for segment, rows in batch.segments.items():
             samples.setdefault(segment, {})[window] = rows.champion
             by_age = rows.by_age or (rows.champion,)
             past.setdefault(segment, []).append(PastWindow(by_age, rows.unlabelled, as_of - window.end))
+    doubts = tuple(counted.caveats())
     computed = {
-        segment: with_labels(frozen_for(monitor, list(parts.items())), past[segment], ages)
+        segment: with_labels(frozen_for(monitor, list(parts.items()), doubts), past[segment], ages)
         for segment, parts in samples.items()
     }
     computed = _with_pieces(computed, pieces)
-    if keep and now >= complete:
+    if freezes:
         plain = {segment: reference.to_dict() for segment, reference in computed.items()}
-        store.save_reference(kept, monitor.name, name, plain)
+        store.save_reference(kept, monitor.name, name, plain, counts=counts)
     return computed
 
 
-def frozen_for(monitor: Monitor, windows: Sequence[tuple[Window, Sample]]) -> Reference:
-    """The reference windows of one segment, as the monitor freezes them."""
-    return freeze(
+def _read_at(monitor: Monitor, now: datetime) -> tuple[datetime, tuple[timedelta, ...]]:
+    """By when labels of the reference must have been known, and at which ages they are read."""
+    if monitor.columns.labelled_at is None:
+        return now, ()
+    return min(now, complete_at(monitor)), monitor.labels.ages
+
+
+def frozen_for(
+    monitor: Monitor, windows: Sequence[tuple[Window, Sample]], doubts: Sequence[Caveat] = ()
+) -> Reference:
+    """The reference windows of one segment, as the monitor freezes them; `doubts` are about their rows."""
+    found = freeze(
         windows,
         by_name(monitor.rules),
         monitor.cost_w,
         outlooks=monitor.outlook is not None,
         max_error=monitor.condense.max_error,
     )
+    return replace(found, caveats=(*found.caveats, *doubts))
 
 
 def _with_pieces(references: dict[str, Reference], pieces: Pieces) -> dict[str, Reference]:

@@ -342,11 +342,13 @@ def _log_undelivered(worker: Worker) -> None:
 
 def _delete_old(runtime: Runtime) -> None:
     done = delete_old(runtime)
-    if done.deliveries or done.tables or done.runs:
+    if done.deliveries or done.tables or done.counts or done.runs:
         log.info(
-            "deleted as too old: %d deliveries, tables of %d evaluations, %d runs in MLflow",
+            "deleted as too old: %d deliveries, tables of %d evaluations, counts of %d windows, "
+            "%d runs in MLflow",
             done.deliveries,
             done.tables,
+            done.counts,
             done.runs,
         )
     if done.error is not None:

@@ -7,7 +7,7 @@ So the batch is the same whether rows are read or grouped in the database, and w
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -16,17 +16,16 @@ from numpy.typing import NDArray
 from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Counts
 from rocmonitor.sources import arrival
+from rocmonitor.sources.chunk import MOST_CELLS, Cells, Chunk, Mask, joined
 from rocmonitor.sources.digest import digest_of
 from rocmonitor.sources.repeats import repeats
-from rocmonitor.sources.values import BAD, NEGATIVE, POSITIVE, UNLABELLED, Encoder, each_its_own
+from rocmonitor.sources.values import BAD, NEGATIVE, POSITIVE, UNLABELLED, Encoder
 from rocmonitor.stats.sample import PairedSample, Sample
 from rocmonitor.stats.unlabelled import PairedScoreCounts, ScoreCounts, no_scores
 
 if TYPE_CHECKING:
     from rocmonitor.config import Monitor
 
-Mask = NDArray[np.bool_]
-Words = NDArray[np.uint64]
 S = TypeVar("S", Sample, PairedSample)
 
 _OUTSIDE, _DUPLICATE, _BAD_SCORE, _UNLABELLED, _BAD_LABEL, _NEGATIVE, _POSITIVE = range(7)
@@ -105,76 +104,15 @@ class Batch:
         Whether the database did the grouping.
     condensed : bool
         Whether it grouped by cells of a grid: the digest is then that of the engine's cells.
+    cells : Cells or None
+        What the rest was made of, until it is let go.
     """
 
     segments: dict[str, Rows]
     digest: str
     grouped: bool
     condensed: bool = False
-
-
-@dataclass(slots=True, kw_only=True)
-class Chunk:
-    """Some cells as columns, all of one length n.
-
-    Attributes
-    ----------
-    inside : ndarray of bool
-        Whether the time lies in the window.
-    champion, challenger : ndarray of float64
-        Scores; NaN stands for anything that is not a finite number.
-    label : ndarray of int8
-        Codes of `rocmonitor.sources.values`.
-    segments : tuple of ndarray of uint8
-        Codes of the encoder, one array for each segment column.
-    high : ndarray of float64 or None
-        Highest champion score in each cell, where `champion` is the lowest; None: the same.
-    weight : ndarray of int64 or None
-        Rows in each cell; None is one each.
-    time : ndarray of int64 or None
-        Microseconds, on any one clock. Needed with ids only.
-    arrival : ndarray of int8 or None
-        When the label became known, coded as in `rocmonitor.sources.arrival`.
-    has_id : ndarray of bool or None
-    id : ndarray of uint64, shape (n, 1) or (n, 2), or None
-        The number itself, or 128 bits of a hash of anything else.
-    has_cluster : ndarray of bool or None
-    cluster : ndarray of uint64 or None
-        What the rows belong to, as one word.
-    """
-
-    inside: Mask
-    champion: NDArray[np.float64]
-    challenger: NDArray[np.float64] | None
-    label: NDArray[np.int8]
-    segments: tuple[NDArray[np.uint8], ...]
-    high: NDArray[np.float64] | None = None
-    weight: NDArray[np.int64] | None = None
-    time: NDArray[np.int64] | None = None
-    arrival: NDArray[np.int8] | None = None
-    has_id: Mask | None = None
-    id: Words | None = None
-    has_cluster: Mask | None = None
-    cluster: Words | None = None
-
-    def __len__(self) -> int:
-        return len(self.label)
-
-    @property
-    def rows(self) -> int:
-        """Rows in all cells."""
-        return len(self) if self.weight is None else int(self.weight.sum())
-
-    def take(self, index: slice | NDArray[np.intp]) -> Chunk:
-        """Some of the cells."""
-        taken: dict[str, Any] = {"segments": tuple(codes[index] for codes in self.segments)}
-        for column in _COLUMNS:
-            value = getattr(self, column)
-            taken[column] = None if value is None else value[index]
-        return Chunk(**taken)
-
-
-_COLUMNS = tuple(field.name for field in fields(Chunk) if field.name != "segments")
+    cells: Cells | None = field(default=None, repr=False, compare=False)
 
 
 def to_batch(
@@ -193,14 +131,21 @@ def to_batch(
     then the one of the higher champion score, then of the higher challenger score, then of the later
     segment in sorted order.
     """
-    cells = _joined(chunks, encoder)
+    cells = joined(chunks, encoder)
     category = _categories(cells)
+    if cells.has_id is not None:
+        cells.repeated = category == _DUPLICATE
     cells.id = cells.has_id = cells.time = None  # no longer needed; half of the memory
     segments = {"": _rows(cells, category, encoder, monitor, truncated, ages)}
     for name, index in _segments(cells, encoder):
         segments[name] = _rows(cells.take(index), category[index], encoder, monitor, truncated, ages)
-    digest = digest_of(segments, cells.arrival is not None)
-    return Batch(segments=segments, digest=digest, grouped=grouped, condensed=cells.high is not None)
+    return Batch(
+        segments=segments,
+        digest=digest_of(segments, cells.arrival is not None),
+        grouped=grouped,
+        condensed=cells.high is not None,
+        cells=Cells(chunk=cells, encoder=encoder, ages=ages) if len(cells) <= MOST_CELLS else None,
+    )
 
 
 def judged(chunks: Sequence[Chunk], encoder: Encoder) -> Mask:
@@ -208,44 +153,8 @@ def judged(chunks: Sequence[Chunk], encoder: Encoder) -> Mask:
 
     The chunks are emptied, as by `to_batch`.
     """
-    used: Mask = _categories(_joined(chunks, encoder)) >= _NEGATIVE
+    used: Mask = _categories(joined(chunks, encoder)) >= _NEGATIVE
     return used
-
-
-def _joined(chunks: Sequence[Chunk], encoder: Encoder) -> Chunk:
-    """All chunks in one, segments coded in sorted order, cells with an id split into single rows.
-
-    The chunks are emptied on the way, so that there are never two copies of all columns.
-    """
-    columns: dict[str, Any] = {}
-    for column in _COLUMNS:
-        parts = _same_width([getattr(chunk, column) for chunk in chunks])
-        columns[column] = None if parts[0] is None else np.concatenate(parts)
-        for chunk in chunks:
-            setattr(chunk, column, None)
-    codes = zip(*(chunk.segments for chunk in chunks), strict=True)
-    ranked = tuple(rank[np.concatenate(c)] for rank, c in zip(encoder.segment_ranks(), codes, strict=True))
-    cells = Chunk(segments=ranked, **columns)
-    if cells.arrival is not None:
-        cells.label[cells.arrival == arrival.LATER] = UNLABELLED
-    single = np.zeros(len(cells), dtype=np.bool_) if cells.has_id is None else cells.has_id
-    if cells.has_cluster is not None:
-        single = single | ~cells.has_cluster
-    if cells.weight is not None and single.any():
-        row = np.repeat(np.arange(len(cells)), np.where(single, cells.weight, 1))
-        weight = np.where(single, 1, cells.weight)[row]
-        cells = cells.take(row)
-        cells.weight = weight
-    if cells.has_cluster is not None and cells.cluster is not None:
-        cells.cluster = each_its_own(cells.cluster, ~cells.has_cluster, cells.champion)
-    return cells
-
-
-def _same_width(parts: Sequence[Any]) -> Sequence[Any]:
-    """A chunk of whole-number ids beside one of text (SQLite mixes them) gets its second word."""
-    if len({part.shape[1:] for part in parts if part is not None}) < 2:
-        return parts
-    return [np.pad(part, ((0, 0), (0, 2 - part.shape[1]))) for part in parts]
 
 
 def _categories(cells: Chunk) -> NDArray[np.int8]:
@@ -255,6 +164,8 @@ def _categories(cells: Chunk) -> NDArray[np.int8]:
     category[np.isnan(cells.champion)] = _BAD_SCORE
     if cells.id is not None and cells.time is not None and cells.has_id is not None:
         category[repeats(cells, cells.id, cells.time, cells.inside & cells.has_id)] = _DUPLICATE
+    elif cells.repeated is not None:
+        category[cells.repeated] = _DUPLICATE
     category[~cells.inside] = _OUTSIDE
     return category
 

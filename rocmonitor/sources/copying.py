@@ -22,7 +22,7 @@ from pyarrow import csv
 from sqlalchemy import Connection, Select
 
 from rocmonitor.errors import SourceError
-from rocmonitor.sources.batch import Chunk
+from rocmonitor.sources.chunk import Chunk
 from rocmonitor.sources.condensing import ordered
 from rocmonitor.sources.connect import guard_of
 from rocmonitor.sources.query import Query

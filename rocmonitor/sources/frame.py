@@ -16,7 +16,8 @@ from sqlalchemy import ColumnElement, column
 from rocmonitor.config import Monitor
 from rocmonitor.errors import SourceError
 from rocmonitor.policy.windows import Window
-from rocmonitor.sources.batch import Chunk, judged, to_batch
+from rocmonitor.sources.batch import judged, to_batch
+from rocmonitor.sources.chunk import Chunk
 from rocmonitor.sources.connect import guarded
 from rocmonitor.sources.sql import SqlSource, to_chunk
 from rocmonitor.sources.values import Encoder, name_of

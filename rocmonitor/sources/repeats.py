@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from rocmonitor.sources.batch import Chunk
+    from rocmonitor.sources.chunk import Chunk
 
 Mask = NDArray[np.bool_]
 Words = NDArray[np.uint64]

@@ -21,7 +21,8 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor, Source
 from rocmonitor.policy.windows import Window
 from rocmonitor.sources.arrival import LATER, arrival_of_text
-from rocmonitor.sources.batch import Batch, Chunk, to_batch
+from rocmonitor.sources.batch import Batch, to_batch
+from rocmonitor.sources.chunk import Chunk
 from rocmonitor.sources.clock import since_epoch
 from rocmonitor.sources.condensing import define_functions, lacks_functions, ordered, too_many_cells
 from rocmonitor.sources.connect import guarded, new_engine, reading, source_url

@@ -75,6 +75,15 @@ class Encoder:
         """``column=value`` in sorted order."""
         return [f"{self._columns[column]}={value}" for value in sorted(self._segments[column])]
 
+    def sorted_values(self) -> list[list[str]]:
+        """The values of each segment column, in sorted order."""
+        return [sorted(codes) for codes in self._segments]
+
+    def show(self, *, bad_labels: Sequence[str], text_scores: Sequence[str]) -> None:
+        """Take over examples that another encoder found."""
+        self.bad_labels = _first((*self.bad_labels, *bad_labels))
+        self.text_scores = _first((*self.text_scores, *text_scores))
+
     def segment_ranks(self) -> list[NDArray[np.uint8]]:
         """For each segment column, the place of each code in `segment_names`."""
         ranks = []

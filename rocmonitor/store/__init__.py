@@ -8,6 +8,7 @@ from rocmonitor.store.arrivals import SavedStop, arrivals, open_stops, save_arri
 from rocmonitor.store.attention import acknowledge, attention, attentions, mute
 from rocmonitor.store.clock import clock_seen, database_time, save_clock_seen
 from rocmonitor.store.connection import Store
+from rocmonitor.store.counts import KeptCounts, counts, delete_counts, rows_counted, windows_counted
 from rocmonitor.store.keep import (
     Publication,
     delete_arrivals,
@@ -75,6 +76,7 @@ __all__ = [
     "Backlog",
     "Delivery",
     "Evaluated",
+    "KeptCounts",
     "LastTick",
     "Lease",
     "Notified",
@@ -95,8 +97,10 @@ __all__ = [
     "attentions",
     "backlog",
     "clock_seen",
+    "counts",
     "database_time",
     "delete_arrivals",
+    "delete_counts",
     "delete_delivered",
     "delete_publications",
     "delete_tables",
@@ -142,6 +146,7 @@ __all__ = [
     "review",
     "review_with_key",
     "reviews",
+    "rows_counted",
     "save",
     "save_alias",
     "save_arrivals",
@@ -154,4 +159,5 @@ __all__ = [
     "series",
     "ticks",
     "transitions",
+    "windows_counted",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 from uuid import uuid4
@@ -10,6 +11,7 @@ from sqlalchemy import select
 
 from rocmonitor.store import tables
 from rocmonitor.store.connection import Store, insert
+from rocmonitor.store.counts import KeptCounts, put_counts
 
 
 def instance_id(store: Store) -> str:
@@ -58,8 +60,15 @@ def has_reference(store: Store, monitor: str, digest: str) -> bool:
         return connection.scalar(query) is not None
 
 
-def save_reference(store: Store, monitor: str, digest: str, content: dict[str, Any]) -> None:
-    """Freeze a reference; one that is frozen already stays as it is.
+def save_reference(
+    store: Store,
+    monitor: str,
+    digest: str,
+    content: dict[str, Any],
+    *,
+    counts: Sequence[KeptCounts] = (),
+) -> None:
+    """Freeze a reference; one that is frozen already stays as it is. The counts that it rests on are kept.
 
     Raises
     ------
@@ -68,6 +77,7 @@ def save_reference(store: Store, monitor: str, digest: str, content: dict[str, A
     row = {"monitor": monitor, "digest": digest, "content": content}
     with store.writing() as connection:
         connection.execute(insert(connection, tables.reference).values(row).on_conflict_do_nothing())
+        put_counts(connection, counts)
 
 
 def alias(store: Store, model: str, name: str) -> tuple[str, datetime] | None:

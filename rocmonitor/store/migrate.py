@@ -18,7 +18,7 @@ from rocmonitor.store.connection import Store, connect, shown, sqlite_file
 from rocmonitor.store.memory import instance_id
 from rocmonitor.store.tables import PREFIX, Instant, Packed, Plain, metadata
 
-NEWEST = "0012"
+NEWEST = "0013"
 """The version that this program needs: the last file in ``migrations/versions``."""
 
 _UPGRADE_LOCK = 7_626_637  # any number that no other program takes

@@ -15,6 +15,7 @@ from rocmonitor.policy.windows import Window
 from rocmonitor.store import tables
 from rocmonitor.store.attention import end_acknowledgement
 from rocmonitor.store.connection import Store, insert
+from rocmonitor.store.counts import KeptCounts, put_counts
 from rocmonitor.store.leases import Lease, require
 from rocmonitor.store.outbox import Outgoing, Row, put, put_all, rows_of
 
@@ -56,6 +57,8 @@ class WindowRecord:
     outbox : sequence of Outgoing
     outlook : OutlookRecord or None
         The outlook of a window that had none before it was judged.
+    counts : sequence of KeptCounts
+        The rows of all segments, with the evaluation of all rows.
     """
 
     evaluation: Evaluation
@@ -67,6 +70,7 @@ class WindowRecord:
     notified: bool = False
     outbox: Sequence[Outgoing] = ()
     outlook: OutlookRecord | None = None
+    counts: Sequence[KeptCounts] = ()
 
 
 def save(store: Store, results: Sequence[WindowRecord], *, lease: Lease) -> None:
@@ -163,6 +167,7 @@ def _put_results(connection: Connection, results: Sequence[WindowRecord]) -> lis
         if found:
             row = {"evaluation_id": evaluation_id, "saved_at": evaluation.evaluated_at, "content": found}
             kept.append(row)
+        put_counts(connection, result.counts)
         if result.outlook is not None:
             outgoing += _put_outlook(connection, result.outlook)
         if result.transition is not None:

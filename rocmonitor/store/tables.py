@@ -288,6 +288,19 @@ alias = Table(
     Column("seen_at", Instant, nullable=False),
 )
 
+counts = Table(  # distinct scores of windows with their rows: a window is read from its source once
+    PREFIX + "counts",
+    metadata,
+    Column("reading", String, primary_key=True),  # names what was read, and how
+    Column("window_start", Instant, primary_key=True),
+    Column("window_end", Instant, primary_key=True),
+    Column("data_digest", String, nullable=False),
+    Column("labels_digest", String, nullable=False),
+    Column("rows", Integer, nullable=False),
+    Column("read_at", Instant, nullable=False, index=True),
+    Column("content", LargeBinary, nullable=False),  # of `rocmonitor.sources.cells`
+)
+
 tick = Table(
     PREFIX + "tick",
     metadata,

@@ -26,6 +26,7 @@ from rocmonitor.config import Monitor, Source
 from rocmonitor.policy.windows import Window
 from rocmonitor.sources import open_source
 from rocmonitor.stats import auc, auc_bounds, condensed_error, vertical_intervals
+from rocmonitor.stats.condensed import extremes
 
 SERVER = os.environ.get("ROCMONITOR_TEST_POSTGRES", "postgresql+psycopg://postgres@127.0.0.1:5432/postgres")
 ROWS = 10_000_000
@@ -91,7 +92,8 @@ def pulled(mode: str) -> dict[str, Any]:
         "cells": len(sample.score),
         "auc": area.auc,
         "se": area.se,
-        "tpr": vertical_intervals(sample, FPRS).tpr.tolist(),
+        # Halfway between the extreme orders, as windows report it.
+        "tpr": (sum(vertical_intervals(each, FPRS).tpr for each in extremes(sample)) / 2).tolist(),
         "bounds": [bounds.low, bounds.high],
         "error": {"auc": error.auc, "se": error.se, "tpr": error.tpr, "bounds": bounds.error},
     }

@@ -80,6 +80,7 @@ STATISTICS: dict[str, Call] = {
     ),
     "explain_shift": lambda of: stats.explain_shift(of.sample, of.windows[0]),
     "condensed": lambda of: stats.condensed(of.sample),
+    "condensed_error": lambda of: stats.condensed_error(stats.condensed(of.sample)),
     "expected_auc": lambda of: stats.expected_auc(of.sample, of.score),
     "score_shift": lambda of: stats.score_shift(of.sample, of.score),
     "calibration": lambda of: stats.calibration(of.y, 1 / (1 + np.exp(-of.score))),

@@ -67,6 +67,7 @@ def test_cells_give_the_verdicts_of_rows_and_wider_intervals(here):
         # Intervals at a false positive rate go by moments, whose spread is not quite between the extremes'.
         beyond = cells.provenance["guaranteed_error"]["tpr"] / 20
         for row, twin in zip(exact.tables["roc"], cells.tables["roc"], strict=True):
+            assert abs(twin["tpr"] - row["tpr"]) <= 10 * beyond  # half of a cell
             assert twin["tpr_low"] - beyond <= row["tpr_low"] <= row["tpr_high"] <= twin["tpr_high"] + beyond
         assert "condensed" in codes(cells)
         assert "condensed" not in codes(exact)

@@ -188,4 +188,7 @@ def test_without_mlflow_the_runs_wait(here, clock, mlflow_server):
 def test_the_command_says_what_was_deleted(here):
     here.configure()
     done = Rocmonitor(here.folder)("db", "clean")
-    assert done.stderr == "deleted 0 deliveries, the tables of 0 evaluations and 0 runs in MLflow\n"
+    assert (
+        done.stderr
+        == "deleted 0 deliveries, the tables of 0 evaluations, the counts of 0 windows and 0 runs in MLflow\n"
+    )

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scored import cells, monitor
 
-from rocmonitor.sources.batch import Batch, Chunk, to_batch
+from rocmonitor.sources.batch import Batch, to_batch
+from rocmonitor.sources.chunk import Chunk
 from rocmonitor.sources.values import Encoder, encoded, identities
 
 Row = tuple[Any, ...]

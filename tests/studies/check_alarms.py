@@ -121,9 +121,9 @@ def found_lines(name: str, found: Sequence[Floats]) -> list[list[str]]:
     ]
 
 
+@patch.object(coming, "SERIES", SERIES)
 def times(serial: float, rng: np.random.Generator) -> Floats:
     """How one reference finds drops, by the true process and as told: see `times_of`."""
-    coming.SERIES = SERIES
     states = true_values(serial, PAST, rng)
     return times_of(scenario_of([drawn(unscaled(x), rng) for x in states]), states[-1], serial)
 

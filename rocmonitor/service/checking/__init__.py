@@ -166,7 +166,7 @@ def _windows(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> li
             if not enough:
                 return [*lines, not_enough(monitor, last, source.label_counts(monitor, last, as_of=now))]
         else:
-            last, stopped = newest_with_rows(monitor, due, lambda at: source.label_counts(monitor, at).rows)
+            last, stopped = newest_with_rows(monitor, due, lambda it: source.label_counts(monitor, it).rows)
             lines += stopped
         counted = source.label_counts(monitor, last, as_of=now)
         seen.last_counts = last, counted

@@ -23,6 +23,10 @@ def first_due(monitor: Monitor, ended: Sequence[Window]) -> str:
     )
 
 
+def _at_the_earliest(monitor: Monitor) -> str:
+    return "" if monitor.joining is None else " at the earliest"
+
+
 def newest_with_rows(
     monitor: Monitor, due: Sequence[Window], count_rows: Callable[[Window], int]
 ) -> tuple[Window, list[str]]:
@@ -37,10 +41,6 @@ def newest_with_rows(
         f"no rows since {instant(last.end, monitor.timezone)}: of the {empty:,} windows after that {FEW} are "
         "judged, and the others once rows come again"
     ]
-
-
-def _at_the_earliest(monitor: Monitor) -> str:
-    return "" if monitor.joining is None else " at the earliest"
 
 
 def impossible(monitor: Monitor, now: datetime) -> Iterator[ConfigError]:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
 
 from rocmonitor import store
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
-from rocmonitor.errors import RocmonitorError, StoreError, TrackingError
+from rocmonitor.errors import RocmonitorError, SourceError, StoreError, TrackingError
 from rocmonitor.policy.orientation import as_scored
 from rocmonitor.policy.review.comparison import Compared, compare
 from rocmonitor.policy.review.document import Decision, Review
 from rocmonitor.policy.review.settings import ReviewSettings
 from rocmonitor.policy.windows import Window
+from rocmonitor.service.counted import Counted
 from rocmonitor.service.pieces import joined_windows
 from rocmonitor.service.progress import Progress, Step
 from rocmonitor.service.references import frozen_windows
@@ -50,9 +51,10 @@ def review_monitor(
     """Compare the champion of a monitor with its challenger, on the same rows.
 
     The period begins at ``review.start``, else with the first window that was judged with the present
-    versions, else where the monitor begins; it ends with the last window whose labels are due. The review and
-    its notifications are saved together. If the store has a review of the same rows by the same rule, that
-    one is returned and nothing changes.
+    versions, else where the monitor begins; it ends with the last window whose labels are due. The rows of
+    windows that were judged come from the store where the source says that they are the same, has none of
+    them any more, or does not answer. The review and its notifications are saved together. If the store has a
+    review of the same rows by the same rule, that one is returned and nothing changes.
 
     Parameters
     ----------
@@ -99,15 +101,31 @@ def review_monitor(
             for (part, window), found in store.evaluated(runtime.store, monitor.name).items()
             if not part
         }
-        with open_source(
-            runtime.config.sources[monitor.source], runtime.config.folder, name=monitor.source
-        ) as source:
-            joined = partial(joined_windows, monitor, source, judged, now)
+        with _opened(runtime, monitor) as source:
+            counted = Counted(runtime.store, monitor, source, confirmed=False)
+
+            def joined(windows: Sequence[Window]) -> Sequence[Window]:
+                if monitor.joining is None:
+                    return windows
+                return joined_windows(monitor, counted.source, judged, now, windows)
+
             period = choose_period(monitor, versions, judged, now, start, end, joined)
-            if monitor.joining is None:
-                period = from_first_to_last_row(period, partial(run.count_rows, source))
-            data = run.data(source, period, now)
+            period = from_first_to_last_row(period, lambda window: run.count_rows(counted, window))
+            data = run.data(counted, period, now)
         return run.review(versions, period, data)
+
+
+@contextmanager
+def _opened(runtime: Runtime, monitor: Monitor) -> Iterator[SqlSource | SourceError]:
+    """The source of a monitor, or why it cannot be reached."""
+    spec = runtime.config.sources[monitor.source]
+    with ExitStack() as stack:
+        try:
+            source = stack.enter_context(open_source(spec, runtime.config.folder, name=monitor.source))
+        except SourceError as error:
+            yield error
+        else:
+            yield source
 
 
 class _ReviewRun:
@@ -125,12 +143,12 @@ class _ReviewRun:
         self.runtime, self.monitor, self.lease, self.segment = runtime, monitor, lease, segment
         self.dry_run, self.progress = dry_run, progress
 
-    def count_rows(self, source: SqlSource, window: Window) -> int:
+    def count_rows(self, source: Counted, window: Window) -> int:
         """Rows of a window of any length."""
         self._beat()
-        return source.label_counts(self.monitor, window).rows
+        return source.rows(window)
 
-    def data(self, source: SqlSource, period: Period, now: datetime) -> rows.Data:
+    def data(self, source: Counted, period: Period, now: datetime) -> rows.Data:
         """The rows to compare, and those on which thresholds are chosen."""
         monitor = self.monitor
         read = self._read(source, period.windows)
@@ -139,12 +157,15 @@ class _ReviewRun:
         read = self._part(read)
         rows.require_both(monitor, read)
         ours = (*period.before, *period.windows)
-        past = frozen_windows(monitor, source, self.runtime.store, now)
+        past = monitor.reference_windows
+        if monitor.joining is not None:
+            past = frozen_windows(monitor, source.source, self.runtime.store, now)
         outside = [each for each in past if not _overlaps(each, ours)]
         reference = self._part(self._read(source, outside, "reference "))
         enough = rows.enough(monitor, reference)
         before = [] if enough else self._part(self._read(source, period.before, "earlier "))
-        return rows.divided(monitor, read, reference, before)
+        data = rows.divided(monitor, read, reference, before)
+        return replace(data, caveats=(*data.caveats, *source.caveats()))
 
     def review(self, versions: Versions, period: Period, data: rows.Data) -> Review:
         """Compare, unless the store has this review; save the result with its notifications."""
@@ -160,13 +181,14 @@ class _ReviewRun:
             return review
         return store.save_review(self.runtime.store, review, self._outbox(review, earlier), lease=self.lease)
 
-    def _read(self, source: SqlSource, windows: Sequence[Window], kind: str = "") -> rows.Read:
+    def _read(self, source: Counted, windows: Sequence[Window], kind: str = "") -> rows.Read:
         """The rows of some windows."""
         read: list[tuple[Window, Batch]] = []
         for number, window in enumerate(windows, 1):
             shown = window.in_zone(self.monitor.timezone)
             self._step(Step(f"{self.monitor.name} review: {kind}{shown}", number, len(windows)))
-            read.append((window, source.pull(self.monitor, window, on_progress=lambda _: self._beat())))
+            batch = source.read(window, on_rows=lambda _: self._beat())
+            read.append((window, replace(batch, cells=None)))  # for memory's sake
         return read
 
     def _part(self, read: rows.Read) -> rows.Read:

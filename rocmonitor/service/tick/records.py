@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cache, cached_property
 from importlib.metadata import version as installed
@@ -123,6 +123,7 @@ class Records:
         before: store.Evaluated | None,
         labels: LabelCounts,
         as_of: datetime,
+        counts: Sequence[store.KeptCounts] = (),
     ) -> store.WindowRecord:
         """The evaluation of a window and segment, with the change of status and the messages that follow."""
         warned = before is None and self.outlooks.warned(segment, window)
@@ -146,6 +147,7 @@ class Records:
             notified=notify,
             outbox=outbox,
             outlook=None if outlook is None else store.OutlookRecord(outlook=outlook, outbox=[PUBLISH]),
+            counts=counts,
         )
 
     def _change(

@@ -19,6 +19,7 @@ from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.joining import free
 from rocmonitor.policy.windows import Window
 from rocmonitor.service.arrivals import Arrivals
+from rocmonitor.service.counted import Counted, to_keep
 from rocmonitor.service.empty import judged_empty, without_rows
 from rocmonitor.service.outlooks import record
 from rocmonitor.service.pieces import before_empty, closed, count, together, within
@@ -100,13 +101,15 @@ class TickRun:
     def _pull(
         self, source: SqlSource, window: Window, before: store.Evaluated | None, labels: LabelCounts | None
     ) -> Batch:
+        """The rows of a window; one that was judged is read again because they have changed."""
         began = time.monotonic()
-        batch = source.pull(
-            self.monitor,
+        counted = Counted(self.runtime.store, self.monitor, source)
+        batch = counted.read(
             window,
             as_of=self._as_of(window, before),
-            expected_rows=None if labels is None else labels.rows,
-            on_progress=lambda _: self._beat(),
+            labels=labels,
+            changed=before is not None,
+            on_rows=lambda _: self._beat(),
         )
         said = {"monitor": self.monitor.name, "window": str(window)}
         took, counts = time.monotonic() - began, batch.segments[""].counts
@@ -247,6 +250,7 @@ class TickRun:
                 self.runtime.store,
                 now=self.now,
                 keep=not self.dry_run,
+                keep_counts=bool(self.runtime.config.keep.counts),
                 progress=self.progress,
                 on_rows=lambda _: self._beat(),
             )
@@ -261,6 +265,7 @@ class TickRun:
         as_of = self._as_of(window, before)
         segments = {segment: self._of(batch, segment) for segment in self._segments_of(batch)}
         findings = self.records.findings(window, segments, before=before, as_of=as_of)
+        kept = self._counts(window, batch, labels)
         results = [
             self.records.record(
                 window,
@@ -272,11 +277,18 @@ class TickRun:
                 before=before,
                 labels=labels,
                 as_of=as_of,
+                counts=() if segment else kept,
             )
             for segment, (rows, reference) in segments.items()
         ]
         self._save(results)
         self.revised = self.revised or before is not None
+
+    def _counts(self, window: Window, batch: Batch, labels: LabelCounts) -> list[store.KeptCounts]:
+        """What the store is to have of the rows of a window."""
+        if self.dry_run or not self.runtime.config.keep.counts:
+            return []
+        return to_keep(self.monitor, window, batch, labels, self.runtime.clock())
 
     def _correct(self) -> bool:
         """Judge again the windows of which a chart says something else, now that older ones were revised."""

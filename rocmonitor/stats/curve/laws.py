@@ -141,10 +141,10 @@ def measured(
     """The fields of a result that follow from its laws: for each `name`, and `name`_low and `name`_high."""
     fields: dict[str, Any] = {}
     for name, law in laws.items():
-        intervals = clipped_intervals(*law.ends(options), least=law.least)
-        fields |= {name: law.mean, f"{name}_low": intervals.low, f"{name}_high": intervals.high}
+        intervals, mean = clipped_intervals(*law.ends(options), least=law.least), law.mean
+        fields |= {name: mean, f"{name}_low": intervals.low, f"{name}_high": intervals.high}
         within = "[0, 1]" if law.least == 0 else "[-1, 1]"
-        caveats += interval_caveats(_NAMES[name], law.mean, intervals, within=within, at=at)
+        caveats += interval_caveats(_NAMES[name], mean, intervals, within=within, at=at)
     return fields | {
         "method": options.method,
         "confidence_level": options.confidence_level,

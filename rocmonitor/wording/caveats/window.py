@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from rocmonitor.wording.format import one_line
 from rocmonitor.wording.revised import judged_again
 
 
@@ -30,6 +31,15 @@ def _too_coarse(*, error: float, max_error: float, grid: str) -> str:
     )
 
 
+def _rows_from_store(*, count: int, period: str, source: str, why: str | None) -> str:
+    windows = "the window" if count == 1 else f"{count:,} windows"
+    reason = "has no rows of it any more" if count == 1 else "has no rows of them any more"
+    return (
+        f"{windows} ({period}) as counted in the store when the rows were last read: source {source} "
+        f"{reason if why is None else f'cannot be asked: {one_line(why, 300)}'}"
+    )
+
+
 SENTENCES: dict[str, str | Callable[..., str]] = {
     # The clock, from rocmonitor.service.timekeeping
     "clock-set-forward": (
@@ -55,6 +65,7 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
         "{count:,} of {rows:,} rows are set aside: their {column} is outside the window, missing, or not a "
         "time; use :start and :end in monitors.{monitor}.query"
     ),
+    "rows-from-store": _rows_from_store,
     "ids-repeated": (
         "{count:,} of {rows:,} rows are set aside: another row has the same {column}; name a column whose "
         "value differs for every scored case in monitors.{monitor}.columns.id, or leave id out"

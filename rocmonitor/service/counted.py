@@ -1,0 +1,197 @@
+"""Rows of windows: from the store where its counts are still those of the source, else from the source."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime, timedelta
+
+from rocmonitor import store
+from rocmonitor.caveat import Caveat
+from rocmonitor.config import Monitor
+from rocmonitor.errors import SourceError
+from rocmonitor.policy.windows import Window, tiling
+from rocmonitor.sources import Batch, LabelCounts, SqlSource
+from rocmonitor.sources.cells import packed, unpacked
+from rocmonitor.store import KeptCounts
+
+log = logging.getLogger(__name__)
+
+
+class Counted:
+    """Reads windows of one monitor, each from its source once.
+
+    What the store has of a window counts where the source says that number, labels, scores and segments of
+    its rows are what they were: that is one statement, and no row is sent. A window without counts of its own
+    is the sum of shorter ones that fill it.
+
+    Parameters
+    ----------
+    kept : Store
+    monitor : Monitor
+    source : SqlSource or SourceError
+        The error instead of a source that cannot be opened.
+    confirmed : bool
+        Otherwise what the store has also counts where the source has no row of the window any more, or does
+        not answer; `caveats` then says so.
+    """
+
+    def __init__(
+        self,
+        kept: store.Store,
+        monitor: Monitor,
+        source: SqlSource | SourceError,
+        *,
+        confirmed: bool = True,
+    ) -> None:
+        self._store, self._monitor, self._source, self._confirmed = kept, monitor, source, confirmed
+        self._silent = source if isinstance(source, SourceError) else None
+        self._unconfirmed: list[Window] = []
+
+    def caveats(self) -> Iterator[Caveat]:
+        """Which windows rest on the store alone, and why."""
+        if self._unconfirmed:
+            first, last = min(self._unconfirmed), max(self._unconfirmed)
+            period = Window(first.start, last.end).in_zone(self._monitor.timezone)
+            yield Caveat(
+                "rows-from-store",
+                count=len(self._unconfirmed),
+                period=period,
+                source=self._monitor.source,
+                why=None if self._silent is None else str(self._silent),
+            )
+
+    def read(
+        self,
+        window: Window,
+        *,
+        as_of: datetime | None = None,
+        ages: Sequence[timedelta] = (),
+        labels: LabelCounts | None = None,
+        changed: bool = False,
+        on_rows: Callable[[int], None] | None = None,
+    ) -> Batch:
+        """The rows of a window, as `SqlSource.pull` gives them.
+
+        Parameters
+        ----------
+        window : Window
+        as_of, ages, on_rows
+            As in `SqlSource.pull`.
+        labels : LabelCounts, optional
+            What the source says of the window, where it was asked already.
+        changed : bool
+            Whether the rows are known to be other ones than the store has.
+
+        Raises
+        ------
+        ConfigError, SourceError
+            As `SqlSource.pull`.
+        """
+        found = None if changed else self._kept(window, as_of, ages, labels)
+        if found is not None:
+            log.debug("%s %s: as the store has it", self._monitor.name, window)
+            return found
+        rows = None if labels is None else labels.rows
+        return self.source.pull(
+            self._monitor, window, as_of=as_of, ages=ages, expected_rows=rows, on_progress=on_rows
+        )
+
+    @property
+    def source(self) -> SqlSource:
+        """The source.
+
+        Raises
+        ------
+        SourceError
+            It could not be opened.
+        """
+        if isinstance(self._source, SourceError):
+            raise self._source
+        return self._source
+
+    def rows(self, window: Window) -> int:
+        """How many rows a window of any length has, in the source or, without it, in the store."""
+        found = 0
+        try:
+            found = self.label_counts(window).rows
+        except SourceError:
+            if self._confirmed:
+                raise
+        return found or store.rows_counted(self._store, reading_of(self._monitor), window)
+
+    def label_counts(self, window: Window, *, as_of: datetime | None = None) -> LabelCounts:
+        """What the source says of the labels of a window.
+
+        Raises
+        ------
+        ConfigError, SourceError
+            As `SqlSource.label_counts`.
+        """
+        return self.source.label_counts(self._monitor, window, as_of=as_of)
+
+    def _kept(
+        self, window: Window, as_of: datetime | None, ages: Sequence[timedelta], labels: LabelCounts | None
+    ) -> Batch | None:
+        reading = reading_of(self._monitor, ages)
+        inside = store.windows_counted(self._store, reading, window)
+        if self._monitor.columns.id is not None:  # an id may be in two of them
+            inside = [each for each in inside if each == window]
+        parts = [store.counts(self._store, reading, each) for each in tiling(inside, window)]
+        known = [each for each in parts if each is not None]
+        if not known or len(known) < len(parts):
+            return None
+        for each in known:
+            if not self._is_current(each, as_of, labels if each.window == window else None):
+                return None
+        return unpacked([each.content for each in known], self._monitor)
+
+    def _is_current(self, kept: KeptCounts, as_of: datetime | None, labels: LabelCounts | None) -> bool:
+        if labels is None and self._silent is None:
+            try:
+                labels = self.label_counts(kept.window, as_of=as_of)
+            except SourceError as error:
+                if self._confirmed:
+                    raise
+                self._silent = error
+        if not self._confirmed and kept.rows and (labels is None or not labels.rows):
+            self._unconfirmed.append(kept.window)
+            return True
+        return labels is not None and (labels.rows, labels.digest) == (kept.rows, kept.labels_digest)
+
+
+def to_keep(
+    monitor: Monitor,
+    window: Window,
+    batch: Batch,
+    labels: LabelCounts | None,
+    now: datetime,
+    ages: Sequence[timedelta] = (),
+) -> list[KeptCounts]:
+    """What the store is to have of a window.
+
+    Nothing where `labels` is None, the batch cannot be rebuilt, or comes from there.
+    """
+    content = None if labels is None else packed(batch)
+    if labels is None or content is None:
+        return []
+    made = KeptCounts(
+        reading=reading_of(monitor, ages),
+        window=window,
+        data_digest=batch.digest,
+        labels_digest=labels.digest,
+        rows=labels.rows,
+        read_at=now,
+        content=content,
+    )
+    return [made]
+
+
+def reading_of(monitor: Monitor, ages: Sequence[timedelta] = ()) -> str:
+    """Names what is read and how: monitors with the same query, columns and meaning of labels share it."""
+    parts = {**monitor.read_as, "ages": [age.total_seconds() for age in ages]}
+    if monitor.grouped in ("condensed", "auto"):  # rows and groups of equal rows make the same batch
+        parts |= {"grouped": monitor.grouped, "condense": monitor.condense.model_dump()}
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,133 @@
+"""Rows of a window as columns, as they come from a source: chunks, which are joined to cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rocmonitor.sources import arrival
+from rocmonitor.sources.values import UNLABELLED, Encoder, each_its_own
+
+Mask = NDArray[np.bool_]
+Words = NDArray[np.uint64]
+
+MOST_CELLS = 1_000_000
+"""Of a window with more, the cells are not held on to: they would be 10 MB or more in the store."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Chunk:
+    """Some cells as columns, all of one length n.
+
+    Attributes
+    ----------
+    inside : ndarray of bool
+        Whether the time lies in the window.
+    champion, challenger : ndarray of float64
+        Scores; NaN stands for anything that is not a finite number.
+    label : ndarray of int8
+        Codes of `rocmonitor.sources.values`.
+    segments : tuple of ndarray of uint8
+        Codes of the encoder, one array for each segment column.
+    high : ndarray of float64 or None
+        Highest champion score in each cell, where `champion` is the lowest; None: the same.
+    weight : ndarray of int64 or None
+        Rows in each cell; None is one each.
+    time : ndarray of int64 or None
+        Microseconds, on any one clock. Needed with ids only.
+    arrival : ndarray of int8 or None
+        When the label became known, coded as in `rocmonitor.sources.arrival`.
+    has_id : ndarray of bool or None
+    id : ndarray of uint64, shape (n, 1) or (n, 2), or None
+        The number itself, or 128 bits of a hash of anything else.
+    has_cluster : ndarray of bool or None
+    cluster : ndarray of uint64 or None
+        What the rows belong to, as one word.
+    repeated : ndarray of bool or None
+        Whether another row with the same id counts; told by id and time where they are there.
+    """
+
+    inside: Mask
+    champion: NDArray[np.float64]
+    challenger: NDArray[np.float64] | None
+    label: NDArray[np.int8]
+    segments: tuple[NDArray[np.uint8], ...]
+    high: NDArray[np.float64] | None = None
+    weight: NDArray[np.int64] | None = None
+    time: NDArray[np.int64] | None = None
+    arrival: NDArray[np.int8] | None = None
+    has_id: Mask | None = None
+    id: Words | None = None
+    has_cluster: Mask | None = None
+    cluster: Words | None = None
+    repeated: Mask | None = None
+
+    def __len__(self) -> int:
+        return len(self.label)
+
+    @property
+    def rows(self) -> int:
+        """Rows in all cells."""
+        return len(self) if self.weight is None else int(self.weight.sum())
+
+    def take(self, index: slice | NDArray[np.intp]) -> Chunk:
+        """Some of the cells."""
+        taken: dict[str, Any] = {"segments": tuple(codes[index] for codes in self.segments)}
+        for column in _COLUMNS:
+            value = getattr(self, column)
+            taken[column] = None if value is None else value[index]
+        return Chunk(**taken)
+
+
+_COLUMNS = tuple(field.name for field in fields(Chunk) if field.name != "segments")
+KEPT_COLUMNS = tuple(name for name in _COLUMNS if name not in ("time", "id", "has_id"))
+"""Those that cells have once repeats of an id are found."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cells:
+    """What a batch was made of: cells whose segments are coded in sorted order, and what they mean."""
+
+    chunk: Chunk
+    encoder: Encoder
+    ages: int
+
+
+def joined(chunks: Sequence[Chunk], encoder: Encoder) -> Chunk:
+    """All chunks in one, segments coded in sorted order, cells with an id split into single rows.
+
+    The chunks are emptied on the way, so that there are never two copies of all columns.
+    """
+    columns: dict[str, Any] = {}
+    for column in _COLUMNS:
+        parts = _same_width([getattr(chunk, column) for chunk in chunks])
+        columns[column] = None if parts[0] is None else np.concatenate(parts)
+        for chunk in chunks:
+            setattr(chunk, column, None)
+    codes = zip(*(chunk.segments for chunk in chunks), strict=True)
+    ranked = tuple(rank[np.concatenate(c)] for rank, c in zip(encoder.segment_ranks(), codes, strict=True))
+    cells = Chunk(segments=ranked, **columns)
+    if cells.arrival is not None:
+        cells.label[cells.arrival == arrival.LATER] = UNLABELLED
+    single = np.zeros(len(cells), dtype=np.bool_) if cells.has_id is None else cells.has_id
+    if cells.has_cluster is not None:
+        single = single | ~cells.has_cluster
+    if cells.weight is not None and single.any():
+        row = np.repeat(np.arange(len(cells)), np.where(single, cells.weight, 1))
+        weight = np.where(single, 1, cells.weight)[row]
+        cells = cells.take(row)
+        cells.weight = weight
+    if cells.has_cluster is not None and cells.cluster is not None:
+        cells.cluster = each_its_own(cells.cluster, ~cells.has_cluster, cells.champion)
+    return cells
+
+
+def _same_width(parts: Sequence[Any]) -> Sequence[Any]:
+    """A chunk of whole-number ids beside one of text (SQLite mixes them) gets its second word."""
+    if len({part.shape[1:] for part in parts if part is not None}) < 2:
+        return parts
+    return [np.pad(part, ((0, 0), (0, 2 - part.shape[1]))) for part in parts]

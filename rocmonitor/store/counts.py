@@ -1,0 +1,139 @@
+"""Counts of windows that were read: kept with what was judged by them, so that they are read once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection, and_, delete, func, select
+
+from rocmonitor.policy.windows import Window
+from rocmonitor.store.connection import Store, insert
+from rocmonitor.store.tables import counts as table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptCounts:
+    """The rows of a window, as `rocmonitor.sources.cells` packs them.
+
+    Attributes
+    ----------
+    reading : str
+        Names what was read and how. Monitors that read the same rows in the same way share it.
+    window : Window
+    data_digest, labels_digest : str
+        Of the rows, and of what a source says of their labels and scores (`rocmonitor.sources.LabelCounts`).
+    rows : int
+        Rows that the source had.
+    read_at : datetime
+    content : bytes
+    """
+
+    reading: str
+    window: Window
+    data_digest: str
+    labels_digest: str
+    rows: int
+    read_at: datetime
+    content: bytes
+
+
+def windows_counted(store: Store, reading: str, within: Window) -> list[Window]:
+    """The windows inside a period whose counts are kept, oldest first, longer ones before shorter ones.
+
+    Raises
+    ------
+    StoreError
+    """
+    query = (
+        select(table.c.window_start, table.c.window_end)
+        .where(table.c.reading == reading)
+        .where(table.c.window_start >= within.start, table.c.window_start < within.end)
+        .where(table.c.window_end <= within.end)
+        .order_by(table.c.window_start, table.c.window_end.desc())
+    )
+    with store.reading() as connection:
+        return [Window(start, end) for start, end in connection.execute(query)]
+
+
+def rows_counted(store: Store, reading: str, within: Window) -> int:
+    """Rows of all windows inside a period whose counts are kept; above 0 if there are any.
+
+    Raises
+    ------
+    StoreError
+    """
+    query = (
+        select(func.sum(table.c.rows))
+        .where(table.c.reading == reading)
+        .where(table.c.window_start >= within.start, table.c.window_end <= within.end)
+    )
+    with store.reading() as connection:
+        return int(connection.scalar(query) or 0)
+
+
+def counts(store: Store, reading: str, window: Window) -> KeptCounts | None:
+    """What is kept of a window, if anything is.
+
+    Raises
+    ------
+    StoreError
+    """
+    query = select(table).where(
+        table.c.reading == reading, table.c.window_start == window.start, table.c.window_end == window.end
+    )
+    with store.reading() as connection:
+        found = connection.execute(query).one_or_none()
+    if found is None:
+        return None
+    return KeptCounts(
+        reading=reading,
+        window=window,
+        data_digest=found.data_digest,
+        labels_digest=found.labels_digest,
+        rows=found.rows,
+        read_at=found.read_at,
+        content=found.content,
+    )
+
+
+def put_counts(connection: Connection, kept: Sequence[KeptCounts]) -> None:
+    """Keep counts in place of earlier ones of the same windows."""
+    for each in kept:
+        key = {
+            "reading": each.reading,
+            "window_start": each.window.start,
+            "window_end": each.window.end,
+        }
+        values = {
+            "data_digest": each.data_digest,
+            "labels_digest": each.labels_digest,
+            "rows": each.rows,
+            "read_at": each.read_at,
+            "content": each.content,
+        }
+        row = insert(connection, table).values(key | values)
+        connection.execute(row.on_conflict_do_update(index_elements=list(key), set_=values))
+
+
+def delete_counts(store: Store, before: datetime, limit: int) -> int:
+    """Delete counts that were read before an instant.
+
+    Returns
+    -------
+    int
+        How many were deleted; fewer than `limit` when no more are old enough.
+
+    Raises
+    ------
+    StoreError
+    """
+    key = (table.c.reading, table.c.window_start, table.c.window_end)
+    old = select(*key).where(table.c.read_at < before).order_by(table.c.read_at).limit(limit)
+    with store.writing() as connection:
+        found = connection.execute(old).all()
+        for row in found:
+            same = and_(*(column == value for column, value in zip(key, row, strict=True)))
+            connection.execute(delete(table).where(same))
+        return len(found)
