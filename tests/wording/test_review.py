@@ -198,6 +198,7 @@ VALUES: dict[str, dict[str, Any]] = {
     "segment-by-hand": {"segment": "region=north"},
     "windows-of-other-versions": {"count": 2, "compared": False},
     "windows-waiting": {"count": 1},
+    "windows-without-rows": {"count": 3},
     "thresholds-from-first-windows": {"min_per_class": 50, "until": "2026-06-01 00:00"},
     "one-model-only": {"champion": 30, "challenger": 0, "compared": 1600},
     "more-windows-alike": {"count": 2},

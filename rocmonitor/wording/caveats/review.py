@@ -107,7 +107,7 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     "windows-of-other-versions": _other_versions,
     "windows-waiting": lambda count: f"{_windows(count)} left out because labels are still missing",
     "windows-without-rows": (
-        lambda count: f"{_windows(count)} before the first row or after the last left out"
+        lambda count: f"{_windows(count)} left out: before the first row or after the last"
     ),
     "thresholds-from-first-windows": (
         "the reference has fewer than {min_per_class} rows of a class that both models scored: thresholds "
