@@ -124,13 +124,12 @@ class Simulation:
         found, windows = {}, len(shift)
         for name in self.rules:
             seen = self.of(name).seen[:windows]
-            if name in self.scenario.margins:
-                found[name] = -(seen < 0).astype(np.int8)
-            elif name not in self.limits:
+            if name not in self.limits:
                 found[name] = _charted(self.scenario.reference.charts[name], seen + shift)
             else:
                 low, high = map(self.of(name).of_series, self.limits[name])
-                found[name] = (seen > high - shift).astype(np.int8) - (seen < low - shift).astype(np.int8)
+                moved = 0.0 if name in self.scenario.margins else shift
+                found[name] = (seen > high - moved).astype(np.int8) - (seen < low - moved).astype(np.int8)
         return found
 
 

@@ -114,12 +114,8 @@ class Counted:
 
     def rows(self, window: Window) -> int:
         """How many rows a window of any length has, in the source or, without it, in the store."""
-        found = 0
-        try:
-            found = self.label_counts(window).rows
-        except SourceError:
-            if self._confirmed:
-                raise
+        labels = self._asked(window)
+        found = 0 if labels is None else labels.rows
         return found or store.rows_counted(self._store, reading_of(self._monitor), window)
 
     def label_counts(self, window: Window, *, as_of: datetime | None = None) -> LabelCounts:
@@ -148,14 +144,19 @@ class Counted:
                 return None
         return unpacked([each.content for each in known], self._monitor)
 
-    def _is_current(self, kept: KeptCounts, as_of: datetime | None, labels: LabelCounts | None) -> bool:
-        if labels is None and self._silent is None:
+    def _asked(self, window: Window, as_of: datetime | None = None) -> LabelCounts | None:
+        """What the source says of a window; None where it does not answer, now or before."""
+        if self._silent is None:
             try:
-                labels = self.label_counts(kept.window, as_of=as_of)
+                return self.label_counts(window, as_of=as_of)
             except SourceError as error:
                 if self._confirmed:
                     raise
                 self._silent = error
+        return None
+
+    def _is_current(self, kept: KeptCounts, as_of: datetime | None, labels: LabelCounts | None) -> bool:
+        labels = self._asked(kept.window, as_of) if labels is None else labels
         if not self._confirmed and kept.rows and (labels is None or not labels.rows):
             self._unconfirmed.append(kept.window)
             return True

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import reduce
 from itertools import takewhile
@@ -120,19 +122,15 @@ def last_window(
     def is_enough(number: int) -> bool:
         window = Window(pieces[-number].start, pieces[-1].end)
         labels = source.label_counts(monitor, window, as_of=now)
-        whole = Counted(
-            window=window, rows=labels.rows, n_pos=labels.n_pos, n_neg=labels.n_neg, pieces=number
-        )
-        return joining.is_enough(whole)
+        return joining.is_enough(replace(_counted(window, labels), pieces=number))
 
     most = min(len(pieces), joining.most or len(pieces))
     low, high = 0, 1  # `low` are not enough
     while high < most and not is_enough(high):
         low, high = high, min(2 * high, most)
     enough = high < most or is_enough(most)
-    while enough and high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    if enough:
+        high = low + 1 + bisect_left(range(low + 1, high), True, key=is_enough)  # at most as it was
     return Window(pieces[-high].start, pieces[-1].end), enough
 
 

@@ -8,10 +8,11 @@ from rocmonitor.store.arrivals import SavedStop, arrivals, open_stops, save_arri
 from rocmonitor.store.attention import acknowledge, attention, attentions, mute
 from rocmonitor.store.clock import clock_seen, database_time, save_clock_seen
 from rocmonitor.store.connection import Store
-from rocmonitor.store.counts import KeptCounts, counts, delete_counts, rows_counted, windows_counted
+from rocmonitor.store.counts import KeptCounts, counts, rows_counted, windows_counted
 from rocmonitor.store.keep import (
     Publication,
     delete_arrivals,
+    delete_counts,
     delete_delivered,
     delete_publications,
     delete_tables,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, and_, delete, func, select
+from sqlalchemy import Connection, func, select
 
 from rocmonitor.policy.windows import Window
 from rocmonitor.store.connection import Store, insert
@@ -115,25 +115,3 @@ def put_counts(connection: Connection, kept: Sequence[KeptCounts]) -> None:
         }
         row = insert(connection, table).values(key | values)
         connection.execute(row.on_conflict_do_update(index_elements=list(key), set_=values))
-
-
-def delete_counts(store: Store, before: datetime, limit: int) -> int:
-    """Delete counts that were read before an instant.
-
-    Returns
-    -------
-    int
-        How many were deleted; fewer than `limit` when no more are old enough.
-
-    Raises
-    ------
-    StoreError
-    """
-    key = (table.c.reading, table.c.window_start, table.c.window_end)
-    old = select(*key).where(table.c.read_at < before).order_by(table.c.read_at).limit(limit)
-    with store.writing() as connection:
-        found = connection.execute(old).all()
-        for row in found:
-            same = and_(*(column == value for column, value in zip(key, row, strict=True)))
-            connection.execute(delete(table).where(same))
-        return len(found)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select, delete, func, select, update
+from sqlalchemy import Select, delete, func, select, tuple_, update
 
 from rocmonitor.policy.windows import Window
 from rocmonitor.store.connection import Store
 from rocmonitor.store.outbox import DELIVERED
 from rocmonitor.store.saving import put_summary
-from rocmonitor.store.tables import arrival, evaluation, evaluation_tables, outbox
+from rocmonitor.store.tables import arrival, counts, evaluation, evaluation_tables, outbox
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +98,24 @@ def delete_tables_inside(store: Store, before: datetime, limit: int) -> int:
             new = {"result": left, "summary_id": put_summary(connection, row.result.get("reference", {}))}
             connection.execute(update(evaluation).where(evaluation.c.id == row.id).values(new))
         return len(found)
+
+
+def delete_counts(store: Store, before: datetime, limit: int) -> int:
+    """Delete counts of windows that were read before an instant.
+
+    Returns
+    -------
+    int
+        As `delete_delivered`.
+
+    Raises
+    ------
+    StoreError
+    """
+    key = (counts.c.reading, counts.c.window_start, counts.c.window_end)
+    old = select(*key).where(counts.c.read_at < before).order_by(counts.c.read_at).limit(limit)
+    with store.writing() as connection:
+        return connection.execute(delete(counts).where(tuple_(*key).in_(old))).rowcount
 
 
 def delete_arrivals(store: Store, before: datetime, needed: Mapping[str, datetime]) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scenario import Clock, World, week
+from scenario import Clock, World, runtime_of, week
 from sqlalchemy import create_engine, select, text
 
 from rocmonitor import config, store
@@ -47,10 +47,7 @@ def runtime(here: World, *, columns: str = "", **changes: str) -> Any:
     path.write_text(path.read_text().replace("{id: id, ", "{" + columns) + QUICK)
     known = config.load(path)
     with store.open_store(known.store_url) as kept:
-        clock = Clock(NOW)
-        yield Runtime(
-            config=known, store=kept, clock=clock, elapsed=lambda: clock().timestamp(), boot="a scenario"
-        )
+        yield runtime_of(known, kept, Clock(NOW))
 
 
 def judge(made: Runtime, **options: Any) -> None:
