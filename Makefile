@@ -6,12 +6,13 @@ READY := .venv/.ready
 PYTEST := $(BIN)/python -m pytest --numprocesses=2 --dist=loadgroup
 LOWEST := .venv-lowest
 LINTERS := .venv-linters
+WAREHOUSES := .warehouses
 SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
-EXTRAS := [postgres,mysql,demo,docs,test]
+EXTRAS := [postgres,mysql,dask,demo,docs,test]
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-slow check docs bench study clean
-.PHONY: format lock picture test-lowest audit torture fuzz
+.PHONY: format lock picture test-lowest test-warehouses audit torture fuzz
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -89,6 +90,9 @@ test-lowest: $(LOWEST)/.ready ## Run the quick tests with the lowest versions th
 	$(LOWEST)/bin/python -m pytest --numprocesses=2 --dist=loadgroup -m "not slow" \
 	  tests/stats tests/policy tests/sources tests/store
 
+test-warehouses: $(WAREHOUSES)/.ready ## See the SQL of warehouses compile: BigQuery, Snowflake, Databricks, Trino, …
+	PYTHONPATH=$(WAREHOUSES) $(BIN)/python -m pytest -rs tests/sources/test_warehouses.py
+
 lock: ## Write the newest versions of all packages to requirements/tested.txt; then run the tests
 	folder=$$(mktemp -d) && trap 'rm -r "$$folder"' EXIT && \
 	  $(PYTHON) -m venv "$$folder" && "$$folder/bin/python" -m pip install '.$(EXTRAS)' && \
@@ -97,7 +101,7 @@ lock: ## Write the newest versions of all packages to requirements/tested.txt; t
 	  cp "$$folder/tested.txt" requirements/tested.txt
 
 clean: ## Remove the environments, the demo and everything else that was made
-	rm -rf .venv $(LOWEST) $(LINTERS) demo site build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv $(LOWEST) $(LINTERS) $(WAREHOUSES) demo site build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY): pyproject.toml requirements/tested.txt
@@ -107,7 +111,12 @@ $(READY): pyproject.toml requirements/tested.txt
 
 $(LOWEST)/.ready: pyproject.toml requirements/lowest.txt
 	$(PYTHON) -m venv --clear $(LOWEST)
-	$(LOWEST)/bin/python -m pip install --editable '.[postgres,mysql]' --requirement requirements/lowest.txt
+	$(LOWEST)/bin/python -m pip install --editable '.[postgres,mysql,delta]' --requirement requirements/lowest.txt
+	touch $@
+
+$(WAREHOUSES)/.ready: $(READY) requirements/warehouses.txt
+	rm -rf $(WAREHOUSES)
+	$(BIN)/python -m pip install --no-deps --target $(WAREHOUSES) --requirement requirements/warehouses.txt
 	touch $@
 
 $(LINTERS)/.ready: requirements/linters.txt

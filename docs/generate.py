@@ -113,7 +113,7 @@ def _not_both(*pairs: tuple[str, str]) -> dict[str, Any]:
 # What the models check in code. A test compares both on configurations that are wrong.
 _RULES: Mapping[str, Mapping[str, Any]] = {
     "Secret": _one_of("url", "url_env", "url_file"),
-    "Source": _one_of("url", "url_env", "url_file"),
+    "Database": _one_of("url", "url_env", "url_file"),
     "Channel": _one_of("url", "url_env", "url_file"),
     "Webhook": _one_of("secret_env", "secret_file"),
     "Heartbeat": _one_of("url_env", "url_file"),
@@ -151,7 +151,7 @@ _RULES: Mapping[str, Mapping[str, Any]] = {
                 "then": {
                     "properties": {
                         "columns": {
-                            "not": {"anyOf": [{"required": ["challenger"]}, {"required": ["cluster"]}]}
+                            "not": {"anyOf": [{"required": ["challenger", "id"]}, {"required": ["cluster"]}]}
                         },
                         "score": {"const": "rank"},
                     }
@@ -200,8 +200,12 @@ def json_schema() -> dict[str, Any]:
         [(pattern, section)] = named.pop("patternProperties").items()
         named["propertyNames"]["pattern"] = pattern  # names that do not match it are errors, too
         named["additionalProperties"] = section
-    for rule in (kind for kind in kinds.values() if "const" in kind["properties"].get("kind", {})):
-        rule["required"] = ["kind", *rule.get("required", [])]
+    for name, rule in kinds.items():
+        if "const" in rule["properties"].get("kind", {}) and name not in (
+            "Database",
+            "Processes",
+        ):  # the usual kinds
+            rule["required"] = ["kind", *rule.get("required", [])]
     _describe(schema, kinds, "")
     # Draft 7: the newest that every editor reads without a warning.
     head = {"$schema": "http://json-schema.org/draft-07/schema#", "title": "rocmonitor.yaml"}

@@ -8,7 +8,8 @@
         ├── SourceError                  the database the scored rows are read from
         ├── StoreError                   rocmonitor's own database
         ├── TrackingError                MLflow
-        └── AlertError                   a notification channel
+        ├── AlertError                   a notification channel
+        └── ExecutorError                processes or a cluster that windows are judged by
 
 A message names the argument or key, the rule, the value and the way out, and never holds a secret.
 """
@@ -133,3 +134,7 @@ class TrackingError(ExternalError):
 
 class AlertError(ExternalError):
     """A notification channel."""
+
+
+class ExecutorError(ExternalError):
+    """Processes or a cluster that windows are judged by."""

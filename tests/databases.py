@@ -7,9 +7,11 @@ create databases). An absent server skips the test, and fails it where ``CI`` is
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -17,6 +19,8 @@ from sqlalchemy import URL, create_engine, make_url, text
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import NullPool
 
+ONE_SPARK = pytest.mark.xdist_group("spark")
+"""Tests on Spark run in one worker."""
 POSTGRES = os.environ.get("ROCMONITOR_TEST_POSTGRES", "postgresql+psycopg://postgres@127.0.0.1:5432/postgres")
 MARIADB = os.environ.get("ROCMONITOR_TEST_MARIADB", "mysql+pymysql://root@127.0.0.1:3306/test")
 
@@ -42,15 +46,63 @@ def mariadb_url() -> Iterator[str]:
 
 
 @pytest.fixture
-def duckdb_url(tmp_path: Path) -> str:
-    """A new DuckDB database; skipped where its driver is not installed, which is none of our extras."""
-    pytest.importorskip("duckdb_engine", reason="`pip install duckdb-engine pytz` to see DuckDB read")
-    return f"duckdb:///{tmp_path}/scored.duckdb"
+def files_url(tmp_path: Path) -> str:
+    """A folder for a Parquet file, as an address that `scored.fill` and `scored.opened` know."""
+    return f"files://{tmp_path}/lake"
 
 
-@pytest.fixture(params=["sqlite", "postgres", "mariadb", "duckdb"])
+@pytest.fixture(params=["sqlite", "postgres", "mariadb"])
+def written_database_url(request: pytest.FixtureRequest) -> str:
+    """Each of those that could be written to, in turn."""
+    url: str = request.getfixturevalue(f"{request.param}_url")
+    return url
+
+
+def need_spark(*others: str) -> None:
+    """Skip the test, and say why, where Spark's packages are not installed."""
+    for package in ("pyspark", *others):
+        pytest.importorskip(package, reason="`pip install 'rocmonitor[spark]'` (0.5 GB) to see Spark read")
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    """Spark within this process."""
+    need_spark()
+    if shutil.which("java") is None:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("Spark needs Java")
+    from pyspark.sql import SparkSession
+
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.session.timeZone": "America/New_York",  # which no result may depend on
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+    }
+    session = SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def spark_url(spark: Any, tmp_path: Path) -> str:
+    """A folder for a table of Spark, as an address that `scored.fill` and `scored.opened` know."""
+    return f"spark://{tmp_path}/lake"
+
+
+@pytest.fixture(
+    params=[
+        "sqlite",
+        "postgres",
+        "mariadb",
+        "files",
+        pytest.param("spark", marks=[pytest.mark.slow, ONE_SPARK]),
+    ]
+)
 def any_database_url(request: pytest.FixtureRequest) -> str:
-    """Each of the four in turn."""
+    """The same, a folder of files, and Spark."""
     url: str = request.getfixturevalue(f"{request.param}_url")
     return url
 

@@ -1,4 +1,4 @@
-"""``rocmonitor serve`` as a process, for tests."""
+"""Processes whose log is read, such as ``rocmonitor serve``, for tests."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
 
 import pytest
 from scenario import World
@@ -16,11 +17,9 @@ LONGEST_SECONDS = 180
 
 
 @contextmanager
-def serving(here: World) -> Iterator[subprocess.Popen[str]]:
-    """The service, as systemd would start it."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "rocmonitor", "serve"], cwd=here.folder, stderr=subprocess.PIPE, text=True
-    )
+def running(command: list[str], **options: Any) -> Iterator[subprocess.Popen[str]]:
+    """A process whose log is read; it does not outlive the test."""
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **options)
     try:
         yield process
     finally:
@@ -30,8 +29,13 @@ def serving(here: World) -> Iterator[subprocess.Popen[str]]:
         process.stderr.close()
 
 
+def serving(here: World) -> AbstractContextManager[subprocess.Popen[str]]:
+    """The service, as systemd would start it."""
+    return running([sys.executable, "-m", "rocmonitor", "serve"], cwd=here.folder)
+
+
 def wait_for(process: subprocess.Popen[str], pattern: str) -> str:
-    """Read the service's log up to a line; fail when it ends before, or says nothing like it for minutes."""
+    """Read a process's log up to a line; fail when it ends before, or says nothing like it for minutes."""
     assert process.stderr is not None
     seen = ""
     patience = threading.Timer(LONGEST_SECONDS, process.kill)
@@ -43,4 +47,4 @@ def wait_for(process: subprocess.Popen[str], pattern: str) -> str:
                 return seen
     finally:
         patience.cancel()
-    pytest.fail(f"the service ended without {pattern!r}: {seen}")
+    pytest.fail(f"{process.args} ended without {pattern!r}: {seen}")

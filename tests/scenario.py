@@ -27,7 +27,9 @@ from sqlalchemy import (
 )
 
 from rocmonitor import config, store
+from rocmonitor.policy.evaluation import Evaluation
 from rocmonitor.service.runtime import Runtime
+from rocmonitor.service.tick import run_monitor
 
 FIRST = datetime(2026, 1, 5, tzinfo=UTC)  # a Monday
 WEEK = timedelta(days=7)
@@ -193,6 +195,15 @@ def runtime_of(known: config.Config, kept: store.Store, clock: Callable[[], date
     return Runtime(
         config=known, store=kept, clock=clock, elapsed=lambda: clock().timestamp(), boot="a scenario"
     )
+
+
+def tried(known: config.Config, now: datetime) -> dict[str, Evaluation]:
+    """What a dry run of the monitor ``credit`` finds in one window, by segment."""
+    with store.open_store(known.store_url) as kept:
+        runtime = runtime_of(known, kept, lambda: now)
+        found = run_monitor(runtime, known.monitors["credit"], now=now, dry_run=True)
+    assert found.error is None
+    return {each.segment: each for each in found.evaluations}
 
 
 def world(folder: Path, source_url: str, weeks: int = REFERENCE_WEEKS) -> World:

@@ -9,17 +9,34 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
-from sqlalchemy import BigInteger, Column, DateTime, Double, Integer, MetaData, String, Table, create_engine
+from pyarrow import parquet
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    DateTime,
+    Double,
+    Integer,
+    MetaData,
+    Numeric,
+    String,
+    Table,
+    create_engine,
+)
 from sqlalchemy.pool import NullPool
 
-from rocmonitor.config import Monitor, Source
+from rocmonitor.config import Database, Files, Monitor, Spark
 from rocmonitor.policy.windows import Window
 from rocmonitor.sources import Batch, SqlSource, open_source
 
 WEEK = Window(datetime(2026, 1, 5, tzinfo=UTC), datetime(2026, 1, 12, tzinfo=UTC))
 NOON = datetime(2026, 1, 7, 12, tzinfo=UTC)
 MODES = ("raw", "database")
+FILES = "files://"
+SPARK = "spark://"
+"""How addresses of folders and of Spark's tables begin; only the tests have such addresses."""
 
 Row = tuple[Any, ...]
 
@@ -64,6 +81,17 @@ def fill(url: str, rows: Iterable[Row], **types: Any) -> None:
         "region": String(20),
     }
     table = Table("scored", MetaData(), *(Column(name, kind) for name, kind in (kinds | types).items()))
+    put(url, table, rows)
+
+
+def put(url: str, table: Table, rows: Iterable[Row]) -> None:
+    """A table with these rows alone, in a database or as a Parquet file."""
+    if url.startswith((FILES, SPARK)):
+        path = Path(url.removeprefix(FILES).removeprefix(SPARK)) / "scored.parquet"
+        write_parquet(path, table, rows)
+        if url.startswith(SPARK):
+            spark_view(path)
+        return
     with writing(url) as connection:
         table.metadata.drop_all(connection)
         table.create(connection)
@@ -72,12 +100,52 @@ def fill(url: str, rows: Iterable[Row], **types: Any) -> None:
         )
 
 
+def spark_view(path: Path) -> None:
+    from pyspark.sql import SparkSession  # an extra
+
+    session = SparkSession.builder.getOrCreate()
+    session.catalog.clearCache()
+    session.read.parquet(str(path)).createOrReplaceTempView("scored")
+
+
+def write_parquet(path: Path, table: Table, rows: Iterable[Row]) -> None:
+    fields = [pa.field(column.name, arrow_type(column.type)) for column in table.columns]
+    columns = list(zip(*rows, strict=True)) or [()] * len(fields)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    arrays = [pa.array(values, field.type) for values, field in zip(columns, fields, strict=True)]
+    parquet.write_table(pa.table(arrays, schema=pa.schema(fields)), path)
+
+
+def arrow_type(kind: Any) -> Any:
+    match kind:
+        case DateTime():
+            return pa.timestamp("us", tz="UTC" if kind.timezone else None)
+        case Double():
+            return pa.float64()
+        case Numeric():
+            return pa.decimal128(kind.precision, kind.scale)
+        case String():
+            return pa.string()
+        case Boolean():
+            return pa.bool_()
+        case BigInteger():
+            return pa.int64()
+        case _:
+            return pa.int32()
+
+
 def opened(url: str, **spec: Any) -> SqlSource:
     spec.setdefault("timezone", "UTC")
+    if url.startswith(FILES):
+        files = Files.model_validate({"path": url.removeprefix(FILES)} | spec)
+        return open_source(files, Path(), name="warehouse")
+    if url.startswith(SPARK):
+        spec.setdefault("timeout", "10m")
+        return open_source(Spark.model_validate(spec), Path(), name="warehouse")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WAREHOUSE_URL", url)
         return open_source(
-            Source.model_validate({"url_env": "WAREHOUSE_URL"} | spec), Path(), name="warehouse"
+            Database.model_validate({"url_env": "WAREHOUSE_URL"} | spec), Path(), name="warehouse"
         )
 
 
@@ -111,6 +179,8 @@ def same(one: Batch, other: Batch) -> None:
 
 def cells(pair: Any) -> list[Row]:
     """Distinct pairs (champion, challenger) with their positives and negatives, by plain counting."""
+    if pair is None:
+        return []
     found: dict[Row, list[int]] = {}
     for challenger, champion, pos, neg in zip(pair.index_1, pair.index_2, pair.pos, pair.neg, strict=True):
         cell = found.setdefault((pair.second.score[champion], pair.first.score[challenger]), [0, 0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -106,6 +107,13 @@ def test_rows_are_read_from_postgresql_or_skipped(load, recorded):
     assert len(lines) == 2 or "PostgreSQL" in lines[0]["skipped"]
 
 
+def test_two_models_are_condensed(load, recorded, postgres_url):
+    load("condensed_pairs").main(20_000)
+    lines = {line["what"]: line["value"] for line in recorded() if "what" in line}
+    assert number(lines["pairs of strips"]) > 100
+    assert number(lines["error of its standard error, as a share"]) < 0.01
+
+
 def test_peers_are_compared_or_skipped(load, recorded):
     peers = load("peers")
     for peer in (peers.scikit_learn, peers.scipy_stats):
@@ -144,9 +152,26 @@ def test_the_report_names_the_machine_and_every_line(load):
     assert found["machine"]["processor"] in text
 
 
+def test_files_are_timed_to_a_stored_evaluation(tmp_path):
+    record = tmp_path / "record"
+    environment = os.environ | {"ROWS": "20000", "ROCMONITOR_BENCHMARK_RECORD": str(record)}
+    subprocess.run([sys.executable, str(FOLDER / "files.py")], check=True, env=environment)
+    head, *lines = map(json.loads, record.read_text().splitlines())
+    assert "20,000 rows" in head["title"]
+    assert [line["goal"] for line in lines] == ["", "", "", "", "1.3", "400"]
+    assert number(lines[-1]["value"]) > 0
+
+
 def test_a_benchmark_that_is_not_there():
     done = subprocess.run(
         [sys.executable, str(FOLDER), "nothing"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 1
     assert "there are area" in done.stderr
+
+
+def test_many_monitors_run(load, recorded, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["many.py", "1"])
+    load("many").main()
+    values = {line["what"]: line["value"] for line in recorded() if "what" in line}
+    assert 0.1 < number(values["processor seconds, two processes / one"]) < 10

@@ -262,7 +262,7 @@ def needed(*extras: str) -> list[Requirement]:
 
 def test_the_lowest_versions_are_those_that_the_project_declares():
     lowest = pinned("lowest.txt")
-    assert {canonicalize_name(need.name) for need in needed("postgres", "mysql")} <= set(lowest)
+    assert {canonicalize_name(need.name) for need in needed("postgres", "mysql", "delta")} <= set(lowest)
     for need in needed("postgres", "mysql", "test"):
         if (version := lowest.get(canonicalize_name(need.name))) is not None:
             assert [Version(each.version) for each in need.specifier if each.operator == ">="] == [version]
@@ -270,5 +270,5 @@ def test_the_lowest_versions_are_those_that_the_project_declares():
 
 def test_the_tested_versions_cover_what_the_project_needs():
     tested = pinned("tested.txt")
-    for need in needed("postgres", "mysql", "demo", "docs", "test"):
+    for need in needed("postgres", "mysql", "dask", "demo", "docs", "test"):
         assert tested[canonicalize_name(need.name)] in need.specifier

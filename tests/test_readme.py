@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import chdir
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import yaml
 from commands import Rocmonitor
@@ -93,31 +94,61 @@ def test_its_commands_are_understood(page, tmp_path):
             command.make_context(line, arguments)
 
 
-def test_its_own_table_in_five_minutes(tmp_path, monkeypatch, rocmonitor: Rocmonitor):
-    """The README's chapter on its own configuration: a table of that name, and its commands."""
+def scored(of: int) -> Iterator[dict[str, Any]]:
+    """Rows of the table that the README's chapter on its own configuration watches, from 2026 on."""
     rng = np.random.default_rng(20260105)
-    engine = create_engine(f"sqlite:///{tmp_path}/warehouse.db")
     first = datetime(2026, 1, 1)  # noqa: DTZ001 stored without a zone, as the README says
-    defaulted = rng.random(14_000) < 0.3
-    rows = [
-        {"id": number, "at": str(first + timedelta(minutes=20 * number)), "p": p, "y": int(y)}
-        for number, (p, y) in enumerate(zip(rng.normal(defaulted, 1), defaulted, strict=True))
-    ]
-    with engine.begin() as connection:
-        connection.execute(text("CREATE TABLE scored (loan_id, scored_at, p_default, defaulted)"))
-        connection.execute(text("INSERT INTO scored VALUES (:id, :at, :p, :y)"), rows)
-    engine.dispose()
-    monkeypatch.setenv("WAREHOUSE_URL", "sqlite:///warehouse.db")
-    monkeypatch.setenv("OPS_APPRISE_URL", "file://alarms.log")
-    [text_of] = blocks(README, "yaml")
+    defaulted = rng.random(of) < 0.3
+    for number, (p, y) in enumerate(zip(rng.normal(defaulted, 1), defaulted, strict=True)):
+        time = first + timedelta(minutes=20 * number)
+        yield {"loan_id": number, "scored_at": time, "p_default": p, "defaulted": int(y)}
+
+
+def judges_four_weeks_of_june(folder: Path, text_of: str, rocmonitor: Rocmonitor) -> None:
+    """A configuration is checked, and judges what is there, by the commands of the README."""
     assert "label_delay: 30d}" in text_of  # without an end the test would depend on the day
     ending = text_of.replace("label_delay: 30d}", "label_delay: 30d, end: 2026-06-29}")
-    (tmp_path / "rocmonitor.yaml").write_text(ending, encoding="utf-8")
+    (folder / "rocmonitor.yaml").write_text(ending, encoding="utf-8")
     said = rocmonitor("check").stdout
     assert "false alarms a year" in said
     judged = rocmonitor("run", "--dry-run", "--at", "2026-08-01").stdout
     assert len(re.findall(r"^2026-06-\d\d to 2026-06-\d\d +\d+ +\d+ +0\.\d{4} ", judged, re.M)) == 4
-    assert not (tmp_path / "alarms.log").exists()
+    assert not (folder / "alarms.log").exists()
+
+
+def test_its_own_table_in_five_minutes(tmp_path, monkeypatch, rocmonitor: Rocmonitor):
+    engine = create_engine(f"sqlite:///{tmp_path}/warehouse.db")
+    rows = [{**row, "scored_at": str(row["scored_at"])} for row in scored(14_000)]
+    with engine.begin() as connection:
+        connection.execute(text("CREATE TABLE scored (loan_id, scored_at, p_default, defaulted)"))
+        connection.execute(
+            text("INSERT INTO scored VALUES (:loan_id, :scored_at, :p_default, :defaulted)"), rows
+        )
+    engine.dispose()
+    monkeypatch.setenv("WAREHOUSE_URL", "sqlite:///warehouse.db")
+    monkeypatch.setenv("OPS_APPRISE_URL", "file://alarms.log")
+    [text_of] = blocks(README, "yaml")
+    judges_four_weeks_of_june(tmp_path, text_of, rocmonitor)
+
+
+def test_its_own_files_in_five_minutes(tmp_path, monkeypatch, rocmonitor: Rocmonitor):
+    """The line of the README in place of its database, and the configuration of the page on files."""
+    months: dict[int, list[dict[str, Any]]] = {}
+    for row in scored(14_000):
+        months.setdefault(row["scored_at"].month, []).append(row)
+    (tmp_path / "data" / "scores").mkdir(parents=True)
+    for month, rows in months.items():
+        pd.DataFrame(rows).to_parquet(tmp_path / "data" / "scores" / f"{month}.parquet", index=False)
+    monkeypatch.setenv("OPS_APPRISE_URL", "file://alarms.log")
+    monkeypatch.setenv("WAREHOUSE_URL", "")
+    [text_of] = blocks(README, "yaml")
+    assert "  # lake: {kind: files" in text_of
+    lake = text_of.replace("  # lake: {kind: files", "  lake: {kind: files").replace(
+        "source: warehouse", "source: lake"
+    )
+    judges_four_weeks_of_june(tmp_path, lake, rocmonitor)
+    [page] = blocks(ROOT / "docs" / "how-to" / "files.md", "yaml")
+    judges_four_weeks_of_june(tmp_path, page, rocmonitor)
 
 
 def test_every_rule_and_exit_code_is_there():

@@ -18,6 +18,7 @@ from studies import (
     auc_intervals,
     budget_year,
     calibration,
+    check_alarms,
     clusters,
     drift,
     few_windows,
@@ -76,6 +77,7 @@ class TestRunning:
             "outlook-real",
             "review-level",
             "sequence-dependence",
+            "check-alarms",
             "budget-year",
             "label-arrival",
             "time-level",
@@ -482,6 +484,32 @@ class TestSequenceDependence:
         assert 3 <= plain < estimated < 20
 
 
+class TestCheckAlarms:
+    def test_references_that_a_range_holds_and_hits_within_a_fifth_are_counted(self) -> None:
+        """Ten references: true rates of 1 to 10, 5 is told with a range of 2 to 8; others know the truth."""
+        true = np.arange(1.0, 11.0)
+        told = [np.full(10, each) for each in (5.0, 2.0, 8.0)]
+        found = np.repeat(np.stack([true, true, true, *told], axis=1)[:, :, None], 6, axis=2)
+        lines = check_alarms.ahead_lines("ten", found)
+        assert [line[1] for line in lines] == [*check_alarms.RULES, "together", "together, 2 of 3"]
+        assert lines[0][2:5] == ["5.50", "0.91", "1.90 to 9.10"]
+        assert lines[0][5:8] == ["5.50", "5.50", "5.00"]
+        assert lines[0][9:] == [
+            "1.00",
+            "0.20",
+            "2.00 to 8.00",
+            "0.70",
+            "0.14",
+        ]  # 5 and 6 are near, 2 to 8 held
+
+    def test_what_is_known_of_the_process_changes_what_is_told(self) -> None:
+        """By the true process, its scatter and correlation, its correlation alone, and what is told."""
+        found = np.array(check_alarms.ahead_of(0.9, 19, np.random.default_rng(1)))
+        assert found.shape == (6, 6)
+        assert (found[4] <= found[5]).all()
+        assert len({tuple(rates) for rates in found[:4].round(6).tolist()}) == 4
+
+
 class TestBudgetYear:
     def test_a_budget_is_shared_by_all_verdicts(self) -> None:
         """500 monitors, 52 weeks, two rules, all rows and the segments: 104,000 verdicts."""
@@ -647,6 +675,14 @@ class TestDrift:
         assert found.first.startswith("1997-08")
         assert len(found.degraded["lasting"]) > len(found.degraded["forecast"])
         assert found.foreseen > 0 > found.later_auc - found.reference_auc
+
+    @pytest.mark.slow
+    def test_nothing_lasts_in_the_games_of_the_leagues(self) -> None:
+        """Few months leave the forecast; none of 52 is degraded by a lasting change."""
+        for stream in drift.games(golden.read(golden.GAMES)):
+            found = drift.judged(stream)
+            assert found.degraded["lasting"] == []
+            assert len(found.degraded["forecast"]) <= 2
 
 
 class TestForecastDependence:

@@ -41,10 +41,15 @@ def monitor_named(config: Config, name: str) -> Monitor:
 def open_runtime(config: Config) -> Iterator[Runtime]:
     """The store, open, and all else that a command works with."""
     from rocmonitor import store
+    from rocmonitor.service.executor import open_executor
     from rocmonitor.service.runtime import Runtime
 
-    with _ended_by_sigterm(), store.open_store(config.store_url) as opened:
-        yield Runtime(config=config, store=opened)
+    with (
+        _ended_by_sigterm(),
+        store.open_store(config.store_url) as opened,
+        open_executor(config) as executor,
+    ):
+        yield Runtime(config=config, store=opened, executor=executor)
 
 
 @contextmanager

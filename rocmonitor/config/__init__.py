@@ -1,9 +1,21 @@
 """The configuration: rocmonitor.yaml as frozen models, with every problem reported at once."""
 
+from rocmonitor.config.executor import Dask, Processes
 from rocmonitor.config.loading import load
 from rocmonitor.config.models import Config
 from rocmonitor.config.monitor import Monitor
-from rocmonitor.config.outside import Channel, Heartbeat, Mlflow, Secret, Source, Webhook
+from rocmonitor.config.outside import (
+    AnySource,
+    Channel,
+    Database,
+    Files,
+    Heartbeat,
+    Mlflow,
+    Secret,
+    Source,
+    Spark,
+    Webhook,
+)
 from rocmonitor.config.review import Reviewing
 from rocmonitor.config.sections import (
     Columns,
@@ -15,19 +27,25 @@ from rocmonitor.config.sections import (
 )
 
 __all__ = [
+    "AnySource",
     "Channel",
     "Columns",
     "Config",
+    "Dask",
+    "Database",
+    "Files",
     "Heartbeat",
     "Mlflow",
     "Model",
     "Monitor",
     "OperatingPoints",
     "Positive",
+    "Processes",
     "ReferencePeriod",
     "Reviewing",
     "Secret",
     "Source",
+    "Spark",
     "Webhook",
     "WindowSpec",
     "load",

@@ -15,7 +15,7 @@ from rocmonitor.config.models import Config
 from rocmonitor.errors import ConfigError, printable, quoted, without_passwords
 from rocmonitor.policy.rules import KINDS
 
-_ADDRESSES = ("url", "uri", "page", "runbook", "heartbeat", "store", "secret")
+_ADDRESSES = ("url", "uri", "page", "runbook", "heartbeat", "store", "secret", "path")
 _TIMESTAMP = "tag:yaml.org,2002:timestamp"
 _DEEPEST, _MOST_VALUES = 50, 1_000_000
 _LONGEST = 2_000  # characters of one problem
@@ -203,6 +203,10 @@ def _told(problem: Any) -> str:
     # A tagged union puts the tag into the path, where the file has no such key.
     if "rules" in where and len(where) > (at := where.index("rules")) + 2:
         del where[at + 2]
+    if where[0] == "sources" and where[2:3] and where[2] in ("database", "files", "spark"):
+        del where[2]
+    if where[0] == "executor" and where[1:2] and where[1] in ("processes", "dask"):
+        del where[1]
     path, kind = ".".join(where), problem["type"]
     if kind == "extra_forbidden" or kind == "unexpected_keyword_argument":
         return f"{path}: {spelling.unknown_key(problem['loc'])}"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pydantic import Field
 
+from rocmonitor.config.executor import Executor, Processes
 from rocmonitor.config.monitor import Monitor
-from rocmonitor.config.outside import Channel, Errors, Heartbeat, Keep, Mlflow, Secret, Source, Webhook
+from rocmonitor.config.outside import AnySource, Channel, Errors, Heartbeat, Keep, Mlflow, Secret, Webhook
 from rocmonitor.config.values import Address, Name, Section
 from rocmonitor.policy.budget import AlarmBudget, Allotment, Levels, allotments
 from rocmonitor.policy.rules import by_name
@@ -27,20 +28,27 @@ class Config(Section):
     heartbeat: Heartbeat | None = None
     alarm_budget: AlarmBudget | None = None
     page: str | None = Field(default=None, pattern=r"^https?://\S+$")
-    sources: dict[Name, Source] = Field(min_length=1)
+    executor: Executor = Processes()
+    sources: dict[Name, AnySource] = Field(min_length=1)
     channels: dict[Name, Channel] = Field(default={})
     monitors: dict[Name, Monitor] = Field(min_length=1)
 
-    @cached_property
-    def allotments(self) -> tuple[Allotment, ...]:
-        """How each alarm budget is shared by its monitors; empty without any."""
+    def allot(self, windows_per_year: Mapping[str, float]) -> tuple[Allotment, ...]:
+        """How each alarm budget is shared by its monitors; empty without any.
+
+        Parameters
+        ----------
+        windows_per_year : mapping of str to float
+            Of monitors that join windows, as far as it is known; else each piece counts as one.
+        """
         if self.alarm_budget is None:
             return ()
-        return tuple(allotments(self.alarm_budget, [each.load for each in self.monitors.values()]))
+        loads = [each.load(windows_per_year.get(name)) for name, each in self.monitors.items()]
+        return tuple(allotments(self.alarm_budget, loads))
 
-    def levels(self, monitor: str) -> Levels:
-        """The rules of a monitor at the levels at which they are judged."""
-        for each in self.allotments:
+    def levels(self, monitor: str, allotted: Sequence[Allotment]) -> Levels:
+        """The rules of a monitor at the levels at which they are judged, by what `allot` found."""
+        for each in allotted:
             if monitor in each.levels:
                 return each.levels[monitor]
         return Levels(rules=by_name(self.monitors[monitor].rules))

@@ -70,6 +70,7 @@ class Monitor(Section):
     runbook: str | None = Field(default=None, min_length=1)
 
     _written: frozenset[str] = PrivateAttr(default=frozenset())
+    _by_rows: bool = PrivateAttr(default=False)
 
     @model_validator(mode="wrap")
     @classmethod
@@ -143,16 +144,16 @@ class Monitor(Section):
     def _condensed_where_possible(self) -> Monitor:
         if self.grouped == "condensed" and self._needs_rows:
             raise ValueError(
-                f"grouped: condensed joins neighbouring scores of one model, and {self._needs_rows}: use "
-                "grouped: auto or database"
+                f"grouped: condensed joins neighbouring scores, and {self._needs_rows}: use grouped: auto or "
+                "database"
             )
         return self
 
     @property
     def _needs_rows(self) -> str:
         """Why rows cannot be joined; empty when they can."""
-        if self.columns.challenger is not None:
-            return "columns.challenger needs the scores of two models row by row"
+        if self.columns.challenger is not None and self.columns.id is not None:
+            return "columns.id with columns.challenger needs the rows that share an id"
         if self.columns.cluster is not None:
             return "columns.cluster needs the rows of each cluster"
         return "score: probability needs exact probabilities" if self.is_probability else ""
@@ -160,7 +161,15 @@ class Monitor(Section):
     @property
     def may_condense(self) -> bool:
         """Whether windows may be read as cells of neighbouring scores."""
-        return self.grouped in ("condensed", "auto") and not self._needs_rows
+        return self.grouped in ("condensed", "auto") and not self._needs_rows and not self._by_rows
+
+    @property
+    def by_rows(self) -> Monitor:
+        """The same monitor, whose windows are never read as cells: what reviews compare are rows."""
+        grouped = "database" if self.grouped == "condensed" else self.grouped
+        monitor = self.model_copy(update={"grouped": grouped})
+        monitor._by_rows = True
+        return monitor
 
     @model_validator(mode="after")
     def _outlook_when_asked(self) -> Monitor:
@@ -183,12 +192,18 @@ class Monitor(Section):
             )
         return self
 
-    @property
-    def load(self) -> Load:
-        """What the monitor judges in a year, for an alarm budget."""
+    def load(self, windows_per_year: float | None = None) -> Load:
+        """What the monitor judges in a year, for an alarm budget.
+
+        Parameters
+        ----------
+        windows_per_year : float, optional
+            Of windows that are joined; without it each piece counts as one, which is the most there can be.
+        """
+        most = YEAR / self.window.length
         return Load(
             monitor=self.name,
-            windows_per_year=YEAR / self.window.length,
+            windows_per_year=most if windows_per_year is None else min(windows_per_year, most),
             segmented=bool(self.segments),
             rules=by_name(self.rules),
             written=self._written,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 from urllib.parse import unquote, urlsplit
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
 from rocmonitor.config.values import Address, Duration, Section, Zone, beside, host_and_port, written
 from rocmonitor.errors import ConfigError, quoted
@@ -50,13 +51,65 @@ class Secret(Section):
         return beside(value, folder)
 
 
-class Source(Secret):
-    """A database that scored rows are read from."""
+class Source(Section):
+    """What scored rows are read from, whichever kind it is."""
 
+    kind: str
     timeout: Duration = timedelta(seconds=60)
     deadline: Duration = timedelta(minutes=30)
     max_rows: int = Field(default=20_000_000, gt=0)
     timezone: Zone | None = None
+
+
+class Database(Secret, Source):
+    """A database with a SQLAlchemy URL."""
+
+    kind: Literal["database"] = "database"
+
+
+class Files(Source):
+    """Parquet, CSV or DuckDB files, or a Delta table: the query reads them as the table ``scored``."""
+
+    kind: Literal["files"] = "files"
+    path: str = Field(min_length=1)
+
+    @field_validator("path")
+    @classmethod
+    def _no_secret(cls, path: str) -> str:
+        if _holds_secret(path):
+            raise ValueError(
+                "holds a login or a token; leave it out: DuckDB keeps one with CREATE PERSISTENT SECRET, and "
+                "a Delta table takes it from the environment variables of its cloud"
+            )
+        return path
+
+
+class Spark(Source):
+    """A Spark session: the one of this process, or Spark Connect at an address."""
+
+    kind: Literal["spark"] = "spark"
+    remote_env: str | None = None
+
+    @field_validator("remote_env")
+    @classmethod
+    def _is_a_variable(cls, name: str | None) -> str | None:
+        if name is not None and not name.isidentifier():
+            raise ValueError("must be the name of an environment variable, not what it holds")
+        return name
+
+    def read(self, folder: Path) -> str | None:
+        """The address of Spark Connect, which may hold a token; None for the session of this process."""
+        return None if self.remote_env is None else _read("remote", self.remote_env, None, folder)
+
+
+def _database(section: object) -> object:
+    """A source without a kind is a database."""
+    return {"kind": "database", **section} if isinstance(section, Mapping) else section
+
+
+AnySource = Annotated[
+    Annotated[Database | Files | Spark, Field(discriminator="kind")], BeforeValidator(_database)
+]
 
 
 class Channel(Secret):

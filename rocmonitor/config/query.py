@@ -21,7 +21,7 @@ _SIDE_EFFECTS = re.compile(
         pg_cancel_backend | pg_reload_conf | pg_rotate_logfile\w* | pg_switch_wal | pg_notify | set_config |
         pg_logical_emit_message | pg_(?:create|drop)_\w*replication_slot | pg_(?:try_)?advisory_\w+ |
         load_file | sys_exec | sys_eval | get_lock |
-        load_extension | fts3_tokenizer
+        load_extension | fts3_tokenizer | (?:try_)?reflect | java_method
     )["`]?\s*\(""",
     re.IGNORECASE | re.VERBOSE,
 )

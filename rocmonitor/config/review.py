@@ -32,7 +32,7 @@ class Reviewing(Section):
     confidence_level: Level = 0.95
     fpr: tuple[Rate, ...] | None = None
     tuned_for: int = Field(default=12, ge=1)
-    correlation: Correlation = "none"
+    correlation: Correlation = "estimated"
     start: WallTime | None = None
     schedule: Cron | None = None
     money: tuple[Annotated[Money, BeforeValidator(no_switch)], ...] = ()

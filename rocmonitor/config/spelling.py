@@ -80,6 +80,8 @@ def _sections(kind: Any, where: Sequence[Any]) -> Iterator[type]:
 
 
 def _tag(kind: Any) -> object:
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        return kind.model_fields["kind"].default if "kind" in kind.model_fields else None
     return (
         next((field.default for field in fields(kind) if field.name == "kind"), None)
         if is_dataclass(kind)

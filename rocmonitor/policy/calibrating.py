@@ -10,9 +10,10 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.policy.evaluation import Status, Verdict
 from rocmonitor.policy.measure import LEVEL, Measured
+from rocmonitor.policy.paired import Pair
 from rocmonitor.policy.record import Row, caveats_of
 from rocmonitor.policy.rules import Calibration as Rule
-from rocmonitor.stats import Calibration, PairedSample, Sample, calibration, total_rate_intervals
+from rocmonitor.stats import Calibration, Sample, calibration, total_rate_intervals
 
 NAMES = {
     "log_loss": "log_loss",
@@ -42,9 +43,7 @@ RANKING = Beyond()
 """Nothing."""
 
 
-def beyond_ranking(
-    measured: Measured, champion: Sample, pair: PairedSample | None, wanted: Beyond
-) -> Measured:
+def beyond_ranking(measured: Measured, champion: Sample, pair: Pair | None, wanted: Beyond) -> Measured:
     """The statistics of some scores with what the AUROC does not show.
 
     Parameters

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
+from rocmonitor.policy.alarm_rate import Rate, ends, expected_below_fixed
 from rocmonitor.policy.rules import Challenger, Floor, Lasting, before_labels
 from rocmonitor.policy.scenario import Limits, Scenario, limits, uncounted, without_chart
 from rocmonitor.policy.status import Alarm
@@ -38,25 +39,6 @@ TOGETHER = "together"
 
 _FEWEST, _MOST = 52, 366
 """Windows that are drawn of each series."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rate:
-    """Events a year.
-
-    Attributes
-    ----------
-    expected : float
-        On average of all that the reference leaves possible. Of a ``floor`` alone it is set so that its
-        average over references is right: see `_expected`.
-    low, high : float
-        Between these it is with a probability of 80 %: the reference is small, and its limits are what they
-        happened to be.
-    """
-
-    expected: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -329,24 +311,12 @@ def _rate(drawn: Simulation, code: int, alarm: Alarm, every: timedelta, rules: S
     before = np.concatenate([np.zeros_like(status[:1]), status[:-1]])
     changes = np.sum((status == code) & (before != code), axis=0)
     rates = drawn.coming.by_process(changes) * (a_year / drawn.windows) + stated
-    low, high = np.quantile(rates, [0.1, 0.9]).tolist()
+    serial = drawn.of(chosen[0]).serial if len(chosen) == 1 else drawn.coming.serial
+    low, high = ends(rates, serial)
     if all(isinstance(scenario.rules[name], Floor) for name in chosen):
         chance = float(drawn.coming.errors(changes).mean()) * (a_year / drawn.windows) ** 2
-        return Rate(expected=_expected(rates, chance), low=low, high=high)
+        return Rate(expected=expected_below_fixed(rates, chance), low=low, high=high)
     return Rate(expected=float(rates.mean()), low=low, high=high)
-
-
-def _expected(rates: Floats, error: float) -> float:
-    """The rate below a limit that does not depend on the reference, right on average over references.
-
-    The reference's mean is off by chance, and all means that it leaves possible are as far off again. A rate
-    grows steeply with that, so its mean over them is too high twice over. For rates with a lognormal law,
-    the mean over 1 + (coefficient of variation)² has the true rate as its mean over references. `error` is
-    the part of the variance of `rates` that comes from drawing few series.
-    """
-    mean = float(rates.mean())
-    variance = max(float(rates.var()) - error, 0.0)
-    return mean / (1 + variance / mean**2) if mean > 0 else 0.0
 
 
 def _stated(rule: object, code: int) -> float:

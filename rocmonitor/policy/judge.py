@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from types import MappingProxyType
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
@@ -14,6 +15,7 @@ from rocmonitor.policy.evaluation import Counts, Reason, Status, Verdict
 from rocmonitor.policy.lasting import Course, lasting_metrics, lasting_verdict
 from rocmonitor.policy.levels import as_judged, for_batch, of_model, of_season, scatter_reach
 from rocmonitor.policy.measure import Measured, data_metrics, measure, unmeasurable
+from rocmonitor.policy.paired import Pair, challenger_verdict
 from rocmonitor.policy.record import Tables, caveats_of
 from rocmonitor.policy.reference import Reference, season_not_seen
 from rocmonitor.policy.rules import (
@@ -28,7 +30,7 @@ from rocmonitor.policy.rules import (
     before_labels,
 )
 from rocmonitor.policy.shift import expected_metric, shift_of
-from rocmonitor.stats import ForecastInterval, PairedSample, Sample, ScoreForecast, WindowAuc, compare_auc
+from rocmonitor.stats import ForecastInterval, Sample, ScoreForecast, WindowAuc, compare_auc
 from rocmonitor.stats.unlabelled import ScoreCounts
 
 
@@ -45,7 +47,7 @@ class Finding:
 
 def judge(
     champion: Sample,
-    pair: PairedSample | None,
+    pair: Pair | None,
     counts: Counts,
     *,
     reference: Reference,
@@ -53,7 +55,7 @@ def judge(
     min_per_class: int,
     max_error: float = 0.5,
     fprs: Sequence[float] = (),
-    thresholds: Mapping[float, float] | None = None,
+    thresholds: Mapping[float, float] = MappingProxyType({}),
     scores: ScoreCounts | None = None,
     past: Course | None = None,
     beyond: Beyond = RANKING,
@@ -63,7 +65,7 @@ def judge(
     Parameters
     ----------
     champion : Sample
-    pair : PairedSample or None
+    pair : PairedSample, CondensedPair or None
         Champion and challenger on the rows that both scored.
     counts : Counts
     reference : Reference
@@ -72,7 +74,8 @@ def judge(
     min_per_class : int
         With fewer usable rows of either class the window is ``insufficient``: nothing is measured.
     max_error : float
-        The same where cells of neighbouring scores leave more of the AUROC open.
+        The same where cells of neighbouring scores leave more of the AUROC open; of the challenger's, there
+        is no comparison.
     fprs : sequence of float
         Operating points to report.
     thresholds : dict of float to float, optional
@@ -87,10 +90,10 @@ def judge(
     rules = {name: rule for name, rule in rules.items() if not before_labels(rule)}
     metrics = data_metrics(counts)
     if (small := too_few(counts, min_per_class) or unmeasurable(champion, max_error)) is not None:
-        expected = rule_metrics((), reference, _expected(rules, reference))  # for charts without gaps
-        return Finding(outcome=Status.INSUFFICIENT, verdicts=(small,), metrics=metrics | expected)
-    costs = reference.cost_thresholds
-    measured = measure(champion, pair, fprs=fprs, thresholds=thresholds or {}, costs=costs)
+        return _insufficient(small, metrics, rules, reference)
+    measured = measure(
+        champion, pair, fprs=fprs, thresholds=thresholds, costs=reference.cost_thresholds, max_error=max_error
+    )
     measured = beyond_ranking(measured, champion, pair, beyond)
     scores = scores or ScoreCounts(champion.score, champion.pos + champion.neg)
     metrics |= measured.metrics | expected_metric(rules, reference, scores)
@@ -109,6 +112,13 @@ def judge(
         caveats=tuple(dict.fromkeys([*_one_score(champion), *caveats_of(measured), *doubts])),
     )
     return _explained(finding, reference, champion, scores)
+
+
+def _insufficient(
+    small: Verdict, metrics: dict[str, float], rules: Mapping[str, Rule], reference: Reference
+) -> Finding:
+    expected = rule_metrics((), reference, _expected(rules, reference))  # for charts without gaps
+    return Finding(outcome=Status.INSUFFICIENT, verdicts=(small,), metrics=metrics | expected)
 
 
 def _of_reference(reference: Reference, verdicts: Sequence[Verdict]) -> list[Caveat]:
@@ -313,7 +323,7 @@ def _verdict(
     if isinstance(rule, Calibration):
         return calibration_verdict(name, rule, measured.calibration)
     assert isinstance(rule, Challenger)
-    return _challenger(name, rule, measured)
+    return challenger_verdict(name, rule, measured.difference, measured.caveats)
 
 
 def _forecast(name: str, measured: Measured, interval: ForecastInterval) -> Verdict:
@@ -375,23 +385,6 @@ def _drop(name: str, rule: Drop, measured: Measured, reference: Reference) -> Ve
         limit=(-rule.value, rule.value),
         margin=high + rule.value,
         details=both,
-    )
-
-
-def _challenger(name: str, rule: Challenger, measured: Measured) -> Verdict:
-    """Never an alarm; where the challenger scored too few rows, there is no estimate."""
-    if measured.difference is None:
-        return Verdict(rule=name, kind="challenger", outcome=Status.OK)
-    low, high = measured.difference.ci(rule.confidence_level)
-    return Verdict(
-        rule=name,
-        kind="challenger",
-        outcome=Status.OK,
-        estimate=measured.difference.difference,
-        low=low,
-        high=high,
-        confidence_level=rule.confidence_level,
-        details={"rows": measured.difference.n_pos_1 + measured.difference.n_neg_1},
     )
 
 

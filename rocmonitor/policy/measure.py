@@ -13,17 +13,15 @@ from numpy.typing import ArrayLike
 from rocmonitor.caveat import Caveat
 from rocmonitor.policy.condensing import condensed_caveats, of_any_order, too_coarse
 from rocmonitor.policy.evaluation import Counts, Verdict
+from rocmonitor.policy.paired import Pair, compared, dominance_at, not_comparable, pair_caveats
 from rocmonitor.policy.record import Row, Tables, caveats_of
 from rocmonitor.stats import (
     AucDifference,
     AucResult,
     Calibration,
-    PairedSample,
     Sample,
     auc,
-    compare_auc_paired,
     cost_curve,
-    threshold_dominance,
     threshold_intervals,
     vertical_intervals,
 )
@@ -92,12 +90,13 @@ def data_metrics(counts: Counts) -> dict[str, float]:
 
 def measure(
     champion: Sample,
-    pair: PairedSample | None,
+    pair: Pair | None,
     *,
     fprs: Sequence[float],
     thresholds: Mapping[float, float],
     costs: Mapping[float, float],
     confidence_level: float = LEVEL,
+    max_error: float = 0.5,
 ) -> Measured:
     """The AUROC, the curve and its operating points, of the champion and (paired) of the challenger.
 
@@ -105,10 +104,10 @@ def measure(
     ----------
     champion : Sample
         With at least two rows of each class; higher scores are more positive.
-    pair : PairedSample or None
+    pair : PairedSample, CondensedPair or None
         Challenger first, champion second, on the rows that both scored. Left out, with a caveat, when it has
-        fewer than two rows of a class. A model with one score for all rows has an AUROC, of 0.5, and no
-        curve: a caveat stands in its place.
+        fewer than two rows of a class, or cells that leave more than `max_error` of an AUROC open. A model
+        with one score for all rows has an AUROC, of 0.5, and no curve: a caveat stands in its place.
     fprs : sequence of float
         Operating points to report.
     thresholds : dict of float to float
@@ -117,6 +116,8 @@ def measure(
         Operating conditions w at which the champion's cost is reported, and the threshold to use at each.
     confidence_level : float
         Of every interval.
+    max_error : float
+        Of the AUROCs of a condensed pair.
 
     Notes
     -----
@@ -126,14 +127,14 @@ def measure(
     metrics = auc_metrics("champion", result, confidence_level)
     caveats = [*caveats_of(result), *condensed_caveats(champion)]
     samples, difference = {"champion": champion}, None
-    if pair is not None and shows_no_scatter(pair):
-        caveats.append(Caveat("challenger-scored-too-few", n_pos=pair.n_pos, n_neg=pair.n_neg))
+    if pair is not None and (lack := _no_comparison(pair, max_error)) is not None:
+        caveats.append(lack)
         pair = None
     if pair is not None:
-        samples["challenger"], difference = pair.first, compare_auc_paired(pair)
+        samples["challenger"], difference = pair.first, compared(pair)
         metrics |= auc_metrics("challenger", auc(pair.first), confidence_level)
         metrics |= difference_metrics(difference, confidence_level)
-        caveats += _missing_scores(champion, pair, difference)
+        caveats += pair_caveats(champion, pair, difference)
     points = [(model, sample) for model, sample in samples.items() if len(sample.score) > 1]
     caveats += [_no_curve(model, sample) for model, sample in samples.items() if len(sample.score) == 1]
     tables: Tables = {"thresholds": [], "fprs": [], "roc": curves(points, confidence_level)}
@@ -154,14 +155,21 @@ def measure(
     return Measured(champion=result, difference=difference, metrics=metrics, tables=tables, caveats=once)
 
 
-def from_one_cluster(sample: Sample | PairedSample) -> bool:
+def from_one_cluster(sample: Sample | Pair) -> bool:
     """Whether the rows of a class come from a single cluster, which shows no scatter."""
     return sample.clusters is not None and min(sample.clusters.sizes[:2]) < 2
 
 
-def shows_no_scatter(sample: Sample | PairedSample) -> bool:
+def shows_no_scatter(sample: Sample | Pair) -> bool:
     """Whether a class has fewer than two rows, or clusters, so that an AUROC has no standard error."""
     return min(sample.n_pos, sample.n_neg) < 2 or from_one_cluster(sample)
+
+
+def _no_comparison(pair: Pair, max_error: float) -> Caveat | None:
+    """Why a challenger is left out; None where it is compared."""
+    if shows_no_scatter(pair):
+        return Caveat("challenger-scored-too-few", n_pos=pair.n_pos, n_neg=pair.n_neg)
+    return not_comparable(pair, max_error)
 
 
 def unmeasurable(champion: Sample, max_error: float) -> Verdict | None:
@@ -187,13 +195,15 @@ def auc_values(result: AucResult, confidence_level: float = LEVEL) -> dict[str, 
 def difference_values(difference: AucDifference, confidence_level: float = LEVEL) -> dict[str, float]:
     """The same for a difference of AUROCs, with its p-value."""
     low, high = difference.ci(confidence_level)
+    names = ("auc_error", "auc_se_error")
+    errors = {} if difference.error is None else dict(zip(names, difference.error, strict=True))
     return {
         "auc": difference.difference,
         "auc_se": difference.se,
         "auc_low": low,
         "auc_high": high,
         "pvalue": difference.pvalue,
-    }
+    } | errors
 
 
 def auc_metrics(prefix: str, result: AucResult, confidence_level: float = LEVEL) -> dict[str, float]:
@@ -253,17 +263,6 @@ def _plain(value: Any) -> Any:
 
 def _columns(result: Any, *names: str) -> dict[str, Any]:
     return {name: getattr(result, name) for name in names}
-
-
-def _missing_scores(champion: Sample, pair: PairedSample, difference: AucDifference) -> list[Caveat]:
-    """On how many of the champion's rows the challenger is compared, when not on all."""
-    both = pair.n_pos + pair.n_neg
-    missing = champion.n_pos + champion.n_neg - both
-    if not missing:
-        return []
-    return [
-        Caveat("challenger-scores-missing", rows=both, missing=missing, champion_auc=float(difference.auc_2))
-    ]
 
 
 def _no_curve(model: str, sample: Sample) -> Caveat:
@@ -355,7 +354,7 @@ def _cost_metrics(table: Sequence[Row]) -> dict[str, float]:
     return metrics
 
 
-def _dominance(pair: PairedSample, thresholds: Sequence[float]) -> list[Row]:
-    law = threshold_dominance(pair, [(at, at) for at in thresholds])
+def _dominance(pair: Pair, thresholds: Sequence[float]) -> list[Row]:
+    law = dominance_at(pair, thresholds)
     shares = {column: getattr(law, share) for column, share in _DOMINANCE.items()}
     return rows({"threshold": thresholds, **shares})

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-from rocmonitor.errors import ExternalError, SourceError, StoreError, TrackingError
+from rocmonitor.errors import ExecutorError, ExternalError, SourceError, StoreError, TrackingError
 
 Phase = Literal["began", "lasts", "ended"]
 
@@ -20,7 +20,7 @@ SETTLE = timedelta(minutes=2)
 
 REVIEW = "review:"
 """What the review of a monitor is called as a member of an outage, before the monitor's name."""
-MLFLOW, STORE = "mlflow", "store"
+MLFLOW, STORE, EXECUTOR = "mlflow", "store", "executor"
 """Places; the others are ``source:NAME``, ``channel:NAME`` and ``monitor``."""
 
 
@@ -75,7 +75,7 @@ class Outage:
 
     @property
     def place(self) -> str:
-        """What fails: ``mlflow``, ``store``, ``source:NAME``, ``channel:NAME`` or ``monitor``."""
+        """``mlflow``, ``store``, ``executor``, ``source:NAME``, ``channel:NAME`` or ``monitor``."""
         return self.cause.partition("#")[0]
 
     @property
@@ -175,6 +175,8 @@ def place_of(error: Exception, source: str) -> str:
         return f"source:{source}"
     if isinstance(error, TrackingError):
         return MLFLOW
+    if isinstance(error, ExecutorError):
+        return EXECUTOR
     return STORE if isinstance(error, StoreError) else "monitor"
 
 

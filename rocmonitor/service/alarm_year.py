@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from rocmonitor.config import Config
+from rocmonitor.service.budgets import allotments
 from rocmonitor.store import Store
 from rocmonitor.store.alarms import AlarmCount, alarms_since
 from rocmonitor.wording.budget import yearly
@@ -20,10 +21,10 @@ def alarm_year(config: Config, kept: Store, now: datetime) -> list[dict[str, Any
     ------
     StoreError
     """
-    if not config.allotments:
+    if not (allotted := allotments(config, kept)):
         return []
     counts, found = alarms_since(kept, now - SPAN), []
-    for each in config.allotments:
+    for each in allotted:
         total = sum((counts.get(monitor, AlarmCount()) for monitor in each.levels), AlarmCount())
         came = {"sent": total.sent, "acknowledged": total.acknowledged, "not_sent": total.not_sent}
         found.append(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 from rocmonitor import store
 from rocmonitor.caveat import Caveat
@@ -19,8 +20,36 @@ from rocmonitor.store import KeptCounts
 
 log = logging.getLogger(__name__)
 
+Stored = Mapping[Window, Sequence[KeptCounts]]
+"""What the store has of some windows: each one itself, or the shorter ones that fill it."""
 
-class Counted:
+
+class InStore(Stored):
+    """What the store has of windows, read when it is wanted; sent to another process, all of it is."""
+
+    def __init__(
+        self,
+        kept: store.Store,
+        monitor: Monitor,
+        windows: Sequence[Window],
+        ages: Sequence[timedelta] = (),
+    ) -> None:
+        self._store, self._monitor, self._windows, self._ages = kept, monitor, windows, ages
+
+    def __getitem__(self, window: Window) -> Sequence[KeptCounts]:
+        return stored(self._store, self._monitor, window, self._ages)
+
+    def __iter__(self) -> Iterator[Window]:
+        return iter(self._windows)
+
+    def __len__(self) -> int:
+        return len(self._windows)
+
+    def __reduce__(self) -> tuple[type[dict[Any, Any]], tuple[dict[Window, Sequence[KeptCounts]]]]:
+        return dict, (dict(self),)
+
+
+class Reader:
     """Reads windows of one monitor, each from its source once.
 
     What the store has of a window counts where the source says that number, labels, scores and segments of
@@ -29,7 +58,8 @@ class Counted:
 
     Parameters
     ----------
-    kept : Store
+    kept : Store or Stored
+        The store, or what was read of it.
     monitor : Monitor
     source : SqlSource or SourceError
         The error instead of a source that cannot be opened.
@@ -40,13 +70,13 @@ class Counted:
 
     def __init__(
         self,
-        kept: store.Store,
+        kept: store.Store | Stored,
         monitor: Monitor,
         source: SqlSource | SourceError,
         *,
         confirmed: bool = True,
     ) -> None:
-        self._store, self._monitor, self._source, self._confirmed = kept, monitor, source, confirmed
+        self._known, self._monitor, self._source, self._confirmed = kept, monitor, source, confirmed
         self._silent = source if isinstance(source, SourceError) else None
         self._unconfirmed: list[Window] = []
 
@@ -116,7 +146,9 @@ class Counted:
         """How many rows a window of any length has, in the source or, without it, in the store."""
         labels = self._asked(window)
         found = 0 if labels is None else labels.rows
-        return found or store.rows_counted(self._store, reading_of(self._monitor), window)
+        if found or not isinstance(self._known, store.Store):
+            return found
+        return store.rows_counted(self._known, reading_of(self._monitor), window)
 
     def label_counts(self, window: Window, *, as_of: datetime | None = None) -> LabelCounts:
         """What the source says of the labels of a window.
@@ -131,13 +163,11 @@ class Counted:
     def _kept(
         self, window: Window, as_of: datetime | None, ages: Sequence[timedelta], labels: LabelCounts | None
     ) -> Batch | None:
-        reading = reading_of(self._monitor, ages)
-        inside = store.windows_counted(self._store, reading, window)
-        if self._monitor.columns.id is not None:  # an id may be in two of them
-            inside = [each for each in inside if each == window]
-        parts = [store.counts(self._store, reading, each) for each in tiling(inside, window)]
-        known = [each for each in parts if each is not None]
-        if not known or len(known) < len(parts):
+        if isinstance(self._known, store.Store):
+            known = stored(self._known, self._monitor, window, ages)
+        else:
+            known = self._known.get(window, ())
+        if not known:
             return None
         for each in known:
             if not self._is_current(each, as_of, labels if each.window == window else None):
@@ -161,6 +191,19 @@ class Counted:
             self._unconfirmed.append(kept.window)
             return True
         return labels is not None and (labels.rows, labels.digest) == (kept.rows, kept.labels_digest)
+
+
+def stored(
+    kept: store.Store, monitor: Monitor, window: Window, ages: Sequence[timedelta] = ()
+) -> Sequence[KeptCounts]:
+    """What the store has of a window: itself, or shorter ones that fill it; nothing where one is missing."""
+    reading = reading_of(monitor, ages)
+    inside = store.windows_counted(kept, reading, window)
+    if monitor.columns.id is not None:  # an id may be in two of them
+        inside = [each for each in inside if each == window]
+    parts = [store.counts(kept, reading, each) for each in tiling(inside, window)]
+    known = [each for each in parts if each is not None]
+    return known if len(known) == len(parts) else []
 
 
 def to_keep(

@@ -9,6 +9,7 @@ from datetime import timedelta
 from rocmonitor.config import Monitor
 from rocmonitor.policy.arrival import Awaiting
 from rocmonitor.policy.calibrating import Beyond
+from rocmonitor.policy.foresight import foresee
 from rocmonitor.policy.judge import Finding, judge
 from rocmonitor.policy.lasting import Course
 from rocmonitor.policy.missing_labels import allow_for_missing
@@ -70,3 +71,14 @@ def find(
         tables, caveats = as_scored(finding.tables, finding.caveats)
         return replace(finding, tables=tables, caveats=caveats)
     return finding
+
+
+def find_before_labels(
+    monitor: Monitor, rows: Rows, reference: Reference, rules: Mapping[str, Rule]
+) -> Finding:
+    """What the scores of a window say before its labels, in scores as the models gave them."""
+    found = foresee(rows.scores, reference=reference, rules=rules, min_rows=2 * monitor.min_per_class)
+    if monitor.positive.low_is_positive:
+        tables, caveats = as_scored(found.tables, found.caveats)
+        return replace(found, tables=tables, caveats=caveats)
+    return found

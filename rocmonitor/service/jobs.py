@@ -18,12 +18,12 @@ from rocmonitor.config import Monitor
 from rocmonitor.errors import ExternalError, RocmonitorError
 from rocmonitor.policy.retry import retry_pause
 from rocmonitor.service.runtime import Runtime
-from rocmonitor.service.watchdog import Workers
+from rocmonitor.service.watchdog import MOST_AT_ONCE, Workers
 
 log = logging.getLogger(__name__)
 
 WORKERS = 4
-"""Monitors of a source that are judged at the same time; numpy and databases work outside Python's lock."""
+"""So many monitors of a source at least are looked after at the same time: databases work meanwhile."""
 
 OUTBOX, REVIEWS = "outbox", "reviews"
 _JUMP = timedelta(seconds=30)
@@ -53,8 +53,12 @@ class Pool(BaseExecutor):  # type: ignore[misc]  # APScheduler has no types
 def pools_for(runtime: Runtime) -> dict[str, Workers]:
     """The workers: for each source its own, for a source that hangs must not hold up the others."""
     sources = {pool_of(monitor) for monitor in runtime.config.monitors.values()}
-    pools = {source: Workers(runtime.work, WORKERS) for source in sorted(sources)}
+    pools = {source: Workers(runtime.work, partial(_at_once, runtime)) for source in sorted(sources)}
     return pools | {name: Workers(runtime.work, 1) for name in (OUTBOX, REVIEWS)}
+
+
+def _at_once(runtime: Runtime) -> int:
+    return max(WORKERS, min(runtime.executor.width + 1, MOST_AT_ONCE))
 
 
 def pool_of(monitor: Monitor) -> str:
@@ -66,7 +70,7 @@ def add_pool(scheduler: BackgroundScheduler, runtime: Runtime, monitor: Monitor)
     """The name of the workers that judge a monitor, which are made where they are the first of a source."""
     name = pool_of(monitor)
     if name not in scheduler._executors:
-        scheduler.add_executor(Pool(Workers(runtime.work, WORKERS), runtime), name)
+        scheduler.add_executor(Pool(Workers(runtime.work, partial(_at_once, runtime)), runtime), name)
     return name
 
 

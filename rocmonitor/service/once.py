@@ -16,7 +16,7 @@ from rocmonitor.service.delivery import Delivered, drain
 from rocmonitor.service.progress import Progress
 from rocmonitor.service.runtime import Runtime
 from rocmonitor.service.tick import Tick
-from rocmonitor.service.watchdog import Workers, leave
+from rocmonitor.service.watchdog import MOST_AT_ONCE, Workers, leave
 
 _STOPPED, _INTERRUPTED = 143, 130
 """Exit codes, by custom."""
@@ -29,7 +29,7 @@ def run_once(
     deliver: bool,
     progress: Progress = lambda _: None,
 ) -> tuple[list[Tick], Delivered | None]:
-    """Judge monitors, one after the other for each source, and deliver; a hung source holds up no other.
+    """Judge monitors, as many at once as the executor takes, and deliver; a hung source holds up no other.
 
     SIGTERM ends it after the window at hand, or within seconds if that hangs.
 
@@ -48,7 +48,7 @@ def run_once(
         Of monitors that were not begun when the process was stopped there is no tick.
     """
     monitors = [runtime.config.monitors[name] for name in ticks]
-    pools = {monitor.source: Workers(runtime.work, 1) for monitor in monitors}
+    pools = {monitor.source: Workers(runtime.work, partial(at_once, runtime)) for monitor in monitors}
     done: dict[str, Tick] = {}
     with _stopped_by_signals(runtime):
         for monitor in monitors:
@@ -86,6 +86,12 @@ def run_alone(runtime: Runtime, name: str, call: Callable[[], Any]) -> Any:
     if isinstance(found[0], Exception):
         raise found[0]
     return found[0]
+
+
+def at_once(runtime: Runtime) -> int:
+    """How many monitors of a source are judged at the same time: while one is saved, the next is judged."""
+    width = runtime.executor.width
+    return width if width == 1 else min(width + 1, MOST_AT_ONCE)
 
 
 def _unless_stopped(runtime: Runtime, tick: Callable[[], Tick]) -> Tick | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -11,17 +9,13 @@ from rocmonitor import store
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
 from rocmonitor.policy.evaluation import Status
-from rocmonitor.policy.orientation import as_scored
 from rocmonitor.policy.outlook import Outlook
-from rocmonitor.policy.record import caveats_of
-from rocmonitor.policy.rules import Rule
 from rocmonitor.policy.windows import Window
 from rocmonitor.service.standing import Standings
 
 if TYPE_CHECKING:
     from rocmonitor.policy.judge import Finding
-    from rocmonitor.policy.reference import Reference
-    from rocmonitor.sources import Rows
+    from rocmonitor.service.judging import Seen
 
 
 class Outlooks:
@@ -38,6 +32,11 @@ class Outlooks:
     def __init__(self, kept: store.Store, monitor: Monitor, now: datetime) -> None:
         self._store, self._monitor, self._now = kept, monitor, now
         self._made = store.outlooks_pending(kept, monitor.name) if monitor.outlook else {}
+
+    @property
+    def foreseen(self) -> frozenset[tuple[str, Window]]:
+        """The segments and windows that have an outlook and are not judged."""
+        return frozenset(self._made)
 
     @property
     def windows(self) -> set[Window]:
@@ -67,9 +66,7 @@ class Outlooks:
         self,
         window: Window,
         segment: str,
-        rows: Rows,
-        reference: Reference,
-        rules: Mapping[str, Rule],
+        seen: Seen,
         *,
         version: str,
         provenance: dict[str, Any],
@@ -84,10 +81,9 @@ class Outlooks:
         monitor, at = self._monitor, self._monitor.outlook_at(window)
         if at is None or (segment, window) in self._made:
             return None
-        found = _foreseen(monitor, rows, reference, rules)
-        if _awaits_rows(found):
+        found = seen.foreseen
+        if found is None or _awaits_rows(found):
             return None
-        scored = rows.scored
         outlook = Outlook(
             monitor=monitor.name,
             model=monitor.model.name,
@@ -98,13 +94,16 @@ class Outlooks:
             made_at=made_at,
             outcome=None if found.outcome is Status.OK else found.outcome,
             verdicts=found.verdicts,
-            scored=scored,
-            labelled=rows.counts.used,
+            scored=seen.scored,
+            labelled=seen.counts.used,
             metrics=found.metrics
-            | {"outlook/scored": float(scored), "outlook/warned": float(found.outcome is Status.AT_RISK)},
+            | {
+                "outlook/scored": float(seen.scored),
+                "outlook/warned": float(found.outcome is Status.AT_RISK),
+            },
             tables=found.tables,
             provenance=provenance,
-            caveats=(*doubts, *caveats_of(rows), *found.caveats),
+            caveats=(*doubts, *seen.caveats, *found.caveats),
         )
         self._made[segment, window] = outlook.metrics
         return outlook
@@ -112,18 +111,6 @@ class Outlooks:
 
 def _awaits_rows(found: Finding) -> bool:
     return any(lack.code in ("no-rows", "too-few-scores") for each in found.verdicts for lack in each.lacks)
-
-
-def _foreseen(monitor: Monitor, rows: Rows, reference: Reference, rules: Mapping[str, Rule]) -> Finding:
-    """What the scores say, in scores as the models gave them."""
-    from rocmonitor.policy.foresight import foresee
-
-    min_rows = 2 * monitor.min_per_class
-    found = foresee(rows.scores, reference=reference, rules=rules, min_rows=min_rows)
-    if monitor.positive.low_is_positive:
-        tables, caveats = as_scored(found.tables, found.caveats)
-        return replace(found, tables=tables, caveats=caveats)
-    return found
 
 
 def record(outlook: Outlook, standings: Standings) -> store.OutlookRecord:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import reduce
 from itertools import takewhile
 
@@ -87,6 +87,16 @@ def _counted(piece: Window, labels: LabelCounts) -> Counted:
 def reference_joining(monitor: Monitor) -> Joining | None:
     """How the reference windows are joined; None where they are those of the calendar, or equal parts."""
     return monitor.joining if monitor.reference.windows is None else None
+
+
+def usual_length(monitor: Monitor, windows: Sequence[Window], rows: int) -> timedelta:
+    """How long a window lasts on average: of joined ones, as the reference with so many rows shows."""
+    if reference_joining(monitor) is not None and windows:
+        return (windows[-1].end - windows[0].start) / len(windows)
+    if monitor.window.rows is not None and rows:  # the reference is cut into equal parts
+        period = monitor.reference_period
+        return max(monitor.window.length, (period.end - period.start) * (monitor.window.rows / rows))
+    return monitor.window.length
 
 
 def reference_windows(

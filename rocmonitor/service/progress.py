@@ -18,6 +18,9 @@ class Step(str):
         step.what, step.done, step.total = what, done, total
         return step
 
+    def __getnewargs__(self) -> tuple[str, int, int]:  # type: ignore[override]  # steps come from other processes
+        return self.what, self.done, self.total
+
 
 Progress = Callable[[str], None]
 """Called with what is being done: a text, or a `Step` where it is known how much of it there is."""

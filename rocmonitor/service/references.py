@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -16,7 +16,7 @@ from rocmonitor.policy.label_history import PastWindow
 from rocmonitor.policy.reference import Reference, freeze, with_labels
 from rocmonitor.policy.rules import Cost, Forecast, Lasting, by_name
 from rocmonitor.policy.windows import Window
-from rocmonitor.service.counted import Counted, to_keep
+from rocmonitor.service.counted import InStore, Reader, Stored, to_keep
 from rocmonitor.service.pieces import Pieces, reference_joining, reference_windows
 from rocmonitor.service.progress import Step
 from rocmonitor.sources import LabelCounts, SqlSource
@@ -95,6 +95,73 @@ def _options(rule: Forecast | Lasting) -> dict[str, Any]:
     return {name: value for name, value in asdict(rule).items() if (name, value) not in later.items()}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Built:
+    """The reference of each segment (all rows: ``""``), and what the store is to have of its rows."""
+
+    references: dict[str, Reference]
+    counts: list[store.KeptCounts]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReferenceRequest:
+    """The reference windows of a monitor, to be read and reduced, by whichever process.
+
+    Attributes
+    ----------
+    monitor : Monitor
+    now : datetime
+    windows : sequence of Window
+    stored : dict
+        What the store has of them.
+    keeps_counts : bool
+        Whether the store is to have their counts.
+    """
+
+    monitor: Monitor
+    now: datetime
+    windows: Sequence[Window]
+    stored: Stored
+    keeps_counts: bool
+
+    @property
+    def size(self) -> int:
+        """How many windows it reads."""
+        return len(self.windows)
+
+    def run(self, source: SqlSource, said: Callable[[str], None]) -> Built:
+        """Read and reduce; `said` is called while rows arrive, and with each window.
+
+        Raises
+        ------
+        ConfigError, SourceError
+            As `SqlSource.pull`.
+        """
+        monitor, (as_of, ages) = self.monitor, _read_at(self.monitor, self.now)
+        counted = Reader(self.stored, monitor, source, confirmed=False)
+        samples, past = dict[str, dict[Window, Sample]](), dict[str, list[PastWindow]]()
+        counts: list[store.KeptCounts] = []
+        for number, window in enumerate(self.windows, 1):
+            said(
+                Step(
+                    f"{monitor.name} reference {window.in_zone(monitor.timezone)}", number, len(self.windows)
+                )
+            )
+            labels = counted.label_counts(window, as_of=as_of) if self.keeps_counts else None
+            batch = counted.read(window, as_of=as_of, ages=ages, labels=labels, on_rows=lambda _: said(""))
+            counts += to_keep(monitor, window, batch, labels, self.now, ages)
+            for segment, rows in batch.segments.items():
+                samples.setdefault(segment, {})[window] = rows.champion
+                by_age = rows.by_age or (rows.champion,)
+                past.setdefault(segment, []).append(PastWindow(by_age, rows.unlabelled, as_of - window.end))
+        doubts = tuple(counted.caveats())
+        computed = {
+            segment: with_labels(frozen_for(monitor, list(parts.items()), doubts), past[segment], ages)
+            for segment, parts in samples.items()
+        }
+        return Built(references=computed, counts=counts)
+
+
 def load_or_build(
     monitor: Monitor,
     source: SqlSource,
@@ -103,43 +170,33 @@ def load_or_build(
     now: datetime,
     keep: bool = True,
     keep_counts: bool = True,
-    progress: Callable[[str], None] = lambda _: None,
-    on_rows: Callable[[int], None] = lambda _: None,
+    said: Callable[[str], None] = lambda _: None,
+    build: Callable[[ReferenceRequest], Built] | None = None,
 ) -> dict[str, Reference]:
     """The reference of each segment (all rows: ``""``), from the store or computed and kept there.
 
     It is kept only once all its labels are due, so that a frozen reference never lacks late labels. With
     ``columns.labelled_at`` it is read as of that instant, with the ages of its labels. Windows whose counts
-    are in the store are not read from the source.
+    are in the store are not read from the source. `build` does what is asked; by default this thread does.
     """
     name = digest(monitor)
     frozen = store.reference(kept, monitor.name, name)
     if frozen:
         return {segment: Reference.from_dict(plain) for segment, plain in frozen.items()}
-    windows, pieces = reference_windows(monitor, source, now, lambda: on_rows(0))
-    as_of, ages = _read_at(monitor, now)
-    freezes = keep and now >= complete_at(monitor)
-    counted = Counted(kept, monitor, source, confirmed=False)
-    samples, past = dict[str, dict[Window, Sample]](), dict[str, list[PastWindow]]()
-    counts: list[store.KeptCounts] = []
-    for number, window in enumerate(windows, 1):
-        progress(Step(f"{monitor.name} reference {window.in_zone(monitor.timezone)}", number, len(windows)))
-        labels = counted.label_counts(window, as_of=as_of) if freezes and keep_counts else None
-        batch = counted.read(window, as_of=as_of, ages=ages, labels=labels, on_rows=on_rows)
-        counts += to_keep(monitor, window, batch, labels, now, ages)
-        for segment, rows in batch.segments.items():
-            samples.setdefault(segment, {})[window] = rows.champion
-            by_age = rows.by_age or (rows.champion,)
-            past.setdefault(segment, []).append(PastWindow(by_age, rows.unlabelled, as_of - window.end))
-    doubts = tuple(counted.caveats())
-    computed = {
-        segment: with_labels(frozen_for(monitor, list(parts.items()), doubts), past[segment], ages)
-        for segment, parts in samples.items()
-    }
-    computed = _with_pieces(computed, pieces)
+    windows, pieces = reference_windows(monitor, source, now, lambda: said(""))
+    freezes, (_, ages) = keep and now >= complete_at(monitor), _read_at(monitor, now)
+    request = ReferenceRequest(
+        monitor=monitor,
+        now=now,
+        windows=windows,
+        stored=InStore(kept, monitor, windows, ages),
+        keeps_counts=freezes and keep_counts,
+    )
+    built = request.run(source, said) if build is None else build(request)
+    computed = _with_pieces(built.references, pieces)
     if freezes:
         plain = {segment: reference.to_dict() for segment, reference in computed.items()}
-        store.save_reference(kept, monitor.name, name, plain, counts=counts)
+        store.save_reference(kept, monitor.name, name, plain, counts=built.counts)
     return computed
 
 

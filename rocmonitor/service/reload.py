@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rocmonitor import config
-from rocmonitor.config import Config, Heartbeat, Mlflow, Secret, Webhook
+from rocmonitor.config import Config, Files, Heartbeat, Mlflow, Secret, Spark, Webhook
 from rocmonitor.errors import ConfigError
 
 
@@ -39,8 +39,8 @@ def _differs(name: str, now: Config, new: Config) -> bool:
 
 def _unreadable(new: Config) -> list[str]:
     """Secrets that cannot be read, each with its path in the file."""
-    given: list[tuple[str, Secret | Mlflow | Webhook | Heartbeat | None]] = [
-        *((f"sources.{name}.", each) for name, each in new.sources.items()),
+    given: list[tuple[str, Secret | Spark | Mlflow | Webhook | Heartbeat | None]] = [
+        *((f"sources.{name}.", each) for name, each in new.sources.items() if not isinstance(each, Files)),
         *((f"channels.{name}.", each) for name, each in new.channels.items()),
         *(("", each) for each in (new.mlflow, new.webhook, new.heartbeat)),
     ]
@@ -67,4 +67,5 @@ def _fixed(now: Config, new: Config) -> list[str]:
     fixed = [] if same_store else ["store"]
     fixed += [] if now.listen == new.listen else ["listen"]
     fixed += [] if listens(now) == listens(new) else ["webhook.listen"]
+    fixed += [] if now.executor == new.executor else ["executor"]
     return [f"{key}: changes only at a start; restart the service, or leave it as it was" for key in fixed]

@@ -17,6 +17,7 @@ from functools import cached_property
 from rocmonitor import store
 from rocmonitor.config import Config
 from rocmonitor.errors import StoreError
+from rocmonitor.service.executor import Executor, InProcess
 from rocmonitor.service.work import AtWork, boot, elapsed
 from rocmonitor.store import leases
 from rocmonitor.tracking import Tracking, connect
@@ -39,6 +40,8 @@ class Runtime:
         Seconds on a clock that nobody sets, and what tells its runs apart.
     work : AtWork
         What its threads are doing.
+    executor : Executor
+        What reads and judges windows.
     failures : Counter of str
         How often each job has failed since it last succeeded.
     connecting : Lock
@@ -53,6 +56,7 @@ class Runtime:
     owner: str = field(default_factory=lambda: f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}")
     stop: threading.Event = field(default_factory=threading.Event)
     work: AtWork = field(default_factory=AtWork)
+    executor: Executor = field(default_factory=InProcess)
     failures: Counter[str] = field(default_factory=Counter)
     connecting: threading.Lock = field(default_factory=threading.Lock)
 

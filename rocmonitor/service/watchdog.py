@@ -30,6 +30,8 @@ STUCK_SECONDS = 5.0
 """Work that neither moved nor computed for so long waits for somebody else."""
 WARN_AFTER = timedelta(minutes=2)
 MOST_THREADS = 16
+MOST_AT_ONCE = 64
+"""Monitors that one process looks after at the same time: each takes two threads."""
 STOP_SECONDS = 15.0
 """How long the work at hand may take when the process is told to stop."""
 _COMPUTING = 0.01
@@ -57,12 +59,12 @@ class Workers:
     ----------
     work : AtWork
         Where the threads report that they move.
-    most : int
+    most : int or callable
         How many may be at work at the same time; those that wait for somebody else do not count.
     """
 
     work: AtWork
-    most: int
+    most: int | Callable[[], int]
     _waiting: deque[_Task] = field(default_factory=deque)
     _running: list[_Task] = field(default_factory=list)
     _lock: threading.RLock = field(default_factory=threading.RLock)
@@ -88,7 +90,9 @@ class Workers:
                 if task.is_hung:
                     lost.append(task)
             self._running = [task for task in self._running if not task.is_hung]
-            while self._waiting and self._at_work() < self.most and len(self._running) < MOST_THREADS:
+            most = self.most if isinstance(self.most, int) else self.most()
+            threads = max(MOST_THREADS, 2 * most)
+            while self._waiting and self._at_work() < most and len(self._running) < threads:
                 self._start(self._waiting.popleft())
         for task in lost:
             task.given_up()
@@ -141,7 +145,7 @@ class Workers:
         computed = _processor_seconds(task.thread.ident)
         if computed - task.computed > _COMPUTING:
             task.moved_at = now
-        task.moved_at = max(task.moved_at, now - silence.total_seconds())
+        task.moved_at = max(task.moved_at, now - (silence if work is None else work.idle).total_seconds())
         task.computed = computed
         name = task.name if work is None else work.name
         if silence > (HUNG_AFTER if work is None else work.limit):

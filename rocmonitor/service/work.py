@@ -44,12 +44,15 @@ class Work:
         Since it last moved: began, read some rows, finished a step.
     limit : timedelta
         Longest silence; after that it is hung, and another worker takes its place.
+    idle : timedelta
+        Since it last moved, or another process computed for it.
     """
 
     name: str
     started_at: datetime
     silence: timedelta
     limit: timedelta
+    idle: timedelta = timedelta()
 
     @property
     def is_hung(self) -> bool:
@@ -61,6 +64,7 @@ class Work:
 class _Entry:
     work: Work
     moved_at: float
+    computed_at: float = 0.0
 
 
 class AtWork:
@@ -96,6 +100,11 @@ class AtWork:
         for entry in self._entries.get(threading.get_ident(), ()):
             entry.moved_at = self._elapsed()
 
+    def computes(self) -> None:
+        """Another process computes for the work of this thread."""
+        for entry in self._entries.get(threading.get_ident(), ()):
+            entry.computed_at = self._elapsed()
+
     def current(self) -> list[Work]:
         """All work that is being done."""
         return [self._seen(entry) for entries in list(self._entries.values()) for entry in list(entries)]
@@ -105,5 +114,12 @@ class AtWork:
         entries = self._entries.get(thread)
         return self._seen(entries[-1]) if entries else None
 
+    def is_hung(self) -> bool:
+        """Whether the work of this thread is taken to be lost."""
+        work = self.of_thread(threading.get_ident())
+        return work is not None and work.is_hung
+
     def _seen(self, entry: _Entry) -> Work:
-        return replace(entry.work, silence=timedelta(seconds=self._elapsed() - entry.moved_at))
+        now = self._elapsed()
+        idle = timedelta(seconds=now - max(entry.moved_at, entry.computed_at))
+        return replace(entry.work, silence=timedelta(seconds=now - entry.moved_at), idle=idle)

@@ -20,6 +20,7 @@ from rocmonitor.sources.chunk import MOST_CELLS, Cells, Chunk, Mask, joined
 from rocmonitor.sources.digest import digest_of
 from rocmonitor.sources.repeats import repeats
 from rocmonitor.sources.values import BAD, NEGATIVE, POSITIVE, UNLABELLED, Encoder
+from rocmonitor.stats.paired_cells import CondensedPair
 from rocmonitor.stats.sample import PairedSample, Sample
 from rocmonitor.stats.unlabelled import PairedScoreCounts, ScoreCounts, no_scores
 
@@ -45,7 +46,7 @@ class Rows:
     ----------
     champion : Sample
         Rows with a finite champion score and a label.
-    pair : PairedSample or None
+    pair : PairedSample, CondensedPair or None
         Those of them whose challenger score is finite too, challenger first.
         None without ``columns.challenger``.
     counts : Counts
@@ -58,13 +59,13 @@ class Rows:
         Champion scores of the ``counts.unlabelled`` rows: distinct, increasing, with the rows at each.
     unlabelled_pair : PairedScoreCounts or None
         Those of them whose challenger score is finite too, challenger first, in no particular order.
-        None without ``columns.challenger``.
+        None without ``columns.challenger``, and of cells.
     by_age : tuple of Sample
         The rows of `champion` by the age at which their label was known, where ages were asked for.
     """
 
     champion: Sample
-    pair: PairedSample | None
+    pair: PairedSample | CondensedPair | None
     counts: Counts
     caveats: tuple[Caveat, ...] = ()
     challenger_only: int = 0
@@ -132,12 +133,12 @@ def to_batch(
     segment in sorted order.
     """
     cells = joined(chunks, encoder)
-    category = _categories(cells)
+    category = categories(cells)
     if cells.has_id is not None:
         cells.repeated = category == _DUPLICATE
     cells.id = cells.has_id = cells.time = None  # no longer needed; half of the memory
     segments = {"": _rows(cells, category, encoder, monitor, truncated, ages)}
-    for name, index in _segments(cells, encoder):
+    for name, index in segment_places(cells, encoder):
         segments[name] = _rows(cells.take(index), category[index], encoder, monitor, truncated, ages)
     return Batch(
         segments=segments,
@@ -153,11 +154,16 @@ def judged(chunks: Sequence[Chunk], encoder: Encoder) -> Mask:
 
     The chunks are emptied, as by `to_batch`.
     """
-    used: Mask = _categories(joined(chunks, encoder)) >= _NEGATIVE
-    return used
+    return is_used(categories(joined(chunks, encoder)))
 
 
-def _categories(cells: Chunk) -> NDArray[np.int8]:
+def is_used(category: NDArray[np.int8]) -> Mask:
+    """Which of the cells the champion's statistics rest on."""
+    return np.asarray(category >= _NEGATIVE)
+
+
+def categories(cells: Chunk) -> NDArray[np.int8]:
+    """What became of the rows of each cell."""
     category = np.empty(len(cells), dtype=np.int8)
     for label, of_label in _CATEGORY_OF_LABEL.items():
         category[cells.label == label] = of_label
@@ -170,7 +176,8 @@ def _categories(cells: Chunk) -> NDArray[np.int8]:
     return category
 
 
-def _segments(cells: Chunk, encoder: Encoder) -> Iterator[tuple[str, NDArray[np.intp]]]:
+def segment_places(cells: Chunk, encoder: Encoder) -> Iterator[tuple[str, NDArray[np.intp]]]:
+    """The cells of each segment, by its name."""
     for column, codes in enumerate(cells.segments):
         names = encoder.segment_names(column)
         starts = np.cumsum(np.bincount(codes, minlength=len(names)))[: len(names) - 1]
@@ -190,7 +197,7 @@ def _rows(
     used, awaiting = category >= _NEGATIVE, category == _UNLABELLED
     by_both = {} if cells.challenger is None else _scored_by_both(cells, category, cells.challenger)
     pair = by_both.get("pair")
-    no_challenger = 0 if pair is None else tally[_POSITIVE] + tally[_NEGATIVE] - pair.n_pos - pair.n_neg
+    no_challenger = 0 if cells.challenger is None else _weighed(cells, used & np.isnan(cells.challenger))
     counts = _counts(tally, no_challenger, truncated)
     champion = None if pair is None or no_challenger else pair.second
     if champion is None:
@@ -231,6 +238,8 @@ def _scored_by_both(
     """The fields of `Rows` that depend on the challenger."""
     scored = ~np.isnan(challenger)
     alone = scored & (category == _BAD_SCORE) & np.isin(cells.label, (NEGATIVE, POSITIVE))
+    if cells.high is not None:  # known is only whether there is a score: `rocmonitor.sources.pairing`
+        return {"challenger_only": _weighed(cells, alone)}
     awaiting = scored & (category == _UNLABELLED)
     return {
         "pair": _sampled(

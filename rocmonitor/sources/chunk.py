@@ -27,12 +27,14 @@ class Chunk:
     ----------
     inside : ndarray of bool
         Whether the time lies in the window.
-    champion, challenger : ndarray of float64
+    champion : ndarray of float64
         Scores; NaN stands for anything that is not a finite number.
     label : ndarray of int8
         Codes of `rocmonitor.sources.values`.
     segments : tuple of ndarray of uint8
         Codes of the encoder, one array for each segment column.
+    challenger : ndarray of float64 or None
+        As `champion`; None without a second model.
     high : ndarray of float64 or None
         Highest champion score in each cell, where `champion` is the lowest; None: the same.
     weight : ndarray of int64 or None
@@ -53,9 +55,9 @@ class Chunk:
 
     inside: Mask
     champion: NDArray[np.float64]
-    challenger: NDArray[np.float64] | None
     label: NDArray[np.int8]
     segments: tuple[NDArray[np.uint8], ...]
+    challenger: NDArray[np.float64] | None = None
     high: NDArray[np.float64] | None = None
     weight: NDArray[np.int64] | None = None
     time: NDArray[np.int64] | None = None

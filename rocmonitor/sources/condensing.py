@@ -9,6 +9,7 @@ engine.
 from __future__ import annotations
 
 import math
+import re
 import sqlite3
 from typing import Any
 
@@ -19,17 +20,19 @@ from sqlalchemy import ColumnElement, Double, and_, case, cast, func, literal_co
 from rocmonitor.config import Monitor
 from rocmonitor.errors import ConfigError
 from rocmonitor.stats import Grid
+from rocmonitor.stats.ends import BESIDE, FAR
 
 Floats = NDArray[np.float64]
 
 _POSTGRES_NUMBERS = {20, 21, 23, 700, 701, 1700}  # whole numbers, floats, numeric
 _MARIADB_NUMBERS = {0, 1, 2, 3, 4, 5, 8, 9, 246}
+_NUMBERS = re.compile(r"u?(tiny|small|big|huge)?int(eger)?|float|double|decimal.*", re.IGNORECASE)
+"""The names of types, of DuckDB and Spark."""
 _LARGEST = 1.7976931348623157e308
-_FAR = 1e290  # beyond, one cell: a product with `per_unit` stays finite
 
 
-def cell(backend: str, score: ColumnElement[Any], grid: Grid) -> list[ColumnElement[Any]]:
-    """What to group by: scores are in one cell if all of these are equal; the last is NULL for no number.
+def cell(backend: str, score: ColumnElement[Any], grid: Grid) -> ColumnElement[Any]:
+    """The number of the cell that a score lies in; NULL for what is no score.
 
     Parameters
     ----------
@@ -40,19 +43,21 @@ def cell(backend: str, score: ColumnElement[Any], grid: Grid) -> list[ColumnElem
     grid : Grid
     """
     number = cast(score, Double)
-    finite: ColumnElement[bool] = number.between(_number(-_LARGEST), _number(_LARGEST))
-    if backend == "sqlite":
-        finite = and_(func.typeof(score).in_(["integer", "real"]), finite)
-    per_unit, far = _number(grid.per_unit), _number(_FAR)
-    near = number.between(_number(-_FAR), far)
-    linear = case((near, func.floor(number * per_unit)), (number > far, far), else_=_number(-_FAR))
-    if grid.scale == "linear":
-        return [case((finite, linear))]
-    # LN(0) is an error in PostgreSQL: CASE keeps it from 0 and 1.
-    inside = and_(finite, number > _number(0.0), number < _number(1.0))
-    odds = func.floor(func.ln(number / (_number(1.0) - number)) * per_unit)
-    side = case((inside, 1), (and_(finite, number <= _number(0.0)), 0), else_=2)
-    return [side, case((inside, odds), (finite, linear))]
+    zero, one, per_unit = double(0.0), double(1.0), double(grid.per_unit)
+    near = double(FAR / grid.per_unit)
+    beside = double(BESIDE if grid.scale == "logit" else 0.0)
+    # Up to 0 the cells have numbers below 0, so that 0 and 1 are never in one.
+    linear = [
+        (number.between(-near, zero), -beside - one - func.floor(zero - number * per_unit)),
+        (number.between(zero, near), beside + func.floor(number * per_unit)),
+        (number.between(double(-_LARGEST), zero), double(-2 * FAR)),
+        (number.between(zero, double(_LARGEST)), double(2 * FAR)),
+    ]
+    # LN(0) is an error in PostgreSQL: CASE keeps it from 0 and 1, and from all that is no number.
+    odds = func.floor(func.ln(number / (one - number)) * per_unit)
+    inside = [(and_(number > zero, number < one), odds)] if grid.scale == "logit" else []
+    found = case(*inside, *linear)
+    return case((func.typeof(score).in_(["integer", "real"]), found)) if backend == "sqlite" else found
 
 
 def ordered(low: Floats, high: Floats | None) -> tuple[Floats, Floats | None]:
@@ -71,6 +76,11 @@ def too_many_cells(monitor: Monitor, most: int) -> ConfigError:
 def define_functions(connection: sqlite3.Connection) -> None:
     """Give SQLite the functions that it may be built without."""
     connection.create_function("ln", 1, _logarithm, deterministic=True)
+    define_floor(connection)
+
+
+def define_floor(connection: sqlite3.Connection) -> None:
+    """Replace the one that SQLAlchemy gives SQLite, which fails for NULL."""
     connection.create_function("floor", 1, _floor, deterministic=True)
 
 
@@ -97,10 +107,12 @@ def is_number(backend: str, code: Any) -> bool:
         return code in _POSTGRES_NUMBERS
     if backend in ("mariadb", "mysql"):
         return code in _MARIADB_NUMBERS
+    if backend in ("duckdb", "spark"):
+        return _NUMBERS.fullmatch(str(code)) is not None
     return True
 
 
-def _number(value: float) -> ColumnElement[Any]:
+def double(value: float) -> ColumnElement[Any]:
     """A literal of double precision: MariaDB and DuckDB read one without an exponent as a decimal."""
     text = repr(value)
     # Typed, or SQLAlchemy divides by a decimal of fewer digits.

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
-from rocmonitor.config import Source
+from rocmonitor.config import Database
 from rocmonitor.deadline import Guard, Limits, ask_to_stop
 from rocmonitor.errors import ConfigError, SourceError
 from rocmonitor.sources.failures import Origin
@@ -36,7 +36,7 @@ _EXTRAS = {
 }
 
 
-def source_url(name: str, spec: Source, folder: Path) -> URL:
+def source_url(name: str, spec: Database, folder: Path) -> URL:
     """The URL, with our driver where it names none."""
     try:
         url = make_url(spec.read(folder))
@@ -45,7 +45,7 @@ def source_url(name: str, spec: Source, folder: Path) -> URL:
     except (ArgumentError, ValueError):  # the latter for a port that is not a number
         origin = Origin(name=name, spec=spec)
         raise SourceError(
-            f"{origin.url_key}: is not an SQLAlchemy URL such as postgresql://user:password@host/database",
+            f"{origin.where_key}: is not an SQLAlchemy URL such as postgresql://user:password@host/database",
             transient=False,
         ) from None
     return url.set(drivername=_DRIVERS.get(url.drivername, url.drivername))
@@ -60,6 +60,9 @@ def new_engine(url: URL, origin: Origin) -> Engine:
         Unknown kind of database, a driver that is not installed, a missing SQLite file.
     """
     seconds = origin.spec.timeout.total_seconds()
+    if url.get_backend_name() == "duckdb":
+        way_out = f"read this database with kind: files, path: {url.database}"
+        raise SourceError(f"{origin.where_key}: DuckDB needs no URL; {way_out}", transient=False)
     try:
         arguments = _arguments(url, origin, seconds)
         # Not tried out before use: that would wait where nobody guards it.
@@ -71,7 +74,7 @@ def new_engine(url: URL, origin: Origin) -> Engine:
     except ModuleNotFoundError as error:
         package = _EXTRAS.get(error.name or "", error.name)
         problem = f"needs the Python package {error.name}: pip install '{package}'"
-    raise SourceError(f"{origin.url_key}: {problem}", transient=False)
+    raise SourceError(f"{origin.where_key}: {problem}", transient=False)
 
 
 def _arguments(url: URL, origin: Origin, seconds: float) -> dict[str, Any]:
@@ -98,9 +101,6 @@ def _arguments(url: URL, origin: Origin, seconds: float) -> dict[str, Any]:
                 "write_timeout": patience,
                 "charset": "utf8mb4",
             }
-        case "duckdb_engine" if url.database not in (None, "", ":memory:"):
-            # Else an absent file is made, and a file that is there is locked for those who write to it.
-            driver = {"read_only": True}
         case _:
             driver = {}
     return {"connect_args": {key: value for key, value in driver.items() if key not in url.query}}
@@ -110,7 +110,7 @@ def _sqlite(url: URL, origin: Origin) -> sqlite3.Connection:
     """A SQLite file opened read-only: unlike the default, an absent one is not created."""
     path = url.database or ":memory:"
     if not path.startswith("file:") and not Path(path).is_file():
-        raise SourceError(f"{origin.url_key}: there is no SQLite file {path}")
+        raise SourceError(f"{origin.where_key}: there is no SQLite file {path}")
     uri = path if path.startswith("file:") else f"file:{quote(path)}?mode=ro"
     return sqlite3.connect(
         uri, uri=True, timeout=origin.spec.timeout.total_seconds(), check_same_thread=False
@@ -121,9 +121,9 @@ def _sqlite(url: URL, origin: Origin) -> sqlite3.Connection:
 def reading(engine: Engine, seconds: float, whole: float = math.inf) -> Iterator[Connection]:
     """A connection in one read-only transaction that sees one state of the database.
 
-    PostgreSQL: REPEATABLE READ, READ ONLY. MariaDB and MySQL: READ ONLY with a consistent snapshot. SQLite
-    and DuckDB: the file is opened read-only. Other databases: what their isolation level and the rights of
-    the account give.
+    PostgreSQL: REPEATABLE READ, READ ONLY. MariaDB and MySQL: READ ONLY with a consistent snapshot. SQLite:
+    the file is opened read-only. Other databases: what their isolation level and the rights of the account
+    give.
 
     A database that answers nothing for `seconds`, or takes more than `whole` seconds in all, is asked to stop
     and its connection is cut (`rocmonitor.deadline.Overdue`). The same holds where the account or the network
@@ -156,9 +156,8 @@ def guard_of(connection: Connection) -> Guard:
     return guard
 
 
-def guarded(connection: Connection, parts: Iterable[Part]) -> Iterator[Part]:
+def guarded(guard: Guard, parts: Iterable[Part]) -> Iterator[Part]:
     """Parts of an answer; what is done with each of them is not the database's time."""
-    guard = guard_of(connection)
     guard.arm()
     for part in parts:
         guard.rest()

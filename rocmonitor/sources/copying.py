@@ -9,24 +9,21 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import partial
 from selectors import EVENT_READ, DefaultSelector
 from typing import Any
 
-import numpy as np
 import psycopg
 import pyarrow as pa  # type: ignore[import-untyped]
-from numpy.typing import NDArray
 from psycopg.pq import DiagnosticField, ExecStatus, Format
 from pyarrow import csv
 from sqlalchemy import Connection, Select
 
 from rocmonitor.errors import SourceError
+from rocmonitor.sources.arrow import chunk_of
 from rocmonitor.sources.chunk import Chunk
-from rocmonitor.sources.condensing import ordered
 from rocmonitor.sources.connect import guard_of
 from rocmonitor.sources.query import Query
-from rocmonitor.sources.values import Encoder, encoded, hashed
+from rocmonitor.sources.values import Encoder
 
 _INTEGERS = {20, 21, 23}  # int8, int2, int4
 _NUMBERS = _INTEGERS | {700, 701}  # float4, float8
@@ -135,43 +132,14 @@ def _table(lines: bytes, names: Sequence[str], query: Query) -> pa.Table:
 
 
 def _chunk(table: pa.Table, query: Query, encoder: Encoder, raw: psycopg.Connection[Any]) -> Chunk:
+    names = {"label": query.monitor.columns.label}
+    names |= {f"segment_{number}": name for number, name in enumerate(query.monitor.segments)}
+
+    def values(role: str, texts: Any) -> list[Any]:
+        return _loaded(texts, query.types[names[role]], raw)
+
     columns = {name: table.column(name).combine_chunks() for name in table.column_names}
-    numbers = {
-        name: columns[name].fill_null(0).to_numpy(zero_copy_only=False)
-        for name in ("inside", "weight", "arrival")
-        if name in columns
-    }
-    scores = {
-        name: encoder.oriented(columns[name].to_numpy(zero_copy_only=False))
-        for name in ("champion", "champion_high", "challenger")
-        if name in columns
-    }
-
-    def coded(role: str, name: str, code: Callable[[Any], int], dtype: type[np.integer[Any]]) -> NDArray[Any]:
-        values = _loaded(columns[role].dictionary, query.types[name], raw)
-        of_value = encoded(values, code, dtype)
-        of_null = code(None) if columns[role].null_count else 0
-        place = columns[role].indices.fill_null(len(values)).to_numpy(zero_copy_only=False)
-        codes: NDArray[Any] = np.append(of_value, np.array([of_null], dtype=dtype))[place]
-        return codes
-
-    champion, high = ordered(scores["champion"], scores.get("champion_high"))
-    label = coded("label", query.monitor.columns.label, encoder.label, np.int8)
-    segments = tuple(
-        coded(f"segment_{number}", name, partial(encoder.segment, number), np.uint8)
-        for number, name in enumerate(query.monitor.segments)
-    )
-    return Chunk(
-        inside=numbers["inside"] == 1,
-        champion=champion,
-        high=high,
-        challenger=scores.get("challenger"),
-        label=label,
-        segments=segments,
-        weight=numbers.get("weight"),
-        arrival=numbers.get("arrival"),
-        **_identity(columns),
-    )
+    return chunk_of(columns, encoder, values)
 
 
 def _loaded(texts: Any, oid: int, raw: psycopg.Connection[Any]) -> list[Any]:
@@ -180,22 +148,3 @@ def _loaded(texts: Any, oid: int, raw: psycopg.Connection[Any]) -> list[Any]:
     assert loader is not None
     load = loader(oid, raw).load
     return [load(text.as_py().encode()) for text in texts]
-
-
-def _identity(columns: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    if "id" in columns:
-        found["has_id"], found["id"] = _words(columns["id"])
-        found["time"] = columns["time"].cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
-    if "cluster" in columns:
-        found["has_cluster"], words = _words(columns["cluster"])
-        found["cluster"] = words[:, 0]
-    return found
-
-
-def _words(ids: Any) -> tuple[NDArray[np.bool_], NDArray[np.uint64]]:
-    """As `rocmonitor.sources.values.identities`."""
-    known = ids.is_valid().to_numpy(zero_copy_only=False)
-    if ids.type == pa.int64():
-        return known, ids.fill_null(0).to_numpy(zero_copy_only=False).view(np.uint64)[:, np.newaxis]
-    return known, hashed(ids.fill_null("").to_numpy(zero_copy_only=False))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from zlib import crc32
 
-from sqlalchemy import BigInteger, ColumnElement, Double, String, Text, cast, collate, func, literal
+from sqlalchemy import BigInteger, ColumnElement, Double, Numeric, String, Text, cast, collate, func, literal
 
 _HEX_DIGITS = 15  # 60 bits: below the largest BIGINT
 
@@ -48,9 +48,9 @@ def checksum(
 ) -> list[ColumnElement[Any]]:
     """Aggregates over some rows that change with their scores or segments.
 
-    SQLite, PostgreSQL, MariaDB, MySQL and DuckDB add up 60 bits or more a row: a correction leaves the sum as
-    it was with a probability of 1 in 10^18. Others give the sums of scores and of their squares in nine
-    digits: there, labels swapped between rows of almost equal scores are missed in a large window.
+    SQLite, PostgreSQL, MariaDB, MySQL, DuckDB and Spark add up 60 bits or more a row: a correction leaves
+    the sum as it was with a probability of 1 in 10^18. Others give the sums of scores and of their squares in
+    nine digits: there, labels swapped between rows of almost equal scores are missed in a large window.
     """
     rows = [*scores, *segments]
     match backend:
@@ -65,6 +65,9 @@ def checksum(
             return [func.sum(cast(func.conv(digits, 16, 10), BigInteger()))]
         case "duckdb":
             return [cast(func.sum(func.hash(*rows)), String())]
+        case "spark":  # its hash passes over NULL
+            hashed = func.xxhash64(*rows, *(each.is_(None) for each in rows))
+            return [cast(func.sum(cast(hashed, Numeric(38, 0))), String())]
     values: list[ColumnElement[Any]] = [cast(score, Double()) for score in scores]
     return [each for value in values for each in (func.sum(value), func.sum(value * value))]
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from errno import ENOSPC
 from typing import Literal
 
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
@@ -13,7 +15,9 @@ from rocmonitor.config import Source
 from rocmonitor.deadline import Overdue
 from rocmonitor.errors import ConfigError, SourceError
 
-Kind = Literal["timeout", "locked", "down", "login", "query", "writes", "missing", "other"]
+Kind = Literal[
+    "timeout", "locked", "down", "login", "query", "writes", "missing", "file", "outside", "other", "full"
+]
 
 # SQLSTATE prefixes, the longest match first.
 _POSTGRES: dict[str, Kind] = {
@@ -54,7 +58,34 @@ _DUCKDB: dict[str, Kind] = {
     "ParserException": "query",
     "CatalogException": "missing",
     "InterruptException": "timeout",
-    "InvalidInputException": "writes",  # "… attached in read-only mode"
+    "PermissionException": "outside",
+    "IOException": "file",
+    "InvalidInputException": "file",
+    "HTTPException": "down",
+    "OutOfMemoryException": "full",
+}
+_DUCKDB_NAMES = re.compile(
+    r"(Invalid Input|IO|Conversion|Out of Memory|Out of Range|Permission|INTERRUPT) Error: "
+)
+"""How DuckDB's errors begin where they come as errors of a stream."""
+_SPARK: dict[str, Kind] = {
+    "ParseException": "query",
+    "AnalysisException": "query",
+    "UnsupportedOperationException": "query",
+    "ArithmeticException": "other",
+    "SparkRuntimeException": "other",
+    "PySparkImportError": "other",
+}
+_ROOM = (
+    "make room in the folder for temporary files (TMPDIR names another one), or read less: shorter windows, "
+    "or no columns.id"
+)
+_FOREIGN = ("psycopg", "sqlite3", "duckdb", "_duckdb", "pyspark", "py4j", "grpc")
+"""Packages whose errors do not pass through SQLAlchemy."""
+_SUBJECTS = {
+    "database": ("the database", "give the table an index on its time column"),
+    "files": ("DuckDB", "compare the time column itself with :start and :end, so that files are skipped"),
+    "spark": ("Spark", "bound the query by a column that the table is partitioned by"),
 }
 
 
@@ -64,7 +95,7 @@ class Origin:
 
     name: str
     spec: Source
-    password: str | None = None
+    secrets: tuple[str, ...] = ()
     monitor: str | None = None
 
     @property
@@ -73,13 +104,16 @@ class Origin:
         return f"sources.{self.name}"
 
     @property
-    def url_key(self) -> str:
-        """Dotted path of where its URL is written."""
-        return next(
-            f"{self.key}.{key}"
-            for key in ("url_env", "url_file", "url")
-            if getattr(self.spec, key) is not None
-        )
+    def where_key(self) -> str:
+        """Dotted path of what says where it is."""
+        keys = ("url_env", "url_file", "url", "path", "remote_env")
+        given = (f"{self.key}.{key}" for key in keys if getattr(self.spec, key, None) is not None)
+        return next(given, self.key)
+
+    @property
+    def subject(self) -> tuple[str, str]:
+        """What reads, in a word, and what makes it faster."""
+        return _SUBJECTS[self.spec.kind]
 
 
 @contextmanager
@@ -92,8 +126,9 @@ def translate_errors(origin: Origin) -> Iterator[None]:
     except SQLAlchemyError as error:
         raise _failure(error, origin) from None
     except Exception as error:
-        # The COPY of psycopg and the rows of SQLite are read without SQLAlchemy in between.
-        if type(error).__module__.partition(".")[0] not in ("psycopg", "sqlite3"):
+        # To a Spark that has died there is no way from Python; a stream of DuckDB has no errors of its own.
+        outside = isinstance(error, OSError) and origin.spec.kind in ("spark", "files")
+        if not outside and type(error).__module__.partition(".")[0] not in _FOREIGN:
             raise
         raise _failure(error, origin) from None
 
@@ -102,13 +137,14 @@ def _overdue(overdue: Overdue, origin: Origin) -> SourceError:
     timeout, deadline = (
         f"{each.total_seconds():g} s" for each in (origin.spec.timeout, origin.spec.deadline)
     )
+    subject, advice = origin.subject
     match overdue.part:
         case "connect":
-            return SourceError(f"{origin.key}: the database cannot be reached: it does not answer")
+            return SourceError(f"{origin.key}: {subject} cannot be reached: it does not answer")
         case "silence":
             return SourceError(
-                f"{origin.key}: the database sent nothing for longer than {timeout} and was stopped; raise "
-                f"{origin.key}.timeout, or give the table an index on its time column"
+                f"{origin.key}: {subject} sent nothing for longer than {timeout} and was stopped; raise "
+                f"{origin.key}.timeout, or {advice}"
             )
         case "whole":
             return SourceError(
@@ -119,10 +155,10 @@ def _overdue(overdue: Overdue, origin: Origin) -> SourceError:
 
 def _failure(error: Exception, origin: Origin) -> SourceError | ConfigError:
     cause: BaseException = error.orig if isinstance(error, DBAPIError) and error.orig else error
-    line = _first_line(cause, origin.password)
+    line = _first_line(cause, origin.secrets)
     query = f"monitors.{origin.monitor}.query"
     seconds = f"{origin.spec.timeout.total_seconds():g} s"
-    match _kind(cause):
+    match _kind(cause, origin):
         case "timeout":
             return SourceError(
                 f"{origin.key}: the database stopped the query, which took too long ({line}); give the table "
@@ -135,17 +171,23 @@ def _failure(error: Exception, origin: Origin) -> SourceError | ConfigError:
                 f"{origin.key}.timeout"
             )
         case "down":
-            return SourceError(f"{origin.key}: the database cannot be reached or has stopped: {line}")
+            subject, _ = origin.subject
+            return SourceError(f"{origin.key}: {subject} cannot be reached or has stopped: {line}")
         case "login":
             return SourceError(
                 f"{origin.key}: the database refuses the login: {line}; check user, password and "
-                f"database name in {origin.url_key}",
+                f"database name in {origin.where_key}",
                 transient=False,
             )
-        case "query":
-            return ConfigError(f"{query}: {line}")
-        case "writes":
-            return ConfigError(f"{query}: {line}; a source is only ever read from")
+        case "query" | "writes" | "outside" as kind:
+            return ConfigError(f"{query}: {line}{_rule(kind, origin)}")
+        case "file":
+            return SourceError(
+                f"{origin.where_key}: a file cannot be read: {line}; if it is still being written, it is "
+                "read at the next run; else mend it or take it away"
+            )
+        case "full":
+            return SourceError(f"{origin.key}: DuckDB has no room for its work: {line}; {_ROOM}")
         case "missing":
             return SourceError(f"{origin.key}: {line}; see {query}", transient=False)
         case "other":
@@ -153,7 +195,23 @@ def _failure(error: Exception, origin: Origin) -> SourceError | ConfigError:
             return SourceError(f"{origin.key}: {line}", transient=transient)
 
 
-def _kind(cause: BaseException) -> Kind:
+def _rule(kind: Kind, origin: Origin) -> str:
+    """What a query must not do."""
+    match kind:
+        case "writes":
+            return "; a source is only ever read from"
+        case "outside":
+            files = f"which has the files of {origin.where_key}"
+            return f"; the query reads the table scored, {files}, and nothing else"
+        case _:
+            return ""
+
+
+def _kind(cause: BaseException, origin: Origin) -> Kind:
+    if origin.spec.kind == "files":
+        return _kind_of_duckdb(cause)
+    if isinstance(cause, OSError):
+        return "down"
     number = cause.args[0] if cause.args else None
     if isinstance(number, int):
         return _MARIADB.get(number, "other")
@@ -164,14 +222,29 @@ def _kind(cause: BaseException) -> Kind:
         if "no such table" in str(cause):
             return "missing"
         return next((kind for prefix, kind in _SQLITE.items() if name.startswith(prefix)), "other")
-    if type(cause).__module__.endswith("duckdb"):  # or _duckdb
-        if "Could not set lock" in str(cause):
-            return "locked"
-        kind = _DUCKDB.get(type(cause).__name__, "other")
-        return "other" if kind == "writes" and "read-only" not in str(cause) else kind
+    if type(cause).__module__.startswith(("pyspark", "py4j", "grpc")):
+        missing = "TABLE_OR_VIEW_NOT_FOUND" in str(cause)
+        kinds = (_SPARK[each.__name__] for each in type(cause).__mro__ if each.__name__ in _SPARK)
+        return "missing" if missing else next(kinds, "down")
     if type(cause).__module__.startswith("psycopg"):  # not connected: there is no SQLSTATE
         return "login" if any(words in str(cause) for words in _POSTGRES_LOGIN) else "down"
     return "other"
+
+
+def _kind_of_duckdb(cause: BaseException) -> Kind:
+    words = str(cause)
+    if "No space left" in words or getattr(cause, "errno", None) == ENOSPC:
+        return "full"
+    if "Could not set lock" in words:
+        return "locked"
+    if "CSV Error" in words:
+        return "file"
+    name = type(cause).__name__
+    if isinstance(cause, OSError):
+        found = _DUCKDB_NAMES.match(words)
+        name = found[1].title().replace(" ", "") + "Exception" if found else "IOException"
+        name = name.replace("IoEx", "IOEx")
+    return _DUCKDB.get(name, "other")
 
 
 def _known(cause: BaseException) -> bool:
@@ -181,7 +254,15 @@ def _known(cause: BaseException) -> bool:
     )
 
 
-def _first_line(cause: BaseException, password: str | None) -> str:
-    words = cause.args[1] if len(cause.args) > 1 and isinstance(cause.args[0], int) else cause
-    line = (str(words).strip() or type(cause).__name__).splitlines()[0]
-    return line.replace(password, "***") if password else line
+def _first_line(cause: BaseException, secrets: Sequence[str]) -> str:
+    numbered = len(cause.args) > 1 and isinstance(cause.args[0], int) and not isinstance(cause, OSError)
+    words = cause.args[1] if numbered else cause
+    lines = (str(words).strip() or type(cause).__name__).splitlines()
+    line = lines[0]
+    if "CSV Error" in line:  # the next one is the line of the file, with data of somebody
+        reason = next((each for each in lines[1:] if not each.startswith("Original Line")), "")
+        file = next((each.partition("=")[2] for each in lines if each.startswith("  file = ")), "")
+        line = f"{line} of{file}: {reason}"
+    for secret in secrets:
+        line = line.replace(secret, "***")
+    return line

@@ -106,7 +106,9 @@ def _frame(path: Path) -> tuple[pd.DataFrame, list[str]]:
             return pd.read_parquet(path), []
         if {".csv", ".tsv", ".txt"} & set(path.suffixes):
             return _text(path)
-    except _NOT_READ as error:
+    except Exception as error:
+        if not isinstance(error, _NOT_READ) and type(error).__name__ != "ZstdError":  # of an optional package
+            raise
         raise InputError(f"{path}: cannot be read: {error or type(error).__name__}") from error
     raise InputError(f"{path}: must be a .csv, .tsv or .parquet file (a .gz of them is fine)")
 

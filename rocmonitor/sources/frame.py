@@ -18,11 +18,9 @@ from rocmonitor.errors import SourceError
 from rocmonitor.policy.windows import Window
 from rocmonitor.sources.batch import judged, to_batch
 from rocmonitor.sources.chunk import Chunk
-from rocmonitor.sources.connect import guarded
-from rocmonitor.sources.sql import SqlSource, to_chunk
+from rocmonitor.sources.lines import to_chunk
+from rocmonitor.sources.sql import SqlSource
 from rocmonitor.sources.values import Encoder, name_of
-
-_CHUNK_ROWS = 50_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -87,18 +85,16 @@ def read_frame(
     chunks: list[Chunk] = []
     wanted: list[NDArray[np.bool_]] = []
     parts: list[dict[str, Sequence[Any] | NDArray[Any]]] = []
-    with source.reading(monitor, window, as_of=as_of) as (connection, query, spec):
+    with source.reading(monitor, window, as_of=as_of) as (session, query, spec):
         time: ColumnElement[Any] = column(monitor.columns.time)
         statement = query.rows(spec.max_rows + 1).add_columns(time.label("time_given"))
         names = [*query.roles, "time_given"]
-        streaming = connection.execution_options(yield_per=_CHUNK_ROWS)
-        with streaming.execute(statement, query.bound) as result:
-            for part in chain(guarded(connection, result.partitions()), [[]]):
-                given = dict(zip(names, zip(*part, strict=True) if part else [()] * len(names), strict=True))
-                time_given = given.pop("time_given")
-                chunks.append(to_chunk(given, encoder, query))
-                wanted.append(_wanted(monitor, given, chunks[-1], segment, paired))
-                parts.append(_own_names(monitor, encoder, given, time_given, chunks[-1]))
+        for part in chain(session.parts(statement, query), [[]]):
+            given = dict(zip(names, zip(*part, strict=True) if part else [()] * len(names), strict=True))
+            time_given = given.pop("time_given")
+            chunks.append(to_chunk(given, encoder, query))
+            wanted.append(_wanted(monitor, given, chunks[-1], segment, paired))
+            parts.append(_own_names(monitor, encoder, given, time_given, chunks[-1]))
     if sum(map(len, chunks)) > spec.max_rows:
         raise SourceError(
             f"sources.{monitor.source}: {window} has more than max_rows ({spec.max_rows:,}) rows; raise "

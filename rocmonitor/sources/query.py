@@ -8,17 +8,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import (
     ColumnElement,
-    Connection,
     DateTime,
     Double,
-    FromClause,
     Integer,
     LargeBinary,
     Select,
+    String,
+    Subquery,
     and_,
     case,
     cast,
@@ -26,6 +26,7 @@ from sqlalchemy import (
     column,
     func,
     literal,
+    literal_column,
     select,
     text,
 )
@@ -38,6 +39,9 @@ from rocmonitor.sources.clock import Clock, declared, text_clock
 from rocmonitor.sources.condensing import cell, is_number
 from rocmonitor.sources.counting import checksum
 
+if TYPE_CHECKING:
+    from rocmonitor.sources.session import Session
+
 # Type codes of the drivers: PostgreSQL's OIDs, MariaDB's field types.
 POSTGRES_TIMESTAMPTZ = 1184
 POSTGRES_WALL_TIMES = {1114, 1082}  # timestamp, date
@@ -47,6 +51,14 @@ _MARIADB_WALL_TIMES = {10, 12, 14}  # date, datetime
 _MARIADB_FLOAT = 4
 _MARIADB_BIT = 16
 _MARIADB_TEXT = {15, 245, 247, 248, 249, 250, 251, 252, 253, 254}
+_DUCKDB_TIMESTAMPTZ = "TIMESTAMP WITH TIME ZONE"
+_DUCKDB_WALL_TIMES = {"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "DATE"}
+_SPARK_TIMESTAMP = "timestamp"
+_SPARK_WALL_TIMES = {"timestamp_ntz", "date"}
+_DUCKDB_WIDE = {"HUGEINT", "UHUGEINT", "UUID"}  # Arrow has no such numbers
+
+_INSTANTS = {POSTGRES_TIMESTAMPTZ, _MARIADB_TIMESTAMP, _DUCKDB_TIMESTAMPTZ, _SPARK_TIMESTAMP}
+_WALL_TIMES = POSTGRES_WALL_TIMES | _MARIADB_WALL_TIMES | _DUCKDB_WALL_TIMES | _SPARK_WALL_TIMES
 
 _EVERYTHING: tuple[dict[str, Any], ...] = (
     {"start": "", "end": "\U0010ffff"},
@@ -100,12 +112,9 @@ class Query:
     def groups(self, limit: int) -> Select[Any]:
         """At most `limit` groups of equal rows; rows that share an id keep it and their time."""
         inner, roles, _ = self._apart()
-        keys = {role: self._exact(role, what) for role, what in roles.items()}
-        chosen = [
-            (what if keys[role] is what else func.min(what)).label(role) for role, what in roles.items()
-        ]
+        chosen, keys = self.told_apart(roles)
         groups = select(*chosen, func.count().label("weight")).select_from(inner)
-        return groups.group_by(*keys.values()).limit(limit)
+        return groups.group_by(*keys).limit(limit)
 
     def cells(self, limit: int) -> Select[Any]:
         """At most `limit` groups of rows whose champion scores lie in one cell of the monitor's grid.
@@ -115,46 +124,69 @@ class Query:
         """
         inner, roles, repeated = self._apart()
         score = roles.pop("champion")
-        keys = [self._exact(role, what) for role, what in roles.items()]
+        chosen, keys = self.told_apart(roles)
         ends = [score.label("champion"), score.label("champion_high")]
         if is_number(self.backend, self.types[self.monitor.columns.champion]):
             ends = [func.min(score).label("champion"), func.max(score).label("champion_high")]
-            keys += cell(self.backend, score, self.monitor.condense.grid)
+            keys.append(cell(self.backend, score, self.monitor.condense.grid))
             keys += [] if repeated is None else [case((repeated, score))]
         else:
             keys.append(score)
-        chosen = [
-            (what if key is what else func.min(what)).label(role)
-            for (role, what), key in zip(roles.items(), keys, strict=False)
-        ]
         cells = select(*chosen, *ends, func.count().label("weight")).select_from(inner)
         return cells.group_by(*keys).limit(limit)
 
-    def _apart(self) -> tuple[FromClause, dict[str, ColumnElement[Any]], ColumnElement[bool] | None]:
+    def told_apart(
+        self, roles: Mapping[str, ColumnElement[Any]]
+    ) -> tuple[list[ColumnElement[Any]], list[ColumnElement[Any]]]:
+        """What tells rows apart: to select, by role, and to group by."""
+        keys = {role: self.exact(role, what) for role, what in roles.items()}
+        chosen: list[ColumnElement[Any]] = [
+            (what if keys[role] is what else func.min(what)).label(role) for role, what in roles.items()
+        ]
+        return chosen, list(keys.values())
+
+    def apart_from_scores(self) -> dict[str, ColumnElement[Any]]:
+        """What becomes of a row besides its scores, by role; without ids."""
+        without = ("id", "time", "champion", "challenger", "cluster")
+        return {role: what for role, what in self._roles().items() if role not in without}
+
+    def _apart(self) -> tuple[Subquery, dict[str, ColumnElement[Any]], ColumnElement[bool] | None]:
         """What to group, by role: id and time are left of rows that share an id, which the last tells."""
-        roles = self._roles()
-        if "id" in roles:
-            copies = func.count().over(partition_by=roles["id"])
-            marked = select(*(what.label(role) for role, what in roles.items()), copies.label("copies"))
-            inner: FromClause = marked.select_from(_wrapped(self.monitor)).subquery("rocmonitor_marked")
-            roles = {role: inner.c[role] for role in roles}
-            repeated = and_(inner.c.copies > 1, inner.c.id.is_not(None))
-            for role in ("id", "time"):
-                roles[role] = case((repeated, inner.c[role]))
-            return inner, roles, repeated
-        return _wrapped(self.monitor), roles, None
+        given = self._roles()
+        if "id" not in given:
+            inner = self.named(given)
+            return inner, {role: inner.c[role] for role in given}, None
+        inner = self.named(given | {"copies": func.count().over(partition_by=given["id"])})
+        roles: dict[str, ColumnElement[Any]] = {role: inner.c[role] for role in given}
+        repeated = and_(inner.c.copies > literal_column("1"), inner.c.id.is_not(None))
+        for role in ("id", "time"):
+            roles[role] = case((repeated, inner.c[role]))
+        return inner, roles, repeated
 
     def labels(self) -> Select[Any]:
         """Rows by label and, with `instants`, by when it was known; then the checksum of their scores."""
-        label = self._plain(self.monitor.columns.label)
-        key = self._exact("label", label)
-        shown = label if key is label else func.min(label)
-        known = [self._arrival()] if self.instants else []
-        columns = self.monitor.columns
-        scores = [self._score(name) for name in (columns.champion, columns.challenger) if name is not None]
-        sums = checksum(self.backend, scores, [self._plain(name) for name in self.monitor.segments])
-        chosen = select(shown, *(each.label("arrival") for each in known), func.count(), *sums)
-        return chosen.select_from(_wrapped(self.monitor)).group_by(key, *known)
+        unused = ("id", "time", "inside", "cluster")
+        inner = self.named({role: what for role, what in self._roles().items() if role not in unused})
+        label = inner.c.label
+        key = self.exact("label", label)
+        known = [inner.c.arrival] if self.instants else []
+        segments = [each for each in inner.c if each.key.startswith("segment_")]
+        scores = [inner.c[role] for role in ("champion", "challenger") if role in inner.c]
+        sums = checksum(self.backend, scores, segments)
+        chosen = select(label if key is label else func.min(label), *known, func.count(), *sums)
+        return chosen.select_from(inner).group_by(key, *known)
+
+    def named(self, columns: Mapping[str, ColumnElement[Any]], *, once: bool = False) -> Subquery:
+        """The columns as a table of their own; `once`: each is computed once, however often it is named.
+
+        Bound values are in there: an engine that binds them one by one (Trino) does not see that an
+        expression with one equals the expression that it is grouped by.
+        """
+        given = (what.label(role) for role, what in columns.items())
+        chosen = select(*given).select_from(_wrapped(self.monitor))
+        if once and self.backend == "postgresql":  # which else writes it out wherever it is named
+            chosen = chosen.offset(literal_column("0"))
+        return chosen.subquery("rocmonitor_read")
 
     def _roles_of_rows(self) -> dict[str, ColumnElement[Any]]:
         """SQLite's times are read here, many at once: `inside` follows from them."""
@@ -169,9 +201,9 @@ class Query:
         roles: dict[str, ColumnElement[Any]] = {}
         if columns.id is not None:
             roles = {"id": self._plain(columns.id), "time": self._time()}
-        roles |= {"inside": self._inside(), "champion": self._score(columns.champion)}
+        roles |= {"inside": self._inside(), "champion": self.score(columns.champion)}
         if columns.challenger is not None:
-            roles["challenger"] = self._score(columns.challenger)
+            roles["challenger"] = self.score(columns.challenger)
         roles["label"] = self._plain(columns.label)
         if columns.cluster is not None:
             roles["cluster"] = self._plain(columns.cluster)
@@ -186,6 +218,13 @@ class Query:
         time: ColumnElement[Any] = column(self.monitor.columns.time)
         if self.backend == "sqlite":
             return func.rocmonitor_time(time)
+        if self.backend == "duckdb":
+            return func.epoch_us(cast(time, DateTime))
+        if self.backend == "spark":
+            if self.clock.zone is not None:  # read as if it were UTC, whatever the zone of the session
+                utc = func.concat(cast(cast(time, DateTime), String), literal("Z"))
+                time = cast(utc, DateTime(timezone=True))
+            return func.unix_micros(time)
         if self.backend == "postgresql" and self.clock.zone is None:
             return cast(time, DateTime)  # in the session's zone, which is UTC
         return time
@@ -210,7 +249,7 @@ class Query:
         alike = self.known_clock.zone == self.clock.zone
         return arrival(known, time if alike else None, [self.known_clock.at(at) for at in self.instants])
 
-    def _score(self, name: str) -> ColumnElement[Any]:
+    def score(self, name: str) -> ColumnElement[Any]:
         """Single precision is widened in the database: as text it would lose digits, and tie."""
         single = _POSTGRES_FLOAT4 if self.backend == "postgresql" else _MARIADB_FLOAT
         if self.backend in ("postgresql", "mariadb", "mysql") and self.types[name] == single:
@@ -220,9 +259,11 @@ class Query:
     def _plain(self, name: str) -> ColumnElement[Any]:
         if self.backend in ("mariadb", "mysql") and self.types[name] == _MARIADB_BIT:
             return cast(column(name), Integer)
+        if self.backend == "duckdb" and self.types[name] in _DUCKDB_WIDE:
+            return cast(column(name), String)
         return column(name)
 
-    def _exact(self, role: str, what: ColumnElement[Any]) -> ColumnElement[Any]:
+    def exact(self, role: str, what: ColumnElement[Any]) -> ColumnElement[Any]:
         """What to group by so that texts are equal only when each character is, as in Python."""
         if role in ("inside", "time", "weight", "arrival"):
             return what
@@ -240,7 +281,7 @@ class Query:
 
 
 def prepared(
-    connection: Connection,
+    session: Session,
     monitor: Monitor,
     spec: Source,
     window: Window,
@@ -258,14 +299,16 @@ def prepared(
     ConfigError
         A configured column is missing; times carry no zone and none is declared.
     """
-    backend = connection.dialect.name
+    backend = session.backend
     near = _near(backend, window)
     if monitor.reads_as_of:
         near = {**near, "as_of": f"{_ALWAYS:%Y-%m-%d}" if backend == "sqlite" else _ALWAYS}
-    types = _types(connection, monitor, near)
+    if backend == "duckdb":  # compares no instant with times of nanoseconds
+        near = {name: time.replace(tzinfo=None) for name, time in near.items()}
+    types = _types(session, monitor, near)
     columns = monitor.columns
     clock, known = (
-        None if name is None else _clock(connection, monitor, spec, role, name, types[name], near)
+        None if name is None else _clock(session, monitor, spec, role, name, types[name], near)
         for role, name in (("time", columns.time), ("labelled_at", columns.labelled_at))
     )
     assert clock is not None
@@ -316,11 +359,8 @@ def _near(backend: str, window: Window) -> Bound:
     return {"start": start, "end": end}
 
 
-def _types(connection: Connection, monitor: Monitor, bound: Bound) -> dict[str, Any]:
-    nothing = select(text("*")).select_from(_wrapped(monitor)).where(text("1 = 0"))
-    with connection.execute(nothing, bound) as result:
-        description = result.cursor.description if result.cursor is not None else ()
-        types = {name: known[1] for name, known in zip(result.keys(), description or (), strict=True)}
+def _types(session: Session, monitor: Monitor, bound: Bound) -> dict[str, Any]:
+    types = session.types(select(text("*")).select_from(_wrapped(monitor)).where(text("1 = 0")), bound)
     wanted = [(f"columns.{role}", name) for role, name in monitor.columns if name is not None]
     wanted += [("segments", name) for name in monitor.segments]
     problems = [
@@ -334,14 +374,14 @@ def _types(connection: Connection, monitor: Monitor, bound: Bound) -> dict[str, 
 
 
 def _clock(
-    connection: Connection, monitor: Monitor, spec: Source, role: str, time: str, code: Any, near: Bound
+    session: Session, monitor: Monitor, spec: Source, role: str, time: str, code: Any, near: Bound
 ) -> Clock:
-    backend = connection.dialect.name
+    backend = session.backend
     where = {"source": monitor.source, "monitor": monitor.name, "column": time, "key": role}
-    if backend in ("postgresql", "mariadb", "mysql"):
-        if code in (POSTGRES_TIMESTAMPTZ, _MARIADB_TIMESTAMP):
+    if backend in ("postgresql", "mariadb", "mysql", "duckdb", "spark"):
+        if code in _INSTANTS:
             return Clock(None)
-        if code in POSTGRES_WALL_TIMES | _MARIADB_WALL_TIMES:
+        if code in _WALL_TIMES:
             return Clock(declared(spec.timezone, **where))
         raise ConfigError(
             f"monitors.{monitor.name}.columns.{role}: {time} is no column of times; convert it in the query"
@@ -349,11 +389,11 @@ def _clock(
     one: Select[Any] = (
         select(column(time)).select_from(_wrapped(monitor)).where(column(time).is_not(None)).limit(1)
     )
-    value = connection.execute(one, near).scalar()
+    value = session.first(one, near)
     if backend == "sqlite":
         # Times that do not start with the year are outside of every window: look at all of them.
         for bound in _EVERYTHING if value is None else ():
-            value = connection.execute(one, {**near, **bound}).scalar() if value is None else value
+            value = session.first(one, {**near, **bound}) if value is None else value
         return Clock(None, " ") if value is None else text_clock(str(value), spec.timezone, **where)
     instants = value is None or (isinstance(value, datetime) and value.tzinfo is not None)
     return Clock(None if instants else declared(spec.timezone, **where))

@@ -1,59 +1,45 @@
-"""SQL sources: any database with a SQLAlchemy URL, read-only."""
+"""Sources: scored rows that are read by SQL, and never written to."""
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import lru_cache, partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
-from sqlalchemy import Connection, Engine, Select
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.config import Monitor, Source
+from rocmonitor.config import AnySource, Database, Files, Monitor, Source, Spark
+from rocmonitor.errors import ConfigError, SourceError
 from rocmonitor.policy.windows import Window
-from rocmonitor.sources.arrival import LATER, arrival_of_text
+from rocmonitor.sources.arrival import LATER
 from rocmonitor.sources.batch import Batch, to_batch
 from rocmonitor.sources.chunk import Chunk
-from rocmonitor.sources.clock import since_epoch
-from rocmonitor.sources.condensing import define_functions, lacks_functions, ordered, too_many_cells
-from rocmonitor.sources.connect import guarded, new_engine, reading, source_url
-from rocmonitor.sources.counting import Checksum, LabelCounts, combined
+from rocmonitor.sources.condensing import too_many_cells
+from rocmonitor.sources.connect import new_engine, source_url
+from rocmonitor.sources.counting import LabelCounts, combined
+from rocmonitor.sources.database import DatabaseSessions
 from rocmonitor.sources.failures import Origin, translate_errors
-from rocmonitor.sources.privileges import beyond_reading
+from rocmonitor.sources.pairing import read_pairs
 from rocmonitor.sources.query import Query, prepared, type_name
-from rocmonitor.sources.text_times import read_times
-from rocmonitor.sources.values import (
-    NEGATIVE,
-    POSITIVE,
-    Encoder,
-    clusters,
-    encoded,
-    identities,
-    name_of,
-)
-
-_CHUNK_ROWS = 50_000
-_FETCHED_ROWS = 500  # at a time: their values are turned into columns while they are in a cache
+from rocmonitor.sources.session import Session, Sessions
+from rocmonitor.sources.values import NEGATIVE, POSITIVE, Encoder, encoded, name_of
 
 Kind = Literal["rows", "groups", "cells"]
 """What the lines of an answer are."""
 
 
-def open_source(spec: Source, folder: Path, *, name: str = "source") -> SqlSource:
+def open_source(spec: AnySource, folder: Path, *, name: str = "source") -> SqlSource:
     """Connect to a source and check that it answers.
 
     Parameters
     ----------
-    spec : Source
+    spec : Database, Files or Spark
         Its section of the configuration.
     folder : Path
         Where relative paths start.
@@ -64,20 +50,26 @@ def open_source(spec: Source, folder: Path, *, name: str = "source") -> SqlSourc
     ------
     SourceError
         An invalid URL, a driver that is not installed, a refused login (not transient); a missing SQLite
-        file, a server that cannot be reached (transient). No message contains the password.
+        file, a folder without files, a server that cannot be reached (transient). No message contains the
+        password.
 
     Examples
     --------
     >>> import sqlite3, tempfile
+    >>> from rocmonitor.config import Database
     >>> folder = Path(tempfile.mkdtemp())
     >>> sqlite3.connect(folder / "scored.db").close()
-    >>> with open_source(Source(url="sqlite:///scored.db"), folder, name="warehouse") as source:
+    >>> with open_source(Database(url="sqlite:///scored.db"), folder, name="warehouse") as source:
     ...     print(source)
     SqlSource(warehouse, sqlite)
     """
-    url = source_url(name, spec, folder)
-    origin = Origin(name=name, spec=spec, password=url.password)
-    source = SqlSource(new_engine(url, origin), origin)
+    origin = Origin(name=name, spec=spec)
+    if isinstance(spec, Database):
+        url = source_url(name, spec, folder)
+        origin = replace(origin, secrets=(url.password,) if url.password else ())
+        source = SqlSource(DatabaseSessions(new_engine(url, origin)), origin)
+    else:
+        source = _with_extra(spec, folder, origin)
     try:
         with source._reading():
             return source
@@ -87,13 +79,13 @@ def open_source(spec: Source, folder: Path, *, name: str = "source") -> SqlSourc
 
 
 class SqlSource:
-    """Scored rows in a database; made by `open_source`, and safe to share between threads.
+    """Scored rows that are read by SQL; made by `open_source`, and safe to share between threads.
 
-    Each call is one read-only transaction of its own, which sees one state of the database.
+    Each call is one read-only session of its own, which sees one state of the source.
     """
 
-    def __init__(self, engine: Engine, origin: Origin) -> None:
-        self._engine = engine
+    def __init__(self, sessions: Sessions, origin: Origin) -> None:
+        self._sessions = sessions
         self._origin = origin
 
     def explain(self, monitor: Monitor) -> dict[str, str]:
@@ -105,8 +97,8 @@ class SqlSource:
             The query is not valid, lacks a column that the configuration names, or its times need a zone.
         SourceError
         """
-        with self._reading(monitor) as connection:
-            query = prepared(connection, monitor, self._origin.spec, monitor.reference_period)
+        with self._reading(monitor) as session:
+            query = prepared(session, monitor, self._origin.spec, monitor.reference_period)
         return {name: type_name(query.backend, code) for name, code in query.types.items()}
 
     def beyond_reading(self) -> Caveat | None:
@@ -116,8 +108,8 @@ class SqlSource:
         ------
         SourceError
         """
-        with self._reading() as connection:
-            return beyond_reading(connection)
+        with self._reading() as session:
+            return session.beyond_reading()
 
     def label_counts(self, monitor: Monitor, window: Window, *, as_of: datetime | None = None) -> LabelCounts:
         """How many rows the window has, how they are labelled, and a digest of them, from the database.
@@ -129,10 +121,9 @@ class SqlSource:
         ConfigError, SourceError
             As `pull`.
         """
-        with self._reading(monitor) as connection:
-            query = prepared(connection, monitor, self._origin.spec, window, as_of=as_of)
-            _teach(connection, query)
-            found = connection.execute(query.labels(), query.bound).all()
+        with self._reading(monitor) as session:
+            query = prepared(session, monitor, self._origin.spec, window, as_of=as_of)
+            found = session.lines(query.labels(), query)
         at = 2 if query.instants else 1  # where the number of rows stands: after the label and its arrival
         labelled = [line for line in found if line[0] is not None and (at == 1 or line[1] != LATER)]
         by_label: Counter[str] = Counter()
@@ -161,10 +152,10 @@ class SqlSource:
     ) -> Batch:
         """Read a window.
 
-        ``grouped: raw`` reads rows; ``database`` reads groups of equal rows, which the database counts: the
+        ``grouped: raw`` reads rows; ``database`` reads groups of equal rows, which the source counts: the
         batch is the same. ``condensed`` reads cells of neighbouring scores (`condensed_error` of
-        `rocmonitor.stats` says what that may change). ``auto`` reads rows, and when there are more than
-        ``max_rows`` cells, or groups where a monitor cannot be condensed.
+        `rocmonitor.stats` says what that may change). ``auto`` reads rows (of Spark: groups), and when there
+        are more than ``max_rows`` cells, or groups where a monitor cannot be condensed.
 
         Parameters
         ----------
@@ -202,29 +193,26 @@ class SqlSource:
         order.
         """
         report = on_progress or (lambda _: None)
-        with self._reading(monitor) as connection:
-            query = prepared(connection, monitor, self._origin.spec, window, as_of=as_of, ages=ages)
-            many = monitor.grouped == "auto" and (expected_rows or 0) > self._origin.spec.max_rows
-            if monitor.grouped == "raw" or (monitor.grouped == "auto" and not many):
-                batch = self._read(connection, query, "rows", report)
-                if monitor.grouped == "raw" or not batch.segments[""].counts.truncated:
-                    return batch
-            cut = monitor.grouped != "database" and monitor.may_condense
-            return self._read(connection, query, "cells" if cut else "groups", report)
+        with self._reading(monitor) as session:
+            query = prepared(session, monitor, self._origin.spec, window, as_of=as_of, ages=ages)
+            for kind in self._kinds(session, monitor, expected_rows or 0):
+                batch = self._read(session, query, kind, report)
+                if not batch.segments[""].counts.truncated:
+                    break
+            return batch
 
     @contextmanager
     def reading(
         self, monitor: Monitor, window: Window, *, as_of: datetime | None = None
-    ) -> Iterator[tuple[Connection, Query, Source]]:
-        """A read-only transaction with the monitor's query over a window in it, and the source's limits."""
-        with self._reading(monitor) as connection:
-            query = prepared(connection, monitor, self._origin.spec, window, as_of=as_of)
-            _teach(connection, query)
-            yield connection, query, self._origin.spec
+    ) -> Iterator[tuple[Session, Query, Source]]:
+        """A session with the monitor's query over a window, and the source's limits."""
+        with self._reading(monitor) as session:
+            query = prepared(session, monitor, self._origin.spec, window, as_of=as_of)
+            yield session, query, self._origin.spec
 
     def close(self) -> None:
-        """Close all connections."""
-        self._engine.dispose()
+        """Give back what is kept between calls, such as connections."""
+        self._sessions.close()
 
     def __enter__(self) -> SqlSource:
         return self
@@ -235,26 +223,38 @@ class SqlSource:
         self.close()
 
     def __repr__(self) -> str:
-        return f"SqlSource({self._origin.name}, {self._engine.dialect.name})"
+        return f"SqlSource({self._origin.name}, {self._sessions.kind})"
 
     @contextmanager
-    def _reading(self, monitor: Monitor | None = None) -> Iterator[Connection]:
+    def _reading(self, monitor: Monitor | None = None) -> Iterator[Session]:
         origin = self._origin if monitor is None else replace(self._origin, monitor=monitor.name)
-        with (
-            translate_errors(origin),
-            reading(
-                self._engine, origin.spec.timeout.total_seconds(), origin.spec.deadline.total_seconds()
-            ) as connection,
-        ):
-            yield connection
+        with translate_errors(origin), self._sessions.open(origin) as session:
+            yield session
 
-    def _read(self, connection: Connection, query: Query, kind: Kind, report: Callable[[int], None]) -> Batch:
+    def _kinds(self, session: Session, monitor: Monitor, expected_rows: int) -> tuple[Kind, ...]:
+        """What to read, and what instead where that is truncated."""
+        match monitor.grouped:
+            case "raw":
+                return ("rows",)
+            case "database":
+                return ("groups",)
+            case "condensed":
+                return ("cells",)
+        exact: Kind = "groups" if session.backend == "spark" else "rows"  # no rows leave a cluster
+        small: Kind = "cells" if monitor.may_condense else "groups"
+        if exact == small or expected_rows > self._origin.spec.max_rows:
+            return (small,)
+        return exact, small
+
+    def _read(self, session: Session, query: Query, kind: Kind, report: Callable[[int], None]) -> Batch:
         most = self._origin.spec.max_rows
+        if kind == "cells" and query.monitor.columns.challenger is not None:
+            return read_pairs(session, query, most, report)
         statement = {"rows": query.rows, "groups": query.groups, "cells": query.cells}[kind](most + 1)
         encoder = Encoder(query.monitor)
         chunks: list[Chunk] = []
         cells = rows = 0
-        for chunk in guarded(connection, _chunks(connection, query, statement, encoder)):
+        for chunk in session.chunks(statement, query, encoder):
             cells += len(chunk)
             chunks.append(chunk if cells <= most else chunk.take(slice(len(chunk) - (cells - most))))
             rows += chunks[-1].rows
@@ -271,93 +271,22 @@ class SqlSource:
         )
 
 
-def _chunks(
-    connection: Connection, query: Query, statement: Select[Any], encoder: Encoder
-) -> Iterator[Chunk]:
-    _teach(connection, query)
-    if connection.dialect.driver == "psycopg":
-        from rocmonitor.sources.copying import can_copy, copied  # psycopg is an extra
+def _with_extra(spec: Files | Spark, folder: Path, origin: Origin) -> SqlSource:
+    """A source whose engine is an extra."""
+    extra = "duckdb" if isinstance(spec, Files) else "spark"
+    try:
+        if isinstance(spec, Files):
+            from rocmonitor.sources.lake import Lake
 
-        if can_copy(query):
-            return copied(connection, query, statement, encoder, _CHUNK_ROWS)
-    return fetched(connection, query, statement, encoder, _CHUNK_ROWS)
-
-
-def _teach(connection: Connection, query: Query) -> None:
-    """SQLite keeps times as text: let it call the query's clocks to read them."""
-    if connection.dialect.name == "sqlite":
-        raw = connection.connection.driver_connection
-        assert isinstance(raw, sqlite3.Connection)
-        # A row's time is asked for up to three times, one after the other.
-        raw.create_function("rocmonitor_time", 1, lru_cache(maxsize=1)(query.clock.read), deterministic=True)
-        raw.create_aggregate("rocmonitor_checksum", -1, Checksum)  # type: ignore[arg-type]
-        if query.monitor.may_condense and lacks_functions(raw):
-            define_functions(raw)
-        known = query.known_clock
-        if known is not None and query.instants:
-            alike = query.clock if known.zone == query.clock.zone else None
-            instants = [since_epoch(known.at(instant)) for instant in query.instants]
-            code = arrival_of_text(known, alike, instants)
-            raw.create_function("rocmonitor_arrival", 2, code, deterministic=True)
-
-
-def fetched(
-    connection: Connection, query: Query, statement: Select[Any], encoder: Encoder, size: int
-) -> Iterator[Chunk]:
-    """The statement's rows, `size` at a time, from any database."""
-    plain = connection.dialect.name == "sqlite"  # its driver streams, and its tuples need no conversion
-    streaming = connection if plain else connection.execution_options(yield_per=size)
-    names = [str(name) for name in statement.selected_columns.keys()]  # noqa: SIM118 not a mapping
-    with streaming.execute(statement, query.bound) as result:
-        fetch = result.cursor.fetchmany if plain else result.fetchmany
-        while True:
-            columns: list[list[Any]] = [[] for _ in names]
-            for _ in range(max(1, size // _FETCHED_ROWS)):
-                part = fetch(min(size, _FETCHED_ROWS))
-                for column, values in zip(columns, zip(*part, strict=True), strict=False):
-                    column.extend(values)
-                if not part:
-                    break
-            yield to_chunk(dict(zip(names, columns, strict=True)), encoder, query)
-            if not part:
-                break
-
-
-def to_chunk(columns: Mapping[str, Sequence[Any]], encoder: Encoder, query: Query) -> Chunk:
-    """Some rows, as columns by role, as the encoder reads them."""
-    if "inside" in columns:
-        inside = np.array(columns["inside"], dtype=np.bool_)
-        times = _microseconds(columns["time"]) if "id" in columns else None
-    else:
-        times, known = read_times(query.clock, columns["time"])
-        start, end = query.clock.microseconds(query.window)
-        inside = known & (times >= start) & (times < end)
-    identity: dict[str, Any] = {}
-    if "id" in columns:
-        has_id, words = identities(columns["id"])
-        identity = {"has_id": has_id, "id": words, "time": times}
-    if "cluster" in columns:
-        identity["has_cluster"], identity["cluster"] = clusters(columns["cluster"])
-    segments = [name for name in columns if name.startswith("segment_")]
-    highest = encoder.scores(columns["champion_high"]) if "champion_high" in columns else None
-    champion, high = ordered(encoder.scores(columns["champion"]), highest)
-    return Chunk(
-        inside=inside,
-        champion=champion,
-        high=high,
-        challenger=encoder.scores(columns["challenger"]) if "challenger" in columns else None,
-        label=encoded(columns["label"], encoder.label, np.int8),
-        segments=tuple(
-            encoded(columns[name], partial(encoder.segment, number), np.uint8)
-            for number, name in enumerate(segments)
-        ),
-        weight=np.array(columns["weight"], dtype=np.int64) if "weight" in columns else None,
-        arrival=np.array(columns["arrival"], dtype=np.int8) if "arrival" in columns else None,
-        **identity,
-    )
-
-
-def _microseconds(times: Sequence[Any]) -> NDArray[np.int64]:
-    """Times on one clock as numbers; 0 for none (such rows are outside the window, or have no id)."""
-    plain = [time if isinstance(time, int) else 0 if time is None else since_epoch(time) for time in times]
-    return np.array(plain, dtype=np.int64)
+            return SqlSource(Lake(spec, folder), origin)
+        from rocmonitor.sources.cluster import Cluster, secrets_of
+    except ModuleNotFoundError as error:
+        raise SourceError(
+            f"{origin.where_key}: needs the Python package {error.name}: pip install 'rocmonitor[{extra}]'",
+            transient=False,
+        ) from None
+    try:
+        address = spec.read(folder)
+    except ConfigError as error:
+        raise ConfigError(f"{origin.key}.{error}") from None
+    return SqlSource(Cluster(spec, address), replace(origin, secrets=secrets_of(address)))

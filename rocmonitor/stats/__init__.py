@@ -8,6 +8,7 @@ have ``to_frame()`` too. What serves studies of the methods only is in `rocmonit
 from rocmonitor.caveat import Caveat
 from rocmonitor.stats.area.auc import AucResult, BootstrapAucResult, Interval, auc
 from rocmonitor.stats.area.compare import AucDifference, compare_auc, compare_auc_paired
+from rocmonitor.stats.area.compare_cells import compare_auc_condensed
 from rocmonitor.stats.area.covariance import AucContrast, AucCovariance, auc_covariance
 from rocmonitor.stats.area.partial import PartialAucResult, partial_auc
 from rocmonitor.stats.area.power import AucSampleSize, auc_power, auc_sample_size, detectable_drop
@@ -31,6 +32,7 @@ from rocmonitor.stats.curve.difference import (
     threshold_difference,
     threshold_dominance,
 )
+from rocmonitor.stats.curve.dominance import condensed_dominance
 from rocmonitor.stats.curve.matching import calibrated_pairs, matched_pairs
 from rocmonitor.stats.curve.roc import RocCurve, roc_curve
 from rocmonitor.stats.curve.threshold import (
@@ -72,6 +74,7 @@ from rocmonitor.stats.forecast.score_history import HistoryLimit, ScoreHistory, 
 from rocmonitor.stats.lasting.chart import LastingChart, lasting_change, lasting_chart
 from rocmonitor.stats.lasting.result import LastingChange
 from rocmonitor.stats.lasting.windows import WindowAuc
+from rocmonitor.stats.paired_cells import CondensedPair, condensed_pair
 from rocmonitor.stats.probabilities import Calibration, calibration
 from rocmonitor.stats.sample import PairedSample, Sample
 from rocmonitor.stats.season import seasonal_weights
@@ -89,6 +92,7 @@ __all__ = [
     "Calibration",
     "Caveat",
     "CondensedError",
+    "CondensedPair",
     "ConfidenceSequence",
     "CostCurve",
     "CostDifference",
@@ -137,9 +141,12 @@ __all__ = [
     "calibrated_pairs",
     "calibration",
     "compare_auc",
+    "compare_auc_condensed",
     "compare_auc_paired",
     "condensed",
+    "condensed_dominance",
     "condensed_error",
+    "condensed_pair",
     "confidence_sequence",
     "cost_curve",
     "cost_difference",

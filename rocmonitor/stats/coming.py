@@ -56,12 +56,15 @@ class Coming(NamedTuple):
         Of the windows of each process in the long run, sampling noise included.
     luck : ndarray, shape (g,)
         Numbers that are spread evenly over (0, 1), in no order: how well a limit came out that is not known.
+    serial : ndarray, shape (g,)
+        Serial correlation of the windows of each process.
     """
 
     seen: Floats
     mean: Floats
     deviation: Floats
     luck: Floats
+    serial: Floats
 
     def by_process(self, counts: Floats) -> Floats:
         """(g,): the mean over the series of each process, of one number for each series."""
@@ -135,7 +138,7 @@ def draw(processes: Processes, noise: float, windows: int) -> Coming:
     for k in range(windows):
         state = rho * state + fresh * shocks[k] if k else state
         seen[k] += level + state
-    return Coming(seen, mean, np.sqrt(between**2 + noise), luck)
+    return Coming(seen, mean, np.sqrt(between**2 + noise), luck, serial)
 
 
 def _processes(

@@ -17,6 +17,16 @@ Scale = Literal["logit", "linear"]
 PER_UNIT = 1638.4
 """Cells of a unit: of log-odds, or of the score. About 20,000 cells for scores from 0.001 to 0.999."""
 
+STRIP = 128
+"""Cells of a strip, within which the cells of one model are paired with another's; a power of two, so that
+dividing by it is exact."""
+
+FAR = 2.0**52
+"""Cells whose numbers would be beyond are one: whole numbers are exact up to here."""
+
+BESIDE = 1e9
+"""Added to the numbers of cells beside the log-odds: more than any of those times a `per_unit` of 1e6."""
+
 
 @dataclass(frozen=True, slots=True)
 class Grid:
@@ -42,6 +52,20 @@ class Grid:
 
     def __str__(self) -> str:
         return f"{self.scale}, {self.per_unit:g} cells a unit"
+
+    def numbers(self, score: Floats) -> Floats:
+        """The number of the cell of each finite score, whole.
+
+        On the scale "logit" cells beside those of scores between 0 and 1 have numbers far away from theirs.
+        """
+        beside = BESIDE if self.scale == "logit" else 0.0
+        number = np.floor(np.abs(score) * self.per_unit)
+        number = np.where(number > FAR, 2 * FAR, number + beside)
+        number = np.where(score > 0, number, -1 - number)
+        if self.scale == "logit":
+            inside = (score > 0) & (score < 1)
+            number[inside] = np.floor(np.log(score[inside] / (1 - score[inside])) * self.per_unit)
+        return number
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -119,13 +119,14 @@ def require_classes(n_pos: int, n_neg: int, *, at_least: int) -> None:
         )
 
 
-def in_order(neg: Floats, pos: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+def in_order(neg: Floats, pos: Floats, *, runs: bool = False) -> tuple[Floats, NDArray[np.bool_]]:
     """The scores of negatives and positives, sorted together, and which of them are positives'.
 
-    The two are sorted in place. That and merging is several times faster than one argsort of all.
+    The two are sorted in place. That and merging is several times faster than one argsort of all. Where each
+    is some sorted `runs`, they are merged.
     """
-    neg.sort()
-    pos.sort()
+    for each in (neg, pos):
+        each.sort(kind="stable" if runs else None)
     both = np.concatenate([neg, pos])
     order = np.argsort(both, kind="stable")
     return both[order], order >= len(neg)

@@ -159,7 +159,7 @@ class Sample:
         score, pos, neg = (np.concatenate(column) for column in zip(*cells, strict=True))
         if ids is None and sum(part.n_pos + part.n_neg for part in parts) <= 2 * len(score):
             merged = cls.__new__(cls)
-            merged._set(*counted(*in_order(np.repeat(score, neg), np.repeat(score, pos))))
+            merged._set(*counted(*in_order(np.repeat(score, neg), np.repeat(score, pos), runs=True)))
             return merged
         return cls.from_counts(score, pos, neg, cluster=ids)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from zoneinfo import ZoneInfo
 
-from rocmonitor.policy.outages import MLFLOW, STORE, Notice
+from rocmonitor.policy.outages import EXECUTOR, MLFLOW, STORE, Notice
 from rocmonitor.wording.format import count, instant, listed, one_line
 
 FEW_NAMES, MOST_NAMES = 3, 20
@@ -29,8 +29,8 @@ def subject(notice: Notice) -> str:
     kind, _, name = notice.place.partition(":")
     if kind == MLFLOW:
         return "MLflow"
-    if kind == STORE:
-        return "store"
+    if kind in (STORE, EXECUTOR):
+        return kind
     if name:
         return f"{kind} {name}"
     if not notice.unjudged and notice.unreviewed:
@@ -119,6 +119,8 @@ def advice(notice: Notice) -> str:
             "does the database run, is its disk full, and may rocmonitor write to it? No monitor is judged "
             "meanwhile; windows stay due."
         )
+    if kind == EXECUTOR:
+        return f"do the workers run, with this version of rocmonitor, and can they be reached? {_KEPT}"
     if notice.lasting:
         return f"somebody must mend this; `rocmonitor check` shows whether it is. {_KEPT}"
     if kind == "source":

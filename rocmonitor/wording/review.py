@@ -151,7 +151,8 @@ def rule(review: Review) -> list[str]:
             f"The intervals are narrowest after {written['tuned_for']} windows, a number fixed beforehand."
         )
     lines.append(
-        "The intervals allow for neighbouring windows that are alike, as far as the windows show it."
+        "The intervals allow for neighbouring windows that are alike, as far as the windows show it. What "
+        "the interval would be if windows were independent of each other is given for comparison."
         if written.get("correlation") == "estimated"
         else "The intervals take windows as independent of each other."
     )
@@ -210,11 +211,17 @@ def _reasons(review: Review) -> list[str]:
 
 
 def _mean(area: Comparison) -> str:
-    mean = f"the windows' mean difference is {area.estimate:+.4f}"
     checks = "" if area.checks is None else f" after {count(area.checks, 'check')}"
-    if (area.low, area.high) == (-1, 1):
-        return f"{mean}, and its interval{checks} is still unbounded"
-    return f"{mean}, and its interval{checks} is {_interval(area)}"
+    ends = "still unbounded" if _is_unbounded(area.low, area.high) else _interval(area)
+    text = f"the windows' mean difference is {area.estimate:+.4f}, and its interval{checks} is {ends}"
+    low, high = area.independent_low, area.independent_high
+    if low is None or high is None or _is_unbounded(low, high):
+        return text
+    return f"{text} (if windows were independent of each other: {span(low, high, sign=True)})"
+
+
+def _is_unbounded(low: float | None, high: float | None) -> bool:
+    return (low, high) == (-1, 1)
 
 
 def _since(review: Review) -> str:

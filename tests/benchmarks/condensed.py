@@ -22,7 +22,7 @@ from sqlalchemy import create_engine, make_url, text
 from sqlalchemy.pool import NullPool
 from timing import result, show, title
 
-from rocmonitor.config import Monitor, Source
+from rocmonitor.config import Database, Monitor
 from rocmonitor.policy.windows import Window
 from rocmonitor.sources import open_source
 from rocmonitor.stats import auc, auc_bounds, condensed_error, vertical_intervals
@@ -78,7 +78,7 @@ def pulled(mode: str) -> dict[str, Any]:
             "grouped": mode,
         }
     )
-    spec = Source.model_validate({"url_env": "BENCHMARK_URL", "timeout": "600s", "deadline": "1200s"})
+    spec = Database.model_validate({"url_env": "BENCHMARK_URL", "timeout": "600s", "deadline": "1200s"})
     with open_source(spec, Path(), name="here") as source:
         cpu, wall = time.process_time(), time.perf_counter()
         sample = source.pull(monitor, WEEK).segments[""].champion

@@ -10,6 +10,12 @@ def test_init_writes_a_configuration_that_is_read(tmp_path, rocmonitor):
     assert config.load(tmp_path / "rocmonitor.yaml").monitors["credit-default"].rules
 
 
+def test_init_watches_single_windows_and_what_lasts(tmp_path, rocmonitor):
+    rocmonitor("init")
+    rules = config.load(tmp_path / "rocmonitor.yaml").monitors["credit-default"].rules
+    assert [rule.kind for rule in rules][:2] == ["forecast", "lasting"]
+
+
 def test_init_where_nothing_can_be_written(rocmonitor):
     told = rocmonitor("--config", "nosuch/rocmonitor.yaml", "init", code=2).stderr
     assert "nosuch/rocmonitor.yaml: cannot be written" in told

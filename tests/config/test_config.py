@@ -126,6 +126,33 @@ def test_without_windows_the_reference_is_cut_like_the_monitor(load):
         ("{w: 0.2}", "{weight: 0.2}", "operating_points.cost.0.weight: unknown key; there are w"),
         ("timeout: 60s", "time_out: 60s", "sources.warehouse.time_out: unknown key: did you mean timeout?"),
         (
+            "url_env: W",
+            "kind: fles, url_env: W",
+            "sources.warehouse.kind: must be one of 'database', 'files', 'spark'",
+        ),
+        (
+            "url_env: WAREHOUSE_URL",
+            "kind: spark, remote_env: 'sc://a/b'",
+            "remote_env: must be the name of an",
+        ),
+        (
+            "url_env: WAREHOUSE_URL",
+            "kind: spark, remote: a",
+            "warehouse.remote: unknown key: did you mean rem",
+        ),
+        ("url_env: W", "kind: files, url_env: W", "sources.warehouse.path: required, and not there"),
+        ("url_env: W", "kind: files, pth: W", "sources.warehouse.pth: unknown key: did you mean path?"),
+        (
+            "url_env: WAREHOUSE_URL",
+            "kind: files, path: ''",
+            "sources.warehouse.path: String should have at least",
+        ),
+        (
+            "url_env: WAREHOUSE_URL",
+            "kind: files, path: 's3://me:key@b/x'",
+            "sources.warehouse.path: holds a login or a token",
+        ),
+        (
             "confidence_level: 0.95",
             "confidence_level: 95",
             "confidence_level: Input should be less than 1; it is 95; write confidence_level: 0.95 for 95 %",
@@ -610,5 +637,5 @@ def test_a_written_level_is_known_from_a_default_one(tmp_path):
     )
     (tmp_path / "rocmonitor.yaml").write_text(text, encoding="utf-8")
     loaded = config.load(tmp_path / "rocmonitor.yaml")
-    assert loaded.monitors["credit-default"].load.written == {"forecast", "floor", "lasting_2"}
-    assert loaded.levels("credit-default").derived == {"lasting", "forecast_2"}
+    assert loaded.monitors["credit-default"].load().written == {"forecast", "floor", "lasting_2"}
+    assert loaded.levels("credit-default", loaded.allot({})).derived == {"lasting", "forecast_2"}

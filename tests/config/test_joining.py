@@ -11,7 +11,8 @@ from scenario import World
 from rocmonitor.errors import ConfigError
 from rocmonitor.policy.joining import Joining
 from rocmonitor.policy.windows import Months, Window
-from rocmonitor.service.checking.joined import usual_length, window_length
+from rocmonitor.service.checking.joined import window_length
+from rocmonitor.service.pieces import usual_length
 
 
 @pytest.mark.parametrize(
@@ -71,10 +72,11 @@ def test_a_length_is_said_as_a_person_would(here: World, window: str, says: str)
     assert window_length(here.configure(window=window).monitors["credit"]) == says
 
 
-def test_windows_a_year_are_at_most_the_pieces_for_a_budget_and_those_of_the_reference_in_check(here: World):
+def test_windows_a_year_are_those_of_the_reference_and_at_most_the_pieces(here: World):
     """A hundred rows a day: five days are a window."""
     monitor = here.configure(window="{rows: 500}").monitors["credit"]
-    assert monitor.load.windows_per_year == 365.25
+    assert monitor.load().windows_per_year == 365.25
+    assert [monitor.load(each).windows_per_year for each in (73.05, 500.0)] == [73.05, 365.25]
     days = monitor.reference_windows
     windows = [Window(days[at].start, days[at + 4].end) for at in range(0, 140, 5)]
     assert usual_length(monitor, windows, 14_000) == timedelta(days=5)

@@ -66,6 +66,10 @@ FINE = [
     ("url_env: WAREHOUSE_URL", "url_file: /run/secrets/warehouse"),
     ("sources:", "mlflow: {tracking_uri_env: MLFLOW_TRACKING_URI}\nsources:"),
     ("sources:", "webhook: {secret_file: secret}\nsources:"),
+    ("url_env: WAREHOUSE_URL", "kind: database\n    url_env: WAREHOUSE_URL"),
+    ("url_env: WAREHOUSE_URL", "kind: files\n    path: data/scores/*.parquet"),
+    ("url_env: WAREHOUSE_URL", "kind: spark"),
+    ("url_env: WAREHOUSE_URL", "kind: spark\n    remote_env: SPARK_REMOTE"),
     ("{url_env: HEARTBEAT_URL, every: 5m}", "{url_file: heartbeat}"),
 ]
 
@@ -103,6 +107,9 @@ WRONG = [
     ("source: warehouse", ""),
     ("url_env: WAREHOUSE_URL", "url_env: WAREHOUSE_URL\n    url: sqlite:///scores.db"),
     ("    url_env: WAREHOUSE_URL\n", ""),
+    ("url_env: WAREHOUSE_URL", "path: data/scores"),
+    ("url_env: WAREHOUSE_URL", "kind: files"),
+    ("url_env: WAREHOUSE_URL", "kind: folder\n    path: data/scores"),
     ("confidence_level: 0.95}", "confidence_level: 95}"),
     ("confidence_level: 0.95}", "confidence: 0.95}"),
     ("{kind: challenger}", "{kind: chalenger}"),

@@ -13,6 +13,7 @@ from scenario import CONFIGURATION, DEFAULTS, World, runtime_of, week
 from rocmonitor import config, store
 from rocmonitor.policy.evaluation import Evaluation, Status
 from rocmonitor.service.alarm_year import alarm_year
+from rocmonitor.service.budgets import allotments
 from rocmonitor.service.tick import Tick, run_monitor
 
 DAY = timedelta(days=1)
@@ -81,6 +82,53 @@ def test_of_many_segments_only_what_is_clear_stays_degraded(here: World) -> None
     assert "alone" not in verdict.details
     others = [each for each in found if each.segment != "region=north"]
     assert {each.outcome for each in others} == {Status.OK}
+
+
+def windows_of_500(days: int) -> int:
+    """How many the reference has, of 400 rows a week that come evenly: as few whole days as hold 500 rows."""
+    counts = [sum(day <= row * 7 / 400 < day + 1 for row in range(days * 400 // 7)) for day in range(days)]
+    found = rows = 0
+    for each in counts:
+        rows += each
+        if rows >= 500:
+            found, rows = found + 1, 0
+    return found  # what is left belongs to the last one
+
+
+BY_ROWS = {"window": "{rows: 500, label_delay: 2d}", "rules": "[{kind: forecast}]"}
+
+
+def test_joined_windows_have_the_levels_of_as_many_as_the_reference_lets_expect(here: World) -> None:
+    """Not of each day as a window: 15 windows in 140 days, 39 a year."""
+    for number in (20, 21, 22, 23):
+        here.score(number)
+    budget, a_year = "{false_alarms_per_year: 0.1}", windows_of_500(140) / 140 * 365.25
+    assert 38 < a_year < 41
+    level = pytest.approx(1 - 2 * 0.1 / a_year)
+    found = tick(here, 22, budget, **BY_ROWS)
+    assert [each.verdicts[0].confidence_level for each in found.evaluations] == [level]
+    known = config.load(here.folder / "rocmonitor.yaml")
+    with store.open_store(known.store_url) as kept:
+        [frozen] = allotments(known, kept)
+        assert frozen.verdicts == pytest.approx(a_year)
+        assert allotments(known, kept)[0] is frozen  # not derived anew for each monitor
+        [year] = alarm_year(known, kept, week(22))
+        assert year["expected"] == pytest.approx(0.1)
+    with store.open_store(f"sqlite:///{here.folder / 'empty.db'}") as kept:
+        [unknown] = allotments(known, kept)
+        assert unknown.verdicts == pytest.approx(365.25)  # until a reference is frozen: the strictest levels
+    assert tick(here, 24, budget, **BY_ROWS).evaluations[0].verdicts[0].confidence_level == level
+    said = Rocmonitor(here.folder)("check").stdout
+    assert f"{round(a_year)} verdicts a year that may be false" in " ".join(said.split())
+
+
+def test_windows_by_rows_of_a_reference_in_equal_parts_are_expected_by_its_rows(here: World) -> None:
+    here.score(20)
+    here.score(21)
+    parts = "{from: 2026-01-05, to: 2026-05-25, windows: 10}"
+    found = tick(here, 22, "{false_alarms_per_year: 0.1}", reference=parts, **BY_ROWS)
+    a_year = 365.25 / (140 * 500 / 8000)
+    assert found.evaluations[0].verdicts[0].confidence_level == pytest.approx(1 - 2 * 0.1 / a_year)
 
 
 def test_alarms_of_a_year_are_counted_with_those_that_somebody_took_on(here: World) -> None:

@@ -29,7 +29,9 @@ def many(here: World) -> World:
 
 
 def test_no_window_stays_in_memory(many: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rocmonitor.policy.lasting.LONGEST", 2)
+    # First the one that imports it: else it would import the 2, and keep it.
+    for module in ("corrected", "lasting"):
+        monkeypatch.setattr(f"rocmonitor.policy.{module}.LONGEST", 2)
     monkeypatch.setattr("rocmonitor.service.tick.outcome.LATEST", 2)
     marks: list[Counter[str]] = []
 

@@ -430,7 +430,7 @@ def test_check_warns_of_a_source_whose_account_may_write(here, postgres_url, mon
     name = known.monitors["credit"].source
     assert accounts.account_lines(known, name) == []
     for variable, lines in (("WAREHOUSE_URL", 1), ("ABSENT", 0)):
-        changed = known.model_copy(update={"sources": {name: config.Source(url_env=variable)}})
+        changed = known.model_copy(update={"sources": {name: config.Database(url_env=variable)}})
         assert len(found := accounts.account_lines(changed, name)) == lines
         assert all(line.startswith(f"{name}: WARNING: the account") for line in found)
 

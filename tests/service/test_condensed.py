@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from caveats import codes
-from scenario import CONFIGURATION, DEFAULTS, World, runtime_of, week
+from scenario import CONFIGURATION, DEFAULTS, World, tried, week
 
 from rocmonitor import config, store
 from rocmonitor.errors import ConfigError
@@ -16,7 +16,6 @@ from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.reference import Reference
 from rocmonitor.service import references
 from rocmonitor.service.checking import check
-from rocmonitor.service.tick import run_monitor
 from rocmonitor.sources import open_source
 from rocmonitor.tracking import content
 
@@ -40,13 +39,7 @@ def configured(here: World, condense: str, **changes: str) -> config.Config:
 
 
 def tick(here: World, now: Any, condense: str, **changes: str) -> Any:
-    known = configured(here, condense, **changes)
-    with store.open_store(known.store_url) as kept:
-        found = run_monitor(
-            runtime_of(known, kept, lambda: now), known.monitors["credit"], now=now, dry_run=True
-        )
-    assert found.error is None
-    return {each.segment: each for each in found.evaluations}
+    return tried(configured(here, condense, **changes), now)
 
 
 def test_cells_give_the_verdicts_of_rows_and_wider_intervals(here):

@@ -148,9 +148,9 @@ def forget(here: World, digest: str) -> None:
         connection.execute(tables.evaluation.update().values(labels_digest=text(digest)))
 
 
-def test_the_digest_of_a_window_does_not_depend_on_the_order_of_its_rows(any_database_url, tmp_path):
+def test_the_digest_of_a_window_does_not_depend_on_the_order_of_its_rows(written_database_url, tmp_path):
     """The rows are put in anew in another order, and read by every database that is there."""
-    there = World(folder=tmp_path, source_url=any_database_url)
+    there = World(folder=tmp_path, source_url=written_database_url)
     there.score(20)
     with there._engine() as engine, engine.begin() as connection:
         kept = connection.execute(select(scored)).mappings().all()

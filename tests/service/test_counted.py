@@ -17,7 +17,7 @@ from rocmonitor.config.outside import Keep
 from rocmonitor.errors import ConfigError, SourceError
 from rocmonitor.policy.windows import Window
 from rocmonitor.service import references
-from rocmonitor.service.counted import Counted, reading_of
+from rocmonitor.service.counted import Reader, reading_of
 from rocmonitor.service.keep import delete_old
 from rocmonitor.service.review import review_monitor
 from rocmonitor.service.runtime import Runtime
@@ -179,7 +179,7 @@ def test_a_month_is_the_sum_of_its_weeks(here):
         with open_source(made.config.sources["here"], here.folder) as source:
             whole = source.pull(monitor, month)
             with no_rows_sent():
-                summed = Counted(made.store, monitor, source).read(month)
+                summed = Reader(made.store, monitor, source).read(month)
             assert summed.digest == whole.digest
             assert summed.segments[""].counts == whole.segments[""].counts
             change(
@@ -187,7 +187,7 @@ def test_a_month_is_the_sum_of_its_weeks(here):
                 "UPDATE scored SET p = p + 1 WHERE id = (SELECT min(id) FROM scored WHERE id >= 2200000)",
             )
             with pytest.raises(AssertionError, match="rows were read"), no_rows_sent():
-                Counted(made.store, monitor, source).read(month)
+                Reader(made.store, monitor, source).read(month)
 
 
 def test_longer_windows_need_no_rows_where_shorter_ones_were_judged(here):

@@ -42,7 +42,7 @@ from rocmonitor.wording.review import KINDS, difference_line, summary, title
 DAY = timedelta(days=1)
 NOW = week(24) + 3 * DAY
 BY_ALIAS = "{name: credit, champion: champion, challenger: challenger}"
-QUICK = "n_resamples: 99"
+QUICK = "n_resamples: 99, correlation: none"  # decides within four windows
 
 
 @dataclass(frozen=True)

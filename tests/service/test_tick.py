@@ -420,10 +420,10 @@ def test_when_mlflow_is_down_the_last_known_version_is_used_and_said(here, regis
 
 @pytest.mark.parametrize("grouped", ["raw", "database"])
 def test_every_database_and_both_ways_of_reading_give_the_same_evaluation(
-    any_database_url, tmp_path, monkeypatch, grouped
+    written_database_url, tmp_path, monkeypatch, grouped
 ):
-    monkeypatch.setenv("SCENARIO_SOURCE_URL", any_database_url)
-    there = world(tmp_path, any_database_url)
+    monkeypatch.setenv("SCENARIO_SOURCE_URL", written_database_url)
+    there = world(tmp_path, written_database_url)
     there.score(20, shift=0.5)
     found = tick(there, week(21) + 2 * DAY, grouped=grouped).evaluations[0].to_dict()
     local = tmp_path / "local"

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from scored import WEEK, monitor, opened, same, writing
+from scored import WEEK, monitor, opened, put, same
 from sqlalchemy import Column, DateTime, Double, Integer, MetaData, String, Table
 
 from rocmonitor.errors import ConfigError
@@ -49,9 +49,7 @@ def fill_known(url: str, rows: list[tuple[Any, ...]] = ROWS, **types: Any) -> No
         "region": String(20),
     } | types
     table = Table("scored", MetaData(), *(Column(name, kind) for name, kind in kinds.items()))
-    with writing(url) as connection:
-        table.create(connection)
-        connection.execute(table.insert(), [dict(zip(kinds, (*row, "n"), strict=True)) for row in rows])
+    put(url, table, ((*row, "n") for row in rows))
 
 
 def pulled(

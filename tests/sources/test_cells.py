@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scored import LOOSE, MESSY, NOON, WEEK, Row, fill, monitor, opened, pull, same
@@ -85,6 +86,16 @@ def test_repeats_rows_outside_and_what_is_said_of_them_come_back(sqlite_url):
         same(came, found)
         assert came.grouped is (mode == "database")
         assert packed(came) is None  # it is there already
+
+
+@pytest.mark.parametrize("mode", ["raw", "database", "condensed"])
+def test_rows_of_one_model_come_back(sqlite_url, mode):
+    fill(sqlite_url, [(row, NOON, 0.2 + row / 1e4, None, row % 3 == 0, "n") for row in range(200)])
+    alone = {"time": "scored_at", "champion": "p1", "label": "defaulted"}
+    watched = monitor(columns=alone, grouped=mode, condense={"per_unit": 20})
+    found = pull(sqlite_url, watched)
+    assert (found.segments[""].champion.ends is not None) is (mode == "condensed")
+    same(unpacked([packed(found)], watched), found)
 
 
 def test_ages_of_labels_come_back(sqlite_url):

@@ -11,7 +11,7 @@ from scored import MESSY, NOON, WEEK, fill, monitor, opened, pull, writing
 from sqlalchemy import make_url, text
 from sqlalchemy.exc import DBAPIError
 
-from rocmonitor.config import Source
+from rocmonitor.config import Database
 from rocmonitor.errors import ConfigError, SourceError
 from rocmonitor.sources import open_source
 from rocmonitor.sources.connect import reading
@@ -36,15 +36,15 @@ def rows_left(url: str) -> int:
 @pytest.mark.parametrize(
     "statement", ["DELETE FROM scored", "UPDATE scored SET p1 = 0", "CREATE TABLE t (a int)"]
 )
-def test_a_reading_connection_cannot_write(any_database_url: str, statement: str) -> None:
-    fill(any_database_url, MESSY)
+def test_a_reading_connection_cannot_write(written_database_url: str, statement: str) -> None:
+    fill(written_database_url, MESSY)
     with (
-        opened(any_database_url) as source,
-        reading(source._engine, 5) as connection,
+        opened(written_database_url) as source,
+        reading(source._sessions.engine, 5) as connection,
         pytest.raises(DBAPIError, match=r"(?i)read.?only"),
     ):
         connection.exec_driver_sql(statement)
-    assert rows_left(any_database_url) == len(MESSY)
+    assert rows_left(written_database_url) == len(MESSY)
 
 
 def test_a_query_that_deletes_is_refused(postgres_url: str) -> None:
@@ -78,7 +78,7 @@ def test_a_reading_sees_one_state(postgres_url: str, mariadb_url: str, sqlite_ur
         connection.exec_driver_sql("PRAGMA journal_mode = WAL")
     for url in (postgres_url, mariadb_url, sqlite_url):
         fill(url, MESSY)
-        with opened(url) as source, reading(source._engine, 5) as connection:
+        with opened(url) as source, reading(source._sessions.engine, 5) as connection:
             before = connection.exec_driver_sql("SELECT count(*) FROM scored").scalar()
             with writing(url) as other:
                 other.execute(text("DELETE FROM scored"))
@@ -92,7 +92,10 @@ SLOW = {
     "sqlite": f"""WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
         SELECT loan_id, scored_at, p1, i AS p2, defaulted, region FROM scored, n {BOUNDS} AND i < 0""",
 }
-SLOW["duckdb"] = SLOW["sqlite"]
+SLOW["spark"] = (
+    f"SELECT scored.* FROM scored, range(1000000) a, range(100000000) b {BOUNDS} AND a.id * b.id % 7 = 8"
+)
+SLOW["files"] = SLOW["sqlite"]
 
 
 @pytest.mark.parametrize("mode", ["raw", "database"])
@@ -210,12 +213,12 @@ def test_a_url_that_cannot_be_used(url: str, problem: str) -> None:
 def test_a_variable_that_is_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ROCMONITOR_NOT_SET", raising=False)
     with pytest.raises(ConfigError, match=r"^sources\.warehouse\.url_env: .*ROCMONITOR_NOT_SET is not set"):
-        open_source(Source(url_env="ROCMONITOR_NOT_SET"), Path(), name="warehouse")
+        open_source(Database(url_env="ROCMONITOR_NOT_SET"), Path(), name="warehouse")
 
 
 def test_a_relative_file_is_beside_the_configuration(tmp_path: Path) -> None:
     fill(f"sqlite:///{tmp_path}/scored.db", [(1, NOON, 0.5, 0.5, 1, "a")])
-    spec = Source.model_validate({"url": "sqlite:///scored.db", "timezone": "UTC"})
+    spec = Database.model_validate({"url": "sqlite:///scored.db", "timezone": "UTC"})
     with open_source(spec, tmp_path, name="warehouse") as source:
         assert source.label_counts(monitor(), WEEK).rows == 1
 

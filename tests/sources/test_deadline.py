@@ -43,7 +43,7 @@ def test_a_server_that_accepts_and_says_nothing_ends_the_wait(
 def test_a_server_that_stops_in_the_middle_ends_the_wait(server_url: str, mode: str) -> None:
     """Also the next reading of the same source, which must not get the connection that was cut."""
     with stalling(server_url) as (url, stall), opened(url, timeout="1s") as source:
-        source._engine.dispose()
+        source._sessions.engine.dispose()
         stall.after = 20_000
         watched = monitor(grouped=mode)
         with pytest.raises(SourceError, match=SILENT) as caught:
@@ -62,7 +62,7 @@ def test_a_libpq_that_cannot_stop_asking_is_not_used_for_it(
     monkeypatch.setattr(psycopg.Connection, "cancel_safe", lambda *_, **__: asked.append(None))
     monkeypatch.setattr(psycopg.capabilities, "has_cancel_safe", lambda: False)
     with stalling(postgres_url) as (url, stall), opened(url, timeout="1s") as source:
-        source._engine.dispose()
+        source._sessions.engine.dispose()
         stall.after = 20_000
         with pytest.raises(SourceError, match=SILENT):
             source.pull(monitor(), WEEK)
@@ -71,7 +71,7 @@ def test_a_libpq_that_cannot_stop_asking_is_not_used_for_it(
 
 def test_a_server_that_drips_ends_with_the_deadline(server_url: str) -> None:
     with stalling(server_url) as (url, stall), opened(url, timeout="5s", deadline="1s") as source:
-        source._engine.dispose()
+        source._sessions.engine.dispose()
         stall.after, stall.how = 20_000, "drip"
         with pytest.raises(SourceError, match=r"took longer than 1 s in all.* raise .*\.deadline") as caught:
             source.pull(monitor(), WEEK)

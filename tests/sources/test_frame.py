@@ -106,11 +106,13 @@ def test_more_rows_than_the_source_lets_in_are_refused_not_cut(sqlite_url: str) 
     assert not failed.value.transient
 
 
-def test_nothing_can_be_written(messy: str) -> None:
+def test_nothing_can_be_written(written_database_url: str) -> None:
+    messy = written_database_url
+    fill(messy, MESSY)
     with (
         opened(messy) as source,
         pytest.raises(ConfigError, match=r"(?i)read.?only"),
-        source.reading(monitor(), WEEK) as (connection, _, _),
+        source.reading(monitor(), WEEK) as (session, _, _),
     ):
-        connection.exec_driver_sql("DELETE FROM scored")
+        session.connection.exec_driver_sql("DELETE FROM scored")
     assert len(frame(messy).rows) > 0

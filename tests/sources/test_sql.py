@@ -32,8 +32,8 @@ from rocmonitor.policy.windows import Window
 from rocmonitor.sources import LabelCounts
 from rocmonitor.sources.batch import to_batch
 from rocmonitor.sources.copying import can_copy, copied
+from rocmonitor.sources.database import fetched
 from rocmonitor.sources.query import prepared
-from rocmonitor.sources.sql import fetched
 from rocmonitor.sources.values import Encoder
 from rocmonitor.stats import auc, compare_auc_paired
 
@@ -70,13 +70,14 @@ def test_every_row_is_accounted_for(any_database_url: str) -> None:
     ]
 
 
-def test_the_databases_agree(sqlite_url: str, postgres_url: str, mariadb_url: str) -> None:
+def test_the_databases_agree(sqlite_url: str, postgres_url: str, mariadb_url: str, files_url: str) -> None:
     batches = []
-    for url in (sqlite_url, postgres_url, mariadb_url):
+    for url in (sqlite_url, postgres_url, mariadb_url, files_url):
         fill(url, MESSY)
         batches.append(both(url, query=LOOSE))
     same(batches[0], batches[1])
     same(batches[0], batches[2])
+    same(batches[0], batches[3])
 
 
 def test_the_query_bounds_the_rows(any_database_url: str) -> None:
@@ -302,7 +303,8 @@ def test_at_most_max_rows_are_read(any_database_url: str) -> None:
 
 def test_auto_groups_when_there_are_too_many_rows(any_database_url: str) -> None:
     fill(any_database_url, [(n, NOON, n % 2, 0.5, 1, "a") for n in range(10)])
-    assert not pull(any_database_url, monitor(), max_rows=10).grouped
+    of_spark = any_database_url.startswith("spark")  # whose rows stay where they are
+    assert pull(any_database_url, monitor(), max_rows=10).grouped is of_spark
     batch = pull(any_database_url, monitor(), max_rows=9)
     assert batch.grouped
     assert batch.segments[""].counts == Counts(rows=10, n_pos=10)
@@ -326,15 +328,15 @@ def test_copy_and_fetch_read_the_same(postgres_url: str) -> None:
         (22, EARLY, 5e-324, -1.5, 3, None),
     ]
     fill(postgres_url, MESSY + odd)
-    with opened(postgres_url) as source, source._reading() as connection:
+    with opened(postgres_url) as source, source._reading() as session:
         for watched in (monitor(query=LOOSE), monitor(query=LOOSE, segments=["defaulted", "region"])):
-            query = prepared(connection, watched, source._origin.spec, WEEK)
+            query = prepared(session, watched, source._origin.spec, WEEK)
             assert can_copy(query)
             for statement in (query.rows(100), query.groups(100)):
                 batches = []
                 for read in (copied, fetched):
                     encoder = Encoder(watched)
-                    chunks = list(read(connection, query, statement, encoder, 3))
+                    chunks = list(read(session.connection, query, statement, encoder, 3))
                     batches.append(to_batch(chunks, encoder, watched, grouped=False, truncated=False))
                 same(*batches)
     both(postgres_url, query=LOOSE, segments=["defaulted", "region"])
@@ -522,7 +524,8 @@ def test_explain_names_columns_and_types(any_database_url: str) -> None:
         told = source.explain(monitor())
     assert list(told) == ["loan_id", "scored_at", "p1", "p2", "defaulted", "region"]
     expected = {"postgresql": ("timestamptz", "float8"), "mysql": ("datetime", "double"), "sqlite": ("", "")}
-    expected["duckdb"] = ("TIMESTAMP WITH TIME ZONE", "DOUBLE")
+    expected["spark"] = ("timestamp", "double")
+    expected["files"] = ("TIMESTAMP WITH TIME ZONE", "DOUBLE")
     assert (told["scored_at"], told["p1"]) == expected[make_url(any_database_url).get_backend_name()]
 
 
@@ -556,7 +559,7 @@ def test_a_missing_table_is_not_transient(any_database_url: str) -> None:
 
 def test_a_percent_sign_and_a_quoted_column(any_database_url: str) -> None:
     fill(any_database_url, MESSY)
-    quote = "`" if "mysql" in any_database_url else '"'
+    quote = "`" if any_database_url.startswith(("mysql", "spark")) else '"'
     query = (
         f"SELECT loan_id, scored_at, p1 AS {quote}Score 1%{quote}, defaulted, 5 % 3 AS two FROM scored "
         "WHERE scored_at >= :start AND scored_at < :end AND region LIKE 'nor%'"

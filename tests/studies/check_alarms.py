@@ -6,9 +6,13 @@ reference windows, a year of quiet windows and one with a drop of 0.05, all of t
 and the status machine work on them. `true`: the rate of these references, by their limits and the true
 process; `known`: what is told when only its scatter and correlation are given; `told`: what `check` tells,
 which learns both from the reference windows; `within`: how often the true rate lies in the range that is told
-(80 %). Then how drops of 0.02, 0.05 and 0.10 are found, by the true process and as told: the probability that
-one window shows them, and the windows until one that stays is found in half of all cases and in 80 % (the
-geometric mean over references). Half an hour.
+(80 %). Then other references, of 19 and of 52 windows, without the judge: the mean true rate and the 80 % of
+references in its middle; the mean of what is told by who knows the process but not this reference (`known`),
+who knows the correlation but neither mean nor scatter (`serial`), and by `check` (`told`); how many of the
+references have a true rate within 20 % of what is `known` and `told`; the median of the range that is told,
+and how many references it covers. Then how drops of 0.02, 0.05 and 0.10 are found, by the true process and as
+told: the probability that one window shows them, and the windows until one that stays is found in half of all
+cases and in 80 % (the geometric mean over references). Half an hour.
 """
 
 from __future__ import annotations
@@ -51,6 +55,7 @@ AREA, SCATTER, PAST, YEAR_WINDOWS, DROP = 0.8, 0.075, 19, 52, 0.05
 N_POS, N_NEG = 100, 300
 SIZES = {"n_pos": N_POS, "n_neg": N_NEG}
 SERIES = 520  # fewer than `check` draws: the mean is over many references
+SERIES_AHEAD = 2600  # enough for a range
 WEEK = timedelta(days=7)
 EVERY = YEAR / YEAR_WINDOWS
 START = datetime(2026, 1, 5, tzinfo=UTC)
@@ -58,6 +63,8 @@ RULES = by_name([Forecast(), Drop(), Floor(value=0.75), Lasting()])
 NAMES = (*RULES, TOGETHER)
 DESIGNS = {"independent": 0.0, "AR 0.5": 0.5, "AR 0.9": 0.9}
 ALARMS = {"1 of 1": Alarm(), "2 of 3": Alarm(after=2, of=3)}
+KINDS = (*NAMES, "together, 2 of 3")
+PASTS = (19, 52)
 
 
 class Told(NamedTuple):
@@ -86,6 +93,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
         rows += lines(name, found)
     found_once = ["once: judge", "true", "known", "told"]
     table(["", "", "alarm", "judge", "±", "true", "known", "told", "within", *found_once], rows)
+    coming._numbers.cache_clear()
+    say("\nreferences of 19 and of 52 windows: true rates, and what is told of them\n")
+    rows = []
+    for at, past in enumerate(PASTS):
+        for number, (name, serial) in enumerate(DESIGNS.items()):
+            run = {"replications": chosen.replications, "processes": chosen.processes}
+            seed = (chosen.seed, 3 + at, number)
+            found = replicate(ahead_of, serial, past, seed=seed, what=f"{past}, {name}", **run)
+            rows += ahead_lines(f"{past}, {name}", np.array(found))
+    near = ["near: known", "told"]
+    names = ["true", "±", "80 % of them", "known", "serial", "told", "±", *near, "range", "covers", "±"]
+    table(["", "", *names], rows)
+    coming._numbers.cache_clear()
     say("\nprobability that one window shows a drop, and windows until a drop that stays is found\n")
     rows = []
     for number, (name, serial) in enumerate(DESIGNS.items()):
@@ -110,6 +130,21 @@ def lines(name: str, found: Sequence[dict[str, Told]]) -> list[list[str]]:
     return rows
 
 
+def ahead_lines(name: str, found: Floats) -> list[list[str]]:
+    """A line for each kind of alarm of what `ahead_of` finds, (references, 6, kinds)."""
+    rows, n = [], len(found)
+    for at, kind in enumerate(KINDS):
+        true, given, serial, told, low, high = found[:, :, at].T
+        near = [np.mean(abs(each - true) <= 0.2 * true) for each in (given, told)]
+        covers = np.mean((low <= true) & (true <= high))
+        middle = "{:.2f} to {:.2f}".format(*np.quantile(true, [0.1, 0.9]))
+        ends = f"{np.median(low):.2f} to {np.median(high):.2f}"
+        numbers = [true.mean(), true.std() / n**0.5, middle, given.mean(), serial.mean(), told.mean()]
+        numbers += [(told - true).std() / n**0.5, *near, ends, covers, (covers * (1 - covers) / n) ** 0.5]
+        rows.append([name, kind, *(each if isinstance(each, str) else f"{each:.2f}" for each in numbers)])
+    return rows
+
+
 def found_lines(name: str, found: Sequence[Floats]) -> list[list[str]]:
     """A line for each rule and drop."""
     mean = np.mean(found, axis=0)
@@ -119,6 +154,29 @@ def found_lines(name: str, found: Sequence[Floats]) -> list[list[str]]:
         for drop, lines in zip(DROPS, mean, strict=True)
         for rule, of in zip(NAMES, lines, strict=True)
     ]
+
+
+@patch.object(coming, "SERIES", SERIES_AHEAD)
+def ahead_of(serial: float, past: int, rng: np.random.Generator) -> list[list[float]]:
+    """(6, kinds): rates of one reference, true, known, with known correlation, and told with its range."""
+    states = true_values(serial, past, rng)
+    scenario = scenario_of([drawn(unscaled(x), rng) for x in states])
+    learned = scenario.processes()
+    chosen = np.isclose(learned.serial, serial)
+    ahead = Ahead(*(each[chosen] for each in learned.ahead))
+    alike = Processes(*(each[chosen] for each in learned[:-1]), ahead)
+    given = (
+        truth(states[-1], serial),
+        known(*scenario.numbers(), serial=serial, between=SCATTER),
+        alike._replace(weight=alike.weight / alike.weight.sum()),
+    )
+    found = [[mean for mean, _, _ in kinds(simulation(scenario, EVERY, of))] for of in given]
+    return [*found, *np.transpose(kinds(simulation(scenario, EVERY))).tolist()]
+
+
+def kinds(drawn: Simulation) -> list[tuple[float, float, float]]:
+    """Expected false alarms in a year and their range, of each of `KINDS`."""
+    return [*rates_of(drawn, ALARMS["1 of 1"]), rates_of(drawn, ALARMS["2 of 3"])[-1]]
 
 
 @patch.object(coming, "SERIES", SERIES)

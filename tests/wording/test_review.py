@@ -256,6 +256,20 @@ def test_the_decision_in_one_line() -> None:
     assert sentence(review(comparisons=())) == "trade-off, challenger 5 against champion 3"
 
 
+def test_the_interval_of_independent_windows_stands_beside_and_decides_nothing() -> None:
+    wide = replace(AREA, low=-0.02, high=0.04, better="", independent_low=0.001, independent_high=0.019)
+    shown = summary(undecided(wide))
+    assert "-0.0200 to +0.0400 (if windows were independent of each other: +0.0010 to +0.0190)." in shown
+    early = replace(wide, low=-1.0, high=1.0, independent_low=-1.0, independent_high=1.0)
+    assert "is still unbounded." in summary(undecided(early))
+    assert "independent" not in summary(undecided(replace(wide, independent_low=None)))
+    said = " ".join(rule(review(rule=replace(RULE, correlation="estimated").to_dict())))
+    assert "allow for neighbouring windows that are alike" in said
+    assert "take windows as independent" in " ".join(
+        rule(review(rule=replace(RULE, correlation="none").to_dict()))
+    )
+
+
 def test_windows_that_are_alike_say_how_often_that_decides_wrongly() -> None:
     bare = Caveat("windows-correlated", correlation=0.46)
     assert "20 at 0.6 and 57 at 0.9" in str(bare)

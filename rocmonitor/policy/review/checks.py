@@ -90,11 +90,14 @@ class Track:
         The windows in which it was checked, counted from 0.
     sequence : ConfidenceSequence or None
         One entry for each of `numbers`; None without any.
+    independent : ConfidenceSequence or None
+        The same as if windows were independent, where the rule allows for windows that are alike.
     """
 
     fpr: float | None
     numbers: tuple[int, ...]
     sequence: ConfidenceSequence | None
+    independent: ConfidenceSequence | None = None
 
     def bounds(self, number: float = inf) -> tuple[float, float]:
         """The interval of the mean difference after window `number`, by default after all.
@@ -117,6 +120,8 @@ class Track:
             high=None if self.sequence is None else high,
             checks=len(self.numbers),
             better="challenger" if low > 0 else "champion" if high < 0 else "",
+            independent_low=None if self.independent is None else float(self.independent.low[-1]),
+            independent_high=None if self.independent is None else float(self.independent.high[-1]),
         )
 
 
@@ -233,7 +238,7 @@ def _track(
     confidence_level: float,
     rule: ReviewRule,
 ) -> Track:
-    sequence = None
+    sequence = independent = None
     if found:
         estimates, errors = zip(*found.values(), strict=True)
         sequence_of = partial(
@@ -250,7 +255,9 @@ def _track(
             for caveat in sequence.caveats
         ]
         sequence = replace(sequence, caveats=tuple(told))
-    return Track(fpr=fpr, numbers=tuple(found), sequence=sequence)
+        if rule.correlation != "none":
+            independent = sequence_of(correlation="none")
+    return Track(fpr=fpr, numbers=tuple(found), sequence=sequence, independent=independent)
 
 
 def _with_allowance(caveat: Caveat, sequence_of: Callable[..., ConfidenceSequence]) -> Caveat:

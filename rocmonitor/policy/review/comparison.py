@@ -164,7 +164,7 @@ def compare(
     ...     weeks.append((week, PairedSample(y, challenger, champion)))
     >>> found = compare(weeks, {}, settings=ReviewSettings(n_resamples=99), setting=None, rng=1)
     >>> str(found.decision), [week for week, _ in weeks].index(found.decided_in)
-    ('challenger better', 3)
+    ('challenger better', 5)
     """
     _require_order([window for window, _ in windows])
     pairs = [pair for _, pair in windows]

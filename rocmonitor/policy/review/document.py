@@ -40,6 +40,9 @@ class Comparison:
         Windows in which this was compared. None where an earlier version did not store it.
     better : str
         Which model is shown to be better: ``challenger``, ``champion`` or, for neither, empty.
+    independent_low, independent_high : float or None
+        The interval if windows were independent of each other, where the rule allows for likeness: for
+        comparison, it decides nothing. None without a check, under another rule, and in earlier reviews.
     """
 
     fpr: float | None
@@ -48,6 +51,8 @@ class Comparison:
     high: float | None
     checks: int | None
     better: str
+    independent_low: float | None = None
+    independent_high: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

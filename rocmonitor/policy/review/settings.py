@@ -59,8 +59,8 @@ class ReviewRule:
     Each window is one check. The AUROC difference (challenger minus champion) has a confidence sequence at
     half of 1 - `confidence_level`, and the TPR difference at each of `fpr` has one at an equal share of the
     other half. With probability `confidence_level` all of them contain the windows' mean differences at all
-    checks together, if windows are independent, and nearly so if neighbouring windows are alike and
-    `correlation` is "estimated". Without `fpr` the AUROC has all of 1 - `confidence_level`.
+    checks together, and nearly so if neighbouring windows are alike; with `correlation` "none" only if
+    windows are independent. Without `fpr` the AUROC has all of 1 - `confidence_level`.
 
     - trade-off: one model is shown to be better by one comparison, the other model by another;
     - challenger better, champion better: the AUROC differs by more than `margin`, and nothing contradicts;
@@ -85,7 +85,7 @@ class ReviewRule:
     confidence_level: Level = 0.95
     fpr: tuple[float, ...] = ()
     tuned_for: int = 12
-    correlation: Correlation = "none"
+    correlation: Correlation = "estimated"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types; without `correlation` the rule is one that takes windows as independent."""

@@ -39,12 +39,13 @@ _METHODS = {
         "confidence sequence for the mean of the windows' true differences: it contains that mean at all "
         "checks together, however many there are and whenever you stop, so that a review each week does not "
         "add to the error. It includes the variation between windows, which is estimated: after the first "
-        "checks it is unbounded, and it may widen again. Robbins 1970, with an estimated variance as in Lai "
-        "1976 and Wang & Ramdas 2023; between windows DerSimonian & Kacker 2007. Windows share no row and "
-        "are weighted by their numbers of rows only. Under a rule with “correlation: estimated” the interval "
-        "is that of a Bayes factor over serial correlations from 0 to 0.95 (Kalman filter, Durbin & Koopman "
-        "2012); otherwise windows are treated as independent. If neighbouring windows are alike, a caveat "
-        "says what that means.",
+        "checks it is unbounded, and it may widen again. For independent windows: Robbins 1970, with an "
+        "estimated variance as in Lai 1976 and Wang & Ramdas 2023; between windows DerSimonian & Kacker "
+        "2007. Windows share no row and "
+        "are weighted by their numbers of rows only. Neighbouring windows may be alike: the interval is that "
+        "of a Bayes factor over serial correlations from 0 to 0.95 (Kalman filter, Durbin & Koopman 2012). "
+        "Under a rule with “correlation: none” windows are treated as independent. If neighbouring windows "
+        "are clearly alike, a caveat says what that means.",
     ),
     "auc": (
         "AUROC",

@@ -26,11 +26,11 @@ from rocmonitor.service.checking.alarm_budget import Spending, budget_lines, spe
 from rocmonitor.service.checking.early_warnings import warnings
 from rocmonitor.service.checking.forecast_alarms import Judged, expected, on_reference
 from rocmonitor.service.checking.joined import (
+    joined_per_year,
     lengths,
     not_enough,
     pieces,
     too_short,
-    usual_length,
     window_length,
 )
 from rocmonitor.service.checking.label_shares import Counted, label_shares
@@ -50,7 +50,7 @@ from rocmonitor.service.checking.reference_checks import (
 )
 from rocmonitor.service.checking.segments import small_segments
 from rocmonitor.service.checking.timing import first_due, impossible, left_out, newest_with_rows
-from rocmonitor.service.pieces import last_window, reference_windows
+from rocmonitor.service.pieces import last_window, reference_windows, usual_length
 from rocmonitor.sources import LabelCounts, Rows, SqlSource, open_source
 from rocmonitor.sources.values import name_of
 from rocmonitor.stats import AucResult, AucSpread, Sample
@@ -100,6 +100,7 @@ def check(config: Config, *, now: datetime, output: Print) -> list[RocmonitorErr
             shown = f"PROBLEM: {line}" if isinstance(line, RocmonitorError) else line
             output(f"  {'' if number else topic:<10}{shown}")
 
+    allotted = config.allot(joined_per_year(config, now))
     output("everywhere")
     section("store", partial(_store, config))
     for name in config.channels:
@@ -111,15 +112,16 @@ def check(config: Config, *, now: datetime, output: Print) -> list[RocmonitorErr
         section("model", partial(model_lines, config, monitor))
         seen = _Seen()
         section("windows", partial(_windows, config, monitor, now, seen))
-        section("reference", partial(_reference, config, monitor, now, seen))
+        levels = config.levels(monitor.name, allotted)
+        section("reference", partial(_reference, config, monitor, levels, now, seen))
         section("labels", partial(_labels, config, monitor, seen))
-        section("rules", partial(_rules, monitor, config.levels(monitor.name), seen))
+        section("rules", partial(_rules, monitor, levels, seen))
         if monitor.columns.challenger is not None:
             section("review", partial(_review, monitor))
         spendings.append(spending(monitor, seen.scenario, seen.every))
     if config.alarm_budget is not None:
         output("all monitors")
-        section("budget", partial(budget_lines, config.allotments, spendings))
+        section("budget", partial(budget_lines, allotted, spendings))
     return problems
 
 
@@ -187,7 +189,7 @@ def _windows(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> li
     return [*lines, *small_segments(batch.segments, monitor.min_per_class)]
 
 
-def _reference(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> list[Line]:
+def _reference(config: Config, monitor: Monitor, levels: Levels, now: datetime, seen: _Seen) -> list[Line]:
     zone = monitor.timezone
     with _source(config, monitor) as source:
         windows, joined = reference_windows(monitor, source, now)
@@ -224,7 +226,7 @@ def _reference(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> 
         lines.append("its labels are not all due yet; until then every run computes it anew")
     paired = seen.past_counts = list(zip(windows, counts, strict=True))
     lines += set_aside([window.in_zone(zone) for window, counted in paired if len(counted.by_label) < 2])
-    return [*lines, *_served(monitor, config.levels(monitor.name), paired, rows, seen)]
+    return [*lines, *_served(monitor, levels, paired, rows, seen)]
 
 
 def _labels(config: Config, monitor: Monitor, seen: _Seen) -> list[str]:

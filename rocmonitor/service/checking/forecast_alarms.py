@@ -12,11 +12,11 @@ import numpy as np
 from scipy.special import bdtrc
 
 from rocmonitor.config import Monitor
+from rocmonitor.policy.alarm_rate import Rate
 from rocmonitor.policy.calibrating import Beyond
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.false_alarms import (
     Detection,
-    Rate,
     Simulation,
     detections,
     false_alarms,

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
+from contextlib import suppress
+from datetime import datetime
 
-from rocmonitor.config import Monitor
+from rocmonitor.config import Config, Monitor
 from rocmonitor.config.values import written
-from rocmonitor.errors import ConfigError
+from rocmonitor.errors import ConfigError, RocmonitorError
+from rocmonitor.policy.budget import YEAR
 from rocmonitor.policy.windows import DAY, Window
-from rocmonitor.service.pieces import reference_joining
-from rocmonitor.sources import LabelCounts
+from rocmonitor.service.pieces import reference_windows, usual_length
+from rocmonitor.sources import LabelCounts, open_source
 from rocmonitor.wording.format import count, instant
 
 _UNITS = {"1h": "hours", "1d": "days", "7d": "weeks", "1mo": "months", "1q": "quarters"}
@@ -61,14 +63,24 @@ def lengths(windows: Sequence[Window]) -> str:
     return f" of {span}"
 
 
-def usual_length(monitor: Monitor, windows: Sequence[Window], rows: int) -> timedelta:
-    """How long a window lasts on average: of joined ones, as the reference with so many rows shows."""
-    if reference_joining(monitor) is not None and windows:
-        return (windows[-1].end - windows[0].start) / len(windows)
-    if monitor.window.rows is not None and rows:  # the reference is cut into equal parts
-        period = monitor.reference_period
-        return max(monitor.window.length, (period.end - period.start) * (monitor.window.rows / rows))
-    return monitor.window.length
+def joined_per_year(config: Config, now: datetime) -> dict[str, float]:
+    """Windows a year of the monitors that join theirs, for an alarm budget: as their references show.
+
+    Left out is a monitor whose reference cannot be read: its own section says why.
+    """
+    found: dict[str, float] = {}
+    if config.alarm_budget is None:
+        return found
+    for monitor in config.monitors.values():
+        if monitor.joining is None:
+            continue
+        of = config.sources[monitor.source]
+        with suppress(RocmonitorError), open_source(of, config.folder, name=monitor.source) as source:
+            windows, _ = reference_windows(monitor, source, now)
+            rows = sum(source.label_counts(monitor, each, as_of=now).rows for each in windows)
+            if windows:
+                found[monitor.name] = YEAR / usual_length(monitor, windows, rows)
+    return found
 
 
 def too_short(monitor: Monitor, rows: int) -> Iterator[ConfigError]:

@@ -16,7 +16,7 @@ from rocmonitor.policy.review.comparison import Compared, compare
 from rocmonitor.policy.review.document import Decision, Review
 from rocmonitor.policy.review.settings import ReviewSettings
 from rocmonitor.policy.windows import Window
-from rocmonitor.service.counted import Counted
+from rocmonitor.service.counted import Reader
 from rocmonitor.service.pieces import joined_windows
 from rocmonitor.service.progress import Progress, Step
 from rocmonitor.service.references import frozen_windows
@@ -102,7 +102,7 @@ def review_monitor(
             if not part
         }
         with _opened(runtime, monitor) as source:
-            counted = Counted(runtime.store, monitor, source, confirmed=False)
+            counted = Reader(runtime.store, monitor.by_rows, source, confirmed=False)
 
             def joined(windows: Sequence[Window]) -> Sequence[Window]:
                 if monitor.joining is None:
@@ -143,12 +143,12 @@ class _ReviewRun:
         self.runtime, self.monitor, self.lease, self.segment = runtime, monitor, lease, segment
         self.dry_run, self.progress = dry_run, progress
 
-    def count_rows(self, source: Counted, window: Window) -> int:
+    def count_rows(self, source: Reader, window: Window) -> int:
         """Rows of a window of any length."""
         self._beat()
         return source.rows(window)
 
-    def data(self, source: Counted, period: Period, now: datetime) -> rows.Data:
+    def data(self, source: Reader, period: Period, now: datetime) -> rows.Data:
         """The rows to compare, and those on which thresholds are chosen."""
         monitor = self.monitor
         read = self._read(source, period.windows)
@@ -181,7 +181,7 @@ class _ReviewRun:
             return review
         return store.save_review(self.runtime.store, review, self._outbox(review, earlier), lease=self.lease)
 
-    def _read(self, source: Counted, windows: Sequence[Window], kind: str = "") -> rows.Read:
+    def _read(self, source: Reader, windows: Sequence[Window], kind: str = "") -> rows.Read:
         """The rows of some windows."""
         read: list[tuple[Window, Batch]] = []
         for number, window in enumerate(windows, 1):

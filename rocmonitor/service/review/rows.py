@@ -17,7 +17,7 @@ from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.policy.evaluation import Counts
 from rocmonitor.policy.windows import Window
 from rocmonitor.sources import Batch, Rows
-from rocmonitor.stats import PairedSample, Sample
+from rocmonitor.stats import CondensedPair, PairedSample, Sample
 from rocmonitor.wording.review import KINDS
 
 Read = Sequence[tuple[Window, Batch]]
@@ -146,7 +146,9 @@ def require_both(monitor: Monitor, read: Read) -> None:
 def pair(batch: Batch, segment: str = "") -> PairedSample:
     """The rows of a segment that both models scored, challenger first; none without such a segment."""
     rows = batch.segments.get(segment)
-    return PairedSample([], [], []) if rows is None or rows.pair is None else rows.pair
+    found = None if rows is None else rows.pair
+    assert not isinstance(found, CondensedPair)  # `Monitor.by_rows` is read
+    return PairedSample([], [], []) if found is None else found
 
 
 def pooled(read: Read, segment: str = "") -> PairedSample:

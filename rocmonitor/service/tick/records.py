@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
-from functools import cache, cached_property
-from importlib.metadata import version as installed
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from rocmonitor import __version__, store
+from rocmonitor import store
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
+from rocmonitor.config.values import written
 from rocmonitor.errors import TrackingError
-from rocmonitor.policy.budget import with_tail
-from rocmonitor.policy.evaluation import Evaluation, Status, Transition
+from rocmonitor.policy.budget import Levels
+from rocmonitor.policy.evaluation import Evaluation, Transition
 from rocmonitor.policy.outlook import Outlook, repeated, rows_since
-from rocmonitor.policy.record import caveats_of
 from rocmonitor.policy.revised import Revised, as_reason
-from rocmonitor.policy.rules import Rule
 from rocmonitor.policy.windows import Window
+from rocmonitor.service.counted import stored
 from rocmonitor.service.courses import Courses
 from rocmonitor.service.outlooks import PUBLISH, Outlooks
 from rocmonitor.service.pieces import pooled
 from rocmonitor.service.runtime import Runtime
 from rocmonitor.service.standing import Standings
 from rocmonitor.service.versions import Role, version
-from rocmonitor.sources import Batch, LabelCounts, Rows
+from rocmonitor.sources import LabelCounts
 
 if TYPE_CHECKING:
-    from rocmonitor.policy.judge import Finding
+    from rocmonitor.policy.lasting import Course
     from rocmonitor.policy.reference import Reference
+    from rocmonitor.service.judging import Judged, Seen, WindowRequest
 
 
 class Records:
@@ -38,8 +38,7 @@ class Records:
     def __init__(self, runtime: Runtime, monitor: Monitor, now: datetime, *, dry_run: bool) -> None:
         self.runtime, self.monitor, self.now, self.dry_run = runtime, monitor, now, dry_run
         self.standings = Standings(runtime.store, monitor, now)
-        self.levels = runtime.config.levels(monitor.name)
-        self.segments = 0
+        self.levels = Levels(rules={})  # known with the references
         self.outlooks = Outlooks(runtime.store, monitor, now)
         self.courses = Courses(runtime.store, monitor, dry_run=dry_run)
         self.versions: dict[Role, tuple[str | None, tuple[Caveat, ...]]] = {}
@@ -56,83 +55,100 @@ class Records:
         """The references at the levels that a budget asks for, for all windows of the tick."""
         from rocmonitor.policy.levels import at_levels
         from rocmonitor.policy.reference import followed
+        from rocmonitor.service import budgets
 
-        self.segments = len(references.keys() - {""})
-        of = self.levels
+        own: dict[str, float] = {}
+        if self.monitor.joining is not None and "" in references:  # it may not be frozen yet
+            found = budgets.windows_per_year(self.monitor, references[""].windows)
+            own |= {} if found is None else {self.monitor.name: found}
+        of = self.levels = budgets.levels(self.runtime.config, self.runtime.store, self.monitor.name, own)
         return {name: at_levels(followed(each), of.rules, of.derived) for name, each in references.items()}
 
-    def outlook(
-        self, window: Window, segment: str, batch: Batch, rows: Rows, reference: Reference
-    ) -> Outlook | None:
+    def outlook(self, window: Window, segment: str, judged: Judged) -> Outlook | None:
         """The outlook of a window and segment; None where there is one, none is wanted, or rows lack."""
         if self.monitor.outlook is None:
             return None
-        from rocmonitor.policy.levels import in_season
-
-        champion, doubts = self._version("champion")
+        seen, (champion, doubts) = judged.segments[segment], self._version("champion")
         return self.outlooks.make(
             window,
             segment,
-            rows,
-            in_season(reference, window),
-            self.levels.for_outlook(self.segments if segment else 1).rules,
+            seen,
             version=champion or "unknown",
-            provenance=_provenance(self.monitor, batch, rows, self.now),
+            provenance=_provenance(self.monitor, judged, seen, self.now),
             doubts=(*doubts, *self._circular(window)),
             made_at=self.runtime.clock(),
         )
 
-    def findings(
+    def request(
         self,
         window: Window,
-        segments: Mapping[str, tuple[Rows, Reference]],
+        references: Mapping[str, Reference],
         *,
         before: store.Evaluated | None,
+        labels: LabelCounts | None,
         as_of: datetime,
-    ) -> dict[str, Finding]:
-        """What the rules find on a window, by segment; with a budget their number is allowed for."""
-        from rocmonitor.policy.discoveries import allow_for_segments
-        from rocmonitor.policy.levels import at_levels, in_season
-        from rocmonitor.service.finding import find
+    ) -> WindowRequest:
+        """What is asked of whoever reads and judges a window."""
+        from rocmonitor.policy.reference import Reference
+        from rocmonitor.service.judging import WindowRequest
 
-        levels, age = self.levels, as_of - window.end
-        version, *_ = self._versions(before)
+        monitor = self.monitor
+        courses = {} if labels is None else self._courses(window, references, before)
+        made = self.outlooks.foreseen
+        return WindowRequest(
+            monitor=monitor,
+            window=window,
+            as_of=as_of,
+            now=self.runtime.clock(),
+            labels=labels,
+            references=references,
+            absent=Reference(auc=None, caveats=self._no_reference()),
+            levels=self.levels,
+            courses=courses,
+            foresees=before is None and monitor.outlook_at(window) is not None,
+            has_outlook=frozenset(segment for segment, other in made if other == window),
+            # One that was judged is read again because its rows have changed.
+            stored=stored(self.runtime.store, monitor, window) if before is None else (),
+            keeps_counts=not self.dry_run and bool(self.runtime.config.keep.counts),
+        )
 
-        def found(segment: str, rules: Mapping[str, Rule], names: frozenset[str]) -> Finding:
-            rows, reference = segments[segment]
-            reference = in_season(at_levels(reference, rules, names), window)
-            past = self.courses.leading_to(segment, window, version or "unknown")
-            return find(self.monitor, rows, reference, age, past, rules=rules)
+    def _courses(
+        self, window: Window, references: Mapping[str, Reference], before: store.Evaluated | None
+    ) -> dict[str, Course]:
+        """The windows before it, by segment; one without a reference has no chart to read them."""
+        if not self.courses.wanted:
+            return {}
+        version = self._versions(before)[0] or "unknown"
+        found = {segment: self.courses.leading_to(segment, window, version) for segment in references}
+        return {segment: each for segment, each in found.items() if each is not None}
 
-        def outcome(segment: str, name: str, chance: float) -> Status:
-            rule = with_tail(levels.rules[name], chance)
-            return found(segment, {name: rule}, frozenset({name})).outcome
-
-        alone = {segment: found(segment, levels.rules, frozenset()) for segment in segments}
-        return allow_for_segments(alone, levels.rules, outcome) if levels.budgeted else alone
+    def _no_reference(self) -> tuple[Caveat, ...]:
+        """Why no segment has a reference; empty where others have one."""
+        if self.monitor.reference_windows:
+            return ()
+        period = self.monitor.reference_period.in_zone(self.monitor.timezone)
+        return (Caveat("no-reference-window", period=period, every=written(self.monitor.window.every)),)
 
     def record(
         self,
         window: Window,
         segment: str,
-        batch: Batch,
-        rows: Rows,
-        reference: Reference,
-        finding: Finding,
+        judged: Judged,
+        reference: Reference | None,
         *,
         before: store.Evaluated | None,
         labels: LabelCounts,
         as_of: datetime,
-        counts: Sequence[store.KeptCounts] = (),
     ) -> store.WindowRecord:
         """The evaluation of a window and segment, with the change of status and the messages that follow."""
+        seen = judged.segments[segment]
         warned = before is None and self.outlooks.warned(segment, window)
-        outlook = self.outlook(window, segment, batch, rows, reference) if before is None else None
+        outlook = self.outlook(window, segment, judged) if before is None else None
         degraded = self.standings.degraded_windows(segment) if before is not None else set()
-        evaluation = self._evaluation(window, segment, batch, before, rows, finding, reference, as_of)
+        evaluation = self._evaluation(window, segment, judged, before, reference, as_of)
         self.courses.add(evaluation)
         revised = None if before is None else self._revised(evaluation, before, labels)
-        change, notify = self._change(evaluation, finding, rows, warned, revised)
+        change, notify = self._change(evaluation, seen, warned, revised)
         self.outlooks.forget(segment, window)
         outbox = [PUBLISH, *self.standings.messages(change, notify)]
         if revised is not None and change is None and degraded != self.standings.degraded_windows(segment):
@@ -147,19 +163,20 @@ class Records:
             notified=notify,
             outbox=outbox,
             outlook=None if outlook is None else store.OutlookRecord(outlook=outlook, outbox=[PUBLISH]),
-            counts=counts,
+            counts=() if segment else judged.kept,
         )
 
     def _change(
-        self, evaluation: Evaluation, finding: Finding, rows: Rows, warned: bool, revised: Revised | None
+        self, evaluation: Evaluation, seen: Seen, warned: bool, revised: Revised | None
     ) -> tuple[Transition | None, bool]:
         """The change of status that follows from a window, and whether somebody is notified."""
         from rocmonitor.policy.judge import reasons_for
 
         segment = evaluation.segment
         status = self.standings.after(segment)
+        assert seen.finding is not None  # it has its labels
         reasons = reasons_for(
-            finding, status, caveats_of(rows), before=self.standings.current(segment), warned=warned
+            seen.finding, status, seen.caveats, before=self.standings.current(segment), warned=warned
         )
         return self.standings.change(
             segment,
@@ -199,14 +216,14 @@ class Records:
         self,
         window: Window,
         segment: str,
-        batch: Batch,
+        judged: Judged,
         before: store.Evaluated | None,
-        rows: Rows,
-        finding: Finding,
-        reference: Reference,
+        reference: Reference | None,
         as_of: datetime,
     ) -> Evaluation:
-        monitor = self.monitor
+        monitor, seen = self.monitor, judged.segments[segment]
+        finding = seen.finding
+        assert finding is not None  # it has its labels
         champion, challenger, doubts = self._versions(before)
         self.standings.add_outcome(segment, window, finding.outcome)
         foreseen = self.outlooks.made(segment, window, judged=before is not None)
@@ -223,20 +240,22 @@ class Records:
             outcome=finding.outcome,
             status=self.standings.after(segment, until=window),
             verdicts=finding.verdicts,
-            counts=rows.counts,
+            counts=seen.counts,
             metrics=finding.metrics | repeated(foreseen),
             tables=finding.tables,
             reference=self._summary(segment, reference),
-            provenance=_provenance(monitor, batch, rows, as_of),
-            caveats=(*doubts, *self._doubts(window, rows, foreseen), *finding.caveats),
+            provenance=_provenance(monitor, judged, seen, as_of),
+            caveats=(*doubts, *self._doubts(window, seen, foreseen), *finding.caveats),
         )
 
-    def _summary(self, segment: str, reference: Reference) -> dict[str, Any]:
+    def _summary(self, segment: str, reference: Reference | None) -> dict[str, Any]:
         """The reference of a segment as its evaluations keep it: one for all of them."""
         if segment not in self.references:
+            from rocmonitor.policy.reference import Reference
             from rocmonitor.service import references
 
-            found = references.summary(self.monitor, reference)
+            absent = Reference(auc=None, caveats=self._no_reference())
+            found = references.summary(self.monitor, reference or absent)
             self.references[segment] = found, store.reference_digest(found)
         return self.references[segment][0]
 
@@ -247,12 +266,12 @@ class Records:
         (champion, doubt), (challenger, other) = self._version("champion"), self._version("challenger")
         return champion, challenger, (*doubt, *other)
 
-    def _doubts(self, window: Window, rows: Rows, foreseen: dict[str, float]) -> tuple[Caveat, ...]:
+    def _doubts(self, window: Window, seen: Seen, foreseen: dict[str, float]) -> tuple[Caveat, ...]:
         return (
             *self._circular(window),
             *pooled(self.monitor, window),
-            *caveats_of(rows),
-            *rows_since(foreseen, rows.scored),
+            *seen.caveats,
+            *rows_since(foreseen, seen.scored),
         )
 
     def _circular(self, window: Window) -> tuple[Caveat, ...]:
@@ -273,24 +292,15 @@ class Records:
         return self.versions[role]
 
 
-def _provenance(monitor: Monitor, batch: Batch, rows: Rows, as_of: datetime) -> dict[str, Any]:
+def _provenance(monitor: Monitor, judged: Judged, seen: Seen, as_of: datetime) -> dict[str, Any]:
     """Enough to repeat the evaluation."""
-    from rocmonitor.policy.condensing import guaranteed
-
     replayed = monitor.reads_as_of or monitor.columns.labelled_at is not None
     return {
         **monitor.read_as,
         **({"as_of": as_of.isoformat()} if replayed else {}),
-        "grouped": batch.grouped,
-        **({"condense": monitor.condense.model_dump()} if batch.condensed else {}),
-        **guaranteed(rows.champion),
-        "data_digest": batch.digest,
-        "rocmonitor": __version__,
-        **_installed(),
+        "grouped": judged.grouped,
+        **({"condense": monitor.condense.model_dump()} if judged.condensed else {}),
+        **seen.guaranteed,
+        "data_digest": judged.data_digest,
+        **judged.made_with,
     }
-
-
-@cache
-def _installed() -> dict[str, str]:
-    """Versions of the packages that results depend on; reading one takes milliseconds."""
-    return {package: installed(package) for package in ("numpy", "scipy")}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -13,14 +14,13 @@ from typing import TYPE_CHECKING
 
 from rocmonitor import store
 from rocmonitor.caveat import Caveat
-from rocmonitor.config import Monitor
-from rocmonitor.config.values import written
+from rocmonitor.config import Monitor, Spark
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.joining import free
 from rocmonitor.policy.windows import Window
 from rocmonitor.service.arrivals import Arrivals
-from rocmonitor.service.counted import Counted, to_keep
 from rocmonitor.service.empty import judged_empty, without_rows
+from rocmonitor.service.executor import Answer, Caller, InProcess, Request, StoppedError, Task
 from rocmonitor.service.outlooks import record
 from rocmonitor.service.pieces import before_empty, closed, count, together, within
 from rocmonitor.service.progress import Progress, Step
@@ -28,10 +28,12 @@ from rocmonitor.service.runtime import Runtime, renew_lease
 from rocmonitor.service.tick.correcting import corrections
 from rocmonitor.service.tick.outcome import Tick
 from rocmonitor.service.tick.records import Records
-from rocmonitor.sources import Batch, LabelCounts, Rows, SqlSource
+from rocmonitor.service.work import HUNG_AFTER
+from rocmonitor.sources import LabelCounts, SqlSource
 
 if TYPE_CHECKING:
     from rocmonitor.policy.reference import Reference
+    from rocmonitor.service.judging import Judged
 
 log = logging.getLogger(__name__)
 
@@ -73,49 +75,77 @@ class TickRun:
             "%s: %d windows have ended, %d are judged", monitor.name, len(ended), len({w for _, w in judged})
         )
         self.segments |= {segment for segment, _ in judged}
-        chosen = self._chosen(source, ended, judged)
-        for number, window in enumerate(chosen, 1):
-            if self.runtime.stop.is_set():
-                return
-            before = self._newest(judged, window)
-            labels = self._label_counts_if_due(source, window, before)
-            foresee = labels is None and before is None and self.records.outlooks.due(window)
-            if labels is None and not foresee:
-                continue
-            if before is None and self.revised and self._correct():
-                judged = store.evaluated(self.runtime.store, monitor.name)
-            words = f"{monitor.name} {window.in_zone(monitor.timezone)}"
-            self.progress(Step(words, number, len(chosen)))
-            self._load_references(source)
-            began = time.monotonic()
-            batch = self._pull(source, window, before, labels)
-            if labels is not None:
-                self._judge(batch, window, before, labels)
-            else:
-                self._foresee(batch, window)
-            self.tick.took(window, time.monotonic() - began)
-        self._correct()
-        if not (self.dry_run or self.backfill or self.now < self.runtime.clock() - NOW):
-            self.arrivals.conclude(self.lease)
+        with suppress(StoppedError):
+            chosen = self._chosen(source, ended, judged)
+            for number, window in enumerate(chosen, 1):
+                if self.runtime.stop.is_set():
+                    return
+                step = Step(f"{monitor.name} {window.in_zone(monitor.timezone)}", number, len(chosen))
+                if self._work_on(source, window, judged, step):
+                    judged = store.evaluated(self.runtime.store, monitor.name)
+            self._correct()
+            if not (self.dry_run or self.backfill or self.now < self.runtime.clock() - NOW):
+                self.arrivals.conclude(self.lease)
 
-    def _pull(
-        self, source: SqlSource, window: Window, before: store.Evaluated | None, labels: LabelCounts | None
-    ) -> Batch:
-        """The rows of a window; one that was judged is read again because they have changed."""
+    def _work_on(
+        self,
+        source: SqlSource,
+        window: Window,
+        judged: Mapping[tuple[str, Window], store.Evaluated],
+        step: Step,
+    ) -> bool:
+        """Judge or foresee a window, if that is due; whether corrections were saved before it."""
+        before = self._newest(judged, window)
+        labels = self._label_counts_if_due(source, window, before)
+        foresee = labels is None and before is None and self.records.outlooks.due(window)
+        if labels is None and not foresee:
+            return False
+        corrected = before is None and self.revised and self._correct()
+        self.progress(step)
+        self._load_references(source)
         began = time.monotonic()
-        counted = Counted(self.runtime.store, self.monitor, source)
-        batch = counted.read(
-            window,
-            as_of=self._as_of(window, before),
-            labels=labels,
-            changed=before is not None,
-            on_rows=lambda _: self._beat(),
+        found = self._ask(source, window, before, labels)
+        if labels is not None:
+            self._judge(found, window, before, labels)
+        else:
+            self._foresee(found, window)
+        self.tick.took(window, time.monotonic() - began)
+        return corrected
+
+    def _ask(
+        self, source: SqlSource, window: Window, before: store.Evaluated | None, labels: LabelCounts | None
+    ) -> Judged:
+        """Have a window read and judged; one that was judged is read again because they have changed."""
+        request = self.records.request(
+            window, self.references or {}, before=before, labels=labels, as_of=self._as_of(window, before)
         )
-        said = {"monitor": self.monitor.name, "window": str(window)}
-        took, counts = time.monotonic() - began, batch.segments[""].counts
-        words = f"{counts.rows:,} rows in {took:.2f} s, {counts.n_pos:,} positive, {counts.n_neg:,} negative"
+        if before is not None and not self._settings_changed(before):
+            request = replace(request, judged_as=before.digest)
+        found = self._run(source, request)
+        said, counts = {"monitor": self.monitor.name, "window": str(window)}, found.counts
+        classes = f"{counts.n_pos:,} positive, {counts.n_neg:,} negative"
+        words = f"{counts.rows:,} rows in {found.seconds:.2f} s, {classes}"
         log.debug("%s %s: %s", self.monitor.name, window, words, extra=said)
-        return batch
+        return found
+
+    def _run(self, source: SqlSource, request: Request[Answer]) -> Answer:
+        """What is asked, answered by the executor; it may take other processes."""
+        monitor, config = self.monitor, self.runtime.config
+        task = Task(
+            name=monitor.source, spec=config.sources[monitor.source], folder=config.folder, request=request
+        )
+        work, executor = self.runtime.work, self.runtime.executor
+        if isinstance(task.spec, Spark):  # the cluster works; each process would make a session of its own
+            executor = InProcess()
+        limit = task.spec.deadline * (1 if executor.reports else request.size) + HUNG_AFTER
+        caller = Caller(stop=self.runtime.stop, said=self._said, is_hung=work.is_hung, computes=work.computes)
+        with work.on(f"monitor:{monitor.name}", limit):
+            return executor.run(task, source, caller)
+
+    def _said(self, text: str) -> None:
+        self._beat()
+        if text:
+            self.progress(text)
 
     def _chosen(
         self, source: SqlSource, ended: Sequence[Window], judged: Mapping[tuple[str, Window], store.Evaluated]
@@ -251,44 +281,31 @@ class TickRun:
                 now=self.now,
                 keep=not self.dry_run,
                 keep_counts=bool(self.runtime.config.keep.counts),
-                progress=self.progress,
-                on_rows=lambda _: self._beat(),
+                said=self._said,
+                build=partial(self._run, source),
             )
             self.references = self.records.at_levels(self.references)
 
     def _judge(
-        self, batch: Batch, window: Window, before: store.Evaluated | None, labels: LabelCounts
+        self, judged: Judged, window: Window, before: store.Evaluated | None, labels: LabelCounts
     ) -> None:
-        if before is not None and before.digest == batch.digest and not self._settings_changed(before):
+        if before is not None and not judged.segments:
             self._keep_unchanged(window, before, labels)
             return
-        as_of = self._as_of(window, before)
-        segments = {segment: self._of(batch, segment) for segment in self._segments_of(batch)}
-        findings = self.records.findings(window, segments, before=before, as_of=as_of)
-        kept = self._counts(window, batch, labels)
         results = [
             self.records.record(
                 window,
                 segment,
-                batch,
-                rows,
-                reference,
-                findings[segment],
+                judged,
+                (self.references or {}).get(segment),
                 before=before,
                 labels=labels,
-                as_of=as_of,
-                counts=() if segment else kept,
+                as_of=self._as_of(window, before),
             )
-            for segment, (rows, reference) in segments.items()
+            for segment in judged.segments
         ]
         self._save(results)
         self.revised = self.revised or before is not None
-
-    def _counts(self, window: Window, batch: Batch, labels: LabelCounts) -> list[store.KeptCounts]:
-        """What the store is to have of the rows of a window."""
-        if self.dry_run or not self.runtime.config.keep.counts:
-            return []
-        return to_keep(self.monitor, window, batch, labels, self.runtime.clock())
 
     def _correct(self) -> bool:
         """Judge again the windows of which a chart says something else, now that older ones were revised."""
@@ -330,36 +347,14 @@ class TickRun:
                 lease=self.lease,
             )
 
-    def _foresee(self, batch: Batch, window: Window) -> None:
+    def _foresee(self, judged: Judged, window: Window) -> None:
         """The outlook of every segment of a window that waits for its labels."""
-        made = [
-            self.records.outlook(window, segment, batch, *self._of(batch, segment))
-            for segment in self._segments_of(batch)
-        ]
+        made = [self.records.outlook(window, segment, judged) for segment in judged.segments]
         records = [record(each, self.records.standings) for each in made if each is not None]
         if not self.dry_run:
             store.save_outlooks(self.runtime.store, records, lease=self.lease)
         self.segments |= {each.outlook.segment for each in records}
         self.tick.add([], [each.outlook for each in records])
-
-    def _segments_of(self, batch: Batch) -> list[str]:
-        """A segment of the reference without rows now is insufficient, not absent."""
-        return sorted({*batch.segments, *(self.references or {})})
-
-    def _of(self, batch: Batch, segment: str) -> tuple[Rows, Reference]:
-        """The rows of a segment, and its reference; either may be empty."""
-        from rocmonitor.policy.reference import Reference
-
-        paired = self.monitor.columns.challenger is not None
-        rows = batch.segments.get(segment) or Rows.none(paired=paired)
-        return rows, (self.references or {}).get(segment, Reference(auc=None, caveats=self._no_reference()))
-
-    def _no_reference(self) -> tuple[Caveat, ...]:
-        """Why no segment has a reference; empty where others have one."""
-        if self.monitor.reference_windows:
-            return ()
-        period = self.monitor.reference_period.in_zone(self.monitor.timezone)
-        return (Caveat("no-reference-window", period=period, every=written(self.monitor.window.every)),)
 
     def _as_of(self, window: Window, before: store.Evaluated | None) -> datetime:
         """At which instant labels must have been known: a backfill sees what was known when it was due."""

@@ -90,7 +90,11 @@ class AucDifference(Result):
         if self.error is not None:
             off, of_se = self.error
             low, high = replace(self, se=self.se + of_se, error=None).ci(confidence_level)
-            return Interval(max(low - off, -1.0), min(high + off, 1.0))
+            low, high = low - off, high + off
+            if self.se <= of_se:  # it may be 0, and the difference with it
+                exact = replace(self, difference=0.0, se=0.0, error=None).ci(confidence_level)
+                low, high = min(low, exact.low), max(high, exact.high)
+            return Interval(max(low, -1.0), min(high, 1.0))
         if self.se == 0:
             smallest = min(self.clusters or (self.n_pos_1, self.n_neg_1, self.n_pos_2, self.n_neg_2))
             half = 1 - tail ** (1 / smallest)
@@ -169,7 +173,7 @@ def compare_auc(
         share = v1 / (v1 + v2)
         df = 1 / (share**2 / (rows_1 - 1) + (1 - share) ** 2 / (rows_2 - 1))
     methods = dict.fromkeys((result_1.method, result_2.method))
-    found = _difference(
+    found = difference_of(
         difference=result_1.auc - result_2.auc,
         variance=v1 + v2,
         areas=(result_1.auc, result_2.auc),
@@ -257,7 +261,7 @@ def compare_auc_paired(
     if pair.clusters is not None:
         variance, known = difference_error(below, above, difference, pair, variance)
         method = METHOD
-    found = _difference(
+    found = difference_of(
         difference=difference,
         variance=variance,
         areas=(_area(pair.first, first[0]), _area(pair.second, second[0])),
@@ -281,7 +285,7 @@ def difference_placements(
     return below, above
 
 
-def _difference(
+def difference_of(
     *,
     difference: float,
     variance: float,
@@ -293,6 +297,7 @@ def _difference(
     alternative: Alternative,
     caveats: tuple[Caveat, ...],
 ) -> AucDifference:
+    """The difference with its test, from its variance."""
     require_alternative(alternative)
     se = math.sqrt(variance)
     if se == 0 and difference != 0:

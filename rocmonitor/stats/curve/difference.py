@@ -288,16 +288,25 @@ def threshold_dominance(
     pair.require_distinct_scores()
     at = threshold_pairs(pairs)
     require_method(sampling, get_args(Sampling), "sampling")
-    pos_1, pos_2, neg_1, neg_2 = disagreements(pair, at)
-    m_pos, m_neg = resample_sizes(m_pos, pair.n_pos, m_neg, pair.n_neg)
+    only, classes = disagreements(pair, at), (pair.n_pos, pair.n_neg)
+    sizes = resample_sizes(m_pos, pair.n_pos, m_neg, pair.n_neg)
+    return dominance_of(only, at, classes, sizes, sampling)
+
+
+def dominance_of(
+    only: Counts, at: Floats, classes: tuple[int, int], sizes: tuple[int, int], sampling: Sampling
+) -> ThresholdDominance:
+    """From the `disagreements` at pairs of thresholds, (h, 2), with the sizes of classes and of resamples."""
+    pos_1, pos_2, neg_1, neg_2 = only
+    (n_pos, n_neg), (m_pos, m_neg) = classes, sizes
     if sampling == "full":
-        of_pos, of_neg = both_class_sizes(m_pos, m_neg, pair.n_pos / (pair.n_pos + pair.n_neg))
-        in_pos = _signs_by_size(pos_1, pos_2, pair.n_pos, of_pos.rows)
-        in_neg = _signs_by_size(neg_1, neg_2, pair.n_neg, of_neg.rows[::-1])[:, ::-1]
+        of_pos, of_neg = both_class_sizes(m_pos, m_neg, n_pos / (n_pos + n_neg))
+        in_pos = _signs_by_size(pos_1, pos_2, n_pos, of_pos.rows)
+        in_neg = _signs_by_size(neg_1, neg_2, n_neg, of_neg.rows[::-1])[:, ::-1]
         chances = np.einsum("w,iwh,jwh->ijh", of_pos.weight, in_pos, in_neg)
     else:
-        in_pos = _signs(pos_1, pos_2, pair.n_pos, m_pos)
-        in_neg = _signs(neg_1, neg_2, pair.n_neg, m_neg)
+        in_pos = _signs(pos_1, pos_2, n_pos, m_pos)
+        in_neg = _signs(neg_1, neg_2, n_neg, m_neg)
         chances = np.einsum("ih,jh->ijh", in_pos, in_neg)
     # Signs are in the order less, equal, more: chances[2, 0] is P(dTP > 0, dFP < 0).
     at_1, at_2 = at.T.copy()
@@ -309,8 +318,8 @@ def threshold_dominance(
         both_higher=chances[2, 2].copy(),
         both_lower=chances[0, 0].copy(),
         tie=chances[1, 1].copy(),
-        n_pos=pair.n_pos,
-        n_neg=pair.n_neg,
+        n_pos=n_pos,
+        n_neg=n_neg,
     )
 
 

@@ -35,7 +35,7 @@ def excess_on_grid(
     length = _length(largest, m)
     if length > min(_LONGEST, _stable_length(r, m, p1), _stable_length(r, m, p2)):
         return None
-    phi_1, phi_2 = _phi(r, m, p1, length), _phi(r, m, p2, length)
+    phi_1, phi_2 = np.split(_phi(r, m, np.concatenate([p1, p2]), length), [len(p1)], axis=1)
     excess = np.zeros(rho.shape)
     lines = max(1, _CELLS_AT_ONCE // len(p2))
     for first in range(0, len(p1), lines):

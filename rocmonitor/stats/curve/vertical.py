@@ -249,7 +249,7 @@ class VerticalLaw(BootstrapLaw):
 
 
 class _Flagged(NamedTuple):
-    """P(T_r = s_k) of each threshold s_k, and the positives it flags."""
+    """P(T_r = s_k), and the positives s_k flags; neighbours that flag the same positives may be one term."""
 
     weight: Floats
     net: Floats
@@ -312,17 +312,23 @@ def _mixtures(r: Counts, m: int, neg: Counts, pos: Counts) -> list[_Flagged]:
     if len(r) > 1 and (last - first).sum() > _AT_ONCE:
         half = len(r) // 2
         return [each for part in (r[:half], r[half:]) for each in _mixtures(part, m, neg, pos)]
-    edges, flagged, widest = [], [], np.empty(len(r))
+    deviation = np.sqrt(a * (m - a) / m) / m  # floats: r * m may pass 2**63
+    edges, flagged, coarse = [], [], deviation * m < _FINE
     for i, span in enumerate(zip(first.tolist(), (last + 1).tolist(), strict=True)):
         # The cell of a threshold lies between its share and the one before.
         bounds = np.concatenate([neg[span[0] - 1 : span[0]] if span[0] else [0], neg[slice(*span)]])
+        net = pos[slice(*span)]
         width = np.diff(bounds)
         is_threshold = width > 0
-        edges.append(np.concatenate([bounds[:1], bounds[1:][is_threshold]]) / neg[-1])
-        flagged.append(pos[slice(*span)][is_threshold].astype(np.float64))
-        widest[i] = width.max() / neg[-1]
-    variance = a * (m - a) / m  # floats: r * m may pass 2**63
-    coarse = (variance < _FINE**2) | (widest * _FINE > np.sqrt(variance) / m)
+        if not is_threshold.all():
+            bounds, net = np.concatenate([bounds[:1], bounds[1:][is_threshold]]), net[is_threshold]
+        together = int(deviation[i] / _FINE * neg[-1] / width.max())  # so many neighbours are still narrow
+        coarse[i] |= together < 1
+        ends_cell = np.append(net[1:] != net[:-1], True)
+        if not coarse[i]:
+            ends_cell[::together] = True
+        edges.append(np.concatenate([bounds[:1], bounds[1:][ends_cell]]) / neg[-1])
+        flagged.append(net[ends_cell].astype(np.float64))
     exact = iter(_exact_cells(a[coarse], b[coarse], [edges[i] for i in np.flatnonzero(coarse)]))
     return [
         _Flagged(next(exact) if exactly else _beta_cells(rank, m, edges[i]), flagged[i])

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -44,13 +45,12 @@ Bounds = Callable[[float], Ends]
 
 def bounds_of(reference: Sample) -> Bounds:
     """The bounds of a reference, each distance by itself; cells are taken as ties."""
-    few = grid(reference, EXACT_BOUNDS).sample.with_ends(None)
+    return partial(_solved, grid(reference, EXACT_BOUNDS).sample.with_ends(None))
 
-    def bounds(distance: float) -> Ends:
-        found = auc_bounds(few, distance)
-        return Ends(found.auc, found.low, found.high, found.caveats)
 
-    return bounds
+def _solved(few: Sample, distance: float) -> Ends:
+    found = auc_bounds(few, distance)
+    return Ends(found.auc, found.low, found.high, found.caveats)
 
 
 class FollowedBounds:

@@ -19,7 +19,7 @@ from rocmonitor.stats.area.placements import placements
 from rocmonitor.stats.forecast.condensing import cell_starts, joined
 from rocmonitor.stats.forecast.distance import require_sample, window_distances
 from rocmonitor.stats.forecast.kld import area, auc_distance
-from rocmonitor.stats.rows import Floats, add_up
+from rocmonitor.stats.rows import Floats
 from rocmonitor.stats.sample import PairedSample, Sample
 
 CELLS = 2048  # joined ones, on which distances are computed; the error is that of `condensed`
@@ -170,8 +170,8 @@ def resting(
 
     def rest(place: int) -> Grid:
         window, at = windows[place], parts[place]
-        cell = np.searchsorted(starts, at, side="right") - 1
-        pos, neg = (add_up(cell, counts, len(starts)) for counts in (window.pos, window.neg))
+        cuts = np.append(np.searchsorted(at, starts), len(at))  # of the window, where cells begin
+        pos, neg = (np.diff(np.append(0, np.cumsum(counts))[cuts]) for counts in (window.pos, window.neg))
         left = Sample.from_counts(few.score, few.pos - pos, few.neg - neg)
         if exact:
             return Grid(left, area(left))

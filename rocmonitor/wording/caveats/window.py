@@ -60,6 +60,10 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
         "at most {auc:.2g}, its standard error by {se:.2g}, a true positive rate by {tpr:.2g} and a false "
         "positive rate by {fpr:.2g}; intervals allow for it"
     ),
+    "condensed-difference": (
+        "both models were compared on {rows:,} rows by cells of neighbouring scores: the difference of the "
+        "AUROCs is off by at most {auc:.2g}, its standard error by {se:.2g}; its interval allows for it"
+    ),
     "condensed-too-coarse": _too_coarse,
     "rows-outside": (
         "{count:,} of {rows:,} rows are set aside: their {column} is outside the window, missing, or not a "

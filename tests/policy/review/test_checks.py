@@ -22,7 +22,7 @@ from rocmonitor.policy.review.checks import (
 from rocmonitor.policy.review.settings import ReviewRule, ReviewSettings
 from rocmonitor.stats import PairedSample, compare_auc_paired, confidence_sequence, vertical_difference
 
-SETTINGS = ReviewSettings(rule=ReviewRule(fpr=(0.1, 0.3)), min_per_class=50)
+SETTINGS = ReviewSettings(rule=ReviewRule(fpr=(0.1, 0.3), correlation="none"), min_per_class=50)
 
 
 def checked(windows, settings=SETTINGS):
@@ -79,7 +79,7 @@ def test_the_levels_are_those_that_the_rule_states():
 
 def test_a_sequence_is_that_of_its_checks_weighted_by_their_rows():
     windows = [(week(0), pair(8, 60, 300)), (week(1), pair(9, 30, 300)), (week(2), pair(10, 200, 100))]
-    rule = ReviewRule(fpr=(0.1,), tuned_for=3, correlation="estimated")
+    rule = ReviewRule(fpr=(0.1,), tuned_for=3)
     checks, _ = checked(windows, replace(SETTINGS, rule=rule))
     area, rate = track_comparisons(checks, replace(SETTINGS, rule=rule))
     used = [compare_auc_paired(windows[i][1]) for i in (0, 2)]
@@ -96,6 +96,10 @@ def test_a_sequence_is_that_of_its_checks_weighted_by_their_rows():
     independent = replace(rule, correlation="none")
     [plain, _] = track_comparisons(checks, replace(SETTINGS, rule=independent))
     assert (plain.sequence.correlation, area.sequence.correlation) == ("none", "estimated")
+    assert (area.independent.to_dict(), plain.independent) == (plain.sequence.to_dict(), None)
+    ends = plain.sequence.low[-1], plain.sequence.high[-1]
+    assert (area.result.independent_low, area.result.independent_high) == ends
+    assert (plain.result.independent_low, plain.result.independent_high) == (None, None)
     at = [vertical_difference(windows[i][1], 0.1) for i in (0, 2)]
     direct = confidence_sequence(
         [d.dtpr[0] for d in at],

@@ -30,7 +30,7 @@ from rocmonitor.stats.sequence import confidence_sequence
 
 MONEY = Money(false_positive=1, false_negative=9, prevalence=0.1, unit="EUR")
 SETTINGS = ReviewSettings(
-    rule=ReviewRule(fpr=(0.05, 0.2)),  # decides within few windows
+    rule=ReviewRule(fpr=(0.05, 0.2), correlation="none"),  # decides within few windows
     thresholds=(0.6,),
     w=(0.3,),
     money=(MONEY,),
@@ -218,7 +218,7 @@ def test_grouped_counts_give_the_same_as_rows():
 
 
 def test_models_whose_curves_cross_are_a_trade_off():
-    settings = replace(SETTINGS, rule=ReviewRule(fpr=(0.03, 0.5)))
+    settings = replace(SETTINGS, rule=ReviewRule(fpr=(0.03, 0.5), correlation="none"))
     crossed = reviewed(weeks(20, 10, 80, 160, spread=3.0), settings)
     assert crossed.decision is Decision.TRADE_OFF
     assert [row["better"] for row in crossed.tables["fprs"]] == ["challenger", "champion"]
@@ -368,7 +368,7 @@ def test_it_reports_progress(windows):
 
 def test_a_decision_that_later_windows_withdraw_is_kept_with_its_window():
     last = (week(10), pair(7, 400, 800, challenger=-1.0))
-    settings = ReviewSettings(rule=ReviewRule(), n_resamples=19)
+    settings = ReviewSettings(rule=ReviewRule(correlation="none"), n_resamples=19)
     found = reviewed([*weeks(10, 1, challenger=1.9), last], settings)
     assert found.decision is Decision.UNDECIDED
     assert found.withdrawn == Withdrawn(decision=Decision.CHALLENGER, window=10, at=week(9).end)

@@ -15,8 +15,13 @@ from strategies import differing, increasing_maps, paired_samples
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
+from rocmonitor.stats.binomial import trinomial_difference
 from rocmonitor.stats.curve.vertical import vertical_intervals
-from rocmonitor.stats.curve.vertical_difference import vertical_difference, vertical_difference_law
+from rocmonitor.stats.curve.vertical_difference import (
+    difference_law,
+    vertical_difference,
+    vertical_difference_law,
+)
 from rocmonitor.stats.sample import PairedSample
 
 TIED = (
@@ -90,6 +95,19 @@ def test_law_and_quantiles_equal_enumeration_on_any_small_sample(drawn, data):
     assert ours.dtpr[0] == pytest.approx(expected @ np.arange(-n_pos, n_pos + 1) / n_pos, abs=1e-12)
     assert ours.dtpr_low[0] == (oracle.quantile(expected, 0.1) - n_pos) / n_pos
     assert ours.dtpr_high[0] == (oracle.quantile(expected, 0.9) - n_pos) / n_pos
+
+
+@pytest.mark.parametrize(("second", "r"), [(1, 30), (1, 150), (-1, 30), (-1, 150), (-1, 290)])
+def test_law_is_the_mixture_of_trinomial_differences_term_by_term(second, r):
+    y, s1, s2 = _scores(300, 0.7)
+    pair = PairedSample(y, s1, s2 if second == 1 else -s1)
+    law = difference_law(pair, np.array([r]), 300, 300, 1000)
+    expected = np.zeros(601)
+    for weight, net, apart in zip(*law.mixtures[0][:3], strict=True):
+        low, mass = trinomial_difference(300, (apart + net) / 600, (apart - net) / 600)
+        expected[300 + low : 300 + low + len(mass)] += weight * mass
+    ours = vertical_difference_law(pair, r / 300)
+    np.testing.assert_allclose(ours, expected, atol=1e-14)
 
 
 @pytest.mark.parametrize("correlation", [0.3, 0.9])

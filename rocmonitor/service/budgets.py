@@ -1,0 +1,94 @@
+"""What each monitor judges in a year, and the levels that its alarm budget then leaves to its rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from rocmonitor import store
+from rocmonitor.config import Config, Monitor
+from rocmonitor.policy.budget import YEAR, Allotment, Levels
+from rocmonitor.policy.windows import Window
+from rocmonitor.service.pieces import usual_length
+from rocmonitor.service.references import digest
+from rocmonitor.store import Store
+
+
+@dataclass(slots=True)
+class _Known:
+    """What was found with one store: a frozen reference does not change, nor does what follows from it."""
+
+    per_year: dict[str, tuple[Monitor, float]] = field(default_factory=dict)
+    last: tuple[Config, Mapping[str, float], tuple[Allotment, ...]] | None = None
+
+
+_known: WeakKeyDictionary[object, _Known] = WeakKeyDictionary()
+"""By the store's engine: many monitors that share a budget ask again and again."""
+
+
+def allotments(config: Config, kept: Store, own: Mapping[str, float] | None = None) -> tuple[Allotment, ...]:
+    """How each alarm budget is shared by its monitors; empty without any.
+
+    Parameters
+    ----------
+    own : mapping of str to float, optional
+        Windows a year of monitors about which more is known than the store has.
+
+    Notes
+    -----
+    A monitor that joins windows counts those that it is expected to judge: as many a year as its reference
+    has, frozen in the store. Until then each piece counts as one, so that the budget is kept. Cost: one query
+    for each monitor that joins windows, until its reference is frozen and was read once.
+
+    Raises
+    ------
+    StoreError
+    """
+    if config.alarm_budget is None:
+        return ()
+    memory, per_year = _known.setdefault(kept.engine, _Known()), dict(own or {})
+    for monitor in config.monitors.values():
+        if monitor.joining is not None and monitor.name not in per_year:
+            found = _frozen(kept, monitor, memory)
+            per_year |= {} if found is None else {monitor.name: found}
+    last = memory.last
+    if last is not None and last[0] is config and last[1] == per_year:
+        return last[2]
+    allotted = config.allot(per_year)
+    memory.last = config, per_year, allotted
+    return allotted
+
+
+def levels(config: Config, kept: Store, monitor: str, own: Mapping[str, float] | None = None) -> Levels:
+    """The rules of a monitor at the levels at which they are judged; see `allotments`."""
+    return config.levels(monitor, allotments(config, kept, own))
+
+
+def windows_per_year(monitor: Monitor, windows: Sequence[Mapping[str, Any]]) -> float | None:
+    """How many windows a monitor that joins them will judge, as its reference shows; None without any.
+
+    Parameters
+    ----------
+    windows : sequence of dict
+        Of the reference: ``start, end, n_pos, n_neg, unlabelled``.
+    """
+    if not windows:
+        return None
+    spans = [Window(*(datetime.fromisoformat(each[end]) for end in ("start", "end"))) for each in windows]
+    rows = sum(each["n_pos"] + each["n_neg"] + (each.get("unlabelled") or 0) for each in windows)
+    return YEAR / usual_length(monitor, spans, rows)
+
+
+def _frozen(kept: Store, monitor: Monitor, memory: _Known) -> float | None:
+    """The same of the reference in the store; None where there is none yet."""
+    seen = memory.per_year.get(monitor.name)
+    if seen is not None and seen[0] is monitor:
+        return seen[1]
+    frozen = store.reference(kept, monitor.name, digest(monitor)) or {}
+    found = windows_per_year(monitor, frozen.get("", {}).get("windows", ()))
+    if found is not None:
+        memory.per_year[monitor.name] = monitor, found
+    return found

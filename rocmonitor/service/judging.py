@@ -1,0 +1,225 @@
+"""The part of a tick that any process can do: a window is read and judged; nothing is saved.
+
+What is asked and what is answered are values that can be sent: no store, no lock, no secret, and of the rows
+only what is kept of them. So it may be done in this process, in another or on a cluster, and again where one
+was lost.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cache
+from importlib.metadata import version as installed
+from typing import Any
+
+from rocmonitor import __version__
+from rocmonitor.caveat import Caveat
+from rocmonitor.config import Monitor
+from rocmonitor.policy.budget import Levels, with_tail
+from rocmonitor.policy.condensing import guaranteed
+from rocmonitor.policy.discoveries import allow_for_segments
+from rocmonitor.policy.evaluation import Counts, Status
+from rocmonitor.policy.judge import Finding
+from rocmonitor.policy.lasting import Course
+from rocmonitor.policy.levels import at_levels, in_season
+from rocmonitor.policy.record import caveats_of
+from rocmonitor.policy.reference import Reference
+from rocmonitor.policy.rules import Rule
+from rocmonitor.policy.windows import Window
+from rocmonitor.service.counted import Reader, to_keep
+from rocmonitor.service.finding import find, find_before_labels
+from rocmonitor.sources import Batch, LabelCounts, Rows, SqlSource
+from rocmonitor.store import KeptCounts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What one segment of a window shows.
+
+    Attributes
+    ----------
+    finding : Finding or None
+        What the rules say; None of a window that waits for its labels.
+    foreseen : Finding or None
+        What the scores said before the labels; None where no outlook is wanted.
+    counts : Counts
+    caveats : tuple of Caveat
+        What is wrong with the rows.
+    scored : int
+        Rows with a usable score.
+    guaranteed : dict
+        For the provenance of a condensed window.
+    """
+
+    finding: Finding | None
+    foreseen: Finding | None
+    counts: Counts
+    caveats: tuple[Caveat, ...]
+    scored: int
+    guaranteed: dict[str, dict[str, float]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """What a window shows.
+
+    Attributes
+    ----------
+    data_digest, grouped, condensed
+        As of the `Batch` that was read.
+    counts : Counts
+        Of all rows.
+    seconds : float
+        How long reading took.
+    segments : dict of str to Seen
+        Empty where the rows are those that were judged before.
+    kept : list of KeptCounts
+        What the store is to have of the rows.
+    made_with : dict of str to str
+        Versions of the packages that the results depend on, where it was judged.
+    """
+
+    data_digest: str
+    grouped: bool
+    condensed: bool
+    counts: Counts
+    seconds: float
+    segments: dict[str, Seen] = field(default_factory=dict)
+    kept: list[KeptCounts] = field(default_factory=list)
+    made_with: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowRequest:
+    """A window to be read and judged, with all that its verdicts depend on.
+
+    Attributes
+    ----------
+    monitor : Monitor
+    window : Window
+    as_of : datetime
+        When labels must have been known.
+    now : datetime
+    labels : LabelCounts or None
+        What the source says of its labels; None: only its outlook is wanted.
+    references : dict of str to Reference
+        By segment, at the levels of the tick.
+    absent : Reference
+        The one of a segment that has none.
+    levels : Levels
+    courses : dict of str to Course
+        The windows before it, by segment, where a rule reads them.
+    foresees : bool
+        Whether an outlook is wanted.
+    has_outlook : frozenset of str
+        Segments that have one.
+    stored : sequence of KeptCounts
+        What the store has of the window.
+    keeps_counts : bool
+        Whether the store is to have its counts.
+    judged_as : str or None
+        The digest of its rows when it was judged; while they are the same, there is nothing to do.
+    """
+
+    monitor: Monitor
+    window: Window
+    as_of: datetime
+    now: datetime
+    labels: LabelCounts | None
+    references: Mapping[str, Reference]
+    absent: Reference
+    levels: Levels
+    courses: Mapping[str, Course]
+    foresees: bool
+    has_outlook: frozenset[str]
+    stored: Sequence[KeptCounts] = ()
+    keeps_counts: bool = True
+    judged_as: str | None = None
+
+    @property
+    def size(self) -> int:
+        """How many windows it reads."""
+        return 1
+
+    def run(self, source: SqlSource, said: Callable[[str], None]) -> Judged:
+        """Read the window and judge it; `said` is called while rows arrive.
+
+        Raises
+        ------
+        ConfigError, SourceError
+            As `SqlSource.pull`.
+        """
+        began = time.monotonic()
+        counted = Reader({self.window: self.stored}, self.monitor, source)
+        batch = counted.read(
+            self.window,
+            as_of=self.as_of,
+            labels=self.labels,
+            changed=not self.stored,
+            on_rows=lambda _: said(""),
+        )
+        seconds, same = time.monotonic() - began, batch.digest == self.judged_as
+        keeps = self.keeps_counts and self.labels is not None and not same
+        return Judged(
+            data_digest=batch.digest,
+            grouped=batch.grouped,
+            condensed=batch.condensed,
+            counts=batch.segments[""].counts,
+            seconds=seconds,
+            segments={} if same else self._seen(batch),
+            kept=to_keep(self.monitor, self.window, batch, self.labels, self.now) if keeps else [],
+            made_with=made_with(),
+        )
+
+    def _seen(self, batch: Batch) -> dict[str, Seen]:
+        """Each segment; one of the reference without rows now is insufficient, not absent."""
+        none = Rows.none(paired=self.monitor.columns.challenger is not None)
+        segments = {
+            segment: (batch.segments.get(segment) or none, self.references.get(segment, self.absent))
+            for segment in sorted({*batch.segments, *self.references})
+        }
+        findings = {} if self.labels is None else self._findings(segments)
+        return {
+            segment: Seen(
+                finding=findings.get(segment),
+                foreseen=self._foreseen(segment, rows, reference),
+                counts=rows.counts,
+                caveats=caveats_of(rows),
+                scored=rows.scored,
+                guaranteed=guaranteed(rows.champion),
+            )
+            for segment, (rows, reference) in segments.items()
+        }
+
+    def _findings(self, segments: Mapping[str, tuple[Rows, Reference]]) -> dict[str, Finding]:
+        """What the rules find, by segment; with a budget their number is allowed for."""
+        levels, age = self.levels, self.as_of - self.window.end
+
+        def found(segment: str, rules: Mapping[str, Rule], names: frozenset[str]) -> Finding:
+            rows, reference = segments[segment]
+            reference = in_season(at_levels(reference, rules, names), self.window)
+            return find(self.monitor, rows, reference, age, self.courses.get(segment), rules=rules)
+
+        def outcome(segment: str, name: str, chance: float) -> Status:
+            rule = with_tail(levels.rules[name], chance)
+            return found(segment, {name: rule}, frozenset({name})).outcome
+
+        alone = {segment: found(segment, levels.rules, frozenset()) for segment in segments}
+        return allow_for_segments(alone, levels.rules, outcome) if levels.budgeted else alone
+
+    def _foreseen(self, segment: str, rows: Rows, reference: Reference) -> Finding | None:
+        if not self.foresees or segment in self.has_outlook:
+            return None
+        share = len(self.references.keys() - {""}) if segment else 1
+        rules = self.levels.for_outlook(share).rules
+        return find_before_labels(self.monitor, rows, in_season(reference, self.window), rules)
+
+
+@cache
+def made_with() -> dict[str, Any]:
+    """Versions of the packages that results depend on; reading one takes milliseconds."""
+    packages = {package: installed(package) for package in ("numpy", "scipy")}
+    return {"rocmonitor": __version__, **packages}

@@ -1,0 +1,135 @@
+"""Arrow columns as chunks: without a Python object for each value, and with the same result as rows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]
+from numpy.typing import NDArray
+from sqlalchemy import Select
+
+from rocmonitor.deadline import Guard
+from rocmonitor.sources.chunk import Chunk
+from rocmonitor.sources.condensing import ordered
+from rocmonitor.sources.connect import guarded
+from rocmonitor.sources.query import Bound, Query
+from rocmonitor.sources.values import Encoder, encoded, hashed, identities
+
+
+class ArrowSession(ABC):
+    """What the sessions share whose engine answers in Arrow's batches."""
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+
+    @abstractmethod
+    def _answer(self, statement: Select[Any], bound: Bound) -> tuple[Any, Iterable[Any]]:
+        """The schema of an answer, and its batches."""
+
+    def lines(self, statement: Select[Any], query: Query) -> Sequence[Sequence[Any]]:
+        """As `Session.lines`."""
+        return [line for part in self.parts(statement, query) for line in part]
+
+    def parts(self, statement: Select[Any], query: Query) -> Iterator[Sequence[Sequence[Any]]]:
+        """As `Session.parts`."""
+        _, batches = self._answer(statement, query.bound)
+        for part in guarded(self._guard, batches):
+            yield list(zip(*(column.to_pylist() for column in part.columns), strict=True))
+
+    def chunks(self, statement: Select[Any], query: Query, encoder: Encoder) -> Iterator[Chunk]:
+        """As `Session.chunks`."""
+        schema, batches = self._answer(statement, query.bound)
+        for part in guarded(self._guard, batches):
+            yield chunk_of(dict(zip(part.schema.names, part.columns, strict=True)), encoder)
+        nothing = schema.empty_table()
+        yield chunk_of({name: nothing[name].combine_chunks() for name in nothing.column_names}, encoder)
+
+
+Values = Callable[[str, Any], Sequence[Any]]
+"""The Python values of a column, given its role and the Arrow array."""
+
+
+def values_of(role: str, column: Any) -> list[Any]:  # noqa: ARG001 one of `Values`
+    """The values that Arrow gives."""
+    plain: list[Any] = column.to_pylist()
+    return plain
+
+
+def chunk_of(columns: Mapping[str, Any], encoder: Encoder, values: Values = values_of) -> Chunk:
+    """Some rows, as Arrow arrays by role; labels and segments are read once for each distinct value."""
+    numbers = {
+        name: columns[name].fill_null(0).to_numpy(zero_copy_only=False)
+        for name in ("inside", "weight", "arrival")
+        if name in columns
+    }
+    segments = [name for name in columns if name.startswith("segment_")]
+    highest = _scores(columns["champion_high"], encoder) if "champion_high" in columns else None
+    champion, high = ordered(_scores(columns["champion"], encoder), highest)
+    return Chunk(
+        inside=numbers["inside"] == 1,
+        champion=champion,
+        high=high,
+        challenger=_scores(columns["challenger"], encoder) if "challenger" in columns else None,
+        label=_codes("label", columns["label"], encoder.label, np.int8, values),
+        segments=tuple(
+            _codes(name, columns[name], partial(encoder.segment, number), np.uint8, values)
+            for number, name in enumerate(segments)
+        ),
+        weight=_as(np.int64, numbers.get("weight")),
+        arrival=_as(np.int8, numbers.get("arrival")),
+        **_identity(columns),
+    )
+
+
+def _as(kind: type[np.integer[Any]], numbers: NDArray[Any] | None) -> NDArray[Any] | None:
+    return None if numbers is None else numbers.astype(kind, copy=False)
+
+
+def _scores(column: Any, encoder: Encoder) -> NDArray[np.float64]:
+    """Numbers as they are; decimals, texts and others one by one, where Arrow would round in its own way."""
+    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+        column = column.cast(pa.float64(), safe=False)
+        return encoder.oriented(column.to_numpy(zero_copy_only=False))
+    return encoder.scores(column.to_pylist())
+
+
+def _codes(
+    role: str, column: Any, code: Callable[[Any], int], dtype: type[np.integer[Any]], values: Values
+) -> NDArray[Any]:
+    if not pa.types.is_dictionary(column.type):
+        try:
+            column = column.dictionary_encode()
+        except pa.ArrowNotImplementedError:  # lists and structs
+            return encoded(values(role, column), code, dtype)
+    of_value = encoded(values(role, column.dictionary), code, dtype)
+    of_null = code(None) if column.null_count else 0
+    place = column.indices.fill_null(len(of_value)).to_numpy(zero_copy_only=False)
+    codes: NDArray[Any] = np.append(of_value, np.array([of_null], dtype=dtype))[place]
+    return codes
+
+
+def _identity(columns: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if "id" in columns:
+        found["has_id"], found["id"] = _words(columns["id"])
+        found["time"] = columns["time"].cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+    if "cluster" in columns:
+        found["has_cluster"], words = _words(columns["cluster"])
+        found["cluster"] = words[:, 0]
+    return found
+
+
+def _words(ids: Any) -> tuple[NDArray[np.bool_], NDArray[np.uint64]]:
+    """As `rocmonitor.sources.values.identities`."""
+    if pa.types.is_string(ids.type) or pa.types.is_large_string(ids.type):
+        known = ids.is_valid().to_numpy(zero_copy_only=False)
+        return known, hashed(ids.fill_null("").to_numpy(zero_copy_only=False))
+    if pa.types.is_integer(ids.type) and ids.type != pa.uint64():
+        known = ids.is_valid().to_numpy(zero_copy_only=False)
+        words = ids.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+        return known, words.view(np.uint64)[:, np.newaxis]
+    return identities(ids.to_pylist())

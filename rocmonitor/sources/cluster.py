@@ -1,0 +1,164 @@
+"""Clusters: tables and queries of a Spark session, aggregated there; what comes here are its answers.
+
+Only `pyspark.sql` is used (no RDD, no Java object), so a session may be Spark Connect's.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies
+from uuid import uuid4
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.utils import is_remote
+from sqlalchemy import Select
+
+from rocmonitor.config import Spark
+from rocmonitor.deadline import Guard, Limits
+from rocmonitor.sources.arrow import ArrowSession
+from rocmonitor.sources.failures import Origin
+from rocmonitor.sources.literals import SparkSQL, text_of
+from rocmonitor.sources.query import Bound
+from rocmonitor.sources.session import CHUNK_ROWS
+
+_PORT = 15002  # of Spark Connect, where an address has none
+_KNOCK_SECONDS = 10.0
+_RETRIES = 4  # of a request, in five seconds: a server that is gone must not hold up the end of the process
+_OPEN = ("user_id", "user_agent", "use_ssl", "session_id", "grpc_max_message_size")
+"""Settings in an address of Spark Connect that are no secret; others are sent as headers."""
+
+
+class Cluster:
+    """Opens sessions on the Spark session of this process, or on the one at an address."""
+
+    kind = "spark"
+
+    def __init__(self, spec: Spark, address: str | None) -> None:
+        self._spec, self._address = spec, address
+
+    @contextmanager
+    def open(self, origin: Origin) -> Iterator[ClusterSession]:  # noqa: ARG002 as `Sessions.open`
+        """A session whose work can be stopped; the Spark session goes on afterwards."""
+        silence, whole = self._spec.timeout.total_seconds(), self._spec.deadline.total_seconds()
+        limits = Limits(connect=silence, silence=silence, whole=whole)  # a cluster takes its time to start
+        with (
+            Guard(partial(_Connection, self._address), limits) as guard,
+            guard.connection.tagged() as spark,
+        ):
+            yield ClusterSession(guard, spark)
+
+    def close(self) -> None:
+        """Nothing: the Spark session is not ours to end."""
+
+
+def secrets_of(address: str | None) -> tuple[str, ...]:
+    """What no message may show of an address of Spark Connect: its login, and what it sends to the server."""
+    host, _, settings = (address or "").partition(";")
+    login = re.findall(r"//([^/@]+)@", host)
+    known = (each.partition("=") for each in settings.split(";"))
+    return tuple(login + [value for key, _, value in known if value and key.lower() not in _OPEN])
+
+
+def _knock(address: str) -> None:
+    """Fail at once where nothing listens: Spark Connect would try for ten minutes, and again at the exit."""
+    parts = urlsplit(address.partition(";")[0])
+    if parts.scheme == "sc" and parts.hostname and not getproxies():
+        socket.create_connection((parts.hostname, parts.port or _PORT), timeout=_KNOCK_SECONDS).close()
+
+
+class _Connection:
+    """A Spark session as `Guard` takes connections."""
+
+    def __init__(self, address: str | None) -> None:
+        builder = SparkSession.builder
+        if address is None:
+            self.spark = builder.getOrCreate()
+        else:
+            _knock(address)
+            self.spark = builder.remote(address).getOrCreate()
+            from pyspark.sql.connect.client.retries import DefaultPolicy
+
+            self.spark.client.set_retry_policies([DefaultPolicy(max_retries=_RETRIES)])
+        self.tag = f"rocmonitor-{uuid4().hex}"
+
+    @property
+    def connection(self) -> _Connection:
+        return self
+
+    @property
+    def driver_connection(self) -> _Connection:
+        return self
+
+    @contextmanager
+    def tagged(self) -> Iterator[SparkSession]:
+        """The session, in which the work of this thread has our tag."""
+        context = self._context()
+        add, remove = (
+            (self.spark.addTag, self.spark.removeTag)
+            if context is None
+            else (context.addJobTag, context.removeJobTag)
+        )
+        add(self.tag)
+        try:
+            yield self.spark
+        finally:
+            with suppress(Exception):  # the session may have died
+                remove(self.tag)
+
+    def interrupt(self) -> None:
+        """End the tagged work, from any thread; tags of sessions without Connect belong to their thread."""
+        context = self._context()
+        if context is None:
+            self.spark.interruptTag(self.tag)
+        else:
+            context.cancelJobsWithTag(self.tag)
+
+    def _context(self) -> Any:
+        return None if is_remote() else self.spark.sparkContext
+
+    def invalidate(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+class ClusterSession(ArrowSession):
+    """A Spark session that is asked in SQL. Its tables may change between two statements."""
+
+    backend = "spark"
+
+    def __init__(self, guard: Guard, spark: SparkSession) -> None:
+        super().__init__(guard)
+        self.spark = spark
+
+    def types(self, statement: Select[Any], bound: Bound) -> dict[str, Any]:
+        """As `Session.types`."""
+        schema = self._frame(statement, bound).schema
+        return {field.name: field.dataType.simpleString() for field in schema}
+
+    def first(self, statement: Select[Any], bound: Bound) -> Any:
+        """As `Session.first`."""
+        [*found] = self._table(statement, bound).column(0)
+        return found[0].as_py() if found else None
+
+    def beyond_reading(self) -> None:
+        """Not known: what a session may do is the cluster's business."""
+
+    def _answer(self, statement: Select[Any], bound: Bound) -> tuple[Any, Iterable[Any]]:
+        table = self._table(statement, bound)
+        return table.schema, table.to_batches(max_chunksize=CHUNK_ROWS)
+
+    def _frame(self, statement: Select[Any], bound: Bound) -> DataFrame:
+        self._guard.arm()
+        return self.spark.sql(text_of(statement, bound, SparkSQL()))
+
+    def _table(self, statement: Select[Any], bound: Bound) -> Any:
+        """The whole answer as an Arrow table; Spark gives no part of it before the rest."""
+        return self._frame(statement, bound).toArrow()

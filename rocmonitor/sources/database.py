@@ -1,0 +1,141 @@
+"""Databases: sessions of any database with a SQLAlchemy URL."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import Connection, Engine, Select
+
+from rocmonitor.caveat import Caveat
+from rocmonitor.sources.arrival import arrival_of_text
+from rocmonitor.sources.chunk import Chunk
+from rocmonitor.sources.clock import since_epoch
+from rocmonitor.sources.condensing import define_floor, define_functions, lacks_functions
+from rocmonitor.sources.connect import guard_of, guarded, reading
+from rocmonitor.sources.counting import Checksum
+from rocmonitor.sources.failures import Origin
+from rocmonitor.sources.lines import to_chunk
+from rocmonitor.sources.privileges import beyond_reading
+from rocmonitor.sources.query import Bound, Query
+from rocmonitor.sources.session import CHUNK_ROWS
+from rocmonitor.sources.values import Encoder
+
+_FETCHED_ROWS = 500  # at a time: their values are turned into columns while they are in a cache
+
+
+class DatabaseSessions:
+    """Opens sessions on connections of an engine, which keeps them for the next one."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    @property
+    def kind(self) -> str:
+        """The name of the dialect."""
+        return self.engine.dialect.name
+
+    @contextmanager
+    def open(self, origin: Origin) -> Iterator[DatabaseSession]:
+        """A read-only transaction, which sees one state of the database."""
+        limits = origin.spec.timeout.total_seconds(), origin.spec.deadline.total_seconds()
+        with reading(self.engine, *limits) as connection:
+            yield DatabaseSession(connection)
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.engine.dispose()
+
+
+class DatabaseSession:
+    """A read-only transaction."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+
+    @property
+    def backend(self) -> str:
+        """The name of the dialect."""
+        return self.connection.dialect.name
+
+    def types(self, statement: Select[Any], bound: Bound) -> dict[str, Any]:
+        """As `Session.types`."""
+        with self.connection.execute(statement, bound) as result:
+            description = result.cursor.description if result.cursor is not None else ()
+            return {name: known[1] for name, known in zip(result.keys(), description or (), strict=True)}
+
+    def first(self, statement: Select[Any], bound: Bound) -> Any:
+        """As `Session.first`."""
+        return self.connection.execute(statement, bound).scalar()
+
+    def lines(self, statement: Select[Any], query: Query) -> Sequence[Sequence[Any]]:
+        """As `Session.lines`."""
+        _teach(self.connection, query)
+        return self.connection.execute(statement, query.bound).all()
+
+    def parts(self, statement: Select[Any], query: Query) -> Iterator[Sequence[Sequence[Any]]]:
+        """As `Session.parts`."""
+        _teach(self.connection, query)
+        streaming = self.connection.execution_options(yield_per=CHUNK_ROWS)
+        with streaming.execute(statement, query.bound) as result:
+            yield from guarded(guard_of(self.connection), result.partitions())
+
+    def chunks(self, statement: Select[Any], query: Query, encoder: Encoder) -> Iterator[Chunk]:
+        """As `Session.chunks`."""
+        _teach(self.connection, query)
+        return guarded(guard_of(self.connection), self._chunks(statement, query, encoder))
+
+    def _chunks(self, statement: Select[Any], query: Query, encoder: Encoder) -> Iterator[Chunk]:
+        if self.connection.dialect.driver == "psycopg":
+            from rocmonitor.sources.copying import can_copy, copied  # psycopg is an extra
+
+            if can_copy(query):
+                return copied(self.connection, query, statement, encoder, CHUNK_ROWS)
+        return fetched(self.connection, query, statement, encoder, CHUNK_ROWS)
+
+    def beyond_reading(self) -> Caveat | None:
+        """As `Session.beyond_reading`."""
+        return beyond_reading(self.connection)
+
+
+def fetched(
+    connection: Connection, query: Query, statement: Select[Any], encoder: Encoder, size: int
+) -> Iterator[Chunk]:
+    """The statement's rows, `size` at a time, from any database."""
+    plain = connection.dialect.name == "sqlite"  # its driver streams, and its tuples need no conversion
+    streaming = connection if plain else connection.execution_options(yield_per=size)
+    names = [str(name) for name in statement.selected_columns.keys()]  # noqa: SIM118 not a mapping
+    with streaming.execute(statement, query.bound) as result:
+        fetch = result.cursor.fetchmany if plain else result.fetchmany
+        while True:
+            columns: list[list[Any]] = [[] for _ in names]
+            for _ in range(max(1, size // _FETCHED_ROWS)):
+                part = fetch(min(size, _FETCHED_ROWS))
+                for column, values in zip(columns, zip(*part, strict=True), strict=False):
+                    column.extend(values)
+                if not part:
+                    break
+            yield to_chunk(dict(zip(names, columns, strict=True)), encoder, query)
+            if not part:
+                break
+
+
+def _teach(connection: Connection, query: Query) -> None:
+    """SQLite keeps times as text: let it call the query's clocks to read them."""
+    if connection.dialect.name == "sqlite":
+        raw = connection.connection.driver_connection
+        assert isinstance(raw, sqlite3.Connection)
+        # A row's time is asked for up to three times, one after the other.
+        raw.create_function("rocmonitor_time", 1, lru_cache(maxsize=1)(query.clock.read), deterministic=True)
+        raw.create_aggregate("rocmonitor_checksum", -1, Checksum)  # type: ignore[arg-type]
+        if query.monitor.may_condense:
+            (define_functions if lacks_functions(raw) else define_floor)(raw)
+        known = query.known_clock
+        if known is not None and query.instants:
+            alike = query.clock if known.zone == query.clock.zone else None
+            instants = [since_epoch(known.at(instant)) for instant in query.instants]
+            code = arrival_of_text(known, alike, instants)
+            raw.create_function("rocmonitor_arrival", 2, code, deterministic=True)

@@ -1,0 +1,145 @@
+"""Folders: which files a source of kind ``files`` has, at the moment it is read."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from rocmonitor.errors import SourceError
+
+Kind = Literal["parquet", "csv", "delta", "duckdb"]
+
+_ENDINGS: dict[str, Kind] = {".parquet": "parquet", ".csv": "csv", ".tsv": "csv", ".duckdb": "duckdb"}
+_COMPRESSED = (".gz", ".zst")  # of texts
+_REMOTE = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
+_PATTERN = re.compile(r"[*?\[]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """Files of one kind.
+
+    Attributes
+    ----------
+    kind : str
+    names : tuple of str
+        Sorted; of a Delta table the folder alone.
+    """
+
+    kind: Kind
+    names: tuple[str, ...]
+
+
+def is_remote(path: str) -> bool:
+    """Whether a path is an address, such as ``s3://bucket/scores``."""
+    return bool(_REMOTE.match(path))
+
+
+def find(path: str, folder: Path, key: str, listed: Callable[[str], Iterable[str]]) -> Found:
+    """The files of a path: one file, a pattern (``**`` for folders of any depth), or a folder with all below.
+
+    Files and folders whose names begin with ``_`` or ``.`` are left out, as Spark and others leave
+    them behind.
+
+    Parameters
+    ----------
+    path : str
+    folder : Path
+        Where a relative path starts.
+    key : str
+        What messages call the path.
+    listed : callable
+        Gives the names that match a pattern of addresses.
+
+    Raises
+    ------
+    SourceError
+        No file (transient: it may come), or files of more than one kind.
+    OSError
+        A folder that may not be read.
+    """
+    if is_remote(path):
+        # A name with an ending of ours is a file; else it is taken for a folder.
+        whole = path if _PATTERN.search(path) or _kind(path) else f"{path.rstrip('/')}/**"
+        root, names = path.rstrip("/"), sorted(listed(whole))
+        is_delta = any(name.startswith(f"{root}/_delta_log/") for name in names)
+    else:
+        root = str(folder / path)
+        names, is_delta = list(_local(root, path, folder)), (Path(root) / "_delta_log").is_dir()
+    if is_delta:
+        return Found(kind="delta", names=(root,))
+    start = len(root)
+    if is_remote(path) or not Path(root).is_dir():  # what is written before the first sign of a pattern
+        fixed = str(folder) if root.startswith(str(folder)) else ""
+        start = len(fixed) + len(_PATTERN.split(root.removeprefix(fixed))[0])
+    known = {name: kind for name in names if (kind := _kind(name)) and not _is_hidden(name[start:])}
+    if not known:
+        raise SourceError(
+            f"{key}: there is no file at {root} whose name ends with {', '.join(_ENDINGS)} (or .csv.gz); one "
+            "that comes later is found then"
+        )
+    return _of_one_kind(known, key)
+
+
+def _of_one_kind(known: dict[str, Kind], key: str) -> Found:
+    by_kind = {kind: name for name, kind in known.items()}
+    if len(by_kind) > 1:
+        raise SourceError(
+            f"{key}: has files of more than one kind ({' and '.join(sorted(by_kind.values()))}); name one of "
+            "them, such as folder/**/*.parquet",
+            transient=False,
+        )
+    [kind] = by_kind
+    if kind == "duckdb" and len(known) > 1:
+        raise SourceError(f"{key}: has {len(known)} DuckDB databases; name one", transient=False)
+    return Found(kind=kind, names=tuple(sorted(known)))
+
+
+def _local(root: str, path: str, folder: Path) -> Iterable[str]:
+    """Each file once, however many links lead to it, and by its own name where that is among them."""
+    if Path(root).is_dir():
+        start, names = root, list(_below(root, ()))
+    else:  # the folder of the configuration is no pattern
+        start, found = str(folder), glob.glob(path, root_dir=folder, recursive=True)
+        names = [str(folder / each) for each in found if (folder / each).is_file()]
+    plain = os.path.realpath(start)
+    by_file: dict[str, list[str]] = {}
+    for name in sorted(names):
+        by_file.setdefault(os.path.realpath(name), []).append(name)
+    return [
+        next(
+            (name for name in same if os.path.normpath(f"{plain}/{os.path.relpath(name, start)}") == real),
+            same[0],
+        )
+        for real, same in by_file.items()
+    ]
+
+
+def _below(folder: str, above: tuple[str, ...]) -> Iterator[str]:
+    """All files; a folder that may not be read is an error, or its rows would be missed without a word."""
+    real = os.path.realpath(folder)
+    if real in above:  # a link leads back
+        return
+    with os.scandir(folder) as found:
+        entries = [each for each in found if not _is_hidden(each.name)]
+    for each in entries:
+        if each.is_dir():
+            yield from _below(each.path, (*above, real))
+        elif each.is_file():
+            yield each.path
+
+
+def _kind(name: str) -> Kind | None:
+    for ending in _COMPRESSED:
+        if name.removesuffix(ending).endswith((".csv", ".tsv")):
+            name = name.removesuffix(ending)
+    return next((kind for ending, kind in _ENDINGS.items() if name.endswith(ending)), None)
+
+
+def _is_hidden(name: str) -> bool:
+    return any(part.startswith(("_", ".")) for part in name.split("/"))

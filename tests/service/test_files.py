@@ -1,0 +1,90 @@
+"""A monitor whose rows are files: the same evaluations as from a database, and a word for what is missing."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from commands import Rocmonitor
+from pyarrow import parquet
+from scenario import CONFIGURATION, DEFAULTS, World, runtime_of, scored, week
+from sqlalchemy import select
+
+from rocmonitor import config, store
+from rocmonitor.service.tick import Tick, run_monitor
+
+DAY = timedelta(days=1)
+DATABASE = "sources: {here: {url_env: SCENARIO_SOURCE_URL, timezone: UTC}}"
+FILES = "sources: {here: {kind: files, path: lake, timezone: UTC}}"
+
+
+def exported(here: World, number: int) -> Path:
+    """A week's rows as a file of the folder `lake`."""
+    with here._engine() as engine, engine.begin() as connection:
+        chosen = select(scored).where(scored.c.id >= number * 100_000, scored.c.id < (number + 1) * 100_000)
+        rows = [dict(row) for row in connection.execute(chosen).mappings()]
+    path = here.folder / "lake" / f"{number}.parquet"
+    path.parent.mkdir(exist_ok=True)
+    parquet.write_table(pa.Table.from_pylist(rows), path, row_group_size=50)
+    return path
+
+
+def configured(here: World, sources: str, **changes: str) -> Path:
+    path = here.folder / "rocmonitor.yaml"
+    text = CONFIGURATION.format(**{**DEFAULTS, **changes})
+    assert DATABASE in text
+    path.write_text(text.replace(DATABASE, sources), encoding="utf-8")
+    return path
+
+
+def tick(here: World, sources: str, number: int, name: str, **changes: str) -> Tick:
+    """Judge all weeks before this one, into a store of that name."""
+    known, now = config.load(configured(here, sources, **changes)), week(number) + 2 * DAY
+    with store.open_store(f"sqlite:///{here.folder}/{name}.db") as kept:
+        return run_monitor(runtime_of(known, kept, lambda: now), known.monitors["credit"], now=now)
+
+
+@pytest.mark.parametrize("grouped", ["raw", "database"])
+def test_files_give_the_evaluations_of_the_database(here: World, grouped: str) -> None:
+    here.score(20, shift=0.5)
+    here.score(21, labelled=0.9)
+    for number in range(22):
+        exported(here, number)
+    changes = {"grouped": grouped, "segments": "[region]", "outlook": "{after: 6h}"}
+    there = tick(here, DATABASE, 22, "there", **changes).evaluations
+    found = tick(here, FILES, 22, "found", **changes).evaluations
+    assert len(found) == len(there) == 4
+    for one, other in zip(found, there, strict=True):
+        assert (one.segment, one.counts, one.outcome) == (other.segment, other.counts, other.outcome)
+        assert one.provenance == other.provenance  # with the digest of the rows
+        assert one.metrics == pytest.approx(other.metrics, rel=1e-12, abs=1e-15)
+
+
+def test_a_file_that_comes_between_two_ticks_is_judged(here: World) -> None:
+    for number in range(20):
+        exported(here, number)
+    here.score(20)
+    assert [each.counts.rows for each in tick(here, FILES, 21, "kept").evaluations] == [0]
+    exported(here, 20)
+    [late] = tick(here, FILES, 21, "kept").evaluations
+    assert (late.counts.rows, late.revision) == (400, 1)
+
+
+def test_a_folder_without_files_ends_with_5_and_a_wrong_query_with_2(here: World) -> None:
+    rocmonitor = Rocmonitor(here.folder)
+    configured(here, FILES)
+    for command in (("check",), ("run", "--at", "2026-06-15")):
+        said = rocmonitor(*command, code=5)
+        assert "sources.here.path: there is no file at" in said.stdout + said.stderr
+    exported(here, 0).write_bytes(b"PAR1")
+    said = rocmonitor("check", code=5)
+    assert "sources.here.path: a file cannot be read: " in said.stdout + said.stderr
+    exported(here, 0)
+    path = configured(here, FILES)
+    path.write_text(
+        path.read_text("utf-8").replace("FROM scored", "FROM '/etc/passwd.csv'"), encoding="utf-8"
+    )
+    said = rocmonitor("check", code=2)
+    assert "monitors.credit.query: " in said.stdout + said.stderr
