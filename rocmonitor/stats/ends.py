@@ -24,8 +24,11 @@ dividing by it is exact."""
 FAR = 2.0**52
 """Cells whose numbers would be beyond are one: whole numbers are exact up to here."""
 
-BESIDE = 1e9
-"""Added to the numbers of cells beside the log-odds: more than any of those times a `per_unit` of 1e6."""
+FINEST = 1e9
+"""The largest `per_unit`."""
+
+BESIDE = 1e12
+"""Added to the numbers of cells beside the log-odds: more than `FINEST` times any of those, which is 745."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,7 @@ class Grid:
     def __post_init__(self) -> None:
         if self.scale not in get_args(Scale):
             raise InputError(f"scale must be 'logit' or 'linear', not {self.scale!r}")
-        if not 0 < self.per_unit <= 1e9:
+        if not 0 < self.per_unit <= FINEST:
             raise InputError(f"per_unit must be more than 0 and at most 1e9; it is {self.per_unit!r}")
 
     def __str__(self) -> str:
@@ -59,7 +62,8 @@ class Grid:
         On the scale "logit" cells beside those of scores between 0 and 1 have numbers far away from theirs.
         """
         beside = BESIDE if self.scale == "logit" else 0.0
-        number = np.floor(np.abs(score) * self.per_unit)
+        with np.errstate(over="ignore"):  # what is too far is infinitely far
+            number = np.floor(np.abs(score) * self.per_unit)
         number = np.where(number > FAR, 2 * FAR, number + beside)
         number = np.where(score > 0, number, -1 - number)
         if self.scale == "logit":

@@ -202,13 +202,23 @@ def test_each_model_alone_is_a_condensed_sample():
 
 def test_numbers_of_cells_cut_the_scale():
     score = np.array([-1.55, -0.0, 0.0, 0.25, 0.5, 0.75, 1.0, 7.3, 1e300, -1e300])
-    beside = 10**9
+    beside = 10**12
     number = Grid("logit", 10).numbers(score)
     assert number[:3].tolist() == [-beside - 16, -beside - 1, -beside - 1]
     assert number[3:8].tolist() == [-11, 0, 10, beside + 10, beside + 73]
     assert number[8:].tolist() == [2**53, -(2**53)]  # one more is no float
     assert Grid("linear", 10).numbers(score)[:8].tolist() == [-16, -1, -1, 2, 5, 7, 10, 73]
     assert STRIP & (STRIP - 1) == 0  # dividing by it is exact
+
+
+@pytest.mark.parametrize("per_unit", [1, 1638.4, 1e6, 1e9])
+def test_no_score_shares_a_cell_with_one_beside_the_log_odds(per_unit):
+    inside = np.array([5e-324, 1e-9, 0.5, np.nextafter(1.0, 0.0)])
+    beside = np.concatenate([[-1e300, -800, -1, -5e-324, 0], [1, 30, 37, 745, 800, 1e300]])
+    first, second = (Grid("logit", per_unit).numbers(score) for score in (inside, beside))
+    assert not set(first) & set(second)
+    assert (second[:5] < first.min()).all()
+    assert (second[5:] > first.max()).all()
 
 
 def test_the_result_reads_back():
