@@ -144,9 +144,10 @@ class Cluster:
             self._counted_at = 0.0
             self._count(client)
         except (OSError, ValueError) as error:
+            accepts = ", and does it accept the certificates of executor.tls" if files else ""
             raise ExecutorError(
                 f"{key}: no Dask scheduler answers at {address} within {CONNECT_SECONDS} s; is it running, "
-                f"and is the address in {self._spec.address_env} right? ({_in_short(error)})"
+                f"is the address in {self._spec.address_env} right{accepts}? ({_in_short(error)})"
             ) from None
         log.info("the Dask cluster at %s has %d threads", address, self.width)
         return client
