@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
@@ -15,6 +16,7 @@ from rocmonitor.errors import ConfigError, quoted, without_passwords
 _MOST = 64
 _ENOUGH = 8
 """Processes beyond this wait for the one that saves: it takes an eighth to a quarter of all work."""
+_ADDRESS = re.compile(r"[a-z]+://(?:\[[0-9a-fA-F:.]+\]|[^\s:/@\[\]]+):([0-9]{1,5})")
 _CPU_LIMIT = Path("/sys/fs/cgroup/cpu.max")
 
 
@@ -67,8 +69,10 @@ class Dask(Section):
         if not value:
             raise ConfigError(f"{key}: the environment variable {self.address_env} is not set; export it")
         schemes = ("tls://",) if self.tls is not None else ("tcp://", "tls://")
-        if not value.startswith(schemes):
-            hint = ", for executor.tls asks for encryption" if self.tls is not None else ""
+        if not value.startswith(schemes) or not _has_host_and_port(value):
+            wants_tls = self.tls is not None and not value.startswith(schemes)
+            hint = ", for executor.tls asks for encryption" if wants_tls else ""
+            hint += ", without a login" if "@" in value else ""
             raise ConfigError(
                 f"{key}: {self.address_env} must hold an address such as {schemes[0]}scheduler:8786{hint}; "
                 f"it is {quoted(without_passwords(value))}"
@@ -92,6 +96,12 @@ class Dask(Section):
                 raise ConfigError(f"executor.tls.{key}: cannot read {name}: {why}") from None
             found[key] = str(path)
         return found
+
+
+def _has_host_and_port(address: str) -> bool:
+    """Whether an address has just these: Dask refuses others after a while, and quotes what they hold."""
+    found = _ADDRESS.fullmatch(address)
+    return found is not None and 0 < int(found[1]) < 65_536
 
 
 def _processes(section: object) -> object:

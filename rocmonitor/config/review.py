@@ -7,11 +7,9 @@ from typing import Annotated
 from annotated_types import Ge
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from rocmonitor.config.values import Cron, Level, Rate, Section, WallTime, no_switch
+from rocmonitor.config.values import Cron, FiniteFloat, Level, Rate, Section, WallTime, no_switch
 from rocmonitor.policy.review.settings import Money
 from rocmonitor.stats.dependence import Correlation
-
-FiniteFloat = Annotated[float, Field(allow_inf_nan=False)]
 
 
 class Reviewing(Section):

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from rocmonitor.config.values import Column, Duration, Rate, Section, WallTime, WindowLength
+from rocmonitor.config.values import Column, Duration, FiniteFloat, Rate, Section, WallTime, WindowLength
 from rocmonitor.errors import quoted
 from rocmonitor.policy.status import Alarm
 from rocmonitor.policy.windows import Length, mean_length
@@ -199,7 +199,7 @@ class OperatingPoints(Section):
     """Where on the curve to report."""
 
     fpr: tuple[Rate, ...] = (0.01, 0.05, 0.1)
-    thresholds: tuple[float, ...] = ()
+    thresholds: tuple[FiniteFloat, ...] = ()
     cost: tuple[CostPoint, ...] = ()
     flagged_shares: tuple[Rate, ...] = ()
 

@@ -162,6 +162,7 @@ Cron = Annotated[str, AfterValidator(_cron)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$", max_length=100)]
 Column = Annotated[str, Field(min_length=1)]
 Level = Annotated[float, Field(gt=0.5, lt=1)]
+FiniteFloat = Annotated[float, Field(allow_inf_nan=False)]
 Rate = Annotated[float, Field(gt=0, lt=1)]
 
 

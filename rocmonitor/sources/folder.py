@@ -6,6 +6,7 @@ import glob
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -105,6 +106,7 @@ def _local(root: str, path: str, folder: Path) -> Iterable[str]:
     if Path(root).is_dir():
         start, names = root, list(_below(root, ()))
     else:  # the folder of the configuration is no pattern
+        _require_readable(path, folder)
         start, found = str(folder), glob.glob(path, root_dir=folder, recursive=True)
         names = [str(folder / each) for each in found if (folder / each).is_file()]
     plain = os.path.realpath(start)
@@ -134,7 +136,28 @@ def _below(folder: str, above: tuple[str, ...]) -> Iterator[str]:
             yield each.path
 
 
+def _require_readable(path: str, folder: Path) -> None:
+    """Raise where a pattern leads to a folder that may not be read: `glob` passes over it silently."""
+    parts = Path(path).parts
+    fixed = len(_PATTERN.split(str(Path(path)))[0])
+    for at, part in enumerate(parts):
+        above = Path(*parts[:at])
+        if not _PATTERN.search(str(above / part)):
+            continue
+        below = [f"{above}/"] + [f"{above / part}/"] * (part == "**")
+        found = (each for pattern in below for each in glob.glob(pattern, root_dir=folder, recursive=True))
+        for each in found:
+            if _is_hidden(each[fixed:]):
+                continue
+            with suppress(FileNotFoundError, NotADirectoryError):
+                if _PATTERN.search(part):
+                    os.scandir(folder / each).close()
+                else:  # only a name is looked up in it
+                    os.stat(os.path.join(folder, each, "."))
+
+
 def _kind(name: str) -> Kind | None:
+    name = name.lower()  # other systems write SCORES.CSV
     for ending in _COMPRESSED:
         if name.removesuffix(ending).endswith((".csv", ".tsv")):
             name = name.removesuffix(ending)

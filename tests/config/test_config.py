@@ -171,6 +171,16 @@ def test_without_windows_the_reference_is_cut_like_the_monitor(load):
         ("min_labelled: 0.95", "min_labelled: 95", "min_labelled: Input should be less than or equal to 1"),
         ("{w: 0.2}", "{w: 2}", "operating_points.cost.0.w: must be a number from 0 to 1; it is 2"),
         ("{w: 0.2}", "{w: .nan}", "operating_points.cost.0.w: must be a number from 0 to 1; it is nan"),
+        (
+            "thresholds: [0.5]",
+            "thresholds: [.inf]",
+            "operating_points.thresholds.0: Input should be a finite number",
+        ),
+        (
+            "thresholds: [0.5]",
+            "thresholds: [.nan]",
+            "operating_points.thresholds.0: Input should be a finite number",
+        ),
         ("{w: 0.2}", "{w: true}", "operating_points.cost.0.w: must be a number from 0 to 1; it is True"),
         ("{w: 0.5}", "{w: 0.2}", "operating_points.cost: w 0.2 and w 0.2 would both be reported as 0.2"),
         ("{w: 0.5}", "{w: 0.20000001}", "cost: w 0.2 and w 0.20000001 would both be reported as 0.2"),

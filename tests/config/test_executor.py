@@ -99,8 +99,19 @@ def test_what_is_wrong_is_named(tmp_path: Path, written: str, said: str) -> None
         ),
         (False, "tls://scheduler:8786", r"needs executor\.tls"),
         (True, "tcp://scheduler:8786", "such as tls://scheduler:8786, for executor.tls asks for encryption"),
+        (False, "tcp://scheduler", r"such as tcp://scheduler:8786; it is 'tcp://scheduler'"),
+        (False, "tcp://:8786", r"such as tcp://scheduler:8786"),
+        (False, "tcp://scheduler:abc", r"such as tcp://scheduler:8786"),
+        (False, "tcp://scheduler:99999", r"such as tcp://scheduler:8786"),
+        (
+            False,
+            "tcp://me:a-password@scheduler:8786",
+            r"8786, without a login; it is 'tcp://scheduler:8786'$",
+        ),
+        (True, "tls://scheduler", r"such as tls://scheduler:8786; it is"),
         (True, "tls://scheduler:8786", None),
         (False, "tcp://scheduler:8786", None),
+        (False, "tcp://[::1]:8786", None),
     ],
 )
 def test_the_address(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
+import threading
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -21,7 +23,7 @@ from rocmonitor import store
 from rocmonitor.config import Dask, Database
 from rocmonitor.errors import ConfigError, ExecutorError
 from rocmonitor.policy.evaluation import Status
-from rocmonitor.service.executor import Answer, Caller, Task, cluster, open_executor
+from rocmonitor.service.executor import Answer, Caller, StoppedError, Task, cluster, open_executor
 from rocmonitor.service.executor.cluster import Cluster
 from rocmonitor.service.tick import run_monitor
 
@@ -217,6 +219,30 @@ class TestCluster:
     def test_a_task_that_hangs_is_given_up(self, which: Task[int], dask: Cluster) -> None:
         with pytest.raises(ExecutorError, match="hangs"):
             dask.run(which, None, caller(is_hung=lambda: True))
+
+    def test_a_stop_does_not_wait_for_the_queue_of_the_cluster(
+        self, which: Task[int], dask: Cluster, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(cluster, "NO_WORKER_SECONDS", 60)
+        monkeypatch.setattr(cluster, "STOP_SECONDS", 0.1)
+        stop = threading.Event()
+
+        def stopped_meanwhile() -> bool:
+            stop.set()
+            return False
+
+        with pytest.raises(StoppedError):
+            dask.run(which, None, caller(stop=stop, is_hung=stopped_meanwhile))
+
+    def test_dask_logs_no_trace_of_what_our_errors_say(
+        self, which: Task[int], address: str, dask: Cluster
+    ) -> None:
+        with workers(address, 1):
+            dask.run(which, None, caller())
+        names = [name for name in logging.root.manager.loggerDict if name.startswith("distributed.")]
+        assert "distributed.client" in names
+        for name in names:
+            assert not logging.getLogger(name).isEnabledFor(logging.ERROR), name
 
     def test_a_scheduler_that_is_lost_is_found_again(
         self, which: Task[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -26,7 +26,7 @@ from rocmonitor.errors import ConfigError, ExecutorError, RocmonitorError, Sourc
 from rocmonitor.policy.evaluation import Evaluation, Status
 from rocmonitor.policy.windows import Window
 from rocmonitor.service.executor import InProcess, StoppedError, Task, open_executor
-from rocmonitor.service.executor.processes import Processes
+from rocmonitor.service.executor.processes import Processes, _Process
 from rocmonitor.service.executor.task import perform, unpacked
 from rocmonitor.service.once import run_once
 from rocmonitor.service.runtime import Runtime
@@ -214,6 +214,20 @@ class TestProcesses:
         pid = outside.run(which, None, caller(said=heard.append))
         assert outside.pids() == [pid]
         assert heard == ["here I am"]
+
+    @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="Windows")
+    def test_one_that_is_just_starting_is_not_ended_by_the_signals_of_the_group(
+        self, which: Task[int], outside: Outside, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        started = _Process()
+        try:
+            assert started.pid is not None
+            for number in (signal.SIGINT, signal.SIGTERM):
+                os.kill(started.pid, number)
+            assert unpacked(started.ask(which.packed(), caller())) == started.pid
+        finally:
+            started.end()
+        assert "Traceback" not in capfd.readouterr().err
 
     def test_one_monitor_starts_none(self, two_weeks: World) -> None:
         with two_weeks.runtime(NOW) as runtime, open_executor(with_workers(runtime.config, 2)) as executor:

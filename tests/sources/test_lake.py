@@ -118,10 +118,20 @@ def test_a_file_with_several_names_is_read_once(tmp_path: Path) -> None:
     assert counted(f"{tmp_path.as_uri()}/region=a/0.parquet".replace("file:", "files:")).rows == 1
 
 
-def test_a_folder_that_may_not_be_read_is_not_passed_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_endings_in_capitals(tmp_path: Path) -> None:
     url = write(tmp_path / "a.parquet", [line(1)])
+    write(tmp_path / "B.PARQUET", [line(2)])
+    assert counted(url).rows == 2
+    assert counted(f"{url}/*.PARQUET").rows == 1
+    assert counted(f"{url}/B.PARQUET").rows == 1
+
+
+@pytest.mark.parametrize("pattern", ["", "/*/*.parquet", "/**/*.parquet", "/**", "/*/b.parquet"])
+def test_a_folder_that_may_not_be_read_is_not_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pattern: str
+) -> None:
+    url = write(tmp_path / "a.parquet", [line(1)]) + pattern
+    write(tmp_path / "open" / "b.parquet", [line(3)])
     write(tmp_path / "closed" / "b.parquet", [line(2)])
     (tmp_path / "_closed").mkdir()
     scandir = os.scandir
@@ -131,7 +141,14 @@ def test_a_folder_that_may_not_be_read_is_not_passed_over(
             raise PermissionError(13, "Permission denied", str(path))
         return scandir(path)
 
+    def refuse_within(path: Any, **options: Any) -> Any:
+        if "/closed/" in str(path):
+            raise PermissionError(13, "Permission denied", str(path).removesuffix("/."))
+        return stat(path, **options)
+
+    stat = os.stat
     monkeypatch.setattr("os.scandir", refuse)
+    monkeypatch.setattr("os.stat", refuse_within)
     says = r"^sources\.warehouse\.path: a file cannot be read: .*Permission denied: '.*/closed'"
     with pytest.raises(SourceError, match=says) as caught:
         opened(url)

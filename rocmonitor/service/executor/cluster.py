@@ -27,6 +27,8 @@ ASKED_AGAIN_SECONDS = 15.0
 """A cluster that cannot be reached is not asked more often: every monitor would wait for it."""
 NO_WORKER_SECONDS = 120.0
 """So long a task waits on a cluster without workers: some are started by the first task."""
+STOP_SECONDS = 5.0
+"""So long a process that is to stop waits for a task: less than it gives all work at hand."""
 _LOOK_SECONDS = 0.5
 _COUNT_SECONDS = 30.0
 _WHERE = "on a Dask worker"
@@ -67,19 +69,10 @@ class Cluster:
 
     def _answer(self, client: Client, packed: bytes, caller: Caller) -> bytes:
         """What the worker answers; a task whose worker died is done by another, as Dask has it."""
-        alone_since, future = time.monotonic(), Future[bytes]()
+        future = Future[bytes]()
         try:
             future = client.get_executor(pure=False).submit(perform, rocmonitor.__version__, packed)
-            while not wait([future], _LOOK_SECONDS).done:
-                if caller.is_hung():
-                    raise ExecutorError("executor: a task on the Dask cluster hangs; it was given up")
-                if self._count(client):
-                    alone_since = time.monotonic()
-                elif time.monotonic() - alone_since > NO_WORKER_SECONDS:
-                    raise ExecutorError(
-                        "executor: the Dask cluster has no worker; start one with `dask worker`, with "
-                        f"rocmonitor {rocmonitor.__version__} installed"
-                    )
+            self._wait(client, future, caller)
             answer: bytes = future.result()
             return answer
         except (CancelledError, OSError):
@@ -87,11 +80,30 @@ class Cluster:
                 if self._client is client:
                     self._drop()
             raise ExecutorError("executor: the connection to the Dask scheduler was lost") from None
-        except ExecutorError:
+        except (ExecutorError, StoppedError):
             future.cancel()
             raise
         except Exception as error:  # whatever Dask makes of it
             raise _refused(error) from None
+
+    def _wait(self, client: Client, future: Future[bytes], caller: Caller) -> None:
+        """Until there is an answer; a stop waits for it for a while: it may stand in the cluster's queue."""
+        alone_since = going_on_until = time.monotonic()
+        while not wait([future], _LOOK_SECONDS).done:
+            now = time.monotonic()
+            if not caller.stop.is_set():
+                going_on_until = now + STOP_SECONDS
+            elif now > going_on_until:
+                raise StoppedError
+            if caller.is_hung():
+                raise ExecutorError("executor: a task on the Dask cluster hangs; it was given up")
+            if self._count(client):
+                alone_since = now
+            elif now - alone_since > NO_WORKER_SECONDS:
+                raise ExecutorError(
+                    "executor: the Dask cluster has no worker; start one with `dask worker`, with "
+                    f"rocmonitor {rocmonitor.__version__} installed"
+                )
 
     def _count(self, client: Client) -> int:
         """The threads of all workers, asked for from time to time."""
@@ -124,8 +136,7 @@ class Cluster:
         from distributed import Client
         from distributed.security import Security
 
-        # What fails is said by our errors; Dask would add a traceback for each try.
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        _silence_dask()
         security: dict[str, Any] = {}
         if files:
             security = {
@@ -144,9 +155,10 @@ class Cluster:
             self._counted_at = 0.0
             self._count(client)
         except (OSError, ValueError) as error:
+            accepts = ", and does it accept the certificates of executor.tls" if files else ""
             raise ExecutorError(
                 f"{key}: no Dask scheduler answers at {address} within {CONNECT_SECONDS} s; is it running, "
-                f"and is the address in {self._spec.address_env} right? ({_in_short(error)})"
+                f"is the address in {self._spec.address_env} right{accepts}? ({_in_short(error)})"
             ) from None
         log.info("the Dask cluster at %s has %d threads", address, self.width)
         return client
@@ -156,6 +168,13 @@ class Cluster:
         client, self._client = self._client, None
         if client is not None:
             client.close(timeout=2)
+
+
+def _silence_dask() -> None:
+    """Our errors say what fails; Dask would add traces, by loggers that have levels of their own."""
+    for name in ("distributed", *logging.root.manager.loggerDict):
+        if name.partition(".")[0] == "distributed":
+            logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def _refused(error: Exception) -> ExecutorError:

@@ -13,10 +13,10 @@ import pickle
 import signal
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
-from multiprocessing import get_context, parent_process
+from multiprocessing import get_context, parent_process, resource_tracker
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
 
@@ -40,6 +40,8 @@ PATIENCE_SECONDS = 1.0
 IDLE_SECONDS = 60.0
 _LOOK_SECONDS = 0.5
 _REPORT_SECONDS = 1.0
+_OF_THE_GROUP = (signal.SIGINT, signal.SIGTERM)
+"""Signals that the whole group gets: the task at hand is finished all the same."""
 _COMPUTING = 0.02
 """Processor seconds between two reports that show that a process computes."""
 
@@ -55,7 +57,8 @@ class _Process:
         context = get_context("spawn")
         self._pipe, theirs = context.Pipe()
         self._process = context.Process(target=_work, args=(theirs,), daemon=True, name="rocmonitor worker")
-        self._process.start()
+        with _signals_held():
+            self._process.start()
         theirs.close()  # else its death would not be seen
         self.idle_since = time.monotonic()
 
@@ -89,10 +92,26 @@ class _Process:
         return self._process.exitcode
 
 
+@contextmanager
+def _signals_held() -> Iterator[None]:
+    """What is started meanwhile gets no signal until `_work` ignores it: Ctrl-C would end it with a trace."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    resource_tracker.ensure_running()  # starting it later would let signals through
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _OF_THE_GROUP)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _work(pipe: Connection) -> None:
     """Do tasks until the process that asks is gone."""
-    for number in (signal.SIGINT, signal.SIGTERM):  # sent to the whole group: the task at hand is finished
+    for number in _OF_THE_GROUP:
         signal.signal(number, signal.SIG_IGN)
+    if hasattr(signal, "pthread_sigmask"):  # the mask came along
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _OF_THE_GROUP)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     one_at_a_time = threading.Lock()
 
