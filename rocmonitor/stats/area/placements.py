@@ -6,9 +6,12 @@ positives. Both take one value at each distinct score, so everything here is O(k
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterator
+
 import numpy as np
 
-from rocmonitor.stats.rows import weighted_sum
+from rocmonitor.stats.rows import parts, weighted_sum
 from rocmonitor.stats.sample import Counts, Floats, Sample
 
 ROUNDING = 1e-13
@@ -29,6 +32,30 @@ def placements(sample: Sample) -> tuple[Floats, Floats]:
     above -= 0.5 * sample.pos
     np.subtract(sample.n_pos, above, out=above)
     return below, above
+
+
+def placed_parts(sample: Sample) -> Iterator[tuple[Floats, Floats, Counts, Counts]]:
+    """Parts of `placements`, as below and above, with the positives and the negatives there.
+
+    Large samples have no room, and small ones no time, for arrays of all scores that are read once.
+    """
+    neg_before, pos_before = sample.neg[:0].sum(), sample.pos[:0].sum()
+    for part in parts(len(sample.score)):
+        pos, neg = sample.pos[part], sample.neg[part]
+        # Whole numbers up to 2**53 and their halves are exact, in any order.
+        neg_up_to, pos_up_to = np.cumsum(neg), np.cumsum(pos)
+        below = neg_up_to + (neg_before - 0.5 * neg)
+        above = (sample.n_pos - pos_before + 0.5 * pos) - pos_up_to
+        neg_before, pos_before = neg_before + neg_up_to[-1], pos_before + pos_up_to[-1]
+        yield below, above, pos, neg
+
+
+def sums_over_parts(
+    sample: Sample, of: Callable[[Floats, Floats, Counts, Counts], tuple[float, ...]]
+) -> tuple[float, ...]:
+    """Sums of what `of` finds in each of `placed_parts`."""
+    found = [of(*part) for part in placed_parts(sample)]
+    return tuple(math.fsum(column) for column in zip(*found, strict=True))
 
 
 def mean_over_pairs(

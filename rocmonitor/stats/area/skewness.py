@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-from rocmonitor.stats.area.placements import placements
+from rocmonitor.stats.area.placements import placements, sums_over_parts
 from rocmonitor.stats.area.variances import Moments
 from rocmonitor.stats.rows import weighted_sum
 from rocmonitor.stats.sample import Counts, Floats, Sample
@@ -40,9 +40,20 @@ def studentised(sample: Sample, of: Moments, se: float) -> Studentised:
         sd(T)³ E Z³ = b + 6 c,    sd(T)³ Cov(Z, W) = b + 4 c,
         b = E g³ / n_pos² + E f³ / n_neg²,    c = E h g f / (n_pos n_neg)
     """
-    g, f = deviations(sample, of)
-    own = cube_mean(sample.pos, g) / sample.n_pos**2 + cube_mean(sample.neg, f) / sample.n_neg**2
-    shared = chain_mean(sample, g, f) / (float(sample.n_pos) * sample.n_neg)
+    before = 0.0
+
+    def sums(below: Floats, above: Floats, pos: Counts, neg: Counts) -> tuple[float, ...]:
+        nonlocal before
+        g, f = centred(below, sample.n_neg, of), centred(above, sample.n_pos, of)
+        chain = neg * f
+        own, chain[0] = 0.5 * chain, chain[0] + before
+        np.cumsum(chain, out=chain)
+        before = float(chain[-1])
+        return np.sum(pos * (g * g * g)), np.sum(neg * (f * f * f)), np.sum(pos * ((chain - own) * g))
+
+    cubes10, cubes01, chains = sums_over_parts(sample, sums)
+    own = cubes10 / sample.n_pos / sample.n_pos**2 + cubes01 / sample.n_neg / sample.n_neg**2
+    shared = chains / sample.n_pos / sample.n_neg / (float(sample.n_pos) * sample.n_neg)
     return Studentised(-(own + 4 * shared) / 2 / se**3, -(2 * own + 6 * shared) / se**3)
 
 
@@ -68,13 +79,17 @@ def _untransformed(value: float, bend: float) -> float:
 
 def deviations(sample: Sample, of: Moments) -> tuple[Floats, Floats]:
     """The g and f at each distinct score; near an AUC of 1 computed from 1 - AUC, which keeps the digits."""
-    both = placements(sample)
-    for values, n in zip(both, (sample.n_neg, sample.n_pos), strict=True):
-        if of.auc > 0.5:
-            values -= n
-        values /= n
-        values += of.lost if of.auc > 0.5 else -of.auc
-    return both
+    below, above = placements(sample)
+    return centred(below, sample.n_neg, of), centred(above, sample.n_pos, of)
+
+
+def centred(values: Floats, n: int, of: Moments) -> Floats:
+    """Placement values as counts of `n` rows, less the AUC, in place."""
+    if of.auc > 0.5:
+        values -= n
+    values /= n
+    values += of.lost if of.auc > 0.5 else -of.auc
+    return values
 
 
 def chain_mean(sample: Sample, g: Floats, f: Floats) -> float:

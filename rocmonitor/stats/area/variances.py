@@ -15,8 +15,7 @@ import scipy
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
-from rocmonitor.stats.area.placements import mean_and_variance, mean_over_pairs, placements
-from rocmonitor.stats.rows import weighted_sum
+from rocmonitor.stats.area.placements import mean_and_variance, sums_over_parts
 from rocmonitor.stats.sample import Counts, Floats, Sample
 
 _NEGLIGIBLE = 1e-12  # a standard error that no interval shows
@@ -47,14 +46,36 @@ class Variance(NamedTuple):
 
 def moments(sample: Sample) -> Moments:
     """Moments of psi in O(k); the sample must hold both classes."""
-    below, above = placements(sample)
-    auc, zeta10, zeta01 = mean_over_pairs(below, above, sample.pos, sample.neg)
-    pairs = float(sample.n_pos) * sample.n_neg
-    np.subtract(sample.n_neg, below, out=below)
-    lost = weighted_sum(sample.pos, below) / pairs
-    ties = float(sample.pos @ sample.neg) / pairs
+    n_pos, n_neg = sample.n_pos, sample.n_neg
+    below_0, above_0 = _first_placements(sample)
+
+    def means(below: Floats, above: Floats, pos: Counts, neg: Counts) -> tuple[float, ...]:
+        of_pos, of_neg = np.sum(pos * (below - below_0)), np.sum(neg * (above - above_0))
+        return of_pos, of_neg, np.sum(pos * (n_neg - below)), np.sum(pos * neg)
+
+    of_pos, of_neg, lost, ties = sums_over_parts(sample, means)
+    mean10, mean01 = of_pos / n_pos, of_neg / n_neg
+
+    def squares(below: Floats, above: Floats, pos: Counts, neg: Counts) -> tuple[float, ...]:
+        off10, off01 = below - below_0 - mean10, above - above_0 - mean01
+        return np.sum(pos * (off10 * off10)), np.sum(neg * (off01 * off01))
+
+    square10, square01 = sums_over_parts(sample, squares)
+    auc, pairs = (below_0 + mean10) / n_neg, float(n_pos) * n_neg
+    zeta10, zeta01 = square10 / n_pos / float(n_neg) ** 2, square01 / n_neg / float(n_pos) ** 2
     # psi**2 is psi, but 1/4 and not 1/2 on a tie; rounding may go a hair below 0.
-    return Moments(auc, lost, zeta10, zeta01, max(auc * lost - ties / 4, 0.0))
+    kernel = max(auc * (lost / pairs) - ties / pairs / 4, 0.0)
+    return Moments(auc, lost / pairs, zeta10, zeta01, kernel)
+
+
+def _first_placements(sample: Sample) -> tuple[float, float]:
+    """The first placement value of a positive and of a negative, which others are measured from.
+
+    So equal values leave residuals of exactly 0: rounding must not turn "no variance" into a tiny one.
+    """
+    i, j = int(np.argmax(sample.pos > 0)), int(np.argmax(sample.neg > 0))
+    below = float(sample.neg[:i].sum()) + 0.5 * float(sample.neg[i])
+    return below, sample.n_pos - float(sample.pos[:j].sum()) - 0.5 * float(sample.pos[j])
 
 
 def delong_variance(zeta10: float, zeta01: float, n_pos: int, n_neg: int) -> float:

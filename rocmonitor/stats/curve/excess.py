@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from rocmonitor.stats.binomial import LOG_NEGLIGIBLE, Counts, Floats, log_binomial
 
 _LONGEST = 1000  # terms up to which the series is quicker than `both_reach`
+_NEGLIGIBLE = 1e-17  # of the series: it is at most 1
 _CELLS_AT_ONCE = 1 << 14  # a few arrays of these fit a core's cache
 
 
@@ -26,7 +27,7 @@ def excess_on_grid(
     rho^i K_i(a) K_i(b), with K_i the Krawtchouk polynomials, orthonormal under each binomial. The excess is
     the sum over i >= 1 of rho^i phi_i(p1) phi_i(p2), with phi_i the sum of Bin(a; m, p) K_i(a) over a >= r:
     phi_i(p) = sqrt(m p (1-p) / i) Bin(r-1; m-1, p) K_(i-1)(r-1) with K for m - 1 draws. It ends at i = m, or
-    where rho^i is negligible, and is added up from its end (Horner). Error about 1e-13 at m = 10,000.
+    where the rest is negligible, and is added up from its end (Horner). Error about 1e-13 at m = 10,000.
     """
     p1, p2 = above_1 / n, above_2 / n
     scale = np.sqrt(np.multiply.outer(p1 * (1 - p1), p2 * (1 - p2)))
@@ -37,6 +38,7 @@ def excess_on_grid(
         return None
     phi_1, phi_2 = np.split(_phi(r, m, np.concatenate([p1, p2]), length), [len(p1)], axis=1)
     excess = np.zeros(rho.shape)
+    orders = np.arange(1, length + 1)
     lines = max(1, _CELLS_AT_ONCE // len(p2))
     for first in range(0, len(p1), lines):
         part = slice(first, first + lines)
@@ -44,8 +46,12 @@ def excess_on_grid(
         if len(seen):
             across = slice(int(seen[0]), int(seen[-1]) + 1)
             power = rho[part, across]
-            last = _length(float(np.abs(power[where[part, across]]).max()), m)
-            excess[part, across] = _series(power, phi_1[:last, part], phi_2[:last, across])
+            steepest = float(np.abs(power[where[part, across]]).max())
+            one, other = phi_1[:, part], phi_2[:, across]
+            # Far from r the phi are small, too.
+            largest = steepest**orders * np.abs(one).max(axis=1) * np.abs(other).max(axis=1)
+            last = int(np.count_nonzero(np.cumsum(largest[::-1]) > _NEGLIGIBLE))
+            excess[part, across] = _series(power, one[:last], other[:last])
     return excess
 
 
@@ -66,13 +72,14 @@ def _series(rho: Floats, phi_1: Floats, phi_2: Floats) -> Floats:
 def _phi(r: int, m: int, p: Floats, length: int) -> Floats:
     """phi_1, …, phi_length of `excess_on_grid`, shape (length, w), by the recurrence of orthonormal K."""
     phi = np.empty((length, len(p)))
-    M, x, pq = m - 1, r - 1, p * (1 - p)
-    before, now = np.zeros(len(p)), np.sqrt(m * pq) * np.exp(log_binomial(M, x, p))
+    M, x, root = m - 1, r - 1, np.sqrt(p * (1 - p))
+    away, skewed = (x - p * M) / root, (1 - 2 * p) / root
+    before, now = np.zeros(len(p)), math.sqrt(m) * root * np.exp(log_binomial(M, x, p))
     for i in range(length):
         phi[i] = now / math.sqrt(i + 1)
         if i < M:
-            after = (x - p * M - (1 - 2 * p) * i) * now - np.sqrt(i * (M - i + 1) * pq) * before
-            before, now = now, after / np.sqrt((i + 1) * (M - i) * pq)
+            after = (away - i * skewed) * now - math.sqrt(i * (M - i + 1)) * before
+            before, now = now, after / math.sqrt((i + 1) * (M - i))
     return phi
 
 

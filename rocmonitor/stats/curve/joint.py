@@ -61,7 +61,8 @@ class Levels:
         place_1, place_2 = np.searchsorted(at_1, self.level_1), np.searchsorted(at_2, self.level_2)
         shape = len(at_1) + 1, len(at_2) + 1
         cells = np.bincount(place_1 * shape[1] + place_2, weights=counts, minlength=shape[0] * shape[1])
-        both = cells.reshape(shape).cumsum(axis=0).cumsum(axis=1).astype(np.int64)
+        both = cells.astype(np.int64).reshape(shape)  # adding up whole numbers is quicker
+        both = both.cumsum(axis=0).cumsum(axis=1)
         return both[:-1, :-1], both[:-1, -1], both[-1, :-1]
 
 

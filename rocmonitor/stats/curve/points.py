@@ -102,8 +102,14 @@ _PAIRS_AT_ONCE = 256
 def flagged(sample: Sample, thresholds: Floats) -> tuple[Counts, Counts]:
     """Positives and negatives with score >= threshold, each shape (h,)."""
     first = np.searchsorted(sample.score, thresholds, side="left")
-    below_pos, below_neg = (np.concatenate([[0], np.cumsum(c)]) for c in (sample.pos, sample.neg))
-    return sample.n_pos - below_pos[first], sample.n_neg - below_neg[first]
+    # Sums between the thresholds: those up to each score are as many as there are scores.
+    stops = np.unique(np.append(first, 0))
+    inner = stops[stops < len(sample.score)]
+    below_pos, below_neg = (
+        np.append(0, np.cumsum(np.add.reduceat(c, inner))) for c in (sample.pos, sample.neg)
+    )
+    place = np.searchsorted(stops, first)
+    return sample.n_pos - below_pos[place], sample.n_neg - below_neg[place]
 
 
 def threshold_levels(sample: Sample) -> NDArray[np.intp]:

@@ -40,7 +40,7 @@ MAX_THRESHOLDS = 1000
 """Thresholds of a model that enter exactly: enough for 17,000 negatives at any rate, 80,000 at 5 %."""
 
 
-_CELLS_AT_ONCE = 1 << 13  # a few arrays of these fit a core's cache
+_CELLS_AT_ONCE = 1 << 14  # a few arrays of these fit a core's cache
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -233,7 +233,8 @@ class DifferenceLaw(VerticalLaw):
         n, m, mix = self.rows.n_pos, self.m_pos, self.mixtures[i]
         gap, apart = mix.net / n, mix.apart / n
         variance = np.maximum(apart - gap**2, 0.0)
-        half = bernstein(m * variance, step=2.0)  # a step is at most 2 off
+        # A step is at most 2 off. What a term has beyond its range is negligible for all of them together.
+        half = bernstein(m * variance, np.maximum(LOG_NEGLIGIBLE + _log_share(mix.weight), 0.0), step=2.0)
         low = max(-m, int(np.floor((m * gap - half).min())))
         high = min(m, int(np.ceil((m * gap + half).max())))
         require_room(high - low + 1)
@@ -260,18 +261,33 @@ def _transform(
     transform = np.zeros(len(angles), dtype=np.complex128)
     bends, sines = 2 * np.sin(angles / 2) ** 2, np.sin(angles)
     left = np.searchsorted(-reach, -bends)  # terms at each angle
+    room = np.empty((3, max(_CELLS_AT_ONCE, len(weight))))  # fresh memory costs more than the arithmetic
     k = 0
     while k < len(angles) and left[k]:
         part, some = slice(k, k + max(1, _CELLS_AT_ONCE // int(left[k]))), slice(left[k])
         angle, bend, sine = (each[part, np.newaxis] for each in (angles, bends, sines))
-        fading = bend * (bend * spread[some] + (2 - bend) * variance[some])  # 1 - |…|²
+        shape = len(angle), int(left[k])
+        modulus, half, other = (each[: math.prod(shape)].reshape(shape) for each in room)
+        np.multiply(bend, spread[some], out=modulus)
+        modulus += np.multiply(2 - bend, variance[some], out=other)
+        modulus *= -bend  # |…|² - 1
+        np.maximum(modulus, -1.0, out=modulus)
         with np.errstate(divide="ignore"):
-            modulus = weight[some] * np.exp(m / 2 * np.log1p(-np.minimum(fading, 1.0)))
-        phase = m * np.arctan2(gap[some] * sine, 1 - apart[some] * bend) - low * angle
-        half = np.tan(phase / 2)  # quicker than the cosine and the sine, which follow from it
-        square = half * half
-        modulus /= 1 + square
-        transform[part] = np.sum(modulus * (1 - square), axis=1) - 2j * np.sum(modulus * half, axis=1)
+            np.log1p(modulus, out=modulus)
+        modulus *= m / 2
+        np.exp(modulus, out=modulus)
+        modulus *= weight[some]
+        np.multiply(apart[some], bend, out=other)
+        np.arctan2(np.multiply(gap[some], sine, out=half), np.subtract(1, other, out=other), out=half)
+        half *= m / 2
+        half -= low / 2 * angle  # of the phase
+        np.tan(half, out=half)  # quicker than the cosine and the sine of the phase, which follow from it
+        total = np.sum(modulus, axis=1)
+        np.square(half, out=other)
+        other += 1
+        modulus /= other
+        half *= modulus
+        transform[part] = 2 * (np.sum(modulus, axis=1) - 1j * np.sum(half, axis=1)) - total
         k = part.stop
     return transform
 
@@ -282,12 +298,16 @@ def _negligible_from(weight: Floats, gap: Floats, apart: Floats, m: int) -> Floa
     1 - |…|² is concave in 1 - cos θ: one above the limit at the end, 2, passes it once, at the first root of
     a quadratic. Negative where the weight itself is negligible.
     """
-    share = np.maximum(np.abs(weight) * len(weight), 1e-300)
-    limit = 2 * (LOG_NEGLIGIBLE + np.log(share)) / m
+    limit = 2 * (LOG_NEGLIGIBLE + _log_share(weight)) / m
     variance = apart - gap**2
     root = np.sqrt(np.maximum(variance**2 - (apart**2 - gap**2) * limit, 0.0))
     lasts = 4 * apart * (1 - apart) <= limit
     return np.where(lasts, np.inf, limit / np.where(lasts, 1.0, np.maximum(variance + root, 1e-300)))
+
+
+def _log_share(weight: Floats) -> Floats:
+    """Logarithm of each weight, as a multiple of an equal share of all."""
+    return np.asarray(np.log(np.maximum(np.abs(weight) * len(weight), 1e-300)))
 
 
 def difference_law(pair: PairedSample, r: Counts, m_pos: int, m_neg: int, most: int) -> DifferenceLaw:

@@ -199,9 +199,9 @@ def closest(kernel: Kernel, target: float) -> Extreme | None:
     return replace(reached, value=target, distance=max(distance, 0.0))
 
 
-def optimum(kernel: Kernel, *found: Extreme) -> str:
-    """Whether no weights can do better than these ("proven"), or none better was found ("searched")."""
-    known = all(of.multiplier <= kernel.unique or math.isinf(of.multiplier) for of in found)
+def optimum(unique: float, *found: Extreme) -> str:
+    """Whether no weights can do better than these ("proven": by `Kernel.unique`), or else "searched"."""
+    known = all(of.multiplier <= unique or math.isinf(of.multiplier) for of in found)
     return "proven" if known else "searched"
 
 

@@ -176,7 +176,7 @@ def forecast_difference(
         n_pos=reference.n_pos,
         n_neg=reference.n_neg,
         residual=max(low.residual, high.residual),
-        optimum=optimum(kernel, low, high),
+        optimum=optimum(kernel.unique, low, high),
     )
     return replace(found, caveats=_caveats(found, past, reference, (low, high)))
 

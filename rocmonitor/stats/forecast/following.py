@@ -19,7 +19,7 @@ from numpy.polynomial.chebyshev import chebinterpolate, chebval
 from rocmonitor.caveat import Caveat
 from rocmonitor.stats.forecast.climbing import Extreme, along
 from rocmonitor.stats.forecast.kld import auc_bounds
-from rocmonitor.stats.forecast.tilting import OneOrder, cells
+from rocmonitor.stats.forecast.tilting import OneOrder, cell_shares
 from rocmonitor.stats.forecast.windows import EXACT_BOUNDS, grid
 from rocmonitor.stats.rows import Floats
 from rocmonitor.stats.sample import Sample
@@ -100,8 +100,8 @@ class FollowedBounds:
 
     def _piece(self, number: int, solved: dict[float, Ends]) -> Floats | None:
         """Coefficients of both ends over a piece, shape (degree + 1, 2); None where they may not serve."""
-        upwards = OneOrder(cells(self._sample.pos, self._sample.neg).shares)
-        ends = [_coefficients(kernel, number) for kernel in (upwards.mirrored(), upwards)]
+        shares = cell_shares(self._sample.pos, self._sample.neg)
+        ends = [_coefficients(OneOrder.of(along), number) for along in (shares[:, ::-1], shares)]
         if ends[0] is None or ends[1] is None:
             return None
         piece = np.stack([ends[0], ends[1]], axis=1)

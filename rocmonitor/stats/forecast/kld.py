@@ -15,12 +15,12 @@ import numpy as np
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats import plotting
+from rocmonitor.stats.area.placements import sums_over_parts
 from rocmonitor.stats.condensed import extremes
 from rocmonitor.stats.forecast.climbing import Extreme, closest, highest, optimum
-from rocmonitor.stats.forecast.tilting import OneOrder, cell_shares, cells
+from rocmonitor.stats.forecast.tilting import OneOrder, cell_shares, cells, columns
 from rocmonitor.stats.proportion import is_number
 from rocmonitor.stats.result import Result
-from rocmonitor.stats.rows import weighted_sum
 from rocmonitor.stats.sample import Floats, Sample, on_shares
 
 
@@ -70,7 +70,9 @@ class AucBounds(Result):
     caveats: tuple[Caveat, ...] = ()
     error: float = 0.0
     _sample: Sample
-    _tilts: tuple[Floats, Floats]  # of the cells, for the low end and for the high one
+    _tilts: tuple[
+        Floats, Floats
+    ]  # of the columns of `OneOrder`: the low end's of reversed cells, the high end's
 
     @property
     def score(self) -> Floats:
@@ -80,12 +82,12 @@ class AucBounds(Result):
     @property
     def low_weights(self) -> Floats:
         """The least favourable distributions of `low`."""
-        return _weights(self._sample, self._tilts[0])
+        return _weights(self._sample, self._tilts[0], step=-1)
 
     @property
     def high_weights(self) -> Floats:
         """The least favourable distributions of `high`."""
-        return _weights(self._sample, self._tilts[1])
+        return _weights(self._sample, self._tilts[1], step=1)
 
     def _values(self) -> dict[str, Any]:
         known = {field.name: getattr(self, field.name) for field in fields(self) if field.name[0] != "_"}
@@ -152,9 +154,7 @@ def auc_bounds(sample: Sample, /, distance: float) -> AucBounds:
     if sample.ends is not None:
         return _of_any_order(sample, distance)
     own = area(sample)
-    upwards = OneOrder(cell_shares(sample.pos, sample.neg))
-    high = _end(upwards, distance)
-    low = _end(upwards.mirrored(), distance)
+    low, high = (_end(sample, distance, step) for step in (-1, 1))
     return AucBounds(
         auc=own,
         low=min(1 - low.value, own),
@@ -165,10 +165,10 @@ def auc_bounds(sample: Sample, /, distance: float) -> AucBounds:
         low_multiplier=low.multiplier,
         high_multiplier=high.multiplier,
         residual=max(low.residual, high.residual),
-        optimum=optimum(upwards, low, high),
+        optimum=optimum(OneOrder.unique, low, high),
         caveats=_caveats(low, high),
         _sample=sample,
-        _tilts=(low.tilt[:, ::-1], high.tilt),
+        _tilts=(low.tilt, high.tilt),
     )
 
 
@@ -214,31 +214,30 @@ def auc_distance(sample: Sample, /, target: float) -> float:
     return nearest(cell_shares(sample.pos, sample.neg), own, target).distance
 
 
-def _end(kernel: OneOrder, distance: float) -> Extreme:
+def _end(sample: Sample, distance: float, step: int) -> Extreme:
     """The largest value, without the potential: much memory while the other end is looked for."""
-    found = highest(kernel, distance)
+    found = highest(OneOrder.of(cell_shares(sample.pos, sample.neg)[:, ::step]), distance)
     kept = {field.name: getattr(found, field.name) for field in fields(Extreme)}
     return Extreme(**kept | {"potential": np.empty((2, 0))})
 
 
 def nearest(shares: Floats, own: float, target: float) -> Extreme:
-    """The closest weights with the AUC `target`, of shares at increasing scores whose AUC is `own`."""
-    kernel = OneOrder(shares)
-    found = closest(kernel, target) if target > own else closest(kernel.mirrored(), 1 - target)
+    """The closest weights with the AUC `target`, of cells whose AUC is `own`; one tilt a cell."""
+    step = 1 if target > own else -1
+    along = shares[:, ::step]
+    found = closest(OneOrder.of(along), target if target > own else 1 - target)
     if found is None:
         raise DegenerateDataError(
             f"no reweighting of the sample moves its AUC from {own:.6g} to {target:.6g}: no negative is "
             f"{'below' if target > own else 'above'} any positive; take a sample whose scores overlap"
         )
-    return found if target > own else replace(found, value=target, tilt=found.tilt[:, ::-1])
+    return replace(found, value=target, tilt=found.tilt[:, columns(along)][:, ::step])
 
 
 def area(sample: Sample) -> float:
     """The AUC itself, ties one half; both classes must be present."""
-    below = np.cumsum(sample.neg).astype(np.float64)
-    below -= 0.5 * sample.neg
-    below /= sample.n_neg
-    return weighted_sum(sample.pos, below) / sample.n_pos
+    [total] = sums_over_parts(sample, lambda below, _, pos, __: (np.sum(pos * (below / sample.n_neg)),))
+    return total / sample.n_pos
 
 
 def _of_any_order(sample: Sample, distance: float) -> AucBounds:
@@ -254,9 +253,10 @@ def _of_any_order(sample: Sample, distance: float) -> AucBounds:
     return replace(tied, error=max(off))
 
 
-def _weights(sample: Sample, tilt: Floats) -> Floats:
-    """Of every score, from the tilts of the cells that the solution was found on."""
-    weights = tilt[:, cells(sample.pos, sample.neg).cell]
+def _weights(sample: Sample, tilt: Floats, step: int) -> Floats:
+    """Of every score, from the tilts of the columns of the cells, taken upwards or downwards."""
+    shares, cell = cells(sample.pos, sample.neg)
+    weights = tilt[:, columns(shares[:, ::step])[::step][cell]]
     weights *= np.stack([sample.neg, sample.pos])
     weights /= [[sample.n_neg], [sample.n_pos]]
     weights.setflags(write=False)

@@ -20,10 +20,13 @@ class Mixing:
 
     def step(self, potential: Floats, image: Floats, shares: Floats, tilt: Floats) -> Floats:
         """The mixture of the last images whose changes nearly cancel."""
-        change = image - potential
         if not self._images:
             self._weights = shares * tilt
-        self._images, self._changes = [*self._images[-_MEMORY:], image], [*self._changes[-_MEMORY:], change]
+        for kept in (self._images, self._changes):
+            del kept[:-_MEMORY]  # before there are more
+        change = image - potential
+        self._images.append(image)
+        self._changes.append(change)
         row = np.zeros(len(self._changes))
         for part in parts(change.shape[1]):
             weighted = self._weights[:, part] * change[:, part]
@@ -39,8 +42,9 @@ class Mixing:
         gram = self._products[:-1, :-1] - row[:-1] - row[:-1, np.newaxis] + row[-1]
         share = np.linalg.lstsq(gram, row[-1] - row[:-1], rcond=1e-14)[0]
         mixed = (1 - float(share.sum())) * image
-        for part, earlier in zip(share, self._images[:-1], strict=True):
-            mixed += part * earlier
+        for part in parts(mixed.shape[1]):
+            for factor, earlier in zip(share, self._images[:-1], strict=True):
+                mixed[:, part] += factor * earlier[:, part]
         return mixed
 
     def forget(self) -> None:

@@ -8,6 +8,9 @@ prove the maximum. What is special to one order of the scores:
     D = 0.9 ln 2). Each is followed from the complete separation at one threshold.
 2.  At D = min_t [ -ln f(x < t) - ln g(y >= t) ] complete separation is affordable and the AUC is exactly
     1: u ln u -> 0, so zero weights do not cost an infinite distance, as [M18] says below eq. 36.
+
+A column of a kernel is one cell, or a cell of negatives and the cell of positives that follows it: of many
+scores without ties this halves all arrays.
 """
 
 from __future__ import annotations
@@ -54,33 +57,53 @@ def cell_shares(pos: NDArray[np.int64], neg: NDArray[np.int64]) -> Floats:
 
 def placement(weights: Floats) -> Floats:
     """(2, k): P(a positive is higher) at each cell, and P(a negative is lower)."""
-    placed = np.empty_like(weights)
-    np.cumsum(weights[1, ::-1], out=placed[0, ::-1])
-    np.cumsum(weights[0], out=placed[1])
+    placed = cumulated(weights)
     for part in parts(weights.shape[1]):
         placed[:, part] -= weights[::-1, part] / 2
     return placed
 
 
+def cumulated(weights: Floats) -> Floats:
+    """(2, k): the positives from each cell on, and the negatives up to it."""
+    sums = np.empty_like(weights)
+    np.cumsum(weights[1, ::-1], out=sums[0, ::-1])
+    np.cumsum(weights[0], out=sums[1])
+    return sums
+
+
+def columns(shares: Floats) -> NDArray[np.intp]:
+    """The column of each cell, shape (k,), for shares (2, k) at increasing scores."""
+    kind = shares > 0
+    second = kind[0, :-1] & ~kind[1, :-1] & ~kind[0, 1:] & kind[1, 1:]
+    return np.cumsum(np.concatenate([[False], ~second]), dtype=np.intp)
+
+
 @dataclass(frozen=True, slots=True)
 class OneOrder:
-    """The AUC of cells at increasing scores (a `Kernel` of `climbing`)."""
+    """The AUC of columns at increasing scores (a `Kernel` of `climbing`)."""
 
     shares: Floats
+    joined: NDArray[np.bool_]  # (k,): columns whose positives are above their negatives, not level with them
     unique = 4.0  # proven in the module's text
 
-    def placement(self, weights: Floats) -> Floats:
-        """As the function of this name."""
-        return placement(weights)
+    @classmethod
+    def of(cls, shares: Floats) -> OneOrder:
+        """From the shares of cells at increasing scores, (2, c); reversed, one minus the AUC."""
+        start = np.flatnonzero(np.diff(columns(shares), prepend=-1))
+        size = np.diff(start, append=shares.shape[1])
+        return cls(np.add.reduceat(shares, start, axis=1), size == 2)
 
-    def mirrored(self) -> OneOrder:
-        """The negated scores, whose AUC is one minus the AUC."""
-        return OneOrder(np.ascontiguousarray(self.shares[:, ::-1]))
+    def placement(self, weights: Floats) -> Floats:
+        """As the function of this name, where a column is one score; otherwise nothing is level."""
+        placed = cumulated(weights)
+        for part in parts(weights.shape[1]):
+            placed[:, part] -= weights[::-1, part] * np.where(self.joined[part], 0.0, 0.5)
+        return placed
 
     def limit(self) -> Extreme:
         """The largest AUC that any weights reach, at the smallest distance that it takes."""
         separation = self._separation_distances()
-        if len(separation) and math.isfinite(separation.min()):
+        if math.isfinite(separation.min()):
             cut = int(np.argmin(separation))
             return replace(at_limit(self, self._separated(cut), float(separation[cut])), value=1.0)
         tied = np.all(self.shares > 0, axis=0)
@@ -93,45 +116,54 @@ class OneOrder:
         """The potentials of complete separation at the cheapest cuts, spread over the scores.
 
         Only local minima of the cost of separation: a cut next to a cheaper one led to nothing better in any
-        of the small cases that were searched exhaustively. None when the limit is the one tie:
+        of the small cases that were searched exhaustively. Within a joined column it is always one: each
+        neighbouring cut has one class less on its side. None when the limit is the one tie:
         A = u v / 2 at it, whose logarithm is concave.
         """
         cost = self._separation_distances()
-        padded = np.concatenate([[math.inf], cost, [math.inf]])
-        cuts = np.flatnonzero((cost <= padded[:-2]) & (cost <= padded[2:]) & np.isfinite(cost))
-        mass = np.cumsum(self.shares.sum(axis=0))[cuts] / 2
+        above, below = cumulated(self.shares)
+        with np.errstate(divide="ignore"):
+            after = -np.log(below[:-1]) - np.log(above[1:])  # all rows of a column below the cut
+        least = (cost <= np.append(math.inf, after)) & (cost <= np.append(cost[1:], math.inf))
+        cuts = np.flatnonzero((least | self.joined) & np.isfinite(cost))
+        above = np.where(self.joined, above, np.append(above[1:], 0.0))
+        mass = (below + 1 - above)[cuts] / 2
         segment = np.arange(len(cuts)) if len(cuts) <= _STARTS else (mass * _STARTS).astype(np.intp)
         order = np.lexsort((cost[cuts], segment))
         cheapest = order[np.diff(segment[order], prepend=-1) > 0]
-        return [placement(self.shares * self._separated(int(cut))) for cut in cuts[cheapest]]
+        return [self.placement(self.shares * self._separated(int(cut))) for cut in cuts[cheapest]]
 
     def thinned(self) -> tuple[OneOrder, NDArray[np.intp]] | None:
-        """Neighbouring cells joined to fewer of about equal mass.
+        """Neighbouring columns added up to fewer of about equal mass.
 
-        The cheapest cut stays between two of them, so that complete separation takes the same distance.
+        The column of the cheapest cut stays as it is, so that complete separation takes the same distance.
         """
         size = self.shares.shape[1]
         if size <= _THIN:
             return None
-        groups = max(_THIN, size // _THINNING) - 1
+        groups = max(_THIN, size // _THINNING) - 2
         mass = np.cumsum(self.shares.sum(axis=0)) / 2
         group = np.minimum((mass * groups).astype(np.intp), groups - 1)
         first = np.concatenate([[True], group[1:] != group[:-1]])
-        first[int(np.argmin(self._separation_distances())) + 1] = True
-        thin = np.add.reduceat(self.shares, np.flatnonzero(first), axis=1)
-        return OneOrder(thin), np.cumsum(first) - 1
+        cut = int(np.argmin(self._separation_distances()))
+        first[cut : cut + 2] = True
+        start = np.flatnonzero(first)
+        alone = np.diff(start, append=size) == 1
+        thin = OneOrder(np.add.reduceat(self.shares, start, axis=1), self.joined[start] & alone)
+        return thin, np.cumsum(first) - 1
 
     def _separation_distances(self) -> Floats:
-        """(k - 1,): what it costs to put all negatives up to each cell and all positives after it."""
-        below = np.cumsum(self.shares[0])[:-1]
-        above = np.cumsum(self.shares[1][::-1])[::-1][1:]
+        """(k,): the cost of all negatives up to each column and all positives after its last negative."""
+        above, below = cumulated(self.shares)
+        above[:-1] = np.where(self.joined[:-1], above[:-1], above[1:])
+        above[-1] *= self.joined[-1]
         with np.errstate(divide="ignore"):
             cost: Floats = np.maximum(-np.log(below) - np.log(above), 0.0)
         return cost
 
     def _separated(self, cut: int) -> Floats:
-        """The tilt of complete separation after cell `cut`."""
-        tilt = np.zeros_like(self.shares)
+        """The tilt of complete separation after the negatives of column `cut`."""
+        tilt, upper = np.zeros_like(self.shares), cut + 1 - int(self.joined[cut])
         tilt[0, : cut + 1] = 1 / self.shares[0, : cut + 1].sum()
-        tilt[1, cut + 1 :] = 1 / self.shares[1, cut + 1 :].sum()
+        tilt[1, upper:] = 1 / self.shares[1, upper:].sum()
         return tilt

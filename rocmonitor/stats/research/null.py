@@ -13,7 +13,7 @@ from rocmonitor.stats.area.compare import Alternative, require_alternative
 from rocmonitor.stats.area.placements import ROUNDING
 from rocmonitor.stats.forecast.climbing import Extreme, closest, optimum, reference
 from rocmonitor.stats.forecast.kld import area, nearest
-from rocmonitor.stats.forecast.tilting import OneOrder, cells
+from rocmonitor.stats.forecast.tilting import OneOrder, cell_shares
 from rocmonitor.stats.forecast.two_orders import TwoOrders
 from rocmonitor.stats.proportion import require_method
 from rocmonitor.stats.resampling import Rng, generator
@@ -121,7 +121,7 @@ def auc_test(
     source = generator(rng, n_resamples, method="auc_test")
     sample.require_both_classes(at_least=2 if method == "studentized" else 1)
     own, null = area(sample), float(null)
-    shares = cells(sample.pos, sample.neg).shares
+    shares = cell_shares(sample.pos, sample.neg)
     found = _closest(shares, own, null)
     sizes = (sample.n_pos, sample.n_neg)
     population, counts = reweighted(shares, found.tilt, (np.arange(shares.shape[1]),), sizes, null)
@@ -139,7 +139,7 @@ def auc_test(
         n_resamples=int(n_resamples),
         alternative=alternative,
         method=method,
-        optimum=optimum(OneOrder(shares), found),
+        optimum=optimum(OneOrder.unique, found),
     )
 
 
@@ -283,7 +283,7 @@ def auc_equality_test(
         alternative=alternative,
         method=method,
         residual=found.residual,
-        optimum=optimum(kernel, found),
+        optimum=optimum(kernel.unique, found),
         caveats=(Caveat("same-ranking"),) if alike else (),
     )
 

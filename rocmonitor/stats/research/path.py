@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from rocmonitor.errors import InputError
 from rocmonitor.stats.forecast.climbing import along, optimum
 from rocmonitor.stats.forecast.kld import area
-from rocmonitor.stats.forecast.tilting import OneOrder, cells
+from rocmonitor.stats.forecast.tilting import OneOrder, cell_shares
 from rocmonitor.stats.result import Table
 from rocmonitor.stats.sample import Floats, Sample, on_shares
 
@@ -92,15 +92,15 @@ def auc_path(sample: Sample, /, distances: ArrayLike) -> AucPath:
     if wrong := np.count_nonzero(~((asked >= 0) & (asked < np.inf))):
         raise InputError(f"distances must be finite numbers >= 0; {wrong} of {len(asked)} are not")
     sample.require_both_classes()
-    upwards = OneOrder(cells(sample.pos, sample.neg).shares)
+    shares = cell_shares(sample.pos, sample.neg)
     own = area(sample)
     increasing, place = np.unique(asked, return_inverse=True)
     ends, certain = [], True
-    for kernel in (upwards, upwards.mirrored()):
+    for kernel in (OneOrder.of(shares), OneOrder.of(shares[:, ::-1])):
         found = []
         for end in along(kernel, increasing.tolist()):
             found.append((end.value, end.multiplier, end.residual))
-            certain &= optimum(kernel, end) == "proven"
+            certain &= optimum(kernel.unique, end) == "proven"
         ends.append(np.array(found)[place].T)
     high, low = ends
     return AucPath(
