@@ -34,6 +34,10 @@ class ArrowSession(ABC):
         """As `Session.lines`."""
         return [line for part in self.parts(statement, query) for line in part]
 
+    def labels(self, query: Query) -> Sequence[Sequence[Any]]:
+        """As `Session.labels`."""
+        return self.lines(query.labels(), query)
+
     def parts(self, statement: Select[Any], query: Query) -> Iterator[Sequence[Sequence[Any]]]:
         """As `Session.parts`."""
         _, batches = self._answer(statement, query.bound)

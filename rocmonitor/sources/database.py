@@ -16,7 +16,7 @@ from rocmonitor.sources.chunk import Chunk
 from rocmonitor.sources.clock import since_epoch
 from rocmonitor.sources.condensing import define_floor, define_functions, lacks_functions
 from rocmonitor.sources.connect import guard_of, guarded, reading
-from rocmonitor.sources.counting import Checksum
+from rocmonitor.sources.counting import count_rows
 from rocmonitor.sources.failures import Origin
 from rocmonitor.sources.lines import to_chunk
 from rocmonitor.sources.privileges import beyond_reading
@@ -76,6 +76,14 @@ class DatabaseSession:
         _teach(self.connection, query)
         return self.connection.execute(statement, query.bound).all()
 
+    def labels(self, query: Query) -> Sequence[Sequence[Any]]:
+        """As `Session.labels`; SQLite has no hash, so its rows are counted here."""
+        if self.backend != "sqlite":
+            return self.lines(query.labels(), query)
+        _teach(self.connection, query)
+        parts = column_parts(self.connection, query, query.labelled(), CHUNK_ROWS)
+        return count_rows(guarded(guard_of(self.connection), parts))
+
     def parts(self, statement: Select[Any], query: Query) -> Iterator[Sequence[Sequence[Any]]]:
         """As `Session.parts`."""
         _teach(self.connection, query)
@@ -105,20 +113,28 @@ def fetched(
     connection: Connection, query: Query, statement: Select[Any], encoder: Encoder, size: int
 ) -> Iterator[Chunk]:
     """The statement's rows, `size` at a time, from any database."""
+    for columns in column_parts(connection, query, statement, size):
+        yield to_chunk(columns, encoder, query)
+
+
+def column_parts(
+    connection: Connection, query: Query, statement: Select[Any], size: int
+) -> Iterator[dict[str, list[Any]]]:
+    """The statement's columns by name, `size` rows at a time; the last part may be empty."""
     plain = connection.dialect.name == "sqlite"  # its driver streams, and its tuples need no conversion
     streaming = connection if plain else connection.execution_options(yield_per=size)
     names = [str(name) for name in statement.selected_columns.keys()]  # noqa: SIM118 not a mapping
     with streaming.execute(statement, query.bound) as result:
         fetch = result.cursor.fetchmany if plain else result.fetchmany
         while True:
-            columns: list[list[Any]] = [[] for _ in names]
+            columns: dict[str, list[Any]] = {name: [] for name in names}
             for _ in range(max(1, size // _FETCHED_ROWS)):
                 part = fetch(min(size, _FETCHED_ROWS))
-                for column, values in zip(columns, zip(*part, strict=True), strict=False):
+                for column, values in zip(columns.values(), zip(*part, strict=True), strict=False):
                     column.extend(values)
                 if not part:
                     break
-            yield to_chunk(dict(zip(names, columns, strict=True)), encoder, query)
+            yield columns
             if not part:
                 break
 
@@ -130,7 +146,6 @@ def _teach(connection: Connection, query: Query) -> None:
         assert isinstance(raw, sqlite3.Connection)
         # A row's time is asked for up to three times, one after the other.
         raw.create_function("rocmonitor_time", 1, lru_cache(maxsize=1)(query.clock.read), deterministic=True)
-        raw.create_aggregate("rocmonitor_checksum", -1, Checksum)  # type: ignore[arg-type]
         if query.monitor.may_condense:
             (define_functions if lacks_functions(raw) else define_floor)(raw)
         known = query.known_clock

@@ -165,8 +165,7 @@ class Query:
 
     def labels(self) -> Select[Any]:
         """Rows by label and, with `instants`, by when it was known; then the checksum of their scores."""
-        unused = ("id", "time", "inside", "cluster")
-        inner = self.named({role: what for role, what in self._roles().items() if role not in unused})
+        inner = self.named(self._counted())
         label = inner.c.label
         key = self.exact("label", label)
         known = [inner.c.arrival] if self.instants else []
@@ -175,6 +174,15 @@ class Query:
         sums = checksum(self.backend, scores, segments)
         chosen = select(label if key is label else func.min(label), *known, func.count(), *sums)
         return chosen.select_from(inner).group_by(key, *known)
+
+    def labelled(self) -> Select[Any]:
+        """The rows that `labels` counts, for a database that cannot hash them."""
+        chosen = [what.label(role) for role, what in self._counted().items()]
+        return select(*chosen).select_from(_wrapped(self.monitor))
+
+    def _counted(self) -> dict[str, ColumnElement[Any]]:
+        unused = ("id", "time", "inside", "cluster")
+        return {role: what for role, what in self._roles().items() if role not in unused}
 
     def named(self, columns: Mapping[str, ColumnElement[Any]], *, once: bool = False) -> Subquery:
         """The columns as a table of their own; `once`: each is computed once, however often it is named.

@@ -35,6 +35,9 @@ class Session(Protocol):
     def lines(self, statement: Select[Any], query: Query) -> Sequence[Sequence[Any]]:
         """All lines of one of the query's statements."""
 
+    def labels(self, query: Query) -> Sequence[Sequence[Any]]:
+        """The lines of `Query.labels`."""
+
     def parts(self, statement: Select[Any], query: Query) -> Iterator[Sequence[Sequence[Any]]]:
         """The same, 50,000 lines at a time."""
 

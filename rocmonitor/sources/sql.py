@@ -123,7 +123,7 @@ class SqlSource:
         """
         with self._reading(monitor) as session:
             query = prepared(session, monitor, self._origin.spec, window, as_of=as_of)
-            found = session.lines(query.labels(), query)
+            found = session.labels(query)
         at = 2 if query.instants else 1  # where the number of rows stands: after the label and its arrival
         labelled = [line for line in found if line[0] is not None and (at == 1 or line[1] != LATER)]
         by_label: Counter[str] = Counter()
