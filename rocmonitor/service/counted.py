@@ -129,6 +129,36 @@ class Reader:
             self._monitor, window, as_of=as_of, ages=ages, expected_rows=rows, on_progress=on_rows
         )
 
+    def read_and_count(
+        self,
+        window: Window,
+        *,
+        as_of: datetime,
+        ages: Sequence[timedelta] = (),
+        on_rows: Callable[[int], None] | None = None,
+    ) -> tuple[Batch, LabelCounts]:
+        """The rows of a window as `read` gives them, and what the source says of their labels.
+
+        Where the rows have to be read and can be counted on the way, they are asked for once.
+
+        Raises
+        ------
+        ConfigError, SourceError
+            As `SqlSource.pull`.
+        """
+        changed = not self._stored(window, ages)
+        batch: Batch | None = None
+        if changed and self.source.counts_on_the_way(self._monitor):
+            batch = self.source.pull(
+                self._monitor, window, as_of=as_of, ages=ages, count_labels=True, on_progress=on_rows
+            )
+            if batch.labels is not None:
+                return batch, batch.labels
+        labels = self.label_counts(window, as_of=as_of)
+        if batch is None:
+            batch = self.read(window, as_of=as_of, ages=ages, labels=labels, changed=changed, on_rows=on_rows)
+        return batch, labels
+
     @property
     def source(self) -> SqlSource:
         """The source.
@@ -163,16 +193,18 @@ class Reader:
     def _kept(
         self, window: Window, as_of: datetime | None, ages: Sequence[timedelta], labels: LabelCounts | None
     ) -> Batch | None:
-        if isinstance(self._known, store.Store):
-            known = stored(self._known, self._monitor, window, ages)
-        else:
-            known = self._known.get(window, ())
+        known = self._stored(window, ages)
         if not known:
             return None
         for each in known:
             if not self._is_current(each, as_of, labels if each.window == window else None):
                 return None
         return unpacked([each.content for each in known], self._monitor)
+
+    def _stored(self, window: Window, ages: Sequence[timedelta]) -> Sequence[KeptCounts]:
+        if isinstance(self._known, store.Store):
+            return stored(self._known, self._monitor, window, ages)
+        return self._known.get(window, ())
 
     def _asked(self, window: Window, as_of: datetime | None = None) -> LabelCounts | None:
         """What the source says of a window; None where it does not answer, now or before."""

@@ -147,9 +147,12 @@ class ReferenceRequest:
                     f"{monitor.name} reference {window.in_zone(monitor.timezone)}", number, len(self.windows)
                 )
             )
-            labels = counted.label_counts(window, as_of=as_of) if self.keeps_counts else None
-            batch = counted.read(window, as_of=as_of, ages=ages, labels=labels, on_rows=lambda _: said(""))
-            counts += to_keep(monitor, window, batch, labels, self.now, ages)
+            how: dict[str, Any] = {"as_of": as_of, "ages": ages, "on_rows": lambda _: said("")}
+            if self.keeps_counts:
+                batch, labels = counted.read_and_count(window, **how)
+                counts += to_keep(monitor, window, batch, labels, self.now, ages)
+            else:
+                batch = counted.read(window, **how)
             for segment, rows in batch.segments.items():
                 samples.setdefault(segment, {})[window] = rows.champion
                 by_age = rows.by_age or (rows.champion,)

@@ -17,6 +17,7 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Counts
 from rocmonitor.sources import arrival
 from rocmonitor.sources.chunk import MOST_CELLS, Cells, Chunk, Mask, joined
+from rocmonitor.sources.counting import LabelCounts
 from rocmonitor.sources.digest import digest_of
 from rocmonitor.sources.repeats import repeats
 from rocmonitor.sources.values import BAD, NEGATIVE, POSITIVE, UNLABELLED, Encoder
@@ -107,6 +108,8 @@ class Batch:
         Whether it grouped by cells of a grid: the digest is then that of the engine's cells.
     cells : Cells or None
         What the rest was made of, until it is let go.
+    labels : LabelCounts or None
+        What `SqlSource.label_counts` says of these rows, where that was asked for and was known on the way.
     """
 
     segments: dict[str, Rows]
@@ -114,6 +117,7 @@ class Batch:
     grouped: bool
     condensed: bool = False
     cells: Cells | None = field(default=None, repr=False, compare=False)
+    labels: LabelCounts | None = field(default=None, repr=False, compare=False)
 
 
 def to_batch(

@@ -16,9 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import BigInteger, ColumnElement, Double, Numeric, String, Text, cast, collate, func, literal
 
+from rocmonitor.sources.arrival import LATER
 from rocmonitor.sources.hashing import row_hashes
 
 _KEYS = ("label", "arrival")
+_SCORES = ("champion", "challenger")
 _HEX_DIGITS = 15  # 60 bits: below the largest BIGINT
 
 
@@ -52,7 +54,7 @@ def checksum(
 ) -> list[ColumnElement[Any]]:
     """Aggregates over some rows that change with their scores or segments.
 
-    PostgreSQL, MariaDB, MySQL, DuckDB and Spark add up 60 bits or more a row, as `count_rows` does: a
+    PostgreSQL, MariaDB, MySQL, DuckDB and Spark add up 60 bits or more a row, as `RowCounter` does: a
     correction leaves the sum as it was with a probability of 1 in 10^18. Others give the sums of scores and
     of their squares in nine digits: there, labels swapped between rows of almost equal scores are missed in
     a large window.
@@ -81,23 +83,41 @@ def combined(groups: Iterable[Sequence[Any]]) -> str:
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:32] if lines else ""
 
 
-def count_rows(parts: Iterable[Mapping[str, Sequence[Any]]]) -> list[tuple[Any, ...]]:
-    """The lines of `Query.labels`, from the rows of `Query.labelled`, as columns by role.
+class RowCounter:
+    """Counts rows by their labels as `Query.labels` does, from parts of them as columns by role.
 
-    For SQLite, which has no hash of its own: an aggregate that is called for each row takes three times as
-    long. The checksum of a row is Python's hash of the tuple of its values.
+    For SQLite, which has no hash of its own: an aggregate that is called for each row takes longer. The
+    checksum of a row is Python's hash of the tuple of its scores and segments.
     """
-    totals: dict[tuple[Any, ...], list[int]] = {}
-    for columns in parts:
-        keys, place = _told_apart([columns[role] for role in _KEYS if role in columns])
-        hashes = row_hashes([values for role, values in columns.items() if role not in _KEYS])
+
+    def __init__(self) -> None:
+        self._totals: dict[tuple[Any, ...], list[int]] = {}
+
+    def add(self, columns: Mapping[str, Sequence[Any]]) -> None:
+        """Count some rows, fewer than 2**21."""
+        keys, place = _told_apart([_key(role, columns[role]) for role in _KEYS if role in columns])
+        hashed = [
+            values for role, values in columns.items() if role in _SCORES or role.startswith("segment_")
+        ]
+        hashes = row_hashes(hashed)
         # Halves of 32 bits: float64 adds up 2**21 of them exactly.
         halves = (np.bincount(place, half) for half in (hashes >> 32, hashes & 0xFFFFFFFF))
         for key, rows, high, low in zip(keys, np.bincount(place), *halves, strict=True):
-            total = totals.setdefault(key, [0, 0])
+            total = self._totals.setdefault(key, [0, 0])
             total[0] += int(rows)
             total[1] += (int(high) << 32) + int(low)
-    return [(*key, rows, str(total)) for key, (rows, total) in totals.items()]
+
+    def lines(self) -> list[tuple[Any, ...]]:
+        """The lines of `Query.labels`."""
+        return [(*key, rows, str(total)) for key, (rows, total) in self._totals.items()]
+
+
+def _key(role: str, values: Sequence[Any]) -> Sequence[Any]:
+    """A query with several instants divides what is known by the last of them."""
+    if role != "arrival":
+        return values
+    known = range(LATER)
+    return [0 if value in known else value for value in values]
 
 
 def _told_apart(columns: Sequence[Sequence[Any]]) -> tuple[list[tuple[Any, ...]], NDArray[np.intp]]:

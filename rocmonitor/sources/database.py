@@ -16,7 +16,7 @@ from rocmonitor.sources.chunk import Chunk
 from rocmonitor.sources.clock import since_epoch
 from rocmonitor.sources.condensing import define_floor, define_functions, lacks_functions
 from rocmonitor.sources.connect import guard_of, guarded, reading
-from rocmonitor.sources.counting import count_rows
+from rocmonitor.sources.counting import RowCounter
 from rocmonitor.sources.failures import Origin
 from rocmonitor.sources.lines import to_chunk
 from rocmonitor.sources.privileges import beyond_reading
@@ -81,8 +81,11 @@ class DatabaseSession:
         if self.backend != "sqlite":
             return self.lines(query.labels(), query)
         _teach(self.connection, query)
+        counter = RowCounter()
         parts = column_parts(self.connection, query, query.labelled(), CHUNK_ROWS)
-        return count_rows(guarded(guard_of(self.connection), parts))
+        for columns in guarded(guard_of(self.connection), parts):
+            counter.add(columns)
+        return counter.lines()
 
     def parts(self, statement: Select[Any], query: Query) -> Iterator[Sequence[Sequence[Any]]]:
         """As `Session.parts`."""

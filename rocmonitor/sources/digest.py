@@ -47,10 +47,11 @@ def _distinct_cells(pair: PairedSample) -> Iterator[NDArray[Any]]:
     key = pair.index_2 * len(pair.first.score)
     key += pair.index_1
     if len(pair.second.score) == len(key):  # all different: their places are the order
-        order = np.empty_like(pair.index_2)
-        order[pair.index_2] = np.arange(len(key))
-    else:
-        order = np.argsort(key)
+        in_order = np.empty_like(key)
+        in_order[pair.index_2] = key
+        yield from (pair.second.score, pair.first.score, in_order, pair.second.pos, pair.second.neg)
+        return
+    order = np.argsort(key)
     key = key[order]
     starts = np.flatnonzero(np.diff(key, prepend=-1))
     yield from (pair.second.score, pair.first.score, key[starts])

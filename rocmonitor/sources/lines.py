@@ -19,6 +19,8 @@ from rocmonitor.sources.values import Encoder, clusters, encoded, identities
 
 def to_chunk(columns: Mapping[str, Sequence[Any]], encoder: Encoder, query: Query) -> Chunk:
     """Some rows, as columns by role, as the encoder reads them."""
+    if encoder.counter is not None:
+        encoder.counter.add(columns)
     if "inside" in columns:
         inside = np.array(columns["inside"], dtype=np.bool_)
         times = _microseconds(columns["time"]) if "id" in columns else None

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from rocmonitor.sources.batch import Batch, to_batch
 from rocmonitor.sources.chunk import Chunk
 from rocmonitor.sources.condensing import too_many_cells
 from rocmonitor.sources.connect import new_engine, source_url
-from rocmonitor.sources.counting import LabelCounts, combined
+from rocmonitor.sources.counting import LabelCounts, RowCounter, combined
 from rocmonitor.sources.database import DatabaseSessions
 from rocmonitor.sources.failures import Origin, translate_errors
 from rocmonitor.sources.pairing import read_pairs
@@ -123,22 +123,11 @@ class SqlSource:
         """
         with self._reading(monitor) as session:
             query = prepared(session, monitor, self._origin.spec, window, as_of=as_of)
-            found = session.labels(query)
-        at = 2 if query.instants else 1  # where the number of rows stands: after the label and its arrival
-        labelled = [line for line in found if line[0] is not None and (at == 1 or line[1] != LATER)]
-        by_label: Counter[str] = Counter()
-        for line in labelled:
-            by_label[name_of(line[0])] += line[at]
-        codes = encoded([line[0] for line in labelled], Encoder(monitor).label, np.int8)
-        rows = np.array([line[at] for line in labelled], dtype=np.int64)
-        return LabelCounts(
-            rows=sum(line[at] for line in found),
-            labelled=sum(by_label.values()),
-            by_label=dict(sorted(by_label.items())),
-            n_pos=int(rows[codes == POSITIVE].sum()),
-            n_neg=int(rows[codes == NEGATIVE].sum()),
-            digest=combined([(name_of(label), *rest) for label, *rest in labelled]),
-        )
+            return _label_counts(query, session.labels(query))
+
+    def counts_on_the_way(self, monitor: Monitor) -> bool:
+        """Whether `pull` can count labels while it reads rows: SQLite, whose rows are counted here anyway."""
+        return self._sessions.kind == "sqlite" and monitor.grouped in ("raw", "auto")
 
     def pull(
         self,
@@ -148,6 +137,7 @@ class SqlSource:
         as_of: datetime | None = None,
         ages: Sequence[timedelta] = (),
         expected_rows: int | None = None,
+        count_labels: bool = False,
         on_progress: Callable[[int], None] | None = None,
     ) -> Batch:
         """Read a window.
@@ -170,6 +160,8 @@ class SqlSource:
         expected_rows : int, optional
             Rows of the window where they were counted: with more than ``max_rows``, ``auto`` does not try to
             read them first.
+        count_labels : bool
+            Count the labels, too (`Batch.labels`), where `counts_on_the_way`.
         on_progress : callable, optional
             Called with the number of rows read so far, after each chunk of 50,000.
 
@@ -192,14 +184,17 @@ class SqlSource:
         kept), bad scores, rows without a label and bad labels are set aside and counted, each once, in this
         order.
         """
-        report = on_progress or (lambda _: None)
+        report, counts = on_progress or (lambda _: None), count_labels and self.counts_on_the_way(monitor)
         with self._reading(monitor) as session:
             query = prepared(session, monitor, self._origin.spec, window, as_of=as_of, ages=ages)
             for kind in self._kinds(session, monitor, expected_rows or 0):
-                batch = self._read(session, query, kind, report)
+                counter = RowCounter() if counts and kind == "rows" else None
+                batch = self._read(session, query, kind, report, counter)
                 if not batch.segments[""].counts.truncated:
                     break
+        if counter is None or batch.segments[""].counts.truncated:
             return batch
+        return replace(batch, labels=_label_counts(query, counter.lines()))
 
     @contextmanager
     def reading(
@@ -246,12 +241,19 @@ class SqlSource:
             return (small,)
         return exact, small
 
-    def _read(self, session: Session, query: Query, kind: Kind, report: Callable[[int], None]) -> Batch:
+    def _read(
+        self,
+        session: Session,
+        query: Query,
+        kind: Kind,
+        report: Callable[[int], None],
+        counter: RowCounter | None,
+    ) -> Batch:
         most = self._origin.spec.max_rows
         if kind == "cells" and query.monitor.columns.challenger is not None:
             return read_pairs(session, query, most, report)
         statement = {"rows": query.rows, "groups": query.groups, "cells": query.cells}[kind](most + 1)
-        encoder = Encoder(query.monitor)
+        encoder = Encoder(query.monitor, counter)
         chunks: list[Chunk] = []
         cells = rows = 0
         for chunk in session.chunks(statement, query, encoder):
@@ -269,6 +271,25 @@ class SqlSource:
             truncated=cells > most,
             ages=len(query.instants),
         )
+
+
+def _label_counts(query: Query, found: Sequence[Sequence[Any]]) -> LabelCounts:
+    """The lines of `Query.labels`, summed up."""
+    at = 2 if query.instants else 1  # where the number of rows stands: after the label and its arrival
+    labelled = [line for line in found if line[0] is not None and (at == 1 or line[1] != LATER)]
+    by_label: Counter[str] = Counter()
+    for line in labelled:
+        by_label[name_of(line[0])] += line[at]
+    codes = encoded([line[0] for line in labelled], Encoder(query.monitor).label, np.int8)
+    rows = np.array([line[at] for line in labelled], dtype=np.int64)
+    return LabelCounts(
+        rows=sum(line[at] for line in found),
+        labelled=sum(by_label.values()),
+        by_label=dict(sorted(by_label.items())),
+        n_pos=int(rows[codes == POSITIVE].sum()),
+        n_neg=int(rows[codes == NEGATIVE].sum()),
+        digest=combined([(name_of(label), *rest) for label, *rest in labelled]),
+    )
 
 
 def _with_extra(spec: Files | Spark, folder: Path, origin: Origin) -> SqlSource:

@@ -16,6 +16,7 @@ from rocmonitor.policy.orientation import negated
 
 if TYPE_CHECKING:
     from rocmonitor.config import Monitor
+    from rocmonitor.sources.counting import RowCounter
 
 POSITIVE, NEGATIVE, BAD, UNLABELLED = 1, 0, -1, -2
 
@@ -37,9 +38,12 @@ class Encoder:
     ----------
     bad_labels, text_scores : tuple of str
         Up to three examples each, the first in sorted order.
+    counter : RowCounter or None
+        Counts the rows by their labels on the way.
     """
 
-    def __init__(self, monitor: Monitor) -> None:
+    def __init__(self, monitor: Monitor, counter: RowCounter | None = None) -> None:
+        self.counter = counter
         self.bad_labels: tuple[str, ...] = ()
         self.text_scores: tuple[str, ...] = ()
         self._monitor = monitor.name

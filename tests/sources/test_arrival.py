@@ -129,6 +129,26 @@ def test_counts_of_labels_at_an_instant(any_database_url: str) -> None:
     assert (ever.rows, ever.labelled, ever.by_label) == (9, 7, {"0": 3, "1": 4})
 
 
+@pytest.mark.parametrize("as_of", [AS_OF, None])
+@pytest.mark.parametrize("ages", [(), (timedelta(0), DAY)])
+def test_labels_are_counted_on_the_way_as_by_themselves(sqlite_url, as_of, ages):
+    fill_known(sqlite_url)
+    watched = monitor(columns=COLUMNS, segments=["region"])
+    with opened(sqlite_url) as source:
+        alone = source.label_counts(watched, WEEK, as_of=as_of)
+        batch = source.pull(watched, WEEK, as_of=as_of, ages=ages, count_labels=True)
+        grouped = source.pull(monitor(columns=COLUMNS, grouped="database"), WEEK, count_labels=True)
+    assert batch.labels is not None
+    assert (batch.labels, batch.labels.digest) == (alone, alone.digest)
+    assert grouped.labels is None
+
+
+def test_rows_that_were_cut_off_have_no_counts(sqlite_url):
+    fill_known(sqlite_url)
+    with opened(sqlite_url, max_rows=8) as source:
+        assert source.pull(monitor(grouped="raw"), WEEK, count_labels=True).labels is None
+
+
 def test_the_digest_follows_the_labels_known(sqlite_url: str) -> None:
     fill_known(sqlite_url)
     digests = [pulled(sqlite_url, WEEK.end + days * DAY).digest for days in (2, 3, 3.5, 10)]

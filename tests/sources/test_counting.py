@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from zlib import crc32
 
@@ -10,14 +11,28 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocmonitor.sources.counting import count_rows
+from rocmonitor.sources.counting import RowCounter
 from rocmonitor.sources.hashing import float_hashes, row_hashes
 
 FLOATS = st.floats(allow_nan=False)  # SQLite keeps NaN as NULL
 VALUES = st.one_of(FLOATS, st.none(), st.integers(-(2**63), 2**63 - 1), st.text(), st.binary())
 LINES = st.lists(
-    st.tuples(st.sampled_from([0, 1, 1.0, None, "1", b"1"]), st.integers(-2, 1), VALUES, FLOATS, VALUES)
+    st.tuples(
+        st.sampled_from([0, 1, 1.0, None, "1", b"1"]),
+        st.sampled_from([-2, -1, 0, 3, 127]),
+        VALUES,
+        FLOATS,
+        VALUES,
+    )
 )
+
+
+def counted(parts: Iterable[Mapping[str, Sequence[Any]]]) -> list[tuple[Any, ...]]:
+    """The lines of rows that come in parts."""
+    counter = RowCounter()
+    for columns in parts:
+        counter.add(columns)
+    return counter.lines()
 
 
 def one_by_one(*values: object) -> int:
@@ -51,8 +66,9 @@ def test_rows_are_counted_by_label(lines: list[tuple[Any, ...]], size: int, arri
     columns = [{names[at]: [line[at] for line in part] for at in kept} for part in parts]
     expected: dict[tuple[Any, ...], list[int]] = defaultdict(lambda: [0, 0])
     for line in lines:
-        total = expected[line[:2] if arrivals else line[:1]]
+        arrived = 0 if line[1] in range(127) else line[1]  # at any age
+        total = expected[(line[0], arrived) if arrivals else line[:1]]
         total[0] += 1
         total[1] += one_by_one(*line[2:])
-    found = {tuple(key): (rows, total) for *key, rows, total in count_rows(columns)}
+    found = {tuple(key): (rows, total) for *key, rows, total in counted(columns)}
     assert found == {key: (rows, str(total)) for key, (rows, total) in expected.items()}
