@@ -86,8 +86,8 @@ def combined(groups: Iterable[Sequence[Any]]) -> str:
 class RowCounter:
     """Counts rows by their labels as `Query.labels` does, from parts of them as columns by role.
 
-    For SQLite, which has no hash of its own: an aggregate that is called for each row takes longer. The
-    checksum of a row is Python's hash of the tuple of its scores and segments.
+    For SQLite, which has no hash of its own: an aggregate that is called for each row takes longer. So
+    rows are hashed here.
     """
 
     def __init__(self) -> None:
@@ -101,7 +101,9 @@ class RowCounter:
         ]
         hashes = row_hashes(hashed)
         # Halves of 32 bits: float64 adds up 2**21 of them exactly.
-        halves = (np.bincount(place, half) for half in (hashes >> 32, hashes & 0xFFFFFFFF))
+        halves = (
+            np.bincount(place, half) for half in (hashes >> np.uint64(32), hashes & np.uint64(2**32 - 1))
+        )
         for key, rows, high, low in zip(keys, np.bincount(place), *halves, strict=True):
             total = self._totals.setdefault(key, [0, 0])
             total[0] += int(rows)
