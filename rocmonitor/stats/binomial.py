@@ -184,13 +184,44 @@ def _mixture(weight: Floats, share: Floats, m: int) -> tuple[int, Floats]:
     angle = np.asarray(2 * np.pi / size * np.arange(int(widest * size / (2 * np.pi) + 1e-9) + 1))
     nodes, p = _few_nodes(weight, share, m)
     if len(angle) * len(p) < _STEPS_A_BINOMIAL * len(share):
-        each = np.exp(m * log_characteristic(angle, p) - 1j * low * angle[:, np.newaxis])
-        phi = np.einsum("ap,p->a", each, nodes)  # not @: threads cost more than so small a product
-        return low, np.maximum(np.fft.irfft(phi.conj(), size)[: len(law)], 0.0)
+        transform = np.zeros(size // 2 + 1, dtype=np.complex128)
+        transform[: len(angle)] = _mean_characteristic(angle, nodes, p, m, low)
+        return low, np.maximum(fft.irfft(transform, size)[: len(law)], 0.0)
     for chance, rate in zip(weight.tolist(), share.tolist(), strict=True):
         first, mass = binomial_window(m, rate)
         law[first - low : first - low + len(mass)] += chance * mass
     return low, law
+
+
+def _mean_characteristic(
+    angle: Floats, weight: Floats, p: Floats, m: int, low: int
+) -> NDArray[np.complex128]:
+    """Conjugate of the sum of weight (1 + p (e^(i angle) - 1))^m e^(-i low angle), shape (angles,)."""
+    sine, less = np.sin(angle)[:, np.newaxis], 2 * np.sin(angle / 2)[:, np.newaxis] ** 2
+    modulus = less * (-2 * p * (1 - p))
+    np.maximum(modulus, -1.0, out=modulus)
+    with np.errstate(divide="ignore"):
+        np.log1p(modulus, out=modulus)
+    modulus *= m / 2
+    np.exp(modulus, out=modulus)
+    modulus *= weight
+    half, real = sine * p, less * p
+    np.arctan2(half, np.subtract(1, real, out=real), out=half)
+    half *= m / 2
+    half -= low / 2 * angle[:, np.newaxis]
+    return waves(modulus, half)
+
+
+def waves(modulus: Floats, half: Floats) -> NDArray[np.complex128]:
+    """Sums over the last axis of modulus e^(-2i half), both of which are overwritten.
+
+    By the tangent: quicker than the cosine and the sine of the phase, which follow from it.
+    """
+    total = modulus.sum(axis=-1)
+    np.tan(half, out=half)
+    modulus /= 1 + half * half
+    half *= modulus
+    return np.asarray(2 * (modulus.sum(axis=-1) - 1j * half.sum(axis=-1)) - total)
 
 
 def _few_nodes(weight: Floats, p: Floats, m: int) -> tuple[Floats, Floats]:

@@ -42,7 +42,7 @@ def studentised(sample: Sample, of: Moments, se: float) -> Studentised:
     """
     before = 0.0
 
-    def sums(below: Floats, above: Floats, pos: Counts, neg: Counts) -> tuple[float, ...]:
+    def sums(below: Floats, above: Floats, pos: Floats, neg: Floats) -> tuple[float, ...]:
         nonlocal before
         g, f = centred(below, sample.n_neg, of), centred(above, sample.n_pos, of)
         chain = neg * f

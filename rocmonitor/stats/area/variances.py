@@ -49,14 +49,14 @@ def moments(sample: Sample) -> Moments:
     n_pos, n_neg = sample.n_pos, sample.n_neg
     below_0, above_0 = _first_placements(sample)
 
-    def means(below: Floats, above: Floats, pos: Counts, neg: Counts) -> tuple[float, ...]:
+    def means(below: Floats, above: Floats, pos: Floats, neg: Floats) -> tuple[float, ...]:
         of_pos, of_neg = np.sum(pos * (below - below_0)), np.sum(neg * (above - above_0))
         return of_pos, of_neg, np.sum(pos * (n_neg - below)), np.sum(pos * neg)
 
     of_pos, of_neg, lost, ties = sums_over_parts(sample, means)
     mean10, mean01 = of_pos / n_pos, of_neg / n_neg
 
-    def squares(below: Floats, above: Floats, pos: Counts, neg: Counts) -> tuple[float, ...]:
+    def squares(below: Floats, above: Floats, pos: Floats, neg: Floats) -> tuple[float, ...]:
         off10, off01 = below - below_0 - mean10, above - above_0 - mean01
         return np.sum(pos * (off10 * off10)), np.sum(neg * (off01 * off01))
 

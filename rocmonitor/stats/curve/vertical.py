@@ -309,26 +309,30 @@ def _mixtures(r: Counts, m: int, neg: Counts, pos: Counts) -> list[_Flagged]:
     first, last = (
         np.searchsorted(neg, np.maximum(np.ceil(end * neg[-1]).astype(np.int64), 1)) for end in ends
     )
-    if len(r) > 1 and (last - first).sum() > _AT_ONCE:
+    begin, end, total = int(first.min()), int(last.max()) + 1, float(neg[-1])
+    if len(r) > 1 and ((last - first).sum() > _AT_ONCE or end - begin > 2 * (last - first).sum()):
         half = len(r) // 2
         return [each for part in (r[:half], r[half:]) for each in _mixtures(part, m, neg, pos)]
     deviation = np.sqrt(a * (m - a) / m) / m  # floats: r * m may pass 2**63
     edges, flagged, coarse = [], [], deviation * m < _FINE
-    for i, span in enumerate(zip(first.tolist(), (last + 1).tolist(), strict=True)):
-        # The cell of a threshold lies between its share and the one before.
-        bounds = np.concatenate([neg[span[0] - 1 : span[0]] if span[0] else [0], neg[slice(*span)]])
-        net = pos[slice(*span)]
-        width = np.diff(bounds)
-        is_threshold = width > 0
-        if not is_threshold.all():
-            bounds, net = np.concatenate([bounds[:1], bounds[1:][is_threshold]]), net[is_threshold]
-        together = int(deviation[i] / _FINE * neg[-1] / width.max())  # so many neighbours are still narrow
+    before = int(neg[begin - 1]) if begin else 0
+    width = np.diff(neg[begin:end], prepend=before)
+    # The cell of a threshold lies between its share and the one before.
+    at = begin + np.flatnonzero(width)
+    width, bounds, net = width[at - begin], np.append(before, neg[at]) / total, pos[at]
+    differs = np.append(net[1:] != net[:-1], True)
+    spans = np.searchsorted(at, first), np.searchsorted(at, last, side="right")
+    for i, (start, stop) in enumerate(zip(*(each.tolist() for each in spans), strict=True)):
+        # So many neighbours are still narrow.
+        together = int(deviation[i] / _FINE * total / width[start:stop].max())
         coarse[i] |= together < 1
-        ends_cell = np.append(net[1:] != net[:-1], True)
+        ends_cell = differs[start:stop].copy()
+        ends_cell[-1] = True
         if not coarse[i]:
             ends_cell[::together] = True
-        edges.append(np.concatenate([bounds[:1], bounds[1:][ends_cell]]) / neg[-1])
-        flagged.append(net[ends_cell].astype(np.float64))
+        kept = start + np.flatnonzero(ends_cell)
+        edges.append(np.append(bounds[start], bounds[kept + 1]))
+        flagged.append(net[kept].astype(np.float64))
     exact = iter(_exact_cells(a[coarse], b[coarse], [edges[i] for i in np.flatnonzero(coarse)]))
     return [
         _Flagged(next(exact) if exactly else _beta_cells(rank, m, edges[i]), flagged[i])
@@ -357,9 +361,10 @@ def _beta_cells(r: int, m: int, edges: Floats) -> Floats:
     middle, half = (edges[1:] + edges[:-1]) / 2, np.diff(edges) / 2
     away = middle - (r - 1) / (m - 1) + _NODES[:, np.newaxis] * half  # from the mode
     # Relative to the mode the two logarithms nearly cancel while they are small: no digits are lost.
-    log_density = (r - 1) * np.log1p(away * ((m - 1) / (r - 1))) + (m - r) * np.log1p(
-        -away * ((m - 1) / (m - r))
-    )
-    density = np.exp(log_density)
+    log_density = np.log1p(away * ((m - 1) / (r - 1)))
+    log_density *= r - 1
+    away *= -((m - 1) / (m - r))
+    log_density += np.multiply(m - r, np.log1p(away, out=away), out=away)
+    density = np.exp(log_density, out=log_density)
     mass = half * (_NODE_WEIGHTS[0] * (density[0] + density[2]) + _NODE_WEIGHTS[1] * density[1])
     return np.asarray(mass / mass.sum())

@@ -25,6 +25,7 @@ from rocmonitor.stats.binomial import (
     bernstein,
     few_differences,
     require_room,
+    waves,
 )
 from rocmonitor.stats.curve.joint import Levels, ThresholdsLaw, thresholds_laws
 from rocmonitor.stats.curve.laws import IntervalTable, interval_options, measured
@@ -281,13 +282,7 @@ def _transform(
         np.arctan2(np.multiply(gap[some], sine, out=half), np.subtract(1, other, out=other), out=half)
         half *= m / 2
         half -= low / 2 * angle  # of the phase
-        np.tan(half, out=half)  # quicker than the cosine and the sine of the phase, which follow from it
-        total = np.sum(modulus, axis=1)
-        np.square(half, out=other)
-        other += 1
-        modulus /= other
-        half *= modulus
-        transform[part] = 2 * (np.sum(modulus, axis=1) - 1j * np.sum(half, axis=1)) - total
+        transform[part] = waves(modulus, half)
         k = part.stop
     return transform
 

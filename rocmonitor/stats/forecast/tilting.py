@@ -83,7 +83,9 @@ class OneOrder:
     """The AUC of columns at increasing scores (a `Kernel` of `climbing`)."""
 
     shares: Floats
-    joined: NDArray[np.bool_]  # (k,): columns whose positives are above their negatives, not level with them
+    level: (
+        Floats  # (k,): what its positives and negatives lack to 1: 1/2 of a tie, 0 where positives are above
+    )
     unique = 4.0  # proven in the module's text
 
     @classmethod
@@ -91,13 +93,18 @@ class OneOrder:
         """From the shares of cells at increasing scores, (2, c); reversed, one minus the AUC."""
         start = np.flatnonzero(np.diff(columns(shares), prepend=-1))
         size = np.diff(start, append=shares.shape[1])
-        return cls(np.add.reduceat(shares, start, axis=1), size == 2)
+        return cls(np.add.reduceat(shares, start, axis=1), np.where(size == 2, 0.0, 0.5))
+
+    @property
+    def joined(self) -> NDArray[np.bool_]:
+        """(k,): the columns of two cells."""
+        return np.asarray(self.level == 0)
 
     def placement(self, weights: Floats) -> Floats:
         """As the function of this name, where a column is one score; otherwise nothing is level."""
         placed = cumulated(weights)
         for part in parts(weights.shape[1]):
-            placed[:, part] -= weights[::-1, part] * np.where(self.joined[part], 0.0, 0.5)
+            placed[:, part] -= weights[::-1, part] * self.level[part]
         return placed
 
     def limit(self) -> Extreme:
@@ -120,13 +127,13 @@ class OneOrder:
         neighbouring cut has one class less on its side. None when the limit is the one tie:
         A = u v / 2 at it, whose logarithm is concave.
         """
-        cost = self._separation_distances()
+        cost, joined = self._separation_distances(), self.joined
         above, below = cumulated(self.shares)
         with np.errstate(divide="ignore"):
             after = -np.log(below[:-1]) - np.log(above[1:])  # all rows of a column below the cut
         least = (cost <= np.append(math.inf, after)) & (cost <= np.append(cost[1:], math.inf))
-        cuts = np.flatnonzero((least | self.joined) & np.isfinite(cost))
-        above = np.where(self.joined, above, np.append(above[1:], 0.0))
+        cuts = np.flatnonzero((least | joined) & np.isfinite(cost))
+        above = np.where(joined, above, np.append(above[1:], 0.0))
         mass = (below + 1 - above)[cuts] / 2
         segment = np.arange(len(cuts)) if len(cuts) <= _STARTS else (mass * _STARTS).astype(np.intp)
         order = np.lexsort((cost[cuts], segment))
@@ -149,21 +156,22 @@ class OneOrder:
         first[cut : cut + 2] = True
         start = np.flatnonzero(first)
         alone = np.diff(start, append=size) == 1
-        thin = OneOrder(np.add.reduceat(self.shares, start, axis=1), self.joined[start] & alone)
-        return thin, np.cumsum(first) - 1
+        level = np.where(alone, self.level[start], 0.5)
+        return OneOrder(np.add.reduceat(self.shares, start, axis=1), level), np.cumsum(first) - 1
 
     def _separation_distances(self) -> Floats:
         """(k,): the cost of all negatives up to each column and all positives after its last negative."""
         above, below = cumulated(self.shares)
-        above[:-1] = np.where(self.joined[:-1], above[:-1], above[1:])
-        above[-1] *= self.joined[-1]
+        joined = self.joined
+        above[:-1] = np.where(joined[:-1], above[:-1], above[1:])
+        above[-1] *= joined[-1]
         with np.errstate(divide="ignore"):
             cost: Floats = np.maximum(-np.log(below) - np.log(above), 0.0)
         return cost
 
     def _separated(self, cut: int) -> Floats:
         """The tilt of complete separation after the negatives of column `cut`."""
-        tilt, upper = np.zeros_like(self.shares), cut + 1 - int(self.joined[cut])
+        tilt, upper = np.zeros_like(self.shares), cut + 1 - int(self.level[cut] == 0)
         tilt[0, : cut + 1] = 1 / self.shares[0, : cut + 1].sum()
         tilt[1, upper:] = 1 / self.shares[1, upper:].sum()
         return tilt

@@ -19,7 +19,7 @@ from rocmonitor.stats.area.placements import placements
 from rocmonitor.stats.forecast.condensing import cell_starts, joined
 from rocmonitor.stats.forecast.distance import require_sample, window_distances
 from rocmonitor.stats.forecast.kld import area, auc_distance
-from rocmonitor.stats.rows import Floats
+from rocmonitor.stats.rows import Floats, add_up, places_among
 from rocmonitor.stats.sample import PairedSample, Sample
 
 CELLS = 2048  # joined ones, on which distances are computed; the error is that of `condensed`
@@ -136,20 +136,25 @@ def contained(
 def _contained(
     reference: Any, windows: Sequence[Window], places: Callable[[Window], Places | None]
 ) -> list[Places] | None:
-    pos, neg, found = reference.pos.copy(), reference.neg.copy(), []
+    found: list[Places] = []
     for window in windows:
         at = places(window)
         if at is None:
             return None
-        np.subtract.at(pos, at, window.pos)
-        np.subtract.at(neg, at, window.neg)
         found.append(at)
-    return found if min(pos.min(initial=0), neg.min(initial=0)) >= 0 else None
+    everywhere = np.concatenate([np.zeros(0, dtype=np.intp), *found])
+    none = np.zeros(0, dtype=np.int64)
+    pos = np.concatenate([none, *(window.pos for window in windows)])
+    neg = np.concatenate([none, *(window.neg for window in windows)])
+    for there, counts in ((reference.pos, pos), (reference.neg, neg)):
+        if (add_up(everywhere, counts, len(there)) > there).any():
+            return None
+    return found
 
 
 def found_in(score: Floats, other: Floats) -> Places | None:
     """The positions of some increasing scores among others, None unless all are there."""
-    at = np.searchsorted(score, other)
+    at = places_among(score, other)
     return None if len(at) and (at[-1] == len(score) or (score[at] != other).any()) else at
 
 

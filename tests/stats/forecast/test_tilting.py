@@ -28,7 +28,7 @@ def test_joined_columns_place_as_their_cells_do_and_have_the_same_limit(data):
         assert np.diff(column, prepend=0).tolist() == np.diff(column, prepend=0).clip(0, 1).tolist()
         placed = kernel.placement(kernel.shares)[:, column]
         assert placed[order > 0] == pytest.approx(placement(order)[order > 0], abs=1e-15)
-        cells_alone = OneOrder(order, np.zeros(len(column), dtype=bool))
+        cells_alone = OneOrder(order, np.full(len(column), 0.5))
         assert kernel.limit().value == cells_alone.limit().value
         assert kernel.limit().distance == pytest.approx(cells_alone.limit().distance, abs=1e-13)
         assert len(kernel.starts()) == len(cells_alone.starts())
