@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from caveats import codes
@@ -11,10 +13,14 @@ from commands import Rocmonitor
 from scenario import CONFIGURATION, DEFAULTS, World, runtime_of, week
 
 from rocmonitor import config, store
+from rocmonitor.config import Monitor
 from rocmonitor.policy.evaluation import Evaluation, Status
+from rocmonitor.policy.windows import Window
 from rocmonitor.service.alarm_year import alarm_year
 from rocmonitor.service.budgets import allotments
+from rocmonitor.service.checking import check
 from rocmonitor.service.tick import Tick, run_monitor
+from rocmonitor.sources import LabelCounts, SqlSource
 
 DAY = timedelta(days=1)
 REGIONS = ("east", "north", "south", "west")
@@ -120,6 +126,26 @@ def test_joined_windows_have_the_levels_of_as_many_as_the_reference_lets_expect(
     assert tick(here, 24, budget, **BY_ROWS).evaluations[0].verdicts[0].confidence_level == level
     said = Rocmonitor(here.folder)("check").stdout
     assert f"{round(a_year)} verdicts a year that may be false" in " ".join(said.split())
+
+
+def test_check_counts_each_piece_of_a_joined_reference_once(
+    here: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here.score(20)
+    text = CONFIGURATION.format(**{**DEFAULTS, **BY_ROWS})
+    path = here.folder / "rocmonitor.yaml"
+    path.write_text(f"alarm_budget: {{false_alarms_per_year: 0.1}}\n{text}", encoding="utf-8")
+    known, asked, count = config.load(path), Counter[Window](), SqlSource.label_counts
+
+    def spy(source: SqlSource, monitor: Monitor, window: Window, **options: Any) -> LabelCounts:
+        asked[window] += 1
+        return count(source, monitor, window, **options)
+
+    monkeypatch.setattr(SqlSource, "label_counts", spy)
+    assert check(known, output=lambda _: None, now=week(22)) == []
+    pieces = known.monitors["credit"].reference_windows
+    assert len(pieces) == 140
+    assert {asked[piece] for piece in pieces} == {1}
 
 
 def test_windows_by_rows_of_a_reference_in_equal_parts_are_expected_by_its_rows(here: World) -> None:

@@ -26,7 +26,8 @@ from rocmonitor.service.checking.alarm_budget import Spending, budget_lines, spe
 from rocmonitor.service.checking.early_warnings import warnings
 from rocmonitor.service.checking.forecast_alarms import Judged, expected, on_reference
 from rocmonitor.service.checking.joined import (
-    joined_per_year,
+    JoinedReference,
+    joined_references,
     lengths,
     not_enough,
     pieces,
@@ -100,7 +101,8 @@ def check(config: Config, *, now: datetime, output: Print) -> list[RocmonitorErr
             shown = f"PROBLEM: {line}" if isinstance(line, RocmonitorError) else line
             output(f"  {'' if number else topic:<10}{shown}")
 
-    allotted = config.allot(joined_per_year(config, now))
+    joined = joined_references(config, now)
+    allotted = config.allot({name: each.per_year for name, each in joined.items()})
     output("everywhere")
     section("store", partial(_store, config))
     for name in config.channels:
@@ -110,7 +112,7 @@ def check(config: Config, *, now: datetime, output: Print) -> list[RocmonitorErr
     for monitor in config.monitors.values():
         output(f"{monitor.name}")
         section("model", partial(model_lines, config, monitor))
-        seen = _Seen()
+        seen = _Seen(joined=joined.get(monitor.name))
         section("windows", partial(_windows, config, monitor, now, seen))
         levels = config.levels(monitor.name, allotted)
         section("reference", partial(_reference, config, monitor, levels, now, seen))
@@ -129,6 +131,7 @@ def check(config: Config, *, now: datetime, output: Print) -> list[RocmonitorErr
 class _Seen:
     """What earlier sections of a monitor have read, for the later ones."""
 
+    joined: JoinedReference | None = None
     last: Sample | None = None
     last_counts: tuple[Window, LabelCounts] | None = None
     past_counts: Sequence[tuple[Window, LabelCounts]] = ()
@@ -192,7 +195,8 @@ def _windows(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> li
 def _reference(config: Config, monitor: Monitor, levels: Levels, now: datetime, seen: _Seen) -> list[Line]:
     zone = monitor.timezone
     with _source(config, monitor) as source:
-        windows, joined = reference_windows(monitor, source, now)
+        known = seen.joined
+        windows, joined = (known.windows, known.pieces) if known else reference_windows(monitor, source, now)
         counts = [source.label_counts(monitor, window, as_of=now) for window in windows]
         rows = None
         outside = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
 
 from rocmonitor.config import Config, Monitor
@@ -11,7 +12,7 @@ from rocmonitor.config.values import written
 from rocmonitor.errors import ConfigError, RocmonitorError
 from rocmonitor.policy.budget import YEAR
 from rocmonitor.policy.windows import DAY, Window
-from rocmonitor.service.pieces import reference_windows, usual_length
+from rocmonitor.service.pieces import Pieces, reference_joining, reference_windows, usual_length
 from rocmonitor.sources import LabelCounts, open_source
 from rocmonitor.wording.format import count, instant
 
@@ -63,12 +64,29 @@ def lengths(windows: Sequence[Window]) -> str:
     return f" of {span}"
 
 
-def joined_per_year(config: Config, now: datetime) -> dict[str, float]:
-    """Windows a year of the monitors that join theirs, for an alarm budget: as their references show.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinedReference:
+    """The reference of a monitor that joins its windows.
+
+    Attributes
+    ----------
+    windows, pieces
+        As of `reference_windows`.
+    per_year : float
+        Windows a year, as the reference shows.
+    """
+
+    windows: list[Window]
+    pieces: Pieces
+    per_year: float
+
+
+def joined_references(config: Config, now: datetime) -> dict[str, JoinedReference]:
+    """Those that an alarm budget is divided by.
 
     Left out is a monitor whose reference cannot be read: its own section says why.
     """
-    found: dict[str, float] = {}
+    found: dict[str, JoinedReference] = {}
     if config.alarm_budget is None:
         return found
     for monitor in config.monitors.values():
@@ -76,10 +94,13 @@ def joined_per_year(config: Config, now: datetime) -> dict[str, float]:
             continue
         of = config.sources[monitor.source]
         with suppress(RocmonitorError), open_source(of, config.folder, name=monitor.source) as source:
-            windows, _ = reference_windows(monitor, source, now)
-            rows = sum(source.label_counts(monitor, each, as_of=now).rows for each in windows)
+            windows, pieces = reference_windows(monitor, source, now)
+            rows = 0
+            if reference_joining(monitor) is None:  # else the length of the windows shows
+                rows = sum(source.label_counts(monitor, each, as_of=now).rows for each in windows)
             if windows:
-                found[monitor.name] = YEAR / usual_length(monitor, windows, rows)
+                per_year = YEAR / usual_length(monitor, windows, rows)
+                found[monitor.name] = JoinedReference(windows=windows, pieces=pieces, per_year=per_year)
     return found
 
 
