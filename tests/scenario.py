@@ -43,7 +43,7 @@ monitors:
     model: {model}
     source: here
     query: SELECT * FROM scored WHERE scored_at >= :start AND scored_at < :end
-    columns: {{id: id, time: scored_at, champion: p, challenger: q, label: label}}
+    columns: {columns}
     segments: {segments}
     window: {window}
     grouped: {grouped}
@@ -57,6 +57,7 @@ monitors:
 """
 DEFAULTS = {
     "model": "{name: credit, version: 7, challenger_version: 8}",
+    "columns": "{id: id, time: scored_at, champion: p, challenger: q, label: label}",
     "segments": "[]",
     "reference": "{from: 2026-01-05, to: 2026-05-25}",
     "window": "{every: 7d, label_delay: 2d, revise_for: 60d}",

@@ -139,7 +139,8 @@ class Reader:
     ) -> tuple[Batch, LabelCounts]:
         """The rows of a window as `read` gives them, and what the source says of their labels.
 
-        Where the rows have to be read and can be counted on the way, they are asked for once.
+        Where the rows have to be read and can be counted on the way, they are asked for once. `on_rows` is
+        also called between two statements, with 0.
 
         Raises
         ------
@@ -147,16 +148,17 @@ class Reader:
             As `SqlSource.pull`.
         """
         changed = not self._stored(window, ages)
-        batch: Batch | None = None
         if changed and self.source.counts_on_the_way(self._monitor):
             batch = self.source.pull(
                 self._monitor, window, as_of=as_of, ages=ages, count_labels=True, on_progress=on_rows
             )
             if batch.labels is not None:
                 return batch, batch.labels
+        # Before the rows: what is corrected in between then differs from these labels at the next look.
         labels = self.label_counts(window, as_of=as_of)
-        if batch is None:
-            batch = self.read(window, as_of=as_of, ages=ages, labels=labels, changed=changed, on_rows=on_rows)
+        if on_rows is not None:
+            on_rows(0)
+        batch = self.read(window, as_of=as_of, ages=ages, labels=labels, changed=changed, on_rows=on_rows)
         return batch, labels
 
     @property

@@ -72,6 +72,8 @@ class Judged:
         As of the `Batch` that was read.
     counts : Counts
         Of all rows.
+    labels : LabelCounts or None
+        What the source says of the labels; None where only its outlook was wanted.
     seconds : float
         How long reading took.
     segments : dict of str to Seen
@@ -86,6 +88,7 @@ class Judged:
     grouped: bool
     condensed: bool
     counts: Counts
+    labels: LabelCounts | None
     seconds: float
     segments: dict[str, Seen] = field(default_factory=dict)
     kept: list[KeptCounts] = field(default_factory=list)
@@ -103,8 +106,10 @@ class WindowRequest:
     as_of : datetime
         When labels must have been known.
     now : datetime
+    judges : bool
+        Whether it is to be judged; else only its outlook is wanted.
     labels : LabelCounts or None
-        What the source says of its labels; None: only its outlook is wanted.
+        What the source says of the labels of a window that is judged, where it was asked before.
     references : dict of str to Reference
         By segment, at the levels of the tick.
     absent : Reference
@@ -128,6 +133,7 @@ class WindowRequest:
     window: Window
     as_of: datetime
     now: datetime
+    judges: bool
     labels: LabelCounts | None
     references: Mapping[str, Reference]
     absent: Reference
@@ -141,8 +147,8 @@ class WindowRequest:
 
     @property
     def size(self) -> int:
-        """How many windows it reads."""
-        return 1
+        """How many statements it waits for."""
+        return 2 if self.judges and self.labels is None else 1
 
     def run(self, source: SqlSource, said: Callable[[str], None]) -> Judged:
         """Read the window and judge it; `said` is called while rows arrive.
@@ -153,26 +159,30 @@ class WindowRequest:
             As `SqlSource.pull`.
         """
         began = time.monotonic()
-        counted = Reader({self.window: self.stored}, self.monitor, source)
-        batch = counted.read(
-            self.window,
-            as_of=self.as_of,
-            labels=self.labels,
-            changed=not self.stored,
-            on_rows=lambda _: said(""),
-        )
+        batch, labels = self._read(source, lambda _: said(""))
         seconds, same = time.monotonic() - began, batch.digest == self.judged_as
-        keeps = self.keeps_counts and self.labels is not None and not same
+        keeps = self.keeps_counts and self.judges and not same
         return Judged(
             data_digest=batch.digest,
             grouped=batch.grouped,
             condensed=batch.condensed,
             counts=batch.segments[""].counts,
+            labels=labels,
             seconds=seconds,
             segments={} if same else self._seen(batch),
-            kept=to_keep(self.monitor, self.window, batch, self.labels, self.now) if keeps else [],
+            kept=to_keep(self.monitor, self.window, batch, labels, self.now) if keeps else [],
             made_with=made_with(),
         )
+
+    def _read(self, source: SqlSource, on_rows: Callable[[int], None]) -> tuple[Batch, LabelCounts | None]:
+        """The rows, and what the source says of their labels where the window is judged."""
+        reader = Reader({self.window: self.stored}, self.monitor, source)
+        if self.judges and self.labels is None:
+            return reader.read_and_count(self.window, as_of=self.as_of, on_rows=on_rows)
+        changed = not self.stored
+        return reader.read(
+            self.window, as_of=self.as_of, labels=self.labels, changed=changed, on_rows=on_rows
+        ), self.labels
 
     def _seen(self, batch: Batch) -> dict[str, Seen]:
         """Each segment; one of the reference without rows now is insufficient, not absent."""
@@ -181,7 +191,7 @@ class WindowRequest:
             segment: (batch.segments.get(segment) or none, self.references.get(segment, self.absent))
             for segment in sorted({*batch.segments, *self.references})
         }
-        findings = {} if self.labels is None else self._findings(segments)
+        findings = self._findings(segments) if self.judges else {}
         return {
             segment: Seen(
                 finding=findings.get(segment),

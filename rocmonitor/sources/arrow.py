@@ -65,6 +65,9 @@ def values_of(role: str, column: Any) -> list[Any]:  # noqa: ARG001 one of `Valu
 
 def chunk_of(columns: Mapping[str, Any], encoder: Encoder, values: Values = values_of) -> Chunk:
     """Some rows, as Arrow arrays by role; labels and segments are read once for each distinct value."""
+    if encoder.counter is not None:
+        counted = ("label", "arrival", "weight", "checksum")
+        encoder.counter.add({role: columns[role].to_pylist() for role in counted if role in columns})
     numbers = {
         name: columns[name].fill_null(0).to_numpy(zero_copy_only=False)
         for name in ("inside", "weight", "arrival")

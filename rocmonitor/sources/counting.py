@@ -84,18 +84,24 @@ def combined(groups: Iterable[Sequence[Any]]) -> str:
 
 
 class RowCounter:
-    """Counts rows by their labels as `Query.labels` does, from parts of them as columns by role.
+    """Counts rows by their labels as `Query.labels` does, from parts of an answer as columns by role.
 
-    For SQLite, which has no hash of its own: an aggregate that is called for each row takes longer. So
-    rows are hashed here.
+    These are groups with their numbers of rows and checksums; or rows, which are hashed here: SQLite has no
+    hash, and an aggregate that it calls for each row takes longer.
     """
 
     def __init__(self) -> None:
         self._totals: dict[tuple[Any, ...], list[int]] = {}
 
     def add(self, columns: Mapping[str, Sequence[Any]]) -> None:
-        """Count some rows, fewer than 2**21."""
+        """Count some groups, or some rows, fewer than 2**21."""
         keys, place = _told_apart([_key(role, columns[role]) for role in _KEYS if role in columns])
+        totals = [self._totals.setdefault(key, [0, 0]) for key in keys]
+        if "checksum" in columns:
+            for at, rows, total in zip(place.tolist(), columns["weight"], columns["checksum"], strict=True):
+                totals[at][0] += rows
+                totals[at][1] += int(total)
+            return
         hashed = [
             values for role, values in columns.items() if role in _SCORES or role.startswith("segment_")
         ]
@@ -104,8 +110,7 @@ class RowCounter:
         halves = (
             np.bincount(place, half) for half in (hashes >> np.uint64(32), hashes & np.uint64(2**32 - 1))
         )
-        for key, rows, high, low in zip(keys, np.bincount(place), *halves, strict=True):
-            total = self._totals.setdefault(key, [0, 0])
+        for total, rows, high, low in zip(totals, np.bincount(place), *halves, strict=True):
             total[0] += int(rows)
             total[1] += (int(high) << 32) + int(low)
 

@@ -5,9 +5,9 @@ The user's text is bound, never formatted: ``SELECT … FROM (query) AS rocmonit
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import (
@@ -31,41 +31,22 @@ from sqlalchemy import (
     text,
 )
 
-from rocmonitor.config import Monitor, Source
-from rocmonitor.errors import ConfigError
-from rocmonitor.policy.windows import DAY, Window
+from rocmonitor.config import Monitor
+from rocmonitor.policy.windows import Window
 from rocmonitor.sources.arrival import arrival
-from rocmonitor.sources.clock import Clock, declared, text_clock
+from rocmonitor.sources.clock import Clock
 from rocmonitor.sources.condensing import cell, is_number
 from rocmonitor.sources.counting import checksum
 
 if TYPE_CHECKING:
-    from rocmonitor.sources.session import Session
+    pass
 
 # Type codes of the drivers: PostgreSQL's OIDs, MariaDB's field types.
-POSTGRES_TIMESTAMPTZ = 1184
-POSTGRES_WALL_TIMES = {1114, 1082}  # timestamp, date
 _POSTGRES_FLOAT4 = 700
-_MARIADB_TIMESTAMP = 7
-_MARIADB_WALL_TIMES = {10, 12, 14}  # date, datetime
 _MARIADB_FLOAT = 4
 _MARIADB_BIT = 16
 _MARIADB_TEXT = {15, 245, 247, 248, 249, 250, 251, 252, 253, 254}
-_DUCKDB_TIMESTAMPTZ = "TIMESTAMP WITH TIME ZONE"
-_DUCKDB_WALL_TIMES = {"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "DATE"}
-_SPARK_TIMESTAMP = "timestamp"
-_SPARK_WALL_TIMES = {"timestamp_ntz", "date"}
 _DUCKDB_WIDE = {"HUGEINT", "UHUGEINT", "UUID"}  # Arrow has no such numbers
-
-_INSTANTS = {POSTGRES_TIMESTAMPTZ, _MARIADB_TIMESTAMP, _DUCKDB_TIMESTAMPTZ, _SPARK_TIMESTAMP}
-_WALL_TIMES = POSTGRES_WALL_TIMES | _MARIADB_WALL_TIMES | _DUCKDB_WALL_TIMES | _SPARK_WALL_TIMES
-
-_EVERYTHING: tuple[dict[str, Any], ...] = (
-    {"start": "", "end": "\U0010ffff"},
-    {"start": -(2**62), "end": 2**62},
-)
-"""Bounds that hold every text, and every number, of SQLite."""
-_ALWAYS = datetime(2037, 12, 31, tzinfo=UTC)  # later than any label; TIMESTAMP of MariaDB ends in 2038
 
 Bound = Mapping[str, Any]
 
@@ -107,7 +88,7 @@ class Query:
     def rows(self, limit: int) -> Select[Any]:
         """At most `limit` rows."""
         chosen = [what.label(role) for role, what in self._roles_of_rows().items()]
-        return select(*chosen).select_from(_wrapped(self.monitor)).limit(limit)
+        return select(*chosen).select_from(wrapped(self.monitor)).limit(limit)
 
     def groups(self, limit: int) -> Select[Any]:
         """At most `limit` groups of equal rows; rows that share an id keep it and their time."""
@@ -116,11 +97,11 @@ class Query:
         groups = select(*chosen, func.count().label("weight")).select_from(inner)
         return groups.group_by(*keys).limit(limit)
 
-    def cells(self, limit: int) -> Select[Any]:
+    def cells(self, limit: int, *, sums: bool = False) -> Select[Any]:
         """At most `limit` groups of rows whose champion scores lie in one cell of the monitor's grid.
 
         ``champion`` is the lowest score and ``champion_high`` the highest. Rows that share an id are groups
-        of their own, with their exact score.
+        of their own, with their exact score. `sums`: with their ``checksum``, as in `labels`.
         """
         inner, roles, repeated = self._apart()
         score = roles.pop("champion")
@@ -132,6 +113,8 @@ class Query:
             keys += [] if repeated is None else [case((repeated, score))]
         else:
             keys.append(score)
+        if sums:
+            ends += [each.label("checksum") for each in self._checksum(inner)]
         cells = select(*chosen, *ends, func.count().label("weight")).select_from(inner)
         return cells.group_by(*keys).limit(limit)
 
@@ -169,16 +152,20 @@ class Query:
         label = inner.c.label
         key = self.exact("label", label)
         known = [inner.c.arrival] if self.instants else []
-        segments = [each for each in inner.c if each.key.startswith("segment_")]
-        scores = [inner.c[role] for role in ("champion", "challenger") if role in inner.c]
-        sums = checksum(self.backend, scores, segments)
-        chosen = select(label if key is label else func.min(label), *known, func.count(), *sums)
+        chosen = select(
+            label if key is label else func.min(label), *known, func.count(), *self._checksum(inner)
+        )
         return chosen.select_from(inner).group_by(key, *known)
 
     def labelled(self) -> Select[Any]:
         """The rows that `labels` counts, for a database that cannot hash them."""
         chosen = [what.label(role) for role, what in self._counted().items()]
-        return select(*chosen).select_from(_wrapped(self.monitor))
+        return select(*chosen).select_from(wrapped(self.monitor))
+
+    def _checksum(self, inner: Subquery) -> list[ColumnElement[Any]]:
+        segments = [each for each in inner.c if each.key.startswith("segment_")]
+        scores = [inner.c[role] for role in ("champion", "challenger") if role in inner.c]
+        return checksum(self.backend, scores, segments)
 
     def _counted(self) -> dict[str, ColumnElement[Any]]:
         unused = ("id", "time", "inside", "cluster")
@@ -191,7 +178,7 @@ class Query:
         expression with one equals the expression that it is grouped by.
         """
         given = (what.label(role) for role, what in columns.items())
-        chosen = select(*given).select_from(_wrapped(self.monitor))
+        chosen = select(*given).select_from(wrapped(self.monitor))
         if once and self.backend == "postgresql":  # which else writes it out wherever it is named
             chosen = chosen.offset(literal_column("0"))
         return chosen.subquery("rocmonitor_read")
@@ -288,120 +275,7 @@ class Query:
         return name
 
 
-def prepared(
-    session: Session,
-    monitor: Monitor,
-    spec: Source,
-    window: Window,
-    *,
-    as_of: datetime | None = None,
-    ages: Sequence[timedelta] = (),
-) -> Query:
-    """Inspect the query's columns, and one of its times where the type alone does not show what they are.
-
-    `as_of` is the instant at which the window is judged (None: all labels count), `ages` are ages of labels,
-    after the end of the window, that are to be told apart.
-
-    Raises
-    ------
-    ConfigError
-        A configured column is missing; times carry no zone and none is declared.
-    """
-    backend = session.backend
-    near = _near(backend, window)
-    if monitor.reads_as_of:
-        near = {**near, "as_of": f"{_ALWAYS:%Y-%m-%d}" if backend == "sqlite" else _ALWAYS}
-    if backend == "duckdb":  # compares no instant with times of nanoseconds
-        near = {name: time.replace(tzinfo=None) for name, time in near.items()}
-    types = _types(session, monitor, near)
-    columns = monitor.columns
-    clock, known = (
-        None if name is None else _clock(session, monitor, spec, role, name, types[name], near)
-        for role, name in (("time", columns.time), ("labelled_at", columns.labelled_at))
-    )
-    assert clock is not None
-    start, end = clock.bound(window)
-    bound = {"start": start, "end": end}
-    if monitor.reads_as_of:
-        bound["as_of"] = (known or clock).bound_at(as_of or _ALWAYS)
-    instants: tuple[datetime, ...] = ()
-    if known is not None and as_of is not None:
-        instants = (*(at for at in (window.end + age for age in ages) if at < as_of), as_of)
-    return Query(
-        monitor=monitor,
-        window=window,
-        backend=backend,
-        types=types,
-        clock=clock,
-        bound=bound,
-        known_clock=known,
-        instants=instants,
-    )
-
-
-def type_name(backend: str, code: Any) -> str:
-    """The driver's name of a type; empty where it has none."""
-    if backend == "postgresql":
-        from psycopg import adapters  # an extra
-
-        known = adapters.types.get(code)
-        return known.name if known else str(code)
-    if backend in ("mariadb", "mysql"):
-        from pymysql.constants import FIELD_TYPE  # an extra
-
-        names = {value: name.lower() for name, value in vars(FIELD_TYPE).items() if isinstance(value, int)}
-        return names.get(code, str(code))
-    return "" if code is None else str(code)
-
-
-def _wrapped(monitor: Monitor) -> Any:
+def wrapped(monitor: Monitor) -> Any:
+    """The monitor's own query as a table."""
     # The line break ends a comment on the last line of the query.
     return text(f"({monitor.query}\n) AS rocmonitor_rows")
-
-
-def _near(backend: str, window: Window) -> Bound:
-    """Bounds to inspect with before the clock is known: they enclose the window's wall times in any zone."""
-    start, end = window.start - 2 * DAY, window.end + 2 * DAY
-    if backend == "sqlite":
-        return {"start": f"{start:%Y-%m-%d}", "end": f"{end:%Y-%m-%d}"}
-    return {"start": start, "end": end}
-
-
-def _types(session: Session, monitor: Monitor, bound: Bound) -> dict[str, Any]:
-    types = session.types(select(text("*")).select_from(_wrapped(monitor)).where(text("1 = 0")), bound)
-    wanted = [(f"columns.{role}", name) for role, name in monitor.columns if name is not None]
-    wanted += [("segments", name) for name in monitor.segments]
-    problems = [
-        f"monitors.{monitor.name}.{key}: the query gives no column {name!r}; it gives {', '.join(types)}"
-        for key, name in wanted
-        if name not in types
-    ]
-    if problems:
-        raise ConfigError("\n".join(problems))
-    return types
-
-
-def _clock(
-    session: Session, monitor: Monitor, spec: Source, role: str, time: str, code: Any, near: Bound
-) -> Clock:
-    backend = session.backend
-    where = {"source": monitor.source, "monitor": monitor.name, "column": time, "key": role}
-    if backend in ("postgresql", "mariadb", "mysql", "duckdb", "spark"):
-        if code in _INSTANTS:
-            return Clock(None)
-        if code in _WALL_TIMES:
-            return Clock(declared(spec.timezone, **where))
-        raise ConfigError(
-            f"monitors.{monitor.name}.columns.{role}: {time} is no column of times; convert it in the query"
-        )
-    one: Select[Any] = (
-        select(column(time)).select_from(_wrapped(monitor)).where(column(time).is_not(None)).limit(1)
-    )
-    value = session.first(one, near)
-    if backend == "sqlite":
-        # Times that do not start with the year are outside of every window: look at all of them.
-        for bound in _EVERYTHING if value is None else ():
-            value = session.first(one, {**near, **bound}) if value is None else value
-        return Clock(None, " ") if value is None else text_clock(str(value), spec.timezone, **where)
-    instants = value is None or (isinstance(value, datetime) and value.tzinfo is not None)
-    return Clock(None if instants else declared(spec.timezone, **where))

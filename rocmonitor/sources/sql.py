@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
 
 import numpy as np
+from sqlalchemy import Select
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import AnySource, Database, Files, Monitor, Source, Spark
@@ -26,7 +28,8 @@ from rocmonitor.sources.counting import LabelCounts, RowCounter, combined
 from rocmonitor.sources.database import DatabaseSessions
 from rocmonitor.sources.failures import Origin, translate_errors
 from rocmonitor.sources.pairing import read_pairs
-from rocmonitor.sources.query import Query, prepared, type_name
+from rocmonitor.sources.preparing import prepared, type_name
+from rocmonitor.sources.query import Query
 from rocmonitor.sources.session import Session, Sessions
 from rocmonitor.sources.values import NEGATIVE, POSITIVE, Encoder, encoded, name_of
 
@@ -126,8 +129,8 @@ class SqlSource:
             return _label_counts(query, session.labels(query))
 
     def counts_on_the_way(self, monitor: Monitor) -> bool:
-        """Whether `pull` can count labels while it reads rows: SQLite, whose rows are counted here anyway."""
-        return self._sessions.kind == "sqlite" and monitor.grouped in ("raw", "auto")
+        """Whether `pull` can count labels while it reads, so that the source is scanned once."""
+        return self._kind_with_labels(monitor) is not None
 
     def pull(
         self,
@@ -184,11 +187,12 @@ class SqlSource:
         kept), bad scores, rows without a label and bad labels are set aside and counted, each once, in this
         order.
         """
-        report, counts = on_progress or (lambda _: None), count_labels and self.counts_on_the_way(monitor)
+        report = on_progress or (lambda _: None)
+        with_labels = self._kind_with_labels(monitor) if count_labels else None
         with self._reading(monitor) as session:
             query = prepared(session, monitor, self._origin.spec, window, as_of=as_of, ages=ages)
             for kind in self._kinds(session, monitor, expected_rows or 0):
-                counter = RowCounter() if counts and kind == "rows" else None
+                counter = RowCounter() if kind == with_labels else None
                 batch = self._read(session, query, kind, report, counter)
                 if not batch.segments[""].counts.truncated:
                     break
@@ -226,6 +230,18 @@ class SqlSource:
         with translate_errors(origin), self._sessions.open(origin) as session:
             yield session
 
+    def _kind_with_labels(self, monitor: Monitor) -> Kind | None:
+        """What is read where its labels can be counted on the way.
+
+        Rows of SQLite are hashed here anyway; in cells of one model, files and clusters add up checksums.
+        """
+        if self._sessions.kind == "sqlite" and monitor.grouped in ("raw", "auto"):
+            return "rows"
+        one_model = monitor.columns.challenger is None
+        if self._sessions.kind in ("files", "spark") and monitor.grouped == "condensed" and one_model:
+            return "cells"
+        return None
+
     def _kinds(self, session: Session, monitor: Monitor, expected_rows: int) -> tuple[Kind, ...]:
         """What to read, and what instead where that is truncated."""
         match monitor.grouped:
@@ -252,11 +268,15 @@ class SqlSource:
         most = self._origin.spec.max_rows
         if kind == "cells" and query.monitor.columns.challenger is not None:
             return read_pairs(session, query, most, report)
-        statement = {"rows": query.rows, "groups": query.groups, "cells": query.cells}[kind](most + 1)
+        statements: dict[Kind, Callable[[int], Select[Any]]] = {
+            "rows": query.rows,
+            "groups": query.groups,
+            "cells": partial(query.cells, sums=counter is not None),
+        }
         encoder = Encoder(query.monitor, counter)
         chunks: list[Chunk] = []
         cells = rows = 0
-        for chunk in session.chunks(statement, query, encoder):
+        for chunk in session.chunks(statements[kind](most + 1), query, encoder):
             cells += len(chunk)
             chunks.append(chunk if cells <= most else chunk.take(slice(len(chunk) - (cells - most))))
             rows += chunks[-1].rows

@@ -33,7 +33,7 @@ COARSE = "{per_unit: 8, max_error: 0.2}"
 def configured(here: World, condense: str, **changes: str) -> config.Config:
     """A monitor without a challenger."""
     path = here.folder / "rocmonitor.yaml"
-    text = CONFIGURATION.replace(", challenger: q", "").format(**{**DEFAULTS, **ALONE, **changes})
+    text = CONFIGURATION.format(**{**DEFAULTS, **ALONE, **changes}).replace(", challenger: q", "")
     path.write_text(f"{text}    condense: {condense}\n", encoding="utf-8")
     return config.load(path)
 
@@ -130,7 +130,7 @@ def test_another_grid_is_another_reference(here):
 )
 def test_what_needs_rows_is_refused(here, column, key, why):
     settings = {**DEFAULTS, **ALONE, "grouped": "condensed"}
-    text = CONFIGURATION.replace(", challenger: q", column).format(**settings) + key
+    text = CONFIGURATION.format(**settings).replace(", challenger: q", column) + key
     path = here.folder / "rocmonitor.yaml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(ConfigError, match=f"{why}.*use grouped: auto or database"):

@@ -25,7 +25,7 @@ COARSE = "{per_unit: 8, max_error: 0.2}"
 def configured(here: World, condense: str, **changes: str) -> config.Config:
     """A monitor with a challenger, and no ids."""
     path = here.folder / "rocmonitor.yaml"
-    text = CONFIGURATION.replace("{{id: id, ", "{{").format(**{**DEFAULTS, **TWO, **changes})
+    text = CONFIGURATION.format(**{**DEFAULTS, **TWO, **changes}).replace("{id: id, ", "{")
     path.write_text(f"{text}    condense: {condense}\n", encoding="utf-8")
     return config.load(path)
 

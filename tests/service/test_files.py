@@ -10,10 +10,11 @@ import pytest
 from commands import Rocmonitor
 from pyarrow import parquet
 from scenario import CONFIGURATION, DEFAULTS, World, runtime_of, scored, week
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from rocmonitor import config, store
 from rocmonitor.service.tick import Tick, run_monitor
+from rocmonitor.sources import SqlSource
 
 DAY = timedelta(days=1)
 DATABASE = "sources: {here: {url_env: SCENARIO_SOURCE_URL, timezone: UTC}}"
@@ -70,6 +71,41 @@ def test_a_file_that_comes_between_two_ticks_is_judged(here: World) -> None:
     exported(here, 20)
     [late] = tick(here, FILES, 21, "kept").evaluations
     assert (late.counts.rows, late.revision) == (400, 1)
+
+
+def test_a_window_of_cells_is_scanned_once_and_its_corrections_are_seen(
+    here: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def noted(name: str) -> None:
+        own = getattr(SqlSource, name)
+        monkeypatch.setattr(
+            SqlSource, name, lambda *given, **named: asked.append(name) or own(*given, **named)
+        )
+
+    noted("label_counts")
+    noted("pull")
+    here.score(20)
+    for number in range(21):
+        exported(here, number)
+    changes = {
+        "grouped": "condensed",
+        "model": "{name: credit, version: 7}",
+        "rules": "[{kind: forecast}]",
+        "columns": "{time: scored_at, champion: p, label: label}",
+    }
+    [found] = tick(here, FILES, 21, "kept", **changes).evaluations
+    assert asked == ["pull"] * 21  # 20 of the reference
+    asked.clear()
+    assert not tick(here, FILES, 21, "kept", **changes).evaluations
+    assert asked == ["label_counts"]  # the same as came with the cells
+    with here._engine() as engine, engine.begin() as connection:
+        positive = (scored.c.id >= 20 * 100_000) & (scored.c.label == 1)
+        connection.execute(update(scored).where(positive).values(p=scored.c.p / 2))
+    exported(here, 20)
+    [again] = tick(here, FILES, 21, "kept", **changes).evaluations
+    assert (again.revision, again.counts) == (1, found.counts)
 
 
 def test_a_folder_without_files_ends_with_5_and_a_wrong_query_with_2(here: World) -> None:

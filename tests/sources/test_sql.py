@@ -33,7 +33,7 @@ from rocmonitor.sources import LabelCounts
 from rocmonitor.sources.batch import to_batch
 from rocmonitor.sources.copying import can_copy, copied
 from rocmonitor.sources.database import fetched
-from rocmonitor.sources.query import prepared
+from rocmonitor.sources.preparing import prepared
 from rocmonitor.sources.values import Encoder
 from rocmonitor.stats import auc, compare_auc_paired
 

@@ -30,7 +30,7 @@ class Request(Protocol[Answer_co]):
 
     @property
     def size(self) -> int:
-        """How many windows it reads."""
+        """How many statements it waits for, each of which may take as long as the source's ``deadline``."""
 
     def run(self, source: SqlSource, said: Callable[[str], None]) -> Answer_co:
         """Do it with a source that is open; `said` is called with each step, and with ``""`` in between."""

@@ -85,6 +85,7 @@ class Records:
         references: Mapping[str, Reference],
         *,
         before: store.Evaluated | None,
+        judges: bool,
         labels: LabelCounts | None,
         as_of: datetime,
     ) -> WindowRequest:
@@ -93,13 +94,14 @@ class Records:
         from rocmonitor.service.judging import WindowRequest
 
         monitor = self.monitor
-        courses = {} if labels is None else self._courses(window, references, before)
+        courses = self._courses(window, references, before) if judges else {}
         made = self.outlooks.foreseen
         return WindowRequest(
             monitor=monitor,
             window=window,
             as_of=as_of,
             now=self.runtime.clock(),
+            judges=judges,
             labels=labels,
             references=references,
             absent=Reference(auc=None, caveats=self._no_reference()),
@@ -137,11 +139,11 @@ class Records:
         reference: Reference | None,
         *,
         before: store.Evaluated | None,
-        labels: LabelCounts,
         as_of: datetime,
     ) -> store.WindowRecord:
         """The evaluation of a window and segment, with the change of status and the messages that follow."""
-        seen = judged.segments[segment]
+        seen, labels = judged.segments[segment], judged.labels
+        assert labels is not None  # it was asked to judge
         warned = before is None and self.outlooks.warned(segment, window)
         outlook = self.outlook(window, segment, judged) if before is None else None
         degraded = self.standings.degraded_windows(segment) if before is not None else set()

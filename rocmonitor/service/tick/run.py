@@ -96,28 +96,38 @@ class TickRun:
     ) -> bool:
         """Judge or foresee a window, if that is due; whether corrections were saved before it."""
         before = self._newest(judged, window)
-        labels = self._label_counts_if_due(source, window, before)
-        foresee = labels is None and before is None and self.records.outlooks.due(window)
-        if labels is None and not foresee:
+        due, labels = self._is_due(source, window, before)
+        if not due and not (before is None and self.records.outlooks.due(window)):
             return False
         corrected = before is None and self.revised and self._correct()
         self.progress(step)
         self._load_references(source)
         began = time.monotonic()
-        found = self._ask(source, window, before, labels)
-        if labels is not None:
-            self._judge(found, window, before, labels)
+        found = self._ask(source, window, before, labels, judges=due)
+        if due:
+            self._judge(found, window, before)
         else:
             self._foresee(found, window)
         self.tick.took(window, time.monotonic() - began)
         return corrected
 
     def _ask(
-        self, source: SqlSource, window: Window, before: store.Evaluated | None, labels: LabelCounts | None
+        self,
+        source: SqlSource,
+        window: Window,
+        before: store.Evaluated | None,
+        labels: LabelCounts | None,
+        *,
+        judges: bool,
     ) -> Judged:
         """Have a window read and judged; one that was judged is read again because they have changed."""
         request = self.records.request(
-            window, self.references or {}, before=before, labels=labels, as_of=self._as_of(window, before)
+            window,
+            self.references or {},
+            before=before,
+            judges=judges,
+            labels=labels,
+            as_of=self._as_of(window, before),
         )
         if before is not None and not self._settings_changed(before):
             request = replace(request, judged_as=before.digest)
@@ -249,26 +259,33 @@ class TickRun:
         each = [judged[segment, window].revision for segment in self.segments if (segment, window) in judged]
         return replace(found, revision=max(each))
 
-    def _label_counts_if_due(
+    def _is_due(
         self, source: SqlSource, window: Window, before: store.Evaluated | None
-    ) -> LabelCounts | None:
-        """The window's label counts if it is to be judged now, else None."""
+    ) -> tuple[bool, LabelCounts | None]:
+        """Whether a window is to be judged now, and its label counts where that depends on them."""
         age = self.monitor.labels.age(window, self.now)
         if age == "open" or not (before is None or self.backfill or self._is_revisable(window, before)):
-            return None
+            return False, None
+        if before is None and age != "waiting":
+            return True, None
         labels = source.label_counts(self.monitor, window, as_of=self._as_of(window, before))
         self._beat()
+        if before is None:
+            due = self.monitor.labels.enough(labels.rows, labels.labelled)
+        else:
+            due = self.again or _have_changed(before, labels)
+        if due:
+            return True, labels
+        self._note_labels(window, labels)
+        if before is None:
+            self.tick.waiting.append(window)
+        else:
+            self._keep_unchanged(window, before, labels)
+        return False, labels
+
+    def _note_labels(self, window: Window, labels: LabelCounts) -> None:
         if self.monitor.joining is None:  # else its pieces are counted
             self.arrivals.add(window, labels)
-        if before is not None:
-            if self.again or _have_changed(before, labels):
-                return labels
-            self._keep_unchanged(window, before, labels)
-            return None
-        if age == "waiting" and not self.monitor.labels.enough(labels.rows, labels.labelled):
-            self.tick.waiting.append(window)
-            return None
-        return labels
 
     def _load_references(self, source: SqlSource) -> None:
         from rocmonitor.service import references
@@ -286,11 +303,11 @@ class TickRun:
             )
             self.references = self.records.at_levels(self.references)
 
-    def _judge(
-        self, judged: Judged, window: Window, before: store.Evaluated | None, labels: LabelCounts
-    ) -> None:
+    def _judge(self, judged: Judged, window: Window, before: store.Evaluated | None) -> None:
+        assert judged.labels is not None  # it was asked to judge
+        self._note_labels(window, judged.labels)
         if before is not None and not judged.segments:
-            self._keep_unchanged(window, before, labels)
+            self._keep_unchanged(window, before, judged.labels)
             return
         results = [
             self.records.record(
@@ -299,7 +316,6 @@ class TickRun:
                 judged,
                 (self.references or {}).get(segment),
                 before=before,
-                labels=labels,
                 as_of=self._as_of(window, before),
             )
             for segment in judged.segments

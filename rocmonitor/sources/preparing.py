@@ -1,0 +1,152 @@
+"""Preparing queries: what columns a monitor's query has, and by which clock its times are read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Select, column, select, text
+
+from rocmonitor.config import Monitor, Source
+from rocmonitor.errors import ConfigError
+from rocmonitor.policy.windows import DAY, Window
+from rocmonitor.sources.clock import Clock, declared, text_clock
+from rocmonitor.sources.query import Bound, Query, wrapped
+
+if TYPE_CHECKING:
+    from rocmonitor.sources.session import Session
+
+# Type codes of the drivers: PostgreSQL's OIDs, MariaDB's field types.
+_POSTGRES_TIMESTAMPTZ = 1184
+_POSTGRES_WALL_TIMES = {1114, 1082}  # timestamp, date
+_MARIADB_TIMESTAMP = 7
+_MARIADB_WALL_TIMES = {10, 12, 14}  # date, datetime
+_DUCKDB_TIMESTAMPTZ = "TIMESTAMP WITH TIME ZONE"
+_DUCKDB_WALL_TIMES = {"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "DATE"}
+_SPARK_TIMESTAMP = "timestamp"
+_SPARK_WALL_TIMES = {"timestamp_ntz", "date"}
+
+_INSTANTS = {_POSTGRES_TIMESTAMPTZ, _MARIADB_TIMESTAMP, _DUCKDB_TIMESTAMPTZ, _SPARK_TIMESTAMP}
+_WALL_TIMES = _POSTGRES_WALL_TIMES | _MARIADB_WALL_TIMES | _DUCKDB_WALL_TIMES | _SPARK_WALL_TIMES
+
+_EVERYTHING: tuple[dict[str, Any], ...] = (
+    {"start": "", "end": "\U0010ffff"},
+    {"start": -(2**62), "end": 2**62},
+)
+"""Bounds that hold every text, and every number, of SQLite."""
+_ALWAYS = datetime(2037, 12, 31, tzinfo=UTC)  # later than any label; TIMESTAMP of MariaDB ends in 2038
+
+
+def prepared(
+    session: Session,
+    monitor: Monitor,
+    spec: Source,
+    window: Window,
+    *,
+    as_of: datetime | None = None,
+    ages: Sequence[timedelta] = (),
+) -> Query:
+    """Inspect the query's columns, and one of its times where the type alone does not show what they are.
+
+    `as_of` is the instant at which the window is judged (None: all labels count), `ages` are ages of labels,
+    after the end of the window, that are to be told apart.
+
+    Raises
+    ------
+    ConfigError
+        A configured column is missing; times carry no zone and none is declared.
+    """
+    backend = session.backend
+    near = _near(backend, window)
+    if monitor.reads_as_of:
+        near = {**near, "as_of": f"{_ALWAYS:%Y-%m-%d}" if backend == "sqlite" else _ALWAYS}
+    if backend == "duckdb":  # compares no instant with times of nanoseconds
+        near = {name: time.replace(tzinfo=None) for name, time in near.items()}
+    types = _types(session, monitor, near)
+    columns = monitor.columns
+    clock, known = (
+        None if name is None else _clock(session, monitor, spec, role, name, types[name], near)
+        for role, name in (("time", columns.time), ("labelled_at", columns.labelled_at))
+    )
+    assert clock is not None
+    start, end = clock.bound(window)
+    bound = {"start": start, "end": end}
+    if monitor.reads_as_of:
+        bound["as_of"] = (known or clock).bound_at(as_of or _ALWAYS)
+    instants: tuple[datetime, ...] = ()
+    if known is not None and as_of is not None:
+        instants = (*(at for at in (window.end + age for age in ages) if at < as_of), as_of)
+    return Query(
+        monitor=monitor,
+        window=window,
+        backend=backend,
+        types=types,
+        clock=clock,
+        bound=bound,
+        known_clock=known,
+        instants=instants,
+    )
+
+
+def type_name(backend: str, code: Any) -> str:
+    """The driver's name of a type; empty where it has none."""
+    if backend == "postgresql":
+        from psycopg import adapters  # an extra
+
+        known = adapters.types.get(code)
+        return known.name if known else str(code)
+    if backend in ("mariadb", "mysql"):
+        from pymysql.constants import FIELD_TYPE  # an extra
+
+        names = {value: name.lower() for name, value in vars(FIELD_TYPE).items() if isinstance(value, int)}
+        return names.get(code, str(code))
+    return "" if code is None else str(code)
+
+
+def _near(backend: str, window: Window) -> Bound:
+    """Bounds to inspect with before the clock is known: they enclose the window's wall times in any zone."""
+    start, end = window.start - 2 * DAY, window.end + 2 * DAY
+    if backend == "sqlite":
+        return {"start": f"{start:%Y-%m-%d}", "end": f"{end:%Y-%m-%d}"}
+    return {"start": start, "end": end}
+
+
+def _types(session: Session, monitor: Monitor, bound: Bound) -> dict[str, Any]:
+    types = session.types(select(text("*")).select_from(wrapped(monitor)).where(text("1 = 0")), bound)
+    wanted = [(f"columns.{role}", name) for role, name in monitor.columns if name is not None]
+    wanted += [("segments", name) for name in monitor.segments]
+    problems = [
+        f"monitors.{monitor.name}.{key}: the query gives no column {name!r}; it gives {', '.join(types)}"
+        for key, name in wanted
+        if name not in types
+    ]
+    if problems:
+        raise ConfigError("\n".join(problems))
+    return types
+
+
+def _clock(
+    session: Session, monitor: Monitor, spec: Source, role: str, time: str, code: Any, near: Bound
+) -> Clock:
+    backend = session.backend
+    where = {"source": monitor.source, "monitor": monitor.name, "column": time, "key": role}
+    if backend in ("postgresql", "mariadb", "mysql", "duckdb", "spark"):
+        if code in _INSTANTS:
+            return Clock(None)
+        if code in _WALL_TIMES:
+            return Clock(declared(spec.timezone, **where))
+        raise ConfigError(
+            f"monitors.{monitor.name}.columns.{role}: {time} is no column of times; convert it in the query"
+        )
+    one: Select[Any] = (
+        select(column(time)).select_from(wrapped(monitor)).where(column(time).is_not(None)).limit(1)
+    )
+    value = session.first(one, near)
+    if backend == "sqlite":
+        # Times that do not start with the year are outside of every window: look at all of them.
+        for bound in _EVERYTHING if value is None else ():
+            value = session.first(one, {**near, **bound}) if value is None else value
+        return Clock(None, " ") if value is None else text_clock(str(value), spec.timezone, **where)
+    instants = value is None or (isinstance(value, datetime) and value.tzinfo is not None)
+    return Clock(None if instants else declared(spec.timezone, **where))
