@@ -30,13 +30,9 @@ class ArrowSession(ABC):
     def _answer(self, statement: Select[Any], bound: Bound) -> tuple[Any, Iterable[Any]]:
         """The schema of an answer, and its batches."""
 
-    def lines(self, statement: Select[Any], query: Query) -> Sequence[Sequence[Any]]:
-        """As `Session.lines`."""
-        return [line for part in self.parts(statement, query) for line in part]
-
     def labels(self, query: Query) -> Sequence[Sequence[Any]]:
         """As `Session.labels`."""
-        return self.lines(query.labels(), query)
+        return [line for part in self.parts(query.labels(), query) for line in part]
 
     def parts(self, statement: Select[Any], query: Query) -> Iterator[Sequence[Sequence[Any]]]:
         """As `Session.parts`."""

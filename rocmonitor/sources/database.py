@@ -71,16 +71,11 @@ class DatabaseSession:
         """As `Session.first`."""
         return self.connection.execute(statement, bound).scalar()
 
-    def lines(self, statement: Select[Any], query: Query) -> Sequence[Sequence[Any]]:
-        """As `Session.lines`."""
-        _teach(self.connection, query)
-        return self.connection.execute(statement, query.bound).all()
-
     def labels(self, query: Query) -> Sequence[Sequence[Any]]:
         """As `Session.labels`; SQLite has no hash, so its rows are counted here."""
-        if self.backend != "sqlite":
-            return self.lines(query.labels(), query)
         _teach(self.connection, query)
+        if self.backend != "sqlite":
+            return self.connection.execute(query.labels(), query.bound).all()
         counter = RowCounter()
         parts = column_parts(self.connection, query, query.labelled(), CHUNK_ROWS)
         for columns in guarded(guard_of(self.connection), parts):

@@ -32,14 +32,11 @@ class Session(Protocol):
     def first(self, statement: Select[Any], bound: Bound) -> Any:
         """The first value of the first line; None without lines."""
 
-    def lines(self, statement: Select[Any], query: Query) -> Sequence[Sequence[Any]]:
-        """All lines of one of the query's statements."""
-
     def labels(self, query: Query) -> Sequence[Sequence[Any]]:
         """The lines of `Query.labels`."""
 
     def parts(self, statement: Select[Any], query: Query) -> Iterator[Sequence[Sequence[Any]]]:
-        """The same, 50,000 lines at a time."""
+        """The lines of one of the query's statements, 50,000 at a time."""
 
     def chunks(self, statement: Select[Any], query: Query, encoder: Encoder) -> Iterator[Chunk]:
         """The same as the encoder reads them; at least one chunk."""
