@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import (
+    BigInteger,
     ColumnElement,
     DateTime,
     Double,
@@ -37,9 +38,6 @@ from rocmonitor.sources.arrival import arrival
 from rocmonitor.sources.clock import Clock
 from rocmonitor.sources.condensing import cell, is_number
 from rocmonitor.sources.counting import checksum
-
-if TYPE_CHECKING:
-    pass
 
 # Type codes of the drivers: PostgreSQL's OIDs, MariaDB's field types.
 _POSTGRES_FLOAT4 = 700
@@ -109,7 +107,9 @@ class Query:
         ends = [score.label("champion"), score.label("champion_high")]
         if is_number(self.backend, self.types[self.monitor.columns.champion]):
             ends = [func.min(score).label("champion"), func.max(score).label("champion_high")]
-            keys.append(cell(self.backend, score, self.monitor.condense.grid))
+            number = cell(self.backend, score, self.monitor.condense.grid)
+            # Spark takes a fifth less time to group by whole numbers than by doubles.
+            keys.append(cast(number, BigInteger) if self.backend == "spark" else number)
             keys += [] if repeated is None else [case((repeated, score))]
         else:
             keys.append(score)
