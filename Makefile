@@ -8,11 +8,12 @@ LOWEST := .venv-lowest
 LINTERS := .venv-linters
 WAREHOUSES := .warehouses
 SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+SERVED := tests/sources tests/store tests/service tests/web tests/tracking tests/report tests/test_site.py tests/test_deploy.py
 EXTRAS := [postgres,mysql,dask,demo,docs,test]
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-slow check docs bench study clean
-.PHONY: format lock picture test-lowest test-warehouses audit torture fuzz
+.PHONY: format lock picture test-served test-lowest test-warehouses audit torture fuzz
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,8 +27,8 @@ demo: $(READY) ## Watch two models on a year of real flights, end to end, in ./d
 	@echo && cd demo && ../$(BIN)/rocmonitor review late-arrivals --output review.html
 	@cd demo && ../$(BIN)/rocmonitor report late-arrivals --output late-arrivals.html >/dev/null
 	@printf '%s\n' '' 'Look further (cd demo first):' \
-	  '  cat alarms.log                                      the alerts that were sent' \
-	  '  review.html                                         champion against challenger: open it in a browser' \
+	  '  cat alarms.log                                         the alerts that were sent' \
+	  '  review.html                                            champion against challenger: open it in a browser' \
 	  '  ../$(BIN)/rocmonitor status                         every monitor at a glance' \
 	  '  ../$(BIN)/rocmonitor history late-arrivals --json   every number, with its provenance' \
 	  '  ../$(BIN)/rocmonitor run                            again: nothing is judged or sent twice' \
@@ -38,8 +39,11 @@ demo: $(READY) ## Watch two models on a year of real flights, end to end, in ./d
 	  '  http://127.0.0.1:8780/monitors/late-arrivals' \
 	  'The same as a file: demo/late-arrivals.html'
 
-test: $(READY) ## Run the tests but for the slow ones: about eight minutes on two cores
+test: $(READY) ## Run the tests but for the slow ones: about nine minutes on two cores
 	$(PYTEST) -m 'not slow' --doctest-modules tests rocmonitor
+
+test-served: $(READY) ## Run those of them that ask for servers, Spark or a browser
+	$(PYTEST) -m 'not slow' $(SERVED)
 
 test-slow: $(READY) ## Run the slow tests, and those that draw examples with four times as many
 	HYPOTHESIS_PROFILE=full $(PYTEST) -m 'slow or hypothesis' tests
@@ -87,8 +91,8 @@ audit: $(LINTERS)/.ready ## Ask for known holes in the tested versions; lint the
 	  $(filter-out %/kustomization.yaml %/rocmonitor.yaml,$(wildcard deploy/kubernetes/*.yaml))
 
 test-lowest: $(LOWEST)/.ready ## Run the quick tests with the lowest versions that pyproject.toml allows
-	$(LOWEST)/bin/python -m pytest --numprocesses=2 --dist=loadgroup -m "not slow" \
-	  tests/stats tests/policy tests/sources tests/store
+	$(LOWEST)/bin/python -m pytest --numprocesses=2 --dist=loadgroup -m "not slow" -k "not spark" \
+	  --ignore tests/sources/test_cluster.py tests/stats tests/policy tests/sources tests/store
 
 test-warehouses: $(WAREHOUSES)/.ready ## See the SQL of warehouses compile: BigQuery, Snowflake, Databricks, Trino, …
 	PYTHONPATH=$(WAREHOUSES) $(BIN)/python -m pytest -rs tests/sources/test_warehouses.py

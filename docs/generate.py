@@ -159,6 +159,10 @@ _RULES: Mapping[str, Mapping[str, Any]] = {
             },
         ]
     },
+    "Reviewing": {
+        "if": {"required": ["decides"], "properties": {"decides": {"const": "future"}}},
+        "else": {"properties": {"correlation": {"type": "null"}}},
+    },
     "WindowSpec": {
         "anyOf": [{"required": ["every"]}, {"required": ["rows"]}],
         **_not_both(("rows", "pool")),

@@ -48,15 +48,15 @@ class Caveat:
         raise AttributeError(f"a caveat cannot be changed: {name}")
 
     def concerning(self, part: str) -> Caveat:
-        """The same caveat, as one of a larger result's part."""
+        """Return the same caveat, as one of a larger result's part."""
         return self._copied(about=(part, *self.about))
 
     def bare(self) -> Caveat:
-        """The same caveat, on its own: about no part of anything."""
+        """Return the same caveat, on its own: about no part of anything."""
         return self._copied(about=())
 
     def replacing(self, **values: Any) -> Caveat:
-        """The same caveat with some of its values replaced; names it does not have are passed over."""
+        """Return the same caveat with some of its values replaced; names it does not have are passed over."""
         known = {name: value for name, value in values.items() if name in self.values}
         return self._copied(values=self.values | known)
 
@@ -65,10 +65,8 @@ class Caveat:
         return {"code": self.code, "values": _plain(self.values), "about": list(self.about)}
 
     @classmethod
-    def from_dict(cls, plain: Mapping[str, Any] | str) -> Caveat:
-        """The inverse of `to_dict`; a sentence that an earlier version stored stays that sentence."""
-        if isinstance(plain, str):
-            return cls("recorded", text=plain)
+    def from_dict(cls, plain: Mapping[str, Any]) -> Caveat:
+        """Return the caveat that `to_dict` gave."""
         caveat = cls(plain["code"], **plain["values"])
         return caveat._copied(about=tuple(plain.get("about", ())))
 
@@ -99,7 +97,7 @@ class Caveat:
 
 
 def _plain(value: Any) -> Any:
-    """A copy in plain Python values."""
+    """Return a copy in plain Python values."""
     if hasattr(value, "tolist"):  # of numpy, which is not imported for this
         return value.tolist()
     if isinstance(value, Mapping):

@@ -19,9 +19,9 @@ from typing import Any, Literal, Self
 Part = Literal["connect", "silence", "whole"]
 
 SECONDS_TO_STOP = 2.0
-"""How long a database that is asked to stop may take, before the connection is cut."""
+"""Seconds that a database may take to stop when asked, before the connection is cut."""
 SECONDS_OF_WORK = 600.0
-"""How long the caller may work on a part of an answer, and wait if it waits for the database after all."""
+"""Seconds that the caller may work on a part of an answer, and wait if the database is slow after all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,11 +86,11 @@ class Guard:
         self.overdue: Part | None = None
 
     def arm(self) -> None:
-        """The database answered, or is asked something: the silence begins anew."""
+        """Note that the database answered, or is asked something: the silence begins anew."""
         self._waiting_since = time.monotonic()
 
     def rest(self) -> None:
-        """The caller works on what has come, and may take its time."""
+        """Note that the caller works on what has come, and may take its time."""
         self._waiting_since = time.monotonic() + SECONDS_OF_WORK
 
     def __enter__(self) -> Self:
@@ -164,7 +164,7 @@ class Guard:
 
 
 def ask_to_stop(raw: Any) -> None:
-    """Ask the database to stop, with what the driver has for it: PostgreSQL, SQLite, DuckDB, Oracle …"""
+    """Ask the database to stop, as its driver does: PostgreSQL, SQLite, DuckDB, Oracle and others."""
     if callable(cancel_safe := getattr(raw, "cancel_safe", None)):
         from psycopg import capabilities  # an extra; `raw` is its connection
 

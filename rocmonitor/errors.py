@@ -25,7 +25,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u
 
 
 def quoted(value: object) -> str:
-    r"""A value as messages quote it: control characters escaped, and at most 80 characters.
+    r"""Return a value as messages quote it: control characters escaped, and at most 80 characters.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def escape_controls(text: str) -> str:
 
 
 def without_passwords(text: str) -> str:
-    """The text without the users of its URLs, and the passwords and tokens of their queries.
+    """Return the text without the users of its URLs, and the passwords and tokens of their queries.
 
     Examples
     --------

@@ -74,7 +74,7 @@ def evaluation(**changes: object) -> Evaluation:
             "reference/auc_low": 0.765,
             "reference/auc_high": 0.779,
         },
-        caveats=(Caveat("recorded", text="88 rows have no label yet"),),
+        caveats=(Caveat("not-computed", why="88 rows have no label yet"),),
     )
     return replace(plain, **changes)  # type: ignore[arg-type]
 

@@ -10,6 +10,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -59,9 +60,11 @@ def written_database_url(request: pytest.FixtureRequest) -> str:
 
 
 def need_spark(*others: str) -> None:
-    """Skip the test, and say why, where Spark's packages are not installed."""
+    """Skip the test, and say why, where Spark's packages are not installed; fail it where `CI` is set."""
     for package in ("pyspark", *others):
-        pytest.importorskip(package, reason="`pip install 'rocmonitor[spark]'` (0.5 GB) to see Spark read")
+        if find_spec(package) is None:
+            wanted = f"{package}: `pip install 'rocmonitor[spark]'` (0.5 GB) to see Spark read"
+            (pytest.fail if os.environ.get("CI") else pytest.skip)(wanted)
 
 
 @pytest.fixture(scope="session")

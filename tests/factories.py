@@ -91,7 +91,7 @@ def evaluation(number: int = 0, **changes: Any) -> Evaluation:
             "timezone": "America/New_York",
             "data_digest": f"{number:064x}",
         },
-        caveats=(Caveat("recorded", text="88 rows have no label yet"),),
+        caveats=(Caveat("not-computed", why="88 rows have no label yet"),),
     )
     return replace(plain, **changes)
 

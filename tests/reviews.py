@@ -49,6 +49,10 @@ def review(windows: int = 17, **changes: Any) -> Review:
         "regions": _regions(),
         "costs": costs(),
         "segments": _segments(),
+        "next": [
+            {"windows": 4, "confidence_level": 0.95, "low": 0.0012, "high": 0.0181},
+            {"windows": 13, "confidence_level": 0.95, "low": 0.0031, "high": 0.0163},
+        ],
         "forecast": [
             {
                 "method": "calibrated",
@@ -167,7 +171,6 @@ def compared() -> Review:
         plain,
         decision=found.decision,
         decided_at=None if found.decided_in is None else found.decided_in.end,
-        withdrawn=found.withdrawn,
         comparisons=found.comparisons,
         further_windows=found.further_windows,
         metrics=found.metrics,
@@ -403,6 +406,7 @@ def _metrics(windows: int, checks: int) -> dict[str, float]:
         "review/windows": windows,
         "review/checks": checks,
         "review/windows_waiting": 2,
+        "review/challenger_leads": checks,
         "champion/auc": 0.7423,
         "challenger/auc": 0.752,
         "difference/auc": 0.0097,

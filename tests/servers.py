@@ -10,7 +10,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.error import URLError
@@ -119,3 +119,15 @@ def _environment() -> dict[str, str]:
         "MLFLOW_WEBHOOK_CACHE_TTL": "0",
     }
     return ours | hooks | {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
+
+
+@contextmanager
+def half_open(port: int, number: int, sent: bytes) -> Iterator[list[socket.socket]]:
+    """Connections that have sent only so much."""
+    with ExitStack() as stack:
+        sockets = []
+        for _ in range(number):
+            one = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=10))
+            one.sendall(sent)
+            sockets.append(one)
+        yield sockets

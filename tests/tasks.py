@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rocmonitor.service.executor import Answer, Caller, Request, Task
-from rocmonitor.service.executor.processes import Processes
+from rocmonitor.service.workers import Answer, Caller, Request, Task
+from rocmonitor.service.workers.processes import Processes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,22 +70,7 @@ class Which:
     size: int = 1
 
     def run(self, source: Any, said: Callable[[str], None]) -> int:
-        said("here I am")
         return os.getpid()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Busy:
-    """A request that computes until a file is there."""
-
-    until: Path
-    size: int = 1
-
-    def run(self, source: Any, said: Callable[[str], None]) -> int:
-        turns = 0
-        while not self.until.exists():
-            turns += sum(range(10_000)) > 0
-        return turns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +89,6 @@ def caller(**changes: Any) -> Caller:
         "stop": threading.Event(),
         "said": lambda _: None,
         "is_hung": lambda: False,
-        "computes": lambda: None,
     }
     return Caller(**plain | changes)
 
@@ -122,7 +106,7 @@ class Outside(Processes):
     def __init__(self, most: int = 1, killed: Path | None = None) -> None:
         super().__init__(most, start_after=0.0)
         self.killed, self.tasks, self.packed = killed, 0, list[bytes]()
-        self._here = True  # taken, for good
+        self._here = 1  # taken, for good
 
     def run(self, task: Task[Answer], source: Any, caller: Caller) -> Answer:
         self.tasks += 1

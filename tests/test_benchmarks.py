@@ -15,6 +15,8 @@ import pytest
 from rocmonitor import stats
 from tests.databases import POSTGRES
 
+pytestmark = pytest.mark.slow  # on no monitor's path
+
 FOLDER = Path(__file__).parent / "benchmarks"
 MODULES = [path.stem for path in FOLDER.glob("[a-z]*.py")]
 

@@ -52,4 +52,3 @@ def test_what_a_newer_version_stored_is_shown_as_it_is() -> None:
 
 def test_signs_of_formats_in_values_are_shown_as_they_are() -> None:
     assert str(Caveat("error", text="no column {x!r} in {0}\n{")) == "no column {x!r} in {0}\n{"
-    assert str(Caveat.from_dict("said by an earlier version: {x}")) == "said by an earlier version: {x}"

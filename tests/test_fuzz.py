@@ -10,13 +10,15 @@ from fuzz.mutants import configurations, files, requests
 from fuzz.world import applications
 from scenario import World
 
+pytestmark = pytest.mark.slow  # on no monitor's path
+
 COUNT, SEED = 200, 17
 
 
 @pytest.fixture(autouse=True)
-def silence() -> None:
-    """What is logged of a refused request is not the matter here."""
-    logging.getLogger("rocmonitor").setLevel(logging.CRITICAL)
+def silence(caplog: pytest.LogCaptureFixture) -> None:
+    """What is logged of a refused request is not the matter here; the level is put back afterwards."""
+    caplog.set_level(logging.CRITICAL, logger="rocmonitor")
 
 
 def test_configurations(tmp_path: Path) -> None:

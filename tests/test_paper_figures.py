@@ -34,6 +34,8 @@ from studies.two_models import ScoreLaw, disagreements
 from rocmonitor.policy.windows import Window
 from rocmonitor.stats import PairedSample, Sample, cost_curve, threshold_difference, threshold_intervals
 
+pytestmark = pytest.mark.slow  # on no monitor's path
+
 ROOT = Path(__file__).resolve().parents[1]
 
 

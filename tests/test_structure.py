@@ -1,38 +1,82 @@
-"""The limits that the package keeps: short modules, short functions."""
+"""Limits that the package keeps: imports that a newcomer has, and what CI runs again."""
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator
+import re
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
 
-import pytest
-
-PACKAGE = Path(__file__).resolve().parents[1] / "rocmonitor"
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "rocmonitor"
 MODULES = sorted(PACKAGE.rglob("*.py"))
-LONGEST_MODULE, LONGEST_FUNCTION = 400, 40
+
+IMPORTS_ALL = """
+import importlib, pkgutil, sys
+sys.modules.update(dict.fromkeys(sys.argv[1:]))  # as if not installed
+import rocmonitor
+for module in pkgutil.walk_packages(rocmonitor.__path__, "rocmonitor."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+"""
 
 
-def functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield node
+def names_of(requirements: list[str]) -> set[str]:
+    return {re.split(r"[^\w-]", each, maxsplit=1)[0] for each in requirements}
 
 
-def lines_without_docstring(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    first = function.body[0]
-    is_docstring = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
-    docstring = (first.end_lineno or 0) - first.lineno + 1 if is_docstring else 0
-    return (function.end_lineno or 0) - function.lineno + 1 - docstring
+def test_every_module_imports_with_what_make_installs() -> None:
+    """`make test` collects the examples of every module, so that one import too many fails it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    made = re.search(r"^EXTRAS := \[(.*)\]$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert made
+    installed = set.union(*(names_of(extras[extra]) for extra in made[1].split(",")))
+    absent = set.union(*(names_of(each) for each in extras.values())) - installed - {"pyarrow"}  # MLflow's
+    assert absent == {"pyspark"}  # distribution and module have one name
+    command = [sys.executable, "-W", "ignore", "-c", IMPORTS_ALL, *absent]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda module: str(module.relative_to(PACKAGE)))
-def test_modules_and_functions_are_short(module: Path) -> None:
-    text = module.read_text(encoding="utf-8")
-    assert text.count("\n") <= LONGEST_MODULE
-    long = {
-        function.name: length
-        for function in functions(ast.parse(text))
-        if (length := lines_without_docstring(function)) > LONGEST_FUNCTION
+IMPORTS_SOME = """
+import importlib, sys
+absent, modules = (each.split(",") for each in sys.argv[1:])
+sys.modules.update(dict.fromkeys(absent))
+for module in modules:
+    importlib.import_module(module)
+"""
+
+
+def test_what_every_installation_runs_imports_no_extra() -> None:
+    """A monitor of a SQL database, its page and its report: `pip install rocmonitor` is enough for them."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = set.union(*(names_of(each) for each in project["optional-dependencies"].values()))
+    absent = {"duckdb", "deltalake", "pyspark", "distributed", "dask", "psycopg", "pymysql"}
+    assert absent - extras <= {"dask", "distributed"}  # one of these names the other
+    modules = [
+        f"rocmonitor.{name}"
+        for name in ("cli.run", "service.scheduler", "service.checking", "service.review", "web.alone")
+    ]
+    modules += ["rocmonitor.report.monitor", "rocmonitor.report.review", "rocmonitor.plugin.app"]
+    command = [sys.executable, "-W", "ignore", "-c", IMPORTS_SOME, ",".join(absent), ",".join(modules)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+
+
+def test_ci_runs_again_what_asks_for_servers_spark_or_a_browser() -> None:
+    """`.ci/run` runs all tests as a newcomer, who may lack these, and then those that ask for them."""
+    tests = PACKAGE.parent / "tests"
+    [served] = re.findall(
+        r"^SERVED := (.*)$", (PACKAGE.parent / "Makefile").read_text(encoding="utf-8"), re.M
+    )
+    asks = re.compile(r"\b(postgres_url|mariadb_url|any_database_url|need_spark|browser\.|import Browser)\b")
+    asking = {
+        str(path.relative_to(tests.parent)): text
+        for path in tests.rglob("test_*.py")
+        if asks.search(text := path.read_text(encoding="utf-8"))
     }
-    assert long == {}
+    quick = {name for name, text in asking.items() if "pytestmark = pytest.mark.slow" not in text}
+    assert len(quick) > 15
+    assert {name for name in quick if not name.startswith(tuple(served.split()))} == set()

@@ -32,6 +32,7 @@ from studies import (
     outlook_real,
     recover_after,
     review_level,
+    review_period,
     running,
     sequence_dependence,
     time_detection,
@@ -45,6 +46,8 @@ from studies.weekly import Weeks
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.reference import freeze
 from rocmonitor.stats import Sample, auc, auc_bounds, auc_distance
+
+pytestmark = pytest.mark.slow  # on no monitor's path
 
 FOLDER = Path(running.__file__).parent
 
@@ -76,6 +79,7 @@ class TestRunning:
             "outlook-level",
             "outlook-real",
             "review-level",
+            "review-period",
             "sequence-dependence",
             "check-alarms",
             "budget-year",
@@ -484,6 +488,50 @@ class TestSequenceDependence:
         assert 3 <= plain < estimated < 20
 
 
+class TestReviewPeriod:
+    def test_true_differences_follow_their_course(self) -> None:
+        rng = np.random.default_rng(1)
+        turning = review_period.Course("", first=2.0, last=2.0, turns=True).draw(rng)
+        assert (turning[:52] == 2).all()
+        assert (turning[52:] == -2).all()
+        drifting = review_period.Course("", first=-2.0, last=2.0).draw(rng)
+        assert (drifting[0], drifting[-1]) == (-2, 2)
+        alike = np.array([review_period.Course("", 0.9, 2.0).draw(rng) for _ in range(400)])
+        assert alike.std() == pytest.approx(2, rel=0.1)
+        assert (alike[:, 1:] * alike[:, :-1]).mean() / 4 == pytest.approx(0.9, abs=0.1)
+
+    @pytest.mark.parametrize("law", ["normal", "heavy", "aside", "clusters"])
+    def test_rows_have_the_difference_that_is_supposed(self, law: str) -> None:
+        many = review_period.Rows("", review_period.COURSES[0], 60_000, 60_000, law)
+        pair = review_period.week(many, 0.01, np.random.default_rng(2))
+        assert auc(pair.first).auc - auc(pair.second).auc == pytest.approx(0.01, abs=0.006)
+        if law != "aside":
+            assert auc(pair.second).auc == pytest.approx(review_period.AREA, abs=0.01)
+
+    def test_a_miss_is_counted_at_any_look(self) -> None:
+        d, s = np.zeros(5), np.full(5, 0.01)
+        assert not review_period.is_false(d, s, np.zeros(5), None)
+        assert review_period.is_false(d, s, np.array([0.0, 0.0, 0.0, 0.0, 0.5]), None)
+
+    def test_the_cautious_error_holds_where_few_carry_the_loss(self) -> None:
+        design = review_period.Rows("", review_period.COURSES[5], law="aside")
+        years = running.replicate(review_period.year_of_rows, design, replications=10, seed=1)
+        cautious, _, wider = np.transpose(years)
+        assert cautious.sum() <= 1
+        assert (wider > 1.3).all()
+
+    def test_its_tables_come_out(self, capsys: pytest.CaptureFixture[str], monkeypatch) -> None:
+        monkeypatch.setattr(review_period, "COURSES", review_period.COURSES[:2])
+        monkeypatch.setattr(review_period, "SCORED", review_period.SCORED[4:5])
+        monkeypatch.setattr(review_period, "DIFFERENCES", (0.02,))
+        monkeypatch.setattr(review_period, "SCATTERS", ((0.5, 1.0),))
+        review_period.main(["--replications", "20", "--processes", "1"])
+        out = capsys.readouterr().out
+        assert "clusters" in out
+        assert "52 seen, next 13" in out
+        assert "withdrawn, period" in out
+
+
 class TestCheckAlarms:
     def test_references_that_a_range_holds_and_hits_within_a_fifth_are_counted(self) -> None:
         """Ten references: true rates of 1 to 10, 5 is told with a range of 2 to 8; others know the truth."""
@@ -709,7 +757,7 @@ class TestClusters:
     def test_clusters_hold_the_level_that_rows_lose(self) -> None:
         """60 customers: measured 94 and 79 %."""
         found = running.replicate(clusters.one, self.DESIGN, replications=100, seed=1)
-        clustered, plain, effect, paired, paired_plain = np.mean(found, axis=0)
+        clustered, _, plain, paired, _, paired_plain, effect, *_ = np.mean(found, axis=0)
         assert clustered > 0.87 > plain
         assert paired > 0.87 > paired_plain
         assert 1.5 < effect < 4

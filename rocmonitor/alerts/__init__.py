@@ -8,11 +8,10 @@ from rocmonitor.alerts.message import (
     compose_review,
     trial_message,
 )
-from rocmonitor.alerts.outage import Concerned, compose_outage
+from rocmonitor.alerts.outage import Concerned, compose_outage, compose_stop
 from rocmonitor.alerts.outlook import compose_outlook
 from rocmonitor.alerts.revised import compose_revised
 from rocmonitor.alerts.service import check_url, send
-from rocmonitor.alerts.stopped import compose_stop
 
 __all__ = [
     "LONGEST_TITLE",

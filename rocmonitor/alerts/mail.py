@@ -37,34 +37,30 @@ def as_text(lines: Lines) -> str:
     )
 
 
-def as_html(first: Lines, details: Lines) -> str:
-    """A mail: what matters most, then the rest in small; the attached chart goes where ``<!--chart-->`` is.
+def as_html(lines: Lines) -> str:
+    """Return a mail; the attached chart goes where ``<!--chart-->`` is.
 
     All values are escaped, and only addresses of the web become links.
     """
-    lead, *others = first
+    lead, *others = lines
     parts = [
         f'<div style="{_STYLE}">',
         f'<p style="font-size: 19px; margin: 0 0 8px"><b>{_value(lead.text)}</b></p>',
         *(f'<p style="margin: 0 0 4px">{_line(line)}</p>' for line in others),
         "<!--chart-->",
-        '<hr style="border: 0; border-top: 1px solid #ccc">',
-        '<p style="margin: 0; font-size: 13px; color: #52585f">',
-        "<br>\n".join(map(_line, details)),
-        "</p>",
         "</div>",
     ]
     return "\n".join(parts)
 
 
 def with_chart(html: str) -> str:
-    """The mail with the attached chart shown in its place."""
+    """Return the mail with the attached chart shown in its place."""
     shown = f'<p><img src="cid:{PICTURE}" style="max-width: 100%" alt="AUROC of the last windows"></p>'
     return html.replace("<!--chart-->", shown)
 
 
 def without_chart(html: str) -> str:
-    """The mail where no chart can be shown in it."""
+    """Return the mail where no chart can be shown in it."""
     return html.replace("<!--chart-->\n", "")
 
 
@@ -73,7 +69,7 @@ def _line(line: Line) -> str:
 
 
 def _shown(text: str) -> str:
-    """A value as it is shown."""
+    """Return a value as it is shown."""
     cut = len(text) - LONGEST_TEXT
     return printable(text) if cut <= 0 else f"{printable(text[:LONGEST_TEXT])}… ({cut:,} characters more)"
 

@@ -3,36 +3,34 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import Literal
 from zoneinfo import ZoneInfo
 
 from rocmonitor.alerts.mail import Line, Lines, as_html, as_text
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import printable
-from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition, Verdict
-from rocmonitor.policy.measure import LEVEL
+from rocmonitor.policy.evaluation import Evaluation, Status, Transition, Verdict
 from rocmonitor.policy.review.document import Review
 from rocmonitor.wording import review as review_wording
 from rocmonitor.wording import status as words
 from rocmonitor.wording.certainty import how_sure
-from rocmonitor.wording.counts import CUT, set_aside
-from rocmonitor.wording.format import instant, one_line, percent, span, without_middle
-from rocmonitor.wording.joining import pooled
-from rocmonitor.wording.outlook import foreseen
-from rocmonitor.wording.verdicts import by_rule, reasons
-from rocmonitor.wording.window import moved, moved_most
+from rocmonitor.wording.format import one_line, without_middle
+from rocmonitor.wording.verdicts import reasons
+from rocmonitor.wording.window import moved_briefly
 
 Kind = Literal["alarm", "recovery", "notice", "test"]
 
 LONGEST_TITLE = 80
 
+_NOT_ON_A_PAGER = ("How sure", "Owner", "Take it on", "Look")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """What a message says beside what has happened: whose it is, and where to look.
+    """The facts of a message besides the event: its monitor, and where to look.
 
     Attributes
     ----------
@@ -57,20 +55,18 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What a channel delivers, in the length that it can carry.
+    """A message in the length that its channel can carry.
 
     Attributes
     ----------
     title : str
         One line of at most 80 characters that starts with the status.
     body : str
-        Plain text, what matters most first: for files, web hooks and logs, and what the others are made from.
+        Plain text, what matters most first: for chats, files and web hooks.
     kind : {"alarm", "recovery", "notice", "test"}
         Becomes the service's own colour or severity.
     html : str
         The same for a mail; empty when there is only text.
-    chat : str
-        The first lines of it, for a chat; empty when it is as long as `body`.
     pager : tuple of str
         Lines for a pager, the most important first: as many as it can carry.
     """
@@ -79,20 +75,26 @@ class Message:
     body: str
     kind: Kind
     html: str = ""
-    chat: str = ""
     pager: tuple[str, ...] = ()
 
 
-def compose(transition: Transition, evaluation: Evaluation | None, context: Context) -> Message:
-    """The message about a change of status.
+def compose(
+    transition: Transition,
+    evaluation: Evaluation | None,
+    context: Context,
+    also: Sequence[Transition] = (),
+) -> Message:
+    """Return the message about a change of status.
 
     Parameters
     ----------
     transition : Transition
-        The change.
+        The change; the gravest, where several segments changed with one window.
     evaluation : Evaluation or None
         The window it was seen in; None when there is none, because evaluating it failed.
     context : Context
+    also : sequence of Transition
+        The other changes.
 
     Returns
     -------
@@ -112,31 +114,26 @@ def compose(transition: Transition, evaluation: Evaluation | None, context: Cont
     >>> compose(change, None, Context(zone=ZoneInfo("UTC"))).title
     'ERROR credit-default: warehouse: no such table: scored'
     """
-    since = Line("", f"{words.since(transition, context.zone)}.")
-    why = _why(transition)
-    first = [
+    kind: Kind = words.WORDS[transition.after].kind
+    lines = [
         Line("", f"{words.headline(transition, evaluation)}."),
-        since,
+        since_line(transition, context.zone),
+        *labelled("Also", words.also(also)),
         *labelled("How sure", how_sure(transition, evaluation) if evaluation else ""),
-        *(Line("Why", text) for text in why),
-        *labelled("What moved", moved_most(evaluation) if evaluation else ""),
+        *labelled("Why", "; ".join(_why(transition))),
+        *labelled("What moved", moved_briefly(evaluation) if evaluation else ""),
         *labelled("Check", words.advice(transition, evaluation)),
-        *context_lines(context),
-    ]
-    details = [
-        Line("Monitor", transition.monitor),
-        *labelled("Segment", transition.segment),
-        *(_of_evaluation(transition, evaluation, context.zone) if evaluation else []),
-        Line("Look", f"rocmonitor history {transition.monitor}"),
-        *ending(transition.at, context.zone, *event_of(transition, evaluation.key if evaluation else "")),
+        *where_to_look(context),
+        next_step(
+            kind, transition.monitor, context, *event_of(transition, evaluation.key if evaluation else "")
+        ),
     ]
     title = titled(transition.after.upper(), words.subject(transition), words.title(transition, evaluation))
-    kind: Kind = words.WORDS[transition.after].kind
-    return assemble(title, kind, first, details)
+    return assemble(title, kind, lines)
 
 
 def compose_review(review: Review, *, before: str, context: Context) -> Message:
-    """The message about a review whose decision is not the one that was sent before.
+    """Return the message about a review whose decision is not the one that was sent before.
 
     Parameters
     ----------
@@ -151,28 +148,21 @@ def compose_review(review: Review, *, before: str, context: Context) -> Message:
         The same arguments always give the same message, with the same event id.
     """
     zone = context.zone
-    first = [
+    lines = [
         Line("", f"{_capital(review_wording.sentence(review))}."),
         Line("", f"The decision was “{before}” before. Nothing was promoted."),
-        Line("Why", review_wording.summary(review)),
+        Line("Why", " ".join(review_wording.summary(review))),
         *labelled("Next", review_wording.advice(review)),
-        *context_lines(context),
-    ]
-    details = [
-        Line("Monitor", review.monitor),
-        Line("Model", review.model),
-        *labelled("", review_wording.difference_line(review)),
         Line("Period", f"{review.period.in_zone(zone)} ({zone.key})"),
-        Line("Look", f"rocmonitor review {review.monitor} --output review.html"),
-        *(Line("Caveat", str(caveat)) for caveat in review.caveats),
-        *ending(review.reviewed_at, zone, review.key, label="Reviewed"),
+        *where_to_look(context),
+        looking(f"rocmonitor review {review.monitor} --output review.html", context, review.key),
     ]
     title = titled("REVIEW", review.monitor, review_wording.title(review))
-    return assemble(title, "notice", first, details)
+    return assemble(title, "notice", lines)
 
 
 def trial_message(channel: str) -> Message:
-    """A marked message that shows whether a channel works."""
+    """Return a marked message that shows whether a channel works."""
     return Message(
         one_line(f"TEST of channel {channel}", LONGEST_TITLE),
         f"rocmonitor can reach channel {channel}.\nThis is a test: nothing happened, nothing is to be done.",
@@ -180,22 +170,16 @@ def trial_message(channel: str) -> Message:
     )
 
 
-def assemble(title: str, kind: Kind, first: Lines, details: Lines) -> Message:
-    """A message in all its lengths, from what matters most and the rest."""
-    short = [line for line in first if line.label not in ("How sure", "Owner")]
-    return Message(
-        title,
-        as_text([*first, Line("", ""), *details]),
-        kind,
-        html=as_html(first, details),
-        chat=as_text(first),
-        # The title says what has happened.
-        pager=tuple(as_text([line]) for line in short[1:]),
-    )
+def assemble(title: str, kind: Kind, lines: Lines) -> Message:
+    """Return a message in all its lengths."""
+    text = as_text(lines)
+    # The title says what has happened; nobody types a command on a pager.
+    short = [line for line in lines[1:] if line.label not in _NOT_ON_A_PAGER]
+    return Message(title, text, kind, html=as_html(lines), pager=tuple(as_text([line]) for line in short))
 
 
 def _why(transition: Transition) -> list[str]:
-    """What the first line does not say: an error, k-of-n, a rule that knows no normal range."""
+    """Return what the first line does not say: an error, k-of-n, a rule that knows no normal range."""
     return reasons(each for each in transition.reasons if isinstance(each, Caveat) or _is_why(each))
 
 
@@ -203,83 +187,55 @@ def _is_why(found: Verdict) -> bool:
     return found.outcome is not Status.OK and (found.kind != "forecast" or bool(found.lacks))
 
 
-def context_lines(context: Context) -> list[Line]:
-    """Whose it is, and where to look."""
+def where_to_look(context: Context) -> list[Line]:
+    """Return what to do, and where it is shown; the page has the run too."""
     return [
-        *labelled("Owner", context.owner),
         *labelled("Runbook", context.runbook),
-        *labelled("Run", context.run),
-        *labelled("Page", context.page),
+        *(labelled("Page", context.page) or labelled("Run", context.run)),
     ]
+
+
+def since_line(transition: Transition, zone: ZoneInfo) -> Line:
+    """Since when, and in which segment."""
+    where = f"; {transition.segment}" if transition.segment else ""
+    return Line("", f"{words.since(transition, zone)}{where}.")
+
+
+def next_step(kind: Kind, monitor: str, context: Context, *parts: str) -> Line:
+    """Return whose it is, with the command that takes an alarm on, or shows the rest."""
+    if kind == "alarm":
+        return looking(f"rocmonitor acknowledge {monitor}", context, *parts, label="Take it on")
+    return looking(f"rocmonitor history {monitor}", context, *parts)
+
+
+def looking(command: str, context: Context, *parts: str, label: str = "Look") -> Line:
+    """Return whose it is, and a command; with the name by which a repeat of the message is known."""
+    step = f"{command} ({event(*parts)})"
+    if context.owner:
+        return Line("Owner", f"{context.owner}. {label}: {step}")
+    return Line(label, step)
 
 
 def labelled(label: str, text: str | None) -> list[Line]:
-    """A line, if there is anything to say."""
+    """Return a line, if there is anything to say."""
     return [Line(label, text)] if text else []
-
-
-def _of_evaluation(transition: Transition, evaluation: Evaluation, zone: ZoneInfo) -> Iterable[Line]:
-    metrics, counts = evaluation.metrics, evaluation.counts
-    yield Line("Model", f"{evaluation.model}, version {evaluation.champion_version}")
-    revision = f", revision {evaluation.revision}" if evaluation.revision else ""
-    window = f"{evaluation.window.in_zone(zone)}{pooled(evaluation.caveats)}"
-    yield Line("Window", f"{window} ({zone.key}){revision}")
-    aside = f"; {found}" if (found := set_aside(counts)) else ""
-    yield Line("Rows", f"{counts.rows:,}{_share(counts)}{aside}{CUT if counts.truncated else ''}")
-    yield Line("Used", f"{counts.n_pos:,} positives, {counts.n_neg:,} negatives")
-    if "champion/auc" in metrics:
-        yield Line("AUROC", _interval(metrics, "champion"))
-    yield from labelled("From the scores", foreseen(metrics))
-    if "reference/auc" in metrics:
-        yield Line("Reference", f"AUROC {_interval(metrics, 'reference')}")
-    if "challenger/auc" in metrics:
-        named = f"version {evaluation.challenger_version}, " if evaluation.challenger_version else ""
-        yield Line("Challenger", f"{named}AUROC {_interval(metrics, 'challenger')}")
-    yield from labelled("Explanation", moved(evaluation))
-    for rule, outcome, text in by_rule(_not_said_yet(transition, evaluation)):
-        yield Line(f"Rule {rule}, {outcome}", text)
-    for caveat in evaluation.caveats:
-        if caveat not in transition.reasons:
-            yield Line("Caveat", str(caveat))
-
-
-def _not_said_yet(transition: Transition, evaluation: Evaluation) -> Sequence[Verdict]:
-    """The verdicts that are not among the reasons above."""
-    # A reason that an earlier version queued is the sentences of the verdicts behind it.
-    recorded = any(isinstance(each, Caveat) and each.code == "recorded" for each in transition.reasons)
-    return [
-        each
-        for each in evaluation.verdicts
-        if (each not in transition.reasons or not _is_why(each))
-        and not (recorded and each.outcome is transition.after)
-    ]
 
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _share(counts: Counts) -> str:
-    """The share of the well-scored rows that have a label, where there are any."""
-    if not counts.used + counts.bad_label + counts.unlabelled:
-        return ""
-    return f", labelled {100 * counts.labelled_share:.1f} %"
-
-
-def _interval(metrics: dict[str, float], model: str) -> str:
-    value, low, high = (metrics[f"{model}/auc{end}"] for end in ("", "_low", "_high"))
-    return f"{value:.4f} ({percent(LEVEL)} interval {span(low, high)})"
-
-
 def titled(head: str, whose: str, found: str) -> str:
-    """The status, whose it is, and as much of both as 80 characters hold."""
+    """Return the status, whose it is, and as much of both as 80 characters hold."""
     room = LONGEST_TITLE - len(head) - 3
     found = printable(one_line(found, room - min(len(whose), 22)))
     return one_line(f"{head} {printable(without_middle(whose, room - len(found)))}: {found}", LONGEST_TITLE)
 
 
 def event_of(transition: Transition, key: str) -> tuple[str, ...]:
-    """What tells a change of status from others; `key` is that of the result it was seen in, or empty."""
+    """Return what tells a change of status from others; `key` is that of the result it was seen in, or
+    empty.
+    """
     return (
         transition.monitor,
         transition.segment,
@@ -289,10 +245,6 @@ def event_of(transition: Transition, key: str) -> tuple[str, ...]:
     )
 
 
-def ending(at: datetime, zone: ZoneInfo, *parts: str, label: str = "Noticed") -> Lines:
-    """When it was, and by what a repeat of the message is known: the same parts give the same id."""
-    event = hashlib.sha256("|".join(parts).encode()).hexdigest()[:12]
-    return [
-        Line(label, f"{instant(at, zone)} ({zone.key})"),
-        Line("Event", f"{event} (the same id again is the same event)"),
-    ]
+def event(*parts: str) -> str:
+    """Return the name by which a repeat of the message is known: the same parts give the same."""
+    return f"event {hashlib.sha256('|'.join(parts).encode()).hexdigest()[:12]}"

@@ -7,9 +7,21 @@ from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
 from rocmonitor.alerts.mail import Line
-from rocmonitor.alerts.message import Kind, Message, assemble, ending, labelled, titled
+from rocmonitor.alerts.message import (
+    Context,
+    Kind,
+    Message,
+    assemble,
+    event,
+    labelled,
+    looking,
+    titled,
+    where_to_look,
+)
 from rocmonitor.policy.outages import Notice
+from rocmonitor.policy.stops import Stop
 from rocmonitor.wording import outages as words
+from rocmonitor.wording import stops
 
 _MOST_OWNERS, _MOST_RUNBOOKS = 5, 3
 
@@ -33,7 +45,7 @@ class Concerned:
 def compose_outage(
     notice: Notice, concerned: Sequence[Concerned], *, zone: ZoneInfo, page: str | None = None
 ) -> Message:
-    """The message about an outage.
+    """Return the message about an outage.
 
     Parameters
     ----------
@@ -53,7 +65,9 @@ def compose_outage(
     # What to do when a model is worse than expected: of no use to a channel or to MLflow.
     unjudged = [each for each in concerned if each.monitor in notice.unjudged]
     ended = notice.phase == "ended"
-    first = [
+    times = (notice.since.isoformat(), notice.at.isoformat())
+    named = event(str(notice.outage), notice.place, notice.phase, *times)
+    lines = [
         Line("", f"{words.headline(notice, zone)}."),
         *labelled("Last error" if ended else "Why", notice.error),
         *labelled("Monitors", words.more_names(notice)),
@@ -61,27 +75,54 @@ def compose_outage(
         *_people("Owner", [(each.owner, each.monitor) for each in concerned], _MOST_OWNERS),
         *_people("Runbook", [(each.runbook, each.monitor) for each in unjudged], _MOST_RUNBOOKS),
         *labelled("Page", page),
-    ]
-    times = (notice.since.isoformat(), notice.at.isoformat())
-    details = [
-        Line("Look", "rocmonitor status"),
-        *ending(notice.at, zone, str(notice.outage), notice.place, notice.phase, *times),
+        Line("Look", f"rocmonitor status ({named})"),
     ]
     kind: Kind = "recovery" if ended else "alarm"
     title = titled("OK" if ended else "ERROR", words.subject(notice), words.title(notice))
-    return assemble(title, kind, first, details)
+    return assemble(title, kind, lines)
 
 
 def _people(label: str, said: Sequence[tuple[str | None, str]], most: int) -> list[Line]:
-    """A line for each owner or runbook, with their monitors where there are several; none if too many."""
+    """Return a line on owners or runbooks, with their monitors where there are several; none if too many."""
     by: dict[str, list[str]] = {}
     for what, monitor in said:
         if what:
             by.setdefault(what, []).append(monitor)
     if len(by) > most:
         return []
-    alone = len(by) == 1
-    return [
-        Line(label if alone else f"{label} of {words.names(monitors, words.FEW_NAMES)}", what)
-        for what, monitors in by.items()
+    if len(by) < 2:
+        return [Line(label, what) for what in by]
+    parts = [f"{what} ({words.names(monitors, words.FEW_NAMES)})" for what, monitors in by.items()]
+    return [Line(f"{label}s", "; ".join(parts))]
+
+
+def compose_stop(found: Stop, context: Context) -> Message:
+    """Return the message about a stop, or its end.
+
+    Parameters
+    ----------
+    found : Stop
+    context : Context
+
+    Returns
+    -------
+    Message
+        The same arguments always give the same message, with the same event id.
+    """
+    zone = context.zone
+    kind: Kind = "recovery" if found.ended else "alarm"
+    phase = "end" if found.ended else "begin"
+    lines = [
+        Line("", f"{stops.headline(found, zone)}."),
+        Line("", f"{stops.since(found, zone)}."),
+        *(
+            []
+            if found.ended
+            else [Line("How sure", stops.how_sure(found)), Line("Check", stops.CHECK[found.kind])]
+        ),
+        *where_to_look(context),
+        looking("rocmonitor status", context, found.monitor, found.kind, found.since.isoformat(), phase),
     ]
+    head = "OK" if found.ended else "UNUSABLE" if found.kind == "usable" else "STOPPED"
+    title = titled(head, found.monitor, stops.title(found))
+    return assemble(title, kind, lines)

@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rocmonitor.alerts.mail import Line
 from rocmonitor.alerts.message import (
     Context,
     Message,
     assemble,
-    context_lines,
-    ending,
     event_of,
     labelled,
+    next_step,
+    since_line,
     titled,
+    where_to_look,
 )
 from rocmonitor.policy.evaluation import Transition
 from rocmonitor.policy.outlook import Outlook
 from rocmonitor.wording import outlook as words
-from rocmonitor.wording.status import since, subject
-from rocmonitor.wording.verdicts import by_rule, reasons
+from rocmonitor.wording.status import also as also_changed
+from rocmonitor.wording.status import subject
+from rocmonitor.wording.verdicts import reasons
 
 
-def compose_outlook(transition: Transition, outlook: Outlook, context: Context) -> Message:
-    """The message about a change of status that an outlook made.
+def compose_outlook(
+    transition: Transition, outlook: Outlook, context: Context, also: Sequence[Transition] = ()
+) -> Message:
+    """Return the message about a change of status that an outlook made.
 
     Parameters
     ----------
     transition : Transition
     outlook : Outlook
     context : Context
+    also : sequence of Transition
+        The changes of other segments with the same window.
 
     Returns
     -------
@@ -35,25 +43,15 @@ def compose_outlook(transition: Transition, outlook: Outlook, context: Context) 
         The same arguments always give the same message, with the same event id.
     """
     zone = context.zone
-    others = [each for each in outlook.verdicts if each not in transition.reasons]
-    first = [
+    lines = [
         Line("", f"{words.headline(transition, outlook)}."),
-        Line("", f"{since(transition, zone)}."),
-        *(Line("Why", reason) for reason in reasons(transition.reasons)),
+        since_line(transition, zone),
+        *labelled("Also", also_changed(also)),
+        *labelled("Why", "; ".join(reasons(transition.reasons))),
         *labelled("What moved", words.moved(outlook)),
         Line("Check", words.ADVICE),
-        *context_lines(context),
-    ]
-    details = [
-        Line("Monitor", transition.monitor),
-        *labelled("Segment", transition.segment),
-        Line("Model", f"{outlook.model}, version {outlook.champion_version}"),
-        Line("Window", f"{outlook.window.in_zone(zone)} ({zone.key})"),
-        Line("Rows", f"{outlook.scored:,} scored, {outlook.labelled:,} of them labelled so far"),
-        *(Line(f"Rule {rule}", text) for rule, _, text in by_rule(others)),
-        *(Line("Caveat", str(caveat)) for caveat in outlook.caveats),
-        Line("Look", f"rocmonitor history {transition.monitor}"),
-        *ending(transition.at, zone, *event_of(transition, outlook.key)),
+        *where_to_look(context),
+        next_step("alarm", transition.monitor, context, *event_of(transition, outlook.key)),
     ]
     title = titled(transition.after.upper(), subject(transition), words.title(transition, outlook))
-    return assemble(title, "alarm", first, details)
+    return assemble(title, "alarm", lines)

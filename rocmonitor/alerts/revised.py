@@ -5,14 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rocmonitor.alerts.mail import Line
-from rocmonitor.alerts.message import Context, Message, assemble, context_lines, ending, labelled, titled
+from rocmonitor.alerts.message import (
+    Context,
+    Kind,
+    Message,
+    assemble,
+    labelled,
+    next_step,
+    titled,
+    where_to_look,
+)
 from rocmonitor.policy.revised import Revised
 from rocmonitor.wording import revised as words
 from rocmonitor.wording.format import one_line
 
 
 def compose_revised(found: Sequence[Revised], context: Context) -> Message:
-    """The message about one or more windows of a monitor that became degraded, or were so and are no longer.
+    """Return the message about one or more windows of a monitor that became degraded, or were so and are no
+    longer.
 
     Parameters
     ----------
@@ -29,21 +39,16 @@ def compose_revised(found: Sequence[Revised], context: Context) -> Message:
     worse = any(each.is_worse for each in found)
     segments = {each.segment for each in found}
     segment = first.segment if len(segments) == 1 else ""
-    above = [
-        Line("", f"{words.headline(found)}."),
-        *(Line("", text) for text in words.lines(found, zone)),
-        Line("", f"{words.status(found)}."),
-        *labelled("Check", words.advice(found)),
-        *context_lines(context),
-    ]
+    kind: Kind = "alarm" if worse else "recovery"
     key = "|".join(f"{each.monitor}|{each.segment}|{each.window}|r{each.revision}" for each in found)
-    details = [
-        Line("Monitor", first.monitor),
-        *labelled("Segment", segment),
-        *([Line("Revision", str(first.revision))] if len(found) == 1 else []),
-        Line("Look", f"rocmonitor history {first.monitor}"),
-        *ending(first.at, zone, key),
+    lines = [
+        Line("", f"{words.headline(found)}{f'; {segment}' if segment else ''} ({zone.key})."),
+        *(Line("", text) for text in words.lines(found, zone)),
+        Line("", words.rest(found)),
+        *labelled("Check", words.advice(found)),
+        *where_to_look(context),
+        next_step(kind, first.monitor, context, key),
     ]
     head = "DEGRADED" if worse else str(first.after).upper()
     title = titled(head, one_line(f"{first.monitor} {segment}", 200), words.title(found))
-    return assemble(title, "alarm" if worse else "recovery", above, details)
+    return assemble(title, kind, lines)

@@ -22,7 +22,6 @@ from rocmonitor.errors import AlertError
 LONGEST_WAIT_SECONDS = 30.0
 
 _PAGER, _MAIL = 1024, 20_000  # characters that a service carries, at most and at least
-_PROGRAMS = frozenset({"json", "jsons", "xml", "xmls", "form", "forms"})
 
 # Apprise 2 has a time limit of its own, for which it sends in a thread that the end of the process waits for.
 _IN_THIS_THREAD: dict[str, Any] = {"service_timeout": 0} if hasattr(AppriseAsset, "_service_timeout") else {}
@@ -57,8 +56,8 @@ def send(url: str, message: Message, *, folder: Path, picture: bytes | None = No
 
     Notes
     -----
-    A mail gets the HTML; a web hook and a file get the whole text; a service of at most 1,024 characters gets
-    as many lines for a pager as fit; every other one gets the text for a chat.
+    A mail gets the HTML; a service of at most 1,024 characters gets as many lines for a pager as fit; every
+    other one, a web hook and a file too, gets the text.
 
     A service that does not answer is given up after its URL's ``cto`` and ``rto`` (Apprise's parameters, in
     seconds), and after 30 seconds each at the latest.
@@ -122,7 +121,7 @@ def check_url(url: str, *, folder: Path) -> None:
 
 
 def _body(service: NotifyBase, message: Message, *, attached: bool) -> tuple[str, NotifyFormat]:
-    """The message in the length and format that suits a service."""
+    """Return the message in the length and format that suits a service."""
     longest = service.body_maxlen
     if message.html and _is_mail(service):
         if attached and hasattr(service, "inline"):  # of Apprise 2; before, a picture is only attached
@@ -133,20 +132,18 @@ def _body(service: NotifyBase, message: Message, *, attached: bool) -> tuple[str
         # Without a title of its own a service puts ours in front of the text.
         room = longest - (0 if service.title_maxlen else len(message.title) + 2)
         return _fitting(message.pager, room) or message.title[:longest], NotifyFormat.TEXT
-    if message.chat and str(service.schema) not in _PROGRAMS:
-        return message.chat, NotifyFormat.TEXT
     return message.body, NotifyFormat.TEXT
 
 
 def _is_mail(service: NotifyBase) -> bool:
-    """Whether HTML is what a service prefers, and it has the room of a mail."""
+    """Return True if HTML is what a service prefers, and it has the room of a mail."""
     formats: Any = service.notify_format  # one, or in Apprise 2 several, the preferred one first
     preferred = formats[0] if isinstance(formats, tuple) else formats
     return bool(preferred == NotifyFormat.HTML and service.body_maxlen >= _MAIL)
 
 
 def _fitting(lines: Sequence[str], room: int) -> str:
-    """The first lines that fit, each of them whole: half an address is of no use."""
+    """Return the first lines that fit, each of them whole: half an address is of no use."""
     shown: list[str] = []
     for line in lines:
         if len("\n".join([*shown, line])) <= room:
@@ -156,7 +153,7 @@ def _fitting(lines: Sequence[str], room: int) -> str:
 
 @contextmanager
 def _attached(service: NotifyBase, picture: bytes | None) -> Iterator[str | None]:
-    """The picture as a file for Apprise; none where the service takes no attachments."""
+    """Write the picture as a file for Apprise; none where the service takes no attachments."""
     if picture is None or not service.attachment_support:
         yield None
         return
@@ -201,7 +198,7 @@ def _why_not(url: str, log: str) -> str:
 
 
 class _Said(logging.Handler):
-    """What Apprise logs in one thread: in another one it may speak of another channel's URL."""
+    """The log lines of Apprise in one thread: another thread may log another channel's URL."""
 
     def __init__(self) -> None:
         super().__init__(logging.DEBUG)
@@ -222,7 +219,7 @@ _changing = threading.Lock()
 
 @contextmanager
 def _apprise_log() -> Iterator[_Said]:
-    """What Apprise logs meanwhile, kept out of the process's own log: it may hold parts of the URL."""
+    """Keep Apprise's records out of the process's own log: they may hold parts of the URL."""
     logger, said = logging.getLogger("apprise"), _Said()
     logger.addHandler(said)
     with _changing:
@@ -252,7 +249,9 @@ def _told(log: str) -> str:
 
 
 def _without_url(text: str, url: str, *, keep: str) -> str:
-    """The text with every part of the URL but `keep` starred out: each service has its secrets elsewhere."""
+    """Return the text with every part of the URL but `keep` starred out: each service has its secrets
+    elsewhere.
+    """
     values = re.sub(r"[?&][^=&]*=", "/", url.partition("://")[2])
     pieces = [piece for piece in re.split(r"[/:@?&=,;#\s]+", values) if piece]
     parts = sorted({*pieces, *map(unquote, pieces)}, key=len, reverse=True)
@@ -265,7 +264,7 @@ def _without_url(text: str, url: str, *, keep: str) -> str:
 
 
 def _file(url: str, folder: Path) -> Path | None:
-    """What ``file://`` names; None for a service."""
+    """Return what ``file://`` names; None for a service."""
     return folder / unquote(url.removeprefix("file://")) if url.startswith("file://") else None
 
 

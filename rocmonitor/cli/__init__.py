@@ -15,7 +15,7 @@ from rocmonitor.cli.auc import auc
 from rocmonitor.cli.channel import channel
 from rocmonitor.cli.check import check
 from rocmonitor.cli.db import db
-from rocmonitor.cli.exit_codes import OK, USAGE, code_of
+from rocmonitor.cli.explain import explain
 from rocmonitor.cli.history import history
 from rocmonitor.cli.init import init
 from rocmonitor.cli.report import report
@@ -23,7 +23,7 @@ from rocmonitor.cli.review import review
 from rocmonitor.cli.run import backfill, run
 from rocmonitor.cli.serve import serve
 from rocmonitor.cli.status import status
-from rocmonitor.cli.terminal import echo
+from rocmonitor.cli.terminal import OK, USAGE, code_of, echo
 from rocmonitor.cli.ui import ui
 from rocmonitor.errors import RocmonitorError
 
@@ -89,6 +89,6 @@ def cli(context: click.Context, path: Path, verbose: bool, log_format: logs.Form
 
 
 _WATCH = (init, check, run, backfill, serve)
-_LOOK = (status, history, review, report, ui, mute, acknowledge)
+_LOOK = (status, history, explain, review, report, ui, mute, acknowledge)
 for command in (*_WATCH, *_LOOK, channel, db, auc):
     cli.add_command(command)

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rocmonitor.cli.completion import monitor_names
-from rocmonitor.cli.exit_codes import OK
 from rocmonitor.cli.opening import load, monitor_named, wall_time
-from rocmonitor.cli.terminal import echo
+from rocmonitor.cli.terminal import OK, echo, monitor_names
 from rocmonitor.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -70,8 +68,8 @@ def acknowledge(path: Path, monitor: str, by: str | None, note: str) -> int:
     config = load(path)
     monitor_named(config, monitor)
     with store.open_store(config.store_url) as opened:
-        stands = glance.standings(opened)
-        if not any(is_alarm(each.status) for (name, _), each in stands.items() if name == monitor):
+        changes = glance.last_changes(opened)
+        if not any(is_alarm(each.status) for (name, _), each in changes.items() if name == monitor):
             raise ConfigError(f"{monitor} has no alarm that could be acknowledged")
         store.acknowledge(opened, monitor, by=_name(by), at=datetime.now(UTC), note=_valid(note))
     echo(f"{monitor}: {_name(by)} takes care of it")

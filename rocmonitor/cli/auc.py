@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rocmonitor.cli.exit_codes import OK
-from rocmonitor.cli.terminal import echo, print_auc, print_json
+from rocmonitor.cli.terminal import OK, echo, print_auc, print_json
 from rocmonitor.errors import DegenerateDataError
 
 if TYPE_CHECKING:
@@ -33,6 +32,21 @@ if TYPE_CHECKING:
     help="Scores; give it twice to compare two models, the champion first and the challenger second.",
 )
 @click.option(
+    "--positive",
+    metavar="LABEL",
+    help="The label of the positives, such as bad.  [default: 1, true, t, yes or y]",
+)
+@click.option(
+    "--negative",
+    metavar="LABEL",
+    help="With --positive, the label of the negatives.  [default: the only other label]",
+)
+@click.option(
+    "--decimal",
+    type=click.Choice([".", ","]),
+    help="The sign before decimals.  [default: .; with semicolons between columns also a comma]",
+)
+@click.option(
     "--confidence-level",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.95,
@@ -40,7 +54,16 @@ if TYPE_CHECKING:
     help="Level of the intervals.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-def auc(file: Path, label: str, scores: tuple[str, ...], confidence_level: float, as_json: bool) -> int:
+def auc(
+    file: Path,
+    label: str,
+    scores: tuple[str, ...],
+    positive: str | None,
+    negative: str | None,
+    decimal: str | None,
+    confidence_level: float,
+    as_json: bool,
+) -> int:
     """Compute the AUROC and its uncertainty from a file (csv, parquet); no configuration needed.
 
     With two scores, compare them too: the second minus the first (challenger minus champion).
@@ -49,7 +72,9 @@ def auc(file: Path, label: str, scores: tuple[str, ...], confidence_level: float
 
     if len(set(scores)) < len(scores) or len(scores) > 2:
         raise click.UsageError("--score can be given once, or twice with two columns to compare")
-    rows = read_scores(file, label, scores)
+    if negative is not None and positive in (None, negative):
+        raise click.UsageError("--negative needs a --positive that is another label")
+    rows = read_scores(file, label, scores, positive=positive, negative=negative, decimal=decimal)
     for found in rows.read_as:
         echo(f"{file}: {found}", err=True)
     _require_classes(file, rows)
@@ -62,20 +87,21 @@ def auc(file: Path, label: str, scores: tuple[str, ...], confidence_level: float
 
 
 def _require_classes(file: Path, rows: ScoreFile) -> None:
-    from rocmonitor.wording.counts import set_aside
+    from rocmonitor.stats.nouns import classes
+    from rocmonitor.wording.format import set_aside
 
     n_pos = int(rows.y_true.sum())
     n_neg = len(rows.y_true) - n_pos
     if min(n_pos, n_neg) < 2:
         raise DegenerateDataError(
-            f"{file}: {n_pos:,} positives and {n_neg:,} negatives are usable of "
+            f"{file}: {classes(n_pos, n_neg, ' and ')} are usable of "
             f"{rows.counts['rows']:,} rows (set aside: {set_aside(rows.counts) or 'none'}); "
-            "at least 2 of each class are needed, and labels must be 1 and 0"
+            "at least 2 of each class are needed; --positive and --negative name other labels than 1 and 0"
         )
 
 
 def _measured(rows: ScoreFile, confidence_level: float) -> dict[str, Any]:
-    """Each AUROC and, for two scores, their difference, named as the metrics of a window are."""
+    """Return each AUROC and, for two scores, their difference, named as the metrics of a window are."""
     from rocmonitor.policy.measure import auc_values, difference_values
     from rocmonitor.stats import PairedSample, Sample, auc, compare_auc_paired
 
@@ -101,7 +127,7 @@ def _measured(rows: ScoreFile, confidence_level: float) -> dict[str, Any]:
 def _details(
     result: AucResult | AucDifference, rows: Sample | PairedSample, confidence_level: float
 ) -> dict[str, Any]:
-    """How a number was computed, on how many rows, and its caveats."""
+    """Return how a number was computed, on how many rows, and its caveats."""
     from rocmonitor.policy.record import caveats_of
 
     return {

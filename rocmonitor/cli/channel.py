@@ -8,16 +8,14 @@ from pathlib import Path
 
 import click
 
-from rocmonitor.cli.completion import channel_names
-from rocmonitor.cli.exit_codes import OK
 from rocmonitor.cli.opening import load
-from rocmonitor.cli.terminal import echo
+from rocmonitor.cli.terminal import OK, channel_names, echo
 from rocmonitor.errors import AlertError, ConfigError
 
 
 @click.group()
 def channel() -> None:
-    """The channels that alerts go to."""
+    """Try the channels that alerts go to."""
 
 
 @channel.command("test")
@@ -32,7 +30,7 @@ def channel_test(path: Path, name: str) -> int:
     if name not in config.channels:
         defined = ", ".join(config.channels) or "none"
         raise ConfigError(f"{path}: no channel {name!r} under channels (defined: {defined})")
-    url, message = config.channels[name].read(config.folder), alerts.trial_message(name)
+    url, message = config.channel_url(name), alerts.trial_message(name)
     _within(CHANNEL_SECONDS, lambda: alerts.send(url, message, folder=config.folder), name)
     echo(f"channel {name} took the test message", err=True)
     return OK

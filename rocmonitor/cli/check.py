@@ -8,30 +8,42 @@ from pathlib import Path
 
 import click
 
-from rocmonitor.cli.exit_codes import code_of, worst
 from rocmonitor.cli.opening import load
-from rocmonitor.cli.terminal import echo, echo_folded, is_interactive
+from rocmonitor.cli.terminal import INSUFFICIENT, code_of, echo, echo_folded, is_interactive, worst, write
 
 _MARGIN = " " * 12  # of explanations, which stand beside their topic
 
 
 @click.command()
+@click.option("--explain", is_flag=True, help="Print all that the answers rest on.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Draw the references as an HTML file.")
 @click.pass_obj
-def check(path: Path) -> int:
-    """Check the configuration, connect, and explain windows, rows and false alarms a year; change nothing."""
-    from rocmonitor.service.checking import check as explain
+def check(path: Path, explain: bool, output: Path | None) -> int:
+    """Connect, and say how each monitor will watch; change nothing.
 
-    problems = explain(load(path), now=datetime.now(UTC), output=_print)
+    Three answers: which range will be normal and what it lets be seen, which windows can be judged, how many
+    alarms will be in vain. The exit code is 4 when a monitor would run and not watch well; a WARNING says
+    why.
+    """
+    from rocmonitor.service.checking import check as look
+
+    now = datetime.now(UTC)
+    found = look(load(path), now=now, output=_print, explain=explain)
+    if output is not None:
+        from rocmonitor.report.check import page
+
+        write(output, page(found.watched, made=now))
     if is_interactive(sys.stderr):
         echo(
-            f"\n{len(problems)} to mend in {path}, then check again"
-            if problems
-            else "\nNext: rocmonitor run --dry-run   judges what is due; keeps and sends nothing",
+            f"\n{len(found.problems)} to mend in {path}, then check again"
+            if found.problems
+            else "\nMore: rocmonitor check --explain"
+            "\nNext: rocmonitor run --dry-run   judges what is due; keeps and sends nothing",
             err=True,
         )
-    return worst([code_of(problem) for problem in problems])
+    return worst([*map(code_of, found.problems), *([INSUFFICIENT] if found.doubts else [])])
 
 
 def _print(line: str) -> None:
-    """A line that goes on below starts where the explanations do."""
+    """Print a line; one that goes on below starts where the explanations do."""
     echo_folded(line, hang=0 if line.startswith(_MARGIN) else len(_MARGIN) - 2)

@@ -6,15 +6,13 @@ from pathlib import Path
 
 import click
 
-from rocmonitor.cli.exit_codes import EXTERNAL, OK
 from rocmonitor.cli.opening import load, open_runtime
-from rocmonitor.cli.progress import shown_progress
-from rocmonitor.cli.terminal import echo
+from rocmonitor.cli.terminal import EXTERNAL, OK, echo, shown_progress
 
 
 @click.group()
 def db() -> None:
-    """The store, rocmonitor's own database."""
+    """Look after the store, rocmonitor's own database."""
 
 
 @db.command("upgrade")
@@ -48,7 +46,7 @@ def db_clean(path: Path) -> int:
     """
     from rocmonitor.service.keep import delete_old
 
-    with open_runtime(load(path)) as runtime, shown_progress() as progress:
+    with open_runtime(load(path), make=False) as runtime, shown_progress() as progress:
         done = delete_old(runtime, progress=progress)
     if done.busy:
         echo("another process is cleaning up; nothing was done", err=True)

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rocmonitor.cli.completion import monitor_names
-from rocmonitor.cli.exit_codes import OK
 from rocmonitor.cli.opening import load, monitor_named
 from rocmonitor.cli.terminal import (
+    OK,
     echo,
     echo_folded,
     echo_table,
     evaluation_json,
+    monitor_names,
     print_json,
     print_outbox,
     print_outlooks,
@@ -41,7 +41,7 @@ def history(path: Path, monitor: str, last: int | None, as_json: bool, tables: b
 
     config = load(path)
     chosen = monitor_named(config, monitor)
-    with store.open_store(config.store_url) as opened:
+    with store.open_store(config.store_url, make=False) as opened:
         start = None if last is None else _start(opened, monitor, last)
         evaluations = store.evaluations(opened, monitor, start=start, every_revision=as_json)
         outlooks = [
@@ -77,7 +77,7 @@ def history(path: Path, monitor: str, last: int | None, as_json: bool, tables: b
 
 
 def _start(opened: Store, monitor: str, last: int) -> datetime | None:
-    """Where the newest windows begin."""
+    """Return where the newest windows begin."""
     from rocmonitor import store
 
     windows = [window for window, _ in store.outcomes(opened, monitor, "")]

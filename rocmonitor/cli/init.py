@@ -7,9 +7,7 @@ from pathlib import Path
 
 import click
 
-from rocmonitor.cli.exit_codes import OK
-from rocmonitor.cli.progress import shown_progress
-from rocmonitor.cli.terminal import echo
+from rocmonitor.cli.terminal import OK, echo, shown_progress
 from rocmonitor.errors import ConfigError
 
 SCHEMA = "rocmonitor.schema.json"

@@ -14,7 +14,7 @@ from rocmonitor.errors import printable
 Format = Literal["text", "json"]
 
 FIELDS = ("monitor", "segment", "window", "status", "destination", "duration_seconds")
-"""What a message may carry beside its text (``extra=…``), where it is known."""
+"""Fields that a message may carry beside its text (``extra=…``), where they are known."""
 
 _Failure = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 
@@ -26,12 +26,12 @@ class Text(logging.Formatter):
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s", "%Y-%m-%d %H:%M:%S%z")
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 its name in logging
-        """The line."""
+        """Return the line."""
         record.message = printable(record.message)
         return super().formatMessage(record)
 
     def formatException(self, ei: _Failure) -> str:  # noqa: N802
-        """The lines of a traceback, indented: none looks like a message."""
+        """Return the lines of a traceback, indented: none looks like a message."""
         return "\n".join(f"    {printable(line)}" for line in super().formatException(ei).split("\n"))
 
 
@@ -39,7 +39,7 @@ class Json(logging.Formatter):
     """One JSON object a line, in ASCII; its time is in UTC."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The object."""
+        """Return the object."""
         said = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
@@ -58,9 +58,10 @@ def configure(style: Format, *, verbose: bool) -> None:
     handler.setFormatter(Json() if style == "json" else Text())
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
     logging.getLogger("urllib3").setLevel(logging.ERROR)  # its retries come before our own, better line
+    logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)  # errors come with a traceback
     logging.getLogger("rocmonitor").setLevel(logging.DEBUG if verbose else logging.INFO)
 
 
 def in_json() -> bool:
-    """Whether stderr is read by a program."""
+    """Return True if stderr is read by a program."""
     return any(isinstance(handler.formatter, Json) for handler in logging.getLogger().handlers)

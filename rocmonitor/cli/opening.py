@@ -1,4 +1,4 @@
-"""What a command works with: the configuration, one of its monitors, a runtime, a time that was typed."""
+"""The parts that a command works with: the configuration, a monitor, a runtime, a time that was typed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocmonitor.cli.exit_codes import STOPPED
+from rocmonitor.cli.terminal import STOPPED
 from rocmonitor.errors import ConfigError, quoted
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 
 def load(path: Path) -> Config:
-    """The configuration in a file."""
+    """Return the configuration in a file."""
     from rocmonitor import config
 
     log.debug("reading %s", path.resolve())
@@ -38,15 +38,15 @@ def monitor_named(config: Config, name: str) -> Monitor:
 
 
 @contextmanager
-def open_runtime(config: Config) -> Iterator[Runtime]:
-    """The store, open, and all else that a command works with."""
+def open_runtime(config: Config, *, make: bool = True) -> Iterator[Runtime]:
+    """Yield all that a command works with; a command that keeps nothing does not `make` a store."""
     from rocmonitor import store
-    from rocmonitor.service.executor import open_executor
     from rocmonitor.service.runtime import Runtime
+    from rocmonitor.service.workers import open_executor
 
     with (
         _ended_by_sigterm(),
-        store.open_store(config.store_url) as opened,
+        store.open_store(config.store_url, make=make) as opened,
         open_executor(config) as executor,
     ):
         yield Runtime(config=config, store=opened, executor=executor)
@@ -67,7 +67,7 @@ def _ended_by_sigterm() -> Iterator[None]:
 
 
 def past_instant(text: str | None, monitor: Monitor, option: str) -> datetime:
-    """A time of the command line, not after now."""
+    """Return a time of the command line, not after now."""
     now = datetime.now(UTC)
     if text is None:
         return now
@@ -78,7 +78,7 @@ def past_instant(text: str | None, monitor: Monitor, option: str) -> datetime:
 
 
 def wall_time(text: str, monitor: Monitor, option: str) -> datetime:
-    """A time of the command line; without an offset it is the monitor's wall time."""
+    """Return a time of the command line; without an offset it is the monitor's wall time."""
     from rocmonitor.config.values import require_calendar
 
     try:

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rocmonitor.cli.exit_codes import OK
 from rocmonitor.cli.opening import load, monitor_named, wall_time
-from rocmonitor.cli.terminal import echo
-from rocmonitor.cli.writing import require_writable, write
+from rocmonitor.cli.terminal import OK, echo, require_writable, write
 from rocmonitor.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -58,7 +56,7 @@ def report(
     output = output or Path(f"{monitor}.html")
     require_writable(output)
     now = datetime.now(UTC)
-    with store.open_store(config.store_url) as opened:
+    with store.open_store(config.store_url, make=False) as opened:
         found = _history(opened, chosen, segment, ends, now)
     write(output, page(found, made=now))
     echo(sentence(found))
@@ -72,11 +70,11 @@ def _history(
     ends: Sequence[datetime | None],
     now: datetime,
 ) -> History:
-    """The windows of the period, from the store."""
+    """Return the windows of the period, from the store."""
     from rocmonitor import store
-    from rocmonitor.policy.rules import Floor
     from rocmonitor.policy.windows import Window
     from rocmonitor.report.monitor import History
+    from rocmonitor.rules import highest_floor
     from rocmonitor.service.arrivals import labels_by_age
     from rocmonitor.wording.report import nothing
 
@@ -89,33 +87,31 @@ def _history(
     pending = store.outlooks(opened, monitor.name, segment=segment, start=start, end=end, pending=True)
     ahead = [each for each in pending if each.window > evaluations[-1].window]
     changes = store.transitions(opened, monitor.name, segment)
-    floors = [rule.value for rule in monitor.rules if isinstance(rule, Floor)]
     return History(
         monitor=monitor.name,
         segment=segment,
         period=Window(evaluations[0].window.start, (ahead or evaluations)[-1].window.end),
         evaluations=tuple(evaluations),
         ahead=tuple(ahead),
-        waiting=frozenset(each.window for each in evaluations if _is_waiting(monitor, each, now)),
+        waiting=frozenset(
+            each.window
+            for each in evaluations
+            if monitor.labels.may_come(each.window, now, each.counts.labelled_share)
+        ),
         changes=tuple(change for change in changes if end is None or change.since < end),
         curves=_curves(opened, monitor, segment, evaluations),
         zone=monitor.timezone,
-        floor=max(floors, default=None),
+        floor=highest_floor(monitor.rules),
         owner=monitor.owner,
         runbook=monitor.runbook,
         labels_by_age=() if segment else labels_by_age(opened, monitor, now),
     )
 
 
-def _is_waiting(monitor: Monitor, evaluation: Evaluation, now: datetime) -> bool:
-    """Whether labels of a judged window may still come."""
-    return evaluation.counts.labelled_share < 1 and monitor.labels.age(evaluation.window, now) != "closed"
-
-
 def _curves(
     opened: Store, monitor: Monitor, segment: str, evaluations: Sequence[Evaluation]
 ) -> dict[str, list[dict[str, float]]]:
-    """The ROC curve of each reference that is still stored, by its digest."""
+    """Return the ROC curve of each reference that is still stored, by its digest."""
     from rocmonitor import store
     from rocmonitor.policy.reference import reference_curve
 

@@ -8,12 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rocmonitor.cli.completion import monitor_names
-from rocmonitor.cli.exit_codes import EXTERNAL, OK, STOPPED
 from rocmonitor.cli.opening import load, monitor_named, open_runtime, wall_time
-from rocmonitor.cli.progress import shown_progress
-from rocmonitor.cli.terminal import echo, print_json, print_outbox
-from rocmonitor.cli.writing import require_writable, write
+from rocmonitor.cli.terminal import (
+    EXTERNAL,
+    OK,
+    STOPPED,
+    echo,
+    monitor_names,
+    print_json,
+    print_outbox,
+    require_writable,
+    shown_progress,
+    write,
+)
 from rocmonitor.errors import ConfigError, RocmonitorError
 
 if TYPE_CHECKING:
@@ -52,9 +59,8 @@ def review(
     """Compare challenger and champion by the rule in the monitor's review section.
 
     Uses the rows that both have scored: over the whole period, by window and by segment. Each window is
-    one check; where windows are independent, reviewing often does not make a false decision more likely.
-    The verdict goes to MLflow, on both model versions; nothing is promoted. The exit code is 0 whatever the
-    decision.
+    one check; reviewing often does not make a false decision more likely. The verdict goes to MLflow, on
+    both model versions; nothing is promoted. The exit code is 0 whatever the decision.
     """
     config = load(path)
     chosen = monitor_named(config, monitor)
@@ -66,7 +72,7 @@ def review(
         raise ConfigError(f"--from ({start}) must come before --to ({end})")
     if output is not None:
         require_writable(output)
-    with open_runtime(config) as runtime:
+    with open_runtime(config, make=not dry_run) as runtime:
         options = {"start": begin, "end": stop, "segment": segment, "dry_run": dry_run}
         try:
             found, delivered = _review(runtime, chosen, options)

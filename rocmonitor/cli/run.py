@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rocmonitor.cli.completion import monitor_names
-from rocmonitor.cli.exit_codes import EXTERNAL, OK, STOPPED, code_of_tick, worst
 from rocmonitor.cli.opening import load, monitor_named, open_runtime, past_instant, wall_time
-from rocmonitor.cli.progress import shown_progress
 from rocmonitor.cli.terminal import (
+    EXTERNAL,
+    OK,
+    STOPPED,
+    code_of_tick,
     echo,
     echo_folded,
     echo_table,
@@ -26,13 +27,16 @@ from rocmonitor.cli.terminal import (
     explain_tick,
     explain_unchanged,
     is_interactive,
+    monitor_names,
     print_idle,
     print_json,
     print_next,
     print_outbox,
     print_outlooks,
+    shown_progress,
     tables_option,
     width_of,
+    worst,
 )
 from rocmonitor.errors import ConfigError, RocmonitorError, StoreError
 
@@ -59,7 +63,7 @@ def run(
     """Judge all windows that are due, once, and deliver the results.
 
     A terminal shows the progress, then a table of the windows. Elsewhere there is one line for each
-    monitor with new windows, so that cron mails no more than that.
+    monitor with new windows, and one for all others.
     """
     from rocmonitor.service.once import run_once
 
@@ -68,7 +72,11 @@ def run(
         (monitor, past_instant(at, monitor, "--at"))
         for monitor in (monitor_named(config, name) for name in monitors or config.monitors)
     ]
-    with _heartbeat(config, dry_run), _store_watched(config, dry_run), open_runtime(config) as runtime:
+    with (
+        _heartbeat(config, dry_run),
+        _store_watched(config, dry_run),
+        open_runtime(config, make=not dry_run) as runtime,
+    ):
         with shown_progress() as progress:
             calls = {
                 monitor.name: partial(_tick, runtime, monitor, now, dry_run, progress)
@@ -83,7 +91,7 @@ def run(
 
 def _tick(runtime: Runtime, monitor: Monitor, now: datetime, dry_run: bool, progress: Progress) -> Tick:
     from rocmonitor.service.tick import run_monitor
-    from rocmonitor.service.tick.last import save_last
+    from rocmonitor.service.tick.outcome import save_last
 
     started_at, began = runtime.clock(), time.monotonic()
     tick = run_monitor(runtime, monitor, now=now, dry_run=dry_run, progress=progress)
@@ -94,7 +102,7 @@ def _tick(runtime: Runtime, monitor: Monitor, now: datetime, dry_run: bool, prog
 
 @contextmanager
 def _heartbeat(config: Config, dry_run: bool) -> Iterator[None]:
-    """A run that fails before it can say how it is: that is reported as not healthy, where configured."""
+    """Report a run that fails before it can say how it is as not healthy, where configured."""
     try:
         yield
     except RocmonitorError:
@@ -107,7 +115,7 @@ def _heartbeat(config: Config, dry_run: bool) -> Iterator[None]:
 
 @contextmanager
 def _store_watched(config: Config, dry_run: bool) -> Iterator[None]:
-    """Of a store that fails people are notified without it, and when it works again."""
+    """Notify people of a store that fails, without the store, and again when it works."""
     if dry_run:
         yield
         return
@@ -130,7 +138,7 @@ def _require_store(runtime: Runtime, ticks: list[Tick]) -> None:
 
 
 def _report(runtime: Runtime) -> None:
-    """The heartbeat, where configured."""
+    """Send the heartbeat, where configured."""
     if runtime.config.heartbeat is not None:
         from rocmonitor.service.health import store_health
         from rocmonitor.service.heartbeat import report
@@ -169,7 +177,7 @@ def backfill(
     windows = chosen.calendar.within(begin, stop)
     if not windows:
         raise ConfigError(f"no whole window of {monitor} lies between --from {start} and --to {end}")
-    with open_runtime(config) as runtime:
+    with open_runtime(config, make=not dry_run) as runtime:
         with shown_progress() as progress:
             call = partial(
                 run_monitor,
@@ -228,7 +236,7 @@ def _conclude(
 
 
 def _print_tick(tick: Tick, zone: ZoneInfo, *, in_full: bool) -> None:
-    """The windows of a monitor as a table with what was found, or all in one line."""
+    """Print the windows of a monitor with their results: a table, or one line."""
     from rocmonitor.report import text
 
     if not in_full:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from rocmonitor.cli.exit_codes import OK
 from rocmonitor.cli.opening import load, open_runtime
+from rocmonitor.cli.terminal import OK
 
 
 @click.command()

@@ -7,13 +7,24 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from rocmonitor.cli.exit_codes import DEGRADED, EXTERNAL, INSUFFICIENT, OK, worst
 from rocmonitor.cli.opening import load
-from rocmonitor.cli.terminal import echo, echo_folded, echo_table, print_json, print_outbox, width_of
+from rocmonitor.cli.terminal import (
+    DEGRADED,
+    EXTERNAL,
+    INSUFFICIENT,
+    OK,
+    echo,
+    echo_folded,
+    echo_table,
+    print_json,
+    print_outbox,
+    width_of,
+    worst,
+)
 
 if TYPE_CHECKING:
     from rocmonitor.config import Config, Monitor
@@ -36,16 +47,15 @@ def status(path: Path, as_json: bool) -> int:
     """
     from rocmonitor import store
     from rocmonitor.report import text
-    from rocmonitor.service.alarm_year import alarm_year
     from rocmonitor.service.health import store_health
     from rocmonitor.wording.page import headline
 
     config, now = load(path), datetime.now(UTC)
-    with store.open_store(config.store_url) as opened:
+    with store.open_store(config.store_url, make=False) as opened:
         standings = _standings(opened, config, now)
         waiting = store.outbox_summary(opened)
         health = store_health(opened, config, now)
-        budgets = alarm_year(config, opened, now)
+        budgets = _budgets(opened, config, now)
     ticked = _last_tick(health, config)
     if as_json:
         print_json(
@@ -69,8 +79,17 @@ def status(path: Path, as_json: bool) -> int:
     return worst([*codes, EXTERNAL if waiting.errors or not health.healthy else OK])
 
 
+def _budgets(opened: Store, config: Config, now: datetime) -> list[dict[str, Any]]:
+    """Return how the budgets are used; none are the usual case, and need no statistics."""
+    if config.alarm_budget is None:
+        return []
+    from rocmonitor.service.budgets import alarm_year
+
+    return alarm_year(config, opened, now)
+
+
 def _print_problems(health: Health) -> None:
-    """What fails, and what keeps the service from its work."""
+    """Print what fails and what keeps the service from its work."""
     from rocmonitor.wording.format import listed, one_line
 
     for outage in [] if health.seen is None else health.seen.outages:
@@ -84,42 +103,30 @@ def _print_problems(health: Health) -> None:
 
 
 def _standings(opened: Store, config: Config, now: datetime) -> list[Standing]:
-    """Each monitor, followed by its segments."""
-    from rocmonitor import store
-    from rocmonitor.policy.attention import Attention
+    """Return each monitor, followed by its segments."""
     from rocmonitor.report.text import Standing
-    from rocmonitor.store import glance
-    from rocmonitor.wording.attention import attention
+    from rocmonitor.store.glance import all_states
+    from rocmonitor.wording.status import attention
 
-    foreseen = glance.ahead(opened)
-    seen, changed = glance.glances(opened, windows=1), glance.standings(opened)
-    said, stopped = store.attentions(opened), store.open_stops(opened)
+    state = all_states(opened, windows=1)
     found = []
     for monitor in config.monitors.values():
-        segments = {segment for name, segment in (*seen, *changed) if name == monitor.name}
-        for segment in sorted({"", *segments}):
-            change, last = changed.get((monitor.name, segment)), seen.get((monitor.name, segment))
-            never_changed = "waiting" if last is None else "ok"
+        name, zone = monitor.name, monitor.timezone
+        for segment in ["", *state.segments.get(name, ())]:
+            change, last = state.changed.get((name, segment)), state.seen.get((name, segment))
             newest = {} if last is None else last.briefs[-1]._asdict()
             newest.pop("outcome", None)
             found.append(
                 Standing(
-                    monitor=monitor.name,
+                    monitor=name,
                     segment=segment,
-                    status=never_changed if change is None else str(change.status),
+                    status=state.status(name, segment),
                     since=None if change is None else change.since,
-                    zone=monitor.timezone,
+                    zone=zone,
                     window=None if last is None else last.window,
                     version=None if last is None else last.version,
-                    attention=""
-                    if segment
-                    else attention(
-                        said.get(monitor.name, Attention()),
-                        now,
-                        monitor.timezone,
-                        [each.stop for each in stopped.get(monitor.name, ())],
-                    ),
-                    unjudged="" if segment else _unjudged(opened, monitor, last, foreseen),
+                    attention="" if segment else attention(*state.said(name), now, zone),
+                    unjudged="" if segment else _unjudged(opened, monitor, last, state.ahead),
                     **newest,
                 )
             )
@@ -132,16 +139,16 @@ def _unjudged(
     last: Glance | None,
     foreseen: Mapping[tuple[str, str], Sequence[Ahead]],
 ) -> str:
-    """The rows of a monitor that are no window yet, where windows are joined."""
+    """Return the rows of a monitor that are no window yet, where windows are joined."""
     from rocmonitor.service.pieces import unjudged
-    from rocmonitor.wording import joining
+    from rocmonitor.wording.window import unjudged_rows
 
     if monitor.joining is None:
         return ""
     known = [each.window for each in foreseen.get((monitor.name, ""), ())]
     known += [] if last is None else [last.window]
     rest = unjudged(opened, monitor, max((each.end for each in known), default=None))
-    return "" if rest is None else joining.unjudged(rest, monitor.joining, monitor.timezone)
+    return "" if rest is None else unjudged_rows(rest, monitor.joining, monitor.timezone)
 
 
 def _last_tick(health: Health, config: Config) -> datetime | None:

@@ -1,4 +1,4 @@
-"""What the command line prints: data to stdout, everything else to stderr.
+"""The output of the command line: data to stdout, everything else to stderr.
 
 Colour and bold type are for terminals only, and rich leaves them out where NO_COLOR is set or the terminal is
 a dumb one. Signs stay: an encoding without them gets ASCII in their place.
@@ -7,15 +7,20 @@ a dumb one. Signs stay: an encoding without them gets ASCII in their place.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import sys
 import textwrap
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from rocmonitor.errors import escape_controls
+from rocmonitor.errors import ConfigError, DegenerateDataError, InputError, RocmonitorError, escape_controls
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
@@ -24,6 +29,7 @@ if TYPE_CHECKING:
     from rocmonitor.policy.evaluation import Evaluation
     from rocmonitor.service.tick import Tick
     from rocmonitor.store import OutboxSummary
+
 
 _MOST_NAMES = 5
 _STYLES = {
@@ -38,7 +44,7 @@ _STYLES = {
 
 
 def is_interactive(stream: TextIO) -> bool:
-    """Whether a person watches: a terminal that can move its cursor."""
+    """Return True if a person watches: a terminal that can move its cursor."""
     return stream.isatty() and os.environ.get("TERM", "") not in ("dumb", "unknown")
 
 
@@ -98,7 +104,7 @@ def _encodable(text: str, stream: TextIO) -> str:
     try:
         text.encode(encoding)
     except UnicodeEncodeError:
-        from rocmonitor.report.marks import plain
+        from rocmonitor.wording.marks import plain
 
         return plain(text).encode(encoding, "replace").decode(encoding)
     return text
@@ -108,7 +114,7 @@ def _print_styled(text: str, stream: TextIO, *, end: str, style: str) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from rocmonitor.report.marks import marked
+    from rocmonitor.wording.marks import marked
 
     shown = Text(text, style=style)
     for status, colour in _STYLES.items():
@@ -137,14 +143,14 @@ tables_option = click.option(
 
 
 def evaluation_json(evaluation: Evaluation, *, tables: bool) -> dict[str, Any]:
-    """An evaluation for ``--json``; its tables are most of it, and few programs read them."""
+    """Return an evaluation for ``--json``; its tables are most of it, and few programs read them."""
     values = evaluation.to_dict()
     return values if tables else {name: value for name, value in values.items() if name != "tables"}
 
 
 def print_auc(answer: dict[str, Any]) -> None:
     """Print what `rocmonitor auc` measured."""
-    from rocmonitor.wording.counts import set_aside
+    from rocmonitor.wording.format import set_aside
 
     for name, area in answer["scores"].items():
         echo(
@@ -171,7 +177,7 @@ def _interval(measured: dict[str, Any], digits: str) -> str:
 
 
 def print_outbox(waiting: OutboxSummary, *, busy: bool = False) -> None:
-    """What has not reached MLflow and the channels yet, and why."""
+    """Print what has not reached MLflow and the channels yet, and why."""
     for destination, error in waiting.errors.items():
         echo(f"{destination}: not delivered yet, kept in the outbox: {error}", err=True)
     if waiting.next_attempt_at is not None:
@@ -184,7 +190,7 @@ def print_outbox(waiting: OutboxSummary, *, busy: bool = False) -> None:
 
 
 def explain_tick(tick: Tick, zone: ZoneInfo) -> None:
-    """What a person would ask when a table is missing or short."""
+    """Explain why a table is missing or short."""
     if tick.busy:
         echo(f"{tick.monitor}: another rocmonitor process is at work on it; nothing was done", err=True)
     elif tick.error is not None:
@@ -197,11 +203,11 @@ def explain_tick(tick: Tick, zone: ZoneInfo) -> None:
 
 
 def explain_rest(tick: Tick, monitor: Monitor) -> None:
-    """The rows that are no window yet, where windows are joined."""
+    """Print the rows that are no window yet, where windows are joined."""
     if tick.rest is not None and monitor.joining is not None:
-        from rocmonitor.wording.joining import unjudged
+        from rocmonitor.wording.window import unjudged_rows
 
-        echo(f"{tick.monitor}: {unjudged(tick.rest, monitor.joining, monitor.timezone)}", err=True)
+        echo(f"{tick.monitor}: {unjudged_rows(tick.rest, monitor.joining, monitor.timezone)}", err=True)
 
 
 def explain_unchanged(tick: Tick, zone: ZoneInfo, *, again: bool) -> None:
@@ -230,13 +236,171 @@ def print_idle(ticks: list[Tick]) -> None:
 
 
 def print_next(config: Config, monitor: str) -> None:
-    """Where to look next, for a person at a terminal."""
+    """Print where to look next, for a person at a terminal."""
     if not is_interactive(sys.stderr):
         return
     echo(f"\nWhy, window by window:  rocmonitor history {monitor}", err=True)
     echo("All monitors:           rocmonitor status, in a browser: rocmonitor ui", err=True)
     uri = config.mlflow.page or config.tracking_uri
     if uri.startswith("sqlite:///"):
-        echo(f"Figures, in MLflow:     mlflow server --backend-store-uri {uri}", err=True)
+        echo(
+            f"Figures, in MLflow:     mlflow server --app-name rocmonitor --backend-store-uri {uri}", err=True
+        )
     elif config.mlflow.page or re.fullmatch(r"https?://[^/@?#\s]+/?", uri):  # a path may be a secret
         echo(f"Figures, in MLflow:     {uri}", err=True)
+
+
+def write(output: Path, text: str) -> None:
+    """Write a file that others may not read, and say so."""
+    try:
+        # A new file is its owner's alone: it may say who defaulted. One that is there keeps its mode.
+        with open(output, "w", encoding="utf-8", opener=_private) as file:
+            file.write(text)
+    except OSError as error:
+        raise _not_writable(output, error.strerror) from None
+    echo(f"wrote {output}", err=True)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def require_writable(output: Path) -> None:
+    """Say before long work that its result could not be written."""
+    folder = output.parent
+    if output.is_dir():
+        raise _not_writable(output, "it is a folder")
+    if not folder.is_dir():
+        raise _not_writable(output, f"there is no folder {folder}")
+    if not os.access(output if output.exists() else folder, os.W_OK):
+        raise _not_writable(output, "no permission")
+
+
+def _not_writable(output: Path, why: str | None) -> ConfigError:
+    return ConfigError(f"--output {output} cannot be written: {why}; name another file")
+
+
+def monitor_names(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """Complete the name of a monitor."""
+    return _names(context, "monitors", incomplete)
+
+
+def channel_names(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """Channels whose names begin so."""
+    return _names(context, "channels", incomplete)
+
+
+def _names(context: click.Context, section: str, incomplete: str) -> list[str]:
+    """Keys of a section; none of a file that cannot be read, for a shell has no place for an error."""
+    import yaml
+
+    path = context.find_root().params.get("path") or "rocmonitor.yaml"
+    try:
+        known = yaml.safe_load(Path(path).read_text(encoding="utf-8"))[section]
+    except (OSError, ValueError, TypeError, KeyError, yaml.YAMLError):
+        return []
+    return [str(name) for name in known if str(name).startswith(incomplete)]
+
+
+log = logging.getLogger("rocmonitor.progress")
+
+_LEAST = 2  # pieces that show how long one takes
+
+
+@contextmanager
+def shown_progress() -> Iterator[Callable[[str], None]]:
+    """Return the function to call with each step. With ``--verbose`` steps are logged instead."""
+    if log.isEnabledFor(logging.DEBUG):
+        yield log.debug
+    elif not is_interactive(sys.stderr):
+        yield lambda _: None
+    else:
+        yield from _on_a_terminal()
+
+
+def _on_a_terminal() -> Iterator[Callable[[str], None]]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+
+    from rocmonitor.service.progress import Step
+
+    columns = (
+        SpinnerColumn(),
+        BarColumn(16, complete_style="blue", finished_style="blue", pulse_style="blue"),
+        TextColumn("{task.fields[pace]}"),
+        TextColumn("{task.description}"),
+    )
+    with Progress(*columns, console=Console(file=sys.stderr), transient=True) as bar:
+        task = bar.add_task("", total=None, pace="")
+        began, total, first = time.monotonic(), 0, 0
+
+        def show(text: str) -> None:
+            nonlocal began, total, first
+            if not isinstance(text, Step):
+                bar.reset(task, description=text, total=None, pace="")  # `update` keeps a total
+                total = 0
+                return
+            if text.total != total or text.done <= first:  # another kind of work
+                began, total, first = time.monotonic(), text.total, text.done
+            finished = text.done - 1
+            told = pace(text.done - first, text.total - finished, time.monotonic() - began)
+            where = f"{text.done} of {text.total}{told}"
+            bar.update(task, description=text.what, total=text.total, completed=finished, pace=where)
+
+        yield show
+
+
+def pace(finished: int, left: int, seconds: float) -> str:
+    """Return the rate of a kind of work, and the time that remains; empty until it is known.
+
+    Examples
+    --------
+    >>> pace(10, 90, 5.0)
+    ', 2.0/s, 0:45 left'
+    >>> pace(3, 7, 60.0)
+    ', 20 s each, 2:20 left'
+    >>> pace(1, 7, 60.0)
+    ''
+    """
+    if finished < _LEAST or seconds <= 0:
+        return ""
+    each = seconds / finished
+    rate = f"{1 / each:.1f}/s" if each < 1 else f"{each:.0f} s each"
+    minutes, rest = divmod(round(left * each), 60)
+    hours, minutes = divmod(minutes, 60)
+    remaining = f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+    return f", {rate}, {remaining} left"
+
+
+OK, USAGE, DEGRADED, INSUFFICIENT, EXTERNAL = 0, 2, 3, 4, 5
+STOPPED = 143
+"""The exit code of a process that SIGTERM ended, by custom."""
+
+
+def code_of_tick(tick: Tick) -> int:
+    """Return the code of one monitor: why its tick failed, else how it stands."""
+    from rocmonitor.policy.evaluation import Status
+
+    if tick.error is not None:
+        return code_of(tick.error)
+    standing = set(tick.status.values())
+    return (
+        DEGRADED if Status.DEGRADED in standing else INSUFFICIENT if Status.INSUFFICIENT in standing else OK
+    )
+
+
+def code_of(error: RocmonitorError) -> int:
+    """Return the code of an error."""
+    if isinstance(error, DegenerateDataError):
+        return INSUFFICIENT
+    return USAGE if isinstance(error, ConfigError | InputError) else EXTERNAL
+
+
+def worst(codes: list[int]) -> int:
+    """Return the gravest of several exit codes: what is wrongly set up or blind comes before what is
+    degraded.
+    """
+    for code in (USAGE, EXTERNAL, DEGRADED, INSUFFICIENT):
+        if code in codes:
+            return code
+    return OK

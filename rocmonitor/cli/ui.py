@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
-import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
-from rocmonitor.cli.exit_codes import OK
-from rocmonitor.cli.terminal import echo
+from rocmonitor.cli.terminal import OK, echo
 from rocmonitor.errors import ConfigError
 
 
@@ -35,8 +35,7 @@ def ui(path: Path, host: str, port: int, token_env: str | None) -> int:
 
     The pages only read the store. `mlflow server --app-name rocmonitor` shows the same inside MLflow.
     """
-    import waitress
-
+    from rocmonitor.service.listener.server import listening
     from rocmonitor.web.alone import LOOPBACK, create_app
     from rocmonitor.web.site import Site
 
@@ -48,28 +47,36 @@ def ui(path: Path, host: str, port: int, token_env: str | None) -> int:
         )
     site = Site(path=path)
     site.config()  # what is wrong with it is said here, not on a page
-    with _listening(host, port) as opened:
-        server = waitress.create_server(create_app(site, token), sockets=[opened], threads=8, ident=None)
-        echo(f"http://{_named(host)}:{opened.getsockname()[1]}/  (Ctrl-C ends it)", err=True)
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # waitress ends as it does on Ctrl-C
-        server.run()
+    with (
+        _until_told() as wait,
+        listening(host, port, create_app(site, token), key="--port", threads=8) as got,
+    ):
+        echo(f"http://{_named(host)}:{got}/  (Ctrl-C ends it)", err=True)
+        wait()
     return OK
 
 
-def _listening(host: str, port: int) -> socket.socket:
+@contextmanager
+def _until_told() -> Iterator[Callable[[], object]]:
+    """Yield a call that waits for Ctrl-C or SIGTERM."""
+    told = threading.Event()
+    before = {each: signal.signal(each, lambda *_: told.set()) for each in (signal.SIGTERM, signal.SIGINT)}
     try:
-        return socket.create_server(
-            (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=128
-        )
-    except OSError as error:
-        raise ConfigError(
-            f"--host {host} --port {port}: cannot listen there: {error.strerror}; name another port"
-        ) from None
+        yield told.wait
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
 
 
 def _token(variable: str | None) -> str | None:
+    from rocmonitor.config.values import require_variable
+
     if variable is None:
         return None
+    try:
+        require_variable(variable)
+    except ValueError as error:
+        raise ConfigError(f"--token-env: {error}") from None
     value = os.environ.get(variable, "").strip()
     if len(value) < _SHORTEST:
         raise ConfigError(

@@ -16,13 +16,13 @@ from rocmonitor.config.outside import (
     Spark,
     Webhook,
 )
-from rocmonitor.config.review import Reviewing
 from rocmonitor.config.sections import (
     Columns,
     Model,
     OperatingPoints,
     Positive,
     ReferencePeriod,
+    Reviewing,
     WindowSpec,
 )
 

@@ -10,8 +10,8 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, field_validator
 
-from rocmonitor.config.values import Section
-from rocmonitor.errors import ConfigError, quoted, without_passwords
+from rocmonitor.config.values import Section, Variable
+from rocmonitor.errors import ConfigError, quoted
 
 _MOST = 64
 _ENOUGH = 8
@@ -35,7 +35,7 @@ class Processes(Section):
 
     @property
     def most(self) -> int:
-        """How many processes there may be."""
+        """The largest number of processes."""
         return self.workers or min(_cores(), _ENOUGH)
 
 
@@ -51,20 +51,11 @@ class Dask(Section):
     """A Dask cluster, by the name of the variable that holds the address of its scheduler."""
 
     kind: Literal["dask"] = "dask"
-    address_env: str
+    address_env: Variable
     tls: Tls | None = None
 
-    @field_validator("address_env")
-    @classmethod
-    def _a_name(cls, name: str) -> str:
-        if not name.isidentifier():
-            raise ValueError(
-                "must be the name of an environment variable such as DASK_ADDRESS, not what it holds"
-            )
-        return name
-
     def read(self) -> str:
-        """The address."""
+        """Return the address."""
         key, value = "executor.address_env", os.environ.get(self.address_env, "")
         if not value:
             raise ConfigError(f"{key}: the environment variable {self.address_env} is not set; export it")
@@ -74,8 +65,7 @@ class Dask(Section):
             hint = ", for executor.tls asks for encryption" if wants_tls else ""
             hint += ", without a login" if "@" in value else ""
             raise ConfigError(
-                f"{key}: {self.address_env} must hold an address such as {schemes[0]}scheduler:8786{hint}; "
-                f"it is {quoted(without_passwords(value))}"
+                f"{key}: {self.address_env} must hold an address such as {schemes[0]}scheduler:8786{hint}"
             )
         if value.startswith("tls://") and self.tls is None:
             raise ConfigError(
@@ -85,7 +75,7 @@ class Dask(Section):
         return value
 
     def files(self, folder: Path) -> dict[str, str]:
-        """The files of `tls` by key, each of which can be read."""
+        """Return the files of `tls` by key, each of which can be read."""
         found = {}
         for key, name in {} if self.tls is None else dict(self.tls).items():
             path = folder / name
@@ -93,19 +83,21 @@ class Dask(Section):
                 path.open("rb").close()
             except (OSError, ValueError) as error:
                 why = error.strerror if isinstance(error, OSError) else "it is no name of a file"
-                raise ConfigError(f"executor.tls.{key}: cannot read {name}: {why}") from None
+                raise ConfigError(f"executor.tls.{key}: cannot read the file named there: {why}") from None
             found[key] = str(path)
         return found
 
 
 def _has_host_and_port(address: str) -> bool:
-    """Whether an address has just these: Dask refuses others after a while, and quotes what they hold."""
+    """Return True if an address has just these: Dask refuses others after a while, and quotes what they
+    hold.
+    """
     found = _ADDRESS.fullmatch(address)
     return found is not None and 0 < int(found[1]) < 65_536
 
 
 def _processes(section: object) -> object:
-    """An executor without a kind is this machine."""
+    """Return an executor without a kind is this machine."""
     return {"kind": "processes", **section} if isinstance(section, Mapping) else section
 
 
@@ -113,7 +105,7 @@ Executor = Annotated[Annotated[Processes | Dask, Field(discriminator="kind")], B
 
 
 def _cores() -> int:
-    """The cores that this process may use; a container may have fewer than its machine."""
+    """Return the cores that this process may use; a container may have fewer than its machine."""
     has_affinity = hasattr(os, "sched_getaffinity")
     cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
     try:

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from rocmonitor.config import spelling
 from rocmonitor.config.models import Config
 from rocmonitor.errors import ConfigError, printable, quoted, without_passwords
-from rocmonitor.policy.rules import KINDS
+from rocmonitor.rules import KINDS
 
 _ADDRESSES = ("url", "uri", "page", "runbook", "heartbeat", "store", "secret", "path")
 _TIMESTAMP = "tag:yaml.org,2002:timestamp"
@@ -47,7 +47,7 @@ def load(path: Path) -> Config:
 
 
 def _mapping(path: Path) -> dict[Any, Any]:
-    """What the file holds, as YAML."""
+    """Return what the file holds, as YAML."""
     try:
         raw = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
     except OSError as error:
@@ -121,7 +121,7 @@ _Loader.add_constructor(_TIMESTAMP, _Loader.construct_day)
 
 
 def _without_text(error: yaml.MarkedYAMLError) -> str:
-    """What is wrong and where, without PyYAML's copy of the line: a password may stand in it."""
+    """Return what is wrong and where, without PyYAML's copy of the line: a password may stand in it."""
     mark = error.problem_mark or error.context_mark
     where = "" if mark is None else f", line {mark.line + 1}, column {mark.column + 1}"
     said = ", ".join(part for part in (error.context, error.problem) if part)
@@ -136,7 +136,7 @@ def _shortened(problem: str) -> str:
 
 
 def _explodes(raw: Any) -> bool:
-    """Whether a few lines of YAML stand for more values than anybody writes: aliases can nest."""
+    """Return True if a few lines of YAML stand for more values than anybody writes: aliases can nest."""
     left, count = [(raw, 0)], 0
     while left:
         value, depth = left.pop()
@@ -151,7 +151,7 @@ def _explodes(raw: Any) -> bool:
 
 
 def _dangling(raw: Mapping[str, Any]) -> Iterator[str]:
-    """Names of sources and channels that are used but not defined."""
+    """Yield the names of sources and channels that are used but not defined."""
     monitors = raw.get("monitors")
     for name, monitor in monitors.items() if isinstance(monitors, dict) else ():
         if not isinstance(monitor, dict):
@@ -171,7 +171,7 @@ def _dangling(raw: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _without_monitor(raw: Mapping[str, Any]) -> Iterator[str]:
-    """Names in alarm_budget.groups that are no monitors."""
+    """Return the names in alarm_budget.groups that are no monitors."""
     budget, known = raw.get("alarm_budget"), raw.get("monitors")
     groups = budget.get("groups") if isinstance(budget, dict) else None
     if not isinstance(groups, dict) or not isinstance(known, dict):
@@ -229,7 +229,7 @@ def _told(problem: Any) -> str:
     if kind == "string_pattern_mismatch" and "https?" in problem["ctx"]["pattern"]:
         message = "must be an address that starts with http:// or https://"
     # An address may hold a secret, and a section that is no mapping may be one.
-    secret = any(word in path for word in _ADDRESSES)
+    secret = any(word in path for word in _ADDRESSES) or path.endswith(("_env", "_file"))
     shown = "" if secret else _shown(problem["input"], message)
     limits = problem.get("ctx", {})
     advice = spelling.share(where[-1], problem["input"]) if 1 in (limits.get("lt"), limits.get("le")) else ""
@@ -237,7 +237,7 @@ def _told(problem: Any) -> str:
 
 
 def _shown(value: object, message: str) -> str:
-    """A plain value, unless the message has it already."""
+    """Return a plain value, unless the message has it already."""
     if not isinstance(value, str | int | float | bool):
         return ""
     written = quoted(value)

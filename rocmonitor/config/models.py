@@ -10,9 +10,10 @@ from pydantic import Field
 from rocmonitor.config.executor import Executor, Processes
 from rocmonitor.config.monitor import Monitor
 from rocmonitor.config.outside import AnySource, Channel, Errors, Heartbeat, Keep, Mlflow, Secret, Webhook
-from rocmonitor.config.values import Address, Name, Section
+from rocmonitor.config.values import Address, Name, Section, WebAddress
+from rocmonitor.errors import ConfigError
 from rocmonitor.policy.budget import AlarmBudget, Allotment, Levels, allotments
-from rocmonitor.policy.rules import by_name
+from rocmonitor.rules import by_name
 
 
 class Config(Section):
@@ -27,14 +28,14 @@ class Config(Section):
     listen: Address | None = None
     heartbeat: Heartbeat | None = None
     alarm_budget: AlarmBudget | None = None
-    page: str | None = Field(default=None, pattern=r"^https?://\S+$")
+    page: WebAddress | None = None
     executor: Executor = Processes()
     sources: dict[Name, AnySource] = Field(min_length=1)
     channels: dict[Name, Channel] = Field(default={})
     monitors: dict[Name, Monitor] = Field(min_length=1)
 
     def allot(self, windows_per_year: Mapping[str, float]) -> tuple[Allotment, ...]:
-        """How each alarm budget is shared by its monitors; empty without any.
+        """Return how each alarm budget is shared by its monitors; empty without any.
 
         Parameters
         ----------
@@ -47,7 +48,7 @@ class Config(Section):
         return tuple(allotments(self.alarm_budget, loads))
 
     def levels(self, monitor: str, allotted: Sequence[Allotment]) -> Levels:
-        """The rules of a monitor at the levels at which they are judged, by what `allot` found."""
+        """Return the rules of a monitor at the levels at which they are judged, by what `allot` found."""
         for each in allotted:
             if monitor in each.levels:
                 return each.levels[monitor]
@@ -55,10 +56,20 @@ class Config(Section):
 
     @property
     def store_url(self) -> str:
-        """SQLAlchemy URL of rocmonitor's own database."""
-        return self.store.read(self.folder)
+        """The SQLAlchemy URL of rocmonitor's own database."""
+        return self._url(self.store, "store")
+
+    def channel_url(self, name: str) -> str:
+        """Return the URL of a channel; never to be printed."""
+        return self._url(self.channels[name], f"channels.{name}")
+
+    def _url(self, section: Secret, key: str) -> str:
+        try:
+            return section.read(self.folder)
+        except ConfigError as error:
+            raise ConfigError(f"{key}.{error}") from None
 
     @property
     def tracking_uri(self) -> str:
-        """Where MLflow is; default a SQLite file beside the configuration."""
+        """The address of MLflow; default a SQLite file beside the configuration."""
         return self.mlflow.read(self.folder)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
@@ -17,8 +17,6 @@ from pydantic import (
 )
 from pydantic.functional_validators import ModelWrapValidatorHandler  # pydantic 2.9 has it only there
 
-from rocmonitor.config.query import Query, binds
-from rocmonitor.config.review import Reviewing
 from rocmonitor.config.sections import (
     AlarmPolicy,
     Columns,
@@ -27,17 +25,22 @@ from rocmonitor.config.sections import (
     OperatingPoints,
     OutlookSpec,
     Positive,
+    Query,
     ReferencePeriod,
+    Reviewing,
     WindowSpec,
+    binds,
 )
-from rocmonitor.config.values import Column, Cron, Name, Section, Zone, no_switch, written
+from rocmonitor.config.values import Column, Cron, Name, Section, Text, Zone, no_switch, written
 from rocmonitor.policy.budget import YEAR, Load
 from rocmonitor.policy.joining import Joining
 from rocmonitor.policy.review.settings import ReviewRule, ReviewSettings
-from rocmonitor.policy.rules import Calibration, Challenger, Cost, Rule, before_labels, by_name
 from rocmonitor.policy.windows import Calendar, Labels, Months, Window, split
+from rocmonitor.rules import AnyRule, Rule, by_name
 
 _MOST_REFERENCE_WINDOWS = 100_000
+
+_Rule = Annotated[Annotated[AnyRule, Field(discriminator="kind")], BeforeValidator(no_switch)]
 
 
 class Monitor(Section):
@@ -51,6 +54,7 @@ class Monitor(Section):
     segments: tuple[Column, ...] = ()
     positive: Positive = Positive()
     score: Literal["rank", "probability"] = "rank"
+    infinite_scores: Literal["rank", "refuse"] = "rank"
     window: WindowSpec
     grouped: Literal["raw", "database", "condensed", "auto"] = "auto"
     condense: Condense = Condense()
@@ -58,16 +62,14 @@ class Monitor(Section):
     min_per_class: int = Field(default=50, ge=2)
     operating_points: OperatingPoints = OperatingPoints()
     outlook: OutlookSpec | None = None
-    rules: tuple[Annotated[Annotated[Rule, Field(discriminator="kind")], BeforeValidator(no_switch)], ...] = (
-        Field(min_length=1)
-    )
+    rules: tuple[_Rule, ...] = Field(min_length=1)
     alarm: AlarmPolicy = AlarmPolicy()
     review: Reviewing | None = None
     schedule: Cron = "0 6 * * *"
     timezone: Zone = ZoneInfo("UTC")
     notify: tuple[str, ...] = ()
-    owner: str | None = Field(default=None, min_length=1)
-    runbook: str | None = Field(default=None, min_length=1)
+    owner: Text | None = None
+    runbook: Text | None = None
 
     _written: frozenset[str] = PrivateAttr(default=frozenset())
     _by_rows: bool = PrivateAttr(default=False)
@@ -99,9 +101,7 @@ class Monitor(Section):
     def _challenger_complete(self) -> Monitor:
         if self.columns.challenger is None:
             named = ["model names a challenger"] if self.model.names_challenger else []
-            named += (
-                ["rules has kind challenger"] if any(isinstance(r, Challenger) for r in self.rules) else []
-            )
+            named += [f"rules has kind {rule.kind}" for rule in self.rules if rule.needs.challenger][:1]
             if named:
                 raise ValueError(
                     f"{' and '.join(named)}, but columns.challenger does not say where its scores are"
@@ -120,6 +120,24 @@ class Monitor(Section):
         return self
 
     @model_validator(mode="after")
+    def _without_some_windows(self) -> Monitor:
+        if not self.reference.without:
+            return self
+        if self.joining is not None and self.reference.windows is None:
+            raise ValueError(
+                "reference.without leaves out windows of the calendar, and window.rows or window.pool join "
+                "them: leave the rows out in the query"
+            )
+        starts = [self._wall(window.start) for window in self.whole_reference]
+        if unknown := [at for at in self.reference.without if at not in starts]:
+            known = ", ".join(f"{at:%Y-%m-%d}" if at.time() == time() else f"{at}" for at in starts)
+            raise ValueError(
+                f"reference.without: no window of the reference starts at {unknown[0]}; they start at "
+                f"{known or 'no time: there is none'}"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _rows_for_both_classes(self) -> Monitor:
         rows, least = self.window.rows, 2 * self.min_per_class
         if rows is not None and rows < least:
@@ -131,8 +149,11 @@ class Monitor(Section):
 
     @model_validator(mode="after")
     def _probabilities_when_asked(self) -> Monitor:
-        if any(isinstance(rule, Calibration) for rule in self.rules) and not self.is_probability:
-            raise ValueError("rules has kind calibration, which needs probabilities: set score: probability")
+        needing = [rule.kind for rule in self.rules if rule.needs.probabilities]
+        if needing and not self.is_probability:
+            raise ValueError(
+                f"rules has kind {needing[0]}, which needs probabilities: set score: probability"
+            )
         if self.is_probability and self.positive.low_is_positive:
             raise ValueError(
                 "score: probability is that of the positive class, but positive.scores is lower: give "
@@ -160,7 +181,7 @@ class Monitor(Section):
 
     @property
     def may_condense(self) -> bool:
-        """Whether windows may be read as cells of neighbouring scores."""
+        """True if windows may be read as cells of neighbouring scores."""
         return self.grouped in ("condensed", "auto") and not self._needs_rows and not self._by_rows
 
     @property
@@ -173,7 +194,7 @@ class Monitor(Section):
 
     @model_validator(mode="after")
     def _outlook_when_asked(self) -> Monitor:
-        names = [rule.kind for rule in self.rules if before_labels(rule)]
+        names = [rule.kind for rule in self.rules if not rule.needs.labels]
         if names and self.outlook is None:
             raise ValueError(
                 f"rules has kind {' and '.join(names)}, which is judged before the labels; say how long "
@@ -193,7 +214,7 @@ class Monitor(Section):
         return self
 
     def load(self, windows_per_year: float | None = None) -> Load:
-        """What the monitor judges in a year, for an alarm budget.
+        """Return what the monitor judges in a year, for an alarm budget.
 
         Parameters
         ----------
@@ -211,11 +232,11 @@ class Monitor(Section):
 
     @property
     def read_as(self) -> dict[str, Any]:
-        """What is read and how, in plain JSON types, for those who want to read it again."""
+        """The query and its settings in plain JSON types, to read the same rows again."""
         return {
             "source": self.source,
             "query": self.query,
-            "columns": self.columns.model_dump(exclude_none=True),
+            "columns": self.columns.model_dump(exclude_none=True, exclude={"explain"}),
             "segments": list(self.segments),
             "positive": self.positive.model_dump(),
             "timezone": str(self.timezone),
@@ -223,19 +244,29 @@ class Monitor(Section):
 
     @property
     def reads_as_of(self) -> bool:
-        """Whether the query asks for the instant of judging."""
+        """True if the query asks for the instant of judging."""
         return "as_of" in binds(self.query)
 
     @property
     def cost_w(self) -> tuple[float, ...]:
         """Operating conditions at which the cost is reported: those of the rules, too, by name."""
         wanted = [point.w for point in self.operating_points.cost]
-        wanted += [rule.w for rule in self.rules if isinstance(rule, Cost)]
+        wanted += [w for rule in self.rules for w in rule.needs.costs]
         return tuple({f"{w:g}": w for w in reversed(wanted)}.values())[::-1]
 
     @property
+    def replays_labels(self) -> bool:
+        """True if a window can be judged by the labels that were known at an earlier instant."""
+        return self.reads_as_of or self.columns.labelled_at is not None
+
+    @property
+    def ranks_infinite(self) -> bool:
+        """True if infinite scores rank at the ends; as probabilities they are none."""
+        return self.infinite_scores == "rank" and not self.is_probability
+
+    @property
     def is_probability(self) -> bool:
-        """Whether the champion's scores are probabilities of the positive class."""
+        """True if the champion's scores are probabilities of the positive class."""
         return self.score == "probability"
 
     @property
@@ -249,12 +280,12 @@ class Monitor(Section):
 
     @property
     def calendar(self) -> Calendar:
-        """How time is cut."""
+        """The calendar that cuts time into windows."""
         return Calendar(every=self.window.every, zone=self.timezone, align=self._align)
 
     @property
     def _align(self) -> datetime | None:
-        """Where some window starts: without `window.align` where judging starts, so that no row is left out.
+        """The start of some window: without `window.align` the start of judging, so that no row is left out.
 
         Months are those of the calendar.
         """
@@ -265,7 +296,7 @@ class Monitor(Section):
 
     @property
     def labels(self) -> Labels:
-        """How labels come."""
+        """The way labels come."""
         return Labels(
             delay=self.window.label_delay,
             min_labelled=self.window.min_labelled,
@@ -282,12 +313,22 @@ class Monitor(Section):
     def reference_windows(self) -> list[Window]:
         """The reference in `reference.windows` equal parts, else the calendar's windows inside it.
 
-        Where the monitor's windows are joined, these are joined likewise: see `rocmonitor.service.pieces`.
+        Those of `reference.without` are left out. Where the monitor's windows are joined, these are joined
+        likewise: see `rocmonitor.service.pieces`.
         """
+        without = set(self.reference.without)
+        return [each for each in self.whole_reference if self._wall(each.start) not in without]
+
+    @property
+    def whole_reference(self) -> list[Window]:
+        """All windows of the reference, those of `reference.without` included."""
         period = self.reference_period
         if self.reference.windows is not None:
             return split(self.reference.start, self.reference.end, self.reference.windows, self.timezone)
         return self.calendar.within(period.start, period.end)
+
+    def _wall(self, instant: datetime) -> datetime:
+        return instant.astimezone(self.timezone).replace(tzinfo=None)
 
     @property
     def start(self) -> datetime:
@@ -299,7 +340,8 @@ class Monitor(Section):
         return None if self.outlook is None else window.end + self.outlook.after
 
     def windows(self, now: datetime, start: datetime | None = None) -> list[Window]:
-        """The calendar's windows that have ended by `now`, oldest first; `start` replaces the usual one.
+        """Return the calendar's windows that have ended by `now`, oldest first; `start` replaces the usual
+        one.
 
         They are judged as they are, or joined.
         """
@@ -307,7 +349,7 @@ class Monitor(Section):
         return self.calendar.within(self.start if start is None else start, end)
 
     def judges(self, window: Window) -> bool:
-        """Whether a window is one of those that are judged, by the calendar as it is now."""
+        """Return True if a window is one of those that are judged, by the calendar as it is now."""
         if self.joining is not None:  # what was foreseen stays a window, wherever it ends
             end = self.window.end
             return self.start <= window.start and (end is None or window.end <= self._instant(end))
@@ -321,15 +363,16 @@ class Monitor(Section):
 
     @property
     def review_settings(self) -> ReviewSettings:
-        """How champion and challenger are compared; without a section by the defaults."""
+        """The rule of the review of champion and challenger; without a section the default one."""
         said, points = self.review or Reviewing(), self.operating_points
         return ReviewSettings(
             rule=ReviewRule(
+                decides=said.decides,
                 margin=said.margin,
                 confidence_level=said.confidence_level,
                 fpr=points.fpr if said.fpr is None else said.fpr,
                 tuned_for=said.tuned_for,
-                correlation=said.correlation,
+                **({} if said.correlation is None else {"correlation": said.correlation}),
             ),
             min_per_class=self.min_per_class,
             thresholds=points.thresholds if said.thresholds is None else said.thresholds,
@@ -343,7 +386,9 @@ class Monitor(Section):
 
 
 def _has_own_level(rule: Rule, raw: object) -> bool:
-    """Whether the level of a rule is written, be it the default; of a rule made in Python, another one."""
+    """Return True if the level of a rule is written, be it the default; of a rule made in Python, another
+    one.
+    """
     keys = ("confidence_level", "false_alarm_probability", "horizon")
     if isinstance(raw, Mapping):
         return any(key in raw for key in keys)

@@ -5,14 +5,24 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import unquote, urlsplit
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
-from rocmonitor.config.values import Address, Duration, Section, Zone, beside, host_and_port, written
+from rocmonitor.config.values import (
+    Address,
+    Duration,
+    Section,
+    Variable,
+    WebAddress,
+    Zone,
+    beside,
+    host_and_port,
+    written,
+)
 from rocmonitor.errors import ConfigError, quoted
 from rocmonitor.policy.outages import TOLERANCE
 
@@ -27,7 +37,7 @@ class Secret(Section):
     """A URL: written here (`url`), in a variable (`url_env`, its name) or in a file (`url_file`)."""
 
     url: str | None = None
-    url_env: str | None = None
+    url_env: Variable | None = None
     url_file: str | None = None
 
     @model_validator(mode="after")
@@ -37,8 +47,6 @@ class Secret(Section):
             raise ValueError(
                 f"needs exactly one of url, url_env and url_file; it has {' and '.join(given) or 'none'}"
             )
-        if self.url_env is not None and not self.url_env.isidentifier():
-            raise ValueError("url_env must be the name of an environment variable, not what it holds")
         if self.url is not None and _holds_secret(self.url):
             raise ValueError(
                 "url holds a password; put it in an environment variable (url_env) or a file (url_file)"
@@ -46,13 +54,13 @@ class Secret(Section):
         return self
 
     def read(self, folder: Path) -> str:
-        """The URL itself; never to be printed."""
+        """Return the URL itself; never to be printed."""
         value = self.url or _read("url", self.url_env, self.url_file, folder)
         return beside(value, folder)
 
 
 class Source(Section):
-    """What scored rows are read from, whichever kind it is."""
+    """The source of scored rows, of any kind."""
 
     kind: str
     timeout: Duration = timedelta(seconds=60)
@@ -72,6 +80,35 @@ class Files(Source):
 
     kind: Literal["files"] = "files"
     path: str = Field(min_length=1)
+    delimiter: str | None = Field(default=None, min_length=1, max_length=1)
+    decimal: Literal[".", ","] = "."
+    date_format: str | None = None
+    encoding: Literal["utf-8", "utf-16", "latin-1"] = "utf-8"
+
+    @field_validator("decimal")
+    @classmethod
+    def _not_both(cls, decimal: str, info: ValidationInfo) -> str:
+        if decimal == info.data.get("delimiter"):
+            raise ValueError(f"{quoted(decimal)} is the delimiter; a file needs another one, such as ';'")
+        return decimal
+
+    @field_validator("date_format")
+    @classmethod
+    def _whole_day(cls, form: str | None) -> str | None:
+        """Refuse a form that does not give back what it wrote."""
+        if form is None:
+            return None
+        day = datetime(2026, 12, 31)  # noqa: DTZ001 a day of the calendar
+        try:
+            known = datetime.strptime(day.strftime(form), form)  # noqa: DTZ007
+        except ValueError:
+            known = None
+        if known is None or known.date() != day.date():
+            raise ValueError(
+                f"must say where year, month and day stand, such as '%d.%m.%Y' for 31.12.2026; it is "
+                f"{quoted(form)}"
+            )
+        return form
 
     @field_validator("path")
     @classmethod
@@ -88,22 +125,17 @@ class Spark(Source):
     """A Spark session: the one of this process, or Spark Connect at an address."""
 
     kind: Literal["spark"] = "spark"
-    remote_env: str | None = None
-
-    @field_validator("remote_env")
-    @classmethod
-    def _is_a_variable(cls, name: str | None) -> str | None:
-        if name is not None and not name.isidentifier():
-            raise ValueError("must be the name of an environment variable, not what it holds")
-        return name
+    remote_env: Variable | None = None
 
     def read(self, folder: Path) -> str | None:
-        """The address of Spark Connect, which may hold a token; None for the session of this process."""
+        """Return the address of Spark Connect, which may hold a token; None for the session of this
+        process.
+        """
         return None if self.remote_env is None else _read("remote", self.remote_env, None, folder)
 
 
 def _database(section: object) -> object:
-    """A source without a kind is a database."""
+    """Return a source without a kind is a database."""
     return {"kind": "database", **section} if isinstance(section, Mapping) else section
 
 
@@ -113,7 +145,7 @@ AnySource = Annotated[
 
 
 class Channel(Secret):
-    """Where alerts go: an Apprise URL; most of these are secrets as a whole."""
+    """The destination of alerts: an Apprise URL; most of these are secrets as a whole."""
 
     @field_validator("url")
     @classmethod
@@ -128,12 +160,12 @@ class Channel(Secret):
 
 
 class Mlflow(Section):
-    """Where MLflow is, and of which windows it gets every number, table and figure."""
+    """The address of MLflow, and the windows that log every number, table and figure."""
 
     tracking_uri: str | None = None
-    tracking_uri_env: str | None = None
+    tracking_uri_env: Variable | None = None
     tracking_uri_file: str | None = None
-    page: str | None = None
+    page: WebAddress | None = None
     detail: Literal["degraded", "all"] = "degraded"
 
     @field_validator("tracking_uri", "page")
@@ -155,7 +187,7 @@ class Mlflow(Section):
         return self
 
     def read(self, folder: Path) -> str:
-        """The tracking URI; never to be printed as it is."""
+        """Return the tracking URI; never to be printed as it is."""
         if self.tracking_uri_env is None and self.tracking_uri_file is None:
             return beside(self.tracking_uri or "sqlite:///mlflow.db", folder)
         value = _read("mlflow.tracking_uri", self.tracking_uri_env, self.tracking_uri_file, folder)
@@ -186,10 +218,10 @@ class Errors(Section):
 
 
 class Webhook(Section):
-    """Where ``serve`` listens to MLflow's registry, and the secret of the webhook that calls it."""
+    """The address where ``serve`` listens to MLflow's registry, and the secret of that webhook."""
 
     listen: Address = "127.0.0.1:8790"
-    secret_env: str | None = None
+    secret_env: Variable | None = None
     secret_file: str | None = None
 
     @model_validator(mode="after")
@@ -206,14 +238,14 @@ class Webhook(Section):
         return host_and_port(self.listen)
 
     def read(self, folder: Path) -> str:
-        """The secret; never to be printed."""
+        """Return the secret; never to be printed."""
         return _read("webhook.secret", self.secret_env, self.secret_file, folder)
 
 
 class Heartbeat(Section):
     """The address that is called while the service is healthy, and how often."""
 
-    url_env: str | None = None
+    url_env: Variable | None = None
     url_file: str | None = None
     every: Duration = timedelta(minutes=5)
 
@@ -233,7 +265,7 @@ class Heartbeat(Section):
         return self
 
     def read(self, folder: Path) -> str:
-        """The address; never to be printed."""
+        """Return the address; never to be printed."""
         value = _read("heartbeat.url", self.url_env, self.url_file, folder)
         if not _can_be_called(value):
             key = "url_env" if self.url_env else "url_file"
@@ -257,7 +289,10 @@ def _can_be_called(address: str) -> bool:
 
 
 def _read(name: str, variable: str | None, file: str | None, folder: Path) -> str:
-    """What a variable or a file holds; `name` is what messages call it."""
+    """Return what a variable or a file holds; `name` is the key in messages.
+
+    The name of the file is in no message: a secret may stand in its place.
+    """
     if variable is not None:
         value = os.environ.get(variable, "")
         if not value:
@@ -266,9 +301,9 @@ def _read(name: str, variable: str | None, file: str | None, folder: Path) -> st
     try:
         value = (folder / (file or "")).read_text().strip()
     except OSError as error:
-        raise ConfigError(f"{name}_file: cannot read {file}: {error.strerror}") from None
+        raise ConfigError(f"{name}_file: cannot read the file named there: {error.strerror}") from None
     except ValueError:  # no text, or a name that no file can have
-        raise ConfigError(f"{name}_file: {quoted(file)} is no file of UTF-8 text") from None
+        raise ConfigError(f"{name}_file: the file named there holds no UTF-8 text") from None
     if not value:
-        raise ConfigError(f"{name}_file: {file} is empty")
+        raise ConfigError(f"{name}_file: the file named there is empty")
     return value

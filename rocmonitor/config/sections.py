@@ -2,27 +2,44 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
-from typing import Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from annotated_types import Ge, Lt
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from rocmonitor.config.values import Column, Duration, FiniteFloat, Rate, Section, WallTime, WindowLength
+from rocmonitor.config.values import (
+    Column,
+    Cron,
+    Duration,
+    FiniteFloat,
+    Level,
+    Rate,
+    Section,
+    Text,
+    WallTime,
+    WindowLength,
+    no_switch,
+)
 from rocmonitor.errors import quoted
+from rocmonitor.policy.review.settings import Money
 from rocmonitor.policy.status import Alarm
 from rocmonitor.policy.windows import Length, mean_length
+from rocmonitor.stats.dependence import Correlation
 from rocmonitor.stats.ends import PER_UNIT, Grid
+from rocmonitor.stats.sequence import Estimand
 
 
 class Model(Section):
     """The model: aliases of MLflow's registry, looked up on every tick, or versions by name, or none."""
 
-    name: str = Field(min_length=1)
-    champion: str | None = None
-    challenger: str | None = None
-    version: int | str | None = None
-    challenger_version: int | str | None = None
+    name: Text
+    champion: Text | None = None
+    challenger: Text | None = None
+    version: int | Text | None = None
+    challenger_version: int | Text | None = None
 
     @field_validator("version", "challenger_version", mode="before")
     @classmethod
@@ -41,17 +58,17 @@ class Model(Section):
 
     @property
     def names_champion(self) -> bool:
-        """Whether the champion's version can be known."""
+        """True if the champion's version can be known."""
         return self.champion is not None or self.version is not None
 
     @property
     def names_challenger(self) -> bool:
-        """Whether the challenger's version can be known."""
+        """True if the challenger's version can be known."""
         return self.challenger is not None or self.challenger_version is not None
 
 
 class Columns(Section):
-    """Which column of the query holds what."""
+    """The columns of the query by their meaning."""
 
     time: Column
     champion: Column
@@ -60,6 +77,17 @@ class Columns(Section):
     id: Column | None = None
     labelled_at: Column | None = None
     cluster: Column | None = None
+    explain: tuple[Column, ...] = ()
+
+    @field_validator("explain")
+    @classmethod
+    def _inputs(cls, explain: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        for role in ("time", "champion", "label", "challenger", "id", "labelled_at"):
+            if info.data.get(role) in explain:
+                raise ValueError(
+                    f"must name inputs or groups of cases; {quoted(info.data[role])} is columns.{role}"
+                )
+        return explain
 
     @field_validator("cluster")
     @classmethod
@@ -73,7 +101,7 @@ class Columns(Section):
 
 
 class Positive(Section):
-    """How labels and scores are to be read."""
+    """The meaning of labels and scores."""
 
     label: bool | int | float | str = 1
     negative: bool | int | float | str | None = None
@@ -81,7 +109,7 @@ class Positive(Section):
 
     @property
     def low_is_positive(self) -> bool:
-        """Whether low scores are the positive ones."""
+        """True if low scores are the positive ones."""
         return self.scores == "lower"
 
     @model_validator(mode="after")
@@ -98,7 +126,7 @@ class Positive(Section):
 
 
 class WindowSpec(Section):
-    """How time is cut and when labels are there."""
+    """The length of windows, and when their labels are there."""
 
     rows: int | None = Field(default=None, ge=1)
     every: WindowLength = Field(default=None, validate_default=True)  # see _a_day
@@ -145,12 +173,12 @@ class WindowSpec(Section):
 
     @property
     def length(self) -> timedelta:
-        """How long a window of the calendar is on average: the shortest, where windows are joined."""
+        """The mean length of a window of the calendar: of the shortest, where windows are joined."""
         return mean_length(self.every)
 
 
 class Condense(Section):
-    """How scores are cut into cells where a source condenses them."""
+    """The cells of scores where a source condenses them."""
 
     scale: Literal["logit", "linear"] = "logit"
     per_unit: float = Field(default=PER_UNIT, gt=0, le=1_000_000)
@@ -174,6 +202,7 @@ class ReferencePeriod(Section):
     start: WallTime = Field(alias="from")
     end: WallTime = Field(alias="to")
     windows: int | None = Field(default=None, ge=1)
+    without: tuple[WallTime, ...] = ()
 
     @model_validator(mode="after")
     def _in_order(self) -> ReferencePeriod:
@@ -196,7 +225,7 @@ class CostPoint(Section):
 
 
 class OperatingPoints(Section):
-    """Where on the curve to report."""
+    """The points of the curve to report."""
 
     fpr: tuple[Rate, ...] = (0.01, 0.05, 0.1)
     thresholds: tuple[FiniteFloat, ...] = ()
@@ -232,10 +261,149 @@ class AlarmPolicy(Section):
         return self
 
     def policy(self) -> Alarm:
-        """The same, as the status machine takes it."""
+        """Return the same, as the status machine takes it."""
         return Alarm(
             after=self.after,
             of=self.of or self.after,
             recover_after=self.recover_after,
             cool_down=self.cool_down,
         )
+
+
+class Reviewing(Section):
+    """The review's rule and period, fixed before the first check; see `ReviewRule` and `ReviewSettings`.
+
+    Attributes
+    ----------
+    fpr, thresholds : tuple of float or None
+        None: those of operating_points.
+    correlation : {"estimated", "none"} or None
+        Of a rule that decides about the future. None: as in `ReviewRule`.
+    start : datetime or None
+        Wall time at which the period begins. None: with the first window that was judged with the present
+        versions, if there is one.
+    schedule : str or None
+        Times at which ``serve`` runs a review; None: never.
+    """
+
+    decides: Estimand = "period"
+    margin: Annotated[FiniteFloat, Ge(0), Lt(1)] = 0.0
+    confidence_level: Level = 0.95
+    fpr: tuple[Rate, ...] | None = None
+    tuned_for: int = Field(default=8, ge=1)
+    correlation: Correlation | None = None
+    start: WallTime | None = None
+    schedule: Cron | None = None
+    money: tuple[Annotated[Money, BeforeValidator(no_switch)], ...] = ()
+    thresholds: tuple[FiniteFloat, ...] | None = None
+    n_resamples: int = Field(default=999, ge=99)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_switches(cls, said: object) -> object:
+        return no_switch(said)
+
+    @field_validator("fpr")
+    @classmethod
+    def _a_name_each(cls, rates: tuple[float, ...] | None) -> tuple[float, ...] | None:
+        named: dict[str, float] = {}
+        for rate in rates or ():
+            name = f"{rate:g}"  # as in the names of metrics
+            if name in named:
+                raise ValueError(
+                    f"{named[name]!r} and {rate!r} would both be reported as {name}; keep one of them"
+                )
+            named[name] = rate
+        return rates
+
+    @model_validator(mode="after")
+    def _correlation_of_the_future(self) -> Self:
+        if self.correlation is not None and self.decides == "period":
+            raise ValueError(
+                f"correlation: {self.correlation} needs decides: future; the average of the windows observed "
+                "holds however they depend on each other: remove correlation, or write decides: future"
+            )
+        return self
+
+
+_BIND = re.compile(r"(?<![:\w\\]):(\w+)(?!:)")
+# Quotes and comments of SQL, as the standard reads a backslash in a text, and as MySQL does.
+_QUOTED = tuple(
+    re.compile(rf"""{text}|"[^"]*"|`[^`]*`|--[^\n]*|/\*.*?\*/|\$(\w*)\$.*?\$\1\$""", re.DOTALL)
+    for text in (r"'[^']*'", r"'(?:[^'\\]|\\.)*'")
+)
+
+_SIDE_EFFECTS = re.compile(
+    r"""\b(
+        dblink(?:_\w+)? | lo_(?:creat|create|import|export|put|from_bytea|unlink|open|truncate|truncate64) |
+        lowrite | pg_read_(?:binary_)?file | pg_file_\w+ | pg_ls_\w+ | pg_terminate_backend | pg_promote |
+        pg_cancel_backend | pg_reload_conf | pg_rotate_logfile\w* | pg_switch_wal | pg_notify | set_config |
+        pg_logical_emit_message | pg_(?:create|drop)_\w*replication_slot | pg_(?:try_)?advisory_\w+ |
+        load_file | sys_exec | sys_eval | get_lock |
+        load_extension | fts3_tokenizer | (?:try_)?reflect | java_method
+    )["`]?\s*\(""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+def binds(query: str) -> set[str]:
+    """Return the names of what the query wants bound."""
+    return set(_BIND.findall(query))
+
+
+def one_bounded_select(query: str) -> str:
+    """Return the query without its last semicolon; ValueError unless it is one SELECT between :start and
+    :end.
+    """
+    query = query.strip().rstrip(";").strip()
+    if not re.match(r"(select|with)\b", query, re.IGNORECASE):
+        raise ValueError("must be one SELECT (or WITH … SELECT); it is only ever read from")
+    if quoted := _quoted_binds(query):
+        raise ValueError(
+            f"has {' and '.join(quoted)} within quotes or a comment, where nothing can be bound; "
+            "write :start, :end and :as_of outside of quotes and comments, and \\: for a colon in a text"
+        )
+    if called := _side_effects(query):
+        raise ValueError(
+            f"calls {' and '.join(called)}, which reads files, reaches out or changes something; a source is "
+            "only ever read from: leave it out"
+        )
+    bound = binds(query)
+    if missing := [f":{bind}" for bind in ("start", "end") if bind not in bound]:
+        raise ValueError(
+            f"must bound its rows by :start and :end (WHERE time >= :start AND time < :end); "
+            f"{' and '.join(missing)} missing"
+        )
+    if unknown := sorted(bound - {"start", "end", "as_of"}):
+        raise ValueError(
+            f"binds :{', :'.join(unknown)}, which nothing gives a value; only :start, :end and :as_of "
+            "are bound"
+        )
+    return query
+
+
+def _side_effects(query: str) -> list[str]:
+    """Functions that a read-only transaction does not stop; whichever way a backslash is read."""
+    found = set()
+    for text in _QUOTED:
+        found |= {name.lower() for name in _SIDE_EFFECTS.findall(text.sub(_blank, query))}
+    return sorted(found)
+
+
+def _blank(quoted: re.Match[str]) -> str:
+    """Blank literals and comments; keep names in quotes, which may be functions."""
+    return quoted[0] if quoted[0][0] in '"`' else " "
+
+
+def _quoted_binds(query: str) -> list[str]:
+    """Binds in quotes or comments, whichever way a backslash is read."""
+    readings = [[found.span() for found in quoted.finditer(query)] for quoted in _QUOTED]
+    inside = {
+        bind[0]
+        for bind in _BIND.finditer(query)
+        if all(any(start < bind.start() < end for start, end in spans) for spans in readings)
+    }
+    return sorted(inside)
+
+
+Query = Annotated[str, AfterValidator(one_bounded_select)]

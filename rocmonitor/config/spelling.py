@@ -25,14 +25,14 @@ def nearest(name: str, known: Sequence[str]) -> str:
 
 
 def unknown_key(where: Sequence[Any]) -> str:
-    """What to do about a key that no section has, at its place in the file."""
+    """Return what to do about a key that no section has, at its place in the file."""
     known = sorted({key for section in _sections(Config, where[:-1]) for key in _keys(section)})
     meant = nearest(str(where[-1]), known)
     return f"unknown key{meant}" if meant else f"unknown key; there are {', '.join(known)}"
 
 
 def share(name: str, value: object) -> str:
-    """How a level or a share is written that was given in percent; empty for other values."""
+    """Return how a level or a share is written that was given in percent; empty for other values."""
     if name not in _SHARES or not isinstance(value, int | float) or not 1 < value < 100:
         return ""
     return f"; write {name}: {value / 100:g} for {value:g} %"
@@ -61,7 +61,7 @@ def _listed(value: object) -> Sequence[object]:
 
 
 def _sections(kind: Any, where: Sequence[Any]) -> Iterator[type]:
-    """The sections that a path of pydantic's may lead to, through lists, names and tagged rules."""
+    """Yield the sections that a path of pydantic's may lead to, through lists, names and tagged rules."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin is Annotated:
         yield from _sections(inner[0], where)
@@ -90,7 +90,7 @@ def _tag(kind: Any) -> object:
 
 
 def _keys(section: type) -> dict[str, Any]:
-    """The keys of a section, with the types of their values."""
+    """Return the keys of a section, with the types of their values."""
     if issubclass(section, BaseModel):
         known = section.model_fields.items()
         filled_in = {"folder"} if section is Config else {"name"} if section.__name__ == "Monitor" else set()

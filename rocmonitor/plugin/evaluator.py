@@ -43,7 +43,7 @@ class RocEvaluator(ModelEvaluator):
 
     @classmethod
     def can_evaluate(cls, *, model_type: str | None, evaluator_config: Any, **_: Any) -> bool:
-        """Whether this evaluator was asked for."""
+        """Return True if this evaluator was asked for."""
         if model_type == "rocmonitor":
             return True
         return model_type == "classifier" and not EVALUATOR_KEYS.isdisjoint(evaluator_config or {})

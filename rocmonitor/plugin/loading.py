@@ -80,7 +80,7 @@ def _config(path: str | Path | None) -> Config:
 
 
 def _monitor(logged: Mapping[str, Any], config: Config) -> Monitor:
-    """The parts of the monitor that rows depend on, as they were when the rows were judged."""
+    """Return the parts of the monitor that rows depend on, as they were when the rows were judged."""
     name = logged.get("monitor") or "as-logged"
     now = config.monitors.get(name)
     plain: dict[str, Any] = {
@@ -103,7 +103,7 @@ def _monitor(logged: Mapping[str, Any], config: Config) -> Monitor:
 
 
 def _windows(logged: Mapping[str, Any]) -> list[tuple[Window, str | None]]:
-    """The windows that were read, and the digest of each; a review without them was read in one."""
+    """Return the windows that were read, and the digest of each; a review without them was read in one."""
     parts = logged.get("windows") or [
         dict(logged) | {"digest": None if logged.get("paired") else logged.get("digest")}
     ]

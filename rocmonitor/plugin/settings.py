@@ -24,7 +24,7 @@ _FILE = ("path", "label", "score", "window")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What to compute.
+    """The settings of the evaluator: the statistics to compute.
 
     Attributes
     ----------
@@ -76,7 +76,8 @@ class Settings:
         return cls(**given)
 
     def interval(self, sample: Sample, names: Mapping[str, str]) -> ForecastInterval | None:
-        """The reference's forecast for a batch with the sample's class sizes; None without a reference.
+        """Return the reference's forecast for a batch with the sample's class sizes; None without a
+        reference.
 
         `names` are those of the columns ``label`` and ``score`` of the data.
         """
@@ -173,7 +174,7 @@ def _from_file(reference: Mapping[str, Any], names: Mapping[str, str]) -> dict[s
 
 
 def _groups(window: NDArray[Any]) -> list[NDArray[np.intp]]:
-    """The rows of each past window, in any order."""
+    """Return the rows of each past window, in any order."""
     codes, _ = pd.factorize(pd.Series(window))
     if (codes < 0).any():
         raise InputError(f"reference: {(codes < 0).sum()} rows have no window; leave them out, or name it")

@@ -7,27 +7,29 @@ showed at the same label age. Without one only the shares of labelled rows can b
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
-from rocmonitor.policy.evaluation import Counts, Status, Verdict
-from rocmonitor.policy.label_history import LabelHistory, Reading
-from rocmonitor.policy.levels import as_judged, of_model, of_season, scatter_reach
-from rocmonitor.policy.reference import Reference, weights
-from rocmonitor.policy.rules import Calibration, Challenger, Cost, Drop, Floor, Forecast, Rule
+from rocmonitor.policy.evaluation import Counts
+from rocmonitor.policy.reference import Reference, ages, range_of
 from rocmonitor.policy.windows import DAY, Window, day_of
-from rocmonitor.stats import ForecastInterval, PartlyLabelledAuc, Sample, auc_distance, partly_labelled_auc
-from rocmonitor.stats.forecast.interval import finished
+from rocmonitor.rules import Rule
+from rocmonitor.rules.evidence import Evidence, PartOfLabels, Past
+from rocmonitor.stats import (
+    ForecastInterval,
+    PartlyLabelledAuc,
+    Sample,
+    WindowAuc,
+    partly_labelled_auc,
+)
 from rocmonitor.stats.forecast.kld import area
 from rocmonitor.stats.forecast.label_errors import LabelErrors, label_errors
-from rocmonitor.stats.forecast.seasonal import with_season
-from rocmonitor.stats.forecast.windows import carried
+from rocmonitor.stats.forecast.label_history import LabelHistory, Reading
 from rocmonitor.stats.unlabelled import ScoreCounts
 
 MIN_LABELLED = 0.5
@@ -37,7 +39,7 @@ ALIKE = 0.1
 """Shares of labelled rows that differ by more are told apart."""
 
 LEVEL = 0.95
-"""Of the interval in which the final AUROC will lie."""
+"""The level of the interval for the final AUROC."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +88,7 @@ class Estimate:
 
     @property
     def metrics(self) -> dict[str, float]:
-        """What is reported of an estimate.
+        """The metrics of an estimate.
 
         ``estimate/auc``, the AUROC that the window will have, with ``estimate/auc_low`` and
         ``estimate/auc_high``, between which it will lie; ``estimate/label_age_days``,
@@ -125,7 +127,7 @@ class Estimate:
 
     @property
     def caveats(self) -> tuple[Caveat, ...]:
-        """That labels are missing, and what is doubtful about what stands in for them."""
+        """The caveats of missing labels, and of the estimate that replaces them."""
         level = None
         values = self.metrics
         if self.errors is not None:
@@ -144,7 +146,7 @@ class Estimate:
 
 
 def estimate(reference: Reference, champion: Sample, awaiting: Awaiting) -> Estimate | Caveat | None:
-    """The estimate of a window some of whose labels are missing.
+    """Return the estimate of a window some of whose labels are missing.
 
     Returns
     -------
@@ -175,7 +177,7 @@ def estimate(reference: Reference, champion: Sample, awaiting: Awaiting) -> Esti
 
 
 def _open_reference(history: LabelHistory, reading: Reading) -> tuple[Caveat, ...]:
-    """Reference windows whose own labels are not all in."""
+    """Return the reference windows whose own labels are not all in."""
     still = sum(history.known_for[number] < history.ages[-1] for number in reading.numbers)
     return (Caveat("reference-labels-open", windows=still, n_windows=len(reading.numbers)),) if still else ()
 
@@ -197,7 +199,7 @@ def _other_arrival(found: PartlyLabelledAuc, reading: Reading, age: timedelta) -
 
 
 def needed_share(min_labelled: float | None, past: float | None, *, dated: bool) -> float:
-    """The share of labelled rows below which a window is not judged.
+    """Return the share of labelled rows below which a window is not judged.
 
     What is configured; else none where a history of labels shows what the others will be, and `MIN_LABELLED`
     where there is none, or less if the reference has hardly more (`past` is its share, None if not known).
@@ -226,7 +228,7 @@ def refused(reference: Reference, counts: Counts, min_labelled: float | None) ->
 
 
 def shares_differ(reference: Reference, counts: Counts) -> tuple[Caveat, ...]:
-    """That the window and the reference are labelled to different shares, when they are."""
+    """Warn of different shares of labelled rows in window and reference."""
     share, past = counts.labelled_share, labelled_share(reference)
     if past is None or not counts.used or abs(share - past) <= ALIKE:
         return ()
@@ -234,7 +236,7 @@ def shares_differ(reference: Reference, counts: Counts) -> tuple[Caveat, ...]:
 
 
 def labelled_share(reference: Reference) -> float | None:
-    """Share of the reference's rows that have a label; None when an earlier version froze it."""
+    """Share of the reference's rows that have a label; None where they were not counted."""
     if not reference.windows or any("unlabelled" not in window for window in reference.windows):
         return None
     labelled = sum(window["n_pos"] + window["n_neg"] for window in reference.windows)
@@ -245,150 +247,43 @@ def labelled_share(reference: Reference) -> float | None:
 def forecasts(
     found: Estimate, rules: Mapping[str, Rule], reference: Reference
 ) -> dict[str, ForecastInterval]:
-    """The forecast intervals of an estimate, by rule, calibrated on estimates at the same label age.
-
-    How far the estimates of the reference windows at that age, each with the p of the others, lay from the
-    mean of the others takes the place of how far their final AUROCs lay from that of the others. Distances
-    and bounds are those of the reference's rows, carried to that mean. A window is taken to have the noise
-    of all its rows with labels, which is more than an estimate has: a small one gets an interval that is
-    rather too wide.
-    """
+    """Return the forecast intervals of an estimate by rule, calibrated on estimates at its label age."""
     if found.lacks or reference.cells is None:
         return {}
-    intervals = {}
+    windows, intervals = [Window.from_dict(reference.windows[at]) for at in found.reading.numbers], {}
+    days = [day_of(window) for window in windows]
     for name, full in reference.forecasts.items():
-        rule = rules.get(name)
-        if isinstance(rule, Forecast) and rule.given is None:
-            intervals[name] = _at_this_age(name, found, rule, reference, full)
+        if (rule := rules.get(name)) is None or rule.needs.history:
+            continue
+        weights = rule.worth(ages(windows))
+        fit, centre = found.reading.fit(
+            full.fit, reference.cells, batch=found.sizes, weights=weights, days=days
+        )
+        intervals[name] = range_of(name, reference, fit.batch, fit=fit, around=centre)
     return intervals
 
 
-def _worth(found: Estimate, rule: Forecast, reference: Reference) -> NDArray[np.float64]:
-    """(n,): what each past estimate counts."""
-    if rule.half_life is None:
-        return np.ones(len(found.reading.estimates))
-    windows = [Window.from_dict(reference.windows[number]) for number in found.reading.numbers]
-    return np.array(weights(windows, rule.half_life))
-
-
-def _at_this_age(
-    name: str, found: Estimate, rule: Forecast, reference: Reference, full: ForecastInterval
-) -> ForecastInterval:
-    reading, cells = found.reading, reference.cells
-    assert cells is not None
-    past, worth = np.array([each.auc for each in reading.estimates]), _worth(found, rule, reference)
-    centre = float(np.average(past, weights=worth))
-    others = (worth @ past - worth * past) / (worth.sum() - worth)
-    at = full
-    if full.method == "calibrated":
-        pairs = zip(past.tolist(), others.tolist(), strict=True)
-        distances = np.array([auc_distance(cells, carried(*pair, area(cells))) for pair in pairs])
-        draft = replace(
-            full,
-            batch=found.sizes,
-            n_windows=len(past),
-            window_distances=tuple(distances.tolist()),
-            window_shifts=tuple((np.sign(past - others) * np.sqrt(2 * distances)).tolist()),
-            window_n_pos=tuple(sample.n_pos for sample in reading.finals),
-            window_n_neg=tuple(sample.n_neg for sample in reading.finals),
-            weights=() if rule.half_life is None else tuple(worth.tolist()),
-            set_aside=(),
-        )
-        if full.season:
-            windows = [Window.from_dict(reference.windows[number]) for number in reading.numbers]
-            draft = with_season(draft, [day_of(each) for each in windows])
-        at = as_judged(name, reference, finished(draft, cells, reference.bounds))
-    low, high = carried(at.low, at.auc, centre), carried(at.high, at.auc, centre)
-    return replace(
-        at,
-        auc=centre,
-        low=low,
-        high=high,
-        seasonal_auc=None if at.seasonal_auc is None else carried(at.seasonal_auc, at.auc, centre),
-        sampling_low=None,  # known of a window with all its labels only
-        sampling_high=None,
-        sampling_distance=None,
-        drift_distance=None,
-    )
-
-
-def verdict(
-    name: str, rule: Rule, found: Estimate, reference: Reference, intervals: Mapping[str, ForecastInterval]
-) -> Verdict | None:
-    """What a rule finds on an estimate; None for a rule that does not need it."""
-    needs_all = Caveat("rule-needs-all-labels", labelled_share=found.found.labelled_share)
-    if isinstance(rule, Cost | Calibration):
-        return Verdict.lacking(name, rule.kind, needs_all)
-    if isinstance(rule, Challenger) or not isinstance(rule, Forecast | Floor | Drop):
-        return None
-    stated = details(found)
-    if found.lacks or found.errors is None:
-        return Verdict.lacking(name, rule.kind, *found.lacks)
-    if isinstance(rule, Forecast):
-        if name not in intervals:
-            return Verdict.lacking(name, rule.kind, needs_all)
-        return _forecast(name, found, intervals[name], stated)
-    if isinstance(rule, Floor):
-        low, high = found.errors.ci(found.found, rule.confidence_level)
-        return Verdict(
-            rule=name,
-            kind="floor",
-            outcome=Status.DEGRADED if high < rule.value else Status.OK,
-            estimate=found.found.auc,
-            low=low,
-            high=high,
-            confidence_level=rule.confidence_level,
-            limit=(rule.value, None),
-            margin=high - rule.value,
-            details=stated,
-        )
-    return _drop(name, rule, found, reference, stated)
-
-
-def _forecast(name: str, found: Estimate, interval: ForecastInterval, stated: dict[str, Any]) -> Verdict:
-    auc = found.found.auc
-    below, above = auc < interval.low, auc > interval.high
-    return Verdict(
-        rule=name,
-        kind="forecast",
-        outcome=Status.DEGRADED if below else Status.IMPROVED if above else Status.OK,
-        estimate=auc,
-        confidence_level=interval.achieved_level,
-        limit=(interval.low, interval.high),
-        margin=interval.margin(auc),
-        details=stated
-        | {"method": interval.method, "sampling_low": None, "sampling_high": None}
-        | of_season(interval)
-        | of_model(interval),
-    )
-
-
-def _drop(name: str, rule: Drop, found: Estimate, reference: Reference, stated: dict[str, Any]) -> Verdict:
-    assert found.errors is not None
-    if reference.auc is None:
-        return Verdict.lacking(name, rule.kind, *(reference.caveats or (Caveat("segment-not-in-reference"),)))
-    past = reference.auc
-    low, high = found.errors.ci(found.found, rule.confidence_level, minus=past.auc, minus_se=past.se)
-    reach = scatter_reach(name, rule, reference, found.sizes)
-    difference = found.found.auc - past.auc
-    low, high = min(low, difference - reach), max(high, difference + reach)
-    outcome = Status.DEGRADED if high < -rule.value else Status.IMPROVED if low > rule.value else Status.OK
-    return Verdict(
-        rule=name,
-        kind="drop",
-        outcome=outcome,
-        estimate=difference,
-        low=low,
-        high=high,
-        confidence_level=rule.confidence_level,
-        limit=(-rule.value, rule.value),
-        margin=high + rule.value,
-        details=stated | {"auc": found.found.auc, "reference_auc": past.auc},
+def evidence(
+    found: Estimate,
+    intervals: Mapping[str, ForecastInterval],
+    past: Past | None,
+    expected: float | None,
+) -> Evidence:
+    """Return the evidence of a window whose AUROC is estimated; `expected` is the one its scores lead to."""
+    return Evidence(
+        law=None if found.errors is None else PartOfLabels(found.found, found.errors, found.sizes),
+        now=WindowAuc(found.found.auc, found.found.n_pos, found.found.n_neg, expected),
+        sample=None,  # rules that look at rows need all labels
+        forecasts=intervals,
+        past=past,
+        partly=Caveat("rule-needs-all-labels", labelled_share=found.found.labelled_share),
+        lacks=found.lacks,
+        stated=details(found),
     )
 
 
 def details(found: Estimate) -> dict[str, Any]:
-    """What every verdict on an estimate states besides."""
+    """Return what every verdict on an estimate states besides."""
     return {
         "label_age_days": found.age / DAY,
         "labelled_share": found.found.labelled_share,

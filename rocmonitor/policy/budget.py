@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import Annotated, ClassVar, TypeGuard
+from typing import Annotated, ClassVar
 
 from annotated_types import Gt, MinLen
 
 from rocmonitor.errors import InputError
-from rocmonitor.policy.rules import Drop, Floor, Forecast, Lasting, Outlook, Rule, Scores
+from rocmonitor.rules import Rule
 
 _STRICT: dict[str, str | bool] = {"extra": "forbid", "allow_inf_nan": False}
 
 YEAR = timedelta(days=365.25)
 
 LEAST_SHARE = 0.1
-"""Of a budget: what the derived levels share at least, however much the written ones use."""
+"""The least share of a budget that derived levels get, however much the written ones use."""
 
 _HALVINGS = 80
 
@@ -35,7 +34,7 @@ class GroupBudget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlarmBudget:
-    """How many false alarms a year are acceptable, over all monitors and segments that are in no group."""
+    """The acceptable number of false alarms a year, over all monitors and segments that are in no group."""
 
     __pydantic_config__: ClassVar[dict[str, str | bool]] = _STRICT
 
@@ -56,7 +55,7 @@ class AlarmBudget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """What one monitor judges in a year.
+    """The number of windows and segments that one monitor judges in a year.
 
     Attributes
     ----------
@@ -65,7 +64,7 @@ class Load:
     segmented : bool
         Whether segments are judged beside all rows. Those of one window share one chance of a false alarm.
     rules : dict of str to Rule
-        By name, as from `rocmonitor.policy.rules.by_name`.
+        By name, as from `rocmonitor.rules.by_name`.
     written : frozenset of str
         Names of the rules whose level is written in the configuration: these keep it.
     """
@@ -106,9 +105,7 @@ class Levels:
         if not self.budgeted or segments < 2:
             return self
         rules = {
-            name: with_tail(rule, tail / segments)
-            if isinstance(rule, Scores | Outlook) and (tail := tail_of(rule))
-            else rule
+            name: rule.at_tail(rule.tail / segments) if not rule.needs.labels else rule
             for name, rule in self.rules.items()
         }
         return replace(self, rules=rules)
@@ -116,7 +113,7 @@ class Levels:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allotment:
-    """How one budget is used.
+    """The use of one budget.
 
     Attributes
     ----------
@@ -144,37 +141,6 @@ class Allotment:
     expected: float
 
 
-def tail_of(rule: Rule) -> float:
-    """The chance that a rule finds one good window degraded, or warns of it; 0 for rules without a level.
-
-    Two-sided rules, ``floor`` and ``drop`` share their miss between two sides, of which the lower one is an
-    alarm. The probability of ``lasting`` is spread over the windows of its horizon.
-    """
-    if isinstance(rule, Lasting):
-        return -math.expm1(math.log1p(-rule.false_alarm_probability) / rule.horizon) / _sides(rule)
-    if isinstance(rule, Floor | Drop | Scores | Outlook) or _has_level(rule):
-        return (1 - rule.confidence_level) / _sides(rule)
-    return 0.0
-
-
-def with_tail(rule: Rule, tail: float) -> Rule:
-    """The rule at the level at which `tail_of` is `tail`; of a rule with such a level."""
-    miss = _sides(rule) * tail
-    if isinstance(rule, Lasting):
-        return replace(rule, false_alarm_probability=-math.expm1(math.log1p(-miss) * rule.horizon))
-    return replace(rule, confidence_level=1 - miss)
-
-
-def _has_level(rule: Rule) -> TypeGuard[Forecast]:
-    return isinstance(rule, Forecast) and rule.method == "calibrated"
-
-
-def _sides(rule: Rule) -> int:
-    if isinstance(rule, Forecast | Lasting):
-        return 2 if rule.alternative == "two-sided" else 1
-    return 2 if isinstance(rule, Floor | Drop) else 1
-
-
 def allot(budget: float, loads: Sequence[Load], group: str = "") -> Allotment:
     """Derive the levels of the rules that have none of their own.
 
@@ -193,15 +159,15 @@ def allot(budget: float, loads: Sequence[Load], group: str = "") -> Allotment:
     weaker level than its default; what it does not use goes to the others. When the written levels use all,
     the others still share a tenth of the budget.
     """
-    raising = [(load, name, rule) for load in loads for name, rule in load.rules.items() if tail_of(rule) > 0]
-    written = sum(load.families * tail_of(rule) for load, name, rule in raising if name in load.written)
-    free = [(load.families, tail_of(rule)) for load, name, rule in raising if name not in load.written]
+    raising = [(load, name, rule) for load in loads for name, rule in load.rules.items() if rule.tail > 0]
+    written = sum(load.families * rule.tail for load, name, rule in raising if name in load.written)
+    free = [(load.families, rule.tail) for load, name, rule in raising if name not in load.written]
     tail = _shared(max(budget - written, LEAST_SHARE * budget), free)
     levels = {}
     for load in loads:
         derived = frozenset(name for each, name, _ in raising if each is load and name not in load.written)
         rules = {
-            name: with_tail(rule, min(tail, tail_of(rule))) if name in derived else rule
+            name: rule.at_tail(min(tail, rule.tail)) if name in derived else rule
             for name, rule in load.rules.items()
         }
         levels[load.monitor] = Levels(rules=rules, derived=derived, budgeted=True)
@@ -217,7 +183,7 @@ def allot(budget: float, loads: Sequence[Load], group: str = "") -> Allotment:
 
 
 def allotments(budget: AlarmBudget, loads: Sequence[Load]) -> list[Allotment]:
-    """Each budget with its monitors: first that of all monitors in no group, if there are any."""
+    """Return each budget with its monitors: first that of all monitors in no group, if there are any."""
     grouped = {monitor: name for name, group in budget.groups.items() for monitor in group.monitors}
     rest = [load for load in loads if load.monitor not in grouped]
     found = [allot(budget.false_alarms_per_year, rest)] if rest else []
@@ -228,7 +194,9 @@ def allotments(budget: AlarmBudget, loads: Sequence[Load]) -> list[Allotment]:
 
 
 def _shared(amount: float, free: Sequence[tuple[float, float]]) -> float:
-    """The chance t at which verdicts with so many families and a largest chance each use the amount."""
+    """Return the chance t at which verdicts with so many families and a largest chance each use the
+    amount.
+    """
     if sum(families * most for families, most in free) <= amount:
         return max((most for _, most in free), default=0.0)
     low, high = 0.0, max(most for _, most in free)

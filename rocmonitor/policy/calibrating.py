@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
-from rocmonitor.policy.evaluation import Status, Verdict
-from rocmonitor.policy.measure import LEVEL, Measured
-from rocmonitor.policy.paired import Pair
+from rocmonitor.policy.measure import LEVEL, Measured, Pair
 from rocmonitor.policy.record import Row, caveats_of
-from rocmonitor.policy.rules import Calibration as Rule
 from rocmonitor.stats import Calibration, Sample, calibration, total_rate_intervals
 
 NAMES = {
@@ -25,7 +22,7 @@ NAMES = {
 
 
 class Beyond(NamedTuple):
-    """What is measured besides the ranking.
+    """The measures besides the ranking.
 
     Attributes
     ----------
@@ -44,7 +41,7 @@ RANKING = Beyond()
 
 
 def beyond_ranking(measured: Measured, champion: Sample, pair: Pair | None, wanted: Beyond) -> Measured:
-    """The statistics of some scores with what the AUROC does not show.
+    """Return the statistics of some scores with what the AUROC does not show.
 
     Parameters
     ----------
@@ -76,7 +73,9 @@ def beyond_ranking(measured: Measured, champion: Sample, pair: Pair | None, want
 
 
 def calibrated(sample: Sample) -> tuple[Calibration | None, tuple[Caveat, ...]]:
-    """The calibration of a window, and what is doubtful about it; None where scores are no probabilities."""
+    """Return the calibration of a window, and what is doubtful about it; None where scores are no
+    probabilities.
+    """
     try:
         found = calibration(sample)
     except InputError as error:
@@ -121,36 +120,3 @@ def flagged_metrics(lines: Sequence[Row]) -> dict[str, float]:
         for line in lines
         for end in ("", "_low", "_high")
     }
-
-
-def calibration_verdict(name: str, rule: Rule, found: Calibration | None) -> Verdict:
-    """What the rule finds on a window: of slope and intercept the one that is further outside."""
-    if found is None:
-        return Verdict.lacking(name, "calibration", Caveat("window-not-probabilities"))
-    tested = list(_tested(name, rule, found))
-    if not tested:
-        return Verdict.lacking(name, "calibration", Caveat("no-calibration-slope"))
-    worst = min(tested, key=lambda each: each.margin or 0.0)
-    values = {each.details["what"]: each.estimate for each in tested}
-    return replace(worst, details=worst.details | values)
-
-
-def _tested(name: str, rule: Rule, found: Calibration) -> Iterator[Verdict]:
-    for what, held in (("slope", rule.slope), ("intercept", rule.intercept)):
-        value = getattr(found, what)
-        if held is None or value is None:
-            continue
-        low, high = getattr(found, f"{what}_ci")(rule.confidence_level)
-        inside = min(high - held[0], held[1] - low)
-        yield Verdict(
-            rule=name,
-            kind="calibration",
-            outcome=Status.DEGRADED if inside < 0 else Status.OK,
-            estimate=value,
-            low=low,
-            high=high,
-            confidence_level=rule.confidence_level,
-            limit=held,
-            margin=inside,
-            details={"what": what},
-        )

@@ -1,4 +1,4 @@
-"""Whether the clock can be believed: what it says against the time that has passed since the last look.
+"""The check of the clock: its time against the time that has passed since the last look.
 
 Clocks are set: by hand, by a virtual machine that wakes up, by a server of times that is wrong. Windows that
 seem to have ended, because the clock is ahead, must not be judged: they would be found empty, for good.
@@ -42,7 +42,7 @@ class Seen:
 
 
 def believe(clock: datetime, boot: str, elapsed: float, seen: Seen | None) -> tuple[datetime, Seen]:
-    """The time that can be believed, never after `clock`, and what is to be remembered.
+    """Return the time that can be believed, never after `clock`, and what is to be remembered.
 
     Back, a clock is believed at once: nothing is judged too early by it.
 

@@ -1,4 +1,4 @@
-"""What corrected data of an old window change in what a chart said of the windows after it.
+"""The effect of corrected data of an old window on the chart's findings in later windows.
 
 Every evaluation keeps where its charts stood. Where the numbers of the windows before it have changed since,
 the chart is computed again from them, without reading any rows.
@@ -15,8 +15,9 @@ from typing import Literal
 from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Evaluation, Point, Status, Verdict
 from rocmonitor.policy.judge import outcome_of
-from rocmonitor.policy.lasting import LONGEST, Course, lasting_metrics, lasting_verdict, numbers_of
+from rocmonitor.policy.lasting import LONGEST, Course, numbers_of
 from rocmonitor.policy.windows import Window
+from rocmonitor.rules.lasting import lasting_metrics, lasting_verdict
 from rocmonitor.stats import LastingChart, WindowAuc
 
 Finding = Literal["withdrawn", "raised", "confirmed"]
@@ -34,7 +35,7 @@ class Corrected:
 
 
 def outdated(points: Sequence[Point], rule: str, chart: LastingChart, *, after: datetime) -> list[Corrected]:
-    """The windows of which a chart says something else than was stored; oldest first.
+    """Return the windows of which a chart says something else than was stored; oldest first.
 
     Parameters
     ----------
@@ -63,14 +64,16 @@ def outdated(points: Sequence[Point], rule: str, chart: LastingChart, *, after: 
         numbers = _numbers(reign)
         followed = chart.follow([numbers.get(point.window) for point in reign])
         for place, point in enumerate(reign):
-            stored = point.metrics.get(f"{rule}/statistic")
-            if stored is None or point.metrics.get(f"{rule}/limit") != chart.limit:
-                continue
+            stored, limit, margin = (
+                point.metrics.get(f"{rule}/{of}") for of in ("statistic", "limit", "margin")
+            )
+            if stored is None or margin is None or limit != chart.limit or numbers[point.window] is None:
+                continue  # judged by no chart, or by another one
             moved = abs(stored - float(followed.statistic[place]))
             mended = point.window == newest and any(each.at > point.at for each in reign[:place])
             if moved <= _SAME and not mended:
                 continue
-            was, now = point.metrics[f"{rule}/margin"] < 0, bool(followed.alarm[place])
+            was, now = margin < 0, bool(followed.alarm[place])
             if was != now:
                 found.append(Corrected(point.window, "raised" if now else "withdrawn"))
             elif now and (mended or moved > _MOVED * chart.limit):
@@ -91,7 +94,7 @@ def judged_again(
     finding: Finding,
     corrected: Sequence[str],
 ) -> Evaluation:
-    """An evaluation with what a chart says now; its other fields are for the caller.
+    """Return an evaluation with what a chart says now; its other fields are for the caller.
 
     Parameters
     ----------
@@ -138,7 +141,7 @@ def _exchanged(old: Verdict, new: Verdict) -> Verdict:
 
 
 def _holds(known: Caveat, changed: bool) -> bool:
-    """Whether a caveat is about something that the new evaluation has."""
+    """Return True if a caveat is about something that the new evaluation has."""
     return known.code != "chart-corrected" and (changed or known.about[:1] != ("explanation",))
 
 

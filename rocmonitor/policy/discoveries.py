@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.policy.budget import tail_of
 from rocmonitor.policy.evaluation import Status, Verdict
 from rocmonitor.policy.judge import Finding, outcome_of
-from rocmonitor.policy.rules import Rule
+from rocmonitor.rules import Rule
+from rocmonitor.stats.discoveries import adjusted
 
 SMALLEST = 1e-9
 """Smaller p-values are not looked for."""
@@ -19,40 +19,13 @@ SMALLEST = 1e-9
 _HALVINGS = 14
 
 Outcome = Callable[[str, str, float], Status]
-"""What a rule finds of a segment when its chance of a false alarm is this small: (segment, rule, chance)."""
-
-
-def adjusted(pvalues: Sequence[float]) -> list[float]:
-    """The smallest false discovery rate at which each of some tests is a discovery.
-
-    Notes
-    -----
-    The step-up procedure of [BH95]. It holds the false discovery rate also for tests that depend on each
-    other positively ([BY01], theorem 1.2): two segments that share rows, or lie in the same bad week, move
-    together. (Under any dependence it would take sum 1 / i times as small a rate, 2.9 for 10 segments.)
-
-    References
-    ----------
-    .. [BH95] Benjamini and Hochberg (1995). Journal of the Royal Statistical Society B 57, 289-300.
-    .. [BY01] Benjamini and Yekutieli (2001). Annals of Statistics 29, 1165-1188.
-
-    Examples
-    --------
-    >>> [round(each, 3) for each in adjusted([0.01, 0.2, 0.02, 0.5])]
-    [0.04, 0.267, 0.04, 0.5]
-    """
-    order = sorted(range(len(pvalues)), key=lambda place: -pvalues[place])
-    found, least = [0.0] * len(pvalues), 1.0
-    for smaller, place in enumerate(order):
-        least = min(least, pvalues[place] * len(pvalues) / (len(pvalues) - smaller))
-        found[place] = least
-    return found
+"""The finding of a rule on a segment at a chance of a false alarm: (segment, rule, chance)."""
 
 
 def allow_for_segments(
     findings: Mapping[str, Finding], rules: Mapping[str, Rule], outcome: Outcome
 ) -> dict[str, Finding]:
-    """The findings on one window, with the false discovery rate controlled over its segments.
+    """Return the findings on one window, with the false discovery rate controlled over its segments.
 
     Parameters
     ----------
@@ -74,7 +47,7 @@ def allow_for_segments(
     """
     changed = dict(findings)
     for name, rule in rules.items():
-        tail = tail_of(rule)
+        tail = rule.tail
         judged = {
             segment: verdict.outcome
             for segment, finding in findings.items()
@@ -99,7 +72,7 @@ def _of(finding: Finding, rule: str) -> Verdict | None:
 
 
 def _pvalue(outcome: Callable[[float], Status], found: Status, tail: float) -> float:
-    """The smallest chance at which a rule still finds so; it does at `tail`."""
+    """Return the smallest chance at which a rule still finds so; it does at `tail`."""
     low, high = math.log(SMALLEST), math.log(tail)
     if outcome(SMALLEST) is found:
         return SMALLEST
@@ -110,7 +83,7 @@ def _pvalue(outcome: Callable[[float], Status], found: Status, tail: float) -> f
 
 
 def _allowed(finding: Finding, rule: str, values: dict[str, float], tail: float) -> Finding:
-    """The finding with the p-values of a rule, which is ok where they are no discovery."""
+    """Return the finding with the p-values of a rule, which is ok where they are no discovery."""
     stays = values["adjusted_pvalue"] <= tail
     verdicts, caveats = [], list(finding.caveats)
     for verdict in finding.verdicts:

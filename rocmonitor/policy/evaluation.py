@@ -1,38 +1,33 @@
-"""What is known of one window, as values; `rocmonitor.wording` puts them into words."""
+"""The facts known of one window, as values; `rocmonitor.wording` puts them into words."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
-from typing import Any, Literal
+from typing import Any
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.policy.orientation import as_scored
-from rocmonitor.policy.record import Record, low_is_positive, plain
+from rocmonitor.policy.record import Record, plain
 from rocmonitor.policy.windows import Window
+from rocmonitor.verdict import Status, Verdict
 
-Kind = Literal[
-    "data", "forecast", "lasting", "floor", "drop", "cost", "calibration", "challenger", "scores", "outlook"
+__all__ = [
+    "Counts",
+    "Evaluation",
+    "Point",
+    "Reason",
+    "Status",
+    "Transition",
+    "Verdict",
+    "known",
+    "read_reasons",
 ]
-
-
-class Status(StrEnum):
-    """How a monitor, or one window of it, stands; ``at-risk`` is a warning from scores without labels."""
-
-    OK = "ok"
-    AT_RISK = "at-risk"
-    DEGRADED = "degraded"
-    IMPROVED = "improved"
-    INSUFFICIENT = "insufficient"
-    ERROR = "error"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """Where the rows of a window went; nothing is dropped without being counted.
+    """The rows of a window by their use; nothing is dropped without being counted.
 
     ``rows = used + unlabelled + bad_score + bad_label + duplicates + outside``, and each row is counted once,
     in the first that applies of: outside, duplicates, bad_score, unlabelled, bad_label, used.
@@ -46,7 +41,7 @@ class Counts:
     unlabelled : int
         Label NULL: normal, they may come later.
     bad_score : int
-        Champion's score NULL, NaN, infinite or not a number.
+        Champion's score NULL, NaN or not a number; infinite, where `infinite_scores` is ``refuse``.
     bad_label : int
         Label neither the positive nor the negative one.
     duplicates : int
@@ -76,82 +71,15 @@ class Counts:
         return self.n_pos + self.n_neg
 
     @property
+    def unusable_share(self) -> float:
+        """Share of the rows that no label can make usable; 0 for an empty window."""
+        return (self.bad_score + self.bad_label + self.duplicates + self.outside) / max(self.rows, 1)
+
+    @property
     def labelled_share(self) -> float:
         """Share of the well-scored rows that have a label; 0 for an empty window."""
         known = self.used + self.bad_label
         return known / (known + self.unlabelled) if known + self.unlabelled else 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """What one rule finds on one window.
-
-    Attributes
-    ----------
-    rule : str
-        Name of the rule in its monitor: its kind, numbered when it comes twice (``forecast``, ``floor_2``).
-    kind : {"data", "forecast", "lasting", "floor", "drop", "cost", "calibration", "challenger", "scores",
-        "outlook"}
-        ``data`` is no rule: the window is too small to be measured.
-    outcome : Status
-    estimate : float or None
-        The value tested: an AUROC, or (``drop``, ``challenger``) a difference of two. Of ``lasting``, the
-        change since it began, with an alarm only.
-    low, high : float or None
-        The confidence interval of `estimate`, at `confidence_level`; a forecast has none.
-    confidence_level : float or None
-        Of that interval; of a forecast, the level that its reference windows give it.
-    limit : tuple of float or None
-        Below the first the rule finds the window degraded, above the second improved (of ``cost`` and
-        ``calibration``: degraded, too); None where there is no such end.
-    margin : float or None
-        Signed distance of the tested end from the limit; negative is outside.
-    details : dict
-        Further values of the sentence, such as ``reference_auc`` or ``rows``.
-    lacks : tuple of Caveat
-        Why the rule could not be applied; empty when it was.
-    """
-
-    rule: str
-    kind: Kind
-    outcome: Status
-    estimate: float | None = None
-    low: float | None = None
-    high: float | None = None
-    confidence_level: float | None = None
-    limit: tuple[float | None, float | None] = (None, None)
-    margin: float | None = None
-    details: dict[str, Any] = field(default_factory=dict, hash=False)
-    lacks: tuple[Caveat, ...] = ()
-
-    @classmethod
-    def lacking(cls, rule: str, kind: Kind, *lacks: Caveat) -> Verdict:
-        """That a rule could not be applied, and why."""
-        return cls(rule=rule, kind=kind, outcome=Status.INSUFFICIENT, lacks=lacks)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types; `from_dict` is the inverse."""
-        found: dict[str, Any] = plain(self)
-        return found
-
-    @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> Verdict:
-        """The inverse of `to_dict`; a sentence that an earlier version stored becomes a detail, ``text``."""
-        if "text" in stored:
-            return cls(
-                rule=stored["rule"],
-                kind=re.sub(r"_\d+$", "", stored["rule"]),  # type: ignore[arg-type]
-                outcome=Status(stored["outcome"]),
-                margin=stored["margin"],
-                details={"text": stored["text"]},
-            )
-        known = {name.name: stored[name.name] for name in fields(cls) if name.name in stored}
-        parsed = {
-            "outcome": Status(stored["outcome"]),
-            "limit": tuple(stored["limit"]),
-            "lacks": tuple(map(Caveat.from_dict, stored["lacks"])),
-        }
-        return cls(**known | parsed)
 
 
 Reason = Verdict | Caveat
@@ -186,9 +114,12 @@ class Evaluation(Record):
     window has ``shift/from_positives`` and ``shift/from_negatives``, the two parts of its change against the
     reference, and ``shift/similarity`` to the least favourable change; ``shift/foreseen`` and
     ``shift/unforeseen``, the part of the change that its scores foretold and the rest, with
-    ``shift/score_distance`` and ``shift/label_distance`` in nats. A window with an outlook repeats
-    ``outlook/auc``, ``outlook/low``, ``outlook/high``, ``outlook/score_distance`` and ``outlook/warned``.
-    ``expected/auc`` is the AUROC that the scores lead to, where a rule ``lasting`` takes it off.
+    ``shift/foreseen_low`` and ``shift/foreseen_high`` (95 %), ``shift/foreseen_known`` (1, or 0 where these
+    are farther apart than the change), ``shift/thin_share`` and ``shift/outside_share`` (of its scores where
+    the reference has few rows, and beyond its range), ``shift/score_distance`` and ``shift/label_distance``
+    in nats. A window with an outlook repeats ``outlook/auc``, ``outlook/low``, ``outlook/high``,
+    ``outlook/score_distance`` and ``outlook/warned``. ``expected/auc`` is the AUROC that the scores lead to,
+    where a rule ``lasting`` takes it off.
 
     Tables: ``roc`` (the curve with its intervals), ``thresholds``, ``fprs``, ``costs``, ``dominance``;
     ``shift`` (where the scores differ from the reference) of a degraded or improved window.
@@ -206,17 +137,12 @@ class Evaluation(Record):
 
     @property
     def key(self) -> str:
-        """Names the window and revision, unique within one store."""
+        """The name of the window and revision, unique within one store."""
         return f"{self.monitor}|{self.segment}|{self.window}|r{self.revision}"
 
     @classmethod
     def _parsed(cls, stored: Mapping[str, Any]) -> dict[str, Any]:
-        tables = stored["tables"]
-        # With an explanation stored earlier versions, and the shift on negated scores.
-        if "explanation" in stored and "shift" in tables and low_is_positive(stored["provenance"]):
-            tables = tables | as_scored({"shift": tables["shift"]}, ())[0]
         return {
-            "tables": tables,
             "window": Window.from_dict(stored["window"]),
             "at": datetime.fromisoformat(stored["at"]),
             "evaluated_at": datetime.fromisoformat(stored["evaluated_at"]),
@@ -225,6 +151,18 @@ class Evaluation(Record):
             "verdicts": tuple(map(Verdict.from_dict, stored["verdicts"])),
             "counts": Counts(**stored["counts"]),
         }
+
+
+def known(metrics: Mapping[str, float], *names: str) -> tuple[float, ...] | None:
+    """Return these metrics of a window, all or none: a stored window may lack any of them.
+
+    Examples
+    --------
+    >>> known({"auc": 0.8, "auc_low": 0.7}, "auc", "auc_low", "auc_high") is None
+    True
+    """
+    found = [metrics.get(name) for name in names]
+    return None if None in found else tuple(each for each in found if each is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -272,26 +210,19 @@ class Transition:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Transition:
-        """The inverse of `to_dict`; the one sentence that an earlier version queued becomes a reason."""
-        values = dict(stored)
-        reasons = values.pop("reasons", None) or [values.pop("reason", "")]
-        values.pop("reason", None)
+        """Return the transition that `to_dict` gave."""
         return cls(
             **{
-                **values,
-                "at": datetime.fromisoformat(values["at"]),
-                "since": datetime.fromisoformat(values["since"]),
-                "before": Status(values["before"]),
-                "after": Status(values["after"]),
-                "reasons": read_reasons(reasons),
+                **stored,
+                "at": datetime.fromisoformat(stored["at"]),
+                "since": datetime.fromisoformat(stored["since"]),
+                "before": Status(stored["before"]),
+                "after": Status(stored["after"]),
+                "reasons": read_reasons(stored["reasons"]),
             }
         )
 
 
 def read_reasons(stored: list[Any]) -> tuple[Reason, ...]:
-    """Reasons from plain JSON types; empty sentences of earlier versions are passed over."""
-    return tuple(
-        Verdict.from_dict(each) if isinstance(each, Mapping) and "rule" in each else Caveat.from_dict(each)
-        for each in stored
-        if each
-    )
+    """Return reasons from plain JSON types."""
+    return tuple(Verdict.from_dict(each) if "rule" in each else Caveat.from_dict(each) for each in stored)

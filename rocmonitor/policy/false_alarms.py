@@ -1,4 +1,4 @@
-"""What a configuration will do: how often it alarms when nothing is wrong, and how soon it finds a drop.
+"""The forecast for a configuration: how often it alarms when nothing is wrong, how soon it finds a drop.
 
 Windows to come are drawn from all that the reference windows leave possible of their mean, scatter and serial
 correlation. The real limits of the rules and the status machine say which of them alarm.
@@ -15,15 +15,15 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
-from rocmonitor.policy.alarm_rate import Rate, ends, expected_below_fixed
-from rocmonitor.policy.rules import Challenger, Floor, Lasting, before_labels
-from rocmonitor.policy.scenario import Limits, Scenario, limits, uncounted, without_chart
+from rocmonitor.policy.scenario import Scenario, limits, uncounted, without_chart
 from rocmonitor.policy.status import Alarm
-from rocmonitor.stats import LastingChart
-from rocmonitor.stats.coming import Coming, Processes, draw, learned
-from rocmonitor.stats.lasting.ewma import alarms, running
+from rocmonitor.rules import Rule
+from rocmonitor.rules.calm import Limits
+from rocmonitor.stats import LastingChart, Sample, ScoreHistory
+from rocmonitor.stats.coming import Coming, Processes, Rate, draw, expected_below_fixed, learned, rate_range
+from rocmonitor.stats.lasting.limit import alarms, running
 from rocmonitor.stats.lasting.windows import scaled
 from rocmonitor.stats.rows import Floats
 
@@ -43,7 +43,7 @@ _FEWEST, _MOST = 52, 366
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Detection:
-    """How a drop of the AUROC is found.
+    """The detection of a drop of the AUROC.
 
     Attributes
     ----------
@@ -83,20 +83,21 @@ class Simulation:
 
     @property
     def windows(self) -> int:
-        """How many are drawn of each series."""
+        """The number of windows drawn of each series."""
         return len(self.coming.seen)
 
     @property
     def rules(self) -> list[str]:
-        """Names of the rules that can alarm, as configured."""
+        """The names of the rules that can alarm, as configured."""
         return [name for name in self.scenario.rules if name in self.limits or name in self.own]
 
     def of(self, name: str) -> Coming:
-        """The windows as a rule sees them."""
+        """Return the windows as a rule sees them."""
         return self.own.get(name, self.coming)
 
     def outcomes(self, drop: float = 0.0, *, last: int | None = None) -> dict[str, Codes]:
-        """What each rule finds of each window after a drop of all true AUROCs, which moves nothing else.
+        """Return what each rule finds of each window after a drop of all true AUROCs, which moves nothing
+        else.
 
         With `last` only so many windows are drawn, and only the last of these has dropped.
         """
@@ -128,15 +129,11 @@ def simulation(scenario: Scenario, every: timedelta, processes: Processes | None
     found = scenario.processes() if processes is None else processes
     coming = draw(found, scenario.noise(scenario.auc.auc), windows)
     missing = {*uncounted(scenario), *without_chart(scenario)}
-    counted = {
-        name: rule
-        for name, rule in scenario.rules.items()
-        if not (isinstance(rule, Challenger) or before_labels(rule) or name in missing)
-    }
+    counted = {name: rule for name, rule in scenario.rules.items() if rule.alarms and name not in missing}
     own = {
         name: _as_charted(scenario.reference.charts[name], coming)
         for name, rule in counted.items()
-        if isinstance(rule, Lasting)
+        if rule.needs.chart
     }
     judging = {name: limits(name, scenario, coming) for name in counted if name not in own}
     own |= {name: scenario.margins[name].coming(windows) for name in judging if name in scenario.margins}
@@ -150,7 +147,7 @@ def simulation(scenario: Scenario, every: timedelta, processes: Processes | None
 def false_alarms(
     drawn: Simulation, alarm: Alarm, every: timedelta, *, rules: Sequence[str] | None = None
 ) -> Rate:
-    """Changes to ``degraded`` in a year in which nothing is wrong.
+    """Count the changes to ``degraded`` in a year in which nothing is wrong.
 
     Parameters
     ----------
@@ -166,30 +163,8 @@ def false_alarms(
 
 
 def improvements(drawn: Simulation, alarm: Alarm, every: timedelta) -> Rate:
-    """As `false_alarms`, changes to ``improved``: two-sided rules find a rise as they find a loss."""
+    """Return the rate of changes to ``improved``: two-sided rules find a rise as they find a loss."""
     return _rate(drawn, IMPROVED, alarm, every, None)
-
-
-def false_alarms_a_year(scenario: Scenario, alarm: Alarm, every: timedelta) -> float:
-    """Expected changes to ``degraded`` in a year of windows on which nothing is wrong.
-
-    Examples
-    --------
-    >>> from rocmonitor.policy.reference import Reference
-    >>> from rocmonitor.policy.rules import Drop
-    >>> from rocmonitor.stats import AucResult, AucSpread
-    >>> reference = Reference(auc=AucResult(auc=0.8, se=0.01, n_pos=2000, n_neg=8000, method="delong"))
-    >>> scenario = Scenario(
-    ...     rules={"drop": Drop(confidence_level=0.95)},
-    ...     reference=reference,
-    ...     spread=AucSpread.normal(0.8),
-    ...     n_pos=300,
-    ...     n_neg=1200,
-    ... )
-    >>> 0.9 < false_alarms_a_year(scenario, Alarm(), timedelta(days=7)) < 1.2
-    True
-    """
-    return false_alarms(simulation(scenario, every), alarm, every).expected
 
 
 def window_rate(drawn: Simulation, rules: Iterable[str] | None = None) -> float:
@@ -205,7 +180,7 @@ def window_rate(drawn: Simulation, rules: Iterable[str] | None = None) -> float:
 
 
 def usual_rate(drawn: Simulation) -> float:
-    """As `window_rate`, of windows that scatter as most reference windows do: few outliers count nothing.
+    """Return `window_rate` for windows that scatter as most reference windows do: few outliers count nothing.
 
     Their standard deviation is 1.4826 times the median distance from the median, that of a normal law.
     """
@@ -223,7 +198,8 @@ def usual_rate(drawn: Simulation) -> float:
 
 
 def single_window_drop(drawn: Simulation, *, power: float = 0.8) -> tuple[str, float] | None:
-    """The smallest drop of the AUROC that one window shows with this power, and the rule that shows it.
+    """Return the smallest drop of the AUROC that one window shows with this power, and the rule that shows
+    it.
 
     None when no rule can show any. The power is over the scatter of windows and all that the reference leaves
     possible.
@@ -247,7 +223,8 @@ def single_window_drop(drawn: Simulation, *, power: float = 0.8) -> tuple[str, f
 
 
 def detections(drawn: Simulation, drop: float, alarm: Alarm) -> dict[str, Detection]:
-    """How a drop of this size is found: by each rule on the AUROC alone and, if they are several, `TOGETHER`.
+    """Return how a drop of this size is found: by each rule on the AUROC alone and, if they are several,
+    `TOGETHER`.
 
     A drop that stays begins with the first window. Series that happen to be degraded anyway count as found.
     """
@@ -268,14 +245,14 @@ def detections(drawn: Simulation, drop: float, alarm: Alarm) -> dict[str, Detect
 
 
 def together(found: Mapping[str, Codes], rules: Sequence[str] | None = None) -> Codes:
-    """The outcome of each window by several rules: degraded before improved."""
+    """Return the outcome of each window by several rules: degraded before improved."""
     chosen = [found[name] for name in (found if rules is None else rules)]
     lowest, highest = reduce(np.minimum, chosen), reduce(np.maximum, chosen)
     return np.where(lowest < 0, lowest, highest)
 
 
 def statuses(outcomes: Codes, alarm: Alarm) -> Codes:
-    """The status after each window: `Health.after` for many series at once."""
+    """Return the status after each window: `Health.after` for many series at once."""
     if max(alarm.of, alarm.recover_after) == 1:
         return outcomes
     counts = {code: _last(outcomes == code, alarm.of) for code in (DEGRADED, IMPROVED)}
@@ -293,17 +270,17 @@ def statuses(outcomes: Codes, alarm: Alarm) -> Codes:
 
 
 def _last(found: NDArray[np.bool_], windows: int) -> NDArray[np.int16]:
-    """How many of the last windows are true, after each."""
+    """Return how many of the last windows are true, after each."""
     total = np.cumsum(found, axis=0, dtype=np.int16)
     total[windows:] = total[windows:] - total[:-windows].copy()
     return total
 
 
 def _rate(drawn: Simulation, code: int, alarm: Alarm, every: timedelta, rules: Sequence[str] | None) -> Rate:
-    """Changes to a status in a year; rules `lasting` without a chart add their stated probability."""
+    """Count the changes to a status in a year; rules without a chart add their stated probability."""
     scenario, a_year = drawn.scenario, YEAR / every
     unseen = [name for name in without_chart(scenario) if rules is None or name in rules]
-    stated = sum(_stated(scenario.rules[name], code) for name in unseen) * a_year
+    stated = sum(scenario.rules[name].stated_rate(above=code == IMPROVED) for name in unseen) * a_year
     chosen = [name for name in drawn.rules if rules is None or name in rules]
     if not chosen:
         return Rate(expected=stated, low=stated, high=stated)
@@ -312,24 +289,15 @@ def _rate(drawn: Simulation, code: int, alarm: Alarm, every: timedelta, rules: S
     changes = np.sum((status == code) & (before != code), axis=0)
     rates = drawn.coming.by_process(changes) * (a_year / drawn.windows) + stated
     serial = drawn.of(chosen[0]).serial if len(chosen) == 1 else drawn.coming.serial
-    low, high = ends(rates, serial)
-    if all(isinstance(scenario.rules[name], Floor) for name in chosen):
+    low, high = rate_range(rates, serial)
+    if all(scenario.rules[name].floor is not None for name in chosen):
         chance = float(drawn.coming.errors(changes).mean()) * (a_year / drawn.windows) ** 2
         return Rate(expected=expected_below_fixed(rates, chance), low=low, high=high)
     return Rate(expected=float(rates.mean()), low=low, high=high)
 
 
-def _stated(rule: object, code: int) -> float:
-    """Alarms of a rule `lasting` for each window, as its probability within the horizon says."""
-    assert isinstance(rule, Lasting)
-    if rule.alternative == "less" and code == IMPROVED:
-        return 0.0
-    sides = 2 if rule.alternative == "two-sided" else 1
-    return -math.log1p(-rule.false_alarm_probability) / rule.horizon / sides
-
-
 def _alike(drawn: Simulation, rules: Iterable[str] | None) -> list[list[str]]:
-    """Names of the rules with limits that see the same numbers."""
+    """Return the names of the rules with limits that see the same numbers."""
     names = [name for name in drawn.limits if rules is None or name in rules]
     others = drawn.scenario.margins
     found = [[name] for name in names if name in others]
@@ -349,7 +317,9 @@ def _shift(auc: float, drop: float) -> float:
 
 
 def _as_charted(chart: LastingChart, coming: Coming) -> Coming:
-    """The same windows on the values of a chart, which may leave aside what scores or season explain."""
+    """Return the same windows on the values of a chart, which may leave aside what scores or season
+    explain.
+    """
     if not chart.slope and not any(chart.wave):
         return coming
     own = learned(np.array(chart.values), np.array(chart.noises), chart.places)
@@ -357,7 +327,64 @@ def _as_charted(chart: LastingChart, coming: Coming) -> Coming:
 
 
 def _charted(chart: LastingChart, seen: Floats) -> Codes:
-    """Where the chart has an alarm."""
+    """Return where the chart has an alarm."""
     deviation = math.sqrt(chart.between**2 + chart.noise)
     chart_of = running((chart.mean - seen) / deviation, np.ones(len(seen)), chart.mean_share)
     return np.asarray(-alarms(chart_of.statistic, chart.limit, two_sided=chart.alternative == "two-sided"))
+
+
+_ALL = 10_000_000  # rows that stand for a law without sampling noise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Early:
+    """The alarms of one rule before the labels.
+
+    Attributes
+    ----------
+    warnings_a_year : float
+        Windows of a year that warn although nothing is wrong, on average over references.
+    unlucky_warnings_a_year : float
+        What one reference in ten exceeds: its windows happen to lie close together.
+    loss : float or None
+        The loss of AUROC that one window shows with the power asked for. For ``outlook`` a loss that the
+        scores foretell, against the mean of the reference windows. For ``scores`` the loss when positives
+        come to score like negatives; None when the rule does not see even that all of them do.
+    """
+
+    warnings_a_year: float
+    unlucky_warnings_a_year: float
+    loss: float | None
+
+
+def early(
+    rule: Rule, history: ScoreHistory, cells: Sample, *, rows: int, every: timedelta, power: float = 0.8
+) -> Early:
+    """Return what a rule ``scores`` or ``outlook`` does on windows of `rows` scores.
+
+    Parameters
+    ----------
+    rule : Scores or Outlook
+    history : ScoreHistory
+    cells : Sample
+        Of the reference.
+    rows : int
+    every : timedelta
+        Length of a window.
+    power : float
+        Probability with which one window shows the loss.
+
+    Notes
+    -----
+    The share of windows that warn in vain varies over references like a Beta variable (`HistoryLimit`).
+    """
+    from scipy.stats import beta
+
+    z = float(ndtri(power))
+    limit, loss = rule.early(history, cells, rows=rows, z=z)
+    a_year, (a, b) = YEAR / every, limit.beta
+    return Early(
+        warnings_a_year=a_year * (1 - limit.achieved_level),
+        unlucky_warnings_a_year=a_year * float(beta.ppf(0.9, a, b)),
+        loss=loss,
+    )

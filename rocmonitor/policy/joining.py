@@ -41,13 +41,13 @@ class Joining:
             raise InputError(f"a window ends by rows or by most pieces; they are {self.rows} and {self.most}")
 
     def is_enough(self, counted: Counted) -> bool:
-        """Whether these pieces are a window."""
+        """Return True if these pieces are a window."""
         if self.rows is not None:
             return counted.rows >= self.rows
         return counted.pieces == self.most or min(counted.n_pos, counted.n_neg) >= self.min_per_class
 
     def may_join(self, one: Counted, other: Counted) -> bool:
-        """Whether both together are no longer than a window may be."""
+        """Return True if both together are no longer than a window may be."""
         return self.most is None or one.pieces + other.pieces <= self.most
 
 
@@ -71,7 +71,7 @@ class Counted:
     pieces: int = 1
 
     def then(self, other: Counted) -> Counted:
-        """Both together; the other comes next."""
+        """Return both together; the other comes next."""
         return Counted(
             window=Window(self.window.start, other.window.end),
             rows=self.rows + other.rows,
@@ -82,7 +82,7 @@ class Counted:
 
 
 def free(windows: Iterable[Window], fixed: Iterable[Window]) -> list[Window]:
-    """What of some windows in order lies outside of those that are fixed: whole ones, and parts.
+    """Return what of some windows in order lies outside of those that are fixed: whole ones, and parts.
 
     The cost is that of sorting the fixed ones.
     """
@@ -131,7 +131,7 @@ def join(pieces: Iterable[Counted], joining: Joining) -> tuple[list[Counted], Co
 
 
 def with_rest(closed: Sequence[Counted], rest: Counted | None, joining: Joining) -> list[Counted]:
-    """The windows with pieces at their end that are not enough and never will be."""
+    """Return the windows with pieces at their end that are not enough and never will be."""
     if rest is None:
         return list(closed)
     if closed and closed[-1].window.end == rest.window.start and joining.may_join(closed[-1], rest):
@@ -140,7 +140,7 @@ def with_rest(closed: Sequence[Counted], rest: Counted | None, joining: Joining)
 
 
 def _merged(windows: Iterable[Window]) -> list[Window]:
-    """The same time without overlaps, in order."""
+    """Return the same time without overlaps, in order."""
     found: list[Window] = []
     for window in sorted(windows):
         if found and window.start <= found[-1].end:

@@ -1,37 +1,74 @@
-"""What a window shows and what the rules say of it."""
+"""The judgement of one window: by its labels, with each rule; before them, by what its scores foretell."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from types import MappingProxyType
+from typing import NamedTuple
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
-from rocmonitor.policy.calibrating import RANKING, Beyond, beyond_ranking, calibration_verdict
-from rocmonitor.policy.condensing import allow_for_cells
-from rocmonitor.policy.costing import cost_verdict
+from rocmonitor.policy.calibrating import RANKING, Beyond, beyond_ranking
 from rocmonitor.policy.evaluation import Counts, Reason, Status, Verdict
-from rocmonitor.policy.lasting import Course, lasting_metrics, lasting_verdict
-from rocmonitor.policy.levels import as_judged, for_batch, of_model, of_season, scatter_reach
-from rocmonitor.policy.measure import Measured, data_metrics, measure, unmeasurable
-from rocmonitor.policy.paired import Pair, challenger_verdict
-from rocmonitor.policy.record import Tables, caveats_of
-from rocmonitor.policy.reference import Reference, season_not_seen
-from rocmonitor.policy.rules import (
-    Calibration,
-    Challenger,
-    Cost,
-    Drop,
-    Floor,
-    Forecast,
-    Lasting,
-    Rule,
-    before_labels,
+from rocmonitor.policy.lasting import Course
+from rocmonitor.policy.measure import Pair, data_metrics, measure, unmeasurable
+from rocmonitor.policy.record import Row, Tables, caveats_of
+from rocmonitor.policy.reference import Reference, range_of, season_not_seen
+from rocmonitor.rules import Rule, highest_floor
+from rocmonitor.rules.evidence import AllLabels, Evidence
+from rocmonitor.rules.lasting import lasting_metrics
+from rocmonitor.stats import (
+    ForecastInterval,
+    Sample,
+    ScoreForecast,
+    ScoreHistory,
+    ShiftExplanation,
+    WindowAuc,
+    condensed_error,
+    explain_shift,
 )
-from rocmonitor.policy.shift import expected_metric, shift_of
-from rocmonitor.stats import ForecastInterval, Sample, ScoreForecast, WindowAuc, compare_auc
 from rocmonitor.stats.unlabelled import ScoreCounts
+
+
+class Shift(NamedTuple):
+    """The scores that moved, as an evaluation keeps them."""
+
+    metrics: dict[str, float]
+    table: list[Row]
+    caveats: tuple[Caveat, ...]
+
+
+def shift_of(reference: Reference, champion: Sample, scores: ScoreCounts) -> Shift | None:
+    """Return what moved against the reference; None where that has not kept its scores."""
+    if reference.cells is None or reference.auc is None:
+        return None
+    shift = explain_shift(reference.cells, champion, joined=reference.joined)
+    shift = replace(shift, reference_auc=reference.auc.auc)  # joined cells give it to five digits
+    metrics = {"shift/from_positives": shift.from_positives, "shift/from_negatives": shift.from_negatives}
+    if shift.similarity is not None:
+        metrics["shift/similarity"] = shift.similarity
+    if reference.history is not None:
+        split = reference.history.split(reference.cells, champion, scores=scores)
+        names = ("foreseen", "unforeseen", "thin_share", "outside_share", "score_distance", "label_distance")
+        metrics |= {f"shift/{name}": float(getattr(split, name)) for name in names}
+        metrics["shift/foreseen_known"] = float(split.known)
+        metrics["shift/foreseen_low"], metrics["shift/foreseen_high"] = split.foreseen_ci()
+    return Shift(metrics, _lines(shift), tuple(caveats_of(shift, "explanation")))
+
+
+def expected_metric(rules: Mapping[str, Rule], reference: Reference, scores: ScoreCounts) -> dict[str, float]:
+    """``expected/auc``, which the scores lead to, where a rule `lasting` takes it off."""
+    given = any(rule.needs.chart and rule.needs.history for rule in rules.values())
+    if not given or reference.history is None or reference.cells is None:
+        return {}
+    return {"expected/auc": reference.history.expected(reference.cells, scores).auc}
+
+
+def _lines(shift: ShiftExplanation) -> list[Row]:
+    columns = {name: value for name, value in shift.to_dict().items() if isinstance(value, list)}
+    del columns["caveats"]
+    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +107,7 @@ def judge(
     counts : Counts
     reference : Reference
     rules : dict of str to Rule
-        By name, as from `rocmonitor.policy.rules.by_name`.
+        By name, as from `rocmonitor.rules.by_name`.
     min_per_class : int
         With fewer usable rows of either class the window is ``insufficient``: nothing is measured.
     max_error : float
@@ -87,7 +124,7 @@ def judge(
     beyond : Beyond
         What is measured besides the ranking.
     """
-    rules = {name: rule for name, rule in rules.items() if not before_labels(rule)}
+    rules = {name: rule for name, rule in rules.items() if rule.needs.labels}
     metrics = data_metrics(counts)
     if (small := too_few(counts, min_per_class) or unmeasurable(champion, max_error)) is not None:
         return _insufficient(small, metrics, rules, reference)
@@ -99,10 +136,17 @@ def judge(
     metrics |= measured.metrics | expected_metric(rules, reference, scores)
     forecasts, doubts = _forecasts(rules, reference, champion, scores)
     now = WindowAuc(measured.champion.auc, counts.n_pos, counts.n_neg, metrics.get("expected/auc"))
-    verdicts = tuple(
-        _verdict(name, rule, champion, measured, reference, forecasts, now, past)
-        for name, rule in rules.items()
+    evidence = Evidence(
+        law=AllLabels(measured.champion),
+        now=now,
+        sample=champion,
+        forecasts=forecasts,
+        past=past,
+        difference=measured.difference,
+        calibration=measured.calibration,
+        doubts=measured.caveats,
     )
+    verdicts = tuple(rule.judge(name, evidence, reference) for name, rule in rules.items())
     doubts = [*_of_reference(reference, verdicts), *doubts, *_chart_caveats(rules, reference)]
     finding = Finding(
         outcome=outcome_of(verdicts),
@@ -128,7 +172,7 @@ def _of_reference(reference: Reference, verdicts: Sequence[Verdict]) -> list[Cav
 
 
 def too_few(counts: Counts, min_per_class: int) -> Verdict | None:
-    """The verdict on a window that is too small to be measured, or None when it is large enough."""
+    """Return the verdict on a window that is too small to be measured, or None when it is large enough."""
     if min(counts.n_pos, counts.n_neg) >= min_per_class:
         return None
     lack = Caveat("no-rows")
@@ -138,7 +182,7 @@ def too_few(counts: Counts, min_per_class: int) -> Verdict | None:
 
 
 def outcome_of(verdicts: Iterable[Verdict]) -> Status:
-    """The gravest: degraded, then insufficient (a rule that could not be applied), improved, ok."""
+    """Return the gravest: degraded, then insufficient (a rule that could not be applied), improved, ok."""
     seen = {verdict.outcome for verdict in verdicts}
     for status in (Status.DEGRADED, Status.INSUFFICIENT, Status.IMPROVED):
         if status in seen:
@@ -156,8 +200,8 @@ def reasons_for(
 ) -> tuple[Reason, ...]:
     """Why a window led to a status: the verdicts behind its outcome; of a recovery, all.
 
-    Broken scores come first. When the warning of the window itself (`warned`) ends, what its labels made of
-    it is said: nothing where it could not be judged.
+    Broken scores and unusable rows come first. When the warning of the window itself (`warned`) ends, what
+    its labels made of it is said: nothing where it could not be judged.
     """
     if status is Status.AT_RISK:  # another window's scores
         return (Caveat("warning-waits"),)
@@ -167,7 +211,7 @@ def reasons_for(
     if status is Status.OK:
         return (*ended, *(verdict for verdict in finding.verdicts if verdict.margin is not None))
     agreeing = [verdict for verdict in finding.verdicts if verdict.outcome is finding.outcome]
-    broken = [caveat for caveat in finding.caveats if caveat.code == "one-score"]
+    broken = [caveat for caveat in finding.caveats if caveat.code in ("one-score", "rows-unusable")]
     others = row_caveats if finding.outcome is Status.INSUFFICIENT else ()
     return (*ended, *broken, *agreeing, *others)
 
@@ -175,7 +219,7 @@ def reasons_for(
 def rule_metrics(
     verdicts: Sequence[Verdict], reference: Reference, forecasts: Mapping[str, ForecastInterval]
 ) -> dict[str, float]:
-    """What the rules compared with, as metrics.
+    """Return what the rules compared with, as metrics.
 
     Returns
     -------
@@ -187,10 +231,9 @@ def rule_metrics(
         ``RULE/sampling_distance`` (what that sampling takes) and ``RULE/drift_distance`` (what past
         windows have moved beyond that).
         ``reference/auc``, ``reference/auc_low`` and ``reference/auc_high``. Of each chart those of
-        `rocmonitor.policy.lasting.lasting_metrics`.
+        `rocmonitor.rules.lasting.lasting_metrics`.
     """
-    metrics = {f"{verdict.rule}/margin": verdict.margin for verdict in verdicts if verdict.margin is not None}
-    metrics |= lasting_metrics(verdicts)
+    metrics = verdict_metrics(verdicts)
     ends = ("low", "high", "sampling_low", "sampling_high")
     names = (*ends, "distance", "sampling_distance", "drift_distance")
     for rule, interval in forecasts.items():
@@ -202,14 +245,22 @@ def rule_metrics(
     return metrics
 
 
+def verdict_metrics(verdicts: Sequence[Verdict]) -> dict[str, float]:
+    """Return the part of `rule_metrics` that a window has only if its verdicts were reached."""
+    margins = {f"{verdict.rule}/margin": verdict.margin for verdict in verdicts if verdict.margin is not None}
+    return margins | lasting_metrics(verdicts)
+
+
 def _expected(rules: Mapping[str, Rule], reference: Reference) -> dict[str, ForecastInterval]:
-    """The intervals for a batch whose size is not known: as large as the median reference window."""
+    """Return the intervals for a batch whose size is not known: as large as the median reference window."""
     return {name: interval for name, interval in reference.forecasts.items() if name in rules}
 
 
 def _chart_caveats(rules: Mapping[str, Rule], reference: Reference) -> list[Caveat]:
-    """What is doubtful about comparing with the reference: the season, once, and the rest of each chart."""
-    comparing = any(isinstance(rule, Forecast | Drop | Lasting) for rule in rules.values())
+    """Return what is doubtful about comparing with the reference: the season, once, and the rest of each
+    chart.
+    """
+    comparing = any(rule.needs.auc for rule in rules.values())
     found = list(season_not_seen(reference)) if comparing else []
     for name in (each for each in rules if each in reference.charts):
         found += [each for each in caveats_of(reference.charts[name], name) if each.code != "season-not-seen"]
@@ -219,48 +270,23 @@ def _chart_caveats(rules: Mapping[str, Rule], reference: Reference) -> list[Cave
 def _forecasts(
     rules: Mapping[str, Rule], reference: Reference, champion: Sample, scores: ScoreCounts
 ) -> tuple[dict[str, ForecastInterval], list[Caveat]]:
-    """The intervals for a batch of this size, and what is doubtful about them."""
-    forecasts = _expected(rules, reference)
-    if forecasts and reference.cells is None:
-        return forecasts, [Caveat("old-reference")]
-    if reference.cells is not None:
+    """Return the intervals for a batch of this size, and what is doubtful about them."""
+    forecasts, cells = _expected(rules, reference), reference.cells
+    if cells is not None:
         batch = (champion.n_pos, champion.n_neg)
-        forecasts = {
-            name: for_batch(name, reference, reference.cells, batch) for name in forecasts
-        } | _given_scores(rules, reference, reference.cells, scores, batch)
-        forecasts = allow_for_cells(forecasts, champion)
+        error = 0.0 if champion.ends is None else condensed_error(champion).auc
+        forecasts = {name: range_of(name, reference, batch, error=error) for name in forecasts}
+        if (history := reference.history) is not None:
+            for name, rule in rules.items():
+                given = rule.range_given(history, cells, scores, batch, error)
+                forecasts |= {} if given is None else {name: given}
     return forecasts, [caveat for name, each in forecasts.items() for caveat in caveats_of(each, name)]
 
 
-def _given_scores(
-    rules: Mapping[str, Rule],
-    reference: Reference,
-    cells: Sample,
-    scores: ScoreCounts,
-    batch: tuple[int, int],
-) -> dict[str, ForecastInterval]:
-    """The intervals of the forecast rules that take the scores as given."""
-    if reference.history is None:
-        return {}
-    return {
-        name: as_judged(
-            name,
-            reference,
-            reference.history.forecast(
-                cells,
-                scores,
-                batch=batch,
-                confidence_level=rule.confidence_level,
-                alternative=rule.alternative,
-            ),
-        )
-        for name, rule in rules.items()
-        if isinstance(rule, Forecast) and rule.given is not None
-    }
-
-
 def _explained(finding: Finding, reference: Reference, champion: Sample, scores: ScoreCounts) -> Finding:
-    """The finding with a table that shows which scores made the AUROC what it is, where that has changed."""
+    """Return the finding with a table that shows which scores made the AUROC what it is, where that has
+    changed.
+    """
     has_changed = finding.outcome in (Status.DEGRADED, Status.IMPROVED)
     found = shift_of(reference, champion, scores) if has_changed else None
     if found is None:
@@ -274,119 +300,117 @@ def _explained(finding: Finding, reference: Reference, champion: Sample, scores:
 
 
 def _one_score(champion: Sample) -> list[Caveat]:
-    """What is said before anything else of rows that all have the same score."""
+    """Return what is said before anything else of rows that all have the same score."""
     if len(champion.score) != 1:
         return []
     return [Caveat("one-score", rows=champion.n_pos + champion.n_neg, score=champion.score[0])]
 
 
-def _lacks(
-    name: str, rule: Rule, reference: Reference, forecasts: Mapping[str, ForecastInterval]
-) -> tuple[Caveat, ...]:
-    """Why the reference cannot serve a rule; empty when it can."""
-    if isinstance(rule, Forecast):
-        lacking = name not in forecasts or (rule.given is not None and reference.history is None)
-    elif isinstance(rule, Lasting):
-        lacking = name not in reference.charts
-    elif isinstance(rule, Cost):
-        lacking = reference.cost_at(rule.w) is None
-    else:
-        lacking = isinstance(rule, Drop) and reference.auc is None
-    if not lacking:
-        return ()
-    own = tuple(each.bare() for each in reference.caveats if each.about[:1] == (name,))
-    return own or reference.caveats or (Caveat("segment-not-in-reference"),)
+OUTLOOK_LEVEL = 0.95
+"""The level of the interval, unless a rule ``outlook`` asks for another."""
 
 
-def _verdict(
-    name: str,
-    rule: Rule,
-    champion: Sample,
-    measured: Measured,
-    reference: Reference,
-    forecasts: Mapping[str, ForecastInterval],
-    now: WindowAuc,
-    past: Course | None,
-) -> Verdict:
-    if lacks := _lacks(name, rule, reference, forecasts):
-        return Verdict.lacking(name, rule.kind, *lacks)
-    if isinstance(rule, Forecast):
-        return _forecast(name, measured, forecasts[name])
-    if isinstance(rule, Lasting):
-        return lasting_verdict(name, reference.charts[name], now, past)
-    if isinstance(rule, Floor):
-        return _floor(name, rule, measured)
-    if isinstance(rule, Drop):
-        return _drop(name, rule, measured, reference)
-    if isinstance(rule, Cost):
-        return cost_verdict(name, rule, champion, *reference.cost_of(rule.w))
-    if isinstance(rule, Calibration):
-        return calibration_verdict(name, rule, measured.calibration)
-    assert isinstance(rule, Challenger)
-    return challenger_verdict(name, rule, measured.difference, measured.caveats)
+def foresee(
+    scores: ScoreCounts, *, reference: Reference, rules: Mapping[str, Rule], min_rows: int
+) -> Finding:
+    """Forecast the AUROC of a window from its scores, and apply the rules that need no labels.
 
+    Parameters
+    ----------
+    scores : ScoreCounts
+        All usable champion scores of the window, labelled or not.
+    reference : Reference
+    rules : dict of str to Rule
+        By name. Of those that need labels, a ``floor`` and a ``forecast`` limit the rule ``outlook``.
+    min_rows : int
+        With fewer scores the outlook is ``insufficient``.
 
-def _forecast(name: str, measured: Measured, interval: ForecastInterval) -> Verdict:
-    auc = measured.champion.auc
-    return Verdict(
-        rule=name,
-        kind="forecast",
-        outcome=_beyond(auc < interval.low, auc > interval.high),
-        estimate=auc,
-        confidence_level=interval.achieved_level,
-        limit=(interval.low, interval.high),
-        margin=interval.margin(auc),
-        details={
-            "method": interval.method,
-            "sampling_low": interval.sampling_low,
-            "sampling_high": interval.sampling_high,
-            **({"expected": interval.auc} if isinstance(interval, ScoreForecast) else {}),
-            **of_season(interval),
-            **of_model(interval),
-        },
+    Returns
+    -------
+    Finding
+        ``at-risk`` when a rule warns, ``insufficient`` when there can be no outlook, else ``ok``: which here
+        says no more than that nothing warns.
+    """
+    if (lack := _lack(scores, reference, min_rows)) is not None:
+        return no_outlook(lack)
+    history, cells = reference.history, reference.cells
+    assert history is not None
+    assert cells is not None
+    level = min(
+        (rule.outlook_level for rule in rules.values() if rule.outlook_level is not None),
+        default=OUTLOOK_LEVEL,
     )
-
-
-def _floor(name: str, rule: Floor, measured: Measured) -> Verdict:
-    low, high = measured.champion.ci(rule.confidence_level)
-    return Verdict(
-        rule=name,
-        kind="floor",
-        outcome=_beyond(high < rule.value, False),
-        estimate=measured.champion.auc,
-        low=low,
-        high=high,
-        confidence_level=rule.confidence_level,
-        limit=(rule.value, None),
-        margin=high - rule.value,
-    )
-
-
-def _drop(name: str, rule: Drop, measured: Measured, reference: Reference) -> Verdict:
-    assert reference.auc is not None  # else the rule lacks it
-    both = {"auc": measured.champion.auc, "reference_auc": reference.auc.auc}
     try:
-        change = compare_auc(measured.champion, reference.auc)
-    except DegenerateDataError:  # one score for all here, complete separation there
-        lack = Caveat("no-scatter-to-compare", **both)
-        return Verdict.lacking(name, "drop", lack)
-    low, high = change.ci(rule.confidence_level)
-    area = measured.champion
-    reach = scatter_reach(name, rule, reference, (area.n_pos, area.n_neg))
-    low, high = min(low, change.difference - reach), max(high, change.difference + reach)
-    return Verdict(
-        rule=name,
-        kind="drop",
-        outcome=_beyond(high < -rule.value, low > rule.value),
-        estimate=change.difference,
-        low=low,
-        high=high,
-        confidence_level=rule.confidence_level,
-        limit=(-rule.value, rule.value),
-        margin=high + rule.value,
-        details=both,
+        expected = history.forecast(cells, scores, confidence_level=level)
+    except DegenerateDataError as error:
+        return no_outlook(Caveat("not-computed", why=str(error)).concerning("outlook"))
+    limits = _limits(rules, reference, expected)
+    evidence = Evidence(law=None, now=None, sample=None, expected=expected, limits=limits)
+    verdicts = [
+        rule.judge(name, evidence, reference) for name, rule in rules.items() if not rule.needs.labels
+    ]
+    warns = any(verdict.outcome is Status.AT_RISK for verdict in verdicts)
+    return Finding(
+        outcome=Status.AT_RISK if warns else Status.OK,
+        verdicts=tuple(verdicts),
+        metrics=_outlook_metrics(expected, verdicts, reference),
+        tables={"scores": _moved(history, cells, scores)} if warns else {},
+        caveats=tuple(dict.fromkeys(caveats_of(expected, "outlook"))),
     )
 
 
-def _beyond(below: bool, above: bool) -> Status:
-    return Status.DEGRADED if below else Status.IMPROVED if above else Status.OK
+def _lack(scores: ScoreCounts, reference: Reference, min_rows: int) -> Caveat | None:
+    """Why there can be no outlook; None when there can."""
+    if not scores.rows:
+        return Caveat("no-rows")
+    if scores.rows < min_rows:
+        return Caveat("too-few-scores", rows=scores.rows, min_rows=min_rows)
+    if reference.history is None or reference.cells is None:
+        own = [each.bare() for each in reference.caveats if each.about[:1] in (("outlook",), ("reference",))]
+        return next(iter(own), Caveat("segment-not-in-reference"))
+    return None
+
+
+def no_outlook(lack: Caveat) -> Finding:
+    """Return the finding of a window that can have no outlook."""
+    verdict = Verdict.lacking("data", "data", lack)
+    return Finding(outcome=Status.INSUFFICIENT, verdicts=(verdict,), metrics={})
+
+
+def _limits(rules: Mapping[str, Rule], reference: Reference, expected: ScoreForecast) -> dict[str, float]:
+    """Return what the whole interval of an outlook is compared with: the highest floor, and the forecast."""
+    limits = {}
+    if (floor := highest_floor(rules.values())) is not None:
+        limits["floor"] = floor
+    for name in rules:
+        if name in reference.forecasts and expected.batch is not None:
+            limits["forecast"] = range_of(name, reference, expected.batch).low
+            break
+    return limits
+
+
+def _outlook_metrics(
+    expected: ScoreForecast, verdicts: list[Verdict], reference: Reference
+) -> dict[str, float]:
+    values = {"auc": expected.foreseen, "expected_auc": expected.auc}  # with and without learned strength
+    for name in ("low", "high", "strength", "prevalence", "score_distance", "outside_share"):
+        values[name] = float(getattr(expected, name))
+    metrics = {f"outlook/{name}": value for name, value in values.items()}
+    for interval in list(reference.forecasts.values())[:1]:  # what is normal, for the words
+        metrics |= {"forecast/low": interval.low, "forecast/high": interval.high}
+    return metrics | {
+        f"{verdict.rule}/margin": verdict.margin for verdict in verdicts if verdict.margin is not None
+    }
+
+
+def _moved(history: ScoreHistory, cells: Sample, scores: ScoreCounts) -> list[Row]:
+    shift = history.shift(cells, scores)
+    columns = {
+        "low": shift.low,
+        "high": shift.high,
+        "reference": shift.reference_share,
+        "window": shift.window_share,
+        "nats": shift.nats,
+    }
+    lines = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return [dict(zip(columns, line, strict=True)) for line in lines]

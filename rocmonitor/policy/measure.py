@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,21 +11,89 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.policy.condensing import condensed_caveats, of_any_order, too_coarse
 from rocmonitor.policy.evaluation import Counts, Verdict
-from rocmonitor.policy.paired import Pair, compared, dominance_at, not_comparable, pair_caveats
 from rocmonitor.policy.record import Row, Tables, caveats_of
 from rocmonitor.stats import (
     AucDifference,
     AucResult,
     Calibration,
+    CondensedPair,
+    PairedSample,
     Sample,
+    ThresholdDominance,
     auc,
+    compare_auc_condensed,
+    compare_auc_paired,
+    condensed_dominance,
+    condensed_error,
     cost_curve,
+    threshold_dominance,
     threshold_intervals,
     vertical_intervals,
 )
 from rocmonitor.stats.area.clustered import effective_sizes
+from rocmonitor.stats.condensed import of_any_order
+
+Pair = PairedSample | CondensedPair
+"""Challenger first, champion second."""
+
+
+def compared(pair: Pair) -> AucDifference:
+    """Return the difference of the AUROCs, challenger minus champion."""
+    return compare_auc_condensed(pair) if isinstance(pair, CondensedPair) else compare_auc_paired(pair)
+
+
+def dominance_at(pair: Pair, thresholds: Sequence[float]) -> ThresholdDominance:
+    """Return which model dominates at thresholds that are the same for both."""
+    if isinstance(pair, CondensedPair):
+        return condensed_dominance(pair, thresholds)
+    return threshold_dominance(pair, [(at, at) for at in thresholds])
+
+
+def not_comparable(pair: Pair, max_error: float) -> Caveat | None:
+    """Return a caveat if cells leave more than `max_error` of one of the two AUROCs open."""
+    found = (too_coarse(sample, max_error) for sample in (pair.first, pair.second))
+    return next((each.concerning("challenger") for each in found if each is not None), None)
+
+
+def pair_caveats(champion: Sample, pair: Pair, difference: AucDifference) -> Iterator[Caveat]:
+    """On how many of the champion's rows the challenger is compared, when not on all; errors of cells."""
+    both = pair.n_pos + pair.n_neg
+    missing = champion.n_pos + champion.n_neg - both
+    if missing:
+        area = float(difference.auc_2)
+        yield Caveat("challenger-scores-missing", rows=both, missing=missing, champion_auc=area)
+    if difference.error is not None and any(difference.error):
+        off, of_se = difference.error
+        yield Caveat("condensed-difference", rows=both, auc=off, se=of_se)
+
+
+def too_coarse(sample: Sample, max_error: float) -> Caveat | None:
+    """Return a caveat if the guaranteed error of an AUROC is too large for it to be judged."""
+    if sample.ends is None:
+        return None
+    error = condensed_error(sample).auc
+    if error <= max_error:
+        return None
+    grid = "" if sample.ends.grid is None else str(sample.ends.grid)
+    return Caveat("condensed-too-coarse", error=error, max_error=max_error, grid=grid)
+
+
+def guaranteed(sample: Sample) -> dict[str, dict[str, float]]:
+    """``guaranteed_error`` of a condensed window, for its provenance; empty where nothing was lost."""
+    if sample.ends is None or not min(sample.n_pos, sample.n_neg):
+        return {}
+    found = condensed_error(sample)
+    return {"guaranteed_error": {name: getattr(found, name) for name in ("auc", "se", "tpr", "fpr")}}
+
+
+def condensed_caveats(sample: Sample) -> list[Caveat]:
+    """Return a caveat if a window was condensed: how far its numbers may be off."""
+    return [
+        Caveat("condensed", rows=sample.n_pos + sample.n_neg, cells=len(sample.score), **error)
+        for error in guaranteed(sample).values()
+    ]
+
 
 LEVEL = 0.95
 """Confidence level of the intervals that windows report; a rule has its own."""
@@ -70,7 +138,7 @@ class Measured:
 
 
 def data_metrics(counts: Counts) -> dict[str, float]:
-    """Where the rows went, as metrics; these exist for every window, even an empty one."""
+    """Return where the rows went, as metrics; these exist for every window, even an empty one."""
     named = {
         "rows": counts.rows,
         "used": counts.used,
@@ -98,7 +166,7 @@ def measure(
     confidence_level: float = LEVEL,
     max_error: float = 0.5,
 ) -> Measured:
-    """The AUROC, the curve and its operating points, of the champion and (paired) of the challenger.
+    """Return the AUROC, the curve and its operating points, of the champion and (paired) of the challenger.
 
     Parameters
     ----------
@@ -156,12 +224,12 @@ def measure(
 
 
 def from_one_cluster(sample: Sample | Pair) -> bool:
-    """Whether the rows of a class come from a single cluster, which shows no scatter."""
+    """Return True if the rows of a class come from a single cluster, which shows no scatter."""
     return sample.clusters is not None and min(sample.clusters.sizes[:2]) < 2
 
 
 def shows_no_scatter(sample: Sample | Pair) -> bool:
-    """Whether a class has fewer than two rows, or clusters, so that an AUROC has no standard error."""
+    """Return True if a class has fewer than two rows, or clusters, so that an AUROC has no standard error."""
     return min(sample.n_pos, sample.n_neg) < 2 or from_one_cluster(sample)
 
 
@@ -173,7 +241,9 @@ def _no_comparison(pair: Pair, max_error: float) -> Caveat | None:
 
 
 def unmeasurable(champion: Sample, max_error: float) -> Verdict | None:
-    """The verdict on a window of one cluster, or with more than `max_error` of its AUROC open; else None."""
+    """Return the verdict on a window of one cluster, or with more than `max_error` of its AUROC open; else
+    None.
+    """
     if (coarse := too_coarse(champion, max_error)) is not None:
         return Verdict.lacking("data", "data", coarse)
     if champion.clusters is None or not from_one_cluster(champion):
@@ -184,7 +254,7 @@ def unmeasurable(champion: Sample, max_error: float) -> Verdict | None:
 
 
 def auc_values(result: AucResult, confidence_level: float = LEVEL) -> dict[str, float]:
-    """An AUROC with its standard error and interval, under the names that metrics have for them."""
+    """Return an AUROC with its standard error and interval, under the names that metrics have for them."""
     low, high = result.ci(confidence_level)
     effect = {} if result.design_effect is None else {"design_effect": result.design_effect}
     if result.error is not None:
@@ -193,7 +263,7 @@ def auc_values(result: AucResult, confidence_level: float = LEVEL) -> dict[str, 
 
 
 def difference_values(difference: AucDifference, confidence_level: float = LEVEL) -> dict[str, float]:
-    """The same for a difference of AUROCs, with its p-value."""
+    """Return the same for a difference of AUROCs, with its p-value."""
     low, high = difference.ci(confidence_level)
     names = ("auc_error", "auc_se_error")
     errors = {} if difference.error is None else dict(zip(names, difference.error, strict=True))
@@ -219,7 +289,7 @@ def difference_metrics(difference: AucDifference, confidence_level: float = LEVE
 
 
 def curves(points: Iterable[tuple[str, Sample]], confidence_level: float = LEVEL) -> list[Row]:
-    """The ROC curves of some models, each point with an interval of its own."""
+    """Return the ROC curves of some models, each point with an interval of its own."""
     table = []
     for model, sample in points:
         m_pos, m_neg = effective_sizes(sample) or (sample.n_pos, sample.n_neg)
@@ -272,7 +342,9 @@ def _no_curve(model: str, sample: Sample) -> Caveat:
 def _operating_points(
     model: str, sample: Sample, fprs: Sequence[float], thresholds: Mapping[float, float], level: float
 ) -> tuple[Tables, dict[str, float]]:
-    """The points of one model as tables and as metrics, these named after the points that were asked for."""
+    """Return the points of one model as tables and as metrics, these named after the points that were asked
+    for.
+    """
     at_fprs = _at_fprs(model, sample, fprs, level)
     at_thresholds = _at_thresholds(model, sample, list(thresholds.values()), level)
     metrics: dict[str, float] = {}
@@ -305,7 +377,7 @@ def _vertical(
 
 
 def _moved_fprs(sample: Sample, fprs: Sequence[float], table: Sequence[Row]) -> list[Caveat]:
-    """The rates that are not near a multiple of 1 / n_neg."""
+    """Return the rates that are not near a multiple of 1 / n_neg."""
     return [
         Caveat("nearest-rate", fpr=fpr, used_fpr=row["fpr"], n_neg=sample.n_neg)
         for fpr, row in zip(fprs, table, strict=True)

@@ -9,12 +9,12 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.policy import arrival
 from rocmonitor.policy.arrival import Awaiting, Estimate
 from rocmonitor.policy.evaluation import Counts, Status, Verdict
-from rocmonitor.policy.judge import Finding, outcome_of, rule_metrics
-from rocmonitor.policy.lasting import Course, lasting_verdict
+from rocmonitor.policy.judge import Finding, outcome_of, rule_metrics, verdict_metrics
+from rocmonitor.policy.lasting import Course
 from rocmonitor.policy.record import caveats_of
 from rocmonitor.policy.reference import Reference
-from rocmonitor.policy.rules import Rule
-from rocmonitor.stats import Sample, WindowAuc
+from rocmonitor.rules import Rule
+from rocmonitor.stats import Sample
 
 
 def allow_for_missing(
@@ -27,7 +27,7 @@ def allow_for_missing(
     awaiting: Awaiting,
     past: Course | None = None,
 ) -> Finding:
-    """What holds of a finding on the labelled rows when other rows wait for their labels.
+    """Return what holds of a finding on the labelled rows when other rows wait for their labels.
 
     Parameters
     ----------
@@ -53,44 +53,49 @@ def allow_for_missing(
     if not counts.unlabelled or any(verdict.kind == "data" for verdict in finding.verdicts):
         return finding
     if (lack := arrival.refused(reference, counts, awaiting.min_labelled)) is not None:
-        return _refused(finding, lack)
+        return refused(finding, lack)
     found = arrival.estimate(reference, champion, awaiting)
     if isinstance(found, Estimate):
         return _estimated(finding, found, reference, rules, past)
     doubts = () if found is None else (found,)
     if isinstance(found, Caveat) and counts.labelled_share < (awaiting.min_labelled or arrival.MIN_LABELLED):
-        return _refused(finding, found)
+        return refused(finding, found)
     return replace(finding, caveats=(*finding.caveats, *doubts, *arrival.shares_differ(reference, counts)))
 
 
-def _refused(finding: Finding, lack: Caveat) -> Finding:
-    """Measured, and not judged."""
-    verdict = Verdict.lacking("data", "data", lack)
-    metrics = {name: value for name, value in finding.metrics.items() if not name.endswith("/margin")}
+def refused(finding: Finding, lack: Caveat) -> Finding:
+    """Return a finding that is measured and not judged."""
+    judged = verdict_metrics(finding.verdicts)
+    metrics = {name: value for name, value in finding.metrics.items() if name not in judged}
     return replace(
         finding,
         outcome=Status.INSUFFICIENT,
-        verdicts=(verdict,),
+        verdicts=(Verdict.lacking("data", "data", lack),),
         metrics=_labelled_alone(_without_shift(metrics)),
         tables={name: table for name, table in finding.tables.items() if name != "shift"},
     )
 
 
 def _estimated(
-    finding: Finding, found: Estimate, reference: Reference, rules: Mapping[str, Rule], past: Course | None
+    finding: Finding,
+    found: Estimate,
+    reference: Reference,
+    rules: Mapping[str, Rule],
+    past: Course | None,
 ) -> Finding:
     intervals = arrival.forecasts(found, rules, reference)
+    expected = finding.metrics.get("expected/auc")
+    evidence = arrival.evidence(found, intervals, past, expected)
     verdicts = tuple(
-        _lasting(each, found, reference, past, finding.metrics.get("expected/auc"))
-        if each.rule in reference.charts
-        else arrival.verdict(each.rule, rules[each.rule], found, reference, intervals) or each
+        each if rules[each.rule].needs.challenger else rules[each.rule].judge(each.rule, evidence, reference)
         for each in finding.verdicts
     )
     replaced = {each.rule for each in verdicts if each not in finding.verdicts}
+    judged = verdict_metrics(finding.verdicts)
     metrics = {
         name: value
         for name, value in finding.metrics.items()
-        if name.split("/")[0] not in replaced and not name.endswith("/margin")
+        if name.split("/")[0] not in replaced and name not in judged
     }
     doubts = [caveat for name, each in intervals.items() for caveat in caveats_of(each, name)]
     kept = [each for each in finding.caveats if not replaced.intersection(each.about[:1])]
@@ -108,17 +113,6 @@ def _estimated(
             )
         ),
     )
-
-
-def _lasting(
-    known: Verdict, found: Estimate, reference: Reference, past: Course | None, expected: float | None
-) -> Verdict:
-    """The chart over the estimate, as it reads those of the windows before."""
-    if found.lacks or found.errors is None:
-        return Verdict.lacking(known.rule, "lasting", *found.lacks)
-    now = WindowAuc(found.found.auc, found.found.n_pos, found.found.n_neg, expected)
-    verdict = lasting_verdict(known.rule, reference.charts[known.rule], now, past)
-    return replace(verdict, details=verdict.details | arrival.details(found))
 
 
 def _without_shift(metrics: Mapping[str, float]) -> dict[str, float]:

@@ -16,17 +16,17 @@ Phase = Literal["began", "lasts", "ended"]
 TOLERANCE = timedelta(minutes=30)
 REMIND_EVERY = timedelta(days=1)
 SETTLE = timedelta(minutes=2)
-"""So long others may join an outage that does not pass by itself, before people are notified."""
+"""Time in which others may join an outage that does not pass by itself, before people are notified."""
 
 REVIEW = "review:"
-"""What the review of a monitor is called as a member of an outage, before the monitor's name."""
+"""The prefix before a monitor's name that marks the monitor's review as a member of an outage."""
 MLFLOW, STORE, EXECUTOR = "mlflow", "store", "executor"
 """Places; the others are ``source:NAME``, ``channel:NAME`` and ``monitor``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """What fails in an outage.
+    """A monitor, review or destination that fails in an outage.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class Outage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """What a message about an outage says.
+    """The content of a message about an outage.
 
     Attributes
     ----------
@@ -151,7 +151,7 @@ class Notice:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Notice:
-        """The inverse of `to_dict`."""
+        """Return the inverse of `to_dict`."""
         return cls(
             **{
                 **stored,
@@ -165,12 +165,12 @@ class Notice:
 
 
 def is_lasting(error: Exception) -> bool:
-    """Whether an error stays until somebody mends something."""
+    """Return True if an error stays until somebody mends something."""
     return not (isinstance(error, ExternalError) and error.transient)
 
 
 def place_of(error: Exception, source: str) -> str:
-    """Where a tick failed, whose monitor reads from `source`."""
+    """Return where a tick failed, whose monitor reads from `source`."""
     if isinstance(error, SourceError):
         return f"source:{source}"
     if isinstance(error, TrackingError):
@@ -181,7 +181,7 @@ def place_of(error: Exception, source: str) -> str:
 
 
 def cause_of(error: Exception, place: str, monitor: str = "") -> str:
-    """What groups failures: the place, and the error's text where it does not pass by itself.
+    """Return what groups failures: the place, and the error's text where it does not pass by itself.
 
     Examples
     --------
@@ -201,7 +201,7 @@ def cause_of(error: Exception, place: str, monitor: str = "") -> str:
 def phase_due(
     outage: Outage, now: datetime, *, tolerance: timedelta = TOLERANCE, settled: bool = False
 ) -> Phase | None:
-    """What people are to be notified of now, if anything.
+    """Return what people are to be notified of now, if anything.
 
     Parameters
     ----------
@@ -218,3 +218,23 @@ def phase_due(
         return "lasts" if now - outage.notified_at >= REMIND_EVERY else None
     wait = min(tolerance, timedelta() if settled else SETTLE) if outage.lasting else tolerance
     return "began" if now - outage.since >= wait else None
+
+
+FIRST_PAUSE = timedelta(seconds=5)
+LONGEST_PAUSE = timedelta(minutes=10)
+
+
+def retry_pause(failures: int, *, transient: bool = True) -> timedelta:
+    """Return how long to wait after the last of so many failures in a row.
+
+    A failure that may pass by itself is tried again after 5 seconds, and after twice as long each time. One
+    that somebody must mend waits for 10 minutes, which is also the longest pause.
+
+    Examples
+    --------
+    >>> [int(retry_pause(number).total_seconds()) for number in range(1, 10)]
+    [5, 10, 20, 40, 80, 160, 320, 600, 600]
+    """
+    if not transient:
+        return LONGEST_PAUSE
+    return min(FIRST_PAUSE * 2.0 ** min(failures - 1, 20), LONGEST_PAUSE)

@@ -1,4 +1,4 @@
-"""What the scores of a window say of its AUROC before its labels have come, as values."""
+"""The AUROC of a window as foreseen from its scores before the labels come, as values."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ class Outlook(Record):
 
     @property
     def key(self) -> str:
-        """Names the window, unique within one store."""
+        """The name of the window, unique within one store."""
         return f"{self.monitor}|{self.segment}|{self.window}|outlook"
 
     @property
     def warning_rules(self) -> frozenset[str]:
-        """Names of the rules that warn."""
+        """The names of the rules that warn."""
         return frozenset(each.rule for each in self.verdicts if each.outcome is Status.AT_RISK)
 
     @classmethod
@@ -73,11 +73,11 @@ class Outlook(Record):
 
 
 def repeated(foreseen: Mapping[str, float]) -> dict[str, float]:
-    """What an evaluation repeats of its outlook's metrics, to be read beside what came of them."""
+    """Return what an evaluation repeats of its outlook's metrics, to be read beside what came of them."""
     return {name: foreseen[name] for name in _REPEATED if name in foreseen}
 
 
 def rows_since(foreseen: Mapping[str, float], scored: int) -> tuple[Caveat, ...]:
-    """A caveat when the rows of a window are no longer those of its outlook."""
+    """Return a caveat when the rows of a window are no longer those of its outlook."""
     then = round(foreseen.get("outlook/scored", scored))
     return () if then == scored else (Caveat("rows-since-outlook", then=then, now=scored),)

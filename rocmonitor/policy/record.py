@@ -1,16 +1,25 @@
-"""What an evaluation and a review have in common: whose it is, its numbers, and how it becomes plain data."""
+"""The common part of an evaluation and a review: owner, numbers, and plain data to store and read back.
+
+Scores of which low ones are positive: negated where they are read, and negated back where results go out.
+
+Everything in between may rely on higher scores being more positive.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import partial
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 from zoneinfo import ZoneInfo
 
 from rocmonitor.caveat import Caveat
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class HasCaveats(Protocol):
@@ -18,7 +27,7 @@ class HasCaveats(Protocol):
 
     @property
     def caveats(self) -> tuple[Any, ...]:
-        """What a reader must know."""
+        """The facts that a reader must know."""
 
 
 Row = dict[str, Any]
@@ -72,19 +81,19 @@ class Record:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
-        """The inverse of `to_dict`; also reads what earlier versions stored."""
+        """Return the record that `to_dict` gave; a field that is absent takes its default."""
         known = {name.name: stored[name.name] for name in fields(cls) if name.name in stored}
         known["caveats"] = tuple(map(Caveat.from_dict, stored["caveats"]))
         return cls(**known | cls._parsed(stored))
 
     @classmethod
     def _parsed(cls, stored: Mapping[str, Any]) -> dict[str, Any]:
-        """The fields that are more than plain JSON types, read from what was stored."""
+        """Return the fields that are more than plain JSON types, read from what was stored."""
         raise NotImplementedError
 
 
 def low_is_positive(provenance: Mapping[str, Any]) -> bool:
-    """Whether the models that gave the scores mean low ones to be positive."""
+    """Return True if the models that gave the scores mean low ones to be positive."""
     return bool((provenance.get("positive") or {}).get("scores") == "lower")
 
 
@@ -114,12 +123,68 @@ def plain(value: Any) -> Any:
 
 
 def caveats_of(result: HasCaveats, *about: str) -> tuple[Caveat, ...]:
-    """The caveats of a statistic, as those of one part of a larger result."""
-    found = map(_caveat, result.caveats)
+    """Return the caveats of a statistic, as those of one part of a larger result."""
+    found: Iterable[Caveat] = result.caveats
     for part in reversed(about):
         found = map(partial(Caveat.concerning, part=part), found)
     return tuple(found)
 
 
-def _caveat(given: Caveat | str) -> Caveat:
-    return given if isinstance(given, Caveat) else Caveat.from_dict(given)
+Score = TypeVar("Score", float, "NDArray[np.float64]")
+
+_COLUMNS = frozenset({"threshold", "champion_threshold", "challenger_threshold"})
+_VALUES = frozenset({"score", "scores", "champion_scores", "challenger_scores", "threshold", "thresholds"})
+_SCORE_BINS = ("shift", "scores")  # tables whose rows are bins from `low` to `high`
+
+
+def negated(score: Score) -> Score:
+    """Return a score, or an array of them, with the sign changed; 0 stays 0, and never becomes -0."""
+    return 0.0 - score
+
+
+def as_scored(
+    tables: Mapping[str, Sequence[Row]], caveats: Iterable[Caveat]
+) -> tuple[Tables, tuple[Caveat, ...]]:
+    """Tables and caveats on negated scores, in the scores that the models gave.
+
+    Parameters
+    ----------
+    tables : dict of str to list of dict
+        Columns of thresholds are negated back; None (nothing is flagged) stays None. In the tables ``shift``
+        and ``scores`` the score bins are, and the lowest comes first again: a bin then holds the scores
+        from `low` up to but not including `high`.
+    caveats : iterable of Caveat
+        Values called score, scores, threshold or thresholds are negated back.
+
+    Examples
+    --------
+    >>> tables, caveats = as_scored(
+    ...     {"thresholds": [{"threshold": -0.2, "tpr": 0.7}]}, [Caveat("one-score", rows=9, score=-0.5)]
+    ... )
+    >>> tables["thresholds"], caveats[0].values
+    ([{'threshold': 0.2, 'tpr': 0.7}], {'rows': 9, 'score': 0.5})
+    """
+    shown = {name: [_row(row) for row in rows] for name, rows in tables.items()}
+    for name in _SCORE_BINS:
+        if name in shown:
+            shown[name] = [_bin(row) for row in reversed(shown[name])]
+    return shown, tuple(_caveat(caveat) for caveat in caveats)
+
+
+def _row(row: Row) -> Row:
+    return {name: _back(value) if name in _COLUMNS else value for name, value in row.items()}
+
+
+def _bin(row: Row) -> Row:
+    return row | {"low": _back(row["high"]), "high": _back(row["low"])}
+
+
+def _caveat(caveat: Caveat) -> Caveat:
+    found = {name: _back(value) for name, value in caveat.values.items() if name in _VALUES}
+    return caveat.replacing(**found) if found else caveat
+
+
+def _back(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_back(each) for each in value]
+    return None if value is None else negated(value)

@@ -1,29 +1,33 @@
-"""The reference: the period that later windows are compared with, reduced to what the rules need."""
+"""The reference: the period that later windows are compared with, reduced to what the rules need.
+
+A reference for one window: at the levels of its rules, and in the window's season.
+
+Where its windows are too few to show the level of a forecast, its interval is the one that has it under
+a model of the windows (`rocmonitor.stats.forecast.strict`). With a half-life only a budget asks for that:
+windows that count less the older they are do not scatter about one mean.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import accumulate
-from statistics import median_low
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
-from rocmonitor.policy.condensing import too_coarse
-from rocmonitor.policy.costing import Errors, errors_at
-from rocmonitor.policy.label_history import LabelHistory, PastWindow, label_history
-from rocmonitor.policy.lasting import chart_of
-from rocmonitor.policy.measure import LEVEL, shows_no_scatter
+from rocmonitor.policy.measure import LEVEL, shows_no_scatter, too_coarse
 from rocmonitor.policy.record import caveats_of
-from rocmonitor.policy.rules import Forecast, Lasting, Rule
 from rocmonitor.policy.windows import DAY, Window, day_of
+from rocmonitor.rules import Rule
+from rocmonitor.rules.evidence import ReferenceWindows
 from rocmonitor.stats import (
     AucResult,
+    ForecastFit,
     ForecastInterval,
     LastingChart,
     PairedSample,
@@ -32,13 +36,17 @@ from rocmonitor.stats import (
     auc,
     condensed,
     cost_thresholds,
-    forecast_interval,
     score_history,
 )
 from rocmonitor.stats.condensed import aligned
-from rocmonitor.stats.forecast.following import Bounds, FollowedBounds
+from rocmonitor.stats.cost.wrong_decisions import WrongDecisions, cross_fitted
+from rocmonitor.stats.forecast.bounds import Bounds, FollowedBounds, bounds_of
+from rocmonitor.stats.forecast.label_history import LabelHistory, PastWindow, label_history
 from rocmonitor.stats.forecast.serial import SerialCorrelation, serial_correlation
-from rocmonitor.stats.season import WHOLE_YEAR
+from rocmonitor.stats.lasting.strict import at_probability
+from rocmonitor.stats.season import WHOLE_YEAR, YEAR_DAYS
+
+Learned = TypeVar("Learned")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,30 +59,28 @@ class Reference:
         Of the whole period; None when it has fewer than two rows of a class.
     forecasts : dict of str to ForecastInterval
         By the name of the rule that asks for it, for a batch as large as the median window; a rule is missing
-        when its interval cannot be computed.
+        when its interval cannot be computed. What is stored of it is its fit.
     charts : dict of str to LastingChart
         By the name of the rule `lasting`; a rule is missing when its chart cannot be computed.
     cells : Sample or None
         The rows, neighbouring scores joined (`rocmonitor.stats.condensed`): what later batches are compared
-        with. None without an AUC, and when an earlier version froze the reference.
+        with. None without an AUC.
     joined : bool
         Whether scores were joined at all.
     history : ScoreHistory or None
-        What the reference windows show of forecasts from scores; None with fewer than 8 of them, and when
-        an earlier version froze the reference.
+        What the reference windows show of forecasts from scores; None with fewer than 8 of them.
     serial : dict of str to SerialCorrelation
         By the name of a calibrated forecast rule: how alike neighbouring reference windows are, and what
-        that does to the rule's level; missing with fewer than 8 windows, and when an earlier version froze
-        the reference.
+        that does to the rule's level; missing with fewer than 8 windows.
     cost_thresholds : dict of float to float
         The threshold that costs least in the reference, by operating condition w.
-    cost_errors : dict of float to Errors
-        The wrong decisions of the reference at these thresholds; empty when an earlier version froze it.
+    cost_errors : dict of float to WrongDecisions
+        The wrong decisions of the reference, each part of it at the threshold that the others choose.
     labels : LabelHistory or None
         When the labels became known; None without ``columns.labelled_at``.
     windows : list of dict
         ``start, end, n_pos, n_neg`` of each reference window; ``auc, auc_low, auc_high`` where it has two
-        rows of each class; ``unlabelled`` rows, unless an earlier version froze the reference.
+        rows of each class; ``unlabelled`` rows, and the share of ``unusable`` ones.
     pieces : list of dict
         Where windows were joined: ``start, end, n_pos, n_neg, unlabelled`` of each piece when it was due; of
         all rows only.
@@ -82,7 +88,7 @@ class Reference:
         About one rule each, or about ``reference``.
     strict : frozenset of str
         Names of the rules that it serves at levels beyond what its windows show
-        (`rocmonitor.policy.levels.at_levels`); not stored.
+        (`at_levels`); not stored.
     bounds : callable or None
         Those of `cells`, remembered from window to window (`followed`); not stored.
     """
@@ -95,7 +101,7 @@ class Reference:
     history: ScoreHistory | None = None
     serial: dict[str, SerialCorrelation] = field(default_factory=dict)
     cost_thresholds: dict[float, float] = field(default_factory=dict)
-    cost_errors: dict[float, Errors] = field(default_factory=dict)
+    cost_errors: dict[float, WrongDecisions] = field(default_factory=dict)
     labels: LabelHistory | None = None
     windows: list[dict[str, Any]] = field(default_factory=list)
     pieces: list[dict[str, Any]] = field(default_factory=list)
@@ -107,7 +113,7 @@ class Reference:
         """Plain JSON types."""
         plain: dict[str, Any] = {
             "auc": None,
-            "forecasts": {name: interval.to_dict() for name, interval in self.forecasts.items()},
+            "forecasts": {name: interval.fit.to_dict() for name, interval in self.forecasts.items()},
             "charts": {name: chart.to_dict() for name, chart in self.charts.items()},
             "cells": None,
             "history": None if self.history is None else self.history.to_dict(),
@@ -134,29 +140,30 @@ class Reference:
         return self.cost_errors[w]._asdict() if w in self.cost_errors else {}
 
     def cost_at(self, w: float) -> float | None:
-        """The operating condition of the reference that has the name of `w`; None where there is none."""
+        """Return the operating condition of the reference that has the name of `w`; None where there is
+        none.
+        """
         return next((each for each in self.cost_thresholds if f"{each:g}" == f"{w:g}"), None)
 
-    def cost_of(self, w: float) -> tuple[float, tuple[Errors, int, int] | None]:
-        """Threshold of an operating condition that there is, and what the reference costs there, if known."""
+    def cost_of(self, w: float) -> tuple[float, tuple[WrongDecisions, int, int]]:
+        """Return the threshold of an operating condition that there is, and the errors of the reference."""
         at = self.cost_at(w)
         assert at is not None
-        if at not in self.cost_errors or self.auc is None:
-            return self.cost_thresholds[at], None
+        assert self.auc is not None
         return self.cost_thresholds[at], (self.cost_errors[at], self.auc.n_pos, self.auc.n_neg)
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Reference:
-        """The inverse of `to_dict`."""
-        whole, cells = plain["auc"], plain.get("cells")
+        """Return the inverse of `to_dict`."""
+        whole, kept = plain["auc"], plain.get("cells")
+        cells = None if kept is None else Sample.from_counts(kept["score"], kept["pos"], kept["neg"])
+        fits = {name: ForecastFit.from_dict(fit) for name, fit in plain["forecasts"].items()}
         return cls(
             auc=None if whole is None else AucResult.from_dict(whole),
-            forecasts={
-                name: ForecastInterval.from_dict(interval) for name, interval in plain["forecasts"].items()
-            },
+            forecasts={} if cells is None else {name: fit.interval(cells) for name, fit in fits.items()},
             charts={name: LastingChart.from_dict(chart) for name, chart in plain.get("charts", {}).items()},
-            cells=None if cells is None else Sample.from_counts(cells["score"], cells["pos"], cells["neg"]),
-            joined=cells is not None and cells["joined"],
+            cells=cells,
+            joined=kept is not None and kept["joined"],
             history=None if plain.get("history") is None else ScoreHistory.from_dict(plain["history"]),
             serial={
                 name: SerialCorrelation.from_dict(found) for name, found in plain.get("serial", {}).items()
@@ -166,7 +173,7 @@ class Reference:
                 for point in plain.get("cost_thresholds", ())
             },
             cost_errors={
-                point["w"]: Errors(point["missed"], point["false_alarms"])
+                point["w"]: WrongDecisions(point["missed"], point["false_alarms"])
                 for point in plain.get("cost_thresholds", ())
                 if "missed" in point
             },
@@ -184,12 +191,14 @@ def freeze(
     *,
     outlooks: bool = False,
     max_error: float = 0.5,
+    min_per_class: int = 0,
 ) -> Reference:
     """Reduce the reference windows of one segment to what `rules` and the operating conditions `cost_w` need.
 
     A rule whose interval cannot be computed on these windows is left out, with a caveat that says why. So is
     the history of scores, with a caveat when `outlooks` or a rule need it. There is no reference where cells
-    of neighbouring scores leave more than `max_error` of the AUROC open.
+    of neighbouring scores leave more than `max_error` of the AUROC open. A window with fewer rows of a class
+    than `min_per_class` would not be judged, so the rules learn from it together with its neighbour.
     """
     samples = [sample for _, sample in windows]
     sizes = [_measured(window, sample) for window, sample in windows]
@@ -202,38 +211,76 @@ def freeze(
         return Reference(auc=None, windows=sizes, caveats=(coarse.concerning("reference"),))
     samples = aligned(whole, samples)
     windows = [(window, sample) for (window, _), sample in zip(windows, samples, strict=True)]
-    forecasts, lacking = _forecasts(rules, windows, whole)
+    windows, pooled = large_enough(windows, min_per_class)
+    samples = [sample for _, sample in windows]
+    found = [window for window, _ in windows]
+    past = ReferenceWindows(samples, [day_of(window) for window in found], ages(found))
+    fits, lacking = _learned(rules, lambda rule: rule.learn_range(past, whole))
     history, missing = _history(whole, samples, rules, outlooks=outlooks)
-    charts, absent = _charts(rules, windows, whole, history)
-    serial = _serial(forecasts)
+    charts, absent = _learned(rules, lambda rule: rule.learn_chart(past, whole, history))
+    serial = _serial(fits)
     alike = [caveat for name, found in serial.items() for caveat in caveats_of(found, name)]
-    caveats = (*caveats_of(overall), *spanning(samples), *lacking, *absent, *missing, *alike)
+    caveats = (*caveats_of(overall), *spanning(samples), *pooled, *lacking, *absent, *missing, *alike)
     cells = condensed(whole)
     at = cost_thresholds(whole, cost_w).threshold.tolist() if cost_w else []
     return Reference(
         auc=overall,
-        forecasts=forecasts,
+        forecasts={name: fit.interval(whole) for name, fit in fits.items()},
         charts=charts,
         cells=cells,
         joined=len(cells.score) < len(whole.score) or whole.ends is not None,
         history=history,
         serial=serial,
         cost_thresholds=dict(zip(cost_w, at, strict=True)),
-        cost_errors={w: errors_at(whole, each) for w, each in zip(cost_w, at, strict=True)},
+        cost_errors=dict(zip(cost_w, cross_fitted(whole, samples, cost_w), strict=True)) if cost_w else {},
         windows=sizes,
         caveats=tuple(dict.fromkeys(caveats)),
     )
 
 
 def followed(reference: Reference) -> Reference:
-    """The reference for many windows: what their sizes have in common is computed once."""
+    """Return the reference for many windows: what their sizes have in common is computed once."""
     return (
         reference if reference.cells is None else replace(reference, bounds=FollowedBounds(reference.cells))
     )
 
 
+def large_enough(
+    windows: Sequence[tuple[Window, Sample]], min_per_class: int
+) -> tuple[list[tuple[Window, Sample]], tuple[Caveat, ...]]:
+    """Return the windows with those that are too small pooled with their neighbours, and a caveat if any is.
+
+    A window without rows stays as it is. So do all where only one would be left.
+    """
+    filled = sorted((each for each in windows if each[1].n_pos + each[1].n_neg), key=lambda each: each[0])
+    small = sum(min(sample.n_pos, sample.n_neg) < min_per_class for _, sample in filled)
+    found: list[list[tuple[Window, Sample]]] = []
+    n_pos = n_neg = min_per_class
+    for each in filled:
+        if min(n_pos, n_neg) >= min_per_class:
+            found.append([])
+            n_pos = n_neg = 0
+        found[-1].append(each)
+        n_pos, n_neg = n_pos + each[1].n_pos, n_neg + each[1].n_neg
+    if len(found) > 1 and min(n_pos, n_neg) < min_per_class:
+        found[-2:] = [found[-2] + found[-1]]
+    if not small or len(found) < 2:
+        return list(windows), ()
+    joined = [
+        part[0] if len(part) == 1 else (Window(part[0][0].start, part[-1][0].end), _merged(part))
+        for part in found
+    ]
+    empty = [each for each in windows if not each[1].n_pos + each[1].n_neg]
+    caveat = Caveat("reference-windows-pooled", windows=small, min_per_class=min_per_class)
+    return sorted([*joined, *empty], key=lambda each: each[0]), (caveat.concerning("reference"),)
+
+
+def _merged(part: Sequence[tuple[Window, Sample]]) -> Sample:
+    return Sample.merge([sample for _, sample in part])
+
+
 def spanning(windows: Sequence[Sample] | Sequence[PairedSample]) -> tuple[Caveat, ...]:
-    """That clusters come again in later windows, which are then not independent of the earlier ones."""
+    """Return a caveat if clusters come again in later windows, which then depend on the earlier ones."""
     ids = [each.clusters.ids for each in windows if each.clusters is not None]
     if not ids:
         return ()
@@ -243,7 +290,7 @@ def spanning(windows: Sequence[Sample] | Sequence[PairedSample]) -> tuple[Caveat
 
 
 def season_not_seen(reference: Reference) -> tuple[Caveat, ...]:
-    """That a season cannot be told from a change, where the reference covers less than a year."""
+    """Return a caveat if the reference covers less than a year: a season looks like a change."""
     dated = [window for window in reference.windows if "start" in window]  # not where it is counted only
     starts, ends = ([datetime.fromisoformat(window[end]) for window in dated] for end in ("start", "end"))
     days = (max(ends) - min(starts)) / DAY if dated else 0.0
@@ -251,7 +298,7 @@ def season_not_seen(reference: Reference) -> tuple[Caveat, ...]:
 
 
 def _measured(window: Window, sample: Sample) -> dict[str, Any]:
-    """A reference window for charts: its sizes, and its AUROC with an interval where there is one."""
+    """Return a reference window for charts: its sizes, and its AUROC with an interval where there is one."""
     found: dict[str, Any] = {
         "start": window.start.isoformat(),
         "end": window.end.isoformat(),
@@ -266,109 +313,71 @@ def _measured(window: Window, sample: Sample) -> dict[str, Any]:
 
 
 def with_labels(reference: Reference, windows: Sequence[PastWindow], ages: Sequence[timedelta]) -> Reference:
-    """The reference with what is known of its labels: how many are missing and, with ages, when they came."""
-    unlabelled = [{"unlabelled": window.unlabelled.rows} for window in windows]
+    """Return the reference with what is known of its labels: how many are missing and, with ages, when they
+    came.
+    """
+    counted = [{"unlabelled": each.unlabelled.rows, "unusable": each.unusable} for each in windows]
     return replace(
         reference,
-        windows=[known | more for known, more in zip(reference.windows, unlabelled, strict=True)],
+        windows=[known | more for known, more in zip(reference.windows, counted, strict=True)],
         labels=label_history(windows, ages) if ages else None,
     )
 
 
-def _forecasts(
-    rules: Mapping[str, Rule], windows: Sequence[tuple[Window, Sample]], whole: Sample
-) -> tuple[dict[str, ForecastInterval], list[Caveat]]:
-    """The interval of each forecast rule, and why one is missing."""
-    forecasts, caveats = {}, []
+def _learned(
+    rules: Mapping[str, Rule], learn: Callable[[Rule], Learned | None]
+) -> tuple[dict[str, Learned], list[Caveat]]:
+    """Return what each rule learns, where it learns anything, and why one cannot."""
+    learned: dict[str, Learned] = {}
+    caveats = []
     for name, rule in rules.items():
-        if isinstance(rule, Forecast):
-            try:
-                forecasts[name] = _forecast(rule, windows, whole)
-            except DegenerateDataError as error:
-                caveats.append(_not_computed(name, error))
-    return forecasts, caveats
-
-
-def _serial(forecasts: Mapping[str, ForecastInterval]) -> dict[str, SerialCorrelation]:
-    """The serial correlation of the windows of each forecast that has a level and enough of them."""
-    found = {}
-    for name, interval in forecasts.items():
         try:
-            found[name] = serial_correlation(interval)
+            found = learn(rule)
+        except DegenerateDataError as error:
+            caveats.append(_not_computed(name, error))
+        else:
+            learned |= {} if found is None else {name: found}
+    return learned, caveats
+
+
+def _serial(fits: Mapping[str, ForecastFit]) -> dict[str, SerialCorrelation]:
+    """Return the serial correlation of the windows of each forecast that has a level and enough of them."""
+    found = {}
+    for name, fit in fits.items():
+        try:
+            found[name] = serial_correlation(fit)
         except DegenerateDataError:  # nothing can be known, and nothing is claimed
             continue
     return found
 
 
-def _charts(
-    rules: Mapping[str, Rule],
-    windows: Sequence[tuple[Window, Sample]],
-    whole: Sample,
-    history: ScoreHistory | None,
-) -> tuple[dict[str, LastingChart], list[Caveat]]:
-    """The chart of each rule `lasting`, and why one is missing; what the history lacks is said elsewhere."""
-    charts, caveats = {}, []
-    for name, rule in rules.items():
-        if isinstance(rule, Lasting) and (history is not None or rule.given is None):
-            try:
-                charts[name] = chart_of(windows, whole, rule, history)
-            except DegenerateDataError as error:
-                caveats.append(_not_computed(name, error))
-    return charts, caveats
-
-
 def _history(
     whole: Sample, samples: Sequence[Sample], rules: Mapping[str, Rule], *, outlooks: bool
 ) -> tuple[ScoreHistory | None, list[Caveat]]:
-    """The history of scores, and for whom it is missing."""
+    """Return the history of scores, and for whom it is missing."""
     try:
         return score_history(whole, samples, inside=True), []
     except DegenerateDataError as error:
-        given = {name: rule for name, rule in rules.items() if isinstance(rule, Forecast | Lasting)}
-        needing = [name for name, rule in given.items() if rule.given]
+        needing = [name for name, rule in rules.items() if rule.needs.history and rule.needs.labels]
         if outlooks:
             needing.append("outlook")
         return None, [_not_computed(name, error) for name in needing]
-
-
-def _forecast(rule: Forecast, windows: Sequence[tuple[Window, Sample]], whole: Sample) -> ForecastInterval:
-    """The interval of one rule, for a batch as large as the median window."""
-    samples = [sample for _, sample in windows]
-    return forecast_interval(
-        whole,
-        windows=None if rule.method == "fixed" else samples,
-        inside=True if rule.method == "calibrated" else None,
-        distance=rule.distance,
-        method=rule.method,
-        confidence_level=rule.confidence_level,
-        batch=(
-            median_low(sample.n_pos for sample in samples if sample.n_pos),
-            median_low(sample.n_neg for sample in samples if sample.n_neg),
-        ),
-        alternative=rule.alternative,
-        correlation="estimated" if rule.widens else "none",
-        days=([day_of(window) for window, _ in windows], None) if rule.takes_season else None,
-        weights=None
-        if rule.half_life is None
-        else weights([window for window, _ in windows], rule.half_life),
-    )
 
 
 def _not_computed(what: str, error: DegenerateDataError) -> Caveat:
     return Caveat("not-computed", why=str(error)).concerning(what)
 
 
-def weights(windows: Sequence[Window], half_life: float) -> list[float]:
-    """What each window counts against the latest: half as much for every `half_life` windows of age."""
+def ages(windows: Sequence[Window]) -> list[int]:
+    """Return how many windows lie between each and the latest."""
     latest = max(window.start for window in windows)
     # Whole windows of age: an hour of daylight saving is none.
     mean = sum((window.end - window.start for window in windows), timedelta()) / len(windows)
-    ages = [round((latest - window.start) / mean) for window in windows]
-    return [0.5 ** (age / half_life) for age in ages]
+    return [round((latest - window.start) / mean) for window in windows]
 
 
 def reference_curve(frozen: Mapping[str, Any] | None, segment: str) -> list[dict[str, float]]:
-    """The ROC curve of a frozen reference, as a drawing needs it.
+    """Return the ROC curve of a frozen reference, as a drawing needs it.
 
     Parameters
     ----------
@@ -379,8 +388,7 @@ def reference_curve(frozen: Mapping[str, Any] | None, segment: str) -> list[dict
     Returns
     -------
     list of dict
-        ``fpr`` and ``tpr``, from (0, 0) on, at most about 200; empty where an earlier version froze the
-        reference, or where it has no AUROC.
+        ``fpr`` and ``tpr``, from (0, 0) on, at most about 200; empty where it has no AUROC.
     """
     cells = ((frozen or {}).get(segment) or {}).get("cells")
     if not cells:
@@ -398,3 +406,83 @@ def reference_curve(frozen: Mapping[str, Any] | None, segment: str) -> list[dict
 
 _DRAWN = 100
 """Steps of either rate that a drawing of a curve can show."""
+
+
+def at_levels(reference: Reference, rules: Mapping[str, Rule], names: frozenset[str]) -> Reference:
+    """Return the reference, serving the rules at the levels that they have now.
+
+    Parameters
+    ----------
+    reference : Reference
+        Frozen for the same rules at any levels: it need not be read again when levels change.
+    rules : dict of str to Rule
+        By name.
+    names : frozenset of str
+        Whose levels come from a budget. The others keep those at which they were frozen.
+    """
+    found = replace(reference, strict=reference.strict | names)
+    forecasts, charts = dict(reference.forecasts), dict(reference.charts)
+    for name, interval in reference.forecasts.items():
+        if name in names and name in rules:
+            level = rules[name].settings["confidence_level"]
+            forecasts[name] = range_of(name, found, confidence_level=level)
+        elif interval.model_low is not None:  # not yet at its level
+            forecasts[name] = range_of(name, found)
+    for name in names & charts.keys():
+        charts[name] = at_probability(charts[name], rules[name].settings["false_alarm_probability"])
+    return replace(found, forecasts=forecasts, charts=charts)
+
+
+def in_season(reference: Reference, window: Window) -> Reference:
+    """Return the reference for one window: forecasts that take a season off lie around that of the window."""
+    day, forecasts = day_of(window), dict(reference.forecasts)
+    for name, interval in reference.forecasts.items():
+        if interval.fit.season:
+            forecasts[name] = range_of(name, reference, day=day)
+    return replace(reference, forecasts=forecasts)
+
+
+def over_the_year(name: str, reference: Reference) -> tuple[float, float] | None:
+    """Return the least and the largest AUROC that a forecast lies around, by month; None without a season."""
+    fit = reference.forecasts[name].fit
+    if not fit.season or reference.cells is None:
+        return None
+    within = reference.bounds or bounds_of(reference.cells)
+    found = [fit.auc_at(within, fit.seasonal_root(month * YEAR_DAYS / 12)) for month in range(12)]
+    return min(found), max(found)
+
+
+def range_of(
+    name: str,
+    reference: Reference,
+    batch: tuple[int, int] | None = None,
+    *,
+    fit: ForecastFit | None = None,
+    confidence_level: float | None = None,
+    day: float | None = None,
+    **more: float,
+) -> ForecastInterval:
+    """Return the normal range of a rule for a window, as it is judged by.
+
+    Parameters
+    ----------
+    name : str
+        Of the rule, which has one.
+    reference : Reference
+    batch, fit, confidence_level, day
+        Default: those of the range that the reference has for the usual window.
+    **more
+        `around` and `error` of `ForecastFit.interval`.
+    """
+    usual = reference.forecasts[name]
+    fit = fit or usual.fit
+    assert reference.cells is not None
+    return fit.interval(
+        reference.cells,
+        batch or usual.batch,
+        confidence_level=confidence_level or usual.confidence_level,
+        day=usual.day if day is None else day,
+        full_level=name in reference.strict or not fit.weights,
+        bounds=reference.bounds,
+        **more,
+    )

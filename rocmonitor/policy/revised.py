@@ -18,7 +18,7 @@ Cause = Literal["late", "corrected", "settings"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revised:
-    """What a revision changes.
+    """The changes that a revision makes.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Revised:
 
     @property
     def is_worse(self) -> bool:
-        """Whether the window is degraded now, and was not."""
+        """True if the window is degraded now, and was not."""
         return self.after is Status.DEGRADED
 
     def to_dict(self) -> dict[str, Any]:
@@ -61,7 +61,7 @@ class Revised:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Revised:
-        """The inverse of `to_dict`."""
+        """Return the inverse of `to_dict`."""
         parsed = {
             "window": Window.from_dict(stored["window"]),
             "at": datetime.fromisoformat(stored["at"]),
@@ -71,7 +71,7 @@ class Revised:
 
 
 def as_reason(revised: Revised) -> Caveat:
-    """A revision as the reason of a change of status."""
+    """Return a revision as the reason of a change of status."""
     found = {"auc_before": revised.auc_before, "auc": revised.auc}
     return Caveat(
         "judged-again",

@@ -1,25 +1,21 @@
-"""The windows to come while the model is as good as in the reference, and the limits of the rules on them.
-
-All is on the scale 2 arcsin sqrt(AUROC), on which an AUROC scatters about its true value nearly normally, and
-as much at one limit as at another.
-"""
+"""The windows to come while the model is as good as in the reference, on the scale of `rules.calm`."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import betaincinv, expit, logit, ndtri
+from scipy.special import ndtri
 
 from rocmonitor.policy.evaluation import Verdict
 from rocmonitor.policy.reference import Reference
-from rocmonitor.policy.rules import Calibration, Cost, Drop, Floor, Forecast, Lasting, Rule
 from rocmonitor.policy.windows import Window, day_of
-from rocmonitor.stats import AucResult, AucSpread, compare_auc
+from rocmonitor.rules import Rule
+from rocmonitor.rules.calm import Limits
+from rocmonitor.stats import AucResult, AucSpread
 from rocmonitor.stats.coming import Coming, Processes, draw, learned, sampling_alone
 from rocmonitor.stats.lasting.windows import scaled
 from rocmonitor.stats.rows import Floats
@@ -28,14 +24,11 @@ from rocmonitor.stats.season import wave_of
 FEWEST_WINDOWS = 3
 """Reference windows with an AUROC from which on their scatter is learned."""
 
-_DEEPEST, _STEP = 6.0, 0.25
-"""How far down a limit is looked for, in log odds: from an AUROC of 0.8 to 0.01. And in which steps."""
-
 _LEAST_NOISE = 1e-9
 
 
 class Margins(NamedTuple):
-    """How far a rule's interval was from its limit in each reference window; it alarms below 0.
+    """The distance of a rule's interval from its limit in each reference window; the rule alarms below 0.
 
     Arrays of shape (n,) and n places in the series: distance, its sampling variance, and where the window is.
     """
@@ -50,7 +43,7 @@ class Margins(NamedTuple):
 
 
 def margins_of(verdicts: Sequence[Verdict | None]) -> Margins | None:
-    """The margins of a rule in successive reference windows, None where one was not judged by it.
+    """Return the margins of a rule in successive reference windows, None where one was not judged by it.
 
     None where fewer than `FEWEST_WINDOWS` were, or all margins are equal. The sampling variance is that of
     an interval with normal limits.
@@ -82,7 +75,7 @@ class Scenario:
     Attributes
     ----------
     rules : dict of str to Rule
-        By name, as from `rocmonitor.policy.rules.by_name`.
+        By name, as from `rocmonitor.rules.by_name`.
     reference : Reference
         With an `auc`. Forecast intervals that it lacks are taken from the number of its windows; scatter and
         serial correlation are learned from their AUROCs, where it has them.
@@ -114,33 +107,49 @@ class Scenario:
 
     @property
     def is_read(self) -> bool:
-        """Whether the AUROCs of enough reference windows are known to learn how they differ."""
+        """True if the AUROCs of enough reference windows are known to learn how they differ."""
         return self.reference_windows >= FEWEST_WINDOWS
 
     def window(self, auc: float) -> AucResult:
-        """A window of the expected size that has this AUROC."""
+        """Return a window of the expected size that has this AUROC."""
+        spread = self.spread.at(auc)
         return AucResult(
             auc=auc,
-            se=math.sqrt(self.spread.at(auc).variance(self.n_pos, self.n_neg)),
+            se=math.sqrt(spread.variance(self.n_pos, self.n_neg)),
+            zeta=(spread.zeta10, spread.zeta01),
             n_pos=round(self.n_pos),
             n_neg=round(self.n_neg),
             method="delong",
         )
 
     def noise(self, auc: float) -> float:
-        """The sampling variance of a window about a true AUROC, on the scale."""
+        """Return the sampling variance of a window about a true AUROC, on the scale."""
         return max((self.window(auc).se ** 2) / (auc * (1 - auc)), _LEAST_NOISE)
 
     def processes(self) -> Processes:
-        """What the reference windows leave possible; where they were not read, sampling alone."""
+        """Return what the reference windows leave possible; where they were not read, sampling alone."""
         if self.is_read:
             return learned(*self.numbers())
         error = self.auc.se / math.sqrt(self.auc.auc * (1 - self.auc.auc))
         return sampling_alone(scaled(self.auc.auc), error)
 
     def takes_season(self, rule: str) -> bool:
-        """Whether a rule is a forecast that lies around the season of a window."""
-        return _is_known(rule, self) and bool(self.reference.forecasts[rule].season)
+        """Return True if a rule is a forecast that lies around the season of a window."""
+        return self.knows_range(rule) and bool(self.reference.forecasts[rule].fit.season)
+
+    def knows_range(self, rule: str) -> bool:
+        """Return True for a rule that has its range, and not another one for the scores of each window."""
+        known = rule in self.rules and rule in self.reference.forecasts
+        return known and not self.rules[rule].needs.history
+
+    def mirrored(self) -> Scenario:
+        """Return the scenario with all scores negated: its drops are the rises of this one."""
+        auc = 1 - self.auc.auc
+        return replace(
+            self,
+            reference=replace(self.reference, auc=replace(self.auc, auc=auc)),
+            spread=replace(self.spread, auc=auc),  # its variances are the same
+        )
 
     def numbers(self, rule: str = "") -> tuple[Floats, Floats, tuple[int, ...]]:
         """AUROC on the scale, sampling variance and place of each reference window that has one.
@@ -162,149 +171,38 @@ class Scenario:
         )
 
 
-class Limits(NamedTuple):
-    """Between which values a rule finds a window ok: two numbers, or (g,) for each process; else infinite."""
-
-    low: Floats
-    high: Floats
-
-
 def limits(name: str, scenario: Scenario, coming: Coming) -> Limits:
-    """The limits of a rule that judges each window by itself: on the AUROC, or on its margin."""
-    rule = scenario.rules[name]
-    if name in scenario.margins:
-        return Limits(np.zeros(1), np.array([math.inf]))
-    if isinstance(rule, Forecast) and not _is_known(name, scenario):
-        return _by_level(name, rule, scenario, coming)
-    high = math.inf
-    if isinstance(rule, Drop):
-        high = math.pi - _low(name, _mirrored(scenario))
-    elif isinstance(rule, Forecast) and rule.alternative == "two-sided":
-        high = scaled(scenario.reference.forecasts[name].high)
-    return Limits(np.array([_low(name, scenario)]), np.array([high]))
+    """Return the limits of a rule that judges each window by itself: on the AUROC, or on its margin."""
+    return Limits.of(0.0) if name in scenario.margins else scenario.rules[name].calm(name, scenario, coming)
 
 
 def sampling_only(scenario: Scenario) -> list[str]:
-    """Names of the rules that are counted as if windows differed by sampling alone."""
+    """Return the names of the rules that are counted as if windows differed by sampling alone."""
     if scenario.is_read:
         return []
     return [
         name
         for name, rule in scenario.rules.items()
-        if isinstance(rule, Floor | Drop) or (isinstance(rule, Forecast) and _is_known(name, scenario))
+        if rule.alarms and rule.of_auc and not rule.needs.chart
+        if not rule.needs.range or scenario.knows_range(name)
     ]
 
 
 def uncounted(scenario: Scenario) -> list[str]:
-    """Names of rules whose false alarms are not known: they count nothing here.
+    """Return the names of rules whose false alarms are not known: they count nothing here.
 
     Forecasts without a level whose interval is not known; cost and calibration where no reference window was
     judged by them.
     """
-    return [
-        name
-        for name, rule in scenario.rules.items()
-        if (isinstance(rule, Cost | Calibration) and name not in scenario.margins)
-        or (
-            isinstance(rule, Forecast)
-            and _level(name, scenario) is None
-            and name not in scenario.reference.forecasts
-        )
-    ]
+    reference, found = scenario.reference, []
+    for name, rule in scenario.rules.items():
+        unknown = rule.needs.range and name not in reference.forecasts and not rule.weights(name, reference)
+        if unknown or (not rule.of_auc and name not in scenario.margins):
+            found.append(name)
+    return found
 
 
 def without_chart(scenario: Scenario) -> list[str]:
-    """Names of the rules `lasting` whose chart is not known: they count with their stated probability."""
+    """Return the names of the rules whose chart is not known: they count with their stated probability."""
     charts = scenario.reference.charts
-    return [n for n, rule in scenario.rules.items() if isinstance(rule, Lasting) and n not in charts]
-
-
-def forecast_weights(name: str, rules: Mapping[str, Rule], reference: Reference) -> tuple[float, ...] | None:
-    """What each usable reference window counts for a calibrated forecast, the latest about 1; else None.
-
-    Where the interval is not known, `reference.windows` must be in order of time, none left out.
-    """
-    rule = rules[name]
-    if not isinstance(rule, Forecast) or rule.method != "calibrated":
-        return None
-    interval = reference.forecasts.get(name)
-    if interval is not None:
-        return interval.weights or (1.0,) * interval.n_windows
-    ages = [age for age, w in enumerate(reversed(reference.windows)) if w["n_pos"] and w["n_neg"]]
-    half_life = math.inf if rule.half_life is None else rule.half_life
-    return tuple(0.5 ** (age / half_life) for age in ages) or None
-
-
-def _is_known(name: str, scenario: Scenario) -> bool:
-    """Whether a forecast has its interval, and not another one for the scores of each window."""
-    rule = scenario.rules.get(name)
-    return isinstance(rule, Forecast) and rule.given is None and name in scenario.reference.forecasts
-
-
-def _by_level(name: str, rule: Forecast, scenario: Scenario, coming: Coming) -> Limits:
-    """Limits that cover as much as a conformal interval may happen to, given its windows ([V12])."""
-    level = _level(name, scenario)
-    if level is None:
-        return Limits(np.array([-math.inf]), np.array([math.inf]))
-    achieved, windows = level
-    covered = betaincinv(achieved * (windows + 1), (1 - achieved) * (windows + 1), coming.luck)
-    sides = 2 if rule.alternative == "two-sided" else 1
-    reach = -ndtri((1 - covered) / sides) * coming.deviation
-    return Limits(coming.mean - reach, coming.mean + reach if sides == 2 else np.array([math.inf]))
-
-
-def _low(name: str, scenario: Scenario) -> float:
-    """The value below which a rule finds a window degraded; -inf if there is none."""
-    rule, reference = scenario.rules[name], scenario.auc
-    if isinstance(rule, Floor):
-        return _root(
-            lambda window: window.ci(rule.confidence_level).high - rule.value,
-            scenario,
-            below=rule.value,
-        )
-    if isinstance(rule, Drop):
-        return _root(
-            lambda window: compare_auc(window, reference).ci(rule.confidence_level).high + rule.value,
-            scenario,
-            below=reference.auc,
-        )
-    interval = scenario.reference.forecasts.get(name)
-    return -math.inf if interval is None else scaled(interval.low)
-
-
-def _root(excess: Callable[[AucResult], float], scenario: Scenario, *, below: float) -> float:
-    """The highest value below which `excess` of a window is negative; at the AUROC `below` it is not."""
-
-    def of(log_odds: float) -> float:
-        return excess(scenario.window(float(expit(log_odds))))
-
-    top = float(logit(below))
-    for down in np.arange(_STEP, _DEEPEST, _STEP).tolist():
-        if of(top - down) < 0:
-            return scaled(float(expit(brentq(of, top - down, top - down + _STEP))))
-    return -math.inf
-
-
-def _mirrored(scenario: Scenario) -> Scenario:
-    """The scenario of the other side: with all scores negated, its drops are the rises of this one."""
-    auc = 1 - scenario.auc.auc
-    return replace(
-        scenario,
-        reference=replace(scenario.reference, auc=replace(scenario.auc, auc=auc)),
-        spread=replace(scenario.spread, auc=auc),  # its variances are the same
-    )
-
-
-def _level(name: str, scenario: Scenario) -> tuple[float, float] | None:
-    """Level of a calibrated forecast, and how many windows it is worth; None for every other rule."""
-    rule = scenario.rules[name]
-    if not isinstance(rule, Forecast) or rule.method != "calibrated":
-        return None
-    weights = forecast_weights(name, scenario.rules, scenario.reference)
-    if weights is None:
-        return None
-    total = sum(weights)
-    interval = scenario.reference.forecasts.get(name)
-    shown = 1.0 if rule.half_life is None else total / (total + 1)  # without one a model has the level
-    level = min(rule.confidence_level, shown) if interval is None else interval.achieved_level
-    return None if level is None else (level, total**2 / sum(weight**2 for weight in weights))
+    return [name for name, rule in scenario.rules.items() if rule.needs.chart and name not in charts]

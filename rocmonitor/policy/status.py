@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import groupby, islice, takewhile
+from typing import Any
 
-from rocmonitor.policy.evaluation import Status
+from rocmonitor.policy.evaluation import Reason, Status, Transition
+from rocmonitor.policy.revised import Revised
+from rocmonitor.policy.windows import Window
 
 _QUIET = frozenset({Status.OK, Status.IMPROVED})
 
@@ -33,13 +38,13 @@ class Alarm:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """What the sufficient windows so far amount to: their status, and the last of their outcomes."""
+    """The status that the sufficient windows so far amount to, and the last of their outcomes."""
 
     status: Status = Status.OK
     recent: tuple[Status, ...] = ()
 
     def after(self, outcome: Status, alarm: Alarm) -> Health:
-        """The health after one more sufficient window."""
+        """Return the health after one more sufficient window."""
         recent = (*self.recent, outcome)[-max(alarm.of, alarm.recover_after) :]
         counted, calm = recent[-alarm.of :], recent[-alarm.recover_after :]
         for reached in (Status.DEGRADED, Status.IMPROVED):
@@ -48,35 +53,224 @@ class Health:
         recovered = len(calm) == alarm.recover_after and self.status not in calm
         return Health(Status.OK if recovered else self.status, recent)
 
-    def with_last(self, outcome: Status) -> Status:
-        """The status when the last window, sufficient or not, had this outcome."""
-        if outcome is Status.INSUFFICIENT and self.status is not Status.DEGRADED:
-            return Status.INSUFFICIENT
-        return self.status
 
+@dataclass(frozen=True, slots=True)
+class Said:
+    """The status of a segment that was said last.
 
-def status_after(outcomes: Iterable[Status], alarm: Alarm) -> Status:
-    """The status after windows with these outcomes, oldest first.
-
-    An insufficient window neither counts for k-of-n nor as a recovery: a status ``degraded`` stays, any other
-    is ``insufficient`` until the next sufficient window.
+    Attributes
+    ----------
+    status : Status
+        After the last change.
+    notified : Status
+        The one that people were last notified of; ok when there was none.
+    alarmed_at : datetime or None
+        When the last alarm was sent.
     """
-    health, last = Health(), Status.OK
-    for last in outcomes:
-        if last is not Status.INSUFFICIENT:
-            health = health.after(last, alarm)
-    return health.with_last(last)
+
+    status: Status = Status.OK
+    notified: Status = Status.OK
+    alarmed_at: datetime | None = None
+
+
+class SegmentState:
+    """The status of a segment of a monitor: what its windows amount to, and what people know of it.
+
+    An insufficient window neither counts for k-of-n nor as a recovery, and the status stays: until more of
+    them follow one another than ever did in the reference. Then any status but ``degraded`` is
+    ``insufficient`` until the next sufficient window. Before the first sufficient window it is so from the
+    start, and people are notified at the same time.
+
+    Parameters
+    ----------
+    monitor, segment : str
+    alarm : Alarm
+    outcomes : sequence of pairs of Window and Status
+        Of the judged windows, in order.
+    warnings : dict of Window to frozenset of str
+        The rules that warn of windows without labels. A warning holds until its window is judged.
+    said : Said
+    muted : bool
+        Nobody is notified of a change.
+    patience : int or None
+        So many insufficient windows in a row are no news: see `usual_run`. None: however many they are,
+        although the status shows them.
+    """
+
+    def __init__(
+        self,
+        monitor: str,
+        segment: str,
+        alarm: Alarm,
+        *,
+        outcomes: Sequence[tuple[Window, Status]] = (),
+        warnings: Mapping[Window, frozenset[str]] | None = None,
+        said: Said | None = None,
+        muted: bool = False,
+        patience: int | None = 0,
+    ) -> None:
+        self._monitor, self._segment, self._alarm, self._muted = monitor, segment, alarm, muted
+        self._patience = patience
+        self._windows = [window for window, _ in outcomes]
+        self._outcomes = [outcome for _, outcome in outcomes]
+        self._healths: list[Health] = []  # of the first windows; the rest when it is asked for
+        self._warnings = {each: rules for each, rules in (warnings or {}).items() if each not in self}
+        self._said = said or Said()
+
+    def __contains__(self, window: Window) -> bool:
+        at = bisect_left(self._windows, window)
+        return at < len(self._windows) and self._windows[at] == window
+
+    @property
+    def status(self) -> Status:
+        """The status after the last change that was said."""
+        return self._said.status
+
+    def add(self, window: Window, outcome: Status) -> None:
+        """Count a window that was judged, or judged anew; a warning of it ends."""
+        self._warnings.pop(window, None)
+        at = bisect_left(self._windows, window)
+        if window not in self:
+            self._windows.insert(at, window)
+            self._outcomes.insert(at, outcome)
+        elif self._outcomes[at] is outcome:
+            return
+        self._outcomes[at] = outcome
+        del self._healths[at:]
+
+    def warn(self, window: Window, rules: frozenset[str]) -> bool:
+        """Count an outlook that warns of a window; True if one of its rules warned of no window before."""
+        news = not rules <= frozenset[str]().union(*self._warnings.values())
+        if window not in self:
+            self._warnings[window] = rules
+        return news
+
+    def after(self, until: Window | None = None) -> Status:
+        """Return the status that the windows so far amount to, or those up to one of them.
+
+        With no degraded window, a warning of a later one makes it ``at-risk``.
+        """
+        status = self._counted(until)
+        return Status.AT_RISK if self._warnings and status is not Status.DEGRADED else status
+
+    def since(self, status: Status, window: Window) -> datetime:
+        """Start of the first window that k-of-n counts for `status`, or that warns; of `window` when none."""
+        if status is Status.AT_RISK:
+            return min((other.start for other in self._warnings), default=window.start)
+        recent = islice(self._sufficient(), self._alarm.of)
+        return min([other.start for other, outcome in recent if outcome is status], default=window.start)
+
+    def change(
+        self,
+        status: Status,
+        *,
+        at: datetime,
+        since: datetime,
+        reasons: tuple[Reason, ...],
+        news: bool = False,
+    ) -> tuple[Transition | None, bool]:
+        """Return the change of status that follows, if any, and whether somebody is notified of it.
+
+        With `news` an alarm is notified although its status is known.
+        """
+        before = self._said
+        due = should_notify(status, before.notified, before.alarmed_at, at, self._alarm.cool_down)
+        notify = not (self._muted or self._is_usual(status)) and (due or (news and is_alarm(status)))
+        if status is before.status and not notify:
+            return None, False
+        self._said = Said(
+            status=status,
+            notified=status if notify else before.notified,
+            alarmed_at=at if notify and is_alarm(status) else before.alarmed_at,
+        )
+        transition = Transition(
+            monitor=self._monitor,
+            segment=self._segment,
+            at=at,
+            # A recovery that waited for the end of a cool-down is a change from what people know.
+            before=before.notified if status is before.status else before.status,
+            after=status,
+            reasons=reasons,
+            since=since,
+        )
+        return transition, notify
+
+    def _is_usual(self, status: Status) -> bool:
+        """Return True if windows that cannot be judged are no news: as in the reference."""
+        if status is not Status.INSUFFICIENT:
+            return False
+        return self._patience is None or self._insufficient(len(self._outcomes)) <= self._patience
+
+    def tells(self, revised: Revised) -> bool:
+        """Return True if people are told of a revision that leaves the status as it is.
+
+        Not while muted, and in the cool-down after an alarm not that a window is no longer degraded.
+        """
+        alarmed_at = self._said.alarmed_at
+        cooling = alarmed_at is not None and revised.at - alarmed_at < self._alarm.cool_down
+        return not self._muted and (revised.is_worse or not cooling)
+
+    def degraded(self) -> set[Window]:
+        """After which windows the status was degraded, as they are judged now."""
+        self._counted(None)
+        known = zip(self._windows, self._outcomes, self._healths, strict=True)
+        return {
+            window
+            for window, outcome, health in known
+            if outcome is not Status.INSUFFICIENT and health.status is Status.DEGRADED
+        }
+
+    def _counted(self, until: Window | None) -> Status:
+        """Return the status without the warnings."""
+        count = len(self._windows) if until is None else bisect_left(self._windows, until)
+        count += until is not None and until in self
+        if not count:
+            return Status.OK
+        for outcome in self._outcomes[len(self._healths) : count]:
+            last = self._healths[-1] if self._healths else Health()
+            after = last if outcome is Status.INSUFFICIENT else last.after(outcome, self._alarm)
+            self._healths.append(last if after == last else after)  # one object for many windows
+        status = self._healths[count - 1].status
+        run = self._insufficient(count)
+        lasts = run == count or self._patience is None or run > self._patience
+        return Status.INSUFFICIENT if run and lasts and status is not Status.DEGRADED else status
+
+    def _insufficient(self, count: int) -> int:
+        """Return how many of the first windows, counted from the last of them, are insufficient in a row."""
+        newest_first = (self._outcomes[at] for at in reversed(range(count)))
+        return sum(1 for _ in takewhile(lambda outcome: outcome is Status.INSUFFICIENT, newest_first))
+
+    def _sufficient(self) -> Iterator[tuple[Window, Status]]:
+        """Yield the sufficient windows, newest first."""
+        for window, outcome in zip(reversed(self._windows), reversed(self._outcomes), strict=True):
+            if outcome is not Status.INSUFFICIENT:
+                yield window, outcome
+
+
+def usual_run(windows: Sequence[Mapping[str, Any]], min_per_class: int) -> int | None:
+    """Return how many reference windows in a row were too small to be judged, at most; None where all were.
+
+    Parameters
+    ----------
+    windows : sequence of dict
+        As of `rocmonitor.policy.reference.Reference`.
+    min_per_class : int
+    """
+    small = [min(each["n_pos"], each["n_neg"]) < min_per_class for each in windows]
+    if all(small):
+        return None
+    return max((len(list(run)) for is_small, run in groupby(small) if is_small), default=0)
 
 
 def is_alarm(status: Status) -> bool:
-    """Whether this status asks somebody to act."""
+    """Return True if this status asks somebody to act."""
     return status not in _QUIET
 
 
 def should_notify(
     status: Status, notified: Status, alarmed_at: datetime | None, at: datetime, cool_down: timedelta
 ) -> bool:
-    """Whether somebody is notified of `status` now.
+    """Return True if somebody is notified of `status` now.
 
     Parameters
     ----------
@@ -99,3 +293,30 @@ def should_notify(
     if status in (notified, Status.ERROR):
         return False
     return is_alarm(status) or not cool_down or alarmed_at is None or at - alarmed_at >= cool_down
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attention:
+    """The notes of people about a monitor: acknowledged, muted or silenced.
+
+    Attributes
+    ----------
+    acknowledged_by : str or None
+        Who has taken on the alarm. It ends with the next change of status.
+    acknowledged_at : datetime or None
+    muted_by : str or None
+    muted_until : datetime or None
+        Until then no message is sent. Windows are judged as ever; a status that differs from the one that
+        was sent last is sent with the first window after that.
+    note : str
+    """
+
+    acknowledged_by: str | None = None
+    acknowledged_at: datetime | None = None
+    muted_by: str | None = None
+    muted_until: datetime | None = None
+    note: str = ""
+
+    def is_muted(self, now: datetime) -> bool:
+        """Return True if messages are held back now."""
+        return self.muted_until is not None and now < self.muted_until

@@ -3,25 +3,37 @@
 What is expected comes from the reference windows and, by age, from windows that earlier ticks counted. When a
 window comes like n others, it is below all of them with probability 1 / (n + 1) at most. Rows or labels have
 stopped when it has less than half of the lowest: that is rarer still.
+
+Rows that cannot be used (a score, a label or a time that is none, or an id that comes again) seldom fail at
+random, so what is left of a window with many of them is not the window: an alarm likewise.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import takewhile
 from statistics import fmean
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from zoneinfo import ZoneInfo
 
 import numpy as np
 
+from rocmonitor.caveat import Caveat
+from rocmonitor.policy.evaluation import Counts
 from rocmonitor.policy.record import plain
 from rocmonitor.policy.windows import DAY, Window
 
-Kind = Literal["rows", "labels"]
+if TYPE_CHECKING:
+    from rocmonitor.policy.reference import Reference
+
+Kind = Literal["rows", "labels", "usable"]
+"""Rows, their labels, or rows that can be used."""
+
+CountedKind = Literal["rows", "labels"]
+"""The kinds that a count by age shows; that rows can be used shows only when a window is read."""
 
 FEWEST_WINDOWS = 8
 """With fewer nothing is expected."""
@@ -38,7 +50,7 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrived:
-    """What a tick counted of a window.
+    """The rows that a tick counted of a window.
 
     Attributes
     ----------
@@ -59,13 +71,13 @@ class Arrived:
 
     @property
     def share(self) -> float | None:
-        """Of the rows that have a label; None without rows."""
+        """The share of rows that have a label; None without rows."""
         return self.labelled / self.rows if self.rows else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expected:
-    """What windows like this one had at its age: rows, or the share of them that had a label.
+    """The number of rows, or the share of labelled rows, that windows like this one had at its age.
 
     Attributes
     ----------
@@ -88,12 +100,12 @@ class Expected:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stop:
-    """Rows or labels that stopped arriving, or do so again.
+    """Rows, labels or usable rows that stopped arriving, or do so again.
 
     Attributes
     ----------
     monitor : str
-    kind : {"rows", "labels"}
+    kind : {"rows", "labels", "usable"}
     since : datetime
         Start of the first window that has too few.
     window : Window
@@ -101,13 +113,15 @@ class Stop:
     rows, labelled : int
         Of that window.
     lowest : float
-        Rows, or the share of labelled rows, that windows like it had at least.
+        Rows, or the share of labelled or usable rows, that windows like it had at least.
     n_windows : int
-        How many these are.
+        How many these are; 0 where too few are known, for usable rows only.
     at : datetime
         When it was found.
+    unusable : dict of str to int
+        Rows of that window that cannot be used, by the name of their count in `Counts`.
     ended : bool
-        Whether they arrive again.
+        True when they arrive again.
     """
 
     monitor: str
@@ -119,6 +133,7 @@ class Stop:
     lowest: float
     n_windows: int
     at: datetime
+    unusable: Mapping[str, int] = field(default_factory=dict)
     ended: bool = False
 
     def to_dict(self) -> dict[str, Any]:
@@ -128,14 +143,14 @@ class Stop:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Stop:
-        """The inverse of `to_dict`."""
+        """Return the inverse of `to_dict`."""
         parsed = {name: datetime.fromisoformat(stored[name]) for name in ("since", "at")}
         return cls(**{**stored, **parsed, "window": Window.from_dict(stored["window"])})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AtAge:
-    """How many rows have a label at an age.
+    """The number of rows with a label at an age.
 
     Attributes
     ----------
@@ -153,7 +168,7 @@ class AtAge:
 
 
 class Arrival:
-    """What to expect of the windows of a monitor.
+    """The expectation for the windows of a monitor.
 
     Parameters
     ----------
@@ -226,7 +241,7 @@ class Arrival:
         return Expected.of(final)
 
     def by_age(self, ages: Sequence[timedelta]) -> list[AtAge]:
-        """How many rows have a label at some ages, as far as that is known of any window."""
+        """Return how many rows have a label at some ages, as far as that is known of any window."""
         after_all = max([*self._counted, *(each for each, *_ in self._windows)], default=None)
         if after_all is None:
             return []
@@ -239,8 +254,8 @@ class Arrival:
                 found.append(AtAge(age=age, expected=known, latest=latest))
         return found
 
-    def is_short(self, kind: Kind, found: Arrived) -> bool | None:
-        """Whether a window has too few; None where that cannot be said."""
+    def is_short(self, kind: CountedKind, found: Arrived) -> bool | None:
+        """Return whether a window has too few; None where that cannot be said."""
         expected = self.expected(kind, found)
         if expected is None or expected.lowest <= 0:
             return None
@@ -250,8 +265,8 @@ class Arrival:
             return None
         return found.share < SHORT * expected.lowest
 
-    def expected(self, kind: Kind, found: Arrived) -> Expected | None:
-        """What to expect of a window as it was counted."""
+    def expected(self, kind: CountedKind, found: Arrived) -> Expected | None:
+        """Return what to expect of a window as it was counted."""
         return (self.rows if kind == "rows" else self.labels)(found.window, found.age)
 
     def _at(self, window: Window, age: timedelta) -> list[Arrived]:
@@ -275,9 +290,9 @@ class Arrival:
 
 
 def stop(
-    monitor: str, kind: Kind, counted: Sequence[Arrived], arrival: Arrival, now: datetime
+    monitor: str, kind: CountedKind, counted: Sequence[Arrived], arrival: Arrival, now: datetime
 ) -> Stop | Arrived | None:
-    """What the newest window of which something can be said shows.
+    """Return what the newest window of which something can be said shows.
 
     Parameters
     ----------
@@ -339,3 +354,52 @@ def _shares(labels: Mapping[str, Any] | None) -> tuple[list[timedelta], list[lis
         for place, age in enumerate(ages)
     ]
     return [timedelta(seconds=age) for age in ages], shares
+
+
+NOTICED = 0.05
+"""Share of unusable rows that is an alarm, unless half as many are usual in the reference windows."""
+MOST = 0.2
+"""Share beyond which a window is not judged, under the same condition."""
+
+_UNUSABLE = ("bad_score", "bad_label", "duplicates", "outside")
+
+
+def unusable(reference: Reference, counts: Counts) -> Caveat | None:
+    """Return what to say of unusable rows; None where they are few, or as many as in the reference.
+
+    With `refused` in the caveat they are too many to judge the window by the rest. Reference windows count
+    from 8 on: a share of up to twice their highest is usual.
+    """
+    shares = _usual(reference)
+    usual = max(shares, default=None)
+    least, share = 2 * (usual or 0.0), counts.unusable_share
+    if share <= max(NOTICED, least):
+        return None
+    refused = share > max(MOST, least)
+    return Caveat("rows-unusable", share=share, usual=usual, most=MOST, refused=refused, **asdict(counts))
+
+
+def usable_stop(
+    monitor: str, window: Window, counts: Counts, reference: Reference, now: datetime
+) -> tuple[Stop, bool]:
+    """Return how many rows of a window can be used, as the stop that it may be, and True if it is one."""
+    shares = _usual(reference)
+    found = Stop(
+        monitor=monitor,
+        kind="usable",
+        since=window.start,
+        window=window,
+        rows=counts.rows,
+        labelled=counts.used,
+        lowest=1 - max(shares, default=0.0),
+        n_windows=len(shares),
+        at=now,
+        unusable={name: getattr(counts, name) for name in _UNUSABLE},
+    )
+    return found, unusable(reference, counts) is not None
+
+
+def _usual(reference: Reference) -> list[float]:
+    """Shares of unusable rows in the reference windows; empty where too few are known."""
+    shares = [each["unusable"] for each in reference.windows if "unusable" in each]
+    return shares if len(shares) >= FEWEST_WINDOWS else []

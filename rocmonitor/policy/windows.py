@@ -20,7 +20,7 @@ WINDOWS_REVISED = 4
 """For so many lengths of a window of the calendar it is looked at again at least, without `revise_for`."""
 
 TIMES_AWAITED = 4
-"""So many times as long an insufficient one is."""
+"""Factor by which `insufficient` windows are rechecked longer."""
 
 MOST_WINDOWS = 1_000_000
 """A calendar with more windows is refused: nobody waits for it."""
@@ -49,7 +49,7 @@ class Window:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, str]) -> Window:
-        """The window whose ``start`` and ``end`` are written as ISO 8601."""
+        """Return the window whose ``start`` and ``end`` are written as ISO 8601."""
         return cls(datetime.fromisoformat(stored["start"]), datetime.fromisoformat(stored["end"]))
 
     def __str__(self) -> str:
@@ -75,7 +75,7 @@ class Months(NamedTuple):
 
     @property
     def mean(self) -> timedelta:
-        """How long so many months are on average."""
+        """The mean length of this number of months."""
         return self.number * A_MONTH
 
     def after(self, wall: datetime, count: int) -> datetime:
@@ -89,13 +89,13 @@ Length = timedelta | Months
 
 
 def mean_length(every: Length) -> timedelta:
-    """How long windows of this length are on average."""
+    """Return how long windows of this length are on average."""
     return every.mean if isinstance(every, Months) else every
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calendar:
-    """How time is cut into windows.
+    """The rule that cuts time into windows.
 
     Whole days and months are those of the calendar in `zone`: a window starts and ends at local midnight,
     so it lasts an hour less or more across a clock change. Other lengths are elapsed time.
@@ -127,7 +127,7 @@ class Calendar:
         return A_MONDAY.replace(day=1) if isinstance(self.every, Months) else A_MONDAY
 
     def boundary(self, number: int) -> datetime:
-        """Where window `number` starts, counted from `align`; window 0 starts there."""
+        """Return where window `number` starts, counted from `align`; window 0 starts there."""
         if isinstance(self.every, Months):
             return self.every.after(self.origin, number).replace(tzinfo=self.zone).astimezone(UTC)
         if self.every % DAY:
@@ -135,7 +135,7 @@ class Calendar:
         return (self.origin + number * self.every).replace(tzinfo=self.zone).astimezone(UTC)
 
     def first_at_or_after(self, instant: datetime) -> int:
-        """The number of the first window that does not start before `instant`."""
+        """Return the number of the first window that does not start before `instant`."""
         wall = instant.astimezone(self.zone).replace(tzinfo=None)
         number = (wall - self.origin) // mean_length(self.every) - 1 - isinstance(self.every, Months)
         while self.boundary(number) < instant:
@@ -143,12 +143,12 @@ class Calendar:
         return number
 
     def following(self, instant: datetime) -> Window:
-        """The first window that does not start before `instant`."""
+        """Return the first window that does not start before `instant`."""
         number = self.first_at_or_after(instant)
         return Window(self.boundary(number), self.boundary(number + 1))
 
     def within(self, start: datetime, end: datetime) -> list[Window]:
-        """The whole windows inside [start, end), in order.
+        """Return the whole windows inside [start, end), in order.
 
         Raises
         ------
@@ -169,7 +169,7 @@ class Calendar:
 
 
 def split(start: datetime, end: datetime, parts: int, zone: ZoneInfo) -> list[Window]:
-    """The time between two wall times in `zone` in `parts` windows, as equal as can be.
+    """Return the time between two wall times in `zone` in `parts` windows, as equal as can be.
 
     A period of whole days with at least one for each part is cut at local midnights, so that no part starts
     in the middle of a day.
@@ -184,7 +184,7 @@ def split(start: datetime, end: datetime, parts: int, zone: ZoneInfo) -> list[Wi
 
 
 def tiling(windows: Sequence[Window], whole: Window) -> list[Window]:
-    """Those of some windows that fill a period, each instant once; none where they leave a gap.
+    """Return those of some windows that fill a period, each instant once; none where they leave a gap.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def tiling(windows: Sequence[Window], whole: Window) -> list[Window]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Labels:
-    """How labels come.
+    """The way labels come.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ class Labels:
 
     @property
     def complete_after(self) -> timedelta:
-        """How long after its end the labels of a window are taken to be complete.
+        """Time after the end of a window when its labels are taken to be complete.
 
         Without a configured `revise_for` nothing says how long labels keep coming: four times the delay is
         assumed.
@@ -244,7 +244,7 @@ class Labels:
 
     @property
     def revised_for(self) -> timedelta:
-        """How long after it was due a window is looked at again."""
+        """Time after a window was due in which its data are checked again."""
         return self._usual if self.revise_for is None else self.revise_for
 
     @property
@@ -257,7 +257,7 @@ class Labels:
         return max(self.delay, WINDOWS_REVISED * self.every)
 
     def is_revisable(self, window: Window, now: datetime, *, insufficient: bool) -> bool:
-        """Whether a window that was judged is looked at again."""
+        """Return True if a window that was judged is looked at again."""
         return now <= self.due_at(window) + (self.awaited_for if insufficient else self.revised_for)
 
     @property
@@ -267,8 +267,12 @@ class Labels:
             return tuple(self.every * step for step in (0, 1, 2, 4))
         return (*(self.delay * step / 4 for step in range(5)), self.complete_after)
 
+    def may_come(self, window: Window, now: datetime, labelled_share: float) -> bool:
+        """Return True if a judged window lacks labels that could still revise it."""
+        return labelled_share < 1 and self.age(window, now) != "closed"
+
     def age(self, window: Window, now: datetime) -> Age:
-        """Whether rows still come, labels are awaited, it is due (or open to revision), or closed to it."""
+        """Tell if rows still come, labels are awaited, it is due (or open to revision), or closed to it."""
         if now < window.end:
             return "open"
         if now < self.due_at(window):
@@ -276,7 +280,7 @@ class Labels:
         return "due" if now <= self.due_at(window) + self.revised_for else "closed"
 
     def enough(self, rows: int, labelled: int) -> bool:
-        """Whether a waiting window may be judged before its delay has passed."""
+        """Return True if a waiting window may be judged before its delay has passed."""
         return self.min_labelled is not None and rows > 0 and labelled >= self.min_labelled * rows
 
 

@@ -1,4 +1,4 @@
-"""Where figures are drawn: canvas, headings, colours, and the PNG that comes of it."""
+"""The canvas of figures: headings, colours, and the PNG of the result."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ _IDS = re.compile(r'(\bid="|url\(#|href="#)')
 def panels(
     width: float, height: float, heights: Sequence[float] = (1,), *, dpi: int = 100, sharex: bool = True
 ) -> tuple[Figure, tuple[Axes, ...]]:
-    """A figure in inches, and its axes from top to bottom, of these relative heights; x is shared or not."""
+    """Return a figure in inches, and its axes from top to bottom, of these relative heights; x is shared or
+    not.
+    """
     figure = Figure(figsize=(width, height), dpi=dpi, layout="constrained")
     column = figure.subplots(len(heights), sharex=sharex, squeeze=False, height_ratios=heights)[:, 0]
     for axes in column:
@@ -55,7 +57,7 @@ def panels(
 
 
 def heading(axes: Axes, title: str, below_it: str) -> None:
-    """A bold line, and the text below it."""
+    """Draw a bold line, and the text below it."""
     axes.set_title(title + "\n" * (1 + below_it.count("\n")), loc="left", fontweight="bold", parse_math=False)
     below = axes.annotate(
         below_it,
@@ -78,7 +80,7 @@ def short(text: str, longest: int) -> str:
 
 
 def png(figure: Figure) -> bytes:
-    """The drawn figure as a file; equal figures give equal bytes."""
+    """Return the drawn figure as a file; equal figures give equal bytes."""
     FigureCanvasAgg(figure)
     buffer = io.BytesIO()
     with (
@@ -91,7 +93,7 @@ def png(figure: Figure) -> bytes:
 
 
 def svg(figure: Figure, name: str, label: str) -> str:
-    """The drawn figure as an element of a page, in the colours of the page's theme.
+    """Return the drawn figure as an element of a page, in the colours of the page's theme.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """What a vertical line says.
+    """A vertical line and its label.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ def drawing(
     marks: Sequence[Mark] = (),
     reference: Sequence[Row] = (),
 ) -> str:
-    """The AUROC of each window inside its forecast, the reference left of a line, and rows below.
+    """Return the AUROC of each window inside its forecast, the reference left of a line, and rows below.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def drawing(
     expected(above, points)
     if floor is not None:
         above.axhline(floor, color=TOKENS["ink"], linewidth=1, linestyle="--")
-    realised(above, seen(points), outcomes, lambda point: point.window not in waiting)
+    realised(above, seen(points), outcomes, waiting)
     _outlooks(above, points, ahead, outcomes, beside=_BESIDE[shape])
     missing(above, [point for point in points if "champion/auc" not in point.metrics])
     for axes, (name, steps) in zip(below, rows.items(), strict=True):
@@ -151,7 +151,7 @@ def _in_theme(axes: Axes) -> None:
 
 
 def _frozen(axes: Axes, rows: Sequence[Row]) -> None:
-    """The reference windows, lighter, and the line at their end."""
+    """Draw the reference windows, lighter, and the line at their end."""
     if not rows:
         return
     x = [(days(_instant(row, "start")) + days(_instant(row, "end"))) / 2 for row in rows]
@@ -167,7 +167,7 @@ def _frozen(axes: Axes, rows: Sequence[Row]) -> None:
 def _outlooks(
     axes: Axes, points: Sequence[Point], ahead: Sequence[Point], outcomes: Outcomes, *, beside: float
 ) -> None:
-    """What was foreseen: beside what came of it, and as the end of the line where nothing has yet."""
+    """Draw outlooks beside realised values; end the line with outlooks that still wait for labels."""
     figure = axes.get_figure()
     assert figure is not None
     moved = axes.transData + ScaledTranslation(beside / 72, 0, figure.dpi_scale_trans)
@@ -256,7 +256,7 @@ def _rows(
 
 
 def _row(axes: Axes, name: str, steps: Sequence[tuple[Window, float, str]]) -> None:
-    """A step for each window, as wide as it is."""
+    """Draw a step for each window, as wide as it is."""
     for window, value, colour in steps:
         ends = [days(window.start), days(window.end)]
         axes.plot(ends, [value] * 2, color=colour, linewidth=2, solid_capstyle="butt")

@@ -17,7 +17,7 @@ _MODELS = {"champion": (BLUE, "-", "o"), "challenger": (PURPLE, "--", "s")}
 
 
 def drawing(evaluation: Evaluation, reference: Sequence[Row], name: str) -> str:
-    """The curves of a window with the champion's intervals, the reference's, and the operating points.
+    """Return the curves of a window with the champion's intervals, the reference's, and the operating points.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ _MODELS = {"champion": (BLUE, "-", "o"), "challenger": (PURPLE, "--", "s")}
 
 
 def roc(evaluation: Evaluation) -> bytes:
-    """The ROC curve of one window, with its vertical intervals and operating points.
+    """Return the ROC curve of one window, with its vertical intervals and operating points.
 
     Parameters
     ----------
@@ -89,12 +89,12 @@ def _curve(axes: Axes, model: str, evaluation: Evaluation) -> None:
 
 
 def _has_no_curve(evaluation: Evaluation, model: str) -> bool:
-    """Whether a model was measured and has one score for all rows."""
+    """Return True if a model was measured and has one score for all rows."""
     return f"{model}/auc" in evaluation.metrics and not _rows(evaluation, "roc", model)
 
 
 def _roc_legend(axes: Axes, evaluation: Evaluation) -> None:
-    """The curves, and in grey what the band and the markers are."""
+    """Name the curves, and in grey the band and the markers."""
     level = f"{100 * LEVEL:g} %"
     handles, labels = axes.get_legend_handles_labels()
     if evaluation.tables.get("roc"):
@@ -132,7 +132,7 @@ def _operating_points(axes: Axes, model: str, evaluation: Evaluation) -> None:
 
 
 def _threshold_labels(axes: Axes, evaluation: Evaluation) -> None:
-    """The champion's below its curve, the challenger's above; none where it would lie on one before."""
+    """Label the champion's points below its curve, the challenger's above; none on one before."""
     right_below, left_above, beside_axis = (7, -13), (-7, 7), (14, -14)
     drawn: list[tuple[float, float, float]] = []
     for model, (colour, _, _) in _MODELS.items():

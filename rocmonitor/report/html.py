@@ -1,4 +1,4 @@
-"""What the templates of all reports share: the style, and how cells and numbers are set."""
+"""Templates of pages and reports: the style, and how cells and numbers are set."""
 
 from __future__ import annotations
 
@@ -10,22 +10,30 @@ from importlib.resources import files
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 _LONG_WORD = 36
+
 _NUMERIC = re.compile(r"–|flags nothing|not bounded yet|(< |[-+])?[\d.,]+( %)?( (to |\().*)?")
+
 _MINUS = re.compile(r"(?<![\w-])-(?=\d)")
 
 
-@cache
-def environment() -> Environment:
-    """The templates, with the style that all pages share, and what they call."""
+def templates_of(package: str) -> Environment:
+    """Return the templates of a package: everything is escaped, and what is absent is an error."""
     made = Environment(
-        loader=PackageLoader("rocmonitor.report"),
+        loader=PackageLoader(package),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters["typeset"] = typeset
     made.globals["zip"] = zip
+    return made
+
+
+@cache
+def environment() -> Environment:
+    """Return the templates of reports, with the style that all pages share."""
+    made = templates_of("rocmonitor.report")
+    made.filters["typeset"] = typeset
     styles = ("style.css", "report.css")
     made.globals["style"] = "".join(
         (files("rocmonitor.report") / name).read_text(encoding="utf-8") for name in styles
@@ -35,7 +43,9 @@ def environment() -> Environment:
 
 
 def kind_of(cells: Sequence[str]) -> str:
-    """The layout of a column: numbers to the right, short texts on one line, long words broken anywhere."""
+    """Return the layout of a column: numbers to the right, short texts on one line, long words broken
+    anywhere.
+    """
     if all(_NUMERIC.fullmatch(cell) for cell in cells):
         return "number"
     if max(len(word) for cell in cells for word in cell.split() or [""]) > _LONG_WORD:

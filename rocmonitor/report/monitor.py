@@ -19,24 +19,22 @@ from rocmonitor.report import chart, curves, shift
 from rocmonitor.report.chart import Mark
 from rocmonitor.report.html import environment
 from rocmonitor.report.points import operating_points
-from rocmonitor.report.review.tables import NOTHING, Shown, number, share
+from rocmonitor.report.review.tables import NOTHING, Shown, number
 from rocmonitor.report.timeline import MARKERS
 from rocmonitor.wording import page as words
 from rocmonitor.wording import report as wording
-from rocmonitor.wording.counts import CUT, set_aside
-from rocmonitor.wording.format import forecast_span, instant, span
+from rocmonitor.wording.format import CUT, forecast_span, instant, percent, set_aside, span
 from rocmonitor.wording.outlook import expected
-from rocmonitor.wording.shift import foretold
 from rocmonitor.wording.stops import LABELS, by_age
 from rocmonitor.wording.verdicts import by_rule, reasons
-from rocmonitor.wording.window import moved, moved_most
+from rocmonitor.wording.window import foretold, moved, moved_most
 
 Fact = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
-    """What a report shows of one monitor and segment.
+    """The content of a report on one monitor and segment.
 
     Attributes
     ----------
@@ -89,14 +87,14 @@ class History:
 
 
 def sentence(history: History) -> str:
-    """The first sentence, as on the page."""
+    """Return the first sentence, as on the page."""
     since = instant(history.changes[-1].since, history.zone) if history.changes else None
     measured = history.measured
     return words.monitor_sentence(measured.metrics, measured.window, history.zone, str(history.status), since)
 
 
 def page(history: History, *, made: datetime) -> str:
-    """The report as one HTML file that needs no network and no script.
+    """Return the report as one HTML file that needs no network and no script.
 
     Parameters
     ----------
@@ -154,7 +152,7 @@ def page(history: History, *, made: datetime) -> str:
 
 
 def _dated(marks: Sequence[tuple[Mark, Transition | None]], zone: ZoneInfo) -> list[tuple[Mark, str]]:
-    """Each mark with when it was noticed."""
+    """Return each mark with when it was noticed."""
     return [
         (mark, wording.dated(mark.at, zone) if change is None else wording.noticed(change, zone))
         for mark, change in marks
@@ -162,7 +160,9 @@ def _dated(marks: Sequence[tuple[Mark, Transition | None]], zone: ZoneInfo) -> l
 
 
 def _badness(evaluation: Evaluation) -> float:
-    """How far the AUROC lies inside its forecast: the least is the worst; without one, the AUROC itself."""
+    """Return how far the AUROC lies inside its forecast: the least is the worst; without one, the AUROC
+    itself.
+    """
     metrics = evaluation.metrics
     return metrics.get("forecast/margin", metrics.get("champion/auc", 1.0))
 
@@ -208,7 +208,7 @@ def _reference(history: History) -> Sequence[Mapping[str, Any]]:
 
 
 def _foreseen(history: History) -> bool:
-    """Whether any judged window has an outlook."""
+    """Return True if any judged window has an outlook."""
     return any("outlook/auc" in each.metrics for each in history.evaluations)
 
 
@@ -240,7 +240,7 @@ def _ahead(outlook: Outlook, zone: ZoneInfo) -> dict[str, Any]:
 
 
 def _chosen(anchor: str, title: str, evaluation: Evaluation, history: History) -> dict[str, Any]:
-    """A window in full."""
+    """Return a window in full."""
     counts, revision, zone = evaluation.counts, evaluation.revision, history.zone
     before = history.curves.get(str(evaluation.reference.get("digest")), ())
     tables = operating_points(evaluation)
@@ -267,7 +267,7 @@ def _chosen(anchor: str, title: str, evaluation: Evaluation, history: History) -
 
 
 def _curves(evaluation: Evaluation, before: bool) -> list[tuple[str, str]]:
-    """What the lines of the ROC curve are."""
+    """Return what the lines of the ROC curve are."""
     found = [("champion", f"champion {evaluation.champion_version}")]
     found += [("before", "reference")] if before else []
     if any(row.get("model") == "challenger" for row in evaluation.tables.get("roc", ())):
@@ -276,7 +276,7 @@ def _curves(evaluation: Evaluation, before: bool) -> list[tuple[str, str]]:
 
 
 def _table(history: History) -> Shown:
-    """All windows, newest first; above them those that have no labels yet."""
+    """Return all windows, newest first; above them those that have no labels yet."""
     zone = history.zone
     newest, ahead = list(reversed(history.evaluations)), list(reversed(history.ahead))
     nothing = [NOTHING] * len(ahead)
@@ -293,7 +293,7 @@ def _table(history: History) -> Shown:
         "from the scores": [expected(each.metrics) or NOTHING for each in (*ahead, *newest)],
         "positives": [*nothing, *(f"{each.counts.n_pos:,}" for each in newest)],
         "negatives": [*nothing, *(f"{each.counts.n_neg:,}" for each in newest)],
-        "labelled": [*nothing, *(share(each.counts.labelled_share) for each in newest)],
+        "labelled": [*nothing, *(percent(each.counts.labelled_share) for each in newest)],
         "status after it": [*nothing, *(words.status_word(each.status) for each in newest)],
     }
     if set(columns["from the scores"]) == {NOTHING}:
@@ -307,7 +307,7 @@ def _span(metrics: Mapping[str, float], prefix: str, words: Any) -> str:
 
 
 def _facts(evaluation: Evaluation) -> Iterator[Fact]:
-    """What the last window rests on."""
+    """Yield what the last window rests on."""
     reference, provenance = evaluation.reference, evaluation.provenance
     if reference.get("start"):
         ends = (datetime.fromisoformat(reference[end]) for end in ("start", "end"))
@@ -326,7 +326,7 @@ def _facts(evaluation: Evaluation) -> Iterator[Fact]:
 
 
 def _command(history: History) -> str:
-    """The shell command that writes the same report."""
+    """Return the shell command that writes the same report."""
     parts = ["rocmonitor", "report", history.monitor]
     for option, moment in (("--from", history.period.start), ("--to", history.period.end)):
         local = moment.astimezone(history.zone)

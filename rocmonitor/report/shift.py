@@ -50,7 +50,7 @@ def shift(evaluation: Evaluation) -> bytes:
 
 
 def drawing(evaluation: Evaluation, name: str) -> str:
-    """The same for a page, without the text that stands above it.
+    """Return the same for a page, without the text that stands above it.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def drawing(evaluation: Evaluation, name: str) -> str:
 
 
 def _figure(evaluation: Evaluation, width: float, height: float) -> tuple[Figure, Axes]:
-    """The three panels, and the one that takes a heading."""
+    """Return the three panels, and the one that takes a heading."""
     rows = evaluation.tables["shift"]
     figure, (above, middle, below) = panels(width, height, (1, 1, 1.1))
     _shares(above, rows, "pos", evaluation.counts.n_pos)
@@ -111,7 +111,7 @@ def _shares(axes: Axes, rows: Rows, key: str, n: int) -> None:
 
 
 def _contributions(axes: Axes, rows: Rows) -> None:
-    """What the bins of each class do to the AUROC, as bars, and what they would do in the least shift."""
+    """Draw the effect of the bins of each class on the AUROC as bars, also in the least shift."""
     middle = np.arange(len(rows)) + 0.5
     for beside, (key, (name, colour, _)) in zip((-0.2, 0.2), _CLASSES.items(), strict=True):
         values, at = _column(rows, f"{key}_contribution"), middle + beside

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from rocmonitor.errors import printable
@@ -15,18 +15,21 @@ from rocmonitor.policy.evaluation import Evaluation, Status, Transition
 from rocmonitor.policy.outlook import Outlook
 from rocmonitor.policy.record import plain
 from rocmonitor.policy.windows import Window
-from rocmonitor.report.marks import WORST_FIRST, marked
-from rocmonitor.wording.format import count, forecast_span, instant
-from rocmonitor.wording.joining import pooled
+from rocmonitor.wording.format import count, forecast_span, instant, one_line, percent
+from rocmonitor.wording.marks import WORST_FIRST, marked
 from rocmonitor.wording.outlook import moved as moved_scores
 from rocmonitor.wording.verdicts import reasons, verdicts
-from rocmonitor.wording.window import moved, why
+from rocmonitor.wording.window import moved, pooled, why
+
+if TYPE_CHECKING:
+    from rocmonitor.policy.explanation import Explanation
 
 _NUMBER = re.compile(r"[-+\d.,]+")
 
 
 def windows(evaluations: Sequence[Evaluation], zone: ZoneInfo, width: int | None = None) -> str:
-    """A table of windows: sizes, AUROC with its interval, forecast, what was foreseen, outcome and status.
+    """Return a table of windows: sizes, AUROC with its interval, forecast, what was foreseen, outcome and
+    status.
 
     Columns that say nothing (one segment only, no challenger) are left out, and in less than the needed
     `width` those that say least.
@@ -57,7 +60,7 @@ def windows(evaluations: Sequence[Evaluation], zone: ZoneInfo, width: int | None
 
 
 def outlooks(found: Sequence[Outlook], zone: ZoneInfo) -> str:
-    """A table of windows that wait for their labels: what their scores foretell; then, warnings."""
+    """Return a table of windows that wait for their labels: what their scores foretell; then, warnings."""
     columns = {
         "window": [outlook.window.in_zone(zone) for outlook in found],
         "segment": [_name(outlook.segment) for outlook in found],
@@ -93,7 +96,7 @@ def findings(evaluations: Iterable[Evaluation], zone: ZoneInfo) -> str:
 
 
 def transitions(changes: Iterable[Transition], zone: ZoneInfo) -> str:
-    """Each change of status, from which window on it holds, and below it the reasons, a line each."""
+    """Return each change of status, from which window on it holds, and below it the reasons, a line each."""
     lines = []
     for change in changes:
         segment = f"{_name(change.segment)}: " if change.segment else ""
@@ -107,14 +110,37 @@ def transitions(changes: Iterable[Transition], zone: ZoneInfo) -> str:
     return "\n".join(lines)
 
 
+_MOST_GROUPS = 12
+
+
+def groups(of: Explanation, width: int | None = None) -> str:
+    """Return a table of the groups that did most; those that chance may explain without a mark."""
+    shown = of.parts[:_MOST_GROUPS]
+    columns = {
+        "found": ["●" if each.is_found else "" for each in shown],
+        "column": [each.column for each in shown],
+        "group": [one_line(each.group, 30) for each in shown],
+        "part": [f"{each.part:+.4f}" for each in shown],
+        "error": [f"{each.se:.4f}" for each in shown],
+        "by its ranking": [f"{each.ranking:+.4f}" for each in shown],
+        "by its share": [f"{each.mix:+.4f}" for each in shown],
+        "rows": [f"{each.rows:,}" for each in shown],
+        "share": [percent(each.share) for each in shown],
+        "before": [percent(each.reference_share) for each in shown],
+    }
+    more = len(of.parts) - len(shown)
+    text = narrowed(columns, ("rows", "error", "before"), width)
+    return f"{text}\nNot shown: {count(more, 'group')}; --json has all." if more else text
+
+
 def _name(segment: str) -> str:
-    """A segment on one line, whatever its values are."""
+    """Return a segment on one line, whatever its values are."""
     return printable(segment) or "all rows"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """How a monitor, or a segment of it, stands, and what its newest window showed.
+    """The status of a monitor or a segment, and the numbers of its newest window.
 
     Attributes
     ----------
@@ -155,7 +181,7 @@ class Standing:
 
 
 def overview(standings: Sequence[Standing], width: int | None = None) -> str:
-    """A table of all monitors, worst first; segments only where they are not ok."""
+    """Return a table of all monitors, worst first; segments only where they are not ok."""
     rank = {each.monitor: WORST_FIRST.index(each.status) for each in standings if not each.segment}
     rows = sorted(standings, key=lambda each: (rank[each.monitor], each.monitor, each.segment))
     rows = [each for each in rows if not each.segment or each.status not in ("ok", "waiting")]
@@ -166,9 +192,7 @@ def overview(standings: Sequence[Standing], width: int | None = None) -> str:
         "AUROC": ["-" if each.auc is None else f"{each.auc:.4f}" for each in rows],
         "95 % interval": [_ends(each.low, each.high) for each in rows],
         "expected": [_ends(each.expected_low, each.expected_high) for each in rows],
-        "labelled": [
-            "-" if each.labelled_share is None else f"{100 * each.labelled_share:.0f} %" for each in rows
-        ],
+        "labelled": ["-" if each.labelled_share is None else percent(each.labelled_share) for each in rows],
         "since": ["-" if each.since is None else instant(each.since, each.zone) for each in rows],
     }
     now = ["; ".join(filter(None, [each.attention, each.unjudged])) for each in rows]
@@ -194,6 +218,9 @@ def _judged(evaluations: Sequence[Evaluation], zone: ZoneInfo) -> Iterator[str]:
     if not evaluations:
         return
     whole = [evaluation for evaluation in evaluations if not evaluation.segment] or list(evaluations)
+    if not whole[0].segment:  # of each window the newest revision
+        newest = {each.window: each for each in whole}
+        whole = [newest[window] for window in sorted(newest)]
     found = Counter(str(evaluation.outcome) for evaluation in whole)
     each = ", ".join(f"{number} {outcome}" for outcome, number in found.items())
     last = whole[-1]
@@ -209,7 +236,9 @@ def _judged(evaluations: Sequence[Evaluation], zone: ZoneInfo) -> Iterator[str]:
 
 
 def narrowed(columns: dict[str, list[str]], least: Sequence[str], width: int | None) -> str:
-    """A table of columns, without the first of `least` that must go for it to have at most this width."""
+    """Return a table of columns, without the first of `least` that must go for it to have at most this
+    width.
+    """
     shown = dict(columns)
     for name in (*least, ""):
         text = table(list(shown), list(zip(*shown.values(), strict=True)))

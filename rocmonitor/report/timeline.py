@@ -7,7 +7,7 @@ gives equal output. No global state of matplotlib is touched.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -30,7 +30,6 @@ MARKERS: dict[str, tuple[str, str]] = {
 
 _MANY, _LARGE = 60, 7
 _LAST = 26
-_WHOLE = 0.995  # of the labels: drawn filled
 _UTC = ZoneInfo("UTC")
 Outcomes = Mapping[Window, Status]
 
@@ -42,8 +41,9 @@ def history(
     outcomes: Outcomes | None = None,
     floor: float | None = None,
     zone: ZoneInfo | None = None,
+    waiting: Collection[Window] = (),
 ) -> bytes:
-    """The AUROC of each window over time, with its interval.
+    """Return the AUROC of each window over time, with its interval.
 
     Parameters
     ----------
@@ -57,6 +57,8 @@ def history(
         A line.
     zone : ZoneInfo, optional
         Of the dates; default UTC.
+    waiting : collection of Window, optional
+        Windows whose labels may still come: hollow.
 
     Returns
     -------
@@ -78,7 +80,7 @@ def history(
     expected(axes, points)
     if floor is not None:
         axes.axhline(floor, color="black", linewidth=1.2, linestyle="--", label=f"floor {floor:g}")
-    realised(axes, measured, outcomes)
+    realised(axes, measured, outcomes, waiting)
     missing(axes, [point for point in points if "champion/auc" not in point.metrics])
     dates(axes, points[0].window.start, points[-1].window.end, zone)
     if axes.get_legend_handles_labels()[0]:
@@ -93,12 +95,13 @@ def small(
     outcomes: Outcomes | None = None,
     floor: float | None = None,
     zone: ZoneInfo | None = None,
+    waiting: Collection[Window] = (),
 ) -> bytes:
-    """The last 26 windows in little space: for a mail, a chat, and the description of an experiment.
+    """Return the last 26 windows in little space: for a mail, a chat, and the description of an experiment.
 
     Parameters
     ----------
-    title, points, outcomes, floor, zone
+    title, points, outcomes, floor, zone, waiting
         As of `history`.
 
     Returns
@@ -117,19 +120,19 @@ def small(
     expected(axes, points)
     if floor is not None:
         axes.axhline(floor, color="black", linewidth=1, linestyle="--")
-    realised(axes, seen(points), outcomes or {})
+    realised(axes, seen(points), outcomes or {}, waiting)
     missing(axes, [point for point in points if "champion/auc" not in point.metrics])
     dates(axes, points[0].window.start, points[-1].window.end, zone)
     return png(figure)
 
 
 def seen(points: Sequence[Point]) -> list[Point]:
-    """Those that have an AUROC."""
+    """Return those that have an AUROC."""
     return [point for point in points if "champion/auc" in point.metrics]
 
 
 def _summary(points: Sequence[Point], outcomes: Outcomes, zone: ZoneInfo) -> str:
-    """How many windows, from when to when, and how many of which kind."""
+    """Return how many windows, from when to when, and how many of which kind."""
     if not points:
         return "no windows yet"
     whole = Window(points[0].window.start, points[-1].window.end)
@@ -145,7 +148,7 @@ def _summary(points: Sequence[Point], outcomes: Outcomes, zone: ZoneInfo) -> str
 
 
 def expected(axes: Axes, points: Sequence[Point]) -> None:
-    """The forecast interval and the reference's AUROC, over the length of each window."""
+    """Draw the normal range and the reference's AUROC over the length of each window."""
     x = [days(instant) for point in points for instant in (point.window.start, point.window.end)]
     names = ("forecast/low", "forecast/high", "reference/auc")
     low, high, reference = [
@@ -161,9 +164,9 @@ def realised(
     axes: Axes,
     points: Sequence[Point],
     outcomes: Outcomes,
-    whole: Callable[[Point], bool] = lambda point: point.metrics.get("data/labelled_share", 1) >= _WHOLE,
+    waiting: Collection[Window] = (),
 ) -> None:
-    """The AUROC of each window with its interval; hollow where a window is not whole: labels are awaited."""
+    """Draw the AUROC of each window with its interval; hollow where labels may still come."""
     size = _LARGE if len(points) <= _MANY else 4
     axes.plot(
         [middle(point.window) for point in points],
@@ -174,14 +177,19 @@ def realised(
     )
     for status, (marker, colour) in MARKERS.items():
         found = [point for point in points if str(outcomes.get(point.window, Status.OK)) == status]
-        for filled in (True, False):
-            name = (status if outcomes else "window") + ("" if filled else ", labels missing")
-            face = colour if filled else TOKENS["paper"]
+        for hollow in (False, True):
+            name = (status if outcomes else "window") + (", waits for labels" if hollow else "")
+            face = TOKENS["paper"] if hollow else colour
             style = {"fmt": marker, "color": colour, "markerfacecolor": face, "label": name}
-            _with_intervals(axes, [point for point in found if whole(point) is filled], style, size)
+            _with_intervals(
+                axes, [point for point in found if (point.window in waiting) is hollow], style, size
+            )
     for point in points if len(points) <= _MANY else ():
         if point.revision:
-            top = (middle(point.window), point.metrics["champion/auc_high"])
+            top = (
+                middle(point.window),
+                point.metrics.get("champion/auc_high", point.metrics["champion/auc"]),
+            )
             axes.annotate(
                 f"r{point.revision}", top, (0, 3), textcoords="offset points", ha="center", color=GREY
             )
@@ -190,8 +198,9 @@ def realised(
 def _with_intervals(axes: Axes, points: Sequence[Point], style: Mapping[str, Any], size: int) -> None:
     if not points:
         return
-    auc, low, high = (
-        [point.metrics[f"champion/auc{end}"] for point in points] for end in ("", "_low", "_high")
+    auc, low, high = (  # a point that lacks its interval has no bar
+        [point.metrics.get(f"champion/auc{end}", point.metrics["champion/auc"]) for point in points]
+        for end in ("", "_low", "_high")
     )
     bars = [
         [max(value - end, 0) for value, end in zip(auc, low, strict=True)],
@@ -216,7 +225,7 @@ def missing(axes: Axes, points: Sequence[Point]) -> None:
 
 
 def dates(axes: Axes, start: datetime, end: datetime, zone: ZoneInfo, *, most: int = 10) -> None:
-    """The axis of time, with at most so many dates."""
+    """Draw the axis of time, with at most so many dates."""
     # With more than half of the most as the least, no step fits some lengths, such as 32 months.
     least = min(4, most // 2)
     locator = AutoDateLocator(tz=zone, minticks=least, maxticks=most)  # type: ignore[no-untyped-call]
@@ -227,10 +236,10 @@ def dates(axes: Axes, start: datetime, end: datetime, zone: ZoneInfo, *, most: i
 
 
 def days(instant: datetime) -> float:
-    """The instant as matplotlib places it."""
+    """Return the instant as matplotlib places it."""
     return float(date2num(instant))  # type: ignore[no-untyped-call]
 
 
 def middle(window: Window) -> float:
-    """The middle of a window as matplotlib places it."""
+    """Return the middle of a window as matplotlib places it."""
     return (days(window.start) + days(window.end)) / 2

@@ -1,14 +1,17 @@
-"""Rows and labels that arrive, or stop to, during one tick."""
+"""Rows and labels that arrive, stop to, or cannot be used, during one tick."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from rocmonitor import store
 from rocmonitor.config import Monitor
-from rocmonitor.policy.stops import Arrival, Arrived, AtAge, Kind, Stop, stop
+from rocmonitor.policy.evaluation import Counts
+from rocmonitor.policy.reference import Reference
+from rocmonitor.policy.stops import Arrival, Arrived, AtAge, CountedKind, Stop, stop, usable_stop
 from rocmonitor.policy.windows import DAY, Window
 from rocmonitor.service.references import digest
 from rocmonitor.sources import LabelCounts
@@ -16,11 +19,11 @@ from rocmonitor.sources import LabelCounts
 WINDOWS_KEPT = 60
 """Earlier windows that a young one is compared with."""
 
-_KINDS: tuple[Kind, ...] = ("rows", "labels")
+_COUNTED: tuple[CountedKind, ...] = ("rows", "labels")
 
 
 class Arrivals:
-    """What one tick counted of a monitor's windows.
+    """The rows of a monitor's windows that one tick counted.
 
     Parameters
     ----------
@@ -34,6 +37,7 @@ class Arrivals:
         self._counted: list[Arrived] = []
         self._recent: list[Arrived] = []  # those of which rows or labels are awaited
         self._empty: set[Window] = set()
+        self._read: dict[bool, _Read] = {}  # the newest that was read with its labels, and without
 
     def add(self, window: Window, labels: LabelCounts, *, always: bool = False) -> None:
         """Note how a window is labelled now.
@@ -54,21 +58,29 @@ class Arrivals:
         """Note windows that had no rows when they were judged: rows may have stopped so long ago."""
         self._empty |= set(windows)
 
+    def add_read(
+        self, window: Window, counts: Counts, reference: Reference, *, labelled: bool, passed: bool
+    ) -> None:
+        """Note how many rows of a window can be used; `passed` if a later one was read by an earlier tick."""
+        before = self._read.get(labelled)
+        if counts.rows and (before is None or before.window <= window):
+            self._read[labelled] = _Read(window, counts, reference, passed)
+
     def conclude(self, lease: store.Lease) -> None:
         """Save what was counted, and send what has stopped or arrives again."""
-        if not self._counted:
+        if not self._counted and not self._read:
             return
         name = self._monitor.name
         arrival, before = read_arrival(self._store, self._monitor, self._now)
-        oldest = min(each.window.start for each in self._counted)
+        oldest = min((each.window.start for each in self._counted), default=self._now)
         if oldest < compared_since(self._monitor, self._now):
             before = store.arrivals(self._store, name, oldest)
         last = {each.window: (each.rows, each.labelled) for each in before}
         muted = store.attention(self._store, name).is_muted(self._now)
         found, outbox = list[store.SavedStop](), list[store.Outgoing]()
         already = {each.stop.kind: each for each in store.open_stops(self._store).get(name, ())}
-        for kind in _KINDS:
-            change = self._changed(kind, arrival, already.get(kind))
+        changes = [self._changed(kind, arrival, already.get(kind)) for kind in _COUNTED]
+        for change in [*changes, self._usable(already.get("usable"))]:
             if change is None or (muted and change.stop.ended and change.notified):
                 continue  # its end is sent when the monitor is no longer muted
             # People who did not hear of the stop need not hear of its end.
@@ -86,22 +98,47 @@ class Arrivals:
         )
 
     def _changed(
-        self, kind: Kind, arrival: Arrival, before: store.SavedStop | None
+        self, kind: CountedKind, arrival: Arrival, before: store.SavedStop | None
     ) -> store.SavedStop | None:
-        """A stop that begins, ends, or could not be sent before."""
+        """Return a stop that begins, ends, or could not be sent before."""
         old_enough = [each for each in self._recent if kind == "labels" or each.age >= self._rows_after]
         seen = stop(self._monitor.name, kind, old_enough, arrival, self._now)
         if isinstance(seen, Stop):
-            seen = replace(seen, since=self._since(seen.since)) if kind == "rows" else seen
-            if before is None:
-                return store.SavedStop(stop=seen, notified=False)
-            return None if before.notified else replace(before, stop=replace(seen, since=before.stop.since))
+            return _begun(replace(seen, since=self._since(seen.since)) if kind == "rows" else seen, before)
         if before is None or seen is None:
             return None
         ended = replace(
             before.stop, window=seen.window, rows=seen.rows, labelled=seen.labelled, at=self._now, ended=True
         )
         return replace(before, stop=ended)
+
+    def _usable(self, before: store.SavedStop | None) -> store.SavedStop | None:
+        """Return the same of rows that can be used: the newest window that was read decides.
+
+        Labels come when later windows have been read without them: of such a window they alone count.
+        """
+        early, late = self._read.get(False), self._read.get(True)
+        if late is not None and (late.passed or (early is not None and early.window > late.window)):
+            late = late._replace(counts=replace(late.counts, bad_score=0, duplicates=0, outside=0))
+        read = [each for each in (late, early) if each is not None]
+        found = [
+            usable_stop(self._monitor.name, each.window, each.counts, each.reference, self._now)
+            for each in read
+        ]
+        short = [seen for seen, is_short in found if is_short]
+        if short:
+            return _begun(short[0], before)
+        if before is None:
+            return None
+        by_labels = before.stop.unusable["bad_label"] > 0
+        ends = [
+            seen
+            for each, (seen, _) in zip(read, found, strict=True)
+            if seen.window >= before.stop.window and (each is late or not by_labels)
+        ]
+        if not ends:
+            return None
+        return replace(before, stop=replace(ends[-1], since=before.stop.since, ended=True))
 
     def _since(self, start: datetime) -> datetime:
         """Start of the first of the empty windows that lead up to an instant."""
@@ -112,7 +149,7 @@ class Arrivals:
 
     @property
     def _rows_after(self) -> timedelta:
-        """How long after its end a window has its rows."""
+        """Time after the end of a window when its rows are there."""
         outlook = self._monitor.outlook
         return min(DAY, self._monitor.labels.delay) if outlook is None else outlook.after
 
@@ -124,8 +161,24 @@ class Arrivals:
         ]
 
 
+class _Read(NamedTuple):
+    """The rows of a window that was read."""
+
+    window: Window
+    counts: Counts
+    reference: Reference
+    passed: bool
+
+
+def _begun(seen: Stop, before: store.SavedStop | None) -> store.SavedStop | None:
+    """Return a stop to save: a new one, or one that nobody has heard of; None if somebody has."""
+    if before is None:
+        return store.SavedStop(stop=seen, notified=False)
+    return None if before.notified else replace(before, stop=replace(seen, since=before.stop.since))
+
+
 def labels_by_age(kept: store.Store, monitor: Monitor, now: datetime) -> list[AtAge]:
-    """How many rows have a label at some ages, from the reference's instants or what ticks counted.
+    """Return how many rows have a label at some ages, from the reference's instants or what ticks counted.
 
     Raises
     ------
@@ -136,7 +189,7 @@ def labels_by_age(kept: store.Store, monitor: Monitor, now: datetime) -> list[At
 
 
 def read_arrival(kept: store.Store, monitor: Monitor, now: datetime) -> tuple[Arrival, list[Arrived]]:
-    """What to expect of the windows of a monitor, and what earlier ticks counted of them."""
+    """Return what to expect of the windows of a monitor, and what earlier ticks counted of them."""
     spec = monitor.labels
     counted = store.arrivals(kept, monitor.name, compared_since(monitor, now))
     frozen = store.reference(kept, monitor.name, digest(monitor))

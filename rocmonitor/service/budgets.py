@@ -1,10 +1,10 @@
-"""What each monitor judges in a year, and the levels that its alarm budget then leaves to its rules."""
+"""The number of windows each monitor judges in a year, and the levels that its budget leaves to its rules."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -15,22 +15,24 @@ from rocmonitor.policy.windows import Window
 from rocmonitor.service.pieces import usual_length
 from rocmonitor.service.references import digest
 from rocmonitor.store import Store
+from rocmonitor.store.history import AlarmCount, alarms_since
+from rocmonitor.wording.report import yearly
 
 
 @dataclass(slots=True)
 class _Known:
-    """What was found with one store: a frozen reference does not change, nor does what follows from it."""
+    """The findings with one store: a frozen reference does not change, nor does anything derived from it."""
 
     per_year: dict[str, tuple[Monitor, float]] = field(default_factory=dict)
     last: tuple[Config, Mapping[str, float], tuple[Allotment, ...]] | None = None
 
 
 _known: WeakKeyDictionary[object, _Known] = WeakKeyDictionary()
-"""By the store's engine: many monitors that share a budget ask again and again."""
+"""Findings by the store's engine: monitors that share a budget ask for the same ones again and again."""
 
 
 def allotments(config: Config, kept: Store, own: Mapping[str, float] | None = None) -> tuple[Allotment, ...]:
-    """How each alarm budget is shared by its monitors; empty without any.
+    """Return how each alarm budget is shared by its monitors; empty without any.
 
     Parameters
     ----------
@@ -63,12 +65,12 @@ def allotments(config: Config, kept: Store, own: Mapping[str, float] | None = No
 
 
 def levels(config: Config, kept: Store, monitor: str, own: Mapping[str, float] | None = None) -> Levels:
-    """The rules of a monitor at the levels at which they are judged; see `allotments`."""
+    """Return the rules of a monitor at the levels at which they are judged; see `allotments`."""
     return config.levels(monitor, allotments(config, kept, own))
 
 
 def windows_per_year(monitor: Monitor, windows: Sequence[Mapping[str, Any]]) -> float | None:
-    """How many windows a monitor that joins them will judge, as its reference shows; None without any.
+    """Return how many windows a monitor that joins them will judge, as its reference shows; None without any.
 
     Parameters
     ----------
@@ -83,7 +85,7 @@ def windows_per_year(monitor: Monitor, windows: Sequence[Mapping[str, Any]]) -> 
 
 
 def _frozen(kept: Store, monitor: Monitor, memory: _Known) -> float | None:
-    """The same of the reference in the store; None where there is none yet."""
+    """Return the same of the reference in the store; None where there is none yet."""
     seen = memory.per_year.get(monitor.name)
     if seen is not None and seen[0] is monitor:
         return seen[1]
@@ -91,4 +93,33 @@ def _frozen(kept: Store, monitor: Monitor, memory: _Known) -> float | None:
     found = windows_per_year(monitor, frozen.get("", {}).get("windows", ()))
     if found is not None:
         memory.per_year[monitor.name] = monitor, found
+    return found
+
+
+SPAN = timedelta(days=365)
+
+
+def alarm_year(config: Config, kept: Store, now: datetime) -> list[dict[str, Any]]:
+    """Budget, expected and sent alarms of each group, in plain JSON types; empty without a budget.
+
+    Raises
+    ------
+    StoreError
+    """
+    if not (allotted := allotments(config, kept)):
+        return []
+    counts, found = alarms_since(kept, now - SPAN), []
+    for each in allotted:
+        total = sum((counts.get(monitor, AlarmCount()) for monitor in each.levels), AlarmCount())
+        came = {"sent": total.sent, "acknowledged": total.acknowledged, "not_sent": total.not_sent}
+        found.append(
+            {
+                "group": each.group,
+                "monitors": len(each.levels),
+                "false_alarms_per_year": each.budget,
+                "expected": each.expected,
+                **came,
+                "text": yearly(each, **came),
+            }
+        )
     return found

@@ -21,11 +21,11 @@ from rocmonitor.store import KeptCounts
 log = logging.getLogger(__name__)
 
 Stored = Mapping[Window, Sequence[KeptCounts]]
-"""What the store has of some windows: each one itself, or the shorter ones that fill it."""
+"""The stored cells of some windows: of each one itself, or of the shorter ones that fill it."""
 
 
 class InStore(Stored):
-    """What the store has of windows, read when it is wanted; sent to another process, all of it is."""
+    """The stored windows, read when they are wanted; all of them are sent to another process."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class Reader:
         self._unconfirmed: list[Window] = []
 
     def caveats(self) -> Iterator[Caveat]:
-        """Which windows rest on the store alone, and why."""
+        """Yield which windows rest on the store alone, and why."""
         if self._unconfirmed:
             first, last = min(self._unconfirmed), max(self._unconfirmed)
             period = Window(first.start, last.end).in_zone(self._monitor.timezone)
@@ -103,7 +103,7 @@ class Reader:
         changed: bool = False,
         on_rows: Callable[[int], None] | None = None,
     ) -> Batch:
-        """The rows of a window, as `SqlSource.pull` gives them.
+        """Return the rows of a window, as `SqlSource.pull` gives them.
 
         Parameters
         ----------
@@ -137,7 +137,7 @@ class Reader:
         ages: Sequence[timedelta] = (),
         on_rows: Callable[[int], None] | None = None,
     ) -> tuple[Batch, LabelCounts]:
-        """The rows of a window as `read` gives them, and what the source says of their labels.
+        """Return the rows of a window as `read` gives them, and what the source says of their labels.
 
         Where the rows have to be read and can be counted on the way, they are asked for once. `on_rows` is
         also called between two statements, with 0.
@@ -175,7 +175,7 @@ class Reader:
         return self._source
 
     def rows(self, window: Window) -> int:
-        """How many rows a window of any length has, in the source or, without it, in the store."""
+        """Return how many rows a window of any length has, in the source or, without it, in the store."""
         labels = self._asked(window)
         found = 0 if labels is None else labels.rows
         if found or not isinstance(self._known, store.Store):
@@ -183,7 +183,7 @@ class Reader:
         return store.rows_counted(self._known, reading_of(self._monitor), window)
 
     def label_counts(self, window: Window, *, as_of: datetime | None = None) -> LabelCounts:
-        """What the source says of the labels of a window.
+        """Return what the source says of the labels of a window.
 
         Raises
         ------
@@ -209,7 +209,7 @@ class Reader:
         return self._known.get(window, ())
 
     def _asked(self, window: Window, as_of: datetime | None = None) -> LabelCounts | None:
-        """What the source says of a window; None where it does not answer, now or before."""
+        """Return what the source says of a window; None where it does not answer, now or before."""
         if self._silent is None:
             try:
                 return self.label_counts(window, as_of=as_of)
@@ -230,7 +230,9 @@ class Reader:
 def stored(
     kept: store.Store, monitor: Monitor, window: Window, ages: Sequence[timedelta] = ()
 ) -> Sequence[KeptCounts]:
-    """What the store has of a window: itself, or shorter ones that fill it; nothing where one is missing."""
+    """Return what the store has of a window: itself, or shorter ones that fill it; nothing where one is
+    missing.
+    """
     reading = reading_of(monitor, ages)
     inside = store.windows_counted(kept, reading, window)
     if monitor.columns.id is not None:  # an id may be in two of them
@@ -248,7 +250,7 @@ def to_keep(
     now: datetime,
     ages: Sequence[timedelta] = (),
 ) -> list[KeptCounts]:
-    """What the store is to have of a window.
+    """Return what the store is to have of a window.
 
     Nothing where `labels` is None, the batch cannot be rebuilt, or comes from there.
     """
@@ -268,7 +270,7 @@ def to_keep(
 
 
 def reading_of(monitor: Monitor, ages: Sequence[timedelta] = ()) -> str:
-    """Names what is read and how: monitors with the same query, columns and meaning of labels share it."""
+    """Return the name of a reading: monitors with the same query, columns and meaning of labels share it."""
     parts = {**monitor.read_as, "ages": [age.total_seconds() for age in ages]}
     if monitor.grouped in ("condensed", "auto"):  # rows and groups of equal rows make the same batch
         parts |= {"grouped": monitor.grouped, "condense": monitor.condense.model_dump()}

@@ -1,6 +1,10 @@
 """Deliveries: outbox rows go to MLflow and to the channels, and are marked once they have arrived.
 
 Each destination has a worker of its own, so one that is slow or hangs delays no other.
+
+One outbox row on its way: to MLflow as a run, to a channel as a message.
+
+Channels take seconds to import: they are imported when there is something to send.
 """
 
 from __future__ import annotations
@@ -12,6 +16,8 @@ from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from rocmonitor import store
 from rocmonitor.errors import (
@@ -22,11 +28,108 @@ from rocmonitor.errors import (
     StoreError,
     TrackingError,
 )
-from rocmonitor.service.outages import note_delivery, notify
+from rocmonitor.policy.evaluation import Evaluation, Transition
+from rocmonitor.policy.outages import Notice
+from rocmonitor.policy.outlook import Outlook
+from rocmonitor.policy.review.document import Review
+from rocmonitor.policy.revised import Revised
+from rocmonitor.policy.stops import Stop
+from rocmonitor.service.outages import note_delivery, notify, outage_message
 from rocmonitor.service.progress import Progress, Step
+from rocmonitor.service.publishing import publish_evaluation, publish_outlook, publish_review, story, zone_of
 from rocmonitor.service.runtime import Runtime, hold_lease, renew_lease
-from rocmonitor.service.sending import deliver
 from rocmonitor.store.outbox import LONGEST_PAUSE
+
+if TYPE_CHECKING:
+    from rocmonitor.alerts import Context
+
+
+def deliver(runtime: Runtime, row: store.Delivery) -> str | None:
+    """Hand one row to its destination, and give back what the destination answered."""
+    evaluation = None if row.evaluation_id is None else store.evaluation(runtime.store, row.evaluation_id)
+    review = None if row.review_id is None else store.review(runtime.store, row.review_id)
+    outlook = None if row.outlook_id is None else store.outlook(runtime.store, row.outlook_id)
+    if row.destination == "mlflow":
+        receipt = _publish(runtime, evaluation or outlook or review)
+        if row.attempts:  # what an earlier try asked for may have been carried out all the same
+            runtime.tracking.delete_doubles(store.instance_id(runtime.store), row.monitor)
+        return receipt
+    _send(runtime, row, evaluation or outlook or review)
+    return None
+
+
+def _publish(runtime: Runtime, found: Evaluation | Outlook | Review | None) -> str:
+    if isinstance(found, Outlook):
+        return publish_outlook(runtime, found)
+    if isinstance(found, Review):
+        return publish_review(runtime, found)
+    assert found is not None
+    return publish_evaluation(runtime, found)
+
+
+def _send(runtime: Runtime, row: store.Delivery, found: Evaluation | Outlook | Review | None) -> None:
+    """Hand a message about what was found to its channel."""
+    from rocmonitor import alerts
+
+    name = row.destination.removeprefix("channel:")
+    if name not in runtime.config.channels:
+        raise AlertError(
+            f"channel {name} is no longer configured; define channels.{name} and the message goes out",
+            transient=False,
+        )
+    folder, picture = runtime.config.folder, None
+    if "outage" in row.payload:
+        message = outage_message(runtime.config, Notice.from_dict(row.payload["outage"]))
+        alerts.send(runtime.config.channel_url(name), message, folder=folder)
+        return
+    monitor = runtime.config.monitors.get(row.monitor)
+    context = alerts.Context(
+        zone=zone_of(runtime, row.monitor),
+        owner=monitor.owner if monitor else None,
+        runbook=monitor.runbook if monitor else None,
+        run=store.receipt_of(runtime.store, row.evaluation_id, row.review_id, row.outlook_id),
+        page=_page(runtime, row.monitor, found),
+    )
+    if isinstance(found, Review):
+        message = alerts.compose_review(found, before=row.payload["before"], context=context)
+    elif "stop" in row.payload:
+        message = alerts.compose_stop(Stop.from_dict(row.payload["stop"]), context)
+    elif "revised" in row.payload:
+        _send_revised(runtime, row, context, runtime.config.channel_url(name))
+        return
+    else:
+        change = Transition.from_dict(row.payload["transition"])
+        also = [Transition.from_dict(each) for each in row.payload.get("also", ())]
+        if isinstance(found, Outlook):
+            message = alerts.compose_outlook(change, found, context, also)
+        else:
+            message = alerts.compose(change, found, context, also)
+        if found is not None:
+            picture = story(runtime, row.monitor, change.segment, found.window).draw("small")
+    alerts.send(runtime.config.channel_url(name), message, folder=folder, picture=picture)
+
+
+def _send_revised(runtime: Runtime, row: store.Delivery, context: Context, url: str) -> None:
+    """One message on all revisions of a monitor that wait: a correction of many rows sends no flood."""
+    from rocmonitor import alerts
+
+    together = store.pending_revised(runtime.store, row)
+    if row.id not in {each.id for each in together}:
+        return
+    found = [Revised.from_dict(each.payload["revised"]) for each in together]
+    alerts.send(url, alerts.compose_revised(found, context), folder=runtime.config.folder)
+    for each in together:
+        if each.id != row.id:
+            store.mark_delivered(runtime.store, each.id, runtime.clock())
+
+
+def _page(runtime: Runtime, name: str, found: Evaluation | Outlook | Review | None) -> str | None:
+    """Return where rocmonitor's own page shows the monitor, or its segment."""
+    if runtime.config.page is None:
+        return None
+    segment = f"?segment={quote(found.segment, safe='')}" if found is not None and found.segment else ""
+    return f"{runtime.config.page.rstrip('/')}/monitors/{quote(name)}{segment}"
+
 
 log = logging.getLogger(__name__)
 
@@ -35,20 +138,20 @@ LONGEST_RETRY = LONGEST_PAUSE
 
 MLFLOW = "mlflow"
 MLFLOW_SECONDS, CHANNEL_SECONDS = 300.0, 60.0
-"""How long one delivery may take. MLflow takes many requests for one, and a first one makes its database."""
+"""Seconds for one delivery. MLflow takes many requests for one, and the first makes its database."""
 ALARMS_FIRST_SECONDS = 5.0
-"""So long each run in MLflow waits for alarms on their way: both take processor time for figures."""
+"""Seconds each run in MLflow waits for alarms being sent: both take processor time for figures."""
 SECONDS_AFTER_STOP = 5.0
-"""How long a delivery may still take when the process is to stop."""
+"""Seconds that a delivery may still take when the process is asked to stop."""
 MOST_HANGING = 3
-"""So many sends that were given up may hang on a destination; then it is asked no more until one ends."""
+"""The number of abandoned sends that may hang on a destination; at this number sends wait until one ends."""
 
 _BEAT, _PAUSE = 0.5, 0.05
 
 
 @dataclass(kw_only=True)
 class Delivered:
-    """What one pass over the outbox did.
+    """The result of one pass over the outbox.
 
     Attributes
     ----------
@@ -82,7 +185,7 @@ class Patience:
     after_stop: float = SECONDS_AFTER_STOP
 
     def of(self, destination: str) -> float:
-        """Of a delivery to this destination."""
+        """Return the seconds for a delivery to this destination."""
         return self.mlflow if destination == MLFLOW else self.channel
 
 

@@ -1,4 +1,4 @@
-"""Whether the service does its work: ticks end, deliveries arrive, nothing hangs, the clocks agree."""
+"""The health of the service: ticks end, deliveries arrive, nothing hangs, the clocks agree."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from rocmonitor.config import Config
 from rocmonitor.errors import StoreError
 from rocmonitor.policy.outages import Outage
 from rocmonitor.service.runtime import Runtime
-from rocmonitor.service.work import Work
-from rocmonitor.store import condition
+from rocmonitor.service.workers import Work
+from rocmonitor.store import glance
 
 OVERDUE = timedelta(minutes=15)
-"""So long after it was due a tick may end, while no other is at work."""
+"""Time after it was due by which a tick must end, while no other is at work."""
 
 OVERDUE_BUSY = timedelta(hours=6)
 """The same while the workers have others to do: after an outage all monitors are due at once."""
@@ -29,7 +29,7 @@ STUCK = timedelta(hours=1)
 CLOCKS_DIFFER = timedelta(minutes=1)
 
 STORE_SECONDS = 5.0
-"""How long a question about the health waits for the store."""
+"""Seconds that a question about the health waits for the store."""
 
 _RESTART_MENDS = frozenset({"tick-overdue", "never-ticked", "work-hung"})
 
@@ -55,14 +55,14 @@ class Service:
 
     @classmethod
     def of(cls, runtime: Runtime) -> Service:
-        """A service that starts now."""
+        """Return a service that starts now."""
         now = runtime.clock()
         return cls(runtime=runtime, started_at=now, loaded_at=now)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """What the store says."""
+    """The answers of the store."""
 
     ticks: dict[str, store.LastTick]
     at_work: frozenset[str]
@@ -70,7 +70,7 @@ class Seen:
     outages: list[Outage]
     schema: str
     clock: datetime | None
-    """Of the database; None where it has none of its own."""
+    """The time of the database; None where it has no clock of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,17 +98,17 @@ class Health:
 
     @property
     def healthy(self) -> bool:
-        """Whether there is no problem."""
+        """True if there is no problem."""
         return not self.problems
 
     @property
     def alive(self) -> bool:
-        """Whether a restart of the process would mend nothing."""
+        """True if a restart of the process would mend nothing."""
         return not any(problem.code in _RESTART_MENDS for problem in self.problems)
 
     @property
     def offset_seconds(self) -> float | None:
-        """By how much the clock of this process is ahead of the database's."""
+        """The seconds that the clock of this process is ahead of the database's."""
         if self.seen is None or self.seen.clock is None:
             return None
         return (self.now - self.seen.clock).total_seconds()
@@ -148,7 +148,7 @@ class Asking:
         self._pending: threading.Thread | None = None
 
     def within(self, seconds: float, question: Callable[[], Any]) -> Any:
-        """The answer.
+        """Return the answer.
 
         Raises
         ------
@@ -177,7 +177,7 @@ class Asking:
 
 
 def look(kept: store.Store, now: datetime) -> Seen:
-    """What the store says now.
+    """Return what the store says now.
 
     Raises
     ------
@@ -185,16 +185,16 @@ def look(kept: store.Store, now: datetime) -> Seen:
     """
     return Seen(
         ticks=store.ticks(kept),
-        at_work=condition.at_work(kept, now),
+        at_work=glance.at_work(kept, now),
         undelivered=store.backlog(kept),
         outages=[each for each in store.open_outages(kept) if each.ended_at is None],
-        schema=condition.schema_version(kept),
-        clock=condition.database_clock(kept),
+        schema=glance.schema_version(kept),
+        clock=glance.database_clock(kept),
     )
 
 
 def service_health(service: Service, seen: Seen | None = None) -> Health:
-    """The health of this process and its store, within a few seconds even where the store hangs.
+    """Return the health of this process and its store, within a few seconds even where the store hangs.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def service_health(service: Service, seen: Seen | None = None) -> Health:
 
 
 def store_health(kept: store.Store, config: Config, now: datetime) -> Health:
-    """The health as far as the store shows it, for a process that does not serve.
+    """Return the health as far as the store shows it, for a process that does not serve.
 
     Raises
     ------
@@ -237,13 +237,11 @@ def store_health(kept: store.Store, config: Config, now: datetime) -> Health:
 
 def _problems(seen: Seen, config: Config, now: datetime, started_at: datetime | None) -> list[Caveat]:
     problems = []
-    if seen.schema != condition.NEWEST:
-        newer = seen.schema > condition.NEWEST
+    if seen.schema != glance.NEWEST:
+        newer = seen.schema > glance.NEWEST
         way_out = "restart with the newer rocmonitor" if newer else "run `rocmonitor db upgrade`"
         problems.append(
-            Caveat(
-                "schema-differs", found=seen.schema or "not there", needed=condition.NEWEST, way_out=way_out
-            )
+            Caveat("schema-differs", found=seen.schema or "not there", needed=glance.NEWEST, way_out=way_out)
         )
     patience = OVERDUE_BUSY if seen.at_work else OVERDUE
     for name in config.monitors:
@@ -272,7 +270,7 @@ def _overdue(
     started_at: datetime | None,
     patience: timedelta,
 ) -> list[Caveat]:
-    """A tick that should have ended; what fell due while nothing ran is counted from the start."""
+    """Return a tick that should have ended; what fell due while nothing ran is counted from the start."""
     if last is None:
         late = started_at is not None and now - started_at > patience
         return [Caveat("never-ticked", monitor=monitor, since=_written(started_at))] if late else []

@@ -23,7 +23,7 @@ from rocmonitor.service.health import Health, Service, service_health
 log = logging.getLogger(__name__)
 
 SECONDS = 10.0
-"""How long a call may take; what answers more slowly is left alone."""
+"""Seconds that a call may take; slower answers are given up."""
 
 
 def send(config: Config, *, healthy: bool) -> None:
@@ -86,7 +86,7 @@ def beating(service: Service) -> Iterator[None]:
 
 
 def _reporting(address: str, healthy: bool) -> str:
-    """The address that says so."""
+    """Return the address that says so."""
     if healthy:
         return address
     parts = urlsplit(address)

@@ -1,4 +1,4 @@
-"""How jobs get their workers, and when one is started again before its schedule says so."""
+"""Workers for the scheduler's jobs, and jobs that start again before their schedule says so."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from apscheduler.triggers.cron import CronTrigger
 
 from rocmonitor.config import Monitor
 from rocmonitor.errors import ExternalError, RocmonitorError
-from rocmonitor.policy.retry import retry_pause
+from rocmonitor.policy.outages import retry_pause
 from rocmonitor.service.runtime import Runtime
-from rocmonitor.service.watchdog import MOST_AT_ONCE, Workers
+from rocmonitor.service.workers import Workers
+from rocmonitor.service.workers.threads import MOST_AT_ONCE
 
 log = logging.getLogger(__name__)
 
 WORKERS = 4
-"""So many monitors of a source at least are looked after at the same time: databases work meanwhile."""
+"""Least number of monitors of a source that are judged at the same time: databases work meanwhile."""
 
 OUTBOX, REVIEWS = "outbox", "reviews"
 _JUMP = timedelta(seconds=30)
@@ -31,7 +32,7 @@ _JUMP = timedelta(seconds=30)
 
 
 class Pool(BaseExecutor):  # type: ignore[misc]  # APScheduler has no types
-    """Lets APScheduler use our workers; when a job hangs, it may start again."""
+    """An executor for APScheduler that uses our workers; a job that hangs may start again."""
 
     def __init__(self, workers: Workers, runtime: Runtime) -> None:
         super().__init__()
@@ -50,32 +51,20 @@ class Pool(BaseExecutor):  # type: ignore[misc]  # APScheduler has no types
         start_again(self._scheduler, self._runtime, job.id, transient=True)
 
 
-def pools_for(runtime: Runtime) -> dict[str, Workers]:
-    """The workers: for each source its own, for a source that hangs must not hold up the others."""
-    sources = {pool_of(monitor) for monitor in runtime.config.monitors.values()}
-    pools = {source: Workers(runtime.work, partial(_at_once, runtime)) for source in sorted(sources)}
-    return pools | {name: Workers(runtime.work, 1) for name in (OUTBOX, REVIEWS)}
-
-
 def _at_once(runtime: Runtime) -> int:
     return max(WORKERS, min(runtime.executor.width + 1, MOST_AT_ONCE))
 
 
-def pool_of(monitor: Monitor) -> str:
-    """The workers that judge a monitor."""
-    return f"source {monitor.source}"
-
-
 def add_pool(scheduler: BackgroundScheduler, runtime: Runtime, monitor: Monitor) -> str:
-    """The name of the workers that judge a monitor, which are made where they are the first of a source."""
-    name = pool_of(monitor)
+    """Return the name of the workers of a monitor's source; a source that hangs holds up no other."""
+    name = f"source {monitor.source}"
     if name not in scheduler._executors:
         scheduler.add_executor(Pool(Workers(runtime.work, partial(_at_once, runtime)), runtime), name)
     return name
 
 
 def all_workers(scheduler: BackgroundScheduler) -> list[Workers]:
-    """The workers of all sources, of the outbox and of the reviews."""
+    """Return the workers of all sources, of the outbox and of the reviews."""
     return [pool.workers for pool in list(scheduler._executors.values()) if isinstance(pool, Pool)]
 
 
@@ -86,18 +75,18 @@ def attend(scheduler: BackgroundScheduler) -> None:
 
 
 def next_tick(monitor: Monitor, now: datetime) -> datetime:
-    """When the schedule of a monitor fires next."""
+    """Return the next time that the schedule of a monitor fires."""
     return fires(monitor.schedule, monitor, now)
 
 
 def fires(line: str, monitor: Monitor, after: datetime) -> datetime:
-    """When a schedule fires next."""
+    """Return the next time that a schedule fires."""
     at: datetime = CronTrigger.from_crontab(line, timezone=monitor.timezone).get_next_fire_time(None, after)
     return at
 
 
 class ClockJumps:
-    """Compares the clock with one that nobody sets."""
+    """A comparison of the clock with one that nobody sets."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -107,7 +96,7 @@ class ClockJumps:
         return self._runtime.clock().timestamp() - self._runtime.elapsed()
 
     def seen(self) -> bool:
-        """Whether the clock was set since the last look."""
+        """Return True if the clock was set since the last look."""
         jump, self._offset = self._now() - self._offset, self._now()
         if abs(jump) < _JUMP.total_seconds():
             return False
@@ -137,5 +126,5 @@ def start_at(scheduler: BackgroundScheduler, runtime: Runtime, name: str, pause:
 
 
 def may_pass(error: RocmonitorError) -> bool:
-    """Whether a failure may pass by itself; one that was not foreseen may."""
+    """Return True if a failure may pass without anybody's help; an unforeseen one may."""
     return error.transient if isinstance(error, ExternalError) else type(error) is RocmonitorError

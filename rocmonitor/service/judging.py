@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from functools import cache
 from importlib.metadata import version as installed
 from typing import Any
@@ -18,26 +18,106 @@ from typing import Any
 from rocmonitor import __version__
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
-from rocmonitor.policy.budget import Levels, with_tail
-from rocmonitor.policy.condensing import guaranteed
+from rocmonitor.policy.arrival import Awaiting
+from rocmonitor.policy.budget import Levels
+from rocmonitor.policy.calibrating import Beyond
 from rocmonitor.policy.discoveries import allow_for_segments
 from rocmonitor.policy.evaluation import Counts, Status
-from rocmonitor.policy.judge import Finding
+from rocmonitor.policy.judge import Finding, foresee, judge, no_outlook
 from rocmonitor.policy.lasting import Course
-from rocmonitor.policy.levels import at_levels, in_season
-from rocmonitor.policy.record import caveats_of
-from rocmonitor.policy.reference import Reference
-from rocmonitor.policy.rules import Rule
+from rocmonitor.policy.measure import guaranteed
+from rocmonitor.policy.missing_labels import allow_for_missing, refused
+from rocmonitor.policy.record import as_scored, caveats_of, negated
+from rocmonitor.policy.reference import Reference, at_levels, in_season
+from rocmonitor.policy.stops import unusable
 from rocmonitor.policy.windows import Window
+from rocmonitor.rules import Rule
 from rocmonitor.service.counted import Reader, to_keep
-from rocmonitor.service.finding import find, find_before_labels
 from rocmonitor.sources import Batch, LabelCounts, Rows, SqlSource
 from rocmonitor.store import KeptCounts
 
 
+def find(
+    monitor: Monitor,
+    rows: Rows,
+    reference: Reference,
+    age: timedelta,
+    past: Course | None = None,
+    *,
+    rules: Mapping[str, Rule],
+) -> Finding:
+    """Judge the rows of a window, some of which may wait for a label.
+
+    Parameters
+    ----------
+    monitor : Monitor
+    rows : Rows
+    reference : Reference
+    age : timedelta
+        From the end of the window to the instant at which labels had to be known.
+    past : Course, optional
+        The windows before, for the rule `lasting`.
+    rules : dict of str to Rule
+        By name, at the levels at which they are judged.
+    """
+    low_is_positive = monitor.positive.low_is_positive
+    thresholds = monitor.operating_points.thresholds
+    finding = judge(
+        rows.champion,
+        rows.pair,
+        rows.counts,
+        scores=rows.scores,
+        past=past,
+        reference=reference,
+        rules=rules,
+        min_per_class=monitor.min_per_class,
+        max_error=monitor.condense.max_error,
+        fprs=monitor.operating_points.fpr,
+        thresholds={each: negated(each) if low_is_positive else each for each in thresholds},
+        beyond=Beyond(monitor.operating_points.flagged_shares, monitor.is_probability),
+    )
+    finding = allow_for_missing(
+        finding,
+        rows.champion,
+        rows.counts,
+        reference=reference,
+        rules=rules,
+        awaiting=Awaiting(unlabelled=rows.unlabelled, age=age, min_labelled=monitor.window.min_labelled),
+        past=past,
+    )
+    doubt = unusable(reference, rows.counts)
+    if doubt is not None:
+        judged = all(verdict.kind != "data" for verdict in finding.verdicts)
+        if judged and doubt.values["refused"]:
+            finding = refused(finding, doubt)
+        else:
+            finding = replace(finding, caveats=(doubt, *finding.caveats))
+    if low_is_positive:
+        tables, caveats = as_scored(finding.tables, finding.caveats)
+        return replace(finding, tables=tables, caveats=caveats)
+    return finding
+
+
+def find_before_labels(
+    monitor: Monitor, rows: Rows, reference: Reference, rules: Mapping[str, Rule]
+) -> Finding:
+    """Return what the scores of a window say before its labels, in scores as the models gave them."""
+    doubt = unusable(reference, rows.counts)
+    if doubt is not None and doubt.values["refused"]:
+        found = no_outlook(doubt)
+    else:
+        found = foresee(rows.scores, reference=reference, rules=rules, min_rows=2 * monitor.min_per_class)
+    if doubt is not None:
+        found = replace(found, caveats=(doubt, *found.caveats))
+    if monitor.positive.low_is_positive:
+        tables, caveats = as_scored(found.tables, found.caveats)
+        return replace(found, tables=tables, caveats=caveats)
+    return found
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """What one segment of a window shows.
+    """The measurements of one segment of a window.
 
     Attributes
     ----------
@@ -64,7 +144,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """What a window shows.
+    """The measurements of a window.
 
     Attributes
     ----------
@@ -147,7 +227,7 @@ class WindowRequest:
 
     @property
     def size(self) -> int:
-        """How many statements it waits for."""
+        """The number of statements to wait for."""
         return 2 if self.judges and self.labels is None else 1
 
     def run(self, source: SqlSource, said: Callable[[str], None]) -> Judged:
@@ -175,7 +255,7 @@ class WindowRequest:
         )
 
     def _read(self, source: SqlSource, on_rows: Callable[[int], None]) -> tuple[Batch, LabelCounts | None]:
-        """The rows, and what the source says of their labels where the window is judged."""
+        """Return the rows, and what the source says of their labels where the window is judged."""
         reader = Reader({self.window: self.stored}, self.monitor, source)
         if self.judges and self.labels is None:
             return reader.read_and_count(self.window, as_of=self.as_of, on_rows=on_rows)
@@ -185,7 +265,7 @@ class WindowRequest:
         ), self.labels
 
     def _seen(self, batch: Batch) -> dict[str, Seen]:
-        """Each segment; one of the reference without rows now is insufficient, not absent."""
+        """Return each segment; one of the reference without rows now is no_outlook, not absent."""
         none = Rows.none(paired=self.monitor.columns.challenger is not None)
         segments = {
             segment: (batch.segments.get(segment) or none, self.references.get(segment, self.absent))
@@ -205,7 +285,7 @@ class WindowRequest:
         }
 
     def _findings(self, segments: Mapping[str, tuple[Rows, Reference]]) -> dict[str, Finding]:
-        """What the rules find, by segment; with a budget their number is allowed for."""
+        """Return what the rules find, by segment; with a budget their number is allowed for."""
         levels, age = self.levels, self.as_of - self.window.end
 
         def found(segment: str, rules: Mapping[str, Rule], names: frozenset[str]) -> Finding:
@@ -214,7 +294,7 @@ class WindowRequest:
             return find(self.monitor, rows, reference, age, self.courses.get(segment), rules=rules)
 
         def outcome(segment: str, name: str, chance: float) -> Status:
-            rule = with_tail(levels.rules[name], chance)
+            rule = levels.rules[name].at_tail(chance)
             return found(segment, {name: rule}, frozenset({name})).outcome
 
         alone = {segment: found(segment, levels.rules, frozenset()) for segment in segments}

@@ -1,4 +1,4 @@
-"""What is older than ``keep`` allows is deleted, a little at a time: a stop or a kill loses nothing."""
+"""Deletion of data older than ``keep`` allows, a little at a time: a stop or a kill loses nothing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LATEST = timedelta(days=3)
 
 @dataclass(kw_only=True)
 class Deleted:
-    """What was deleted.
+    """The rows deleted, by kind.
 
     Attributes
     ----------
@@ -68,8 +68,9 @@ def delete_old(runtime: Runtime, *, progress: Progress = lambda _: None) -> Dele
         done.deliveries = work.repeat(
             partial(store.delete_delivered, kept, now - keep.outbox, AT_ONCE), "old deliveries"
         )
-        for delete in (store.delete_tables, store.delete_tables_inside):
-            done.tables += work.repeat(partial(delete, kept, now - keep.tables, AT_ONCE), "old tables")
+        done.tables = work.repeat(
+            partial(store.delete_tables, kept, now - keep.tables, AT_ONCE), "old tables"
+        )
         done.counts = work.repeat(
             partial(store.delete_counts, kept, now - keep.counts, AT_ONCE), "old counts of windows"
         )
@@ -120,7 +121,7 @@ class _Keeping:
 
 
 def _delete_run(runtime: Runtime, published: store.Publication) -> int:
-    """The run first, then the row that names it: after a kill in between, the run is found gone."""
+    """Return the run first, then the row that names it: after a kill in between, the run is found gone."""
     instance = store.instance_id(runtime.store)
     runs = runtime.tracking.delete_window(instance, published.monitor, published.key)
     store.delete_publications(runtime.store, [published])

@@ -14,9 +14,10 @@ from rocmonitor.config import Monitor
 from rocmonitor.errors import ExternalError, SourceError
 from rocmonitor.service.delivery import Delivered, drain
 from rocmonitor.service.progress import Progress
-from rocmonitor.service.runtime import Runtime
+from rocmonitor.service.runtime import Runtime, leave
 from rocmonitor.service.tick import Tick
-from rocmonitor.service.watchdog import MOST_AT_ONCE, Workers, leave
+from rocmonitor.service.workers import Workers
+from rocmonitor.service.workers.threads import MOST_AT_ONCE
 
 _STOPPED, _INTERRUPTED = 143, 130
 """Exit codes, by custom."""
@@ -61,7 +62,7 @@ def run_once(
         _wait(runtime, list(pools.values()))
         found: list[Any] = []
         if deliver and not runtime.stop.is_set():
-            outbox = Workers(runtime.work, 1)
+            outbox = Workers(runtime.work)
             outbox.submit("outbox", partial(drain, runtime, progress=progress), found.append)
             _wait(runtime, [outbox])
     if found and isinstance(found[0], Exception):
@@ -71,14 +72,14 @@ def run_once(
 
 
 def run_alone(runtime: Runtime, name: str, call: Callable[[], Any]) -> Any:
-    """What a call gives; SIGTERM ends it at its next step, or within seconds if it hangs.
+    """Return what a call gives; SIGTERM ends it at its next step, or within seconds if it hangs.
 
     Raises
     ------
     ExternalError
         It hung and was given up.
     """
-    workers, found = Workers(runtime.work, 1), list[Any]()
+    workers, found = Workers(runtime.work), list[Any]()
     hung = ExternalError(f"{name} hangs and was given up; what was not saved is done at the next call")
     with _stopped_by_signals(runtime):
         workers.submit(name, call, found.append, partial(found.append, hung))
@@ -89,7 +90,9 @@ def run_alone(runtime: Runtime, name: str, call: Callable[[], Any]) -> Any:
 
 
 def at_once(runtime: Runtime) -> int:
-    """How many monitors of a source are judged at the same time: while one is saved, the next is judged."""
+    """Return how many monitors of a source are judged at the same time: while one is saved, the next is
+    judged.
+    """
     width = runtime.executor.width
     return width if width == 1 else min(width + 1, MOST_AT_ONCE)
 

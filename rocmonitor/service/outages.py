@@ -42,7 +42,7 @@ _LONGEST_ERROR = 2000
 
 
 def note_tick(runtime: Runtime, monitor: Monitor, error: RocmonitorError | None) -> None:
-    """A tick of a monitor has failed, or worked. A store that fails meanwhile is only logged."""
+    """Note that a tick of a monitor failed, or worked. A store that fails meanwhile is only logged."""
     try:
         if error is not None:
             _add(runtime, error, place_of(error, monitor.source), monitor.name, monitor.name)
@@ -53,7 +53,7 @@ def note_tick(runtime: Runtime, monitor: Monitor, error: RocmonitorError | None)
 
 
 def note_review(runtime: Runtime, monitor: Monitor, error: Exception | None) -> None:
-    """A review of a monitor has failed, or worked; too few data are no failure, and the store is watched."""
+    """Note that a review failed, or worked; too few data are no failure, and the store is watched."""
     if isinstance(error, StoreError):
         return
     member = f"{REVIEW}{monitor.name}"
@@ -67,7 +67,7 @@ def note_review(runtime: Runtime, monitor: Monitor, error: Exception | None) -> 
 
 
 def note_delivery(runtime: Runtime, destination: str, error: Exception | None) -> None:
-    """A delivery has failed, or worked; what the store itself did to it is not the destination's failure.
+    """Note that a delivery failed, or worked; a fault of the store is not the destination's failure.
 
     A destination works again once none of its failed deliveries is left.
 
@@ -145,7 +145,7 @@ class StoreWatch:
         store.acquire(runtime.store, "store", runtime.owner, runtime.clock(), timedelta())
 
     def failed(self, error: StoreError) -> list[threading.Thread]:
-        """The store has failed; the threads that send the message, if it is due."""
+        """Return the store has failed; the threads that send the message, if it is due."""
         now = self.runtime.clock()
         known = self.outage
         since, notified_at = (now, None) if known is None else (known.since, known.notified_at)
@@ -153,7 +153,7 @@ class StoreWatch:
         return self._notify(now)
 
     def works(self) -> list[threading.Thread]:
-        """The store works; the threads that send the message, if people knew that it did not."""
+        """Return the store works; the threads that send the message, if people knew that it did not."""
         if self.outage is None:
             return []
         now = self.runtime.clock()
@@ -176,7 +176,7 @@ class StoreWatch:
 def store_outage(
     config: Config, error: StoreError | None, since: datetime, now: datetime, notified_at: datetime | None
 ) -> Outage:
-    """An outage of the store, which concerns all monitors; without an error it is over now."""
+    """Return an outage of the store, which concerns all monitors; without an error it is over now."""
     return Outage(
         id=0,
         cause=STORE,
@@ -205,7 +205,7 @@ def send_directly(config: Config, outage: Outage, phase: Phase, now: datetime) -
 
 
 def outage_message(config: Config, notice: Notice) -> Message:
-    """The message about an outage, with the people whom the configuration names."""
+    """Return the message about an outage, with the people whom the configuration names."""
     from rocmonitor import alerts
 
     named = {*notice.unjudged, *notice.unreviewed, *notice.concerned}
@@ -233,7 +233,7 @@ def _add(
 
 
 def _known(runtime: Runtime) -> set[str]:
-    """What can be a member of an outage, by this configuration."""
+    """Return what can be a member of an outage, by this configuration."""
     config = runtime.config
     reviews = (f"{REVIEW}{name}" for name in config.monitors)
     channels = (f"outbox:channel:{name}" for name in config.channels)
@@ -241,7 +241,7 @@ def _known(runtime: Runtime) -> set[str]:
 
 
 def _touched(config: Config, outage: Outage) -> list[Monitor]:
-    """The monitors that cannot be judged, and those whose results or messages do not arrive."""
+    """Return the monitors that cannot be judged, and those whose results or messages do not arrive."""
     everybody = list(config.monitors.values())
     if f"outbox:{MLFLOW}" in outage.about:
         return everybody
@@ -255,7 +255,7 @@ def _touched(config: Config, outage: Outage) -> list[Monitor]:
 def _notices(
     config: Config, outage: Outage, phase: Phase, monitors: Sequence[Monitor], now: datetime
 ) -> dict[str, Notice]:
-    """What each channel gets: its own monitors. A channel that fails is not asked to say so."""
+    """Return what each channel gets: its own monitors. A channel that fails is not asked to say so."""
     notices = {}
     for channel in config.channels:
         mine = [monitor for monitor in monitors if channel in monitor.notify]
@@ -289,6 +289,6 @@ def _send_now(config: Config, channel: str, notice: Notice) -> None:
 
     try:
         message = outage_message(config, notice)
-        alerts.send(config.channels[channel].read(config.folder), message, folder=config.folder)
+        alerts.send(config.channel_url(channel), message, folder=config.folder)
     except RocmonitorError as error:
         log.error("channel %s: the message about the outage of the store was not sent: %s", channel, error)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import reduce
@@ -13,21 +13,26 @@ from rocmonitor import store
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
 from rocmonitor.config.values import written
+from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.joining import Counted, Joining, free, join, with_rest
 from rocmonitor.policy.windows import Window
 from rocmonitor.sources import LabelCounts, SqlSource
+
+_COUNTED = 400
 
 Pieces = Sequence[tuple[Window, LabelCounts]]
 """Pieces in order, each with what was counted in it."""
 
 
 def count(source: SqlSource, monitor: Monitor, piece: Window, now: datetime) -> LabelCounts:
-    """What a piece holds, with the labels that were known when it was due: later ones move no boundary."""
+    """Return what a piece holds, with the labels that were known when it was due: later ones move no
+    boundary.
+    """
     return source.label_counts(monitor, piece, as_of=min(now, monitor.labels.due_at(piece)))
 
 
 def closed(monitor: Monitor, joining: Joining, pieces: Pieces, now: datetime) -> list[Window]:
-    """The windows that these pieces make, in order; `joining` is the monitor's."""
+    """Return the windows that these pieces make, in order; `joining` is the monitor's."""
     ready = takewhile(lambda each: joining.rows is not None or _is_due(monitor, *each, now), pieces)
     return [each.window for each in join((_counted(*each) for each in ready), joining)[0]]
 
@@ -39,7 +44,8 @@ def joined_windows(
     now: datetime,
     windows: Sequence[Window],
 ) -> Sequence[Window]:
-    """The monitor's windows within a stretch of time: the fixed ones, and what can be joined between them.
+    """Return the monitor's windows within a stretch of time: the fixed ones, and what can be joined between
+    them.
 
     Parameters
     ----------
@@ -55,12 +61,12 @@ def joined_windows(
 
 
 def within(fixed: Iterable[Window], pieces: Sequence[Window]) -> list[Window]:
-    """Those that lie in the time from the first piece to the last."""
+    """Return those that lie in the time from the first piece to the last."""
     return [each for each in fixed if pieces and pieces[0].start <= each.start and each.end <= pieces[-1].end]
 
 
 def before_empty(counted: Pieces, inside: Sequence[Window], passed: Collection[Window]) -> Pieces:
-    """The pieces before those that are passed over because they come after the last row.
+    """Return the pieces before those that are passed over because they come after the last row.
 
     What follows these is cut when rows come again. The ones passed over before the first row do not count.
     """
@@ -70,12 +76,12 @@ def before_empty(counted: Pieces, inside: Sequence[Window], passed: Collection[W
 
 
 def together(pieces: Pieces) -> Counted | None:
-    """What is counted of all; None of none."""
+    """Return what is counted of all; None of none."""
     return reduce(Counted.then, (_counted(*each) for each in pieces)) if pieces else None
 
 
 def _is_due(monitor: Monitor, piece: Window, labels: LabelCounts, now: datetime) -> bool:
-    """Whether the labels of a piece may decide where a window ends; rows alone decide at its end."""
+    """Return True if the labels of a piece may decide where a window ends; rows alone decide at its end."""
     age = monitor.labels.age(piece, now)
     return age != "open" and (age != "waiting" or monitor.labels.enough(labels.rows, labels.labelled))
 
@@ -85,12 +91,14 @@ def _counted(piece: Window, labels: LabelCounts) -> Counted:
 
 
 def reference_joining(monitor: Monitor) -> Joining | None:
-    """How the reference windows are joined; None where they are those of the calendar, or equal parts."""
+    """Return how the reference windows are joined; None where they are those of the calendar, or equal
+    parts.
+    """
     return monitor.joining if monitor.reference.windows is None else None
 
 
 def usual_length(monitor: Monitor, windows: Sequence[Window], rows: int) -> timedelta:
-    """How long a window lasts on average: of joined ones, as the reference with so many rows shows."""
+    """Return how long a window lasts on average: of joined ones, as the reference with so many rows shows."""
     if reference_joining(monitor) is not None and windows:
         return (windows[-1].end - windows[0].start) / len(windows)
     if monitor.window.rows is not None and rows:  # the reference is cut into equal parts
@@ -102,7 +110,7 @@ def usual_length(monitor: Monitor, windows: Sequence[Window], rows: int) -> time
 def reference_windows(
     monitor: Monitor, source: SqlSource, now: datetime, beat: Callable[[], object] = lambda: None
 ) -> tuple[list[Window], Pieces]:
-    """The windows of the reference, and the pieces they were joined from, where they were.
+    """Return the windows of the reference, and the pieces they were joined from, where they were.
 
     Pieces at the end that are not enough belong to the window before, where that may be so long. `beat` is
     called after each count.
@@ -121,13 +129,22 @@ def reference_windows(
 def last_window(
     monitor: Monitor, joining: Joining, source: SqlSource, pieces: Sequence[Window], now: datetime
 ) -> tuple[Window, bool]:
-    """The last pieces that are enough for a window, and whether they are; O(log n) counts.
+    """Return the last window that a run judges, and whether there is one.
+
+    Up to 400 pieces are counted and joined as a run joins them. Of more, the last ones that are enough for a
+    window stand for it, found by O(log n) counts: a run may cut elsewhere.
 
     Parameters
     ----------
     pieces : sequence of Window
         Those that are due, in order; at least one.
     """
+    if len(pieces) <= _COUNTED:
+        counted = [(piece, count(source, monitor, piece, now)) for piece in pieces]
+        first = next((at for at, (_, labels) in enumerate(counted) if labels.rows), 0)
+        if windows := closed(monitor, joining, counted[first:], now):
+            return windows[-1], True
+        return Window(pieces[first].start, pieces[-1].end), False
 
     def is_enough(number: int) -> bool:
         window = Window(pieces[-number].start, pieces[-1].end)
@@ -145,7 +162,7 @@ def last_window(
 
 
 def pooled(monitor: Monitor, window: Window) -> tuple[Caveat, ...]:
-    """That a window is several of the calendar, because one alone was too small."""
+    """Return a caveat if a window is several of the calendar, because one alone was too small."""
     if monitor.window.pool is None:
         return ()
     pieces = len(monitor.calendar.within(window.start, window.end))
@@ -156,7 +173,8 @@ def pooled(monitor: Monitor, window: Window) -> tuple[Caveat, ...]:
 
 
 def unjudged(kept: store.Store, monitor: Monitor, after: datetime | None) -> Counted | None:
-    """What ticks counted of the pieces after the last window that is judged or foreseen; None where nothing.
+    """Return what ticks counted of the pieces after the last window that is judged or foreseen; None where
+    nothing.
 
     Parameters
     ----------
@@ -178,3 +196,90 @@ def unjudged(kept: store.Store, monitor: Monitor, after: datetime | None) -> Cou
         elif window.start >= found.window.end:  # counts of another calendar may lie beside
             found = found.then(piece)
     return found
+
+
+FEW = 4
+"""The number of windows without rows judged after the last row; later ones wait until rows come."""
+
+
+def without_rows(
+    windows: Sequence[Window],
+    judged: Mapping[tuple[str, Window], store.Evaluated],
+    count_rows: Callable[[Window], int],
+) -> set[Window]:
+    """Return the windows that are passed over: before the first row, and from the fifth on after the last.
+
+    Windows that were judged stay, and so do those between two windows with rows.
+
+    Parameters
+    ----------
+    windows : sequence of Window
+        Those that have ended and whose rows are due, in order.
+    judged : mapping
+        What is stored, by segment and window.
+    count_rows : callable
+        The number of rows in a window of any length. It is called once or twice for each end of the windows
+        that may be empty, and O(log n) times where some are.
+    """
+    known = {window for segment, window in judged if not segment}
+    empty = judged_empty(judged)
+    return _before(windows, known, count_rows) | _after(windows, known, empty, count_rows)
+
+
+def judged_empty(judged: Mapping[tuple[str, Window], store.Evaluated]) -> set[Window]:
+    """Return the judged windows that had no row with a label, nearly always because they had no rows."""
+    return {
+        window
+        for (segment, window), found in judged.items()
+        if not segment and found.outcome is Status.INSUFFICIENT and not found.label_counts
+    }
+
+
+def with_rows(windows: Sequence[Window], count_rows: Callable[[Window], int]) -> list[Window]:
+    """Return the windows from the first with rows to the last with rows; all of them where none has any."""
+    passed = without_rows(windows, {}, count_rows)
+    found = [window for window in windows if window not in passed]
+    last = len(found)
+    while last and not count_rows(found[last - 1]):
+        last -= 1
+    return found[:last] or list(windows)
+
+
+def _before(
+    windows: Sequence[Window], known: Collection[Window], count_rows: Callable[[Window], int]
+) -> set[Window]:
+    """Return those before the first row."""
+    new = list(takewhile(lambda window: window not in known, windows))
+    if len(new) < 2 or count_rows(new[0]):
+        return set()
+    whole = Window(new[0].start, new[-1].end)
+    if not count_rows(whole):
+        return set(new) if len(new) < len(windows) else set()  # without any row at all the end decides
+
+    def has_rows_until(place: int) -> bool:
+        return count_rows(Window(new[0].start, new[place].end)) > 0
+
+    first = 1 + bisect_left(range(1, len(new) - 1), True, key=has_rows_until)  # at most the last
+    return set(new[:first])
+
+
+def _after(
+    windows: Sequence[Window],
+    known: Collection[Window],
+    empty: Collection[Window],
+    count_rows: Callable[[Window], int],
+) -> set[Window]:
+    """Return those after the last row, but for the first few."""
+    new = list(reversed(list(takewhile(lambda window: window not in known, reversed(windows)))))
+    older = windows[: len(windows) - len(new)]
+    before = len(list(takewhile(lambda window: window in empty, reversed(older))))
+    if before + len(new) <= FEW or not new or count_rows(new[-1]):
+        return set()
+    if count_rows(Window(new[0].start, new[-1].end)):
+
+        def is_empty_from(place: int) -> bool:
+            return not count_rows(Window(new[place].start, new[-1].end))
+
+        first = 1 + bisect_left(range(1, len(new) - 1), True, key=is_empty_from)  # at most the last
+        return set(new[first + FEW :])
+    return set(new[max(FEW - before, 0) :])

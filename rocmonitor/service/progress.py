@@ -1,4 +1,4 @@
-"""How far a piece of work is, for whoever shows it."""
+"""The progress of a piece of work, for whoever shows it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 
 class Step(str):
-    """What is being done, in words: piece `done` of `total` like it."""
+    """The work being done, in words: piece `done` of `total` like it."""
 
     what: str
     done: int

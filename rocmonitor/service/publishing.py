@@ -1,4 +1,4 @@
-"""What is published in MLflow: the runs of windows, series, outlooks and reviews, with their figures.
+"""Publishing in MLflow: the runs of windows, series, outlooks and reviews, with their figures.
 
 Figures take seconds to import: they are imported when one is drawn.
 """
@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal
 from zoneinfo import ZoneInfo
 
 from rocmonitor import store
+from rocmonitor.config import Monitor
 from rocmonitor.policy.evaluation import Evaluation, Point, Status
 from rocmonitor.policy.outlook import Outlook
 from rocmonitor.policy.review.document import Review
-from rocmonitor.policy.rules import Floor
 from rocmonitor.policy.windows import Window
+from rocmonitor.rules import highest_floor
 from rocmonitor.service.runtime import Runtime
 
 SERIES_FIGURE, PICTURE = "figures/auc_over_time.png", "figures/auc_small.png"
@@ -27,7 +29,9 @@ _EVERY = 8
 
 
 def publish_evaluation(runtime: Runtime, evaluation: Evaluation) -> str:
-    """The window's run, and with the last one that waits also the series run of its monitor and segment."""
+    """Return the window's run, and with the last one that waits also the series run of its monitor and
+    segment.
+    """
     instance = store.instance_id(runtime.store)
     newest = store.newest_revision(runtime.store, evaluation) == evaluation.revision
     every = runtime.config.mlflow.detail == "all"
@@ -63,7 +67,7 @@ def _figures(evaluation: Evaluation) -> dict[str, bytes]:
 
 
 def publish_outlook(runtime: Runtime, outlook: Outlook) -> str:
-    """The outlook's point in the series of outlooks of its monitor and segment."""
+    """Return the outlook's point in the series of outlooks of its monitor and segment."""
     monitor, segment = outlook.monitor, outlook.segment
     return runtime.tracking.publish_series(
         store.instance_id(runtime.store),
@@ -76,7 +80,7 @@ def publish_outlook(runtime: Runtime, outlook: Outlook) -> str:
 
 
 def publish_review(runtime: Runtime, review: Review) -> str:
-    """The review's run, with the report and its figures, and the verdict on both versions."""
+    """Return the review's run, with the report and its figures, and the verdict on both versions."""
     from rocmonitor.report import review as reviewed
 
     zone = zone_of(runtime, review.monitor)
@@ -90,53 +94,81 @@ def publish_review(runtime: Runtime, review: Review) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
-    """The windows of a monitor and segment so far, and how they are drawn."""
+    """The windows of a monitor and segment so far, and how they are drawn.
+
+    Attributes
+    ----------
+    title, segment : str
+    points : sequence of Point
+    outcomes : dict of Window to Status
+    waiting : frozenset of Window
+        Windows whose labels may still come.
+    floor : float or None
+    zone : ZoneInfo
+    """
 
     title: str
     segment: str
     points: Sequence[Point]
     outcomes: Mapping[Window, Status]
+    waiting: frozenset[Window]
     floor: float | None
     zone: ZoneInfo
 
     def happened(self, done: int) -> bool:
-        """Whether pictures of the first `done` windows are to be drawn anew now that there are more."""
+        """Return True if pictures of the first `done` windows are to be drawn anew now that there are
+        more.
+        """
         new = (self.outcomes.get(point.window) for point in self.points[max(done - 1, 0) :])
         return done == 0 or len(self.points) // _EVERY > done // _EVERY or any(o in _NOTABLE for o in new)
 
     def pictures(self) -> dict[str, bytes]:
-        """The figures of a series run; the small one is for the description of the experiment."""
+        """Return the figures of a series run; the small one is for the description of the experiment."""
         small = {} if self.segment else {PICTURE: self.draw("small")}
         return {SERIES_FIGURE: self.draw("history")} | small
 
     def draw(self, figure: Literal["history", "small"]) -> bytes:
-        """A figure of `rocmonitor.report.timeline`, as PNG."""
+        """Return a figure of `rocmonitor.report.timeline`, as PNG."""
         from rocmonitor.report import timeline
 
         return getattr(timeline, figure)(  # type: ignore[no-any-return]
-            self.title, self.points, outcomes=self.outcomes, floor=self.floor, zone=self.zone
+            self.title,
+            self.points,
+            outcomes=self.outcomes,
+            floor=self.floor,
+            zone=self.zone,
+            waiting=self.waiting,
         )
 
 
 def story(runtime: Runtime, name: str, segment: str, until: Window | None = None) -> Story:
-    """The windows of a monitor and segment, up to the one given."""
+    """Return the windows of a monitor and segment, up to the one given."""
     monitor = runtime.config.monitors.get(name)
-    floors = [rule.value for rule in monitor.rules if isinstance(rule, Floor)] if monitor else []
+    points = [
+        point
+        for point in store.series(runtime.store, name, segment)
+        if until is None or point.window.start <= until.start
+    ]
     return Story(
         title=f"{name}, {segment or 'all rows'}",
         segment=segment,
-        points=[
-            point
-            for point in store.series(runtime.store, name, segment)
-            if until is None or point.window.start <= until.start
-        ],
+        points=points,
+        waiting=_waiting(monitor, points, runtime.clock()),
         outcomes=dict(store.outcomes(runtime.store, name, segment)),
-        floor=max(floors, default=None),
+        floor=highest_floor(monitor.rules) if monitor else None,
         zone=zone_of(runtime, name),
     )
 
 
+def _waiting(monitor: Monitor | None, points: Sequence[Point], now: datetime) -> frozenset[Window]:
+    """Return the windows whose labels may still come; none of a monitor that is no longer configured."""
+    if monitor is None:
+        return frozenset()
+    shares = {point.window: point.metrics.get("data/labelled_share", 0.0) for point in points}
+    return frozenset(each for each, share in shares.items() if monitor.labels.may_come(each, now, share))
+
+
 def zone_of(runtime: Runtime, name: str) -> ZoneInfo:
-    """The zone of a monitor's dates; UTC for one that is no longer configured."""
+    """Return the zone of a monitor's dates; UTC for one that is no longer configured."""
     monitor = runtime.config.monitors.get(name)
     return monitor.timezone if monitor else ZoneInfo("UTC")

@@ -12,19 +12,19 @@ from typing import Any
 from rocmonitor import store
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
-from rocmonitor.policy.label_history import PastWindow
 from rocmonitor.policy.reference import Reference, freeze, with_labels
-from rocmonitor.policy.rules import Cost, Forecast, Lasting, by_name
 from rocmonitor.policy.windows import Window
+from rocmonitor.rules import by_name
 from rocmonitor.service.counted import InStore, Reader, Stored, to_keep
 from rocmonitor.service.pieces import Pieces, reference_joining, reference_windows
 from rocmonitor.service.progress import Step
 from rocmonitor.sources import LabelCounts, SqlSource
 from rocmonitor.stats import Sample
+from rocmonitor.stats.forecast.label_history import PastWindow
 
 
 def digest(monitor: Monitor) -> str:
-    """Names everything the reference depends on: another query, period or rule makes another reference."""
+    """Return a name of all that the reference depends on, such as query, period and rules."""
     parts: dict[str, Any] = {
         "source": monitor.source,
         "query": monitor.query,
@@ -32,18 +32,18 @@ def digest(monitor: Monitor) -> str:
         "segments": monitor.segments,
         "positive": monitor.positive.model_dump(),
         "windows": [str(window) for window in monitor.reference_windows],
+        "min_per_class": monitor.min_per_class,
+        "infinite_scores": monitor.ranks_infinite,
         "rules": {
-            name: _options(rule)
+            name: rule.settings
             for name, rule in by_name(monitor.rules).items()
-            if isinstance(rule, Forecast | Lasting)
+            if rule.needs.range or rule.needs.chart
         },
     }
     if (joining := reference_joining(monitor)) is not None:
         parts["joining"] = asdict(joining)
     if monitor.cost_w:
         parts["cost_w"] = monitor.cost_w
-    if any(isinstance(rule, Cost) and rule.margin is not None for rule in monitor.rules):
-        parts["cost_errors"] = True  # earlier references have none
     if monitor.columns.labelled_at is not None:
         parts["ages"] = [age.total_seconds() for age in monitor.labels.ages]
     if (condense := _condense(monitor)) is not None:
@@ -54,10 +54,10 @@ def digest(monitor: Monitor) -> str:
 
 
 def settings_digest(monitor: Monitor) -> str:
-    """Names everything that the verdicts of a window depend on, besides its rows and the windows before."""
+    """Return a name of all that verdicts depend on besides the rows of windows."""
     parts = {
         "reference": digest(monitor),
-        "rules": {name: asdict(rule) for name, rule in by_name(monitor.rules).items()},
+        "rules": {name: rule.settings for name, rule in by_name(monitor.rules).items()},
         "min_per_class": monitor.min_per_class,
         "operating_points": monitor.operating_points.model_dump(exclude=_not_used(monitor)),
         "min_labelled": monitor.window.min_labelled,
@@ -69,30 +69,20 @@ def settings_digest(monitor: Monitor) -> str:
 
 
 def _condense(monitor: Monitor) -> dict[str, Any] | None:
-    """The grid that windows and their reference share; not the default one of ``auto``, which came later."""
+    """Return the grid that windows and their reference share; not the default one of ``auto``, which came
+    later.
+    """
     used = monitor.grouped == "condensed" or monitor.condense != type(monitor.condense)()
     return monitor.condense.model_dump() if used and monitor.may_condense else None
 
 
 def _unused(monitor: Monitor) -> set[str]:
-    """A column that came with a later version counts only when it is used."""
-    return {"labelled_at"} if monitor.columns.labelled_at is None else set()
+    """Return the columns that a reference does not depend on."""
+    return {"explain"} | ({"labelled_at"} if monitor.columns.labelled_at is None else set())
 
 
 def _not_used(monitor: Monitor) -> set[str]:
     return set() if monitor.operating_points.flagged_shares else {"flagged_shares"}
-
-
-def _options(rule: Forecast | Lasting) -> dict[str, Any]:
-    """A rule's options; one that came with a later version counts only when it is used.
-
-    So an update of rocmonitor leaves the references alone that are frozen already.
-    """
-    later: dict[str, Any] = {"given": None}
-    if isinstance(rule, Forecast):
-        # What is frozen was taken as independent, and says so.
-        later |= {"alternative": "two-sided", "half_life": None, "correlation": "estimated"}
-    return {name: value for name, value in asdict(rule).items() if (name, value) not in later.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +116,7 @@ class ReferenceRequest:
 
     @property
     def size(self) -> int:
-        """How many windows it reads."""
+        """The number of windows to read."""
         return len(self.windows)
 
     def run(self, source: SqlSource, said: Callable[[str], None]) -> Built:
@@ -156,7 +146,8 @@ class ReferenceRequest:
             for segment, rows in batch.segments.items():
                 samples.setdefault(segment, {})[window] = rows.champion
                 by_age = rows.by_age or (rows.champion,)
-                past.setdefault(segment, []).append(PastWindow(by_age, rows.unlabelled, as_of - window.end))
+                known_for, share = as_of - window.end, rows.counts.unusable_share
+                past.setdefault(segment, []).append(PastWindow(by_age, rows.unlabelled, known_for, share))
         doubts = tuple(counted.caveats())
         computed = {
             segment: with_labels(frozen_for(monitor, list(parts.items()), doubts), past[segment], ages)
@@ -176,7 +167,7 @@ def load_or_build(
     said: Callable[[str], None] = lambda _: None,
     build: Callable[[ReferenceRequest], Built] | None = None,
 ) -> dict[str, Reference]:
-    """The reference of each segment (all rows: ``""``), from the store or computed and kept there.
+    """Return the reference of each segment (all rows: ``""``), from the store or computed and kept there.
 
     It is kept only once all its labels are due, so that a frozen reference never lacks late labels. With
     ``columns.labelled_at`` it is read as of that instant, with the ages of its labels. Windows whose counts
@@ -204,7 +195,7 @@ def load_or_build(
 
 
 def _read_at(monitor: Monitor, now: datetime) -> tuple[datetime, tuple[timedelta, ...]]:
-    """By when labels of the reference must have been known, and at which ages they are read."""
+    """Return the time by which labels of the reference must have been known, and the ages to read them at."""
     if monitor.columns.labelled_at is None:
         return now, ()
     return min(now, complete_at(monitor)), monitor.labels.ages
@@ -213,26 +204,29 @@ def _read_at(monitor: Monitor, now: datetime) -> tuple[datetime, tuple[timedelta
 def frozen_for(
     monitor: Monitor, windows: Sequence[tuple[Window, Sample]], doubts: Sequence[Caveat] = ()
 ) -> Reference:
-    """The reference windows of one segment, as the monitor freezes them; `doubts` are about their rows."""
+    """Return the reference windows of one segment, as the monitor freezes them; `doubts` are about their
+    rows.
+    """
     found = freeze(
         windows,
         by_name(monitor.rules),
         monitor.cost_w,
         outlooks=monitor.outlook is not None,
         max_error=monitor.condense.max_error,
+        min_per_class=monitor.min_per_class,
     )
     return replace(found, caveats=(*found.caveats, *doubts))
 
 
 def _with_pieces(references: dict[str, Reference], pieces: Pieces) -> dict[str, Reference]:
-    """The references with what was counted of the pieces of joined windows, for all rows."""
+    """Return the references with what was counted of the pieces of joined windows, for all rows."""
     if not pieces or not references:
         return references
     return references | {"": replace(references[""], pieces=[_piece(*each) for each in pieces])}
 
 
 def _piece(window: Window, labels: LabelCounts) -> dict[str, Any]:
-    """A piece of joined windows, for what is expected of later ones."""
+    """Return a piece of joined windows, for what is expected of later ones."""
     return {
         "start": window.start.isoformat(),
         "end": window.end.isoformat(),
@@ -243,7 +237,7 @@ def _piece(window: Window, labels: LabelCounts) -> dict[str, Any]:
 
 
 def frozen_windows(monitor: Monitor, source: SqlSource, kept: store.Store, now: datetime) -> list[Window]:
-    """The windows of the reference: as they were frozen, where they are joined by what they hold."""
+    """Return the windows of the reference: as they were frozen, where they are joined by what they hold."""
     frozen = (
         None if reference_joining(monitor) is None else store.reference(kept, monitor.name, digest(monitor))
     )
@@ -261,7 +255,7 @@ def complete_at(monitor: Monitor) -> datetime:
 
 
 def summary(monitor: Monitor, reference: Reference) -> dict[str, Any]:
-    """The reference as an evaluation keeps it; the store has the rest once, by the digest."""
+    """Return the reference as an evaluation keeps it; the store has the rest once, by the digest."""
     period = monitor.reference_period
     plain = reference.to_dict()
     for large in ("cells", "history", "labels", "charts", "pieces"):

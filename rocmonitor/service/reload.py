@@ -10,7 +10,7 @@ from rocmonitor.errors import ConfigError
 
 
 def read_again(path: Path, now: Config) -> Config:
-    """The configuration in a file, fit to take the place of the one in use.
+    """Return the configuration in a file, fit to take the place of the one in use.
 
     Raises
     ------
@@ -25,7 +25,7 @@ def read_again(path: Path, now: Config) -> Config:
 
 
 def changed(now: Config, new: Config) -> tuple[list[str], list[str], list[str]]:
-    """The monitors that were added, changed and removed; a change of a source changes its monitors."""
+    """Return the monitors that were added, changed and removed; a change of a source changes its monitors."""
     added = [name for name in new.monitors if name not in now.monitors]
     removed = [name for name in now.monitors if name not in new.monitors]
     kept = [name for name in new.monitors if name in now.monitors]
@@ -55,7 +55,7 @@ def _unreadable(new: Config) -> list[str]:
 
 
 def _fixed(now: Config, new: Config) -> list[str]:
-    """What changes, and cannot while the service runs."""
+    """Return what changes, and cannot while the service runs."""
 
     def listens(known: Config) -> str | None:
         return None if known.webhook is None else known.webhook.listen

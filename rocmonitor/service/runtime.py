@@ -1,38 +1,57 @@
-"""What one process works with, and how it sees to it that no other does the same work."""
+"""The parts one process works with, and the lease that keeps other processes from the same work."""
 
 from __future__ import annotations
 
 import logging
 import os
 import socket
+import sys
 import threading
+import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cache, cached_property
+from pathlib import Path
 
 from rocmonitor import store
 from rocmonitor.config import Config
 from rocmonitor.errors import StoreError
-from rocmonitor.service.executor import Executor, InProcess
-from rocmonitor.service.work import AtWork, boot, elapsed
+from rocmonitor.service.workers import AtWork, Executor, InProcess, Workers
 from rocmonitor.store import leases
 from rocmonitor.tracking import Tracking, connect
 
 LEASE = leases.LEASE
 RENEW_EVERY = LEASE / 4
 CONNECT_SECONDS = 60.0
-"""So long a thread waits for another one that connects to MLflow; that one may hang for ever."""
+"""Seconds a thread waits for another one that connects to MLflow; that one may hang for ever."""
+STOP_SECONDS = 15.0
+"""Seconds that the work at hand may take when the process is told to stop."""
 
 log = logging.getLogger(__name__)
 
 
+def elapsed() -> float:
+    """Return the seconds since this machine was started, also those it slept; nobody sets this clock."""
+    kind = getattr(time, "CLOCK_BOOTTIME", None)
+    return time.monotonic() if kind is None else time.clock_gettime(kind)
+
+
+@cache
+def boot() -> str:
+    """Return an identifier of the current boot; where that is unknown, of this process."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return f"process {uuid.uuid4()}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Runtime:
-    """What one process works with: configuration, store, MLflow, a name, a clock, a way to stop.
+    """The parts one process works with: configuration, store, MLflow, a name, a clock, a way to stop.
 
     Attributes
     ----------
@@ -79,7 +98,7 @@ class Runtime:
 
 @contextmanager
 def hold_lease(runtime: Runtime, name: str) -> Iterator[store.Lease | None]:
-    """The lease on `name` while the block runs; None when another process holds it.
+    """Hold the lease on `name` while the block runs; None when another process holds it.
 
     It is renewed beside the work, until the work hangs: then it is given back, so that the work can be done
     anew, and whoever hung cannot save any more.
@@ -120,7 +139,7 @@ def _keep(runtime: Runtime, lease: store.Lease, worker: int, ended: threading.Ev
 
 
 def renew_lease(runtime: Runtime, lease: store.Lease) -> store.Lease:
-    """The lease, renewed when half of its time is over; to be called at each step of the work.
+    """Return the lease, renewed when half of its time is over; to be called at each step of the work.
 
     Raises
     ------
@@ -135,3 +154,33 @@ def renew_lease(runtime: Runtime, lease: store.Lease) -> store.Lease:
     if renewed is None:
         raise StoreError(f"{lease.name} was taken over by another process while {lease.owner} was at work")
     return renewed
+
+
+def leave(runtime: Runtime, pools: Sequence[Workers], *, code: int = 0) -> None:
+    """Return when all workers have finished what is at hand; if one hangs, end the process without it.
+
+    What it would have saved is refused, for its lease is given back: the next start does it anew.
+    """
+    for workers in pools:
+        workers.forget_waiting()
+    end = time.monotonic() + STOP_SECONDS
+    while left := [name for workers in pools for name in workers.names()]:
+        if time.monotonic() > end:
+            break
+        time.sleep(0.02)
+    else:
+        return
+    log.error("%s: not finished after %.0f s; left for the next start", ", ".join(left), STOP_SECONDS)
+    giving_back = threading.Thread(target=_give_back, args=(runtime,), daemon=True)
+    giving_back.start()
+    giving_back.join(STOP_SECONDS / 5)  # the store may hang too
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    logging.shutdown()
+    os._exit(code)
+
+
+def _give_back(runtime: Runtime) -> None:
+    with suppress(StoreError):
+        store.release_all(runtime.store, runtime.owner)

@@ -6,7 +6,6 @@ import logging
 import signal
 import threading
 import time
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -24,7 +23,7 @@ from rocmonitor import store
 from rocmonitor.config import Monitor
 from rocmonitor.errors import ConfigError, ExternalError, RocmonitorError, StoreError
 from rocmonitor.policy.clock import CONFIRM_AFTER
-from rocmonitor.policy.retry import retry_pause
+from rocmonitor.policy.outages import retry_pause
 from rocmonitor.service.delivery import Deliveries, Worker
 from rocmonitor.service.health import Service
 from rocmonitor.service.heartbeat import beating
@@ -39,7 +38,6 @@ from rocmonitor.service.jobs import (
     fires,
     may_pass,
     next_tick,
-    pools_for,
     start_again,
     start_at,
 )
@@ -48,10 +46,10 @@ from rocmonitor.service.listener import open_listeners
 from rocmonitor.service.outages import StoreWatch, note_review, notify
 from rocmonitor.service.reload import changed, read_again
 from rocmonitor.service.review import review_monitor
-from rocmonitor.service.runtime import RENEW_EVERY, Runtime
+from rocmonitor.service.runtime import RENEW_EVERY, Runtime, leave
 from rocmonitor.service.tick import Tick, run_monitor
-from rocmonitor.service.tick.last import save_last
-from rocmonitor.service.watchdog import Workers, leave
+from rocmonitor.service.tick.outcome import save_last
+from rocmonitor.service.workers import Workers
 
 log = logging.getLogger(__name__)
 
@@ -76,7 +74,7 @@ def serve(runtime: Runtime, path: Path) -> None:
     if hasattr(signal, "SIGHUP"):  # Windows has none
         signal.signal(signal.SIGHUP, lambda *_: again.set())
     deliveries = Deliveries(runtime, progress=log.info, on_end=_log_undelivered)
-    scheduler = scheduled(runtime, pools_for(runtime), deliveries)
+    scheduler = scheduled(runtime, deliveries)
     clock_jumps = ClockJumps(runtime)
     with open_listeners(service, lambda *moved: _moved(scheduler, service, *moved)), beating(service):
         scheduler.start()
@@ -131,7 +129,7 @@ def reload(scheduler: BackgroundScheduler, service: Service, path: Path) -> None
 
 
 def _moved(scheduler: BackgroundScheduler, service: Service, model: str, alias: str) -> None:
-    """A monitor whose alias has moved is reviewed at once."""
+    """Review a monitor whose alias has moved at once."""
     runtime = service.runtime
     for monitor in runtime.config.monitors.values():
         known = (monitor.model.champion, monitor.model.challenger)
@@ -139,16 +137,14 @@ def _moved(scheduler: BackgroundScheduler, service: Service, model: str, alias: 
             request_review(scheduler, runtime, monitor.name)
 
 
-def scheduled(
-    runtime: Runtime, pools: Mapping[str, Workers], deliveries: Deliveries | None = None
-) -> BackgroundScheduler:
-    """A scheduler, not started, with a job for each monitor and one for the outbox, all due at once.
+def scheduled(runtime: Runtime, deliveries: Deliveries | None = None) -> BackgroundScheduler:
+    """Return a scheduler, not started, with a job for each monitor and one for the outbox, all due at once.
 
     A review is due at once only when one was missed since the last.
     """
     scheduler = BackgroundScheduler(
         timezone=UTC,
-        executors={name: Pool(workers, runtime) for name, workers in pools.items()},
+        executors={name: Pool(Workers(runtime.work), runtime) for name in (OUTBOX, REVIEWS)},
         job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None},
     )
     scheduler.add_listener(_unforeseen, EVENT_JOB_ERROR)

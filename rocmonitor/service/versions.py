@@ -1,4 +1,4 @@
-"""Which model version stands behind a role: fixed in the configuration, or by alias in MLflow's registry."""
+"""The model version behind a role: fixed in the configuration, or by alias in MLflow's registry."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
 from rocmonitor.errors import TrackingError
 from rocmonitor.service.runtime import Runtime
+from rocmonitor.tracking import require_made
 
 Role = Literal["champion", "challenger"]
 
@@ -16,7 +17,7 @@ Role = Literal["champion", "challenger"]
 def version(
     runtime: Runtime, monitor: Monitor, role: Role, *, keep: bool = True
 ) -> tuple[str | None, tuple[Caveat, ...]]:
-    """The version behind a role now, and what is doubtful about it.
+    """Return the version behind a role now, and what is doubtful about it.
 
     An alias that MLflow cannot be asked for is what it was when it was last seen. None where the
     configuration names no version and no alias.
@@ -36,6 +37,7 @@ def version(
     if alias is None:
         unnamed = fixed is None and role == "champion"
         return fixed, (Caveat("version-not-named", model=model),) if unnamed else ()
+    require_made(runtime.config.tracking_uri)
     try:
         found = runtime.tracking.version(model, alias)
     except TrackingError as error:
@@ -52,7 +54,7 @@ def version(
 
 
 def alias_or_version(monitor: Monitor, role: Role) -> tuple[str | None, str | None]:
-    """The alias and the fixed version that the configuration gives a role; at most one of them."""
+    """Return the alias and the fixed version that the configuration gives a role; at most one of them."""
     model = monitor.model
     alias = model.champion if role == "champion" else model.challenger
     fixed = model.version if role == "champion" else model.challenger_version

@@ -32,7 +32,7 @@ MOST_INSTANTS = 100
 def arrival(
     known: ColumnElement[Any], row_time: ColumnElement[Any] | None, instants: Sequence[Any]
 ) -> ColumnElement[int]:
-    """The code of a column of instants; `row_time` is left out where it is on another clock."""
+    """Return the code of a column of instants; `row_time` is left out where it is on another clock."""
     cases: list[tuple[ColumnElement[bool], ColumnElement[int]]] = [(known.is_(None), literal(NO_INSTANT))]
     if row_time is not None:
         cases.append((and_(row_time.is_not(None), known < row_time), literal(BEFORE_ROW)))
@@ -43,7 +43,9 @@ def arrival(
 def arrival_of_text(
     known: Clock, row_time: Clock | None, instants: Sequence[int]
 ) -> Callable[[object, object], int]:
-    """The same for texts, as a function of a row's `labelled_at` and time; instants in microseconds."""
+    """Return the same for texts, as a function of a row's `labelled_at` and time; instants in
+    microseconds.
+    """
 
     def code(labelled_at: object, time: object) -> int:
         at = known.read(labelled_at)
@@ -59,7 +61,9 @@ def arrival_of_text(
 
 
 def by_age(codes: Codes | None, ages: int) -> list[NDArray[np.bool_]]:
-    """Which rows, shape (n,), are labelled by each of the `ages` instants and not before; none for one."""
+    """Return which rows, shape (n,), are labelled by each of the `ages` instants and not before; none for
+    one.
+    """
     if codes is None or ages < 2:
         return []
     first = np.maximum(codes, 0)
@@ -73,7 +77,7 @@ def caveats(
     unlabelled: NDArray[np.bool_],
     monitor: Monitor,
 ) -> Iterator[Caveat]:
-    """What is odd about the instants of usable rows, and how many labels came later."""
+    """Yield what is odd about the instants of usable rows, and how many labels came later."""
 
     def rows(among: NDArray[np.bool_]) -> int:
         return int(np.count_nonzero(among) if weight is None else weight[among].sum())

@@ -12,6 +12,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 from sqlalchemy import Select
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.deadline import Guard
 from rocmonitor.sources.chunk import Chunk
 from rocmonitor.sources.condensing import ordered
@@ -21,27 +22,29 @@ from rocmonitor.sources.values import Encoder, encoded, hashed, identities
 
 
 class ArrowSession(ABC):
-    """What the sessions share whose engine answers in Arrow's batches."""
+    """The common part of sessions whose engine answers in Arrow's batches."""
+
+    caveats: tuple[Caveat, ...] = ()
 
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
 
     @abstractmethod
     def _answer(self, statement: Select[Any], bound: Bound) -> tuple[Any, Iterable[Any]]:
-        """The schema of an answer, and its batches."""
+        """Return the schema of an answer, and its batches."""
 
     def labels(self, query: Query) -> Sequence[Sequence[Any]]:
-        """As `Session.labels`."""
+        """Do as `Session.labels` says."""
         return [line for part in self.parts(query.labels(), query) for line in part]
 
     def parts(self, statement: Select[Any], query: Query) -> Iterator[Sequence[Sequence[Any]]]:
-        """As `Session.parts`."""
+        """Do as `Session.parts` says."""
         _, batches = self._answer(statement, query.bound)
         for part in guarded(self._guard, batches):
             yield list(zip(*(column.to_pylist() for column in part.columns), strict=True))
 
     def chunks(self, statement: Select[Any], query: Query, encoder: Encoder) -> Iterator[Chunk]:
-        """As `Session.chunks`."""
+        """Do as `Session.chunks` says."""
         schema, batches = self._answer(statement, query.bound)
         for part in guarded(self._guard, batches):
             yield chunk_of(dict(zip(part.schema.names, part.columns, strict=True)), encoder)
@@ -54,13 +57,15 @@ Values = Callable[[str, Any], Sequence[Any]]
 
 
 def values_of(role: str, column: Any) -> list[Any]:  # noqa: ARG001 one of `Values`
-    """The values that Arrow gives."""
+    """Return the values that Arrow gives."""
     plain: list[Any] = column.to_pylist()
     return plain
 
 
 def chunk_of(columns: Mapping[str, Any], encoder: Encoder, values: Values = values_of) -> Chunk:
-    """Some rows, as Arrow arrays by role; labels and segments are read once for each distinct value."""
+    """Return some rows, as Arrow arrays by role; labels and segments are read once for each distinct
+    value.
+    """
     if encoder.counter is not None:
         counted = ("label", "arrival", "weight", "checksum")
         encoder.counter.add({role: columns[role].to_pylist() for role in counted if role in columns})
@@ -93,7 +98,12 @@ def _as(kind: type[np.integer[Any]], numbers: NDArray[Any] | None) -> NDArray[An
 
 
 def _scores(column: Any, encoder: Encoder) -> NDArray[np.float64]:
-    """Numbers as they are; decimals, texts and others one by one, where Arrow would round in its own way."""
+    """Return numbers as they are; decimals and others one by one, where Arrow would round in its own way."""
+    if pa.types.is_string(column.type):
+        try:
+            column = column.cast(pa.float64())
+        except pa.ArrowInvalid:  # one of them is no number, or has spaces around it
+            return encoder.scores(column.to_pylist())
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
         column = column.cast(pa.float64(), safe=False)
         return encoder.oriented(column.to_numpy(zero_copy_only=False))
@@ -127,7 +137,7 @@ def _identity(columns: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _words(ids: Any) -> tuple[NDArray[np.bool_], NDArray[np.uint64]]:
-    """As `rocmonitor.sources.values.identities`."""
+    """Return values as `rocmonitor.sources.values.identities` does."""
     if pa.types.is_string(ids.type) or pa.types.is_large_string(ids.type):
         known = ids.is_valid().to_numpy(zero_copy_only=False)
         return known, hashed(ids.fill_null("").to_numpy(zero_copy_only=False))

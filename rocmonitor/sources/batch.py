@@ -18,8 +18,7 @@ from rocmonitor.policy.evaluation import Counts
 from rocmonitor.sources import arrival
 from rocmonitor.sources.chunk import MOST_CELLS, Cells, Chunk, Mask, joined
 from rocmonitor.sources.counting import LabelCounts
-from rocmonitor.sources.digest import digest_of
-from rocmonitor.sources.repeats import repeats
+from rocmonitor.sources.digest import digest_of, repeats
 from rocmonitor.sources.values import BAD, NEGATIVE, POSITIVE, UNLABELLED, Encoder
 from rocmonitor.stats.paired_cells import CondensedPair
 from rocmonitor.stats.sample import PairedSample, Sample
@@ -154,7 +153,8 @@ def to_batch(
 
 
 def judged(chunks: Sequence[Chunk], encoder: Encoder) -> Mask:
-    """Which rows the champion's statistics rest on, in the order they came; for chunks without a weight.
+    """Return which rows the champion's statistics rest on, in the order they came; for chunks without a
+    weight.
 
     The chunks are emptied, as by `to_batch`.
     """
@@ -162,12 +162,12 @@ def judged(chunks: Sequence[Chunk], encoder: Encoder) -> Mask:
 
 
 def is_used(category: NDArray[np.int8]) -> Mask:
-    """Which of the cells the champion's statistics rest on."""
+    """Return which of the cells the champion's statistics rest on."""
     return np.asarray(category >= _NEGATIVE)
 
 
 def categories(cells: Chunk) -> NDArray[np.int8]:
-    """What became of the rows of each cell."""
+    """Return what became of the rows of each cell."""
     category = np.empty(len(cells), dtype=np.int8)
     for label, of_label in _CATEGORY_OF_LABEL.items():
         category[cells.label == label] = of_label
@@ -181,7 +181,7 @@ def categories(cells: Chunk) -> NDArray[np.int8]:
 
 
 def segment_places(cells: Chunk, encoder: Encoder) -> Iterator[tuple[str, NDArray[np.intp]]]:
-    """The cells of each segment, by its name."""
+    """Yield the cells of each segment, by its name."""
     for column, codes in enumerate(cells.segments):
         names = encoder.segment_names(column)
         starts = np.cumsum(np.bincount(codes, minlength=len(names)))[: len(names) - 1]
@@ -239,7 +239,7 @@ def _counts(tally: Sequence[int], no_challenger: int, truncated: bool) -> Counts
 def _scored_by_both(
     cells: Chunk, category: NDArray[np.int8], challenger: NDArray[np.float64]
 ) -> dict[str, Any]:
-    """The fields of `Rows` that depend on the challenger."""
+    """Return the fields of `Rows` that depend on the challenger."""
     scored = ~np.isnan(challenger)
     alone = scored & (category == _BAD_SCORE) & np.isin(cells.label, (NEGATIVE, POSITIVE))
     if cells.high is not None:  # known is only whether there is a score: `rocmonitor.sources.pairing`
@@ -266,7 +266,7 @@ def _weighed(cells: Chunk, among: Mask) -> int:
 
 
 def _champion(cells: Chunk, category: NDArray[np.int8], among: Mask, monitor: Monitor) -> Sample:
-    """The champion's scores of some of the labelled cells."""
+    """Return the champion's scores of some of the labelled cells."""
     if cells.high is None or cells.weight is None:
         return _sampled(Sample, cells, category, among, cells.champion)
     positive, weight = category[among] == _POSITIVE, cells.weight[among]
@@ -277,7 +277,7 @@ def _champion(cells: Chunk, category: NDArray[np.int8], among: Mask, monitor: Mo
 def _sampled(
     kind: type[S], cells: Chunk, category: NDArray[np.int8], among: Mask, *scores: NDArray[np.float64]
 ) -> S:
-    """A `Sample` or `PairedSample` of some of the labelled cells."""
+    """Return a `Sample` or `PairedSample` of some of the labelled cells."""
     positive = category[among] == _POSITIVE
     columns: list[NDArray[Any]] = [score[among] for score in scores]
     cluster = None if cells.cluster is None else cells.cluster[among]
@@ -303,4 +303,10 @@ def _caveats(counts: Counts, encoder: Encoder, monitor: Monitor, alone: int) -> 
         examples = encoder.bad_labels
         yield Caveat("rows-with-bad-labels", count=counts.bad_label, **labels, examples=examples, **where)
     if counts.bad_score and encoder.text_scores:
-        yield Caveat("text-scores", count=counts.bad_score, examples=encoder.text_scores, **where)
+        yield Caveat(
+            "text-scores",
+            count=counts.bad_score,
+            examples=encoder.text_scores,
+            source=monitor.source,
+            **where,
+        )

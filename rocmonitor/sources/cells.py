@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from rocmonitor.config import Monitor
 
 _LEVEL = 1
-"""Of zlib: the next ones take several times as long for a few hundredths less."""
+"""The level of zlib: higher ones take several times as long for a few hundredths less."""
 
 
 def packed(batch: Batch) -> bytes | None:
-    """A batch in few bytes; None where it cannot be rebuilt from cells.
+    """Return a batch in few bytes; None where it cannot be rebuilt from cells.
 
     That is so where it is truncated, has a cluster column, or has more cells than
     `rocmonitor.sources.chunk.MOST_CELLS`. Takes O(n log n) time and about 20 bytes a cell in memory.
@@ -52,7 +52,7 @@ def packed(batch: Batch) -> bytes | None:
 
 
 def unpacked(parts: Sequence[bytes], monitor: Monitor) -> Batch:
-    """The batch of one or more windows that do not overlap, from what `packed` gave for each.
+    """Return the batch of one or more windows that do not overlap, from what `packed` gave for each.
 
     It equals the batch that was packed, with its digest; that of several windows equals the batch of the
     whole, where the monitor has no ``columns.id`` (an id that is in two windows would be a repeat there).
@@ -113,7 +113,7 @@ def _little(column: NDArray[Any]) -> np.dtype[Any]:
 
 
 def _by_place(column: NDArray[Any]) -> bytes:
-    """All first bytes, then all second ones: those of sorted numbers are alike."""
+    """Return all first bytes, then all second ones: those of sorted numbers are alike."""
     return column.view(np.uint8).reshape(len(column), column.dtype.itemsize).T.tobytes()
 
 

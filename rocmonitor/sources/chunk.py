@@ -16,7 +16,7 @@ Mask = NDArray[np.bool_]
 Words = NDArray[np.uint64]
 
 MOST_CELLS = 1_000_000
-"""Of a window with more, the cells are not held on to: they would be 10 MB or more in the store."""
+"""The largest number of cells kept of a window: more would be 10 MB or more in the store."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -77,7 +77,7 @@ class Chunk:
         return len(self) if self.weight is None else int(self.weight.sum())
 
     def take(self, index: slice | NDArray[np.intp]) -> Chunk:
-        """Some of the cells."""
+        """Return some of the cells."""
         taken: dict[str, Any] = {"segments": tuple(codes[index] for codes in self.segments)}
         for column in _COLUMNS:
             value = getattr(self, column)
@@ -87,12 +87,12 @@ class Chunk:
 
 _COLUMNS = tuple(field.name for field in fields(Chunk) if field.name != "segments")
 KEPT_COLUMNS = tuple(name for name in _COLUMNS if name not in ("time", "id", "has_id"))
-"""Those that cells have once repeats of an id are found."""
+"""The columns that cells keep once repeats of an id are found."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cells:
-    """What a batch was made of: cells whose segments are coded in sorted order, and what they mean."""
+    """The cells a batch was made of, segments coded in sorted order, and their meaning."""
 
     chunk: Chunk
     encoder: Encoder
@@ -100,7 +100,7 @@ class Cells:
 
 
 def joined(chunks: Sequence[Chunk], encoder: Encoder) -> Chunk:
-    """All chunks in one, segments coded in sorted order, cells with an id split into single rows.
+    """Return all chunks in one, segments coded in sorted order, cells with an id split into single rows.
 
     The chunks are emptied on the way, so that there are never two copies of all columns.
     """
@@ -129,7 +129,7 @@ def joined(chunks: Sequence[Chunk], encoder: Encoder) -> Chunk:
 
 
 def _same_width(parts: Sequence[Any]) -> Sequence[Any]:
-    """A chunk of whole-number ids beside one of text (SQLite mixes them) gets its second word."""
+    """Return a chunk of whole-number ids beside one of text (SQLite mixes them) gets its second word."""
     if len({part.shape[1:] for part in parts if part is not None}) < 2:
         return parts
     return [np.pad(part, ((0, 0), (0, 2 - part.shape[1]))) for part in parts]

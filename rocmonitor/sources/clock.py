@@ -31,7 +31,7 @@ _SECONDS = re.compile(r"\d+(\.\d+)?")
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """What the time column contains.
+    """The content of the time column.
 
     Parameters
     ----------
@@ -51,18 +51,18 @@ class Clock:
         return wall_time(window.start, self.zone), wall_time(window.end, self.zone)
 
     def bound(self, window: Window) -> tuple[datetime | str, datetime | str]:
-        """What ``:start`` and ``:end`` are bound to."""
+        """Return what ``:start`` and ``:end`` are bound to."""
         start, end = self.ends(window)
         if self.separator is None:
             return start, end
         return _shortest(start, self.separator), _shortest(end, self.separator)
 
     def at(self, instant: datetime) -> datetime:
-        """An instant on this clock."""
+        """Return an instant on this clock."""
         return instant if self.zone is None else wall_time(instant, self.zone)
 
     def bound_at(self, instant: datetime) -> datetime | str:
-        """What ``:as_of`` is bound to."""
+        """Return what ``:as_of`` is bound to."""
         time = self.at(instant)
         return time if self.separator is None else f"{time:%Y-%m-%d}{self.separator}{time:%H:%M:%S.%f}"
 
@@ -87,7 +87,7 @@ class Clock:
 def text_clock(
     text: str, zone: ZoneInfo | None, *, source: str, monitor: str, column: str, key: str = "time"
 ) -> Clock:
-    """The clock of a column of text, as SQLite keeps times, from one of its values.
+    """Return the clock of a column of text, as SQLite keeps times, from one of its values.
 
     The query compares text as text, so all times must have one format, from the year down, and one zone:
     ``YYYY-MM-DD``, optionally with ``HH:MM[:SS[.ffffff]]`` after a space or a T, and optionally UTC's ``Z``
@@ -111,7 +111,7 @@ def text_clock(
 
 
 def _converted(text: str, column: str) -> str:
-    """An expression of SQLite that gives a time from the year down."""
+    """Return an expression of SQLite that gives a time from the year down."""
     if _DAY_FIRST.match(text):
         year, month, day = (f"substr({column}, {part})" for part in ("7, 4", "4, 2", "1, 2"))
         doubt = " (which reads the day first; exchange 4 and 1 for the month first)" if "/" in text else ""
@@ -120,7 +120,7 @@ def _converted(text: str, column: str) -> str:
 
 
 def declared(zone: ZoneInfo | None, *, source: str, monitor: str, column: str, key: str = "time") -> ZoneInfo:
-    """The zone of wall times, which must be configured."""
+    """Return the zone of wall times, which must be configured."""
     if zone is None:
         raise ConfigError(
             f"sources.{source}.timezone: needed, because {column} (monitors.{monitor}.columns.{key}) holds "
@@ -130,7 +130,8 @@ def declared(zone: ZoneInfo | None, *, source: str, monitor: str, column: str, k
 
 
 def wall_time(instant: datetime, zone: ZoneInfo) -> datetime:
-    """The first wall time that is not before `instant`; a repeated hour counts as its first occurrence.
+    """Return the first wall time that is not before `instant`; a repeated hour counts as its first
+    occurrence.
 
     Examples
     --------

@@ -7,25 +7,25 @@ from __future__ import annotations
 
 import re
 import socket
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 from uuid import uuid4
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.utils import is_remote
 from sqlalchemy import Select
 
-from rocmonitor.config import Spark
+from rocmonitor.config import Monitor, Spark
 from rocmonitor.deadline import Guard, Limits
 from rocmonitor.sources.arrow import ArrowSession
+from rocmonitor.sources.connect import CHUNK_ROWS
 from rocmonitor.sources.failures import Origin
-from rocmonitor.sources.literals import SparkSQL, text_of
-from rocmonitor.sources.query import Bound
-from rocmonitor.sources.session import CHUNK_ROWS
+from rocmonitor.sources.query import Bound, SparkSQL, text_of, without_rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession  # an extra: imported where it is used
 
 _PORT = 15002  # of Spark Connect, where an address has none
 _KNOCK_SECONDS = 10.0
@@ -43,8 +43,8 @@ class Cluster:
         self._spec, self._address = spec, address
 
     @contextmanager
-    def open(self, origin: Origin) -> Iterator[ClusterSession]:  # noqa: ARG002 as `Sessions.open`
-        """A session whose work can be stopped; the Spark session goes on afterwards."""
+    def open(self, origin: Origin, monitor: Monitor | None = None) -> Iterator[ClusterSession]:  # noqa: ARG002
+        """Open a session whose work can be stopped; the Spark session goes on afterwards."""
         silence, whole = self._spec.timeout.total_seconds(), self._spec.deadline.total_seconds()
         limits = Limits(connect=silence, silence=silence, whole=whole)  # a cluster takes its time to start
         with (
@@ -58,7 +58,9 @@ class Cluster:
 
 
 def secrets_of(address: str | None) -> tuple[str, ...]:
-    """What no message may show of an address of Spark Connect: its login, and what it sends to the server."""
+    """Return what no message may show of an address of Spark Connect: its login, and what it sends to the
+    server.
+    """
     host, _, settings = (address or "").partition(";")
     login = re.findall(r"//([^/@]+)@", host)
     known = (each.partition("=") for each in settings.split(";"))
@@ -76,6 +78,8 @@ class _Connection:
     """A Spark session as `Guard` takes connections."""
 
     def __init__(self, address: str | None) -> None:
+        from pyspark.sql import SparkSession
+
         builder = SparkSession.builder
         if address is None:
             self.spark = builder.getOrCreate()
@@ -97,7 +101,7 @@ class _Connection:
 
     @contextmanager
     def tagged(self) -> Iterator[SparkSession]:
-        """The session, in which the work of this thread has our tag."""
+        """Lend the session, in which the work of this thread has our tag."""
         context = self._context()
         add, remove = (
             (self.spark.addTag, self.spark.removeTag)
@@ -120,6 +124,8 @@ class _Connection:
             context.cancelJobsWithTag(self.tag)
 
     def _context(self) -> Any:
+        from pyspark.sql.utils import is_remote
+
         return None if is_remote() else self.spark.sparkContext
 
     def invalidate(self) -> None:
@@ -138,13 +144,13 @@ class ClusterSession(ArrowSession):
         super().__init__(guard)
         self.spark = spark
 
-    def types(self, statement: Select[Any], bound: Bound) -> dict[str, Any]:
-        """As `Session.types`."""
-        schema = self._frame(statement, bound).schema
-        return {field.name: field.dataType.simpleString() for field in schema}
+    def columns(self, monitor: Monitor, bound: Bound) -> Sequence[tuple[str, Any]]:
+        """Do as `Session.columns` says."""
+        schema = self._frame(without_rows(monitor), bound).schema
+        return [(field.name, field.dataType.simpleString()) for field in schema]
 
     def first(self, statement: Select[Any], bound: Bound) -> Any:
-        """As `Session.first`."""
+        """Do as `Session.first` says."""
         [*found] = self._table(statement, bound).column(0)
         return found[0].as_py() if found else None
 
@@ -160,5 +166,5 @@ class ClusterSession(ArrowSession):
         return self.spark.sql(text_of(statement, bound, SparkSQL()))
 
     def _table(self, statement: Select[Any], bound: Bound) -> Any:
-        """The whole answer as an Arrow table; Spark gives no part of it before the rest."""
+        """Return the whole answer as an Arrow table; Spark gives no part of it before the rest."""
         return self._frame(statement, bound).toArrow()

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import ColumnElement, Double, and_, case, cast, func, literal_column
+from sqlalchemy import BigInteger, ColumnElement, Double, and_, case, cast, func, literal_column
 
 from rocmonitor.config import Monitor
 from rocmonitor.errors import ConfigError
@@ -28,18 +28,21 @@ _POSTGRES_NUMBERS = {20, 21, 23, 700, 701, 1700}  # whole numbers, floats, numer
 _MARIADB_NUMBERS = {0, 1, 2, 3, 4, 5, 8, 9, 246}
 _NUMBERS = re.compile(r"u?(tiny|small|big|huge)?int(eger)?|float|double|decimal.*", re.IGNORECASE)
 """The names of types, of DuckDB and Spark."""
+_POSTGRES_TEXTS = {25, 1042, 1043}
+_MARIADB_TEXTS = {15, 249, 250, 251, 252, 253, 254}
+_TEXTS = ("varchar", "string")
 _LARGEST = 1.7976931348623157e308
 
 
 def cell(backend: str, score: ColumnElement[Any], grid: Grid) -> ColumnElement[Any]:
-    """The number of the cell that a score lies in; NULL for what is no score.
+    """Return the number of the cell that a score lies in; NULL for what is no score.
 
     Parameters
     ----------
     backend : str
         The dialect: ``sqlite`` keeps texts in columns of numbers.
     score : ColumnElement
-        A column of numbers. NaN (larger than all numbers, or equal to none), infinity and NULL are no scores.
+        A column of numbers. NaN (larger than all numbers, or equal to none) and NULL are no scores.
     grid : Grid
     """
     number = cast(score, Double)
@@ -52,21 +55,28 @@ def cell(backend: str, score: ColumnElement[Any], grid: Grid) -> ColumnElement[A
         (number.between(zero, near), beside + func.floor(number * per_unit)),
         (number.between(double(-_LARGEST), zero), double(-2 * FAR)),
         (number.between(zero, double(_LARGEST)), double(2 * FAR)),
+        (number < double(-_LARGEST), double(-3 * FAR)),
+        (zero - number < double(-_LARGEST), double(3 * FAR)),  # where NaN is larger than all numbers, too
     ]
     # LN(0) is an error in PostgreSQL: CASE keeps it from 0 and 1, and from all that is no number.
     odds = func.floor(func.ln(number / (one - number)) * per_unit)
     inside = [(and_(number > zero, number < one), odds)] if grid.scale == "logit" else []
     found = case(*inside, *linear)
-    return case((func.typeof(score).in_(["integer", "real"]), found)) if backend == "sqlite" else found
+    if backend == "sqlite":
+        return case((func.typeof(score).in_(["integer", "real"]), found))
+    # Spark takes a fifth less time to group by whole numbers than by doubles.
+    return cast(found, BigInteger) if backend == "spark" else found
 
 
 def ordered(low: Floats, high: Floats | None) -> tuple[Floats, Floats | None]:
-    """The ends of cells, each in its place: negated scores have changed theirs. Without `high`, as it is."""
+    """Return the ends of cells, each in its place: negated scores have changed theirs. Without `high`, as it
+    is.
+    """
     return (low, None) if high is None else (np.minimum(low, high), np.maximum(low, high))
 
 
 def too_many_cells(monitor: Monitor, most: int) -> ConfigError:
-    """That cells do not fit: nothing is judged from some of them."""
+    """Refuse cells that do not fit: nothing is judged from some of them."""
     return ConfigError(
         f"monitors.{monitor.name}.condense: the window has more than sources.{monitor.source}.max_rows "
         f"({most:,}) cells with {monitor.condense.grid}; lower per_unit, drop segments, or raise max_rows"
@@ -85,7 +95,7 @@ def define_floor(connection: sqlite3.Connection) -> None:
 
 
 def lacks_functions(connection: sqlite3.Connection) -> bool:
-    """Whether SQLite was built without them."""
+    """Return True if SQLite was built without them."""
     try:
         connection.execute("SELECT ln(2.0), floor(0.5)").fetchone()
     except sqlite3.OperationalError:
@@ -102,7 +112,9 @@ def _floor(value: float | None) -> float | None:
 
 
 def is_number(backend: str, code: Any) -> bool:
-    """Whether a column of this type, by the driver's code, holds numbers; taken for granted where unknown."""
+    """Return True for a type, by the driver's code, of numbers or of texts that may be; and if unknown."""
+    if is_text(backend, code):
+        return True
     if backend == "postgresql":
         return code in _POSTGRES_NUMBERS
     if backend in ("mariadb", "mysql"):
@@ -112,8 +124,17 @@ def is_number(backend: str, code: Any) -> bool:
     return True
 
 
+def is_text(backend: str, code: Any) -> bool:
+    """Return True for a type of texts, by the driver's code; False if unknown."""
+    if backend == "postgresql":
+        return code in _POSTGRES_TEXTS
+    if backend in ("mariadb", "mysql"):
+        return code in _MARIADB_TEXTS
+    return backend in ("duckdb", "spark") and str(code).lower() in _TEXTS
+
+
 def double(value: float) -> ColumnElement[Any]:
-    """A literal of double precision: MariaDB and DuckDB read one without an exponent as a decimal."""
+    """Return a literal of double precision: MariaDB and DuckDB read one without an exponent as a decimal."""
     text = repr(value)
     # Typed, or SQLAlchemy divides by a decimal of fewer digits.
     return literal_column(text if "e" in text else f"{text}e0", Double)

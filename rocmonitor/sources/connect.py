@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 import math
+import re
 import sqlite3
-from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import quote
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy import URL, Connection, Engine, Select, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.config import Database
 from rocmonitor.deadline import Guard, Limits, ask_to_stop
 from rocmonitor.errors import ConfigError, SourceError
 from rocmonitor.sources.failures import Origin
 
+if TYPE_CHECKING:
+    from rocmonitor.config import Monitor
+    from rocmonitor.sources.chunk import Chunk
+    from rocmonitor.sources.failures import Origin
+    from rocmonitor.sources.query import Bound, Query
+    from rocmonitor.sources.values import Encoder
+
+
 _CONNECT_SECONDS = 10
 _DRIVERS_SECONDS = 10
-"""How much longer than we ourselves the driver waits, where it has a limit of its own."""
+"""Seconds that the driver waits longer than we do, where it has a limit of its own."""
 _GUARD = "rocmonitor guard"
 Part = TypeVar("Part")
 _DRIVERS = {
@@ -37,7 +47,7 @@ _EXTRAS = {
 
 
 def source_url(name: str, spec: Database, folder: Path) -> URL:
-    """The URL, with our driver where it names none."""
+    """Return the URL, with our driver where it names none."""
     try:
         url = make_url(spec.read(folder))
     except ConfigError as error:
@@ -52,7 +62,7 @@ def source_url(name: str, spec: Database, folder: Path) -> URL:
 
 
 def new_engine(url: URL, origin: Origin) -> Engine:
-    """An engine that has not connected yet.
+    """Return an engine that has not connected yet.
 
     Raises
     ------
@@ -107,7 +117,7 @@ def _arguments(url: URL, origin: Origin, seconds: float) -> dict[str, Any]:
 
 
 def _sqlite(url: URL, origin: Origin) -> sqlite3.Connection:
-    """A SQLite file opened read-only: unlike the default, an absent one is not created."""
+    """Return a SQLite file opened read-only: unlike the default, an absent one is not created."""
     path = url.database or ":memory:"
     if not path.startswith("file:") and not Path(path).is_file():
         raise SourceError(f"{origin.where_key}: there is no SQLite file {path}")
@@ -119,7 +129,7 @@ def _sqlite(url: URL, origin: Origin) -> sqlite3.Connection:
 
 @contextmanager
 def reading(engine: Engine, seconds: float, whole: float = math.inf) -> Iterator[Connection]:
-    """A connection in one read-only transaction that sees one state of the database.
+    """Open a connection in one read-only transaction that sees one state of the database.
 
     PostgreSQL: REPEATABLE READ, READ ONLY. MariaDB and MySQL: READ ONLY with a consistent snapshot. SQLite:
     the file is opened read-only. Other databases: what their isolation level and the rights of the account
@@ -151,7 +161,7 @@ def reading(engine: Engine, seconds: float, whole: float = math.inf) -> Iterator
 
 
 def guard_of(connection: Connection) -> Guard:
-    """What guards a connection that `reading` gave."""
+    """Return what guards a connection that `reading` gave."""
     guard: Guard = connection.info[_GUARD]
     return guard
 
@@ -210,3 +220,152 @@ def _settings(engine: Engine, seconds: float, whole: float) -> tuple[str, ...]:
             return ("PRAGMA query_only = ON", "BEGIN")
         case _:
             return ()
+
+
+CHUNK_ROWS = 50_000
+
+
+class Session(Protocol):
+    """A source that is open for reading; all statements of a session see one state of it."""
+
+    @property
+    def backend(self) -> str:
+        """The dialect of its SQL, such as ``postgresql``, ``mariadb``, ``sqlite`` or ``duckdb``."""
+
+    @property
+    def caveats(self) -> tuple[Caveat, ...]:
+        """The caveats of the source that hold for rows of every window."""
+
+    def columns(self, monitor: Monitor, bound: Bound) -> Sequence[tuple[str, Any]]:
+        """Return names and driver's type codes (None if it has none) of the columns of a monitor's query.
+
+        A name stands here as often as the query gives it.
+        """
+
+    def first(self, statement: Select[Any], bound: Bound) -> Any:
+        """Return the first value of the first line; None without lines."""
+
+    def labels(self, query: Query) -> Sequence[Sequence[Any]]:
+        """Return the lines of `Query.labels`."""
+
+    def parts(self, statement: Select[Any], query: Query) -> Iterator[Sequence[Sequence[Any]]]:
+        """Return the lines of one of the query's statements, 50,000 at a time."""
+
+    def chunks(self, statement: Select[Any], query: Query, encoder: Encoder) -> Iterator[Chunk]:
+        """Return the same as the encoder reads them; at least one chunk."""
+
+    def beyond_reading(self) -> Caveat | None:
+        """Return what the account may do besides reading; None where it is nothing, or cannot be known."""
+
+
+class Sessions(Protocol):
+    """An opener of sessions; safe to share between threads."""
+
+    @property
+    def kind(self) -> str:
+        """The kind of source, for people."""
+
+    def open(self, origin: Origin, monitor: Monitor | None = None) -> AbstractContextManager[Session]:
+        """Open a session, which ends with the context; for the query of a monitor if it is given."""
+
+    def close(self) -> None:
+        """Give back what is kept between sessions."""
+
+
+_POSTGRES_ROLES = (
+    "pg_execute_server_program",
+    "pg_read_server_files",
+    "pg_write_server_files",
+    "pg_write_all_data",
+)
+_POSTGRES_HAS_ROLES = text(
+    "SELECT rolname::text FROM pg_roles WHERE rolname = ANY(:roles) AND pg_has_role(oid, 'USAGE') ORDER BY 1"
+)
+_POSTGRES_TABLES = text(
+    """
+    SELECT format('%I.%I', nspname, relname) FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace
+    WHERE relkind IN ('r', 'p', 'v', 'f') AND nspname !~ '^pg_' AND nspname <> 'information_schema'
+      AND (
+        has_table_privilege(c.oid, 'DELETE, TRUNCATE') OR has_any_column_privilege(c.oid, 'INSERT, UPDATE')
+      )
+    ORDER BY 1
+    """
+)
+_POSTGRES_CREATE = text(
+    """
+    SELECT format('SCHEMA %I', nspname) FROM pg_namespace
+    WHERE nspname !~ '^pg_' AND has_schema_privilege(oid, 'CREATE')
+    UNION ALL SELECT format('DATABASE %I', current_database())
+    WHERE has_database_privilege(current_database(), 'CREATE') ORDER BY 1
+    """
+)
+# Everybody may call lo_create and its like: the configuration refuses them by name.
+_POSTGRES_FUNCTIONS = text(
+    """
+    SELECT DISTINCT proname::text FROM pg_proc
+    WHERE proname ~ '^(dblink(_.*)?|lo_import|lo_export|pg_read_(binary_)?file|pg_file_write)$'
+      AND has_function_privilege(oid, 'EXECUTE') ORDER BY 1
+    """
+)
+_READERS_GRANTS = frozenset({"USAGE", "SELECT", "SHOW VIEW", "SHOW DATABASES", "PROCESS", "LOCK TABLES"})
+
+
+def beyond_reading(connection: Connection) -> Caveat | None:
+    """Return what the account of a connection may do besides reading; None where it is nothing, or cannot be
+    known.
+
+    SQLite is no question of accounts: its files are opened for reading only.
+
+    Notes
+    -----
+    A few queries of the catalogue on PostgreSQL, ``SHOW GRANTS`` on MariaDB and MySQL.
+    """
+    match connection.dialect.name:
+        case "postgresql":
+            return _postgres(connection)
+        case "mysql" | "mariadb":
+            return _mysql(connection)
+        case _:
+            return None
+
+
+def _postgres(connection: Connection) -> Caveat | None:
+    who = text("SELECT current_user::text, rolsuper FROM pg_roles WHERE rolname = current_user")
+    account, superuser = connection.execute(who).one()
+    if superuser:
+        return Caveat("account-superuser", account=account)
+    may = {
+        "role": connection.execute(_POSTGRES_HAS_ROLES, {"roles": list(_POSTGRES_ROLES)}).scalars().all(),
+        "write": connection.execute(_POSTGRES_TABLES).scalars().all(),
+        "create": connection.execute(_POSTGRES_CREATE).scalars().all(),
+        "call": connection.execute(_POSTGRES_FUNCTIONS).scalars().all(),
+    }
+    found = {kind: list(names) for kind, names in may.items() if names}
+    return Caveat("account-may-write", account=account, may=found) if found else None
+
+
+def _mysql(connection: Connection) -> Caveat | None:
+    account = str(connection.exec_driver_sql("SELECT CURRENT_USER()").scalar_one())
+    grants = [str(line) for line in connection.exec_driver_sql("SHOW GRANTS").scalars()]
+    more = granted(grants)
+    return Caveat("account-has-grants", account=account, grants=more) if more else None
+
+
+def granted(grants: Iterable[str]) -> list[str]:
+    """Return the rights in the lines of ``SHOW GRANTS`` that go beyond reading, each once.
+
+    Examples
+    --------
+    >>> granted(["GRANT USAGE ON *.* TO `a`@`%`", "GRANT SELECT, INSERT (x, y) ON `d`.* TO `a`@`%`"])
+    ['INSERT on `d`.*']
+    """
+    may = []
+    for line in grants:
+        found = re.match(r"GRANT (.+?) ON (.+?) TO ", line)
+        if found is None:  # membership of a role, whose own grants have lines of their own
+            continue
+        names = [name.strip() for name in re.sub(r"\([^)]*\)", "", found[1]).split(",")]
+        may += [f"{name} on {found[2]}" for name in names if name not in _READERS_GRANTS]
+        if line.rstrip().endswith("WITH GRANT OPTION"):
+            may.append(f"GRANT OPTION on {found[2]}")
+    return list(dict.fromkeys(may))

@@ -31,7 +31,7 @@ _TEXTS = {25, 1042, 1043, 2950}  # text, char, varchar, uuid
 
 
 def can_copy(query: Query) -> bool:
-    """Whether Arrow reads all the types as psycopg does."""
+    """Return True if Arrow reads all the types as psycopg does."""
     columns = query.monitor.columns
     scores = [columns.champion] + ([columns.challenger] if columns.challenger is not None else [])
     ids = [columns.id] if columns.id is not None else []
@@ -43,7 +43,7 @@ def can_copy(query: Query) -> bool:
 def copied(
     connection: Connection, query: Query, statement: Select[Any], encoder: Encoder, size: int
 ) -> Iterator[Chunk]:
-    """The statement's rows, `size` at a time."""
+    """Yield the statement's rows, `size` at a time."""
     raw = connection.connection.driver_connection
     assert isinstance(raw, psycopg.Connection)
     compiled = statement.compile(dialect=connection.dialect)

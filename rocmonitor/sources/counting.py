@@ -38,7 +38,7 @@ _HEX_DIGITS = 15  # 60 bits: below the largest BIGINT
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelCounts:
-    """How many rows of a window are labelled, how, and what tells whether that has changed.
+    """The number of labelled rows of a window by label, and the mark that tells whether they have changed.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class LabelCounts:
 def checksum(
     backend: str, scores: Sequence[ColumnElement[Any]], segments: Sequence[ColumnElement[Any]]
 ) -> list[ColumnElement[Any]]:
-    """Aggregates over some rows that change with their scores or segments.
+    """Return aggregates over some rows that change with their scores or segments.
 
     PostgreSQL, MariaDB, MySQL, DuckDB and Spark add up 60 bits or more a row, as `RowCounter` does: a
     correction leaves the sum as it was with a probability of 1 in 10^18. Others give the sums of scores and
@@ -93,7 +93,7 @@ def checksum(
 
 
 def combined(groups: Iterable[Sequence[Any]]) -> str:
-    """The groups of rows, with their keys and sums, in one short text; empty without a group."""
+    """Return the groups of rows, with their keys and sums, in one short text; empty without a group."""
     lines = sorted("|".join(map(_written, group)) for group in groups)
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:32] if lines else ""
 
@@ -130,12 +130,12 @@ class RowCounter:
             total[1] += (int(high) << 32) + int(low)
 
     def lines(self) -> list[tuple[Any, ...]]:
-        """The lines of `Query.labels`."""
+        """Return the lines of `Query.labels`."""
         return [(*key, rows, str(total)) for key, (rows, total) in self._totals.items()]
 
 
 def _key(role: str, values: Sequence[Any]) -> Sequence[Any]:
-    """A query with several instants divides what is known by the last of them."""
+    """Return a query with several instants divides what is known by the last of them."""
     if role != "arrival":
         return values
     known = range(LATER)
@@ -143,7 +143,7 @@ def _key(role: str, values: Sequence[Any]) -> Sequence[Any]:
 
 
 def _told_apart(columns: Sequence[Sequence[Any]]) -> tuple[list[tuple[Any, ...]], NDArray[np.intp]]:
-    """The different lines of some columns, and which of them each line is."""
+    """Return the different lines of some columns, and which of them each line is."""
     lines = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
     number = {line: place for place, line in enumerate(dict.fromkeys(lines))}
     place = np.fromiter(map(number.__getitem__, lines), np.intp, len(lines))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,19 +12,19 @@ from typing import Any
 from sqlalchemy import Connection, Engine, Select
 
 from rocmonitor.caveat import Caveat
+from rocmonitor.config import Monitor
 from rocmonitor.sources.arrival import arrival_of_text
 from rocmonitor.sources.chunk import Chunk
 from rocmonitor.sources.clock import since_epoch
 from rocmonitor.sources.condensing import define_floor, define_functions, lacks_functions
-from rocmonitor.sources.connect import guard_of, guarded, reading
+from rocmonitor.sources.connect import CHUNK_ROWS, beyond_reading, guard_of, guarded, reading
 from rocmonitor.sources.counting import RowCounter
 from rocmonitor.sources.failures import Origin
 from rocmonitor.sources.lines import to_chunk
-from rocmonitor.sources.privileges import beyond_reading
-from rocmonitor.sources.query import Bound, Query
-from rocmonitor.sources.session import CHUNK_ROWS
-from rocmonitor.sources.values import Encoder
+from rocmonitor.sources.query import Bound, Query, without_rows
+from rocmonitor.sources.values import Encoder, number_of
 
+_NUMBERED = re.compile(r":\d+$")
 _FETCHED_ROWS = 500  # at a time: their values are turned into columns while they are in a cache
 
 
@@ -39,8 +40,8 @@ class DatabaseSessions:
         return self.engine.dialect.name
 
     @contextmanager
-    def open(self, origin: Origin) -> Iterator[DatabaseSession]:
-        """A read-only transaction, which sees one state of the database."""
+    def open(self, origin: Origin, monitor: Monitor | None = None) -> Iterator[DatabaseSession]:  # noqa: ARG002
+        """Open a read-only transaction, which sees one state of the database."""
         limits = origin.spec.timeout.total_seconds(), origin.spec.deadline.total_seconds()
         with reading(self.engine, *limits) as connection:
             yield DatabaseSession(connection)
@@ -53,6 +54,8 @@ class DatabaseSessions:
 class DatabaseSession:
     """A read-only transaction."""
 
+    caveats: tuple[Caveat, ...] = ()
+
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
 
@@ -61,18 +64,26 @@ class DatabaseSession:
         """The name of the dialect."""
         return self.connection.dialect.name
 
-    def types(self, statement: Select[Any], bound: Bound) -> dict[str, Any]:
-        """As `Session.types`."""
-        with self.connection.execute(statement, bound) as result:
-            description = result.cursor.description if result.cursor is not None else ()
-            return {name: known[1] for name, known in zip(result.keys(), description or (), strict=True)}
+    def columns(self, monitor: Monitor, bound: Bound) -> Sequence[tuple[str, Any]]:
+        """Do as `Session.columns` says."""
+        with self.connection.execute(without_rows(monitor), bound) as result:
+            description = (result.cursor.description if result.cursor is not None else None) or ()
+            found = [(str(known[0]), known[1]) for known in description]
+        if self.backend == "sqlite":  # it calls the second column p of a query in FROM p:1
+            names = {name.casefold() for name, _ in found}
+            plain = (_NUMBERED.sub("", name) for name, _ in found)
+            found = [
+                (base if base.casefold() in names else name, code)
+                for base, (name, code) in zip(plain, found, strict=True)
+            ]
+        return found
 
     def first(self, statement: Select[Any], bound: Bound) -> Any:
-        """As `Session.first`."""
+        """Do as `Session.first` says."""
         return self.connection.execute(statement, bound).scalar()
 
     def labels(self, query: Query) -> Sequence[Sequence[Any]]:
-        """As `Session.labels`; SQLite has no hash, so its rows are counted here."""
+        """Do as `Session.labels` says; SQLite has no hash, so its rows are counted here."""
         _teach(self.connection, query)
         if self.backend != "sqlite":
             return self.connection.execute(query.labels(), query.bound).all()
@@ -83,14 +94,14 @@ class DatabaseSession:
         return counter.lines()
 
     def parts(self, statement: Select[Any], query: Query) -> Iterator[Sequence[Sequence[Any]]]:
-        """As `Session.parts`."""
+        """Do as `Session.parts` says."""
         _teach(self.connection, query)
         streaming = self.connection.execution_options(yield_per=CHUNK_ROWS)
         with streaming.execute(statement, query.bound) as result:
             yield from guarded(guard_of(self.connection), result.partitions())
 
     def chunks(self, statement: Select[Any], query: Query, encoder: Encoder) -> Iterator[Chunk]:
-        """As `Session.chunks`."""
+        """Do as `Session.chunks` says."""
         _teach(self.connection, query)
         return guarded(guard_of(self.connection), self._chunks(statement, query, encoder))
 
@@ -103,14 +114,14 @@ class DatabaseSession:
         return fetched(self.connection, query, statement, encoder, CHUNK_ROWS)
 
     def beyond_reading(self) -> Caveat | None:
-        """As `Session.beyond_reading`."""
+        """Do as `Session.beyond_reading` says."""
         return beyond_reading(self.connection)
 
 
 def fetched(
     connection: Connection, query: Query, statement: Select[Any], encoder: Encoder, size: int
 ) -> Iterator[Chunk]:
-    """The statement's rows, `size` at a time, from any database."""
+    """Yield the statement's rows, `size` at a time, from any database."""
     for columns in column_parts(connection, query, statement, size):
         yield to_chunk(columns, encoder, query)
 
@@ -118,7 +129,7 @@ def fetched(
 def column_parts(
     connection: Connection, query: Query, statement: Select[Any], size: int
 ) -> Iterator[dict[str, list[Any]]]:
-    """The statement's columns by name, `size` rows at a time; the last part may be empty."""
+    """Yield the statement's columns by name, `size` rows at a time; the last part may be empty."""
     plain = connection.dialect.name == "sqlite"  # its driver streams, and its tuples need no conversion
     streaming = connection if plain else connection.execution_options(yield_per=size)
     names = [str(name) for name in statement.selected_columns.keys()]  # noqa: SIM118 not a mapping
@@ -144,6 +155,7 @@ def _teach(connection: Connection, query: Query) -> None:
         assert isinstance(raw, sqlite3.Connection)
         # A row's time is asked for up to three times, one after the other.
         raw.create_function("rocmonitor_time", 1, lru_cache(maxsize=1)(query.clock.read), deterministic=True)
+        raw.create_function("rocmonitor_number", 1, number_of, deterministic=True)
         if query.monitor.may_condense:
             (define_functions if lacks_functions(raw) else define_floor)(raw)
         known = query.known_clock

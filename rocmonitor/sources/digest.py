@@ -18,6 +18,7 @@ from rocmonitor.stats.sample import PairedSample
 
 if TYPE_CHECKING:
     from rocmonitor.sources.batch import Rows
+    from rocmonitor.sources.chunk import Chunk
 
 
 def digest_of(segments: dict[str, Rows], with_unlabelled: bool) -> str:
@@ -61,7 +62,7 @@ def _distinct_cells(pair: PairedSample) -> Iterator[NDArray[Any]]:
 
 
 def _in_order(table: ModelCells | JointCells) -> list[NDArray[Any]]:
-    """The columns of a table, its lines in an order that depends on them alone."""
+    """Return the columns of a table, its lines in an order that depends on them alone."""
     columns = [getattr(table, field.name) for field in fields(table)]
     order = np.lexsort(columns)
     return [column[order] for column in columns]
@@ -70,3 +71,27 @@ def _in_order(table: ModelCells | JointCells) -> list[NDArray[Any]]:
 def _add(content: hashlib._Hash, *columns: NDArray[Any]) -> None:
     for column in columns:
         content.update(np.ascontiguousarray(column, column.dtype.newbyteorder("<")).data)
+
+
+Mask = NDArray[np.bool_]
+Words = NDArray[np.uint64]
+
+
+def repeats(cells: Chunk, ids: Words, time: NDArray[np.int64], known: Mask) -> NDArray[np.intp]:
+    """Return which rows repeat an id and are not the one that is kept."""
+    among = np.flatnonzero(known)
+    ordered = np.sort(ids[among, 0])
+    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
+    among = among[np.isin(ids[among, 0], repeated, kind="sort")]  # numpy 2.0 overflows by table
+    keys: list[NDArray[Any]] = [codes[among] for codes in reversed(cells.segments)]
+    if cells.challenger is not None:
+        keys.append(_worst_first(cells.challenger[among]))
+    keys += [_worst_first(cells.champion[among]), cells.label[among], time[among], *ids[among].T]
+    order = np.lexsort(keys)
+    in_order = ids[among[order]]
+    again: Mask = (in_order[1:] == in_order[:-1]).all(axis=1)
+    return among[order[:-1][again]]
+
+
+def _worst_first(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.where(np.isnan(scores), -np.inf, scores)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from errno import ENOSPC
 from typing import Literal
 
+from sqlalchemy.dialects.postgresql.base import RESERVED_WORDS
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 
 from rocmonitor.config import Source
@@ -67,7 +68,7 @@ _DUCKDB: dict[str, Kind] = {
 _DUCKDB_NAMES = re.compile(
     r"(Invalid Input|IO|Conversion|Out of Memory|Out of Range|Permission|INTERRUPT) Error: "
 )
-"""How DuckDB's errors begin where they come as errors of a stream."""
+"""The beginning of DuckDB's errors where they come as errors of a stream."""
 _SPARK: dict[str, Kind] = {
     "ParseException": "query",
     "AnalysisException": "query",
@@ -87,6 +88,11 @@ _SUBJECTS = {
     "files": ("DuckDB", "compare the time column itself with :start and :end, so that files are skipped"),
     "spark": ("Spark", "bound the query by a column that the table is partitioned by"),
 }
+
+
+_NEAR = re.compile(r"near ['\"]?(?P<word>\w+)", re.IGNORECASE)
+"""The word at which a database stops reading."""
+ONE_NAME = "give each its own name in the query, such as SELECT o.score AS other_score"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +118,7 @@ class Origin:
 
     @property
     def subject(self) -> tuple[str, str]:
-        """What reads, in a word, and what makes it faster."""
+        """The name of the reader, in a word, and the way to make it faster."""
         return _SUBJECTS[self.spec.kind]
 
 
@@ -180,7 +186,7 @@ def _failure(error: Exception, origin: Origin) -> SourceError | ConfigError:
                 transient=False,
             )
         case "query" | "writes" | "outside" as kind:
-            return ConfigError(f"{query}: {line}{_rule(kind, origin)}")
+            return ConfigError(f"{query}: {line}{_rule(kind, origin) or _advice(line, cause)}")
         case "file":
             return SourceError(
                 f"{origin.where_key}: a file cannot be read: {line}; if it is still being written, it is "
@@ -196,7 +202,7 @@ def _failure(error: Exception, origin: Origin) -> SourceError | ConfigError:
 
 
 def _rule(kind: Kind, origin: Origin) -> str:
-    """What a query must not do."""
+    """Return what a query must not do."""
     match kind:
         case "writes":
             return "; a source is only ever read from"
@@ -205,6 +211,17 @@ def _rule(kind: Kind, origin: Origin) -> str:
             return f"; the query reads the table scored, {files}, and nothing else"
         case _:
             return ""
+
+
+def _advice(line: str, cause: BaseException) -> str:
+    """Return how to mend what queries most often have wrong: names of columns."""
+    if "Duplicate column name" in line:  # MariaDB, which takes no such query as a table
+        return f"; {ONE_NAME}"
+    near = _NEAR.search(line)
+    if near is None or near["word"].lower() not in RESERVED_WORDS:
+        return ""
+    sign = "`" if type(cause).__module__.startswith(("pymysql", "pyspark")) else '"'
+    return f"; if {near['word']} is a column, quote it: {sign}{near['word']}{sign}"
 
 
 def _kind(cause: BaseException, origin: Origin) -> Kind:
@@ -248,7 +265,7 @@ def _kind_of_duckdb(cause: BaseException) -> Kind:
 
 
 def _known(cause: BaseException) -> bool:
-    """Whether the database gave a code of its own, so that an unlisted one is no outage."""
+    """Return True if the database gave a code of its own, so that an unlisted one is no outage."""
     return any(hasattr(cause, name) for name in ("sqlstate", "pgcode", "sqlite_errorname")) or (
         bool(cause.args) and isinstance(cause.args[0], int)
     )

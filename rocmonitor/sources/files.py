@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import lzma
 import math
+import re
 import tarfile
+import warnings
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -18,9 +20,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rocmonitor.errors import InputError
-from rocmonitor.wording.counts import set_aside
+from rocmonitor.sources.values import DECIMAL_COMMA, WORDS, name_of, number_of
+from rocmonitor.wording.format import set_aside
 
-_PAIRS = (("true", "false"), ("t", "f"), ("yes", "no"), ("y", "n"))
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 _NOT_READ = (
     OSError,
@@ -33,8 +35,9 @@ _NOT_READ = (
     zipfile.BadZipFile,
     tarfile.TarError,
 )
-"""What pandas raises on a file that is cut, of another kind, or compressed in a way that is not installed."""
+"""The errors of pandas for a file that is cut, of another kind, or of a compression not installed."""
 _MOST_SHOWN = 5
+_ODD_LINE = re.compile(r"Skipping (line \d+: expected \d+ fields, saw \d+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,25 +61,50 @@ class ScoreFile:
     read_as: tuple[str, ...] = ()
 
 
-def read_scores(path: Path, label: str, scores: Sequence[str]) -> ScoreFile:
+def read_scores(
+    path: Path,
+    label: str,
+    scores: Sequence[str],
+    *,
+    positive: str | None = None,
+    negative: str | None = None,
+    decimal: str | None = None,
+) -> ScoreFile:
     """Read labels and scores from a ``.csv`` (also compressed, as ``.csv.gz``) or ``.parquet`` file.
 
-    It is found out by looking whether a text file is UTF-8 or UTF-16, which of comma, semicolon, tab and bar
-    separates its columns, and whether labels are 1 and 0, true and false, t and f, yes and no, or y and n.
-    With semicolons, scores may have a decimal comma. A row is set aside, and counted, when any of its scores
-    is not a finite number, or its label is empty or neither of the two.
+    It is found out by looking whether a text file is UTF-8 or UTF-16, and which of comma, semicolon, tab and
+    bar separates its columns. A row is set aside, and counted, when any of its scores is not a finite number,
+    or its label is empty or neither of the two.
+
+    Parameters
+    ----------
+    path : Path
+    label : str
+        The column of labels.
+    scores : sequence of str
+        Columns of scores.
+    positive, negative : str, optional
+        The two labels. Left out: 1, true, t, yes and y are positive, 0, false, f, no and n negative. With
+        `positive` alone the negative one is the only other label.
+    decimal : {".", ","}, optional
+        The sign before decimals. Left out: with semicolons between columns a comma is read, too.
 
     Raises
     ------
     InputError
-        An unknown kind of file, an unreadable one, a missing column, or no usable row.
+        An unknown kind of file, an unreadable one, a column that is missing or comes twice, or no usable row.
     """
     frame, read_as = _frame(path)
-    decimal_comma = any(_SEPARATORS[";"] in found for found in read_as)
+    if decimal is None:
+        decimal = "," if any(_SEPARATORS[";"] in found for found in read_as) else "."
+        anyway = decimal == ","
+    else:
+        anyway = False
     _require_columns(path, frame, [label, *scores])
-    labels, labels_as = _labels(frame[label])
-    unlabelled = frame[label].isna().to_numpy()
-    values = {name: _numbers(frame[name], decimal_comma=decimal_comma) for name in scores}
+    given = _plain(frame[label])
+    labels, labels_as = _labels(path, given, positive, negative)
+    unlabelled = given.isna().to_numpy()
+    values = {name: _numbers(_plain(frame[name]), decimal, anyway=anyway) for name in scores}
     good_score = np.logical_and.reduce([np.isfinite(column) for column in values.values()])
     good_label = (labels == 0) | (labels == 1)
     used = good_score & good_label
@@ -90,7 +118,8 @@ def read_scores(path: Path, label: str, scores: Sequence[str]) -> ScoreFile:
     if not counts["used"]:
         raise InputError(
             f"{path}: none of {len(frame):,} rows is usable ({set_aside(counts) or 'no rows'})"
-            f"{_found_labels(frame[label]) if counts['bad_label'] else ''}"
+            f"{_found_labels(given) if counts['bad_label'] else ''}"
+            f"{_found_scores(frame, values) if counts['bad_score'] else ''}"
         )
     return ScoreFile(
         y_true=labels[used] == 1,
@@ -114,7 +143,7 @@ def _frame(path: Path) -> tuple[pd.DataFrame, list[str]]:
 
 
 def _text(path: Path) -> tuple[pd.DataFrame, list[str]]:
-    """A file of text, by the encoding and the separator that fit its first line."""
+    """Return a file of text, by the encoding and the separator that fit its first line."""
     expected = "\t" if ".tsv" in path.suffixes else ","
     encoding, head = _head(path, expected)
     read_as = ["the file is UTF-16"] if encoding == "utf-16" else []
@@ -123,16 +152,54 @@ def _text(path: Path) -> tuple[pd.DataFrame, list[str]]:
         separator = next((one for one in (*_SEPARATORS, ",") if one in head[0]), expected)
     if separator != expected:
         read_as.append(f"its columns are separated by {_SEPARATORS.get(separator, 'commas')}")
-    return pd.read_csv(path, sep=separator, encoding=encoding, low_memory=False), read_as
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", pd.errors.ParserWarning)
+        frame = pd.read_csv(
+            path,
+            sep=separator,
+            encoding=encoding,
+            dtype=str,
+            keep_default_na=False,
+            na_values=[""],
+            skipinitialspace=True,
+            index_col=False,
+            on_bad_lines="warn",
+        )
+    said = " ".join(str(each.message) for each in caught)
+    if "does not match length of data" in said:
+        raise InputError(
+            f"{path}: its lines have more columns than its first line names; mend the first line"
+        )
+    odd = _ODD_LINE.findall(said)
+    more = "" if len(odd) <= _MOST_SHOWN else f" and {len(odd) - _MOST_SHOWN:,} other lines"
+    read_as += [f"{'; '.join(odd[:_MOST_SHOWN])}{more}: left out"] if odd else []
+    head = _first_line(path, separator, encoding)
+    frame.columns = pd.Index([name.strip() for name in head])
+    return frame, read_as
+
+
+def _first_line(path: Path, separator: str, encoding: str) -> list[str]:
+    """Return the names of the columns as they are written, also if one comes twice."""
+    line = pd.read_csv(
+        path,
+        sep=separator,
+        encoding=encoding,
+        header=None,
+        nrows=1,
+        dtype=str,
+        keep_default_na=False,
+        skipinitialspace=True,
+    )
+    return [str(name).removeprefix("\ufeff") for name in line.iloc[0]]
 
 
 def _head(path: Path, separator: str) -> tuple[str, list[str]]:
-    """The encoding of a file, and its first line as cut by a separator."""
+    """Return the encoding of a file, and its first line as cut by a separator."""
     try:
-        return "utf-8", list(map(str, pd.read_csv(path, sep=separator, nrows=0).columns))
+        return "utf-8", _first_line(path, separator, "utf-8")
     except UnicodeDecodeError as error:
         try:
-            head = list(map(str, pd.read_csv(path, sep=separator, nrows=0, encoding="utf-16").columns))
+            head = _first_line(path, separator, "utf-16")
         except ValueError:
             head = []
         if not head or not head[0][:1].isascii():  # anything else reads as signs of the far east
@@ -145,6 +212,8 @@ def _head(path: Path, separator: str) -> tuple[str, list[str]]:
 
 def _require_columns(path: Path, frame: pd.DataFrame, wanted: Sequence[str]) -> None:
     there = list(map(str, frame.columns))
+    if twice := [name for name in dict.fromkeys(wanted) if there.count(name) > 1]:
+        raise InputError(f"{path}: has {there.count(twice[0])} columns named {twice[0]}; rename one of them")
     missing = [name for name in dict.fromkeys(wanted) if name not in there]
     if not missing:
         return
@@ -153,27 +222,75 @@ def _require_columns(path: Path, frame: pd.DataFrame, wanted: Sequence[str]) -> 
     raise InputError(f"{path}: no column {', '.join(missing)}; there are {', '.join(there[:30])}{meant}")
 
 
-def _labels(column: pd.Series[Any]) -> tuple[NDArray[np.float64], list[str]]:
-    """Labels as 1 and 0, NaN for anything else; and how words were read."""
-    numbers = _numbers(column)
-    if np.isfinite(numbers).any():
-        return numbers, []
-    words = column.astype("string").str.strip().str.lower()
-    seen = set(words.dropna())
-    for yes, no in _PAIRS:
-        if seen and seen <= {yes, no}:
-            return _numbers(words.map({yes: 1.0, no: 0.0})), [
-                f"the label {yes} is read as 1 (positive), {no} as 0"
-            ]
-    return numbers, []
+def _plain(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Return a column with bytes and lists as texts, and blank texts as missing."""
+    if pd.api.types.is_numeric_dtype(column):
+        return column
+    texts = column.astype(object).map(_one, na_action="ignore")
+    if not all(isinstance(value, str) for value in texts.dropna()):
+        return texts
+    stripped = texts.astype("string").str.strip()
+    return stripped.mask(stripped == "")
 
 
-def _numbers(column: pd.Series[Any], *, decimal_comma: bool = False) -> NDArray[np.float64]:
-    if decimal_comma and not pd.api.types.is_numeric_dtype(column):
-        column = column.astype("string").str.replace(",", ".", n=1)
+def _one(value: Any) -> Any:
+    """Return a value that can be looked up."""
+    return value if isinstance(value, Hashable) and not isinstance(value, bytes) else name_of(value)
+
+
+def _labels(
+    path: Path, column: pd.Series[Any], positive: str | None, negative: str | None
+) -> tuple[NDArray[np.float64], list[str]]:
+    """Return labels as 1 and 0, NaN for anything else; and how words were read."""
+    different = {value: name_of(value) for value in column.dropna().unique()}
+    if positive is None:
+        read = {value: _meaning_of(name) for value, name in different.items()}
+        words = {name.casefold() for name in different.values()} & set(WORDS) - {"true", "false"}
+        yes, no = (" and ".join(sorted(word for word in words if WORDS[word] == is_yes)) for is_yes in (1, 0))
+        found = [f"the label {yes or 'true'} is read as 1 (positive), {no or 'false'} as 0"] if words else []
+        return _mapped(column, read), found
+    pair = _pair(path, set(different.values()), positive, negative)
+    return _mapped(column, {value: pair.get(name, math.nan) for value, name in different.items()}), []
+
+
+def _pair(path: Path, names: set[str], positive: str, negative: str | None) -> dict[str, float]:
+    """Return the two labels that were named, or the named one and the only other one."""
+    others = sorted(names - {positive})
+    if positive not in names:
+        raise InputError(f"{path}: --positive: no label is {positive!r}; they are {_listed(others)}")
+    if negative is None and len(others) != 1:
+        raise InputError(
+            f"{path}: --negative: needed, because the labels beside {positive!r} are "
+            f"{_listed(others) or 'none'}"
+        )
+    return {others[0] if negative is None else negative: 0.0, positive: 1.0}
+
+
+def _listed(labels: Sequence[str]) -> str:
+    more = "" if len(labels) <= _MOST_SHOWN else f" and {len(labels) - _MOST_SHOWN:,} others"
+    return f"{', '.join(map(repr, labels[:_MOST_SHOWN]))}{more}"
+
+
+def _meaning_of(name: str) -> float:
+    number = number_of(name)
+    return WORDS.get(name.casefold(), math.nan) if number is None else number
+
+
+def _mapped(column: pd.Series[Any], read: Mapping[Any, float]) -> NDArray[np.float64]:
+    found: NDArray[np.float64] = column.map(read).to_numpy(float, na_value=np.nan)
+    return found
+
+
+def _numbers(column: pd.Series[Any], decimal: str, *, anyway: bool = False) -> NDArray[np.float64]:
+    """Return scores, NaN for what is no number; `anyway`: a decimal point is read beside a decimal comma."""
+    if decimal == "," and not pd.api.types.is_numeric_dtype(column):
+        column = column.astype("string")
+        if not anyway:
+            column = column.mask(column.str.contains(".", regex=False))
+        column = column.str.replace(",", ".", n=1)
     try:
         numbers: NDArray[np.float64] = pd.to_numeric(column, errors="coerce").to_numpy(float, na_value=np.nan)
-    except OverflowError:  # an integer beyond every float
+    except (OverflowError, TypeError):  # an integer beyond every float; lists
         return np.array([_number(value) for value in column], dtype=float)
     return numbers
 
@@ -187,10 +304,18 @@ def _number(value: object) -> float:
 
 
 def _found_labels(column: pd.Series[Any]) -> str:
-    counted = column.dropna().astype("string").value_counts()
+    counted = column.dropna().map(name_of).value_counts()
     shown = ", ".join(f"{value!r} ({count:,})" for value, count in counted.head(_MOST_SHOWN).items())
     more = "" if len(counted) <= _MOST_SHOWN else f" and {len(counted) - _MOST_SHOWN:,} others"
-    return (
-        f": the labels are {shown}{more}; write 1 for positive and 0 for negative (true and false, t and f, "
-        "yes and no, y and n are read, too)"
-    )
+    return f": the labels are {shown}{more}; name the two with --positive and --negative"
+
+
+def _found_scores(frame: pd.DataFrame, values: Mapping[str, NDArray[np.float64]]) -> str:
+    """Return what the first column holds of which no value is a number, and what reads a decimal comma."""
+    for name, numbers in values.items():
+        given = _plain(frame[name]).dropna()
+        if len(given) and np.isnan(numbers).all():
+            text = name_of(given.iloc[0])
+            comma = "; --decimal , reads a decimal comma" if DECIMAL_COMMA.fullmatch(repr(text)) else ""
+            return f": the column {name} holds {text!r}, which is no number{comma}"
+    return ""

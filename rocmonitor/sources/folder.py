@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,12 +37,22 @@ class Found:
 
 
 def is_remote(path: str) -> bool:
-    """Whether a path is an address, such as ``s3://bucket/scores``."""
+    """Return True if a path is an address, such as ``s3://bucket/scores``."""
     return bool(_REMOTE.match(path))
 
 
+def state_of(names: Sequence[str]) -> tuple[tuple[str | int, ...], ...] | None:
+    """Return what changes when a local file does; None where one is remote, or has just gone."""
+    try:
+        found = [(name, os.stat(name)) for name in names]
+    except OSError:
+        return None
+    return tuple((name, of.st_ino, of.st_size, of.st_mtime_ns, of.st_ctime_ns) for name, of in found)
+
+
 def find(path: str, folder: Path, key: str, listed: Callable[[str], Iterable[str]]) -> Found:
-    """The files of a path: one file, a pattern (``**`` for folders of any depth), or a folder with all below.
+    """Return the files of a path: one file, a pattern (``**`` for folders of any depth), or a folder with
+    all below.
 
     Files and folders whose names begin with ``_`` or ``.`` are left out, as Spark and others leave
     them behind.
@@ -102,7 +112,7 @@ def _of_one_kind(known: dict[str, Kind], key: str) -> Found:
 
 
 def _local(root: str, path: str, folder: Path) -> Iterable[str]:
-    """Each file once, however many links lead to it, and by its own name where that is among them."""
+    """Return each file once, however many links lead to it, and by its own name where that is among them."""
     if Path(root).is_dir():
         start, names = root, list(_below(root, ()))
     else:  # the folder of the configuration is no pattern
@@ -123,7 +133,9 @@ def _local(root: str, path: str, folder: Path) -> Iterable[str]:
 
 
 def _below(folder: str, above: tuple[str, ...]) -> Iterator[str]:
-    """All files; a folder that may not be read is an error, or its rows would be missed without a word."""
+    """Yield all files; a folder that may not be read is an error, or its rows would be missed without a
+    word.
+    """
     real = os.path.realpath(folder)
     if real in above:  # a link leads back
         return

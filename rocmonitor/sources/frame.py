@@ -47,8 +47,9 @@ def read_frame(
     segment: str = "",
     paired: bool = False,
     as_of: datetime | None = None,
+    extra: Sequence[str] = (),
 ) -> Frame:
-    """The rows that the statistics of a window are based on.
+    """Return the rows that the statistics of a window are based on.
 
     Parameters
     ----------
@@ -62,13 +63,16 @@ def read_frame(
         Only rows that both models scored.
     as_of : datetime, optional
         As for `SqlSource.pull`.
+    extra : sequence of str
+        More columns of the query.
 
     Returns
     -------
     Frame
-        All configured columns, with the values of the database; scores as float64 and as the model gave them
-        (also where low scores are positive), NaN for anything that is not a finite number. Rows outside the
-        window, repeats, bad scores, rows without a label and bad labels are left out, as in `Batch`.
+        All configured columns and the extra ones, with the values of the database; scores as float64 and as
+        the model gave them (also where low scores are positive), NaN for anything that is not a finite
+        number. Rows outside the window, repeats, bad scores, rows without a label and bad labels are left
+        out, as in `Batch`.
 
     Raises
     ------
@@ -87,14 +91,17 @@ def read_frame(
     parts: list[dict[str, Sequence[Any] | NDArray[Any]]] = []
     with source.reading(monitor, window, as_of=as_of) as (session, query, spec):
         time: ColumnElement[Any] = column(monitor.columns.time)
-        statement = query.rows(spec.max_rows + 1).add_columns(time.label("time_given"))
-        names = [*query.roles, "time_given"]
+        more = {f"extra_{number}": name for number, name in enumerate(extra)}
+        added: list[ColumnElement[Any]] = [column(name).label(role) for role, name in more.items()]
+        statement = query.rows(spec.max_rows + 1).add_columns(time.label("time_given"), *added)
+        names = [*query.roles, "time_given", *more]
         for part in chain(session.parts(statement, query), [[]]):
             given = dict(zip(names, zip(*part, strict=True) if part else [()] * len(names), strict=True))
             time_given = given.pop("time_given")
+            others = {name: given.pop(role) for role, name in more.items()}
             chunks.append(to_chunk(given, encoder, query))
             wanted.append(_wanted(monitor, given, chunks[-1], segment, paired))
-            parts.append(_own_names(monitor, encoder, given, time_given, chunks[-1]))
+            parts.append(_own_names(monitor, encoder, given, time_given, chunks[-1]) | others)
     if sum(map(len, chunks)) > spec.max_rows:
         raise SourceError(
             f"sources.{monitor.source}: {window} has more than max_rows ({spec.max_rows:,}) rows; raise "
@@ -115,7 +122,7 @@ def read_frame(
 def _own_names(
     monitor: Monitor, encoder: Encoder, given: Mapping[str, Sequence[Any]], time: Sequence[Any], chunk: Chunk
 ) -> dict[str, Sequence[Any] | NDArray[Any]]:
-    """The columns of a chunk under the query's names, in the order of the configuration."""
+    """Return the columns of a chunk under the query's names, in the order of the configuration."""
     columns = monitor.columns
     named: dict[str, Sequence[Any] | NDArray[Any]] = {}
     if columns.id is not None:
@@ -138,7 +145,7 @@ def _array(values: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
 def _wanted(
     monitor: Monitor, given: Mapping[str, Sequence[Any]], chunk: Chunk, segment: str, paired: bool
 ) -> NDArray[np.bool_]:
-    """Which rows of a chunk were asked for."""
+    """Return which rows of a chunk were asked for."""
     wanted = np.full(len(chunk), not segment, dtype=np.bool_)
     for number, name in enumerate(monitor.segments if segment else ()):
         values = given[f"segment_{number}"]

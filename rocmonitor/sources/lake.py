@@ -9,31 +9,34 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import duckdb
-from sqlalchemy import Select
+from sqlalchemy import Select, TextClause, text
 
-from rocmonitor.config import Files
+from rocmonitor.caveat import Caveat
+from rocmonitor.config import Files, Monitor
+from rocmonitor.config.sections import binds
 from rocmonitor.deadline import Guard, Limits
 from rocmonitor.errors import ConfigError, SourceError
 from rocmonitor.sources.arrow import ArrowSession
+from rocmonitor.sources.connect import CHUNK_ROWS
 from rocmonitor.sources.failures import Origin
-from rocmonitor.sources.folder import Found, find, is_remote
-from rocmonitor.sources.literals import DuckDB, text_of
-from rocmonitor.sources.query import Bound
-from rocmonitor.sources.session import CHUNK_ROWS
+from rocmonitor.sources.folder import Found, find, is_remote, state_of
+from rocmonitor.sources.query import Bound, DuckDB, name_in_sql, text_in_sql, text_of, without_rows
+from rocmonitor.sources.texts import TextTable, Usage, refuse_clocks, text_table, usage_of
 
 TABLE = "scored"
 _MEMORY = "1GiB"
 """For sorting and grouping; DuckDB goes on in a folder for temporary files when it is not enough."""
 _CONNECT_SECONDS = 10
-_SEPARATORS = frozenset(",;|\t")
 _NANOSECONDS = "TIMESTAMPTZ_NS"
-_INSTANTS, _WALL_TIMES, _TEXT = "times with a zone", "times without a zone", "VARCHAR"
+_INSTANTS, _WALL_TIMES = "times with a zone", "times without a zone"
+_SOME_TIME = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class Lake:
@@ -43,10 +46,11 @@ class Lake:
 
     def __init__(self, spec: Files, folder: Path) -> None:
         self._spec, self._folder = spec, folder
+        self._texts: tuple[Any, TextTable] | None = None  # as they were at the last session
 
     @contextmanager
-    def open(self, origin: Origin) -> Iterator[LakeSession]:
-        """A DuckDB that reads the files, and nothing else."""
+    def open(self, origin: Origin, monitor: Monitor | None = None) -> Iterator[LakeSession]:
+        """Open a DuckDB that reads the files, and nothing else."""
         spec = self._spec
         limits = Limits(
             connect=_CONNECT_SECONDS,
@@ -61,11 +65,53 @@ class Lake:
             if is_remote(spec.path):
                 connection.load_extension("azure" if spec.path.startswith("a") else "httpfs")
             found = find(spec.path, self._folder, origin.where_key, partial(_listed, connection))
-            _show(connection, found, origin)
-            yield LakeSession(guard, connection, origin)
+            caveats = self._show(connection, found, origin, monitor)
+            yield LakeSession(guard, connection, origin, caveats)
 
     def close(self) -> None:
-        """Nothing is kept between sessions."""
+        """Nothing is open between sessions."""
+
+    def _show(
+        self, connection: duckdb.DuckDBPyConnection, found: Found, origin: Origin, monitor: Monitor | None
+    ) -> tuple[Caveat, ...]:
+        """Make the files the table `scored`, close everything else; return what cannot be read of them."""
+        names = list(found.names)
+        caveats: tuple[Caveat, ...] = ()
+        connection.execute("SET allowed_paths = ?", [names])
+        match found.kind:
+            case "delta":
+                connection.register(TABLE, _delta(names[0], origin))
+            case "duckdb":
+                connection.execute(f"ATTACH {text_in_sql(names[0])} AS lake (READ_ONLY)")
+                connection.execute("USE lake")
+            case "parquet":
+                for column, kinds in _parquet_types(connection, names).items():
+                    refuse_clocks(column, kinds, origin)
+                files = f"read_parquet({_list(names)}, union_by_name = true)"
+                connection.execute(f"CREATE TEMP VIEW {TABLE} AS {_comparable(connection, files)}")
+            case "csv":
+                table = self._text_table(connection, names, origin, monitor)
+                caveats = table.caveats
+                connection.execute(f"CREATE TEMP VIEW {TABLE} AS {table.sql}")
+        connection.execute("SET enable_external_access = false")
+        connection.execute("SET lock_configuration = true")
+        return caveats
+
+    def _text_table(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        names: Sequence[str],
+        origin: Origin,
+        monitor: Monitor | None,
+    ) -> TextTable:
+        """Return CSV files as one table; they are looked through again only where one has changed."""
+        usage = None if monitor is None else _usage(connection, monitor)
+        state = state_of(names)
+        if state is not None and self._texts is not None and self._texts[0] == (usage, state):
+            return self._texts[1]
+        table = text_table(connection, names, self._spec, origin, usage)
+        self._texts = ((usage, state), table)
+        return table
 
 
 class _Connection:
@@ -98,17 +144,25 @@ class LakeSession(ArrowSession):
 
     backend = "duckdb"
 
-    def __init__(self, guard: Guard, connection: duckdb.DuckDBPyConnection, origin: Origin) -> None:
+    def __init__(
+        self,
+        guard: Guard,
+        connection: duckdb.DuckDBPyConnection,
+        origin: Origin,
+        caveats: tuple[Caveat, ...],
+    ) -> None:
         super().__init__(guard)
+        self.caveats = caveats
         self.connection, self._origin = connection, origin
 
-    def types(self, statement: Select[Any], bound: Bound) -> dict[str, Any]:
-        """As `Session.types`."""
-        relation = self._relation(statement, bound)
-        return dict(zip(relation.columns, map(str, relation.types), strict=True))
+    def columns(self, monitor: Monitor, bound: Bound) -> Sequence[tuple[str, Any]]:
+        """Do as `Session.columns` says."""
+        types = map(str, self._relation(without_rows(monitor), bound).types)
+        names = self._relation(text(monitor.query), bound).columns  # as a table it would rename the second p
+        return list(zip(names, types, strict=True))
 
     def first(self, statement: Select[Any], bound: Bound) -> Any:
-        """As `Session.first`."""
+        """Do as `Session.first` says."""
         found = self._relation(statement, bound).to_arrow_table().columns
         return found[0][0].as_py() if len(found[0]) else None
 
@@ -119,7 +173,7 @@ class LakeSession(ArrowSession):
         reader = self._relation(statement, bound).to_arrow_reader(CHUNK_ROWS)
         return reader.schema, reader
 
-    def _relation(self, statement: Select[Any], bound: Bound) -> duckdb.DuckDBPyRelation:
+    def _relation(self, statement: Select[Any] | TextClause, bound: Bound) -> duckdb.DuckDBPyRelation:
         self._guard.arm()
         parsed = self.connection.extract_statements(text_of(statement, bound, DuckDB()))
         if [each.type for each in parsed] != [duckdb.StatementType.SELECT]:
@@ -138,29 +192,18 @@ def _listed(connection: duckdb.DuckDBPyConnection, pattern: str) -> Iterable[str
     return [name for (name,) in connection.execute("SELECT file FROM glob(?)", [pattern]).fetchall()]
 
 
-def _show(connection: duckdb.DuckDBPyConnection, found: Found, origin: Origin) -> None:
-    """Make the files the table `scored`, and close everything else."""
-    names = list(found.names)
-    connection.execute("SET allowed_paths = ?", [names])
-    match found.kind:
-        case "delta":
-            connection.register(TABLE, _delta(names[0], origin))
-        case "duckdb":
-            connection.execute(f"ATTACH {_quoted(names[0])} AS lake (READ_ONLY)")
-            connection.execute("USE lake")
-        case "parquet":
-            _same_clocks(_parquet_types(connection, names), origin)
-            files = f"read_parquet({_list(names)}, union_by_name = true)"
-            connection.execute(f"CREATE TEMP VIEW {TABLE} AS {_comparable(connection, files)}")
-        case "csv":
-            parts = " UNION ALL BY NAME ".join(_csv_parts(connection, names, origin))
-            connection.execute(f"CREATE TEMP VIEW {TABLE} AS {parts}")
-    connection.execute("SET enable_external_access = false")
-    connection.execute("SET lock_configuration = true")
+def _usage(connection: duckdb.DuckDBPyConnection, monitor: Monitor) -> Usage:
+    """Return what the monitor's query does with the columns of the files."""
+    bound = dict.fromkeys(binds(monitor.query), _SOME_TIME)
+    columns = monitor.columns
+    times = {name for name in (columns.time, columns.labelled_at) if name is not None}
+    named = {name for _, name in columns if isinstance(name, str)}
+    roles = named | set(monitor.segments) | set(monitor.columns.explain)
+    return usage_of(connection, text_of(text(monitor.query), bound, DuckDB()), times, roles)
 
 
 def _delta(folder: str, origin: Origin) -> Any:
-    """The rows of a Delta table as it is now."""
+    """Return the rows of a Delta table as it is now."""
     try:
         from deltalake import DeltaTable  # an extra
         from deltalake.exceptions import DeltaError
@@ -178,12 +221,12 @@ def _delta(folder: str, origin: Origin) -> Any:
 
 
 def _comparable(connection: duckdb.DuckDBPyConnection, files: str) -> str:
-    """The files with instants of microseconds: DuckDB compares those of nanoseconds with no others."""
+    """Return the files with instants of microseconds: DuckDB compares those of nanoseconds with no others."""
     read = connection.sql(f"FROM {files}")
     exact = [name for name, kind in zip(read.columns, read.types, strict=True) if str(kind) == _NANOSECONDS]
     if not exact:
         return f"FROM {files}"
-    replaced = (f"{name}::TIMESTAMPTZ AS {name}" for name in map(_name, exact))
+    replaced = (f"{name}::TIMESTAMPTZ AS {name}" for name in map(name_in_sql, exact))
     return f"SELECT * REPLACE ({', '.join(replaced)}) FROM {files}"
 
 
@@ -204,92 +247,5 @@ def _parquet_types(
     return kinds
 
 
-def _csv_parts(connection: duckdb.DuckDBPyConnection, names: Sequence[str], origin: Origin) -> Iterator[str]:
-    """A query for each file, with the type of each column that fits all of them.
-
-    A column that is empty in a file has no type there; numbers in one file and words in another are words.
-    Days before years are words, too: which of the first two numbers is the month, nobody knows.
-    """
-    sniffed = {name: _sniffed(connection, name, origin) for name in names}
-    kinds: dict[str, dict[str, str]] = defaultdict(dict)
-    for name, columns in sniffed.items():
-        for column, kind in columns.items():
-            kinds[column].setdefault(kind, name)
-    for column, found in kinds.items():
-        if len(found) > 1 and _TEXT in found:
-            holding = [name for name, columns in sniffed.items() if columns.get(column) == _TEXT]
-            if not any(_holds(connection, name, column) for name in holding):
-                del found[_TEXT]
-    zones = {"TIMESTAMP WITH TIME ZONE": _INSTANTS, "TIMESTAMP": _WALL_TIMES, "DATE": _WALL_TIMES}
-    _same_clocks(
-        {
-            column: {zones[kind]: name for kind, name in found.items() if kind in zones}
-            for column, found in kinds.items()
-        },
-        origin,
-    )
-    for name, columns in sniffed.items():
-        types = {column: _common(kinds[column]) for column in columns}
-        written = ", ".join(f"{_quoted(column)}: {_quoted(kind)}" for column, kind in types.items())
-        yield f"FROM read_csv({_quoted(name)}, types = {{{written}}})"
-
-
-def _sniffed(connection: duckdb.DuckDBPyConnection, name: str, origin: Origin) -> dict[str, str]:
-    [(columns, dates, times, headed)] = connection.execute(
-        "SELECT Columns, DateFormat, TimestampFormat, HasHeader FROM sniff_csv(?)", [name]
-    ).fetchall()
-    first = columns[0]["name"]
-    one = len(columns) == 1 and _SEPARATORS.intersection(first)
-    if one or (not headed and _holds(connection, name, first)):
-        # Beside other files its columns would be NULL, and its rows in no window.
-        raise SourceError(
-            f"{origin.where_key}: a file cannot be read: the first line of {name} does not name its columns, "
-            "or its lines do not have the same number of them; if it is still being written, it is read at "
-            "the next run; else mend it or take it away"
-        )
-    doubtful = {
-        kind
-        for kind, form in (("DATE", dates), ("TIMESTAMP", times), ("TIMESTAMP WITH TIME ZONE", times))
-        if form and not form.startswith("%Y")
-    }
-    return {column["name"]: _TEXT if column["type"] in doubtful else column["type"] for column in columns}
-
-
-def _holds(connection: duckdb.DuckDBPyConnection, name: str, column: str) -> bool:
-    """Whether a column of a file has any value."""
-    some = f"SELECT 1 FROM read_csv(?, all_varchar = true) WHERE {_name(column)} IS NOT NULL LIMIT 1"
-    return bool(connection.execute(some, [name]).fetchall())
-
-
-def _common(kinds: Iterable[str]) -> str:
-    """The type that holds the values of all."""
-    different = set(kinds)
-    if len(different) == 1:
-        return different.pop()
-    if different <= {"BIGINT", "DOUBLE"}:
-        return "DOUBLE"
-    return "TIMESTAMP" if different <= {"DATE", "TIMESTAMP"} else _TEXT
-
-
-def _same_clocks(kinds: Mapping[str, Mapping[str, str]], origin: Origin) -> None:
-    """Refuse files of which some have times with a zone, and others without: no clock reads both."""
-    for column, found in kinds.items():
-        if len(found) > 1:
-            each = ", ".join(f"{kind} in {file}" for kind, file in sorted(found.items()))
-            raise SourceError(
-                f"{origin.where_key}: the column {column} has {each}; write all files alike, or name those "
-                "of one kind",
-                transient=False,
-            )
-
-
 def _list(names: Sequence[str]) -> str:
-    return f"[{', '.join(map(_quoted, names))}]"
-
-
-def _name(column: str) -> str:
-    return '"' + column.replace('"', '""') + '"'
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
+    return f"[{', '.join(map(text_in_sql, names))}]"

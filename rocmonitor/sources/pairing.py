@@ -27,14 +27,14 @@ from sqlalchemy import (
 
 from rocmonitor.config import Monitor
 from rocmonitor.errors import InputError, SourceError
-from rocmonitor.policy.orientation import negated
+from rocmonitor.policy.record import negated
 from rocmonitor.sources.batch import Batch, categories, is_used, segment_places, to_batch
 from rocmonitor.sources.chunk import Chunk, joined
 from rocmonitor.sources.condensing import Floats, cell, double, is_number, ordered, too_many_cells
+from rocmonitor.sources.connect import Session
 from rocmonitor.sources.digest import digest_of
 from rocmonitor.sources.lines import to_chunk
 from rocmonitor.sources.query import Query
-from rocmonitor.sources.session import Session
 from rocmonitor.sources.values import POSITIVE, Encoder
 from rocmonitor.stats import CondensedPair
 from rocmonitor.stats.ends import STRIP
@@ -44,7 +44,7 @@ _MODELS = ("champion", "challenger")
 
 
 def read_pairs(session: Session, query: Query, most: int, report: Callable[[int], None]) -> Batch:
-    """A window of two models, from cells.
+    """Return a window of two models, from cells.
 
     Parameters
     ----------
@@ -104,10 +104,10 @@ def _of_model(query: Query, model: str, other: str) -> Select[Any]:
     rows = query.named(roles | own, once=True)
     chosen, by = query.told_apart({role: rows.c[role] for role in roles})
     by += [rows.c.number, rows.c.challenger]
-    ends: list[ColumnElement[Any]] = [func.min(rows.c.score), func.max(rows.c.score)]
+    ends = query.ends(getattr(query.monitor.columns, model), rows.c.score)
     if not _is_number(query, model):
         by.append(rows.c.score)
-        ends = [rows.c.score, rows.c.score]
+        ends = rows.c.score, rows.c.score
     named = [each.label(name) for each, name in zip(ends, ("champion", "champion_high"), strict=True)]
     chosen += [*named, rows.c.number, rows.c.challenger, func.count().label("weight")]
     return select(*chosen).group_by(*by)
@@ -136,16 +136,20 @@ def _score(query: Query, model: str) -> ColumnElement[Any]:
     return query.score(getattr(query.monitor.columns, model))
 
 
+def _number(query: Query, model: str) -> ColumnElement[Any]:
+    return query.number(getattr(query.monitor.columns, model), _score(query, model))
+
+
 def _cell(query: Query, model: str) -> ColumnElement[Any]:
-    """Number of the cell; NULL where the score is no number."""
+    """Return the number of the cell; NULL where the score is no number."""
     if not _is_number(query, model):
         return cast(null(), Double)
-    return cast(cell(query.backend, _score(query, model), query.monitor.condense.grid), Double)
+    return cell(query.backend, _number(query, model), query.monitor.condense.grid)
 
 
 def _reached(query: Query, model: str) -> ColumnElement[Any]:
-    """How many of the monitor's thresholds flag a row."""
-    score = cast(_score(query, model), Double)
+    """Return how many of the monitor's thresholds flag a row."""
+    score = cast(_number(query, model), Double)
     lower = query.monitor.positive.low_is_positive
     found: ColumnElement[Any] = literal(0)
     for threshold in _thresholds(query.monitor):
@@ -203,13 +207,13 @@ class _Part:
         self.places = [every, *(index for _, index in segment_places(self.chunk, encoder))]
 
     def among(self, segment: int) -> NDArray[np.intp]:
-        """The usable lines of a segment; 0 is all rows."""
+        """Return the usable lines of a segment; 0 is all rows."""
         index = self.places[segment]
         return index[self.used[index]]
 
 
 def _pairs(parts: Sequence[_Part], monitor: Monitor) -> Iterator[CondensedPair]:
-    """The pair of each segment; the first is that of all rows."""
+    """Yield the pair of each segment; the first is that of all rows."""
     for segment in range(len(parts[0].places)):
         if len(parts) < 3:  # a column holds no numbers
             yield CondensedPair.none()
@@ -242,7 +246,7 @@ def _pair(parts: Sequence[_Part], among: tuple[NDArray[np.intp], ...], monitor: 
 
 
 def _model_cells(part: _Part, among: NDArray[np.intp]) -> tuple[ModelCells, Floats]:
-    """The cells of a model, and its strips in order."""
+    """Return the cells of a model, and its strips in order."""
     strip, place = strip_and_place(part.numbers["number"][among])
     known = np.unique(strip)
     low, high = ordered(part.chunk.champion[among], _of(part.chunk.high, among))
@@ -259,7 +263,7 @@ def _model_cells(part: _Part, among: NDArray[np.intp]) -> tuple[ModelCells, Floa
 
 
 def _number_of(strip: Floats, known: Floats) -> NDArray[np.int64]:
-    """The number of each strip; -1 where it holds no cell of the model, which then is refused."""
+    """Return the number of each strip; -1 where it holds no cell of the model, which then is refused."""
     at = np.searchsorted(known, strip)
     found = np.append(known, np.nan)[at] == strip
     return np.where(found, at, -1).astype(np.int64)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Select, column, select, text
+from sqlalchemy import Select, column, select
 
-from rocmonitor.config import Monitor, Source
+from rocmonitor.config import Files, Monitor, Source
 from rocmonitor.errors import ConfigError
 from rocmonitor.policy.windows import DAY, Window
 from rocmonitor.sources.clock import Clock, declared, text_clock
+from rocmonitor.sources.failures import ONE_NAME
 from rocmonitor.sources.query import Bound, Query, wrapped
 
 if TYPE_CHECKING:
-    from rocmonitor.sources.session import Session
+    from rocmonitor.sources.connect import Session
 
 # Type codes of the drivers: PostgreSQL's OIDs, MariaDB's field types.
 _POSTGRES_TIMESTAMPTZ = 1184
@@ -86,11 +88,12 @@ def prepared(
         bound=bound,
         known_clock=known,
         instants=instants,
+        decimal=spec.decimal if isinstance(spec, Files) else ".",
     )
 
 
 def type_name(backend: str, code: Any) -> str:
-    """The driver's name of a type; empty where it has none."""
+    """Return the driver's name of a type; empty where it has none."""
     if backend == "postgresql":
         from psycopg import adapters  # an extra
 
@@ -113,14 +116,20 @@ def _near(backend: str, window: Window) -> Bound:
 
 
 def _types(session: Session, monitor: Monitor, bound: Bound) -> dict[str, Any]:
-    types = session.types(select(text("*")).select_from(wrapped(monitor)).where(text("1 = 0")), bound)
-    wanted = [(f"columns.{role}", name) for role, name in monitor.columns if name is not None]
+    given = session.columns(monitor, bound)
+    types = dict(given)
+    same: Callable[[str], str] = str if session.backend == "postgresql" else str.casefold
+    times = Counter(same(name) for name, _ in given)
+    wanted = [(f"columns.{role}", name) for role, name in monitor.columns if isinstance(name, str)]
+    wanted += [("columns.explain", name) for name in monitor.columns.explain]
     wanted += [("segments", name) for name in monitor.segments]
-    problems = [
-        f"monitors.{monitor.name}.{key}: the query gives no column {name!r}; it gives {', '.join(types)}"
-        for key, name in wanted
-        if name not in types
-    ]
+    problems = []
+    for key, name in wanted:
+        where = f"monitors.{monitor.name}.{key}: the query gives"
+        if name not in types:
+            problems.append(f"{where} no column {name!r}; it gives {', '.join(types)}")
+        elif times[same(name)] > 1:
+            problems.append(f"{where} {times[same(name)]} columns named {name!r}; {ONE_NAME}")
     if problems:
         raise ConfigError("\n".join(problems))
     return types

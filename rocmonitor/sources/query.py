@@ -1,6 +1,10 @@
 """Queries: the monitor's own query, wrapped so that only the configured columns come back, in rows or groups.
 
 The user's text is bound, never formatted: ``SELECT … FROM (query) AS rocmonitor_rows``.
+
+Statements as text, with their values written out: DuckDB and Spark are asked without SQLAlchemy between.
+
+Only instants, numbers and a few texts of our own are ever bound; each is written in the SQL of its dialect.
 """
 
 from __future__ import annotations
@@ -11,15 +15,16 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import (
-    BigInteger,
     ColumnElement,
     DateTime,
+    Dialect,
     Double,
     Integer,
     LargeBinary,
     Select,
     String,
     Subquery,
+    TextClause,
     and_,
     case,
     cast,
@@ -30,14 +35,19 @@ from sqlalchemy import (
     literal_column,
     select,
     text,
+    try_cast,
 )
+from sqlalchemy.dialects.postgresql.base import PGCompiler, PGDialect, PGIdentifierPreparer
+from sqlalchemy.engine.default import DefaultDialect
+from sqlalchemy.sql.compiler import GenericTypeCompiler, IdentifierPreparer, SQLCompiler
 
 from rocmonitor.config import Monitor
 from rocmonitor.policy.windows import Window
 from rocmonitor.sources.arrival import arrival
 from rocmonitor.sources.clock import Clock
-from rocmonitor.sources.condensing import cell, is_number
+from rocmonitor.sources.condensing import cell, is_number, is_text
 from rocmonitor.sources.counting import checksum
+from rocmonitor.sources.values import FINITE, NUMBER
 
 # Type codes of the drivers: PostgreSQL's OIDs, MariaDB's field types.
 _POSTGRES_FLOAT4 = 700
@@ -67,6 +77,8 @@ class Query:
     instants : tuple of datetime
         Increasing; the last is the as-of instant: labels that became known after it count as missing.
         Empty without ``columns.labelled_at``, and when all labels count.
+    decimal : str
+        The sign before the decimals of scores that are text.
     """
 
     monitor: Monitor
@@ -77,10 +89,11 @@ class Query:
     bound: Bound
     known_clock: Clock | None = None
     instants: tuple[datetime, ...] = ()
+    decimal: str = "."
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """Names of the columns that `rows` gives, in order; `groups` adds ``weight``."""
+        """The names of the columns that `rows` gives, in order; `groups` adds ``weight``."""
         return tuple(self._roles_of_rows())
 
     def rows(self, limit: int) -> Select[Any]:
@@ -105,11 +118,11 @@ class Query:
         score = roles.pop("champion")
         chosen, keys = self.told_apart(roles)
         ends = [score.label("champion"), score.label("champion_high")]
-        if is_number(self.backend, self.types[self.monitor.columns.champion]):
-            ends = [func.min(score).label("champion"), func.max(score).label("champion_high")]
-            number = cell(self.backend, score, self.monitor.condense.grid)
-            # Spark takes a fifth less time to group by whole numbers than by doubles.
-            keys.append(cast(number, BigInteger) if self.backend == "spark" else number)
+        name = self.monitor.columns.champion
+        if is_number(self.backend, self.types[name]):
+            low, high = self.ends(name, score)
+            ends = [low.label("champion"), high.label("champion_high")]
+            keys.append(cell(self.backend, self.number(name, score), self.monitor.condense.grid))
             keys += [] if repeated is None else [case((repeated, score))]
         else:
             keys.append(score)
@@ -121,7 +134,7 @@ class Query:
     def told_apart(
         self, roles: Mapping[str, ColumnElement[Any]]
     ) -> tuple[list[ColumnElement[Any]], list[ColumnElement[Any]]]:
-        """What tells rows apart: to select, by role, and to group by."""
+        """Return what tells rows apart: to select, by role, and to group by."""
         keys = {role: self.exact(role, what) for role, what in roles.items()}
         chosen: list[ColumnElement[Any]] = [
             (what if keys[role] is what else func.min(what)).label(role) for role, what in roles.items()
@@ -129,12 +142,14 @@ class Query:
         return chosen, list(keys.values())
 
     def apart_from_scores(self) -> dict[str, ColumnElement[Any]]:
-        """What becomes of a row besides its scores, by role; without ids."""
+        """Return what becomes of a row besides its scores, by role; without ids."""
         without = ("id", "time", "champion", "challenger", "cluster")
         return {role: what for role, what in self._roles().items() if role not in without}
 
     def _apart(self) -> tuple[Subquery, dict[str, ColumnElement[Any]], ColumnElement[bool] | None]:
-        """What to group, by role: id and time are left of rows that share an id, which the last tells."""
+        """Return what to group, by role: id and time are left of rows that share an id, which the last
+        tells.
+        """
         given = self._roles()
         if "id" not in given:
             inner = self.named(given)
@@ -158,7 +173,7 @@ class Query:
         return chosen.select_from(inner).group_by(key, *known)
 
     def labelled(self) -> Select[Any]:
-        """The rows that `labels` counts, for a database that cannot hash them."""
+        """Return the rows that `labels` counts, for a database that cannot hash them."""
         chosen = [what.label(role) for role, what in self._counted().items()]
         return select(*chosen).select_from(wrapped(self.monitor))
 
@@ -172,7 +187,8 @@ class Query:
         return {role: what for role, what in self._roles().items() if role not in unused}
 
     def named(self, columns: Mapping[str, ColumnElement[Any]], *, once: bool = False) -> Subquery:
-        """The columns as a table of their own; `once`: each is computed once, however often it is named.
+        """Return the columns as a table of their own; `once`: each is computed once, however often it is
+        named.
 
         Bound values are in there: an engine that binds them one by one (Trino) does not see that an
         expression with one equals the expression that it is grouped by.
@@ -209,7 +225,7 @@ class Query:
         }
 
     def _time(self) -> ColumnElement[Any]:
-        """The time such that larger is later, with no zone to convert in Python."""
+        """Return the time such that larger is later, with no zone to convert in Python."""
         time: ColumnElement[Any] = column(self.monitor.columns.time)
         if self.backend == "sqlite":
             return func.rocmonitor_time(time)
@@ -249,7 +265,38 @@ class Query:
         single = _POSTGRES_FLOAT4 if self.backend == "postgresql" else _MARIADB_FLOAT
         if self.backend in ("postgresql", "mariadb", "mysql") and self.types[name] == single:
             return cast(column(name), Double)
+        if self.decimal == "," and self.is_text(name):  # a point between thousands makes it no number
+            return func.translate(column(name), ".,", " .")
         return column(name)
+
+    def is_text(self, name: str) -> bool:
+        """Return True for a column of texts, where columns have types."""
+        return is_text(self.backend, self.types[name])
+
+    def number(self, name: str, score: ColumnElement[Any]) -> ColumnElement[Any]:
+        """Return a score as a number; NULL for text that is none."""
+        if self.backend == "sqlite":  # it keeps texts in columns of numbers
+            return case((func.typeof(score) == "text", func.rocmonitor_number(score)), else_=score)
+        if not self.is_text(name):
+            return score
+        found = func.lower(func.trim(score))
+        if self.backend in ("mariadb", "mysql"):  # it has neither infinity nor NaN
+            return case((found.regexp_match(f"^({FINITE})$"), cast(found, Double)))
+        pattern = f"^({NUMBER})$"
+        if self.backend == "spark":
+            return case((func.regexp_like(found, pattern), try_cast(found, Double)))
+        return case((found.regexp_match(pattern), cast(found, Double)))
+
+    def ends(self, name: str, score: ColumnElement[Any]) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
+        """Return the lowest and the highest score of a group; of one without a number, texts of it."""
+        number = self.number(name, score)
+        low: ColumnElement[Any] = func.min(number)
+        high: ColumnElement[Any] = func.max(number)
+        if self.is_text(name):
+            low, high = cast(low, String), cast(high, String)
+        if number is score:
+            return low, high
+        return func.coalesce(low, func.min(score)), func.coalesce(high, func.max(score))
 
     def _plain(self, name: str) -> ColumnElement[Any]:
         if self.backend in ("mariadb", "mysql") and self.types[name] == _MARIADB_BIT:
@@ -259,7 +306,7 @@ class Query:
         return column(name)
 
     def exact(self, role: str, what: ColumnElement[Any]) -> ColumnElement[Any]:
-        """What to group by so that texts are equal only when each character is, as in Python."""
+        """Return what to group by so that texts are equal only when each character is, as in Python."""
         if role in ("inside", "time", "weight", "arrival"):
             return what
         if self.backend == "sqlite":
@@ -275,7 +322,110 @@ class Query:
         return name
 
 
+def without_rows(monitor: Monitor) -> Select[Any]:
+    """Return a statement that gives all columns of the monitor's query, and no rows."""
+    return select(text("*")).select_from(wrapped(monitor)).where(text("1 = 0"))
+
+
 def wrapped(monitor: Monitor) -> Any:
-    """The monitor's own query as a table."""
+    """Return the monitor's own query as a table."""
     # The line break ends a comment on the last line of the query.
     return text(f"({monitor.query}\n) AS rocmonitor_rows")
+
+
+def text_of(statement: Select[Any] | TextClause, bound: Bound, dialect: Dialect) -> str:
+    """Return the statement as text, with all of its values.
+
+    Examples
+    --------
+    >>> from datetime import UTC
+    >>> from sqlalchemy import select, text
+    >>> statement = select(text("*")).select_from(text("scored")).where(text("at >= :start"))
+    >>> found = text_of(statement, {"start": datetime(2026, 1, 5, tzinfo=UTC)}, DuckDB())
+    >>> " ".join(found.split())
+    "SELECT * FROM scored WHERE at >= TIMESTAMPTZ '2026-01-05 00:00:00+00:00'"
+    """
+    compiled = statement.params(bound).compile(dialect=dialect, compile_kwargs={"literal_binds": True})
+    return str(compiled)
+
+
+def name_in_sql(column: str) -> str:
+    """Return the name of a column, quoted."""
+    return '"' + column.replace('"', '""') + '"'
+
+
+def text_in_sql(text: str) -> str:
+    """Return a text, quoted."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _literal(value: Any, *, wall_time: str, instant: str) -> str:
+    """Return a value in SQL, by its kind: what the user binds has no type."""
+    if isinstance(value, datetime):
+        return f"{wall_time if value.tzinfo is None else instant} '{value}'"
+    return repr(value) if isinstance(value, int) else text_in_sql(str(value))
+
+
+class _TryCast:
+    """A cast to null on failure, which both engines have and SQLAlchemy's dialects lack."""
+
+    def visit_try_cast(self, cast: Any, **how: Any) -> str:
+        process: Any = self.process  # type: ignore[attr-defined] # of the compiler beside
+        return f"TRY_CAST({process(cast.clause, **how)} AS {process(cast.typeclause, **how)})"
+
+
+class _DuckDBCompiler(_TryCast, PGCompiler):
+    """PostgreSQL's SQL, which DuckDB speaks."""
+
+    def render_literal_value(self, value: Any, type_: Any) -> str:  # noqa: ARG002 SQLAlchemy's
+        return _literal(value, wall_time="TIMESTAMP", instant="TIMESTAMPTZ")
+
+
+class _DuckDBNames(PGIdentifierPreparer):
+    def _requires_quotes(self, value: str) -> bool:  # noqa: ARG002 SQLAlchemy's
+        return True  # it has words that PostgreSQL has not
+
+
+class DuckDB(PGDialect):
+    """The SQL of DuckDB."""
+
+    statement_compiler = _DuckDBCompiler
+    preparer = _DuckDBNames
+    supports_statement_cache = False
+
+    def __init__(self) -> None:
+        super().__init__(paramstyle="named")  # type: ignore[no-untyped-call] # else percent signs are doubled
+
+
+class _SparkCompiler(_TryCast, SQLCompiler):
+    def render_literal_value(self, value: Any, type_: Any) -> str:  # noqa: ARG002 SQLAlchemy's
+        return _literal(value, wall_time="TIMESTAMP_NTZ", instant="TIMESTAMP_LTZ")
+
+
+class _SparkTypes(GenericTypeCompiler):
+    def visit_datetime(self, type_: Any, **_: Any) -> str:
+        return "TIMESTAMP_LTZ" if type_.timezone else "TIMESTAMP_NTZ"
+
+    def visit_string(self, type_: Any, **_: Any) -> str:  # noqa: ARG002
+        return "STRING"
+
+
+class _SparkNames(IdentifierPreparer):
+    def __init__(self, dialect: Any) -> None:
+        super().__init__(dialect, initial_quote="`", escape_quote="`")
+
+    def _requires_quotes(self, value: str) -> bool:  # noqa: ARG002 SQLAlchemy's
+        return True
+
+
+class SparkSQL(DefaultDialect):
+    """The SQL of Spark."""
+
+    name = "spark"
+    statement_compiler = _SparkCompiler
+    type_compiler_cls = _SparkTypes
+    preparer = _SparkNames  # type: ignore[assignment]
+    supports_statement_cache = False
+
+    def __init__(self) -> None:
+        super().__init__(paramstyle="named")

@@ -23,18 +23,17 @@ from rocmonitor.sources.arrival import LATER
 from rocmonitor.sources.batch import Batch, to_batch
 from rocmonitor.sources.chunk import Chunk
 from rocmonitor.sources.condensing import too_many_cells
-from rocmonitor.sources.connect import new_engine, source_url
+from rocmonitor.sources.connect import Session, Sessions, new_engine, source_url
 from rocmonitor.sources.counting import LabelCounts, RowCounter, combined
 from rocmonitor.sources.database import DatabaseSessions
 from rocmonitor.sources.failures import Origin, translate_errors
 from rocmonitor.sources.pairing import read_pairs
 from rocmonitor.sources.preparing import prepared, type_name
 from rocmonitor.sources.query import Query
-from rocmonitor.sources.session import Session, Sessions
-from rocmonitor.sources.values import NEGATIVE, POSITIVE, Encoder, encoded, name_of
+from rocmonitor.sources.values import DECIMAL_COMMA, NEGATIVE, POSITIVE, UNLABELLED, Encoder, encoded, name_of
 
 Kind = Literal["rows", "groups", "cells"]
-"""What the lines of an answer are."""
+"""The kind of the lines of an answer."""
 
 
 def open_source(spec: AnySource, folder: Path, *, name: str = "source") -> SqlSource:
@@ -105,7 +104,8 @@ class SqlSource:
         return {name: type_name(query.backend, code) for name, code in query.types.items()}
 
     def beyond_reading(self) -> Caveat | None:
-        """What the account may do besides reading; None where it is nothing, or the database does not say.
+        """Return what the account may do besides reading; None where it is nothing, or the database does not
+        say.
 
         Raises
         ------
@@ -115,7 +115,8 @@ class SqlSource:
             return session.beyond_reading()
 
     def label_counts(self, monitor: Monitor, window: Window, *, as_of: datetime | None = None) -> LabelCounts:
-        """How many rows the window has, how they are labelled, and a digest of them, from the database.
+        """Return how many rows the window has, how they are labelled, and a digest of them, from the
+        database.
 
         With ``columns.labelled_at``, labels that became known after `as_of` count as missing.
 
@@ -129,7 +130,7 @@ class SqlSource:
             return _label_counts(query, session.labels(query))
 
     def counts_on_the_way(self, monitor: Monitor) -> bool:
-        """Whether `pull` can count labels while it reads, so that the source is scanned once."""
+        """Return True if `pull` can count labels while it reads, so that the source is scanned once."""
         return self._kind_with_labels(monitor) is not None
 
     def pull(
@@ -193,9 +194,10 @@ class SqlSource:
             query = prepared(session, monitor, self._origin.spec, window, as_of=as_of, ages=ages)
             for kind in self._kinds(session, monitor, expected_rows or 0):
                 counter = RowCounter() if kind == with_labels else None
-                batch = self._read(session, query, kind, report, counter)
+                batch = _with_caveats(self._read(session, query, kind, report, counter), session.caveats)
                 if not batch.segments[""].counts.truncated:
                     break
+        self._require_decimal(batch, monitor)
         if counter is None or batch.segments[""].counts.truncated:
             return batch
         return replace(batch, labels=_label_counts(query, counter.lines()))
@@ -204,7 +206,7 @@ class SqlSource:
     def reading(
         self, monitor: Monitor, window: Window, *, as_of: datetime | None = None
     ) -> Iterator[tuple[Session, Query, Source]]:
-        """A session with the monitor's query over a window, and the source's limits."""
+        """Open a session with the monitor's query over a window, and the source's limits."""
         with self._reading(monitor) as session:
             query = prepared(session, monitor, self._origin.spec, window, as_of=as_of)
             yield session, query, self._origin.spec
@@ -224,14 +226,26 @@ class SqlSource:
     def __repr__(self) -> str:
         return f"SqlSource({self._origin.name}, {self._sessions.kind})"
 
+    def _require_decimal(self, batch: Batch, monitor: Monitor) -> None:
+        """Raise where no score of a window of files is a number, and all have a decimal comma."""
+        rows = batch.segments[""]
+        if not isinstance(self._origin.spec, Files) or rows.scored:
+            return
+        shown = [each.values["examples"] for each in rows.caveats if each.code == "text-scores"]
+        if shown and all(DECIMAL_COMMA.fullmatch(example) for example in shown[0]):
+            raise ConfigError(
+                f"{self._origin.key}.decimal: needed, because {monitor.columns.champion} "
+                f"(monitors.{monitor.name}.columns.champion) holds {shown[0][0]}; set it to ','"
+            )
+
     @contextmanager
     def _reading(self, monitor: Monitor | None = None) -> Iterator[Session]:
         origin = self._origin if monitor is None else replace(self._origin, monitor=monitor.name)
-        with translate_errors(origin), self._sessions.open(origin) as session:
+        with translate_errors(origin), self._sessions.open(origin, monitor) as session:
             yield session
 
     def _kind_with_labels(self, monitor: Monitor) -> Kind | None:
-        """What is read where its labels can be counted on the way.
+        """Return what is read where its labels can be counted on the way.
 
         Rows of SQLite are hashed here anyway; in cells of one model, files and clusters add up checksums.
         """
@@ -243,7 +257,7 @@ class SqlSource:
         return None
 
     def _kinds(self, session: Session, monitor: Monitor, expected_rows: int) -> tuple[Kind, ...]:
-        """What to read, and what instead where that is truncated."""
+        """Return what to read, and what instead where that is truncated."""
         match monitor.grouped:
             case "raw":
                 return ("rows",)
@@ -293,10 +307,23 @@ class SqlSource:
         )
 
 
+def _with_caveats(batch: Batch, caveats: tuple[Caveat, ...]) -> Batch:
+    """Return a batch that also says what cannot be read of its source."""
+    if not caveats:
+        return batch
+    every = batch.segments[""]
+    return replace(batch, segments=batch.segments | {"": replace(every, caveats=every.caveats + caveats)})
+
+
 def _label_counts(query: Query, found: Sequence[Sequence[Any]]) -> LabelCounts:
-    """The lines of `Query.labels`, summed up."""
+    """Return the lines of `Query.labels`, summed up."""
     at = 2 if query.instants else 1  # where the number of rows stands: after the label and its arrival
-    labelled = [line for line in found if line[0] is not None and (at == 1 or line[1] != LATER)]
+    known = encoded([line[0] for line in found], Encoder(query.monitor).label, np.int8) != UNLABELLED
+    labelled = [
+        line
+        for line, is_known in zip(found, known, strict=True)
+        if is_known and (at == 1 or line[1] != LATER)
+    ]
     by_label: Counter[str] = Counter()
     for line in labelled:
         by_label[name_of(line[0])] += line[at]
@@ -313,13 +340,15 @@ def _label_counts(query: Query, found: Sequence[Sequence[Any]]) -> LabelCounts:
 
 
 def _with_extra(spec: Files | Spark, folder: Path, origin: Origin) -> SqlSource:
-    """A source whose engine is an extra."""
+    """Return a source whose engine is an extra."""
     extra = "duckdb" if isinstance(spec, Files) else "spark"
     try:
         if isinstance(spec, Files):
             from rocmonitor.sources.lake import Lake
 
             return SqlSource(Lake(spec, folder), origin)
+        import pyspark.sql  # noqa: F401 to say at once that it is missing
+
         from rocmonitor.sources.cluster import Cluster, secrets_of
     except ModuleNotFoundError as error:
         raise SourceError(

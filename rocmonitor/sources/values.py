@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rocmonitor.errors import ConfigError
-from rocmonitor.policy.orientation import negated
+from rocmonitor.policy.record import negated
 
 if TYPE_CHECKING:
     from rocmonitor.config import Monitor
@@ -20,8 +21,20 @@ if TYPE_CHECKING:
 
 POSITIVE, NEGATIVE, BAD, UNLABELLED = 1, 0, -1, -2
 
+FARTHEST = 1e300
+"""The number that stands for infinity: farther than any score, and its sums are finite."""
+
+FINITE = "[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]+)?"
+NUMBER = f"{FINITE}|[+-]?inf(inity)?|nan"
+"""A number as text, in lower case; databases read it alike."""
+DECIMAL_COMMA = re.compile(r"'[+-]?[0-9]*,[0-9]+'")
+"""A score that was not read, as `Encoder.text_scores` shows it, and that has a decimal comma."""
+WORDS = {"true": 1.0, "t": 1.0, "yes": 1.0, "y": 1.0, "false": 0.0, "f": 0.0, "no": 0.0, "n": 0.0}
+"""Words for labels, in lower case, and the numbers they mean."""
+
 _MOST_SEGMENTS = 200
 _EXAMPLES = 3
+_NUMBER = re.compile(NUMBER, re.ASCII | re.IGNORECASE)
 _INT64 = range(-(2**63), 2**63)
 _HASH_KEYS = ("rocmonitor-id-01", "rocmonitor-id-02")
 
@@ -49,23 +62,35 @@ class Encoder:
         self._monitor = monitor.name
         self._columns = monitor.segments
         self._low_is_positive = monitor.positive.low_is_positive
-        # 1, True, 1.0 and Decimal(1) are equal and hash alike; text equals text only.
-        self._labels: dict[object, int] = {
-            None: UNLABELLED,
-            monitor.positive.negative: NEGATIVE,
-            monitor.positive.label: POSITIVE,
-        }
+        self._farthest = FARTHEST if monitor.ranks_infinite else math.inf
+        # 1, True, 1.0 and Decimal(1) are equal and hash alike.
+        positive, negative = monitor.positive.label, monitor.positive.negative
+        self._labels: dict[object, int] = {None: UNLABELLED, negative: NEGATIVE, positive: POSITIVE}
+        meant = {_meaning(negative): NEGATIVE, _meaning(positive): POSITIVE}
+        self._meant: dict[object, int] = {"": UNLABELLED}
+        if len(meant) == 2 and all(isinstance(meaning, float) for meaning in meant):
+            self._meant |= meant
         self._segments: tuple[dict[str, int], ...] = tuple({} for _ in monitor.segments)
 
     def label(self, value: object) -> int:
-        """POSITIVE, NEGATIVE, UNLABELLED or BAD."""
+        """Return POSITIVE, NEGATIVE, UNLABELLED or BAD.
+
+        Text is read without spaces around it: as one of the labels, else, where both labels are numbers or
+        words such as yes and no, as what it means (yes, true, t, y, 1 and 1.0 mean the same). Blank text is
+        no label.
+        """
         code = self._labels.get(value, BAD)
         if code == BAD:
-            self.bad_labels = _first((*self.bad_labels, repr(value)))
+            code = self._labels.get(value.strip(), BAD) if isinstance(value, str) else BAD
+        if code == BAD:
+            code = self._meant.get(_meaning(value), BAD)
+        if code == BAD:
+            shown = value if isinstance(value, str) and number_of(value) is not None else repr(value)
+            self.bad_labels = _first((*self.bad_labels, shown))
         return code
 
     def segment(self, column: int, value: object) -> int:
-        """The code of a value of one of the monitor's segment columns."""
+        """Return the code of a value of one of the monitor's segment columns."""
         codes = self._segments[column]
         code = codes.setdefault(name_of(value), len(codes))
         if code >= _MOST_SEGMENTS:
@@ -80,7 +105,7 @@ class Encoder:
         return [f"{self._columns[column]}={value}" for value in sorted(self._segments[column])]
 
     def sorted_values(self) -> list[list[str]]:
-        """The values of each segment column, in sorted order."""
+        """Return the values of each segment column, in sorted order."""
         return [sorted(codes) for codes in self._segments]
 
     def show(self, *, bad_labels: Sequence[str], text_scores: Sequence[str]) -> None:
@@ -98,22 +123,26 @@ class Encoder:
         return ranks
 
     def scores(self, values: Sequence[object]) -> NDArray[np.float64]:
-        """Float64, higher more positive; NaN for whatever is not a finite number."""
+        """Return float64, higher more positive; NaN for whatever is not a number, or text of one."""
         kinds = set(map(type, values))
         numbers = {kind for kind in kinds if issubclass(kind, int | float | Decimal | np.number)}
-        if not kinds <= numbers | {type(None)}:
-            if str in kinds:
-                text = {repr(value) for value in values if isinstance(value, str)}
-                self.text_scores = _first((*self.text_scores, *text))
+        if str in kinds:
+            read = {value: number_of(value) for value in set(values) if isinstance(value, str)}
+            unread = (repr(text) for text, number in read.items() if number is None and text.strip())
+            self.text_scores = _first((*self.text_scores, *unread))
+            values = [read[value] if isinstance(value, str) else value for value in values]
+            numbers.add(float)
+        if not kinds <= numbers | {type(None), str}:
             values = [value if type(value) in numbers else None for value in values]
         return self.oriented(np.array(values, dtype=np.float64))
 
     def oriented(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The same for numbers: negated where low scores are the positive ones.
+        """Return the same for numbers: negated where low scores are the positive ones.
 
-        `original` is the inverse.
+        `original` is the inverse. Infinite scores are the farthest number of their side, so that they rank at
+        the ends and no other code meets infinity.
         """
-        oriented = self.original(scores)
+        oriented = np.clip(self.original(scores), -self._farthest, self._farthest)
         oriented[~np.isfinite(oriented)] = np.nan
         return oriented
 
@@ -122,8 +151,32 @@ class Encoder:
         return negated(scores) if self._low_is_positive else scores + 0.0
 
 
+def number_of(text: str) -> float | None:
+    """Return the number that a text is, with a decimal point; None if it is none.
+
+    Examples
+    --------
+    >>> [number_of(text) for text in (" 0.5", "1e-3", "-inf", "0,5", "1,000.5", "85 %", "N/A")]
+    [0.5, 0.001, -inf, None, None, None, None]
+    """
+    text = text.strip()
+    return float(text) if _NUMBER.fullmatch(text) else None
+
+
+def _meaning(value: object) -> object:
+    """Return the number of a label that is one or a word such as yes; else the label."""
+    if isinstance(value, int | Decimal):
+        return float(value) if -(2**53) < value < 2**53 else value
+    if not isinstance(value, str):
+        return value
+    word = value.strip()
+    if (number := number_of(word)) is not None:
+        return number
+    return WORDS.get(word.casefold(), word)
+
+
 def encoded(values: Sequence[Any], code: Callable[[Any], int], dtype: type[np.integer[Any]]) -> NDArray[Any]:
-    """Each value's code; `code` is asked once for each distinct value."""
+    """Return each value's code; `code` is asked once for each distinct value."""
     try:
         codes = {value: code(value) for value in set(values)}
     except TypeError:  # lists and dicts of JSON and array columns
@@ -133,7 +186,7 @@ def encoded(values: Sequence[Any], code: Callable[[Any], int], dtype: type[np.in
 
 
 def identities(values: Sequence[Any]) -> tuple[NDArray[np.bool_], NDArray[np.uint64]]:
-    """Which values are not NULL, and words of shape (n, 1) or (n, 2) that are equal if the values are.
+    """Return which values are not NULL, and words of shape (n, 1) or (n, 2) that are equal if the values are.
 
     A whole number is its own first word, in every chunk; anything else is hashed.
     """
@@ -155,7 +208,7 @@ def identities(values: Sequence[Any]) -> tuple[NDArray[np.bool_], NDArray[np.uin
 
 
 def clusters(values: Sequence[Any]) -> tuple[NDArray[np.bool_], NDArray[np.uint64]]:
-    """Which values are not NULL, and one word for each, equal if the values are, shape (n,).
+    """Return which values are not NULL, and one word for each, equal if the values are, shape (n,).
 
     A whole number is its own word; two of n texts have one word with a chance below n² / 2⁶⁵.
     """
@@ -183,7 +236,7 @@ def hashed(texts: Sequence[str] | NDArray[np.object_]) -> NDArray[np.uint64]:
 
 
 def name_of(value: object) -> str:
-    """How a value is written in segment names and label counts, the same for every database."""
+    """Return how a value is written in segment names and label counts, the same for every database."""
     if value is None:
         return "(none)"
     if isinstance(value, float) and value.is_integer():
@@ -199,7 +252,7 @@ def name_of(value: object) -> str:
 
 
 def _whole(value: object) -> int | None:
-    """The number, where it is whole and fits a word."""
+    """Return the number, where it is whole and fits a word."""
     if isinstance(value, float | Decimal) and math.isfinite(value) and value == int(value):
         value = int(value)
     return value if isinstance(value, int) and value in _INT64 else None

@@ -16,6 +16,7 @@ from rocmonitor.stats.area.spread import AucSpread, PairedSpread
 from rocmonitor.stats.band.band import RocBand, roc_band
 from rocmonitor.stats.band.difference import RocDifferenceBand, roc_difference_band
 from rocmonitor.stats.band.pointwise import RocPointwise, roc_pointwise
+from rocmonitor.stats.column_changes import ColumnChanges, group_changes_by_column
 from rocmonitor.stats.condensed import CondensedError, condensed_error
 from rocmonitor.stats.cost.conditions import CostThresholds, OperatingCondition, cost_thresholds
 from rocmonitor.stats.cost.curve import (
@@ -32,8 +33,7 @@ from rocmonitor.stats.curve.difference import (
     threshold_difference,
     threshold_dominance,
 )
-from rocmonitor.stats.curve.dominance import condensed_dominance
-from rocmonitor.stats.curve.matching import calibrated_pairs, matched_pairs
+from rocmonitor.stats.curve.matching import calibrated_pairs, condensed_dominance, matched_pairs
 from rocmonitor.stats.curve.roc import RocCurve, roc_curve
 from rocmonitor.stats.curve.threshold import (
     ThresholdIntervals,
@@ -47,21 +47,33 @@ from rocmonitor.stats.curve.total_rate import (
     total_rate_intervals,
     total_rate_law,
 )
+from rocmonitor.stats.curve.total_rate_difference import (
+    TotalRateDifference,
+    TotalRateDifferenceLaw,
+    total_rate_difference,
+    total_rate_difference_law,
+)
+from rocmonitor.stats.curve.unpaired import (
+    ThresholdDifferenceUnpaired,
+    VerticalDifferenceUnpaired,
+    threshold_difference_unpaired,
+    vertical_difference_unpaired,
+)
 from rocmonitor.stats.curve.vertical import VerticalIntervals, vertical_intervals, vertical_law
 from rocmonitor.stats.curve.vertical_difference import (
     VerticalDifference,
     vertical_difference,
     vertical_difference_law,
 )
+from rocmonitor.stats.decomposition import GroupChanges, group_changes
 from rocmonitor.stats.ends import Grid
-from rocmonitor.stats.forecast.condensing import condensed
 from rocmonitor.stats.forecast.difference import ForecastDifference, forecast_difference
-from rocmonitor.stats.forecast.distance import binned_distance
+from rocmonitor.stats.forecast.distance import binned_distance, condensed
 from rocmonitor.stats.forecast.explanation import ShiftExplanation, explain_shift
-from rocmonitor.stats.forecast.forecasting import forecast_interval
+from rocmonitor.stats.forecast.forecasting import forecast_fit, forecast_interval
 from rocmonitor.stats.forecast.foreseen import ForeseenChange, ScoreShift, foreseen_change, score_shift
 from rocmonitor.stats.forecast.given_scores import ScoreForecast
-from rocmonitor.stats.forecast.interval import ForecastInterval
+from rocmonitor.stats.forecast.interval import ForecastFit, ForecastInterval
 from rocmonitor.stats.forecast.kld import AucBounds, auc_bounds, auc_distance
 from rocmonitor.stats.forecast.partial_labels import PartlyLabelledAuc, partly_labelled_auc
 from rocmonitor.stats.forecast.projection import (
@@ -91,6 +103,7 @@ __all__ = [
     "BootstrapAucResult",
     "Calibration",
     "Caveat",
+    "ColumnChanges",
     "CondensedError",
     "CondensedPair",
     "ConfidenceSequence",
@@ -101,9 +114,11 @@ __all__ = [
     "ExpectedAucDifference",
     "ExpectedCost",
     "ForecastDifference",
+    "ForecastFit",
     "ForecastInterval",
     "ForeseenChange",
     "Grid",
+    "GroupChanges",
     "HistoryLimit",
     "Interval",
     "LastingChange",
@@ -123,12 +138,16 @@ __all__ = [
     "ScoreShift",
     "ShiftExplanation",
     "ThresholdDifference",
+    "ThresholdDifferenceUnpaired",
     "ThresholdDominance",
     "ThresholdIntervals",
     "ThresholdLaw",
+    "TotalRateDifference",
+    "TotalRateDifferenceLaw",
     "TotalRateIntervals",
     "TotalRateLaw",
     "VerticalDifference",
+    "VerticalDifferenceUnpaired",
     "VerticalIntervals",
     "WindowAuc",
     "auc",
@@ -157,8 +176,11 @@ __all__ = [
     "expected_cost",
     "explain_shift",
     "forecast_difference",
+    "forecast_fit",
     "forecast_interval",
     "foreseen_change",
+    "group_changes",
+    "group_changes_by_column",
     "lasting_change",
     "lasting_chart",
     "matched_pairs",
@@ -172,13 +194,17 @@ __all__ = [
     "score_shift",
     "seasonal_weights",
     "threshold_difference",
+    "threshold_difference_unpaired",
     "threshold_dominance",
     "threshold_intervals",
     "threshold_law",
+    "total_rate_difference",
+    "total_rate_difference_law",
     "total_rate_intervals",
     "total_rate_law",
     "vertical_difference",
     "vertical_difference_law",
+    "vertical_difference_unpaired",
     "vertical_intervals",
     "vertical_law",
     "windows_to_decide",

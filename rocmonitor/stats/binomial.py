@@ -25,7 +25,7 @@ LOG_NEGLIGIBLE = 37.0  # exp(-37) < 1e-16
 LEVEL_ROUNDING = 1e-12  # a distribution function this close to a level has reached it
 _BINS = 1 << 14  # of the first search for a quantile
 MOST_CELLS = 50_000_000
-"""So many probabilities a law may hold at once: 400 MB."""
+"""The largest number of probabilities a law may hold at once: 400 MB."""
 
 
 def require_room(cells: float) -> None:
@@ -44,7 +44,8 @@ def require_room(cells: float) -> None:
 
 
 def law_ends(low: int, law: Floats, m: int, tail: float) -> tuple[float, float]:
-    """Ends of the exact interval of a rate whose count, of `m`, has the law `law`, from the count `low` on.
+    """Return ends of the exact interval of a rate whose count, of `m`, has the law `law`, from the count
+    `low` on.
 
     The smallest counts whose distribution function reaches `tail` and ``1 - tail``.
     """
@@ -89,13 +90,15 @@ def binomial_law(m: int, p: float) -> Floats:
 
 
 def binomial_range(m: int, p: float) -> tuple[int, int]:
-    """The first and the last count of a range that holds all but 2e-16 of the mass of Bin(m, p)."""
+    """Return the first and the last count of a range that holds all but 2e-16 of the mass of Bin(m, p)."""
     centre, half = m * p, bernstein(m * p * (1 - p))
     return max(0, math.floor(centre - half)), min(m, math.ceil(centre + half))
 
 
 def binomial_window(m: int, p: float) -> tuple[int, Floats]:
-    """The part of `binomial_law` within `binomial_range`: first count, and O(sqrt(m)) probabilities."""
+    """Return the part of `binomial_law` within `binomial_range`: first count, and O(sqrt(m))
+    probabilities.
+    """
     low, high = binomial_range(m, p)
     return low, _binomial_pmf(m, p, low, high)
 
@@ -122,7 +125,7 @@ def log_binomial(n: ArrayLike, k: ArrayLike, p: Floats) -> Floats:
 
 
 def _deviance(k: Floats, mean: Floats) -> Floats:
-    """The deviance k log(k / mean) + mean - k, infinite where the mean is 0."""
+    """Return the deviance k log(k / mean) + mean - k, infinite where the mean is 0."""
     gap = (mean - k) / np.maximum(k, 1)
     return np.asarray(k * gap - scipy.special.xlog1py(k, gap))
 
@@ -134,7 +137,7 @@ _STIRLING_ERROR = np.array(
 
 
 def _stirling_error(n: Floats) -> Floats:
-    """The error of log n! by log(sqrt(2 pi n) (n / e)^n), n >= 1."""
+    """Return the error of log n! by log(sqrt(2 pi n) (n / e)^n), n >= 1."""
     large = np.maximum(n, 16)
     square = large * large
     series = (1 / 12 - (1 / 360 - (1 / 1260 - 1 / 1680 / square) / square) / square) / large
@@ -161,7 +164,9 @@ _STEPS_A_BINOMIAL = 1000  # values of a characteristic function that take as lon
 
 
 def mixed_binomials(weight: Floats, count: Floats, n: int, m: int) -> tuple[int, Floats]:
-    """The mixture of Bin(m, count / n) with these weights: first value, and probabilities from there on."""
+    """Return the mixture of Bin(m, count / n) with these weights: first value, and probabilities from there
+    on.
+    """
     weight, count = _grouped(weight, count)
     if 2 * count.min() <= n:
         return _mixture(weight, count / n, m)
@@ -171,7 +176,7 @@ def mixed_binomials(weight: Floats, count: Floats, n: int, m: int) -> tuple[int,
 
 
 def _mixture(weight: Floats, share: Floats, m: int) -> tuple[int, Floats]:
-    """The mixture of Bin(m, share): first count, and probabilities from there on."""
+    """Return the mixture of Bin(m, share): first count, and probabilities from there on."""
     from scipy import fft
 
     low, high = binomial_range(m, float(share.min()))[0], binomial_range(m, float(share.max()))[1]
@@ -213,7 +218,7 @@ def _mean_characteristic(
 
 
 def waves(modulus: Floats, half: Floats) -> NDArray[np.complex128]:
-    """Sums over the last axis of modulus e^(-2i half), both of which are overwritten.
+    """Return sums over the last axis of modulus e^(-2i half), both of which are overwritten.
 
     By the tangent: quicker than the cosine and the sine of the phase, which follow from it.
     """
@@ -340,7 +345,7 @@ def joint_difference(m: int, shares: Sequence[tuple[float, float]]) -> tuple[lis
 
 
 def difference_range(m: int, a: float, b: float) -> tuple[int, int]:
-    """The first and the last value of a range that holds all but 2e-16 of the mass of X - Y."""
+    """Return the first and the last value of a range that holds all but 2e-16 of the mass of X - Y."""
     centre = round(m * (a - b))
     # A step deviates from its mean by up to 2; 1 more for rounding.
     half = math.ceil(bernstein(m * max(a + b - (a - b) ** 2, 0.0), step=2.0)) + 1

@@ -6,6 +6,7 @@ sums over clusters; two rows of different clusters are taken as independent.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.rows import Counts, Floats
 
 FEW = 30
-"""Clusters with rows of a class below which the normal law is only roughly right (docs/coverage.md)."""
+"""Clusters, were they of equal size, below which a caveat says how few they are (docs/coverage.md)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,7 +45,7 @@ class Clusters:
 
     @property
     def sizes(self) -> ClusterSizes:
-        """How many clusters there are."""
+        """The numbers of clusters."""
         return ClusterSizes(
             int(np.count_nonzero(self.sums(self.pos))),
             int(np.count_nonzero(self.sums(self.neg))),
@@ -52,7 +53,7 @@ class Clusters:
         )
 
     def sums(self, values: Floats | Counts) -> Floats:
-        """Sums over the cells of each cluster, shape (g,)."""
+        """Return sums over the cells of each cluster, shape (g,)."""
         return np.bincount(self.cluster, weights=values, minlength=len(self.ids)).astype(np.float64)
 
 
@@ -86,19 +87,95 @@ def cluster_ids(cluster: ArrayLike, rows: int) -> NDArray[Any]:
 
 
 def clustered(ids: NDArray[Any], index: NDArray[np.intp], pos: Counts, neg: Counts) -> Clusters:
-    """The clusters of validated cells; O(c log c)."""
+    """Return the clusters of validated cells; O(c log c)."""
     known, code = np.unique(ids, return_inverse=True)
     return Clusters(known, np.asarray(code, dtype=np.intp), index, pos, neg)
 
 
 def merged_ids(parts: Sequence[Clusters | None]) -> NDArray[Any] | None:
-    """The clusters of the cells of several samples, one after another; None when none has clusters."""
+    """Return the clusters of the cells of several samples, one after another; None when none has clusters."""
     known = [part for part in parts if part is not None]
     if not known:
         return None
     if len(known) < len(parts):
         raise InputError("samples must all have clusters, or none of them; give each its cluster ids")
     return np.concatenate([part.ids[part.cluster] for part in known])
+
+
+class Effective(NamedTuple):
+    """The worth of a standard error from clusters.
+
+    Attributes
+    ----------
+    df : float
+        Degrees of freedom of Student's t, 1 or more: the number of clusters less one if all are alike.
+    inflation : float
+        Factor on the standard error, 1 or more: 1 if all are alike.
+    """
+
+    df: float
+    inflation: float
+
+
+def effective(sums: Sequence[Floats], rows: Sequence[Floats], zetas: Sequence[float]) -> Effective | None:
+    """Return what a variance from sums over clusters is worth; None where no cluster has two rows.
+
+    Parameters
+    ----------
+    sums : sequence of ndarray, shape (g,)
+        Of one class, or of the positives and of the negatives: for each cluster, the sum of its values.
+    rows : sequence of ndarray, shape (g,)
+        Likewise, the rows of each cluster.
+    zetas : sequence of float
+        Variances of the values.
+
+    Notes
+    -----
+    [BM02] with a model: rows of a cluster have correlation r, and rows of different classes the opposite one,
+    for high scores of a cluster help its positives and harm its negatives. r is that at which the sums of
+    squares are what they are, the larger of the two. What a cluster shows is its part of the total less its
+    share of the total. With R, the covariance of these, df = (tr R)² / tr R² ([S46]); the variance is too
+    small by tr R over the variance of the total. For g equal clusters they are g - 1 and (g - 1) / g, as
+    [O97] corrects. R is diagonal but for a few vectors: O(g).
+
+    References
+    ----------
+    .. [BM02] Bell and McCaffrey (2002). Survey Methodology 28, 169-181.
+    .. [S46] Satterthwaite (1946). Biometrics Bulletin 2, 110-114.
+    .. [O97] Obuchowski (1997). Biometrics 53, 567-578.
+    """
+    together = np.sum(rows, axis=0)
+    if together.max() < 2:
+        return None
+    totals = [float(each.sum()) for each in rows]
+    alike = max(map(_correlation, sums, rows, zetas))
+    shares = np.array([each / total for each, total in zip(rows, totals, strict=True)])
+    signs = np.array([1.0, -1.0])[: len(shares), np.newaxis]
+    common = signs * np.sqrt(alike * np.array(zetas))[:, np.newaxis] * shares
+    covariance = common[:, np.newaxis] * common  # of the classes, within each cluster: (classes, classes, g)
+    for at, total in enumerate(totals):
+        covariance[at, at] += (1 - alike) * zetas[at] * shares[at] / total
+    of_class = covariance.sum(axis=1)
+    variances = of_class.sum(axis=0)
+    vectors = np.concatenate([of_class, shares])
+    one = np.eye(len(shares))
+    inner = np.block([[0 * one, -one], [-one, covariance.sum(axis=2)]])
+    square = inner @ (vectors @ vectors.T)
+    total = float(variances.sum())
+    trace = total + float(np.trace(square))
+    of_square = float(variances @ variances) + float(np.trace(square @ square))
+    of_square += 2 * float(np.trace(inner @ ((vectors * variances) @ vectors.T)))
+    if min(total, trace, of_square) <= 1e-12 * float(np.abs(variances).max()):
+        return Effective(1.0, 1.0)  # one cluster holds nearly all
+    seen = int(np.count_nonzero(together))
+    small = total / trace * (seen - 1) / seen
+    return Effective(max(trace * trace / of_square, 1.0), math.sqrt(max(small, 1.0)))
+
+
+def _correlation(sums: Floats, rows: Floats, zeta: float) -> float:
+    """Return the correlation within clusters, 0 to 1, at which sums of values have the squares they have."""
+    pairs = (float(rows @ rows) - float(rows.sum())) * zeta
+    return min(max((float(sums @ sums) - float(rows.sum()) * zeta) / pairs, 0.0), 1.0) if pairs > 0 else 0.0
 
 
 def clustered_variance(by_cell: tuple[Floats, Floats], clusters: Clusters, n_pos: int, n_neg: int) -> float:

@@ -7,9 +7,9 @@ guaranteed error: no order leads further away. The proofs are in docs/condensed.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -25,7 +25,7 @@ _GUARANTEED = ("delong", "exact-bootstrap")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CondensedError(Result):
-    """By how much statistics of a condensed sample may differ from those of its rows, at most.
+    """The most that statistics of a condensed sample may differ from those of its rows.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class CondensedError(Result):
 
 
 def condensed_error(sample: Sample) -> CondensedError:
-    """The guaranteed errors of a condensed sample; 0 for any other.
+    """Return the guaranteed errors of a condensed sample; 0 for any other.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def condensed_error(sample: Sample) -> CondensedError:
 def standard_error_bound(
     sample: Sample, method: str, m_pos: int | None = None, m_neg: int | None = None
 ) -> float:
-    """How far the standard error of a condensed sample may be off, by one of two methods.
+    """Return how far the standard error of a condensed sample may be off, by one of two methods.
 
     "exact-bootstrap": the standard deviation of a resampled AUC. That of the difference between the AUC of
     the rows and of the cells, both resampled alike, bounds how far the two standard deviations differ; the
@@ -145,7 +145,9 @@ def require_guarantee(sample: Sample, method: str) -> None:
 
 
 def error_of_auc(sample: Sample, method: str, m_pos: int, m_neg: int) -> tuple[float, float] | None:
-    """The guaranteed errors of an AUC and of its standard error; None where every cell is one score."""
+    """Return the guaranteed errors of an AUC and of its standard error; None where every cell is one
+    score.
+    """
     if sample.ends is None:
         return None
     p, m = _spread(sample)
@@ -153,7 +155,7 @@ def error_of_auc(sample: Sample, method: str, m_pos: int, m_neg: int) -> tuple[f
 
 
 def extremes(sample: Sample) -> tuple[Sample, Sample]:
-    """The two orders of the rows of a condensed sample between which every other one lies.
+    """Return the two orders of the rows of a condensed sample between which every other one lies.
 
     First all positives of a cell on its lowest score and all negatives on its highest, then the other way
     round. The ROC curve, the AUC, its bounds within a distance and rates at a threshold of any order lie
@@ -170,7 +172,7 @@ def extremes(sample: Sample) -> tuple[Sample, Sample]:
 
 
 def aligned(whole: Sample, parts: Sequence[Sample]) -> list[Sample]:
-    """The parts on the cells of the whole that was merged from them: each of their cells lies in one.
+    """Return the parts on the cells of the whole that was merged from them: each of their cells lies in one.
 
     Raises
     ------
@@ -198,3 +200,31 @@ def _spread(sample: Sample) -> tuple[Floats, Floats]:
         return np.zeros(0), np.zeros(0)
     spread = sample.ends.spread
     return sample.pos[spread] / sample.n_pos, sample.neg[spread] / sample.n_neg
+
+
+def of_any_order(
+    sample: Sample, rows_of: Callable[[Sample], list[dict[str, Any]]], *, halfway: Sequence[str] = ()
+) -> list[dict[str, Any]]:
+    """Rows of a table, with intervals that hold whatever the order of the rows within the cells.
+
+    Columns that end in ``low`` and ``high`` are those ends. Those named in `halfway` are taken halfway
+    between the extreme orders, all others with the cells as ties.
+    """
+    found = rows_of(sample.with_ends(None))
+    if sample.ends is None:
+        return found
+    lines = zip(found, *(rows_of(each) for each in extremes(sample)), strict=True)
+    return [
+        _outermost(row, others) | {name: sum(each[name] for each in others) / 2 for name in halfway}
+        for row, *others in lines
+    ]
+
+
+def _outermost(row: dict[str, Any], others: list[dict[str, Any]]) -> dict[str, Any]:
+    ends = {"low": min, "high": max}
+    widened = {
+        name: ends[name.rpartition("_")[2]](each[name] for each in (row, *others))
+        for name in row
+        if name.rpartition("_")[2] in ends
+    }
+    return row | widened

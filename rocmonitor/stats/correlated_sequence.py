@@ -17,7 +17,7 @@ CORRELATED = 0.2
 """Prior probability that windows correlate, spread over the coefficients in proportion to them."""
 
 NULL_FACTOR = 1.5
-"""What the null hypothesis multiplies that probability by: above 1 the level is kept better."""
+"""The factor of that probability under the null hypothesis: above 1 the level is kept better."""
 
 SCALES = 0.35 * 1.6 ** np.arange(13)
 """Standard deviations between windows beside 0, in standard errors of the first window."""
@@ -165,7 +165,7 @@ def _grid() -> tuple[Floats, Floats, Floats, Floats]:
 
 
 def _in_units(of: SeriesLikelihood, unit: Floats) -> SeriesLikelihood:
-    """The likelihood of the values divided by `unit`; what it adds to every determinant cancels."""
+    """Return the likelihood of the values divided by `unit`; what it adds to every determinant cancels."""
     return SeriesLikelihood(
         log_det=of.log_det,
         information=of.information,

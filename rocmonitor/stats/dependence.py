@@ -18,7 +18,7 @@ from rocmonitor.errors import InputError
 from rocmonitor.stats.rows import Floats, window_numbers
 
 Correlation = Literal["none", "estimated"]
-"""Whether windows that follow one another are taken as independent, or their likeness is estimated."""
+"""The treatment of successive windows: independent, or with their estimated correlation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -49,7 +49,7 @@ class SeriesLikelihood:
         return -0.5 * (self.log_det + self._distance(np.asarray(mean, dtype=float)))
 
     def of_normal_mean(self, mean: ArrayLike, variance: ArrayLike) -> Floats:
-        """The same, averaged over means that are N(`mean`, `variance`)."""
+        """Return the same, averaged over means that are N(`mean`, `variance`)."""
         theta, spread = np.asarray(mean, dtype=float), np.asarray(variance, dtype=float)
         growth = 1 + spread * self.information
         apart = self.score - theta * self.information
@@ -57,7 +57,8 @@ class SeriesLikelihood:
         return -0.5 * (self.log_det + np.log(growth) + self._distance(theta) - gain)
 
     def of_any_mean(self) -> Floats:
-        """The same, with the mean integrated out under a flat prior: what (phi, between) alone explain.
+        """Return the same, with the mean integrated out under a flat prior: what (phi, between) alone
+        explain.
 
         That is the restricted likelihood, without the constant ((j - 1) / 2) log 2 pi.
         """
@@ -126,7 +127,7 @@ class Ahead(NamedTuple):
 
 
 def series_ahead(values: ArrayLike, variances: ArrayLike, serial: ArrayLike, between: ArrayLike) -> Ahead:
-    """Where a series goes on, at each point of a grid; arguments and errors as in `series_likelihood`.
+    """Return where a series goes on, at each point of a grid; arguments and errors as in `series_likelihood`.
 
     Examples
     --------
@@ -140,7 +141,7 @@ def series_ahead(values: ArrayLike, variances: ArrayLike, serial: ArrayLike, bet
 def _filtered(
     values: ArrayLike, variances: ArrayLike, serial: ArrayLike, between: ArrayLike
 ) -> tuple[Floats, Ahead]:
-    """The sums of `SeriesLikelihood` after each window, (4, k, g), and the next value."""
+    """Return the sums of `SeriesLikelihood` after each window, (4, k, g), and the next value."""
     d, v = window_numbers(values, "values"), np.asarray(variances, dtype=float)
     phi, tau = (np.atleast_1d(np.asarray(each, dtype=float)) for each in (serial, between))
     _check(d, v, phi, tau)

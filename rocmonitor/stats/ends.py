@@ -33,7 +33,7 @@ BESIDE = 1e12
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Where scores are cut into cells: the same for every window, so that cells of windows fit together.
+    """The ends of score cells, the same for every window, so that cells of windows fit together.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Grid:
         return f"{self.scale}, {self.per_unit:g} cells a unit"
 
     def numbers(self, score: Floats) -> Floats:
-        """The number of the cell of each finite score, whole.
+        """Return the number of the cell of each finite score, whole.
 
         On the scale "logit" cells beside those of scores between 0 and 1 have numbers far away from theirs.
         """
@@ -91,12 +91,12 @@ class CellEnds:
 
     @property
     def spread(self) -> NDArray[np.bool_]:
-        """Which cells hold more than one score, shape (k,)."""
+        """The cells that hold more than one score, shape (k,)."""
         return np.asarray(self.low < self.high)
 
 
 def disjoint(low: Floats, high: Floats, pos: Counts, neg: Counts) -> tuple[Floats, Floats, Counts, Counts]:
-    """The cells that hold rows, in increasing order; those that overlap are joined.
+    """Return the cells that hold rows, in increasing order; those that overlap are joined.
 
     Cost: O(k log k). InputError where the lowest score of a cell is above its highest.
     """
@@ -117,7 +117,7 @@ def disjoint(low: Floats, high: Floats, pos: Counts, neg: Counts) -> tuple[Float
 def merged_cells(
     parts: Sequence[tuple[CellEnds | None, Floats, Counts, Counts]],
 ) -> tuple[Floats, Floats, Counts, Counts]:
-    """Ends and counts of the cells of several samples, given by ends, scores and counts."""
+    """Return ends and counts of the cells of several samples, given by ends, scores and counts."""
     low, high, pos, neg = zip(
         *(
             (score, score, pos, neg) if ends is None else (ends.low, ends.high, pos, neg)
@@ -129,7 +129,7 @@ def merged_cells(
 
 
 def one_grid(ends: Sequence[CellEnds | None]) -> Grid | None:
-    """The grid of several samples; None where none is known.
+    """Return the grid of several samples; None where none is known.
 
     Raises
     ------

@@ -169,7 +169,8 @@ class CondensedPair:
 def condensed_pair(
     pair: PairedSample, *, grid: Grid | None = None, strip: int = STRIP, thresholds: Sequence[float] = ()
 ) -> CondensedPair:
-    """The same rows, of which only cells are known, as a source with ``grouped: condensed`` gives them.
+    """Return the same rows, of which only cells are known, as a source with ``grouped: condensed`` gives
+    them.
 
     Parameters
     ----------
@@ -214,7 +215,9 @@ def condensed_pair(
 
 
 def strip_and_place(number: Floats, strip: int = STRIP) -> tuple[Floats, Floats]:
-    """The numbers of strips, and the places of the cells there, from 0 on, from the numbers of cells."""
+    """Return the numbers of strips, and the places of the cells there, from 0 on, from the numbers of
+    cells.
+    """
     at = np.floor(number / strip)
     return at, number - strip * at
 

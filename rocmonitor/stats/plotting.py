@@ -7,17 +7,21 @@ are safe for the colour-blind, intervals are always drawn, and labels stand besi
 
 from __future__ import annotations
 
+import html
 import io
 import math
 import textwrap
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rocmonitor.caveat import Caveat
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes
+
 
 Floats = NDArray[np.float64]
 
@@ -44,7 +48,7 @@ def new_axes(*, flat: bool = False) -> Axes:
 
 
 def png(draw: Callable[[Axes], None], *, flat: bool = False) -> bytes:
-    """A small picture as a file, without a trace in pyplot; equal pictures give equal bytes."""
+    """Return a small picture as a file, without a trace in pyplot; equal pictures give equal bytes."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -74,7 +78,7 @@ def describe(ax: Axes, *, x: str, y: str, note: str, label: str | None = None) -
 
 
 def roc_plane(ax: Axes, note: str) -> None:
-    """The unit square with its diagonal."""
+    """Draw the unit square with its diagonal."""
     if not _drawn(ax):
         ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")
     ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
@@ -82,7 +86,7 @@ def roc_plane(ax: Axes, note: str) -> None:
 
 
 def zero(ax: Axes, *, vertical: bool = False) -> None:
-    """The line of no difference."""
+    """Draw the line of no difference."""
     draw = ax.axvline if vertical else ax.axhline
     draw(0, color=GREY, linewidth=0.8, linestyle=":", zorder=1)
 
@@ -114,7 +118,7 @@ def along(
 
 
 def band(ax: Axes, x: Floats, y: Floats, low: Floats, high: Floats, *, label: str | None = None) -> None:
-    """A rising curve in its band, which reaches from `low` at one x to `high` at the next one."""
+    """Draw a rising curve in its band, from `low` at one x to `high` at the next one."""
     colour = _colour(ax)
     ax.fill_between(
         np.repeat(x, 2)[1:-1],
@@ -153,12 +157,12 @@ def crosses(
 
 
 def curve(ax: Axes, x: Floats, y: Floats) -> None:
-    """A line alone, in the colour of what is drawn next."""
+    """Draw a line alone, in the colour of what is drawn next."""
     ax.plot(x, y, color=_colour(ax), linewidth=1.5)
 
 
 def marks(ax: Axes, x: Floats, y: Floats, names: Sequence[str]) -> None:
-    """Names below points that are drawn, when they are few."""
+    """Draw names below the points, when they are few."""
     ax.margins(0.1)
     if len(names) <= _MOST_LABELS:
         for name, at, height in zip(names, x, y, strict=True):
@@ -185,7 +189,7 @@ def rows(
     label: str | None = None,
     sign: Literal["", "+"] = "",
 ) -> None:
-    """A row for each (estimate, low, high), below those that are there already; numbers written above."""
+    """Draw a row for each (estimate, low, high), below those there already; numbers above."""
     first = _drawn(ax)
     ticks = (
         dict(zip(ax.get_yticks(), (t.get_text() for t in ax.get_yticklabels()), strict=True)) if first else {}
@@ -264,21 +268,25 @@ def stacks(ax: Axes, names: Sequence[str], parts: Sequence[tuple[str, Floats, st
     )
 
 
-def laws(ax: Axes, parts: Sequence[tuple[str, Floats]]) -> None:
-    """Probabilities of the counts 0, 1, …, each law with its name at its highest point."""
+def laws(ax: Axes, parts: Sequence[tuple[str, Floats]], *, centred: bool = False) -> None:
+    """Probabilities of the counts 0, 1, …, each law with its name at its highest point.
+
+    `centred`: the count in the middle is 0.
+    """
     for name, law in parts:
         seen = np.flatnonzero(law > 1e-5 * law.max())
         colour = _colour(ax)
         counts = np.arange(seen[0], seen[-1] + 1)
-        ax.fill_between(counts, law[counts], color=colour, alpha=0.18, linewidth=0, step="mid")
-        ax.plot(counts, law[counts], drawstyle="steps-mid", color=colour, linewidth=1.2, gid=_OURS)
+        zero = len(law) // 2 if centred else 0
+        ax.fill_between(counts - zero, law[counts], color=colour, alpha=0.18, linewidth=0, step="mid")
+        ax.plot(counts - zero, law[counts], drawstyle="steps-mid", color=colour, linewidth=1.2, gid=_OURS)
         top = int(np.argmax(law))
-        _name(ax, name, float(top), float(law[top]), colour)
+        _name(ax, name, float(top - zero), float(law[top]), colour)
     ax.set_ylim(bottom=0)
 
 
 def named(value: float) -> str:
-    """A threshold as a label."""
+    """Return a threshold as a label."""
     return f"{value:.3g}" if math.isfinite(value) else "∞" if value > 0 else "-∞"
 
 
@@ -291,7 +299,9 @@ def _colour(ax: Axes) -> str:
 
 
 def _name_result(ax: Axes, name: str | None, x: float, y: float, colour: str) -> None:
-    """The name of a result: below the diagonal of the unit square, where no curve is; else at (x, y)."""
+    """Write the name of a result: below the diagonal of the unit square, where no curve is; else at (x,
+    y).
+    """
     if name and ax.get_aspect() == 1:
         at = 0.02 + 0.07 * (_drawn(ax) - 1)
         ax.text(0.98, at, name, color=colour, ha="right", transform=ax.transAxes, parse_math=False)
@@ -311,3 +321,76 @@ def _name(ax: Axes, name: str | None, x: float, y: float, colour: str, *, below:
             fontsize="small",
             parse_math=False,
         )
+
+
+_LONGEST = 140  # characters between the brackets of one line
+_LONGEST_TUPLE = 3
+_MOST_NUMBERS = 10
+_ENDS = 5  # lines shown at each end of a long table
+
+
+def one_line(name: str, values: Mapping[str, Any], *, tabular: bool) -> str:
+    """Return the name of a result and its numbers; of a table and of long tuples the length only."""
+    lengths = {len(value) for value in values.values() if isinstance(value, np.ndarray)} if tabular else set()
+    parts = [f"rows={max(lengths)}"] if lengths else []
+    parts += [f"{key}={_short(value)}" for key, value in values.items() if _is_shown(key, value)]
+    if values.get("caveats"):
+        parts.append(f"caveats={len(values['caveats'])}")
+    text = ", ".join(parts)
+    if len(text) > _LONGEST:
+        text = f"{text[: text.rfind(', ', 0, _LONGEST)]}, …"
+    return f"{name}({text})"
+
+
+def table(values: Mapping[str, Any], *, line: str, tabular: bool, picture: str = "") -> str:
+    """HTML: the line, a table with a line for each point or for each number, the picture, the caveats."""
+    head, body = _points(values) if tabular else (("", "value"), _numbers(values))
+    lines = "".join(f"<tr>{_cells('td', row)}</tr>" for row in body)
+    notes = "".join(f"<li>{html.escape(str(caveat))}</li>" for caveat in values.get("caveats") or ())
+    return (
+        f"<div><p>{html.escape(line)}</p>"
+        f"<table><thead><tr>{_cells('th', head)}</tr></thead><tbody>{lines}</tbody></table>"
+        f"{picture}{f'<ul>{notes}</ul>' if notes else ''}</div>"
+    )
+
+
+def _points(values: Mapping[str, Any]) -> tuple[Sequence[str], list[Sequence[str]]]:
+    columns = {key: value for key, value in values.items() if isinstance(value, np.ndarray)}
+    lines = [[_short(item) for item in row] for row in zip(*columns.values(), strict=True)]
+    if len(lines) > 2 * _ENDS + 1:
+        lines[_ENDS:-_ENDS] = [["…"] * len(columns)]
+    return list(columns), list(lines)
+
+
+def _numbers(values: Mapping[str, Any]) -> list[Sequence[str]]:
+    lines: list[Sequence[str]] = [
+        (key, _short(value)) for key, value in values.items() if _is_shown(key, value) and not _is_long(value)
+    ]
+    more = len(lines) - _MOST_NUMBERS
+    return lines if more <= 1 else [*lines[:_MOST_NUMBERS], ("…", f"{more} more in to_dict()")]
+
+
+def _is_shown(key: str, value: Any) -> bool:
+    if isinstance(value, np.ndarray) or key == "caveats" or hasattr(value, "to_dict"):  # a result in a result
+        return False
+    return value is not None and value != ()
+
+
+def _is_long(value: Any) -> bool:
+    return isinstance(value, tuple) and (
+        len(value) > _LONGEST_TUPLE or any(isinstance(item, Caveat) for item in value)
+    )
+
+
+def _cells(tag: str, texts: Iterable[str]) -> str:
+    return "".join(f"<{tag}>{html.escape(text)}</{tag}>" for text in texts)
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, float | np.floating):
+        return f"{value:.6g}"
+    if isinstance(value, tuple):
+        if _is_long(value):
+            return f"<{len(value)}>"
+        return f"({', '.join(map(_short, value))})"
+    return repr(value) if isinstance(value, str) else str(value)

@@ -1,4 +1,4 @@
-"""How well probabilities are calibrated: proper scores and the recalibrating regression, with intervals.
+"""The calibration of probabilities: proper scores and the recalibrating regression, with intervals.
 
 The regression is logit P(y = 1) = a + b logit(p) ([C58]): b is the slope, and the intercept is a where b is
 held at 1 ("calibration in the large"). All of it depends on the rows through counts at distinct p only.
@@ -15,6 +15,7 @@ import scipy
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
+from rocmonitor.stats.nouns import classes
 from rocmonitor.stats.proportion import normal_quantile, require_level
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.rows import Floats
@@ -29,7 +30,7 @@ Ends = tuple[float, float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration(Result):
-    """How far probabilities are from the shares that they promise; each with a standard error.
+    """The distance of probabilities from the shares they promise; each with a standard error.
 
     Attributes
     ----------
@@ -89,7 +90,7 @@ class Calibration(Result):
         slope = "none" if self.slope is None else f"{self.slope:.3f}"
         return (
             f"Calibration: slope {slope}, intercept {self.intercept:+.3f}, log-loss {self.log_loss:.4f}, "
-            f"Brier {self.brier:.4f} ({self.n_pos} positives, {self.n_neg} negatives)"
+            f"Brier {self.brier:.4f} ({classes(self.n_pos, self.n_neg)})"
         )
 
 
@@ -191,13 +192,14 @@ def _slope(logits: Floats, pos: Floats, neg: Floats) -> tuple[float | None, floa
 
 
 def _are_separated(logits: Floats, pos: Floats, neg: Floats) -> bool:
-    """Whether all positives lie on one side of all negatives, ties at the border included."""
+    """Return True if all positives lie on one side of all negatives, ties at the border included."""
     of_pos, of_neg = logits[pos > 0], logits[neg > 0]
     return bool(of_pos[0] >= of_neg[-1] or of_pos[-1] <= of_neg[0])
 
 
 def _coefficient(x: Floats, offset: Floats, pos: Floats, neg: Floats) -> tuple[float, float]:
-    """The last coefficient of the logistic regression on 1 and the columns of `x`, and its sandwich error.
+    """Return the last coefficient of the logistic regression on 1 and the columns of `x`, and its sandwich
+    error.
 
     Newton's method on the concave likelihood, halving a step that makes it worse.
     """

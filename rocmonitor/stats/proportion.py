@@ -37,7 +37,7 @@ class Smoothing(NamedTuple):
     rows: float
 
     def share(self, count: NDArray[Any], n: float) -> Floats:
-        """The share of `count` rows of one kind in `n`, with the added rows."""
+        """Return the share of `count` rows of one kind in `n`, with the added rows."""
         return np.asarray((count + self.kind) / (n + self.rows))
 
 
@@ -46,6 +46,9 @@ AGRESTI_COULL = Smoothing(2.0, 4.0)
 """For one model: 2 flagged rows and 2 others."""
 AGRESTI_MIN = Smoothing(0.5, 2.0)
 """For two models: 1/2 row that only the first flags, 1/2 that only the second does, 1 on which they agree."""
+
+AGRESTI_CAFFO = Smoothing(1.0, 2.0)
+"""For two samples of different rows: 1 flagged row and 1 other in each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -120,7 +123,7 @@ def proportion_intervals(
 
 
 def proportion_ends(count: NDArray[Any], n: int, m: int, method: str, tail: float) -> tuple[Floats, Floats]:
-    """Ends of the intervals of `proportion_intervals`, not clipped; each leaves `tail` on its side."""
+    """Return ends of the intervals of `proportion_intervals`, not clipped; each leaves `tail` on its side."""
     if method == "exact":
         return _exact(count, n, m, tail)
     if method in ("agresti-coull", "wald"):
@@ -195,17 +198,17 @@ def plain_points(values: NDArray[Any]) -> list[Any]:
 
 
 def normal_quantile(tail: float) -> float:
-    """The standard normal deviate that leaves `tail` above it."""
+    """Return the standard normal deviate that leaves `tail` above it."""
     return -float(scipy.special.ndtri(tail))
 
 
 def normal_density(z: float) -> float:
-    """The standard normal density."""
+    """Return the standard normal density."""
     return math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
 
 
 def resample_size(m: int | None, n: int, name: str) -> int:
-    """The resample size `m`, or the class size `n` when none is given."""
+    """Return the resample size `m`, or the class size `n` when none is given."""
     if m is None:
         return n
     if not is_number(m) or not 1 <= m <= _MOST_ROWS or m != int(m):
@@ -216,7 +219,7 @@ def resample_size(m: int | None, n: int, name: str) -> int:
 
 
 def resample_sizes(m_pos: int | None, n_pos: int, m_neg: int | None, n_neg: int) -> tuple[int, int]:
-    """The positives and negatives of a resample: as given, or else of the sample."""
+    """Return the positives and negatives of a resample: as given, or else of the sample."""
     return resample_size(m_pos, n_pos, "m_pos"), resample_size(m_neg, n_neg, "m_neg")
 
 
@@ -235,8 +238,13 @@ def require_level(confidence_level: float) -> float:
     return float(confidence_level)
 
 
+def quantile_beyond(tail: float, df: float | None) -> float:
+    """Return the quantile that Student's t exceeds with this probability; df None: the normal law."""
+    return -float(scipy.special.ndtri(tail) if df is None else scipy.special.stdtrit(df, tail))
+
+
 def is_number(value: object) -> bool:
-    """Whether a value is one real number, of Python or NumPy; True and False are not numbers here."""
+    """Return True if a value is one real number, of Python or NumPy; True and False are not numbers here."""
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
 
 
@@ -257,7 +265,7 @@ def _valid_counts(count: ArrayLike, n: int) -> Floats:
 
 
 def _exact(count: NDArray[Any], n: int, m: int, tail: float) -> tuple[Floats, Floats]:
-    """The smallest counts whose distribution function reaches `tail` and 1 - `tail`, by bisection."""
+    """Return the smallest counts whose distribution function reaches `tail` and 1 - `tail`, by bisection."""
     p, ends = count / n, []
     for level in (tail, 1 - tail):
         below, reached = np.full(len(p), -1), np.full(len(p), m)

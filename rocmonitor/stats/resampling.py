@@ -13,15 +13,17 @@ from rocmonitor.stats.binomial import Floats
 from rocmonitor.stats.proportion import is_number
 
 Rng = np.random.Generator | np.random.SeedSequence | int
-"""What `numpy.random.default_rng` takes, except None: a result must be repeatable."""
+"""The arguments of `numpy.random.default_rng`, except None: a result must be repeatable."""
 
 
 def generator(
     rng: Rng | None, n_resamples: int, *, method: str = "empirical", at_least: int = 1
 ) -> np.random.Generator:
-    """The generator of a method that draws; refuses a missing `rng` and too few resamples."""
+    """Return the generator of a method that draws; refuses a missing `rng` and too few resamples."""
     if rng is None:
-        raise InputError(f"method {method!r} draws resamples and needs rng: a seed, or a numpy Generator")
+        raise InputError(
+            f"method {method!r} draws resamples and needs rng: a seed, such as rng=1, or a numpy Generator"
+        )
     if not is_number(n_resamples) or not at_least <= n_resamples < np.inf or n_resamples != int(n_resamples):
         raise InputError(f"n_resamples must be a whole number of at least {at_least}, not {n_resamples!r}")
     seeds = (np.random.Generator, np.random.SeedSequence, int, np.integer)
@@ -31,6 +33,8 @@ def generator(
 
 
 def percentiles(drawn: Floats, tail: float) -> tuple[Floats, Floats]:
-    """Ends that leave `tail` of the resamples, shape (n_resamples, …), on either side: observed values."""
+    """Return ends that leave `tail` of the resamples, shape (n_resamples, …), on either side: observed
+    values.
+    """
     low, high = np.quantile(drawn, [tail, 1 - tail], axis=0, method="inverted_cdf")
     return low, high

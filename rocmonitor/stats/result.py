@@ -1,4 +1,4 @@
-"""What results have in common: read-only arrays, plain data to store and read back, how they are shown."""
+"""The common part of results: read-only arrays, plain data to store and read back, how they are shown."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.stats import display, plotting
+from rocmonitor.stats import plotting
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,10 +31,12 @@ class Result:
     A result is shown by three things it declares: `_estimate` names the field that ``format(result, ".3f")``
     formats, `_draw` draws it with the functions of `rocmonitor.stats.plotting`, and `_flat` says that a few
     rows are drawn, so that new axes are low ones. What it does not declare is refused with a TypeError.
+    `_nested` names the fields that are results themselves.
     """
 
     _estimate: ClassVar[str | None] = None
     _flat: ClassVar[bool] = False
+    _nested: ClassVar[Mapping[str, type[Result]]] = {}
 
     def __init_subclass__(cls) -> None:
         # A dataclass writes a __repr__ with every number of every array, unless its class body has one.
@@ -52,12 +54,13 @@ class Result:
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
-        """The result that was stored as `to_dict` gives it; other entries are passed over.
+        """Return the result that was stored as `to_dict` gives it; other entries are passed over.
 
-        For results of numbers, strings and tuples. An entry that an earlier version did not store takes its
-        default, and caveats that it stored as sentences are read as such.
+        For results of numbers, strings and tuples. An entry that is absent takes its default.
         """
-        return cls(**{f.name: _read(plain[f.name], f.type) for f in fields(cls) if f.name in plain})
+        given = {f.name: _read(plain[f.name], f.type) for f in fields(cls) if f.name in plain}
+        nested = {name: of.from_dict(given[name]) for name, of in cls._nested.items() if given.get(name)}
+        return cls(**given | nested)
 
     def plot(self, ax: Axes | None = None, *, label: str | None = None) -> Axes:
         """Draw the result, intervals included; matplotlib is imported here.
@@ -84,7 +87,7 @@ class Result:
         return ax
 
     def __repr__(self) -> str:
-        return display.one_line(type(self).__name__, self._estimate_first(), tabular=isinstance(self, Table))
+        return plotting.one_line(type(self).__name__, self._estimate_first(), tabular=isinstance(self, Table))
 
     def __format__(self, spec: str) -> str:
         if not spec:
@@ -109,7 +112,7 @@ class Result:
             data = base64.b64encode(drawn).decode("ascii")
             picture = f'<img src="data:image/png;base64,{data}" alt="{html.escape(repr(self))}">'
         tabular = isinstance(self, Table)
-        return display.table(self._estimate_first(), line=str(self), tabular=tabular, picture=picture)
+        return plotting.table(self._estimate_first(), line=str(self), tabular=tabular, picture=picture)
 
     def _estimate_first(self) -> dict[str, Any]:
         values = self._values()
@@ -134,7 +137,7 @@ class Table(Result):
     """A result with one line for each point: its arrays, shape (h,), are the columns."""
 
     def to_frame(self) -> pd.DataFrame:
-        """A pandas DataFrame with one row for each point."""
+        """Return a pandas DataFrame with one row for each point."""
         import pandas as pd
 
         return pd.DataFrame({n: v for n, v in self._values().items() if isinstance(v, np.ndarray)})
@@ -145,14 +148,14 @@ def _plain(value: Any) -> Any:
         value = value.item()
     if isinstance(value, np.ndarray | tuple):
         return [_plain(item) for item in (value if isinstance(value, tuple) else value.tolist())]
-    if isinstance(value, Caveat):
+    if isinstance(value, Caveat | Result):
         return value.to_dict()
     # JSON has no infinity, and databases refuse it.
     return str(value) if isinstance(value, float) and math.isinf(value) else value
 
 
 def _read(value: Any, annotation: object) -> Any:
-    """The inverse of `_plain` for a field whose annotation is text, as under ``from __future__``."""
+    """Return the inverse of `_plain` for a field whose annotation is text, as under ``from __future__``."""
     if "Caveat" in str(annotation):
         return tuple(Caveat.from_dict(item) for item in value)
     if isinstance(value, list):

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.errors import DegenerateDataError, InputError, quoted
+from rocmonitor.stats.nouns import classes
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -20,6 +21,7 @@ T = TypeVar("T")
 
 _LARGEST_EXACT_INTEGER = 2**53
 _AT_ONCE = 1 << 15
+_MISSING = ("NAType", "NaTType")  # of pandas, which is not imported here; comparing them has no truth value
 _SEARCHED = 1 << 10
 
 
@@ -28,6 +30,7 @@ def valid_labels(y_true: ArrayLike) -> NDArray[np.bool_]:
     labels = _one_dimensional(y_true, "y_true")
     if labels.dtype == np.bool_:
         return labels
+    _require_known(labels, "y_true")
     try:
         positive, negative = labels == 1, labels == 0
         bad = len(labels) - np.count_nonzero(positive) - np.count_nonzero(negative)
@@ -67,7 +70,7 @@ def valid_scores(y_score: ArrayLike, name: str) -> Floats:
 
 
 def _largest_integer(values: NDArray[Any]) -> int:
-    """The largest of the whole numbers, without its sign; 0 where float64 was chosen by the caller."""
+    """Return the largest of the whole numbers, without its sign; 0 where float64 was chosen by the caller."""
     if values.dtype.kind in "iu" and values.size:
         return max(abs(int(values.min())), abs(int(values.max())))
     if values.dtype.kind != "O":
@@ -100,9 +103,49 @@ def _one_dimensional(values: ArrayLike, name: str) -> NDArray[Any]:
         array = np.asarray(values)
     except (ValueError, OverflowError) as error:
         raise InputError(f"{name} must be a list of single numbers: {error}") from error
+    if array.ndim == 2 and array.shape[1] == 2:
+        raise InputError(
+            f"{name} must be one-dimensional; its shape is {array.shape}: of what predict_proba returns, "
+            "take the column of the positive class, [:, 1]"
+        )
     if array.ndim != 1:
         raise InputError(f"{name} must be one-dimensional; its shape is {array.shape}")
     return array
+
+
+def _require_known(values: NDArray[Any], name: str) -> None:
+    """Refuse missing values: None, NaN, NaT and the NA of pandas."""
+    if values.dtype.kind == "f":
+        missing = int(np.count_nonzero(np.isnan(values)))
+    elif values.dtype == object:
+        missing = sum(each is None or type(each).__name__ in _MISSING or each != each for each in values)
+    else:
+        return
+    if missing:
+        raise InputError(
+            f"{name} is missing in {missing} of {len(values)} rows (None, NaN or NA); set those rows aside "
+            "first, in every array"
+        )
+
+
+def same_order(**arrays: object) -> None:
+    """Refuse pandas objects whose indexes hold the same labels in another order: rows are paired by position.
+
+    Arguments that are None, or have no index, are passed over; so are indexes with other labels.
+    """
+    indexes: list[tuple[str, Any]] = [
+        (name, index)
+        for name, each in arrays.items()
+        if hasattr(index := getattr(each, "index", None), "isin")
+    ]
+    for (name, index), (other, further) in itertools.pairwise(indexes):
+        if len(index) != len(further) or index.equals(further):
+            continue
+        if index.isin(further).all() and further.isin(index).all():
+            raise InputError(
+                f"{name} and {other} have the same index labels in another order, and rows are paired by "
+                f"position: put them in one order, such as {other}.loc[{name}.index]"
+            )
 
 
 def same_length(**arrays: NDArray[Any]) -> None:
@@ -116,13 +159,13 @@ def require_classes(n_pos: int, n_neg: int, *, at_least: int) -> None:
     """Raise DegenerateDataError unless there are `at_least` rows of each class."""
     if min(n_pos, n_neg) < at_least:
         raise DegenerateDataError(
-            f"needs at least {at_least} of each class; there are {n_pos} positives and {n_neg} negatives: "
+            f"needs at least {at_least} of each class; there are {classes(n_pos, n_neg, ' and ')}: "
             "take a longer window or wait for more labels"
         )
 
 
 def in_order(neg: Floats, pos: Floats, *, runs: bool = False) -> tuple[Floats, NDArray[np.bool_]]:
-    """The scores of negatives and positives, sorted together, and which of them are positives'.
+    """Return the scores of negatives and positives, sorted together, and which of them are positives'.
 
     The two are sorted in place. That and merging is several times faster than one argsort of all. Where each
     is some sorted `runs`, they are merged.
@@ -135,7 +178,7 @@ def in_order(neg: Floats, pos: Floats, *, runs: bool = False) -> tuple[Floats, N
 
 
 def places_among(score: Floats, other: Floats) -> NDArray[np.intp]:
-    """As `np.searchsorted`, for increasing `other`: a few at once, whose part of `score` fits a cache."""
+    """Return `np.searchsorted` for increasing `other`: a few at once, whose part of `score` fits a cache."""
     stops = np.append(np.searchsorted(score, other[::_SEARCHED]), len(score)).tolist()
     at = np.empty(len(other), dtype=np.intp)
     for number, (start, stop) in enumerate(itertools.pairwise(stops)):
@@ -146,7 +189,7 @@ def places_among(score: Floats, other: Floats) -> NDArray[np.intp]:
 
 
 def counted(score: Floats, positive: NDArray[np.bool_]) -> tuple[Floats, Counts, Counts]:
-    """Counts at the distinct values of sorted scores."""
+    """Count the rows at the distinct values of sorted scores."""
     if not len(score):
         return score, np.zeros(0, np.int64), np.zeros(0, np.int64)
     new = score[1:] != score[:-1]
@@ -160,14 +203,16 @@ def counted(score: Floats, positive: NDArray[np.bool_]) -> tuple[Floats, Counts,
 
 
 def run_starts(pos: Counts, neg: Counts) -> NDArray[np.bool_]:
-    """Where runs of scores with rows of one class begin, shape (k,); a score of both classes is its own."""
+    """Return where runs of scores with rows of one class begin, shape (k,); a score of both classes is its
+    own.
+    """
     kind = (pos > 0).view(np.int8) * np.int8(2)  # small: there may be many
     kind += (neg > 0).view(np.int8)
     return np.concatenate([[True], (kind[1:] != kind[:-1]) | (kind[1:] == 3)])
 
 
 def weighted_sum(weights: Counts | Floats, values: Floats | Counts) -> float:
-    """The sum of values that occur `weights` times, in parts that fit a cache: no memory of that size.
+    """Return the sum of values that occur `weights` times, in parts that fit a cache: no memory of that size.
 
     Not @: its rounding and its time depend on the processors.
     """
@@ -188,13 +233,13 @@ def parts(size: int) -> list[slice]:
 
 
 def add_up(index: NDArray[np.intp], counts: Counts, length: int) -> Counts:
-    """Sums of the counts at each index, shape (length,)."""
+    """Return sums of the counts at each index, shape (length,)."""
     # Weighted bincount adds in float64: exact below 2**53 rows.
     return np.bincount(index, weights=counts, minlength=length).astype(np.int64)
 
 
 def listed(samples: Iterable[T], kind: type[T]) -> list[T]:
-    """The samples to merge, at least one, each of the kind."""
+    """Return the samples to merge, at least one, each of the kind."""
     name = kind.__name__
     if not isinstance(samples, Iterable):
         raise InputError(f"samples must be a list of {name}, not a {type(samples).__name__}")

@@ -26,6 +26,7 @@ from rocmonitor.stats.rows import (
     listed,
     require_classes,
     same_length,
+    same_order,
     valid_counts,
     valid_labels,
     valid_scores,
@@ -33,7 +34,8 @@ from rocmonitor.stats.rows import (
 from rocmonitor.stats.taking import OnPair as OnPair
 from rocmonitor.stats.taking import OnSample as OnSample
 from rocmonitor.stats.taking import OnShares as OnShares
-from rocmonitor.stats.taking import P, R, taking
+from rocmonitor.stats.taking import OnTwo as OnTwo
+from rocmonitor.stats.taking import P, R, taking, taking_two
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
@@ -90,6 +92,7 @@ class Sample:
     ends: CellEnds | None
 
     def __init__(self, y_true: ArrayLike, y_score: ArrayLike, *, cluster: ArrayLike | None = None) -> None:
+        same_order(y_true=y_true, y_score=y_score, cluster=cluster)
         positive = valid_labels(y_true)
         score = valid_scores(y_score, "y_score")
         same_length(y_true=positive, y_score=score)
@@ -102,7 +105,7 @@ class Sample:
     def from_counts(
         cls, score: ArrayLike, n_pos: ArrayLike, n_neg: ArrayLike, *, cluster: ArrayLike | None = None
     ) -> Sample:
-        """The sample of grouped counts, as from ``SELECT score, count(…) … GROUP BY score``.
+        """Return the sample of grouped counts, as from ``SELECT score, count(…) … GROUP BY score``.
 
         Parameters
         ----------
@@ -113,6 +116,7 @@ class Sample:
         cluster : array_like, shape (k,), optional
             The cluster that all rows of the cell belong to.
         """
+        same_order(score=score, n_pos=n_pos, n_neg=n_neg, cluster=cluster)
         values = valid_scores(score, "score")
         pos, neg = valid_counts(n_pos, "n_pos"), valid_counts(n_neg, "n_neg")
         same_length(score=values, n_pos=pos, n_neg=neg)
@@ -127,7 +131,7 @@ class Sample:
     def from_cells(
         cls, low: ArrayLike, high: ArrayLike, n_pos: ArrayLike, n_neg: ArrayLike, *, grid: Grid | None = None
     ) -> Sample:
-        """A condensed sample, as from ``SELECT MIN(score), MAX(score), …``; see `condensed_error`.
+        """Return a condensed sample, as from ``SELECT MIN(score), MAX(score), …``; see `condensed_error`.
 
         Parameters
         ----------
@@ -137,6 +141,7 @@ class Sample:
         grid : Grid, optional
             What cut the scores into cells; samples of different grids cannot be merged.
         """
+        same_order(low=low, high=high, n_pos=n_pos, n_neg=n_neg)
         given = valid_scores(low, "low"), valid_scores(high, "high")
         pos, neg = valid_counts(n_pos, "n_pos"), valid_counts(n_neg, "n_neg")
         same_length(low=given[0], high=given[1], n_pos=pos, n_neg=neg)
@@ -147,7 +152,9 @@ class Sample:
 
     @classmethod
     def merge(cls, samples: Iterable[Sample]) -> Sample:
-        """All rows of disjoint samples in one sample, exactly; cells of condensed ones that overlap join."""
+        """Return all rows of disjoint samples in one sample, exactly; cells of condensed ones that overlap
+        join.
+        """
         parts = listed(samples, Sample)
         if any(part.ends is not None for part in parts):
             if any(part.clusters is not None for part in parts):
@@ -164,7 +171,7 @@ class Sample:
         return cls.from_counts(score, pos, neg, cluster=ids)
 
     def with_ends(self, ends: CellEnds | None) -> Sample:
-        """The same cells, which hold the scores between these ends; None: one score each."""
+        """Return the same cells, which hold the scores between these ends; None: one score each."""
         sample = copy(self)
         _set_fields(sample, ends=ends)
         return sample
@@ -193,7 +200,7 @@ class Sample:
         _set_fields(self, clusters=clusters, ends=None)
 
     def _set_cells(self, score: Floats, pos: Counts, neg: Counts, cluster: ArrayLike) -> None:
-        """The sample of validated cells that have clusters."""
+        """Set up a sample of validated cells that have clusters."""
         ids = cluster_ids(cluster, len(score))
         plain, index = indexed(score, pos, neg)
         self._set(plain.score, plain.pos, plain.neg, clustered(ids, index, pos, neg))
@@ -256,6 +263,7 @@ class PairedSample:
         *,
         cluster: ArrayLike | None = None,
     ) -> None:
+        same_order(y_true=y_true, score_1=score_1, score_2=score_2, cluster=cluster)
         positive = valid_labels(y_true)
         s1, s2 = valid_scores(score_1, "score_1"), valid_scores(score_2, "score_2")
         same_length(y_true=positive, score_1=s1, score_2=s2)
@@ -272,7 +280,10 @@ class PairedSample:
         *,
         cluster: ArrayLike | None = None,
     ) -> PairedSample:
-        """The paired sample of grouped counts: one cell for each (score_1, score_2), and each cluster."""
+        """Return the paired sample of grouped counts: one cell for each (score_1, score_2), and each
+        cluster.
+        """
+        same_order(score_1=score_1, score_2=score_2, n_pos=n_pos, n_neg=n_neg, cluster=cluster)
         s1, s2 = valid_scores(score_1, "score_1"), valid_scores(score_2, "score_2")
         pos, neg = valid_counts(n_pos, "n_pos"), valid_counts(n_neg, "n_neg")
         same_length(score_1=s1, score_2=s2, n_pos=pos, n_neg=neg)
@@ -284,7 +295,7 @@ class PairedSample:
 
     @classmethod
     def merge(cls, samples: Iterable[PairedSample]) -> PairedSample:
-        """All rows of disjoint paired samples in one, exactly; each cell stays a cell of its own."""
+        """Return all rows of disjoint paired samples in one, exactly; each cell stays a cell of its own."""
         parts = listed(samples, PairedSample)
         return cls.from_counts(
             np.concatenate([part.first.score[part.index_1] for part in parts]),
@@ -295,7 +306,7 @@ class PairedSample:
         )
 
     def swapped(self) -> PairedSample:
-        """The same rows with the second model first; the arrays are shared, not copied."""
+        """Return the same rows with the second model first; the arrays are shared, not copied."""
         pair = copy(self)
         _set_fields(pair, first=self.second, second=self.first, index_1=self.index_2, index_2=self.index_1)
         return pair
@@ -332,7 +343,7 @@ def _set_fields(frozen: Sample | PairedSample, **values: Any) -> None:
 
 
 def indexed(score: Floats, pos: Counts, neg: Counts) -> tuple[Sample, NDArray[np.intp]]:
-    """The sample of validated cells, and the position of each cell's score in ``sample.score``."""
+    """Return the sample of validated cells, and the position of each cell's score in ``sample.score``."""
     order = np.argsort(score)
     ordered = score[order]
     first = np.concatenate([[True], ordered[1:] != ordered[:-1]])[: len(score)]
@@ -387,7 +398,7 @@ def on_sample(function: Callable[Concatenate[Sample, P], R]) -> OnSample[P, R]:
 
 
 def on_shares(function: Callable[Concatenate[Sample, P], R]) -> OnShares[P, R]:
-    """As `on_sample`, for a function of the shares of the rows, which takes a `WeightedSample` too."""
+    """Wrap as `on_sample` does a function of the shares of the rows, which takes a `WeightedSample` too."""
     return taking(
         Sample, ("y_true", "y_score"), function, samples=_SAMPLES, shares=WeightedSample, weighted=True
     )
@@ -398,3 +409,8 @@ def on_pair(function: Callable[Concatenate[PairedSample, P], R]) -> OnPair[P, R]
     return taking(
         PairedSample, ("y_true", "score_1", "score_2"), function, samples=_SAMPLES, shares=WeightedSample
     )
+
+
+def on_two(function: Callable[Concatenate[Sample, Sample, P], R]) -> OnTwo[P, R]:
+    """Let a function of two `Sample` take ``(y_true, y_score)``, or two arrays, in place of either."""
+    return taking_two(Sample, function, samples=_SAMPLES)

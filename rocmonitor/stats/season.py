@@ -1,7 +1,8 @@
 """The time of year: a yearly wave in the windows of a reference, and windows of the same season.
 
-A wave is one cosine and one sine of the time of year, learned from the windows. It is used only where each
-window is more like the others without it, when these alone say what it is.
+A wave is one cosine and one sine of the time of year, learned from the windows. It is used only where the
+windows are spread over the year, where the wave cannot be chance or a trend, and where each window is more
+like the others without it, when these alone say what it is.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import fdtrc
 
 from rocmonitor.errors import InputError
 from rocmonitor.stats.proportion import is_number
@@ -21,11 +23,16 @@ YEAR_DAYS = 365.25
 WHOLE_YEAR = 364.0
 """Days that the reference must cover before a season can be known: 52 weeks."""
 
+LONGEST_GAP = 100.0
+"""Days of the year without a window beyond which the others do not show a wave."""
+CHANCE = 0.025
+"""Share of references without a season of which a wave is taken off."""
+
 _WORTH_IT = 0.95  # of the squared differences: what must be left, at most, for a term to be used
 
 
 class Explained(NamedTuple):
-    """What terms explain of some values.
+    """The part of some values that terms explain.
 
     Attributes
     ----------
@@ -60,18 +67,61 @@ def days_covered(days: Sequence[float | None]) -> float | None:
 
 
 def wave_of(values: Floats, days: Sequence[float | None]) -> Explained | None:
-    """The yearly wave of some values, shape (n,); None with less than a year, or if it explains too little.
+    """Return the yearly wave of some values, shape (n,); None where they do not show one.
+
+    They show none with less than a year, with windows that all fall in one part of the year (each ``365d``),
+    where `wave_pvalue` is above `CHANCE`, and where the wave does not predict windows that are left out.
 
     Cost: O(n²).
     """
     covered = days_covered(days)
-    if covered is None or covered < WHOLE_YEAR:
+    known = np.array([day for day in days if day is not None])
+    if covered is None or covered < WHOLE_YEAR or longest_gap(known) > LONGEST_GAP:
         return None
-    return explained(values, np.array([season(day) for day in days if day is not None]))
+    if wave_pvalue(values, known) > CHANCE:
+        return None
+    return explained(values, np.array([season(day) for day in known]))
+
+
+def longest_gap(days: Floats) -> float:
+    """Return the longest stretch of the year, in days, in which no window falls; shape (n,)."""
+    phases = np.sort(days % YEAR_DAYS)
+    return float(np.max(np.diff(phases, append=phases[0] + YEAR_DAYS)))
+
+
+def wave_pvalue(values: Floats, days: Floats) -> float:
+    """Return the chance that values without a season show so large a wave; both of shape (n,).
+
+    The F test of cosine and sine beside a level and a trend: a steady loss is no season. The statistic is
+    divided by (1 + r) / (1 - r), r the correlation of neighbouring residuals, corrected for the terms fitted:
+    windows that follow one another swing by themselves. 1 with fewer than seven values, or equal ones.
+
+    Cost: O(n).
+    """
+    order = np.argsort(days, kind="stable")
+    values, days = values[order], days[order]
+    n, trend = len(values), days - days.mean()
+    if n < 7 or not np.ptp(values) > 0 or not np.ptp(trend) > 0:
+        return 1.0
+    plain = np.column_stack([np.ones(n), trend / np.abs(trend).max()])
+    terms = np.column_stack([plain, [season(day) for day in days]])
+    without, left = (_residuals(of, values) for of in (plain, terms))
+    noise, freedom = float(left @ left), n - terms.shape[1]
+    if noise <= 1e-20 * float(values @ values):  # nothing but a wave
+        return 0.0
+    alike = float(left[1:] @ left[:-1]) / noise + (1 + terms.shape[1]) / n
+    alike = min(max(alike, 0.0), 0.95)
+    ratio = (float(without @ without) - noise) / 2 / (noise / freedom)
+    return float(fdtrc(2, freedom, max(ratio, 0.0) * (1 - alike) / (1 + alike)))
+
+
+def _residuals(terms: Floats, values: Floats) -> Floats:
+    found, *_ = np.linalg.lstsq(terms, values, rcond=None)
+    return np.asarray(values - terms @ found)
 
 
 def explained(values: Floats, terms: Floats, largest: float | None = None) -> Explained | None:
-    """What terms, shape (n, t), explain of values; None where too little. Cost: O(n² t).
+    """Return what terms, shape (n, t), explain of values; None where too little. Cost: O(n² t).
 
     With `largest` the coefficients stay within [0, largest].
     """

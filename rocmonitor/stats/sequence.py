@@ -1,15 +1,16 @@
 """Confidence sequences: the difference of two models, checked after every window, for as long as one likes.
 
 A confidence sequence contains the true value at all checks together. No horizon and no number of checks has
-to be planned, and one may stop, or go on, for any reason. The true differences of the windows differ too: the
-sequence estimates their mean, and includes their scatter beyond sampling error.
+to be planned, and one may stop, or go on, for any reason. The true differences of the windows differ too. The
+sequence is for their average over the windows so far, with sampling error only; or for their mean in the long
+run, with their scatter beyond sampling error.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import get_args
+from typing import Literal, get_args
 
 import numpy as np
 import scipy
@@ -24,7 +25,10 @@ from rocmonitor.stats.proportion import is_number, require_level
 from rocmonitor.stats.result import Table
 from rocmonitor.stats.rows import Floats, window_numbers
 
-TUNED_FOR = 12.0
+Estimand = Literal["period", "future"]
+"""The average of the true differences over the windows so far, or their mean in the long run."""
+
+_TUNED_FOR = {"period": 8.0, "future": 12.0}
 LARGEST = 520  # windows, ten years of weeks: a plan beyond that is of no use
 _MOST = 1_000_000
 _DEGREES_AHEAD = 4  # of freedom, of the variance before the first window: the most that keep the level
@@ -44,20 +48,22 @@ class ConfidenceSequence(Table):
     estimate : ndarray
         Weighted mean of the windows so far.
     low, high : ndarray
-        Ends, within [-1, 1], for the mean of the windows' true differences. -1 and 1 after the first windows,
-        from which the differences between windows cannot be estimated. They may widen again.
+        Ends, within [-1, 1], for the average of the true differences over the windows so far (`estimand`
+        "period"), or for their mean in the long run ("future"). -1 and 1 while nothing is known: before a
+        window has shown scatter, and for "future" until differences between windows can be estimated. Those
+        of "future" may widen again.
     between : ndarray
         Estimated standard deviation of the true differences among the windows so far; 0 if sampling error
         accounts for what they show.
     information : ndarray
-        Precision of `estimate`, one over its variance with `between`; 0 while no window has shown any
-        scatter.
+        Precision of `estimate`, one over its variance, for "future" with `between`; 0 while no window has
+        shown any scatter.
     elapsed : ndarray
         Sampling noise gathered so far, in windows like the first.
     pvalue : ndarray
-        Of the hypothesis that the mean is 0, after this window, valid whenever one stops: it may rise again.
-        At most 1 - `confidence_level` where 0 is outside of the interval; with `correlation` "none" exactly
-        there.
+        Of the hypothesis that the average (or mean) is 0, after this window, valid whenever one stops: it may
+        rise again. At most 1 - `confidence_level` where 0 is outside of the interval; with `correlation`
+        "none" exactly there.
     serial : ndarray
         Coefficient from one window's true difference to the next that is allowed for; 0 with `correlation`
         "none".
@@ -75,6 +81,12 @@ class ConfidenceSequence(Table):
     tuned_for: float
     correlation: Correlation
     caveats: tuple[Caveat, ...]
+    estimand: Estimand = "future"
+
+    @property
+    def mean(self) -> Floats:
+        """The weighted mean of the windows so far, `estimate`."""
+        return self.estimate
 
     def _draw(self, ax: plotting.Axes, label: str | None) -> None:
         plotting.zero(ax)
@@ -98,9 +110,10 @@ def confidence_sequence(
     standard_errors: ArrayLike,
     *,
     confidence_level: float = 0.95,
-    tuned_for: float = TUNED_FOR,
+    tuned_for: float | None = None,
     weights: ArrayLike | None = None,
     correlation: Correlation = "none",
+    estimand: Estimand = "future",
 ) -> ConfidenceSequence:
     """Intervals of a difference after each window, which contain the true value at all checks together.
 
@@ -110,12 +123,13 @@ def confidence_sequence(
         Differences within [-1, 1] of AUCs or rates, one for each window, in the order of the windows.
         Windows share no row.
     standard_errors : array_like, shape (k,)
-        Standard errors of `estimates`. A window in which the models never differ may have 0.
+        Standard errors of `estimates`. A window in which the models never differ may have 0. For "period",
+        where nothing else enters, take errors that allow for few rows: `AucDifference.cautious_se`.
     confidence_level : float
         Of all checks together, within (0, 1).
-    tuned_for : float
+    tuned_for : float, optional
         The number of windows like the first after which the interval is narrowest for its information, at
-        least 1. To be fixed before the first check.
+        least 1; by default 8 for "period", 12 for "future". To be fixed before the first check.
     weights : array_like, shape (k,), optional
         What each window counts, above 0, known without its scores: all alike by default. For windows of
         several sizes n_pos n_neg / (n_pos + n_neg), to which the variance is about inverse. Not 1 / s²: a
@@ -123,7 +137,11 @@ def confidence_sequence(
     correlation : {"none", "estimated"}
         Whether the windows' true differences are taken as independent of each other, or may resemble their
         neighbours. "estimated" needs windows in the order of time; for independent windows of one mean it
-        decides about a third later.
+        decides about a third later. Of "future" only.
+    estimand : {"future", "period"}
+        What the interval is for. "period": the average of the true differences of the windows so far,
+        weighted like them. The windows may drift, turn round and depend on each other in any way. "future":
+        the mean of a process from which they, and all windows to come, are drawn.
 
     Returns
     -------
@@ -134,15 +152,25 @@ def confidence_sequence(
     InputError
         No windows, unequal lengths, values that are not finite, estimates outside [-1, 1], standard errors
         outside [0, 2], weights of 0 or less, a level outside (0, 1), `tuned_for` outside 1 to 1,000,000,
-        an unknown `correlation`.
+        an unknown `correlation` or `estimand`, `correlation` "estimated" for the period.
 
     Notes
     -----
-    With S = sum w_j d_j, W = sum w_j, V = sum w_j² v_j and v_j = s_j² + tau² the interval of "none" is
+    Period. With S = sum w_j d_j, W = sum w_j and V = sum w_j² s_j² the interval is
+
+        (S ± sqrt((V + r) log((V + r) / (r alpha²)))) / W,  alpha = 1 - `confidence_level`.
+
+    Given the windows' populations, S - sum w_j delta_j is a sum of independent sampling errors with variance
+    V, whatever the true differences delta_j: a mixture of exp(b (S - sum w_j delta_j) - b² V / 2) over
+    normal b with variance 1 / r ever passes 1 / alpha with probability alpha at most ([R70]; [H21] eq. 14;
+    for averages that change [WS24]). r is 1 / rho of below. A standard error of 0 counts as the pooled one,
+    as below. Errors are those of normal sums: [WS24] shows that the level holds in the limit of many rows.
+
+    Future. With v_j = s_j² + tau² and V = sum w_j² v_j the interval of "none" is
 
         S / W ± sqrt((m - 1) V (C - 1) / (1 - C / (1 + a))) / W,  C = ((1 + a) / alpha²)^(1 / m),
 
-    m = k + 4, a = rho sum w_j² s_j², alpha = 1 - `confidence_level`; all of [-1, 1] while C >= 1 + a. With
+    m = k + 4, a = rho sum w_j² s_j²; all of [-1, 1] while C >= 1 + a. With
     more and more windows it becomes S / W ± sqrt(V (1 + 1 / a) log((1 + a) / alpha²)) / W, of the mixture of
     exp(b (S - theta W) - b² V / 2) over normal b, which ever passes 1 / alpha with probability alpha at most
     ([R70]; [H21] eq. 14). The former is that of normal windows whose variance is unknown, gamma in its
@@ -165,8 +193,7 @@ def confidence_sequence(
 
     With "none" weeks are taken as independent. Where neighbouring ones are alike, the level is not kept with
     "none" and not fully with "estimated", and a caveat says so. Levels and speed by simulation:
-    docs/coverage.md. Cost: O(k²) with "none", of windows, not rows; O(k g) in addition with "estimated", g
-    about 150.
+    docs/coverage.md. Cost: O(k²), of windows, not rows; O(k g) in addition with "estimated", g about 150.
 
     References
     ----------
@@ -175,6 +202,7 @@ def confidence_sequence(
     .. [W23] Wang and Ramdas (2023). arXiv:2310.03722.
     .. [D07] DerSimonian and Kacker (2007). Contemporary Clinical Trials 28, 105-114.
     .. [H21] Howard, Ramdas, McAuliffe and Sekhon (2021). Annals of Statistics 49, 1055-1080.
+    .. [WS24] Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas (2024). Annals of Statistics 52, 2613-2640.
     .. [V39] Ville (1939). Étude critique de la notion de collectif. Gauthier-Villars, Paris.
     .. [DK12] Durbin and Koopman (2012). Time Series Analysis by State Space Methods. Oxford University Press.
 
@@ -183,23 +211,33 @@ def confidence_sequence(
     >>> weeks = confidence_sequence([0.03, 0.01, 0.02, 0.02], [0.005, 0.005, 0.006, 0.005])
     >>> print(weeks)
     Difference after 4 windows +0.0200, from -0.0010 to +0.0410 (95 % for all checks together, p = 0.0569)
+    >>> print(confidence_sequence([0.03, 0.01, 0.02, 0.02], [0.005, 0.005, 0.006, 0.005], estimand="period"))
+    Difference after 4 windows +0.0200, from +0.0119 to +0.0281 (95 % for all checks together, p = 1.27e-10)
     """
     level = 1 - require_level(confidence_level)
+    _require_estimand(estimand, correlation)
+    tuned_for = _TUNED_FOR[estimand] if tuned_for is None else tuned_for
     _require_number(tuned_for, "tuned_for", "a number of windows, 1 to 1,000,000", 1, _MOST)
-    d, s, w = _windows(estimates, standard_errors, weights, correlation)
+    d, s, w = _windows(estimates, standard_errors, weights)
     total, squares, number = np.cumsum(w), np.cumsum(w * w), np.arange(1.0, len(w) + 1)
     estimate, serial = np.cumsum(w * d) / total, np.zeros_like(d)
     noise, expected, first = _noise(w, s)
     between = _between(d, w, estimate, expected, noise > 0)
+    if estimand == "period":
+        noise = _own_noise(w, s)
     age = _age(noise / first, level, tuned_for)
     if correlation == "estimated":
         growth = float(_age(np.ones(1), level, tuned_for)[0])
         low, high, pvalue, serial = correlated_sequence(d, w, s, np.sqrt(between), level, growth)
-    spread = noise + between * squares * (1 + serial) / (1 - serial)
+    spread = noise.copy()
+    if estimand == "future":
+        spread += between * squares * (1 + serial) / (1 - serial)
     information = np.divide(total**2, spread, out=np.zeros_like(noise), where=noise > 0)
     if correlation == "none":
-        half = _half_width(information, age, number, level)
-        pvalue, low, high = _pvalue(estimate**2 * information, age, number), estimate - half, estimate + half
+        degrees = None if estimand == "period" else number + _DEGREES_AHEAD
+        half = _half_width(information, age, degrees, level)
+        pvalue = _pvalue(estimate**2 * information, age, degrees)
+        low, high = estimate - half, estimate + half
     return ConfidenceSequence(
         estimate=estimate,
         low=np.maximum(np.minimum(low, estimate), -1.0),
@@ -212,8 +250,14 @@ def confidence_sequence(
         confidence_level=float(confidence_level),
         tuned_for=float(tuned_for),
         correlation=correlation,
-        caveats=_caveats(s, high[-1], between[-1], noise[-1] / squares[-1])
-        + _correlated(np.sqrt(w) * (d - estimate[-1]), correlation),
+        caveats=_of_errors(s)
+        if estimand == "period"
+        else (
+            *_of_errors(s),
+            *_of_scatter(s, high[-1], between[-1], noise[-1] / squares[-1]),
+            *_correlated(np.sqrt(w) * (d - estimate[-1]), correlation),
+        ),
+        estimand=estimand,
     )
 
 
@@ -224,7 +268,7 @@ def windows_to_decide(
     difference: float | None = None,
     largest: int = LARGEST,
 ) -> int | None:
-    """How many further windows like those so far would show a difference of more than `margin`.
+    """Return how many further windows like those so far would show a difference of more than `margin`.
 
     Parameters
     ----------
@@ -278,16 +322,24 @@ def windows_to_decide(
         return 0
     if sequence.information[-1] == 0:
         return None
-    seen, more = len(sequence.estimate), np.arange(1.0, int(largest) + 1)
-    growth = 1 + more / seen
-    estimate = (sequence.estimate[-1] + reached * (growth - 1)) / growth
-    level = 1 - sequence.confidence_level
-    age = _age(sequence.elapsed[-1] * growth, level, sequence.tuned_for)
-    half = _half_width(sequence.information[-1] * growth, age, seen + more, level)
-    if sequence.correlation == "estimated":
-        half *= typical_widening(seen + more)
+    more = np.arange(1.0, int(largest) + 1)
+    share = more / (len(sequence.estimate) + more)
+    estimate = sequence.estimate[-1] + share * (reached - sequence.estimate[-1])
+    half = half_width(sequence, more)
     over = np.flatnonzero((estimate - half > margin) | (estimate + half < -margin))
     return int(more[over[0]]) if len(over) else None
+
+
+def half_width(sequence: ConfidenceSequence, more: Floats) -> Floats:
+    """Return half of the interval's length after so many more windows like those so far, shape (k,)."""
+    number = len(sequence.estimate) + more
+    growth, level = number / len(sequence.estimate), 1 - sequence.confidence_level
+    age = _age(sequence.elapsed[-1] * growth, level, sequence.tuned_for)
+    information = sequence.information[-1] * growth
+    if sequence.estimand == "period":
+        return _half_width(information, age, None, level)
+    half = _half_width(information, age, number + _DEGREES_AHEAD, level)
+    return half * typical_widening(number) if sequence.correlation == "estimated" else half
 
 
 def _noise(weight: Floats, se: Floats) -> tuple[Floats, Floats, float]:
@@ -304,6 +356,13 @@ def _noise(weight: Floats, se: Floats) -> tuple[Floats, Floats, float]:
     return noise, expected, float(weight[0] * pooled[known[0]]) if len(known) else 1.0
 
 
+def _own_noise(weight: Floats, se: Floats) -> Floats:
+    """Return sum w² s² after each window, shape (k,), the pooled s² in place of one that is 0."""
+    own = weight * se**2
+    pooled = np.cumsum(weight * own) / np.cumsum(weight)
+    return np.asarray(np.cumsum(weight * own) + pooled * np.cumsum(np.where(own == 0, weight, 0.0)))
+
+
 def _between(d: Floats, w: Floats, mean: Floats, expected: Floats, scatters: NDArray[np.bool_]) -> Floats:
     """tau² after each window, shape (k,): 0 after the first, and while no window has any standard error."""
     total, squares = np.cumsum(w), np.cumsum(w * w)
@@ -317,35 +376,55 @@ def _between(d: Floats, w: Floats, mean: Floats, expected: Floats, scatters: NDA
 
 
 def _age(elapsed: Floats, level: float, tuned_for: float) -> Floats:
-    """The product rho V: u, with u - log(1 + u) = -2 log(level), once `tuned_for` windows have passed."""
+    """Return the product rho V: u, with u - log(1 + u) = -2 log(level), once `tuned_for` windows have
+    passed.
+    """
     # At 1 rounding would miss the branch point, where u is 0.
     narrowest = -float(scipy.special.lambertw(-(min(level, 1 - 1e-9) ** 2) / math.e, -1).real) - 1
     return elapsed / tuned_for * narrowest
 
 
-def _half_width(information: Floats, age: Floats, number: Floats, level: float) -> Floats:
-    """Half of the interval's length; infinite where no scatter is known, or too few windows show it."""
-    degrees, grown = number + _DEGREES_AHEAD, np.log1p(age)
-    passed = (grown - 2 * math.log(level)) / degrees  # log C
-    known = (information > 0) & (passed < grown)
-    square = np.expm1(passed) * (degrees - 1)
-    room = -np.expm1(passed - grown) * information
+def _half_width(information: Floats, age: Floats, degrees: Floats | None, level: float) -> Floats:
+    """Half of the interval's length; infinite where no scatter is known, or too few windows show it.
+
+    `degrees` None: the variance is that of sampling, which is known.
+    """
+    grown, needed, known = np.log1p(age), -2 * math.log(level), information > 0
+    if degrees is None:
+        square, room = (grown + needed) * (1 + age), age * information
+    else:
+        passed = (grown + needed) / degrees  # log C
+        known = known & (passed < grown)
+        square = np.expm1(passed) * (degrees - 1)
+        room = -np.expm1(passed - grown) * information
     return np.sqrt(np.divide(square, room, out=np.full_like(age, np.inf), where=known))
 
 
-def _pvalue(square: Floats, age: Floats, number: Floats) -> Floats:
+def _pvalue(square: Floats, age: Floats, degrees: Floats | None) -> Floats:
     """One over the mixture at S² / V = `square`, 1 at most."""
-    degrees = number + _DEGREES_AHEAD
-    apart = square / (degrees - 1)
-    log = np.log1p(age) + degrees * (np.log1p(apart / (1 + age)) - np.log1p(apart))
+    if degrees is None:
+        log = np.log1p(age) - square * age / (1 + age)
+    else:
+        apart = square / (degrees - 1)
+        log = np.log1p(age) + degrees * (np.log1p(apart / (1 + age)) - np.log1p(apart))
     return np.asarray(np.exp(np.minimum(log / 2, 0.0)))
 
 
-def _windows(
-    estimates: ArrayLike, standard_errors: ArrayLike, weights: ArrayLike | None, correlation: str
-) -> tuple[Floats, Floats, Floats]:
+def _require_estimand(estimand: str, correlation: str) -> None:
+    if estimand not in get_args(Estimand):
+        raise InputError(f"estimand must be 'period' or 'future', not {estimand!r}")
     if correlation not in get_args(Correlation):
         raise InputError(f"correlation must be 'none' or 'estimated', not {correlation!r}")
+    if estimand == "period" and correlation != "none":
+        raise InputError(
+            f"correlation={correlation!r} is for estimand='future': the average of the windows so far holds "
+            "however they depend on each other; leave correlation out, or take estimand='future'"
+        )
+
+
+def _windows(
+    estimates: ArrayLike, standard_errors: ArrayLike, weights: ArrayLike | None
+) -> tuple[Floats, Floats, Floats]:
     d, s = window_numbers(estimates, "estimates"), window_numbers(standard_errors, "standard_errors")
     w = np.ones_like(d) if weights is None else window_numbers(weights, "weights")
     if not len(d):
@@ -371,23 +450,27 @@ def _require_number(value: object, name: str, what: str, least: float, most: flo
         raise InputError(f"{name} must be {what}, not {value!r}")
 
 
-def _caveats(se: Floats, half: float, between: float, own: float) -> tuple[Caveat, ...]:
-    """`between` and `own` are variances, of the true differences and of a window's sampling error."""
+def _of_errors(se: Floats) -> tuple[Caveat, ...]:
     zero, n_windows = int(np.count_nonzero(se == 0)), len(se)
-    found = []
     if zero == n_windows:
-        found.append(Caveat("no-window-scatters"))
-    elif zero:
-        found.append(Caveat("zero-standard-errors", zero=zero, n_windows=n_windows))
-    if zero < n_windows and half == math.inf:
-        found.append(Caveat("too-few-windows-to-compare", n_windows=n_windows))
+        return (Caveat("no-window-scatters"),)
+    return (Caveat("zero-standard-errors", zero=zero, n_windows=n_windows),) if zero else ()
+
+
+def _of_scatter(se: Floats, half: float, between: float, own: float) -> tuple[Caveat, ...]:
+    """`between` and `own` are variances, of the true differences and of a window's sampling error."""
+    found = []
+    if se.any() and half == math.inf:
+        found.append(Caveat("too-few-windows-to-compare", n_windows=len(se)))
     if between > own:
         found.append(Caveat("windows-differ", between=math.sqrt(between), standard_error=math.sqrt(own)))
     return tuple(found)
 
 
 def _correlated(apart: Floats, treatment: Correlation) -> tuple[Caveat, ...]:
-    """Whether neighbouring windows resemble each other more than independent ones would in 19 of 20 cases."""
+    """Return whether neighbouring windows resemble each other more than independent ones would in 19 of 20
+    cases.
+    """
     k, squares = len(apart), float(apart @ apart)
     if k < _LEAST_SERIES or squares < _NO_SCATTER:
         return ()

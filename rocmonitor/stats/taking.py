@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
+Arrays = tuple[ArrayLike, ArrayLike]
 
 
 class OnSample(Protocol[P, R_co]):
@@ -48,6 +49,70 @@ class OnPair(Protocol[P, R_co]):
     ) -> R_co: ...
 
 
+class OnTwo(Protocol[P, R_co]):
+    """A statistic of two samples that share no row: two of `Sample`, or four arrays in their place."""
+
+    @overload
+    def __call__(self, first: Sample, second: Sample, /, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+    @overload
+    def __call__(self, first: Arrays, second: Arrays, /, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+    @overload
+    def __call__(
+        self,
+        y_true_1: ArrayLike,
+        y_score_1: ArrayLike,
+        y_true_2: ArrayLike,
+        y_score_2: ArrayLike,
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> R_co: ...
+
+
+def taking_two(
+    kind: type[Any], function: Callable[..., R], *, samples: tuple[type[Any], ...]
+) -> Callable[..., R]:
+    """Return the function, with ``(y_true, y_score)`` or two arrays in place of either of two samples."""
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> R:
+        rest, found = list(args), []
+        for place in ("first", "second"):
+            if place in kwargs:
+                rest.insert(0, kwargs.pop(place))
+            taken = 2 if rest and not _stands_alone(rest[0]) else 1
+            if len(rest) < taken:
+                raise InputError(
+                    f"{function.__name__} needs two samples: two of {kind.__name__}, two of "
+                    f"(y_true, y_score), or y_true_1, y_score_1, y_true_2, y_score_2; the {place} is missing"
+                )
+            given, rest = rest[:taken], rest[taken:]
+            found.append(_one_of_two(kind, given, place, function.__name__, samples=samples))
+        return function(*found, *rest, **kwargs)
+
+    return call
+
+
+def _stands_alone(given: object) -> bool:
+    """Return True for a sample, and for a tuple of two arrays; False for one array."""
+    return hasattr(given, "n_pos") or (
+        isinstance(given, tuple | list) and len(given) == 2 and hasattr(given[0], "__len__")
+    )
+
+
+def _one_of_two(
+    kind: type[Any], given: list[Any], place: str, name: str, *, samples: tuple[type[Any], ...]
+) -> object:
+    if isinstance(given[0], samples) or hasattr(given[0], "n_pos"):
+        _require(kind, given[0], name, clusters=None)
+        return given[0]
+    arrays = given[0] if len(given) == 1 else given
+    try:
+        return kind(*arrays)
+    except InputError as error:
+        raise type(error)(f"{place} sample: {error}") from error
+
+
 def taking(
     kind: type[Any],
     names: tuple[str, ...],
@@ -57,7 +122,7 @@ def taking(
     shares: type[Any],
     weighted: bool = False,
 ) -> Callable[..., R]:
-    """The function, with arrays in place of its first argument, a sample of this kind.
+    """Return the function, with arrays in place of its first argument, a sample of this kind.
 
     An argument `cluster` belongs to the arrays. `samples` are all kinds of samples, `shares` is that of
     weighted ones, which only a function of the shares accepts (`weighted`).
@@ -103,7 +168,7 @@ def _require(kind: type[Any], sample: object, name: str, *, clusters: object) ->
 
 
 def _shown(function: Callable[..., Any], names: tuple[str, ...]) -> inspect.Signature:
-    """What help() shows: the arrays in place of the sample."""
+    """Return what help() shows: the arrays in place of the sample."""
     own = inspect.signature(function)
     arrays = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
     return own.replace(parameters=[*arrays, *list(own.parameters.values())[1:]])

@@ -46,7 +46,7 @@ class ScoreCounts(NamedTuple):
         return int(self.counts.sum())
 
     def plus(self, other: ScoreCounts) -> ScoreCounts:
-        """The rows of both.
+        """Return the rows of both.
 
         Examples
         --------
@@ -77,7 +77,7 @@ class PairedScoreCounts(NamedTuple):
 
     @classmethod
     def of(cls, score_1: Floats, score_2: Floats, weight: Counts | None = None) -> PairedScoreCounts:
-        """A cell for each pair of scores; `weight`, shape (c,), is how many rows each stands for."""
+        """Return a cell for each pair of scores; `weight`, shape (c,), is how many rows each stands for."""
         return cls(score_1, score_2, np.ones(len(score_1), dtype=np.int64) if weight is None else weight)
 
     @property
@@ -87,7 +87,7 @@ class PairedScoreCounts(NamedTuple):
 
 
 def no_scores() -> ScoreCounts:
-    """The counts of no rows."""
+    """Return the counts of no rows."""
     return ScoreCounts(_EMPTY, np.zeros(0, dtype=np.int64))
 
 

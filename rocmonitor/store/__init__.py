@@ -4,10 +4,8 @@
 `rocmonitor.errors.StoreError`.
 """
 
-from rocmonitor.store.arrivals import SavedStop, arrivals, open_stops, save_arrivals
 from rocmonitor.store.attention import acknowledge, attention, attentions, mute
-from rocmonitor.store.clock import clock_seen, database_time, save_clock_seen
-from rocmonitor.store.connection import Store
+from rocmonitor.store.connection import Store, clock_seen, database_time, save_clock_seen
 from rocmonitor.store.counts import KeptCounts, counts, rows_counted, windows_counted
 from rocmonitor.store.keep import (
     Publication,
@@ -16,14 +14,21 @@ from rocmonitor.store.keep import (
     delete_delivered,
     delete_publications,
     delete_tables,
-    delete_tables_inside,
     old_publications,
     published_again,
 )
 from rocmonitor.store.leases import Lease, acquire, release, release_all, renew
-from rocmonitor.store.memory import alias, has_reference, instance_id, reference, save_alias, save_reference
 from rocmonitor.store.migrate import open_store
-from rocmonitor.store.outages import add_failure, end_failure, notify_outage, open_outages
+from rocmonitor.store.outages import (
+    SavedStop,
+    add_failure,
+    arrivals,
+    end_failure,
+    notify_outage,
+    open_outages,
+    open_stops,
+    save_arrivals,
+)
 from rocmonitor.store.outbox import (
     Backlog,
     Delivery,
@@ -49,12 +54,11 @@ from rocmonitor.store.outlooks import (
 )
 from rocmonitor.store.reading import (
     Evaluated,
-    Notified,
     SavedTransition,
     evaluated,
     evaluation,
     evaluations,
-    last_notified,
+    last_said,
     last_transition,
     newest_revision,
     outcomes,
@@ -65,10 +69,16 @@ from rocmonitor.store.reviews import last_reviewed, review, review_with_key, rev
 from rocmonitor.store.saving import (
     OutlookRecord,
     WindowRecord,
+    alias,
+    has_reference,
+    instance_id,
+    reference,
     reference_digest,
     remember_labels,
     save,
+    save_alias,
     save_outlooks,
+    save_reference,
     save_transition,
 )
 from rocmonitor.store.ticks import LastTick, save_tick, ticks
@@ -80,7 +90,6 @@ __all__ = [
     "KeptCounts",
     "LastTick",
     "Lease",
-    "Notified",
     "OutboxSummary",
     "Outgoing",
     "OutlookRecord",
@@ -105,7 +114,6 @@ __all__ = [
     "delete_delivered",
     "delete_publications",
     "delete_tables",
-    "delete_tables_inside",
     "destinations_due",
     "end_failure",
     "evaluated",
@@ -113,8 +121,8 @@ __all__ = [
     "evaluations",
     "has_reference",
     "instance_id",
-    "last_notified",
     "last_reviewed",
+    "last_said",
     "last_transition",
     "mark_delivered",
     "mark_failed",

@@ -7,16 +7,16 @@ from typing import Any
 
 from sqlalchemy import Connection, select, update
 
-from rocmonitor.policy.attention import Attention
-from rocmonitor.store.alarms import mark_acknowledged
+from rocmonitor.policy.status import Attention
 from rocmonitor.store.connection import Store, insert
+from rocmonitor.store.history import mark_acknowledged
 from rocmonitor.store.tables import attention as table
 
 _OF = tuple(table.c[name] for name in Attention.__dataclass_fields__)
 
 
 def attention(store: Store, monitor: str) -> Attention:
-    """What people said about a monitor.
+    """Return what people said about a monitor.
 
     Raises
     ------
@@ -26,7 +26,7 @@ def attention(store: Store, monitor: str) -> Attention:
 
 
 def attentions(store: Store) -> dict[str, Attention]:
-    """What people said, by monitor; only of those about which something was said.
+    """Return what people said, by monitor; only of those about which something was said.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def mute(store: Store, monitor: str, *, by: str | None, until: datetime | None, 
 
 
 def end_acknowledgement(connection: Connection, monitor: str) -> None:
-    """The status has changed: what was acknowledged is over."""
+    """End what was acknowledged: the status has changed."""
     nobody = {"acknowledged_by": None, "acknowledged_at": None}
     connection.execute(update(table).where(table.c.monitor == monitor).values(nobody))
 

@@ -4,32 +4,30 @@ from __future__ import annotations
 
 import math
 import os
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Self
 
-from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, make_url
+from sqlalchemy import URL, Connection, DateTime, Engine, Table, create_engine, event, func, make_url, select
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import (
-    ArgumentError,
-    InterfaceError,
-    OperationalError,
-    SQLAlchemyError,
-    StatementError,
-)
+from sqlalchemy.exc import ArgumentError, InterfaceError, OperationalError, SQLAlchemyError, StatementError
 from sqlalchemy.exc import TimeoutError as NoFreeConnection
 
 from rocmonitor.deadline import Guard, Limits, Overdue
 from rocmonitor.errors import StoreError
+from rocmonitor.policy.clock import Seen
+from rocmonitor.store.tables import clock as table
 from rocmonitor.store.tables import written_json
 
 CONNECT_SECONDS = 10
 LOCK_SECONDS = 30
 ANSWER_SECONDS = 10
-"""How long a server may take to answer, besides waiting for a lock."""
+"""Seconds that a server may take to answer, besides waiting for a lock."""
 
 _GUARD = "rocmonitor guard"
 _DRIVERS = {"sqlite": "sqlite+pysqlite", "postgresql": "postgresql+psycopg"}
@@ -45,10 +43,12 @@ class Store:
     """rocmonitor's own database; made by `rocmonitor.store.open_store`. Threads may share it."""
 
     engine: Engine
+    stands_in: bool = False
+    """True for the empty one that is read where no database has been made yet."""
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A transaction that only reads, from one snapshot on SQLite.
+        """Open a transaction that only reads, from one snapshot on SQLite.
 
         Raises
         ------
@@ -59,7 +59,7 @@ class Store:
 
     @contextmanager
     def writing(self, *, patiently: bool = False) -> Iterator[Connection]:
-        """A transaction that writes: all of it or nothing. On SQLite one at a time.
+        """Open a transaction that writes: all of it or nothing. On SQLite one at a time.
 
         Parameters
         ----------
@@ -75,8 +75,10 @@ class Store:
             yield connection
 
     def close(self) -> None:
-        """Close all connections."""
+        """Close all connections; what only stood in is deleted."""
         self.engine.dispose()
+        if self.stands_in:
+            shutil.rmtree(Path(str(self.engine.url.database)).parent, ignore_errors=True)
 
     def __enter__(self) -> Self:
         return self
@@ -86,7 +88,7 @@ class Store:
 
 
 def connect(url: str) -> Store:
-    """The database at `url`, whatever its tables; nothing is opened yet.
+    """Return the database at `url`, whatever its tables; nothing is opened yet.
 
     Raises
     ------
@@ -122,12 +124,12 @@ def connect(url: str) -> Store:
 
 
 def shown(url: URL) -> str:
-    """`url` as it may be printed: a password can also stand in its query."""
-    return url.set(query={}).render_as_string(hide_password=True)
+    """Return `url` as it may be printed: without its user, its password and its query."""
+    return URL.create(url.drivername, host=url.host, port=url.port, database=url.database).render_as_string()
 
 
 def sqlite_file(url: URL) -> Path | None:
-    """Where a SQLite database lies; None for another database and for a ``file:`` URI."""
+    """Return where a SQLite database lies; None for another database and for a ``file:`` URI."""
     if url.get_backend_name() != "sqlite" or not url.database or url.database.startswith("file:"):
         return None
     return Path(url.database)
@@ -154,7 +156,7 @@ def store_errors(url: URL) -> Iterator[None]:
 
 @contextmanager
 def _guarded(engine: Engine, patiently: bool = False) -> Iterator[Connection]:
-    """A connection; a server that goes silent is not waited for."""
+    """Lend a connection; a server that goes silent is not waited for."""
     if engine.dialect.name == "sqlite":  # which limits its waits itself
         with engine.connect() as connection:
             yield connection
@@ -249,3 +251,53 @@ def _way_out(url: URL, error: SQLAlchemyError, what: str) -> str:
             return "; check that the file and its folder may be read and written"
         return "; check that the server runs, and host, user, password and database in store.url"
     return ""
+
+
+def database_time(store: Store) -> datetime | None:
+    """Return the clock of the database; None where that is the clock of this machine, as with SQLite.
+
+    Raises
+    ------
+    StoreError
+    """
+    if store.engine.dialect.name != "postgresql":
+        return None
+    with store.reading() as connection:
+        return connection.scalar(select(func.clock_timestamp(type_=DateTime(timezone=True))))
+
+
+def clock_seen(store: Store) -> Seen | None:
+    """When the clock was last believed; None before the first time.
+
+    Raises
+    ------
+    StoreError
+    """
+    with store.reading() as connection:
+        row = connection.execute(select(table)).one_or_none()
+    if row is None:
+        return None
+    ahead = None if row.ahead is None else timedelta(seconds=row.ahead)
+    return Seen(at=row.at, boot=row.boot, elapsed=row.elapsed, ahead=ahead, ahead_since=row.ahead_since)
+
+
+def save_clock_seen(store: Store, seen: Seen) -> None:
+    """Remember when the clock was last believed.
+
+    Raises
+    ------
+    StoreError
+    """
+    values = {
+        "at": seen.at,
+        "boot": seen.boot,
+        "elapsed": seen.elapsed,
+        "ahead": None if seen.ahead is None else seen.ahead.total_seconds(),
+        "ahead_since": seen.ahead_since,
+    }
+    with store.writing() as connection:
+        connection.execute(
+            insert(connection, table)
+            .values(id=1, **values)
+            .on_conflict_do_update(index_elements=[table.c.id], set_=values)
+        )

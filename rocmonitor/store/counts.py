@@ -40,7 +40,8 @@ class KeptCounts:
 
 
 def windows_counted(store: Store, reading: str, within: Window) -> list[Window]:
-    """The windows inside a period whose counts are kept, oldest first, longer ones before shorter ones.
+    """Return the windows inside a period whose counts are kept, oldest first, longer ones before shorter
+    ones.
 
     Raises
     ------
@@ -74,7 +75,7 @@ def rows_counted(store: Store, reading: str, within: Window) -> int:
 
 
 def counts(store: Store, reading: str, window: Window) -> KeptCounts | None:
-    """What is kept of a window, if anything is.
+    """Return what is kept of a window, if anything is.
 
     Raises
     ------

@@ -1,10 +1,11 @@
-"""What the overview shows of every monitor: a few numbers of its newest windows, and how it stands."""
+"""The state of all monitors: a few numbers of the newest windows, status, outlooks, what has stopped."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -19,14 +20,20 @@ from sqlalchemy import (
     case,
     func,
     select,
+    text,
     type_coerce,
 )
 from sqlalchemy.types import NullType
 
 from rocmonitor.policy.evaluation import Status
+from rocmonitor.policy.status import Attention, is_alarm
+from rocmonitor.policy.stops import Stop
 from rocmonitor.policy.windows import Window
 from rocmonitor.store import tables
+from rocmonitor.store.attention import attentions
 from rocmonitor.store.connection import Store
+from rocmonitor.store.migrate import NEWEST, OPTIONS
+from rocmonitor.store.outages import SavedStop, open_stops
 
 _evaluation, _transition = tables.evaluation.c, tables.transition.c
 
@@ -77,8 +84,8 @@ class Glance:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
-    """The status of a segment after its last change.
+class LastChange:
+    """The last change of status of a segment.
 
     Attributes
     ----------
@@ -95,7 +102,7 @@ class Standing:
 
 
 def glances(store: Store, windows: int = 26) -> dict[tuple[str, str], Glance]:
-    """The newest windows of every monitor and segment.
+    """Return the newest windows of every monitor and segment.
 
     Raises
     ------
@@ -120,8 +127,8 @@ def glances(store: Store, windows: int = 26) -> dict[tuple[str, str], Glance]:
     return {key: _glance(rows) for key, rows in found.items()}
 
 
-def standings(store: Store) -> dict[tuple[str, str], Standing]:
-    """The last change of status of every monitor and segment that has had one.
+def last_changes(store: Store) -> dict[tuple[str, str], LastChange]:
+    """Return the last change of status of every monitor and segment that has had one.
 
     Raises
     ------
@@ -133,14 +140,14 @@ def standings(store: Store) -> dict[tuple[str, str], Standing]:
     ).where(_transition.id.in_(last))
     with store.reading() as connection:
         return {
-            (row.monitor, row.segment): Standing(status=Status(row.after), at=row.at, since=row.since)
+            (row.monitor, row.segment): LastChange(status=Status(row.after), at=row.at, since=row.since)
             for row in connection.execute(query)
         }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ahead:
-    """What the scores of a window say that is newer than all judged ones.
+    """The outlook of a window that is newer than all judged ones.
 
     Attributes
     ----------
@@ -162,7 +169,7 @@ class Ahead:
 
 
 def ahead(store: Store, monitor: str | None = None) -> dict[tuple[str, str], tuple[Ahead, ...]]:
-    """The outlooks after the last judged window, by monitor and segment, oldest first.
+    """Return the outlooks after the last judged window, by monitor and segment, oldest first.
 
     Parameters
     ----------
@@ -188,7 +195,7 @@ def ahead(store: Store, monitor: str | None = None) -> dict[tuple[str, str], tup
 
 
 def _unjudged_outlooks(monitor: str | None) -> Select[Any]:
-    """By ranges of the outlooks' key: all but the newest stay unread."""
+    """Return a statement that reads by ranges of the outlooks' key: all but the newest stay unread."""
     table, pairs = tables.outlook.c, _segments(tables.outlook)
     last = (
         select(func.max(_evaluation.window_start))
@@ -214,15 +221,64 @@ def _unjudged_outlooks(monitor: str | None) -> Select[Any]:
     return query if monitor is None else query.where(since.c.monitor == monitor)
 
 
-def last_activity(store: Store) -> Mapping[str, datetime]:
-    """When each lease runs or ran out, by name: how lately somebody worked on a monitor.
+@dataclass(frozen=True, kw_only=True)
+class AllStates:
+    """The stored state of all monitors, by monitor and segment: what page, status and metrics show.
+
+    Attributes
+    ----------
+    seen : dict of pairs of str to Glance
+        The newest windows.
+    changed : dict of pairs of str to LastChange
+    ahead : dict of pairs of str to tuple of Ahead
+        Outlooks after the last judged window.
+    attention : dict of str to Attention
+    stops : dict of str to list of SavedStop
+        By monitor, what has stopped arriving.
+    """
+
+    seen: Mapping[tuple[str, str], Glance]
+    changed: Mapping[tuple[str, str], LastChange]
+    ahead: Mapping[tuple[str, str], tuple[Ahead, ...]] = field(default_factory=dict)
+    attention: Mapping[str, Attention] = field(default_factory=dict)
+    stops: Mapping[str, Sequence[SavedStop]] = field(default_factory=dict)
+
+    def said(self, monitor: str) -> tuple[Attention, list[Stop]]:
+        """Return what people said about a monitor, and what has stopped arriving."""
+        stops = [each.stop for each in self.stops.get(monitor, ())]
+        return self.attention.get(monitor, Attention()), stops
+
+    def status(self, monitor: str, segment: str = "") -> str:
+        """Return the status after the last change; without one ok, or waiting for the first window."""
+        change = self.changed.get((monitor, segment))
+        if change is not None:
+            return str(change.status)
+        return "ok" if (monitor, segment) in self.seen else "waiting"
+
+    @cached_property
+    def segments(self) -> dict[str, list[str]]:
+        """The segments of each monitor in order; all rows, which are the segment ``""``, aside."""
+        found: dict[str, list[str]] = {}
+        for monitor, segment in sorted(self.seen.keys() | self.changed.keys()):
+            if segment:
+                found.setdefault(monitor, []).append(segment)
+        return found
+
+
+def all_states(store: Store, windows: int = 26) -> AllStates:
+    """Return the state of all monitors, with so many of the newest windows of each.
 
     Raises
     ------
     StoreError
     """
-    with store.reading() as connection:
-        return {row.name: row.expires_at for row in connection.execute(select(tables.lease))}
+    return AllStates(
+        seen=glances(store, windows),
+        changed=last_changes(store),
+        ahead=ahead(store),
+        attention=attentions(store),
+        stops=open_stops(store),
+    )
 
 
 def _newest_windows(windows: int) -> Select[Any]:
@@ -252,7 +308,8 @@ def _newest_windows(windows: int) -> Select[Any]:
 
 
 def _segments(table: Table) -> CTE:
-    """Every monitor and segment of a table, from one to the next in its key, however many rows each has.
+    """Return every monitor and segment of a table, from one to the next in its key, however many rows each
+    has.
 
     The last row is NULL. Each step asks for one column at a time: for a pair of columns SQLite would read all
     rows of the monitor, which takes most of the time.
@@ -276,7 +333,7 @@ def _segments(table: Table) -> CTE:
 
 
 def _once(pairs: CTE, instant: ScalarSelect[Any]) -> CTE:
-    """Each segment with an instant of its own: PostgreSQL would else find that again for every row."""
+    """Return each segment with an instant of its own: PostgreSQL would else find that again for every row."""
     found = select(pairs, func.coalesce(instant, _LONG_AGO).label("since")).cte("since")
     return found.prefix_with("MATERIALIZED", dialect="postgresql")
 
@@ -301,3 +358,64 @@ def _glance(rows: list[Row[Any]]) -> Glance:
 def _instant(given: str | datetime) -> datetime:
     moment = datetime.fromisoformat(given) if isinstance(given, str) else given
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+__all__ = ["NEWEST", "alarms", "at_work", "database_clock", "schema_version"]
+
+
+def at_work(store: Store, now: datetime) -> frozenset[str]:
+    """Return the monitors whose tick is running, in whichever process: their leases are held.
+
+    Raises
+    ------
+    StoreError
+    """
+    lease = tables.lease.c
+    query = select(lease.name).where(
+        lease.owner.is_not(None), lease.expires_at > now, lease.name.startswith("monitor:", autoescape=True)
+    )
+    with store.reading() as connection:
+        return frozenset(name.removeprefix("monitor:") for name in connection.scalars(query))
+
+
+def alarms(store: Store) -> dict[tuple[str, str], int]:
+    """Return how many alarms were raised and notified, by monitor and status.
+
+    Raises
+    ------
+    StoreError
+    """
+    change = tables.transition.c
+    query = (
+        select(change.monitor, change.after, func.count().label("number"))
+        .where(change.notified, change.after.in_([str(each) for each in Status if is_alarm(each)]))
+        .group_by(change.monitor, change.after)
+    )
+    with store.reading() as connection:
+        return {(row.monitor, row.after): row.number for row in connection.execute(query)}
+
+
+def database_clock(store: Store) -> datetime | None:
+    """Return the time of the database server; None on SQLite, which has no clock of its own.
+
+    Raises
+    ------
+    StoreError
+    """
+    if store.engine.dialect.name == "sqlite":
+        return None
+    with store.reading() as connection:
+        found: datetime = connection.execute(select(func.clock_timestamp())).scalar_one()
+        return found
+
+
+def schema_version(store: Store) -> str:
+    """Return the version of the schema now: another process may have upgraded it.
+
+    Raises
+    ------
+    StoreError
+    """
+    with store.reading() as connection:
+        versions = connection.scalars(text(f"SELECT version_num FROM {OPTIONS['version_table']}"))
+        return ", ".join(str(version) for version in versions)

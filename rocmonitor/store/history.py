@@ -1,4 +1,4 @@
-"""What the page of one monitor reads: its windows with all revisions, its segments, its reviews."""
+"""The data of a monitor's page: its windows with all revisions, its segments, its reviews."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, Select, select
+from sqlalchemy import Connection, Row, Select, and_, case, func, select, update
 
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.windows import Window
 from rocmonitor.store import tables
 from rocmonitor.store.connection import Store
+from rocmonitor.store.tables import transition as table
 
 _evaluation = tables.evaluation.c
 
@@ -44,7 +45,7 @@ class Kept:
 
 
 def history(store: Store, monitor: str, segment: str) -> list[list[Kept]]:
-    """The windows of a segment, oldest first, each with its revisions, newest last.
+    """Return the windows of a segment, oldest first, each with its revisions, newest last.
 
     Raises
     ------
@@ -60,7 +61,7 @@ def history(store: Store, monitor: str, segment: str) -> list[list[Kept]]:
 
 
 def newest_in_window(store: Store, monitor: str, segment: str, window: Window) -> Kept | None:
-    """The newest revision of one window; None where it was not evaluated.
+    """Return the newest revision of one window; None where it was not evaluated.
 
     Raises
     ------
@@ -104,7 +105,7 @@ def _as_kept(row: Row[Any]) -> Kept:
 
 
 def segments(store: Store, monitor: str) -> list[str]:
-    """The segments of a monitor that were evaluated, without all rows.
+    """Return the segments of a monitor that were evaluated, without all rows.
 
     Raises
     ------
@@ -136,7 +137,7 @@ class ReviewBrief:
 
 
 def review_list(store: Store, monitor: str) -> list[ReviewBrief]:
-    """The reviews of a monitor, newest first.
+    """Return the reviews of a monitor, newest first.
 
     Raises
     ------
@@ -154,3 +155,70 @@ def review_list(store: Store, monitor: str) -> list[ReviewBrief]:
                 query.where(table.monitor == monitor).order_by(table.id.desc())
             ).mappings()
         ]
+
+
+_ALARMS = (Status.DEGRADED, Status.AT_RISK)
+"""The statuses an alarm budget counts; an error or a window without labels is no false alarm."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlarmCount:
+    """The alarms of a monitor and its segments: changes to ``degraded`` or ``at-risk``.
+
+    Attributes
+    ----------
+    sent : int
+    acknowledged : int
+        Of these, those that somebody took on.
+    not_sent : int
+        Others, that came while the monitor was muted or during a cool-down.
+    """
+
+    sent: int = 0
+    acknowledged: int = 0
+    not_sent: int = 0
+
+    def __add__(self, other: AlarmCount) -> AlarmCount:
+        return AlarmCount(
+            sent=self.sent + other.sent,
+            acknowledged=self.acknowledged + other.acknowledged,
+            not_sent=self.not_sent + other.not_sent,
+        )
+
+
+def alarms_since(store: Store, start: datetime) -> dict[str, AlarmCount]:
+    """Return the alarms at or after `start`, by monitor; only of monitors that have one.
+
+    Raises
+    ------
+    StoreError
+    """
+    sent = table.c.notified
+    taken = and_(sent, table.c.acknowledged_at.is_not(None))
+    counts = [func.sum(case((which, 1), else_=0)) for which in (sent, taken, ~sent)]
+    query = (
+        select(table.c.monitor, *counts)
+        .where(table.c.at >= start, table.c.after.in_(_ALARMS))
+        .group_by(table.c.monitor)
+    )
+    with store.reading() as connection:
+        return {
+            monitor: AlarmCount(sent=int(told), acknowledged=int(known), not_sent=int(others))
+            for monitor, told, known, others in connection.execute(query)
+        }
+
+
+def mark_acknowledged(connection: Connection, monitor: str, at: datetime) -> None:
+    """Somebody takes on the alarms of a monitor: of each segment the last change, if it is one."""
+    last = select(func.max(table.c.id)).where(table.c.monitor == monitor).group_by(table.c.segment)
+    newest = list(connection.scalars(last))
+    connection.execute(
+        update(table)
+        .where(
+            table.c.id.in_(newest),
+            table.c.notified,
+            table.c.after.in_(_ALARMS),
+            table.c.acknowledged_at.is_(None),
+        )
+        .values(acknowledged_at=at)
+    )

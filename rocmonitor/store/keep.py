@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import Select, delete, func, select, tuple_, update
+from sqlalchemy import Select, delete, func, select, tuple_
 
 from rocmonitor.policy.windows import Window
 from rocmonitor.store.connection import Store
 from rocmonitor.store.outbox import DELIVERED
-from rocmonitor.store.saving import put_summary
 from rocmonitor.store.tables import arrival, counts, evaluation, evaluation_tables, outbox
 
 
@@ -69,37 +67,6 @@ def delete_tables(store: Store, before: datetime, limit: int) -> int:
         return connection.execute(delete(evaluation_tables).where(table.in_(old.scalar_subquery()))).rowcount
 
 
-def delete_tables_inside(store: Store, before: datetime, limit: int) -> int:
-    """Delete the tables of evaluations that an earlier version saved inside `result`.
-
-    Such a row then has the form of later ones: what it was compared with is in `summary`.
-
-    Returns
-    -------
-    int
-        As `delete_delivered`.
-
-    Raises
-    ------
-    StoreError
-    """
-    waits = select(outbox.c.id).where(outbox.c.evaluation_id == evaluation.c.id, outbox.c.state != DELIVERED)
-    old = (
-        select(evaluation.c.id, evaluation.c.result)
-        .where(evaluation.c.at < before, evaluation.c.summary_id.is_(None))
-        .where(evaluation.c.id.not_in(_newest()), ~waits.exists())
-        .order_by(evaluation.c.id)
-        .limit(limit)
-    )
-    with store.writing() as connection:
-        found = [row for row in connection.execute(old) if _judged(row.result) < before]
-        for row in found:
-            left = {name: value for name, value in row.result.items() if name not in ("tables", "reference")}
-            new = {"result": left, "summary_id": put_summary(connection, row.result.get("reference", {}))}
-            connection.execute(update(evaluation).where(evaluation.c.id == row.id).values(new))
-        return len(found)
-
-
 def delete_counts(store: Store, before: datetime, limit: int) -> int:
     """Delete counts of windows that were read before an instant.
 
@@ -144,7 +111,7 @@ def delete_arrivals(store: Store, before: datetime, needed: Mapping[str, datetim
 
 
 def old_publications(store: Store, before: datetime, limit: int) -> list[Publication]:
-    """Evaluations that reached MLflow before an instant, oldest first, without the newest of each segment.
+    """Find evaluations that reached MLflow before an instant, oldest first, not the newest of a segment.
 
     Raises
     ------
@@ -171,7 +138,7 @@ def old_publications(store: Store, before: datetime, limit: int) -> list[Publica
 
 
 def published_again(store: Store, after: datetime) -> list[str]:
-    """Monitors with results that reached MLflow after an instant, and not at the first try.
+    """Find monitors with results that reached MLflow after an instant, and not at the first try.
 
     Raises
     ------
@@ -205,11 +172,6 @@ def _arrived(before: datetime) -> Select[tuple[int]]:
         .where(outbox.c.state == DELIVERED, outbox.c.attempted_at < before)
         .order_by(outbox.c.id)
     )
-
-
-def _judged(result: Mapping[str, Any]) -> datetime:
-    """When an evaluation was made: a window of long ago may have been judged yesterday."""
-    return datetime.fromisoformat(result["evaluated_at"])
 
 
 def _newest() -> Select[tuple[int]]:

@@ -27,9 +27,9 @@ _HELD = and_(
 _FIND_HELD = select(table.c.name).where(_HELD).with_for_update()
 
 LEASE = timedelta(seconds=20)
-"""How long a monitor stays taken when the process that works on it dies; renewed while it lives."""
+"""Time a monitor stays taken when the process that works on it dies; renewed while the process lives."""
 _LONGEST = timedelta(minutes=5)
-"""Longer than any lease, also those of earlier versions."""
+"""Longer than any lease."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ class Lease:
 
 
 def acquire(store: Store, name: str, owner: str, now: datetime, ttl: timedelta) -> Lease | None:
-    """The lease on `name` for the time `ttl`; None while anybody holds it (`owner` as well).
+    """Return the lease on `name` for the time `ttl`; None while anybody holds it (`owner` as well).
 
     `now` is this process's clock: what a store without a clock goes by, and what ``expires_at`` is told in.
 
@@ -77,7 +77,7 @@ def acquire(store: Store, name: str, owner: str, now: datetime, ttl: timedelta) 
 
 
 def renew(store: Store, lease: Lease, now: datetime, ttl: timedelta) -> Lease | None:
-    """The same lease until ``now + ttl``; None when another has taken it over.
+    """Return the same lease until ``now + ttl``; None when another has taken it over.
 
     Raises
     ------
@@ -129,12 +129,12 @@ def require(connection: Connection, lease: Lease) -> None:
 
 
 def _clock(store: Store, now: datetime) -> Any:
-    """The store's own clock, else `now`: an instant that durations can be added to."""
+    """Return the store's own clock, else `now`: an instant that durations can be added to."""
     if store.engine.dialect.name == "postgresql":
         return func.clock_timestamp(type_=DateTime(timezone=True))
     return now
 
 
 def _named(lease: Lease) -> dict[str, Any]:
-    """What `_HELD` asks for."""
+    """Return what `_HELD` asks for."""
     return {"holding": lease.name, "holder": lease.owner, "fence": lease.token}

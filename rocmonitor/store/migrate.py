@@ -8,17 +8,21 @@ opening a store reads the version without it.
 
 from __future__ import annotations
 
+import shutil
+import weakref
+from dataclasses import replace
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any, Literal
 
 from sqlalchemy import Column, MetaData, String, Table, inspect, select
 
 from rocmonitor.errors import StoreError
 from rocmonitor.store.connection import Store, connect, shown, sqlite_file
-from rocmonitor.store.memory import instance_id
+from rocmonitor.store.saving import instance_id
 from rocmonitor.store.tables import PREFIX, Instant, Packed, Plain, metadata
 
-NEWEST = "0013"
+NEWEST = "0001"
 """The version that this program needs: the last file in ``migrations/versions``."""
 
 _UPGRADE_LOCK = 7_626_637  # any number that no other program takes
@@ -29,7 +33,7 @@ def _ours(name: str | None, kind: str, parents: object) -> bool:  # noqa: ARG001
 
 
 def _rendered(kind: str, item: object, _: object) -> str | Literal[False]:
-    """A migration must not change when our types do."""
+    """Return a migration must not change when our types do."""
     if kind == "type" and isinstance(item, Instant):
         return "sa.DateTime(timezone=True)"
     if kind == "type" and isinstance(item, Plain):
@@ -49,8 +53,15 @@ OPTIONS: dict[str, Any] = {
 }
 
 
-def open_store(url: str) -> Store:
-    """The database at `url`, ready for use; an absent or empty SQLite file is made so.
+def open_store(url: str, *, make: bool = True) -> Store:
+    """Open the database at `url`, ready for use.
+
+    Parameters
+    ----------
+    url : str
+    make : bool
+        Make the tables in a SQLite file that is absent or empty. Else an empty database in a temporary
+        folder stands in for it, and nothing is made beside the configuration.
 
     Raises
     ------
@@ -65,6 +76,8 @@ def open_store(url: str) -> Store:
     ...     len(instance_id(store))
     36
     """
+    if not make and is_made_by_opening(url):
+        return _stand_in()
     store = connect(url)
     try:
         if _is_empty(store):
@@ -74,6 +87,18 @@ def open_store(url: str) -> Store:
     except BaseException:
         store.close()
         raise
+    return store
+
+
+def _stand_in() -> Store:
+    """Return an empty store in a folder that is deleted with it, or at the end of the process."""
+    folder = mkdtemp(prefix="rocmonitor-")
+    try:
+        store = replace(open_store(f"sqlite:///{folder}/empty.db"), stands_in=True)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    weakref.finalize(store.engine, shutil.rmtree, folder, ignore_errors=True)
     return store
 
 
@@ -115,7 +140,7 @@ def check(url: str) -> None:
 
 
 def is_made_by_opening(url: str) -> bool:
-    """Whether `open_store` makes the tables by itself: in a SQLite file that is absent or empty.
+    """Return True if `open_store` makes the tables by itself: in a SQLite file that is absent or empty.
 
     Raises
     ------
@@ -154,7 +179,7 @@ def _is_empty(store: Store) -> bool:
 
 
 def _require_there(store: Store) -> None:
-    """Looking at a SQLite file that is not there would make it."""
+    """Refuse a SQLite file that is not there: looking at it would make it."""
     file = sqlite_file(store.engine.url)
     if file is not None and not file.exists():
         raise StoreError(
@@ -173,7 +198,7 @@ def _require_newest(store: Store) -> None:
 
 
 def _versions(store: Store) -> tuple[str, ...]:
-    """The version of the schema; none where there are no tables yet."""
+    """Return the version of the schema; none where there are no tables yet."""
     table = Table(OPTIONS["version_table"], MetaData(), Column("version_num", String))
     with store.reading() as connection:
         if not inspect(connection).has_table(table.name):

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Connection, RowMapping, select, update
 
 from rocmonitor.policy.outages import Member, Outage
+from rocmonitor.policy.stops import Arrived, Stop
+from rocmonitor.policy.windows import Window
+from rocmonitor.store import tables
 from rocmonitor.store.connection import Store, insert
+from rocmonitor.store.leases import Lease, require
 from rocmonitor.store.outbox import Outgoing, put
 from rocmonitor.store.tables import outage as table
 
@@ -20,7 +24,7 @@ _FORGOTTEN = timedelta(days=2)
 
 
 def open_outages(store: Store) -> list[Outage]:
-    """What fails now, and what works again without people being notified of that yet; oldest first.
+    """Return what fails now, and what works again without people being notified of that yet; oldest first.
 
     Raises
     ------
@@ -31,7 +35,7 @@ def open_outages(store: Store) -> list[Outage]:
 
 
 def add_failure(store: Store, cause: str, member: str, at: datetime, *, error: str, lasting: bool) -> None:
-    """A member has failed: it joins the outage with this cause, and leaves any other.
+    """Note that a member failed: it joins the outage with this cause, and leaves any other.
 
     One that comes from another outage fails since it failed there; when it was the last there, that outage is
     closed without a message, for it goes on in this one.
@@ -72,7 +76,7 @@ def add_failure(store: Store, cause: str, member: str, at: datetime, *, error: s
 
 
 def end_failure(store: Store, member: str, at: datetime, *, known: Collection[str] | None = None) -> None:
-    """A member works: outages in which nothing else fails have ended. Nothing is written if it did before.
+    """Note that a member works: outages in which nothing else fails end. Nothing is written if it did before.
 
     Parameters
     ----------
@@ -169,3 +173,111 @@ def _save_members(
         silent = outage.notified_at is None or (quietly and not members)
         values |= {"ended_at": at, "open_cause": None, "state": CLOSED if silent else ENDED}
     connection.execute(update(table).where(table.c.id == outage.id).values(values))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavedStop:
+    """A stop in the store.
+
+    Attributes
+    ----------
+    stop : Stop
+    notified : bool
+        Whether somebody was notified.
+    id : int or None
+        None before it is saved.
+    """
+
+    stop: Stop
+    notified: bool
+    id: int | None = None
+
+
+def arrivals(store: Store, monitor: str, since: datetime) -> list[Arrived]:
+    """Return what was counted of the windows that start at or after `since`, oldest count first.
+
+    Raises
+    ------
+    StoreError
+    """
+    table = tables.arrival.c
+    query = (
+        select(table.window_start, table.window_end, table.at, table.rows, table.labelled)
+        .where(table.monitor == monitor, table.window_start >= since)
+        .order_by(table.window_start, table.window_end, table.at)
+    )
+    with store.reading() as connection:
+        return [
+            Arrived(window=Window(start, end), at=at, rows=rows, labelled=labelled)
+            for start, end, at, rows, labelled in connection.execute(query)
+        ]
+
+
+def open_stops(store: Store) -> dict[str, list[SavedStop]]:
+    """Return what has stopped and does not arrive again yet, by monitor.
+
+    Raises
+    ------
+    StoreError
+    """
+    table = tables.stop.c
+    query = (
+        select(table.id, table.monitor, table.notified, table.result)
+        .where(table.ended_at.is_(None))
+        .order_by(table.id)
+    )
+    found: dict[str, list[SavedStop]] = {}
+    with store.reading() as connection:
+        for row in connection.execute(query):
+            saved = SavedStop(id=row.id, notified=row.notified, stop=Stop.from_dict(row.result))
+            found.setdefault(row.monitor, []).append(saved)
+    return found
+
+
+def save_arrivals(
+    store: Store,
+    monitor: str,
+    counted: Sequence[Arrived],
+    stops: Sequence[SavedStop],
+    outbox: Sequence[Outgoing],
+    *,
+    at: datetime,
+    lease: Lease,
+) -> None:
+    """Save what a tick counted, the stops that began, ended or were notified, and their messages, or nothing.
+
+    Raises
+    ------
+    StoreError
+        Also (transient) when another process has taken over the lease.
+    """
+    with store.writing() as connection:
+        require(connection, lease)
+        for each in counted:
+            connection.execute(
+                insert(connection, tables.arrival)
+                .values(
+                    monitor=monitor,
+                    window_start=each.window.start,
+                    window_end=each.window.end,
+                    at=each.at,
+                    rows=each.rows,
+                    labelled=each.labelled,
+                )
+                .on_conflict_do_nothing()
+            )
+        for saved in stops:
+            values = {
+                "monitor": monitor,
+                "kind": saved.stop.kind,
+                "since": saved.stop.since,
+                "ended_at": at if saved.stop.ended else None,
+                "notified": saved.notified,
+                "result": saved.stop.to_dict(),
+            }
+            table = tables.stop
+            if saved.id is None:
+                connection.execute(table.insert().values(values))
+            else:
+                connection.execute(table.update().where(table.c.id == saved.id).values(values))
+        put(connection, monitor, outbox, at)

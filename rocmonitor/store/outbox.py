@@ -73,7 +73,7 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutboxSummary:
-    """What has not arrived yet.
+    """The deliveries that have not arrived yet.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class OutboxSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backlog:
-    """What one destination has not got yet.
+    """The deliveries to one destination that have not arrived yet.
 
     Attributes
     ----------
@@ -116,7 +116,8 @@ class Backlog:
 
 
 def destinations_due(store: Store, now: datetime) -> list[str]:
-    """The destinations that something is due for, channels first; cheap, for it is asked every few seconds.
+    """Return the destinations that something is due for, channels first; cheap, for it is asked every few
+    seconds.
 
     Raises
     ------
@@ -138,7 +139,7 @@ def destinations_due(store: Store, now: datetime) -> list[str]:
 def pending(
     store: Store, now: datetime, limit: int = 100, *, destination: str | None = None
 ) -> list[Delivery]:
-    """What is due, to all destinations or to one, oldest first.
+    """Return what is due, to all destinations or to one, oldest first.
 
     A destination gets things in the order they were saved: while one waits for its next attempt, nothing
     later goes to the same destination, unless that one was refused. (So a caller that fails at one must
@@ -175,7 +176,7 @@ def pending(
 
 
 def pending_revised(store: Store, row: Delivery) -> list[Delivery]:
-    """What waits for the monitor and destination of a row, from that row on, and is about revisions.
+    """Return what waits for the monitor and destination of a row, from that row on, and is about revisions.
 
     Without the row itself when it was delivered with earlier ones.
 
@@ -199,7 +200,7 @@ def pending_revised(store: Store, row: Delivery) -> list[Delivery]:
 
 
 def mark_delivered(store: Store, id: int, now: datetime, receipt: str | None = None) -> None:
-    """It has arrived; `receipt` is what the destination answered.
+    """Mark a row as arrived; `receipt` is the destination's answer.
 
     Raises
     ------
@@ -211,7 +212,7 @@ def mark_delivered(store: Store, id: int, now: datetime, receipt: str | None = N
 def mark_failed(
     store: Store, id: int, now: datetime, error: str, retry_at: datetime, *, refused: bool = False
 ) -> None:
-    """It has not arrived and is tried again at `retry_at`; when refused, later ones need not wait for it.
+    """Mark a row as failed, to be tried again at `retry_at`; when refused, later ones do not wait for it.
 
     Raises
     ------
@@ -227,7 +228,8 @@ def receipt_of(
     review_id: int | None = None,
     outlook_id: int | None = None,
 ) -> str | None:
-    """What MLflow answered to the first delivery for this evaluation, review or outlook: where its run is.
+    """Return what MLflow answered to the first delivery for this evaluation, review or outlook: where its
+    run is.
 
     None before that, and where all ids are None.
 
@@ -250,7 +252,7 @@ def receipt_of(
 
 
 def more_to_publish(store: Store, evaluation: Evaluation) -> bool:
-    """Whether a later result of the same monitor and segment still waits for MLflow.
+    """Return True if a later result of the same monitor and segment still waits for MLflow.
 
     Raises
     ------
@@ -278,7 +280,7 @@ def more_to_publish(store: Store, evaluation: Evaluation) -> bool:
 
 
 def outbox_summary(store: Store) -> OutboxSummary:
-    """What waits, since when it fails, and why.
+    """Return what waits, since when it fails, and why.
 
     Raises
     ------
@@ -305,7 +307,7 @@ def outbox_summary(store: Store) -> OutboxSummary:
 
 
 def backlog(store: Store) -> dict[str, Backlog]:
-    """What has not arrived yet, by destination; empty when all has.
+    """Return what has not arrived yet, by destination; empty when all has.
 
     Raises
     ------
@@ -352,7 +354,9 @@ def put(
 
 
 def rows_of(monitor: str, outgoing: Sequence[Outgoing], now: datetime, **of: int | None) -> list[Row]:
-    """What is to be delivered as rows; `of`: ``evaluation_id`` or another number of what it is about."""
+    """Return what is to be delivered as rows; `of`: ``evaluation_id`` or another number of what it is
+    about.
+    """
     return [
         {
             "monitor": monitor,

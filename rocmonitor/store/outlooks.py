@@ -61,7 +61,7 @@ def outlooks(
 
 
 def outlooks_pending(store: Store, monitor: str) -> dict[tuple[str, Window], dict[str, float]]:
-    """The metrics of each outlook of a window that was not judged, by segment and window.
+    """Return the metrics of each outlook of a window that was not judged, by segment and window.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def outlooks_pending(store: Store, monitor: str) -> dict[tuple[str, Window], dic
 
 
 def outlook_metrics(store: Store, monitor: str, segment: str, window: Window) -> dict[str, float]:
-    """The metrics of the outlook of one window; empty where it has none.
+    """Return the metrics of the outlook of one window; empty where it has none.
 
     Raises
     ------
@@ -91,7 +91,8 @@ def outlook_metrics(store: Store, monitor: str, segment: str, window: Window) ->
 
 
 def pending_warnings(store: Store, monitor: str, segment: str) -> dict[Window, frozenset[str]]:
-    """The windows whose outlook warns and that have not been judged, with the names of the rules that warn.
+    """Return the windows whose outlook warns and that have not been judged, with the names of the rules that
+    warn.
 
     Raises
     ------
@@ -105,7 +106,7 @@ def pending_warnings(store: Store, monitor: str, segment: str) -> dict[Window, f
 
 
 def outlook_series(store: Store, monitor: str, segment: str) -> list[Point]:
-    """The metrics of each outlook of a segment, oldest window first.
+    """Return the metrics of each outlook of a segment, oldest window first.
 
     Raises
     ------

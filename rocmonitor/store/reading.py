@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, FromClause, RowMapping, Select, Table, fun
 
 from rocmonitor.errors import StoreError
 from rocmonitor.policy.evaluation import Evaluation, Point, Status, Transition, read_reasons
-from rocmonitor.policy.status import is_alarm
+from rocmonitor.policy.status import Said, is_alarm
 from rocmonitor.policy.windows import Window
 from rocmonitor.store.connection import Store, shown
 from rocmonitor.store.tables import evaluation as table
@@ -28,7 +28,7 @@ _WHOLE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluated:
-    """What decides whether a window is to be judged again.
+    """The facts that decide whether a window is judged again.
 
     Attributes
     ----------
@@ -39,8 +39,8 @@ class Evaluated:
     label_counts : dict of str to int
         Rows by label when they were read.
     outcome : Status
-    labels_digest, settings_digest : str or None
-        As `WindowRecord` has them; None when an earlier version judged.
+    labels_digest, settings_digest : str
+        As `WindowRecord` has them.
     champion_version, challenger_version : str or None
         As pinned.
     """
@@ -49,8 +49,8 @@ class Evaluated:
     digest: str
     label_counts: dict[str, int]
     outcome: Status
-    labels_digest: str | None
-    settings_digest: str | None
+    labels_digest: str
+    settings_digest: str
     champion_version: str
     challenger_version: str | None
 
@@ -62,26 +62,10 @@ class SavedTransition(Transition):
     notified: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Notified:
-    """What people were last notified of.
-
-    Attributes
-    ----------
-    status : Status
-        Ok when there was no notification.
-    alarmed_at : datetime or None
-        When the last alarm was sent.
-    """
-
-    status: Status
-    alarmed_at: datetime | None
-
-
 def evaluated(
     store: Store, monitor: str, since: datetime | None = None
 ) -> dict[tuple[str, Window], Evaluated]:
-    """The newest revision of each window that starts at or after `since`, by segment and window.
+    """Return the newest revision of each window that starts at or after `since`, by segment and window.
 
     Raises
     ------
@@ -116,7 +100,7 @@ def evaluated(
 
 
 def outcomes(store: Store, monitor: str, segment: str) -> list[tuple[Window, Status]]:
-    """What was found of each window (its newest revision), oldest first.
+    """Return what was found of each window (its newest revision), oldest first.
 
     Raises
     ------
@@ -127,7 +111,7 @@ def outcomes(store: Store, monitor: str, segment: str) -> list[tuple[Window, Sta
 
 
 def series(store: Store, monitor: str, segment: str, *, newest: int | None = None) -> list[Point]:
-    """The metrics of each window (its newest revision), oldest first; of so many of the newest.
+    """Return the metrics of each window (its newest revision), oldest first; of so many of the newest.
 
     Raises
     ------
@@ -161,7 +145,7 @@ def evaluations(
     end: datetime | None = None,
     every_revision: bool = False,
 ) -> list[Evaluation]:
-    """Evaluations of the windows inside [start, end), oldest first, then by segment and revision.
+    """Return the evaluations of windows inside [start, end), oldest first, by segment and revision.
 
     Parameters
     ----------
@@ -213,7 +197,7 @@ def evaluation(store: Store, id: int) -> Evaluation:
 
 
 def newest_revision(store: Store, evaluation: Evaluation) -> int:
-    """The highest revision saved of the window that `evaluation` is of.
+    """Return the highest revision saved of the window that `evaluation` is of.
 
     Raises
     ------
@@ -230,7 +214,7 @@ def newest_revision(store: Store, evaluation: Evaluation) -> int:
 
 
 def transitions(store: Store, monitor: str, segment: str | None = None) -> list[SavedTransition]:
-    """Changes of status in the order they were saved; of all segments unless one is named.
+    """Return the changes of status in the order they were saved; of all segments unless one is named.
 
     Raises
     ------
@@ -243,7 +227,7 @@ def transitions(store: Store, monitor: str, segment: str | None = None) -> list[
 
 
 def last_transition(store: Store, monitor: str, segment: str) -> SavedTransition | None:
-    """The change of status that was saved last, or None.
+    """Return the change of status that was saved last, or None.
 
     Raises
     ------
@@ -253,25 +237,36 @@ def last_transition(store: Store, monitor: str, segment: str) -> SavedTransition
     return _transition(found[0]) if found else None
 
 
-def last_notified(store: Store, monitor: str, segment: str) -> Notified:
-    """What people were last notified of, for this monitor and segment.
+def last_said(store: Store, monitor: str) -> dict[str, Said]:
+    """Return the last change of status, and what people were last notified of, by segment.
 
     Raises
     ------
     StoreError
     """
-    heard = _newest_first(monitor, segment).where(transition_table.c.notified)
-    alarming = [status for status in Status if is_alarm(status)]
-    last = _rows(store, heard)
-    alarm = _rows(store, heard.where(transition_table.c.after.in_(alarming)))
-    return Notified(
-        status=Status(last[0]["after"]) if last else Status.OK,
-        alarmed_at=alarm[0]["at"] if alarm else None,
-    )
+    change = transition_table.c
+
+    def last(*conditions: ColumnElement[bool]) -> dict[str, RowMapping]:
+        newest = select(func.max(change.id)).where(change.monitor == monitor, *conditions)
+        query = select(change.segment, change.after, change.at)
+        rows = connection.execute(query.where(change.id.in_(newest.group_by(change.segment))))
+        return {row["segment"]: row for row in rows.mappings()}
+
+    alarming = change.after.in_([status for status in Status if is_alarm(status)])
+    with store.reading() as connection:
+        changed, heard, alarms = last(), last(change.notified), last(change.notified, alarming)
+    return {
+        segment: Said(
+            status=Status(row["after"]),
+            notified=Status(heard[segment]["after"]) if segment in heard else Status.OK,
+            alarmed_at=alarms[segment]["at"] if segment in alarms else None,
+        )
+        for segment, row in changed.items()
+    }
 
 
 def _newest(query: Select[Any]) -> Select[Any]:
-    """Of each window the newest revision, oldest window first.
+    """Return the newest revision of each window, oldest window first.
 
     A window function, for an anti-join on a table without statistics makes PostgreSQL compare all with all.
     """
@@ -300,9 +295,9 @@ def _newest_first(monitor: str, segment: str) -> Select[Any]:
 
 
 def _joined() -> FromClause:
-    """Evaluations with their tables and what they were compared with, where these are kept apart."""
+    """Return evaluations joined with the reference they were compared with, and their tables if kept."""
     with_tables = table.outerjoin(evaluation_tables, evaluation_tables.c.evaluation_id == table.c.id)
-    return with_tables.outerjoin(summary, summary.c.id == table.c.summary_id)
+    return with_tables.join(summary, summary.c.id == table.c.summary_id)
 
 
 def _rows(store: Store, query: Select[Any]) -> list[RowMapping]:
@@ -315,8 +310,8 @@ def _window(row: RowMapping) -> Window:
 
 
 def _evaluation(row: RowMapping) -> Evaluation:
-    apart = {part: row[part] for part in ("tables", "reference") if row[part] is not None}
-    return Evaluation.from_dict({"tables": {}, **row["result"], **apart, "metrics": row["metrics"]})
+    apart = {"metrics": row["metrics"], "reference": row["reference"], "tables": row["tables"] or {}}
+    return Evaluation.from_dict({**row["result"], **apart})
 
 
 def _transition(row: RowMapping) -> SavedTransition:

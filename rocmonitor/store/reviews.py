@@ -55,7 +55,7 @@ def save_review(store: Store, review: Review, outbox: Sequence[Outgoing], *, lea
 
 
 def reviews(store: Store, monitor: str, versions: tuple[str, str] | None = None) -> list[Review]:
-    """The reviews of a monitor, in the order they were saved.
+    """Return the reviews of a monitor, in the order they were saved.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def reviews(store: Store, monitor: str, versions: tuple[str, str] | None = None)
 
 
 def last_reviewed(store: Store, monitor: str) -> datetime | None:
-    """The time of the last review whose period the configuration gave; None if there is none.
+    """Return the time of the last review whose period the configuration gave; None if there is none.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def review(store: Store, id: int) -> Review:
 
 
 def review_with_key(store: Store, key: str) -> Review | None:
-    """The review of the same rows by the same rule, if it was saved.
+    """Return the review of the same rows by the same rule, if it was saved.
 
     Raises
     ------

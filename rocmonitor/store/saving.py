@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
+from uuid import uuid4
 
 from sqlalchemy import Connection, Executable, Table, bindparam, func, select
 
@@ -26,7 +28,7 @@ _FIND_SUMMARY = select(tables.summary.c.id).where(tables.summary.c.digest == bin
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutlookRecord:
-    """What the outlook of one window and segment led to; the other fields are those of `WindowRecord`."""
+    """The result of an outlook for one window and segment; the other fields are those of `WindowRecord`."""
 
     outlook: Outlook
     transition: Transition | None = None
@@ -36,7 +38,7 @@ class OutlookRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowRecord:
-    """What one window of one segment led to.
+    """The result of judging one segment of one window.
 
     Attributes
     ----------
@@ -63,8 +65,8 @@ class WindowRecord:
 
     evaluation: Evaluation
     label_counts: dict[str, int]
-    labels_digest: str | None = None
-    settings_digest: str | None = None
+    labels_digest: str
+    settings_digest: str
     reference_digest: str | None = None
     transition: Transition | None = None
     notified: bool = False
@@ -182,11 +184,11 @@ def _put_results(connection: Connection, results: Sequence[WindowRecord]) -> lis
 def _put_evaluation(
     connection: Connection, result: WindowRecord, plain: dict[str, Any], summaries: dict[str, int]
 ) -> int | None:
-    """The number of the row; None where the evaluation is there already."""
+    """Return the number of the row; None where the evaluation is there already."""
     metrics, reference = plain.pop("metrics"), plain.pop("reference")
     digest = result.reference_digest or reference_digest(reference)
     if digest not in summaries:
-        summaries[digest] = put_summary(connection, reference, digest)
+        summaries[digest] = _put_summary(connection, reference, digest)
     values = _columns(result) | {
         "metrics": metrics,
         "result": plain,
@@ -198,7 +200,9 @@ def _put_evaluation(
 
 
 def _unless_there(connection: Connection, table: Table) -> Executable:
-    """The insertion of a row that gives its number, or nothing where it is there; to make it takes longer."""
+    """Return the insertion of a row that gives its number, or nothing where it is there; to make it takes
+    longer.
+    """
     key = (connection.dialect.name, table.name)
     if key not in _INSERTIONS:
         _INSERTIONS[key] = insert(connection, table).on_conflict_do_nothing().returning(table.c.id)
@@ -206,7 +210,7 @@ def _unless_there(connection: Connection, table: Table) -> Executable:
 
 
 def _columns(result: WindowRecord) -> dict[str, Any]:
-    """What has a column of its own."""
+    """Return what has a column of its own."""
     evaluation = result.evaluation
     return {
         "monitor": evaluation.monitor,
@@ -226,13 +230,12 @@ def _columns(result: WindowRecord) -> dict[str, Any]:
 
 
 def reference_digest(reference: Mapping[str, Any]) -> str:
-    """Names what an evaluation was compared with (`Evaluation.reference`)."""
+    """Return the name of the evaluation's reference (`Evaluation.reference`)."""
     return hashlib.sha256(tables.as_json(reference).encode()).hexdigest()
 
 
-def put_summary(connection: Connection, reference: Mapping[str, Any], digest: str | None = None) -> int:
-    """The row that holds what an evaluation was compared with, made where there is none."""
-    digest = digest or reference_digest(reference)
+def _put_summary(connection: Connection, reference: Mapping[str, Any], digest: str) -> int:
+    """Return the row that holds the reference of an evaluation, made if there is none."""
     row = {"digest": digest, "content": reference}
     found = connection.scalar(_FIND_SUMMARY, {"named": digest})
     if found is None:
@@ -289,3 +292,100 @@ def _put_transition(
             outlook_id=outlook_id,
         )
     )
+
+
+def instance_id(store: Store) -> str:
+    """Return a UUID that names this store in MLflow; made at the first call, then always the same.
+
+    Raises
+    ------
+    StoreError
+    """
+    query = select(tables.instance.c.uuid)
+    with store.reading() as connection:
+        found: str | None = connection.scalar(query)
+    if found is None:
+        with store.writing() as connection:
+            connection.execute(
+                insert(connection, tables.instance).values(id=1, uuid=str(uuid4())).on_conflict_do_nothing()
+            )
+            found = connection.execute(query).scalar_one()
+    return str(found)
+
+
+def reference(store: Store, monitor: str, digest: str) -> dict[str, Any] | None:
+    """Return the reference frozen under `digest` (of all that decides it), by segment, or None.
+
+    Raises
+    ------
+    StoreError
+    """
+    table = tables.reference
+    with store.reading() as connection:
+        return connection.scalar(
+            select(table.c.content).where(table.c.monitor == monitor, table.c.digest == digest)
+        )
+
+
+def has_reference(store: Store, monitor: str, digest: str) -> bool:
+    """Return True if a reference is frozen under `digest`.
+
+    Raises
+    ------
+    StoreError
+    """
+    table = tables.reference
+    query = select(table.c.digest).where(table.c.monitor == monitor, table.c.digest == digest)
+    with store.reading() as connection:
+        return connection.scalar(query) is not None
+
+
+def save_reference(
+    store: Store,
+    monitor: str,
+    digest: str,
+    content: dict[str, Any],
+    *,
+    counts: Sequence[KeptCounts] = (),
+) -> None:
+    """Freeze a reference; one that is frozen already stays as it is. The counts that it rests on are kept.
+
+    Raises
+    ------
+    StoreError
+    """
+    row = {"monitor": monitor, "digest": digest, "content": content}
+    with store.writing() as connection:
+        connection.execute(insert(connection, tables.reference).values(row).on_conflict_do_nothing())
+        put_counts(connection, counts)
+
+
+def alias(store: Store, model: str, name: str) -> tuple[str, datetime] | None:
+    """Return the version that alias `name` of a model last stood for, and when that was seen; None if never.
+
+    Raises
+    ------
+    StoreError
+    """
+    table = tables.alias
+    with store.reading() as connection:
+        found = connection.execute(
+            select(table.c.version, table.c.seen_at).where(table.c.model == model, table.c.alias == name)
+        ).one_or_none()
+    return None if found is None else (found.version, found.seen_at)
+
+
+def save_alias(store: Store, model: str, name: str, version: str, seen_at: datetime) -> None:
+    """Remember what alias `name` of a model stands for.
+
+    Raises
+    ------
+    StoreError
+    """
+    table, seen = tables.alias, {"version": version, "seen_at": seen_at}
+    with store.writing() as connection:
+        connection.execute(
+            insert(connection, table)
+            .values(model=model, alias=name, **seen)
+            .on_conflict_do_update(index_elements=[table.c.model, table.c.alias], set_=seen)
+        )

@@ -163,13 +163,11 @@ evaluation = Table(
     Column("outcome", String, nullable=False),
     Column("data_digest", String, nullable=False),
     Column("label_counts", Plain, nullable=False),
-    Column("labels_digest", String),  # NULL: not known, an earlier version judged
-    Column("settings_digest", String),  # likewise
+    Column("labels_digest", String, nullable=False),
+    Column("settings_digest", String, nullable=False),
     Column("metrics", Plain, nullable=False),
-    # All of Evaluation.to_dict() but the metrics, the tables and the reference. NULL in `summary_id`: an
-    # earlier version saved these two here.
-    Column("result", Plain, nullable=False),
-    Column("summary_id", Integer),  # of `summary`
+    Column("result", Plain, nullable=False),  # Evaluation.to_dict() without metrics, tables and reference
+    Column("summary_id", Integer, nullable=False),  # of `summary`
     *(Column(name, Float) for name in GLANCE),  # some metrics once more: the overview reads no JSON
     # In this order the key also serves every look-up by monitor and segment, oldest window first.
     UniqueConstraint("monitor", "segment", "window_start", "window_end", "revision", "model_version"),

@@ -86,7 +86,7 @@ def save_tick(
 
 
 def ticks(store: Store) -> dict[str, LastTick]:
-    """The last tick by monitor; those that never had one are absent.
+    """Return the last tick by monitor; those that never had one are absent.
 
     Raises
     ------

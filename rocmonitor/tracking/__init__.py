@@ -9,9 +9,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from rocmonitor.tracking import access
+from rocmonitor.tracking.access import require_made
 from rocmonitor.tracking.projection import Tracking
 
-__all__ = ["Tracking", "connect"]
+__all__ = ["Tracking", "connect", "require_made"]
 
 _SERVERS = ("http://", "https://", "databricks", "uc:")
 

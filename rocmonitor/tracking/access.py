@@ -55,6 +55,22 @@ def open_client(uri: str) -> MlflowClient:
         return MlflowClient(uri)
 
 
+def require_made(uri: str) -> None:
+    """Refuse a SQLite database that is not there, which connecting would make: no alias is in it.
+
+    Raises
+    ------
+    TrackingError
+    """
+    file = Path(uri.removeprefix("sqlite:///").partition("?")[0])
+    if uri.startswith("sqlite:///") and not file.exists():
+        raise TrackingError(
+            f"mlflow.tracking_uri: {file} is not there yet, so no model has an alias in it; register the "
+            "model, or set model.version",
+            transient=False,
+        )
+
+
 def _create_database(uri: str) -> None:
     """Make MLflow's SQLite file under another name first: when this is killed, there is none, or a whole one.
 
@@ -97,17 +113,19 @@ def translate_errors(uri: str, doing: str) -> Iterator[None]:
 
 
 def without_secrets(text: str) -> str:
-    """The text without what may be secret in its URLs: users, passwords, and the paths of web addresses."""
+    """Return the text without what may be secret in its URLs: users, passwords, and the paths of web
+    addresses.
+    """
     return re.sub(r"(?i)(\bhttps?://[^/?#\s'\"<>()]+)[/?#][^\s'\"<>()]+", r"\1/…", without_passwords(text))
 
 
 def has_page(uri: str) -> bool:
-    """Whether people can open MLflow at its tracking URI, and may be shown it."""
+    """Return True if people can open MLflow at its tracking URI, and may be shown it."""
     return re.fullmatch(r"https?://[^/@?#\s]+/?", uri) is not None
 
 
 def _without_path(uri: str, text: str) -> str:
-    """The text without the path of a tracking server, which errors quote without its host."""
+    """Return the text without the path of a tracking server, which errors quote without its host."""
     path = urlsplit(uri).path.strip("/") if uri.startswith(("http://", "https://")) else ""
     return text.replace(path, "…") if path else text
 
@@ -154,7 +172,7 @@ def _quiet() -> Iterator[None]:
     """Hide what MLflow logs while it creates a database, and its own use of deprecated SQLAlchemy."""
     logger = logging.getLogger("mlflow.store.db.utils")
     level = logger.level
-    logger.setLevel(logging.WARNING)
+    logger.setLevel(max(level, logging.WARNING))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
@@ -164,7 +182,7 @@ def _quiet() -> Iterator[None]:
 
 
 def _may_pass(error: Exception) -> bool | None:
-    """Whether a later try may succeed; None when the error is not one of the outside."""
+    """Return whether a later try may succeed; None when the error is not one of the outside."""
     from mlflow.exceptions import MlflowException
     from requests import HTTPError, RequestException
 

@@ -1,4 +1,4 @@
-"""What is written to a run: tags, parameters, files and the dataset, all of them values of the evaluation."""
+"""The content of a run: tags, parameters, files and the dataset, all of them values of the evaluation."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ HEADLINE = {
     "positives": "data/positives",
     "labelled_share": "data/labelled_share",
 }
-"""What the lines over time begin with: the metrics that a series run shows again under ``AUROC/``.
+"""The first metrics of the lines over time, which a series run shows again under ``AUROC/``.
 
 MLflow sorts charts by name, group by group, and the table of metrics of a run by when they were logged.
 """
@@ -64,30 +64,32 @@ BRIEF = (
 """The metrics of a window run without detail: MLflow keeps two rows for each metric of each run."""
 
 BRIEF_BYTES = 25_000
-"""What the one file of such a run has at most."""
+"""The largest size of the one file of such a run, in bytes."""
 
 _LONGEST_PARAM, _LONGEST_TAG, _LONGEST_DIGEST, _LONGEST_NAME = 6000, 8000, 36, 500
 _SAFE = " !#$&()*+,/:;<=>?@^{|}~"
 
 
 def quoted(text: str) -> str:
-    """The text without what could end a string in MLflow's filter language, which has no bound parameters."""
+    """Return the text without what could end a string in MLflow's filter language, which has no bound
+    parameters.
+    """
     return quote(text, safe=_SAFE)
 
 
 def milliseconds(instant: datetime) -> int:
-    """The instant as MLflow counts time."""
+    """Return the instant as MLflow counts time."""
     return round(instant.timestamp() * 1000)
 
 
 def cut(text: str, longest: int) -> str:
-    """The text, with an end that says so when it had to be shortened."""
+    """Return the text, with an end that says so when it had to be shortened."""
     end = f"… ({len(text):,} characters)"
     return text if len(text) <= longest else text[: longest - len(end)] + end
 
 
 def shortened(tags: Mapping[str, str]) -> dict[str, str]:
-    """The tags as MLflow can keep them."""
+    """Return the tags as MLflow can keep them."""
     return {name: cut(value, _LONGEST_TAG) for name, value in tags.items()}
 
 
@@ -97,7 +99,7 @@ def experiment_name(monitor: str) -> str:
 
 
 def window_tags(evaluation: Evaluation, *, full: bool = True) -> dict[str, str]:
-    """What a window run is found by; MLflow shows the first of them first."""
+    """Return what a window run is found by; MLflow shows the first of them first."""
     tags = {
         "outcome": str(evaluation.outcome),
         "status": str(evaluation.status),
@@ -115,7 +117,7 @@ def window_tags(evaluation: Evaluation, *, full: bool = True) -> dict[str, str]:
 def series_tags(
     monitor: str, segment: str, points: Sequence[Point], zone: ZoneInfo, kind: str
 ) -> dict[str, str]:
-    """What a series run is found by."""
+    """Return what a series run is found by."""
     windows = [point.window for point in points]
     describe = note.of_outlooks if kind == "outlook" else note.of_series
     return origin(kind) | {
@@ -126,7 +128,7 @@ def series_tags(
 
 
 def with_headline(point: Point, *, full: bool = True) -> Point:
-    """The point as a series run has it: what people look for first is first, or all there is."""
+    """Return the point as a series run has it: what people look for first is first, or all there is."""
     first = {f"AUROC/{name}": point.metrics[key] for name, key in HEADLINE.items() if key in point.metrics}
     return replace(point, metrics=first | point.metrics if full else first)
 
@@ -134,19 +136,21 @@ def with_headline(point: Point, *, full: bool = True) -> Point:
 def window_name(evaluation: Evaluation) -> str:
     """Name of a window run: what a list of runs says of it.
 
-    ``DEGRADED 0.607 · 2013-09-16``, ``ok 0.71 · 2013-09-09 · region=north · r1``.
+    ``DEGRADED 0.607 · 2013-09-16``, ``ok 0.712 · 2013-09-09 · region=north · r1``.
     """
     auc = evaluation.metrics.get("champion/auc")
     fine = evaluation.outcome is Status.OK
     word = str(evaluation.outcome) if fine else evaluation.outcome.upper()
-    value = "" if auc is None else f" {auc:.2f}" if fine else f" {auc:.3f}"
+    value = "" if auc is None else f" {auc:.3f}"
     revision = f"r{evaluation.revision}" if evaluation.revision else ""
     start = instant(evaluation.window.start, evaluation.zone)
     return " · ".join(filter(None, [word + value, start, printable(evaluation.segment), revision]))
 
 
 def run_status(evaluation: Evaluation) -> str:
-    """The state of a window run: MLflow's lists give a tick to what is finished, so degraded is not that."""
+    """Return the state of a window run: MLflow's lists give a tick to what is finished, so degraded is not
+    that.
+    """
     return "FAILED" if evaluation.outcome is Status.DEGRADED else "FINISHED"
 
 
@@ -157,7 +161,7 @@ def series_name(segment: str, kind: str) -> str:
 
 
 def params(evaluation: Evaluation) -> dict[str, str]:
-    """The parameters of a window run: what was judged, with what, against what."""
+    """Return the parameters of a window run: what was judged, with what, against what."""
     reference = evaluation.reference
     values = {
         "window_start": evaluation.window.start.isoformat(),
@@ -188,20 +192,24 @@ def params_of(record: Record, values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def brief(evaluation: Evaluation) -> Evaluation:
-    """The evaluation with the metrics of a run without detail."""
+    """Return the evaluation with the metrics of a run without detail."""
     known = evaluation.metrics
     return replace(evaluation, metrics={name: known[name] for name in BRIEF if name in known})
 
 
 def files(evaluation: Evaluation, *, full: bool = True) -> dict[str, str]:
-    """The evaluation in full, and its tables, as JSON and CSV; without detail, one file of limited size."""
+    """Return the evaluation in full, and its tables, as JSON and CSV; without detail, one file of limited
+    size.
+    """
     if not full:
         return {"result.json": _within_limit(evaluation)}
     return documents("result.json", evaluation.to_dict(), evaluation.tables)
 
 
 def _within_limit(evaluation: Evaluation) -> str:
-    """The evaluation as JSON, less what is large and can be had from the store: `left_out` names it."""
+    """Return the evaluation as JSON, less what is large and can be had from the store: `left_out` names
+    it.
+    """
     whole = evaluation.to_dict()
     large = [("reference", "windows"), ("reference", "forecasts")]
     large += [("tables", name) for name in sorted(whole["tables"], key=lambda name: name != "roc")]
@@ -217,7 +225,7 @@ def _within_limit(evaluation: Evaluation) -> str:
 
 
 def dataset(evaluation: Evaluation) -> DatasetInput:
-    """Where the rows came from: enough to pull them again, with nothing secret."""
+    """Return where the rows came from: enough to pull them again, with nothing secret."""
     counts = evaluation.to_dict()["counts"]
     return dataset_of(
         evaluation, evaluation.key, evaluation.window, profile={"num_rows": evaluation.counts.used, **counts}
@@ -233,7 +241,7 @@ def dataset_of(
     profile: Mapping[str, Any],
     more: Mapping[str, Any] | None = None,
 ) -> DatasetInput:
-    """The rows of a window or a review as MLflow logs a dataset, of our own source type.
+    """Return the rows of a window or a review as MLflow logs a dataset, of our own source type.
 
     Parameters
     ----------
@@ -308,14 +316,14 @@ def digests(points: Sequence[Point]) -> list[str]:
 
 
 def origin(kind: str) -> dict[str, str]:
-    """What marks a run as one of ours, and its kind."""
+    """Return what marks a run as one of ours, and its kind."""
     return {KIND: kind, "mlflow.source.name": "rocmonitor", "mlflow.source.type": "JOB"}
 
 
 def documents(
     name: str, whole: Mapping[str, Any], tables: Tables, *, words: Tables | None = None
 ) -> dict[str, str]:
-    """All of a result in one file, and each of its tables that has rows, by path in the run.
+    """Return all of a result in one file, and each of its tables that has rows, by path in the run.
 
     `words` are the tables for people, with words in place of codes; default `tables`.
     """
@@ -328,7 +336,7 @@ def documents(
 
 
 def as_csv(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] = ()) -> str:
-    """A table as a file: `columns` first, also of an empty table, then the others that rows have."""
+    """Return a table as a file: `columns` first, also of an empty table, then the others that rows have."""
     columns = [*dict.fromkeys([*columns, *(name for row in rows for name in row)])]
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, lineterminator="\n")

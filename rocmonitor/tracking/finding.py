@@ -20,7 +20,7 @@ COMPLETE = ("final", "superseded")
 
 
 def runs(client: MlflowClient, experiment: str, key: str, *, longer: bool = False) -> list[Run]:
-    """The runs with this key, or with any that begins so; in an order that a repeat finds again."""
+    """Return the runs with this key, or with any that begins so; in an order that a repeat finds again."""
     condition = f"LIKE '{key}%'" if longer else f"= '{key}'"
     found: list[Run] = []
     token: str | None = ""
@@ -38,12 +38,12 @@ def runs(client: MlflowClient, experiment: str, key: str, *, longer: bool = Fals
 
 
 def is_unfinished(run: Run) -> bool:
-    """Whether a run is still being written, or was left half-way."""
+    """Return True if a run is still being written, or was left half-way."""
     return run.data.tags.get(STATE) not in COMPLETE
 
 
 def revisions(client: MlflowClient, experiment: str, stem: str) -> dict[int, list[Run]]:
-    """The runs of a window by revision, in order."""
+    """Return the runs of a window by revision, in order."""
     found: dict[int, list[Run]] = {}
     for run in runs(client, experiment, stem, longer=True):
         found.setdefault(int(run.data.tags[KEY].removeprefix(stem)), []).append(run)
@@ -53,7 +53,7 @@ def revisions(client: MlflowClient, experiment: str, stem: str) -> dict[int, lis
 def series(
     client: MlflowClient, experiment: str, key: str, digests: Sequence[str]
 ) -> tuple[list[Run], list[Run]]:
-    """The series runs with this key, and those of them whose points are the first of these, in order.
+    """Return the series runs with this key, and those of them whose points are the first of these, in order.
 
     Complete ones come first, then those with more points.
     """
@@ -63,7 +63,7 @@ def series(
 
 
 def alike(client: MlflowClient, experiment: str, tags: Mapping[str, str]) -> list[Run]:
-    """The runs that a request for a run with these tags has made, the one to keep first.
+    """Return the runs that a request for a run with these tags has made, the one to keep first.
 
     A request that was given up, or whose connection was cut, may be carried out all the same.
     """
@@ -77,7 +77,7 @@ def alike(client: MlflowClient, experiment: str, tags: Mapping[str, str]) -> lis
 def made(
     client: MlflowClient, uri: str, experiment: str, tags: Mapping[str, str], start: int, name: str
 ) -> Run:
-    """A new run with these tags, the only one.
+    """Return a new run with these tags, the only one.
 
     Over the network, or after a long wait, one request may have made several runs, or one that was given up
     before: they are looked up.
@@ -93,7 +93,7 @@ def made(
 
 
 def only(client: MlflowClient, found: Sequence[Run]) -> Run:
-    """The first of several runs with one key; the others are deleted."""
+    """Return the first of several runs with one key; the others are deleted."""
     delete(client, found[1:])
     return found[0]
 
@@ -123,6 +123,6 @@ def _is_complete(client: MlflowClient, experiment: str, key: str) -> bool:
 
 
 def _fits(run: Run, digests: Sequence[str]) -> bool:
-    """Whether the points that a series run has are the first of these."""
+    """Return True if the points that a series run has are the first of these."""
     count = int(run.data.tags.get(POINTS, 0))
     return count < len(digests) and run.data.tags.get(DIGEST) == digests[count]

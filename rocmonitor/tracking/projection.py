@@ -14,7 +14,7 @@ from rocmonitor.errors import TrackingError
 from rocmonitor.policy.evaluation import Evaluation, Point, Status
 from rocmonitor.policy.review.document import Review
 from rocmonitor.policy.windows import Window
-from rocmonitor.tracking import access, content, finding, overview, review_run
+from rocmonitor.tracking import access, content, finding, note, review_run
 from rocmonitor.tracking.content import BY, DIGEST, KEY, POINTS, STATE
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Tracking:
         return f"Tracking({access.without_secrets(self.uri)!r})"
 
     def version(self, model: str, alias: str) -> str:
-        """The version of a registered model that an alias names now.
+        """Return the version of a registered model that an alias names now.
 
         Raises
         ------
@@ -185,8 +185,7 @@ class Tracking:
         meanwhile. So a run that was left half-way is completed if its points still hold, and replaced if not.
         """
         zone, points = zone or ZoneInfo("UTC"), list(points)
-        if kind == "series":
-            points = [content.with_headline(point, full=full) for point in points]
+        logged = [content.with_headline(point, full=full) for point in points] if kind == "series" else points
         with access.translate_errors(
             self.uri, f"publishing the series of {monitor}, {segment or 'all rows'}"
         ):
@@ -194,10 +193,10 @@ class Tracking:
             key = content.quoted(f"{instance}|{monitor}|{segment}|{kind}")
             tags = content.series_tags(monitor, segment, points, zone, kind)
             name = content.series_name(segment, kind)
-            run = self._series_run(experiment, key, points, tags, name, artifacts)
+            run = self._series_run(experiment, key, logged, tags, name, artifacts)
             if kind == "series" and not segment:  # the description of the experiment is about all rows
                 shown = None if picture is None else f"get-artifact?path={picture}&run_uuid={run.info.run_id}"
-                text = overview.of_experiment(experiment, points, outcomes or {}, zone, shown)
+                text = note.of_experiment(experiment, points, outcomes or {}, zone, shown)
                 self._describe(experiment, text)
             return self._link(run, monitor)
 
@@ -210,7 +209,7 @@ class Tracking:
         name: str,
         artifacts: Callable[[int], Files],
     ) -> Run:
-        """The run that has all points: the one that has the first of them, or a new one."""
+        """Return the run that has all points: the one that has the first of them, or a new one."""
         digests = content.digests(points)
         drawn, fitting = finding.series(self.client, experiment, key, digests)
         tags |= {KEY: key, POINTS: str(len(points)), DIGEST: digests[-1], STATE: "publishing"}
@@ -257,7 +256,7 @@ class Tracking:
             run = self._one(
                 experiment, finding.runs(self.client, experiment, key), review.reviewed_at, tags, name
             )
-            page = f"#/experiments/{experiment}/runs/{run.info.run_id}/artifacts/report.html?{overview.RUNS}"
+            page = f"#/experiments/{experiment}/runs/{run.info.run_id}/artifacts/report.html?{note.RUNS}"
             report = page if "report.html" in (artifacts or {}) else None
             tags |= review_run.description(review, versions, report, run.data.tags)
             point, params = review_run.point(review), review_run.params(review)
@@ -304,21 +303,21 @@ class Tracking:
                 f"for good with `mlflow gc --experiment-ids {found.experiment_id}`, and it is made anew",
                 transient=False,
             )
-        if overview.NOTE not in found.tags:
-            self._describe(found.experiment_id, overview.of_experiment(found.experiment_id))
+        if note.NOTE not in found.tags:
+            self._describe(found.experiment_id, note.of_experiment(found.experiment_id))
         return str(found.experiment_id)
 
     def _describe(self, experiment: str, text: str) -> None:
         """Write the description of an experiment; somebody else's words are left as they are."""
         tags = self.client.get_experiment(experiment).tags
-        if overview.is_ours(tags) and tags.get(overview.NOTE) != text:
-            self.client.set_experiment_tag(experiment, overview.NOTE_DIGEST, overview.digest(text))
-            self.client.set_experiment_tag(experiment, overview.NOTE, text)
+        if note.is_ours(tags) and tags.get(note.NOTE) != text:
+            self.client.set_experiment_tag(experiment, note.NOTE_DIGEST, note.digest(text))
+            self.client.set_experiment_tag(experiment, note.NOTE, text)
 
     def _one(
         self, experiment: str, found: Sequence[Run], start: datetime, tags: Mapping[str, str], name: str
     ) -> Run:
-        """The run that is there, else a new one; what a repeated request left beside it is deleted."""
+        """Return the run that is there, else a new one; what a repeated request left beside it is deleted."""
         if not found:
             begun = content.shortened(tags) | {STATE: "publishing"}
             return finding.made(self.client, self.uri, experiment, begun, content.milliseconds(start), name)
@@ -391,4 +390,4 @@ class Tracking:
         if self.page is None:
             return f"experiment {content.experiment_name(monitor)}, run {run.info.run_id}"
         place = f"{self.page.rstrip('/')}/#/experiments/{run.info.experiment_id}/runs/{run.info.run_id}"
-        return f"{place}?{overview.RUNS}"
+        return f"{place}?{note.RUNS}"

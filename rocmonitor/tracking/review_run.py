@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from rocmonitor.errors import printable
 from rocmonitor.policy.evaluation import Point
 from rocmonitor.policy.review.document import Review
-from rocmonitor.tracking import access, content, review_note
-from rocmonitor.wording.review import in_words, sentence
+from rocmonitor.tracking import access, content
+from rocmonitor.tracking.note import caveats, interval, line
+from rocmonitor.wording.review import advice, in_words, sentence, summary
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities import DatasetInput
+
 
 Versions = Mapping[str, Mapping[str, str] | None]
 
@@ -58,19 +60,19 @@ def tags(review: Review) -> dict[str, str]:
 def description(
     review: Review, versions: Versions, report: str | None, before: Mapping[str, str]
 ) -> dict[str, str]:
-    """The description, and the versions that could not be tagged, as tags of the run.
+    """Return the description, and the versions that could not be tagged, as tags of the run.
 
     `versions` is the result of `version_tags`; `before` are the tags that the run has.
     """
     missing = [f"{role}, version {_number(review, role)}" for role, tags in versions.items() if tags is None]
-    note = {"mlflow.note.content": review_note.of_review(review, missing, report)}
+    note = {"mlflow.note.content": of_review(review, missing, report)}
     if missing or _NOT_TAGGED in before:
         return note | {_NOT_TAGGED: "; ".join(missing)}
     return note
 
 
 def params(review: Review) -> dict[str, str]:
-    """The parameters of the run: versions, period, rule, and where the rows came from."""
+    """Return the parameters of the run: versions, period, rule, and where the rows came from."""
     values = {
         "period_start": review.period.start.isoformat(),
         "period_end": review.period.end.isoformat(),
@@ -83,18 +85,18 @@ def params(review: Review) -> dict[str, str]:
 
 
 def point(review: Review) -> Point:
-    """The metrics, at the end of the period."""
+    """Return the metrics, at the end of the period."""
     return Point(window=review.period, revision=0, at=review.reviewed_at, metrics=review.metrics)
 
 
 def files(review: Review) -> dict[str, str]:
-    """The whole review as JSON, and its tables as JSON with codes and as CSV with words."""
+    """Return the whole review as JSON, and its tables as JSON with codes and as CSV with words."""
     words = {name: [in_words(name, row, review) for row in rows] for name, rows in review.tables.items()}
     return content.documents("review.json", review.to_dict(), review.tables, words=words)
 
 
 def dataset(review: Review) -> DatasetInput:
-    """Where the rows came from: enough to pull them again, with nothing secret."""
+    """Return where the rows came from: enough to pull them again, with nothing secret."""
     more: dict[str, Any] = {"paired": True}
     # Each window was read, and its repeated rows removed, on its own.
     windows = review.provenance.get("windows")
@@ -106,7 +108,7 @@ def dataset(review: Review) -> DatasetInput:
 
 
 def version_tags(client: MlflowClient, review: Review) -> Versions:
-    """The present tags of both versions, by role; None for a version that is not in the registry."""
+    """Return the present tags of both versions, by role; None for a version that is not in the registry."""
     from mlflow.exceptions import MlflowException
 
     tags: dict[str, Mapping[str, str] | None] = {}
@@ -147,7 +149,7 @@ def tag_versions(client: MlflowClient, review: Review, run_id: str, versions: Ve
 
 
 def _decision_tags(review: Review, role: str, run_id: str) -> dict[str, str]:
-    """The tags of one version, the verdict last.
+    """Return the tags of one version, the verdict last.
 
     The difference is the one that decides, over all checks; challenger minus champion on both versions.
     """
@@ -170,7 +172,7 @@ def _decision_tags(review: Review, role: str, run_id: str) -> dict[str, str]:
 
 
 def _is_newest(review: Review, tags: Mapping[str, str]) -> bool:
-    """Whether the tags come from no later review than this.
+    """Return True if the tags come from no later review than this.
 
     A review of the configured period is never replaced by one that was chosen by hand, for any pair of
     versions, and always replaces it. Between two of a kind, the end of the period counts, then the time of
@@ -191,3 +193,95 @@ def _number(review: Review, role: str) -> str:
 
 def _truth(value: bool) -> str:
     return "true" if value else "false"
+
+
+_RATE = "difference/tpr_at_fpr_"
+
+
+def of_review(review: Review, missing: Sequence[str], report: str | None) -> str:
+    """Return the description of a review run: decision, numbers, advice, caveats, link to the report.
+
+    Parameters
+    ----------
+    review : Review
+    missing : sequence of str
+        Versions that are not in the registry, so that they could not be tagged.
+    report : str or None
+        Link to the report, if there is one.
+    """
+    # MLflow shows only the first lines at first: decision and report come first.
+    link = "" if report is None else f" [Open the report]({report})."
+    parts = [_headline(review) + link, "\n".join(f"- {line(words)}" for words in summary(review))]
+    if "difference/auc" in review.metrics:
+        parts.append(_numbers(review))
+    if words := advice(review):
+        parts.append(f"**Next.** {line(words)}")
+    parts += filter(None, [_rows(review.metrics), _rule(review.rule)])
+    untagged = (f"no tag was written to the {each}: it is not registered" for each in missing)
+    parts += caveats([*review.caveats, *untagged])
+    tables = "`tables/`, and " if any(review.tables.values()) else ""
+    parts.append(f"Artifacts: {tables}all of it in `review.json`.")
+    return "\n\n".join(parts)
+
+
+def _headline(review: Review) -> str:
+    by_hand = "" if review.registered else "; chosen by hand"
+    return (
+        f"**{review.decision.upper()}.** {line(review.subject)}, model {line(review.model)}: "
+        f"version {line(review.challenger_version)} (challenger) against version "
+        f"{line(review.champion_version)} (champion), {review.period.in_zone(review.zone)} "
+        f"({review.zone}){by_hand}."
+    )
+
+
+def _numbers(review: Review) -> str:
+    metrics = review.metrics
+    rows = [
+        "| challenger minus champion | all rows | interval, one check | mean of windows, repeated checks |",
+        "|---|---|---|---|",
+        _row("AUROC", metrics, "difference/auc"),
+    ]
+    names = (f"{_RATE}{fpr:g}" for fpr in review.rule.get("fpr", ()))
+    rows += [
+        _row(f"TPR at FPR {name.removeprefix(_RATE)}", metrics, name) for name in names if name in metrics
+    ]
+    means = [
+        f"version {line(version)} {metrics[key]:.4f}"
+        for key, version in (
+            ("champion/auc", review.champion_version),
+            ("challenger/auc", review.challenger_version),
+        )
+        if key in metrics
+    ]
+    return "\n".join(rows) + (f"\n\nAUROC of {', of '.join(means)}." if means else "")
+
+
+def _row(name: str, metrics: Mapping[str, float], key: str) -> str:
+    anytime = interval(metrics, f"{key}_anytime", "+.4f")
+    if anytime and f"{key}_mean" in metrics:  # which is not that of all rows
+        anytime = f"{metrics[f'{key}_mean']:+.4f}, {anytime}"
+    return f"| {name} | {metrics[key]:+.4f} | {interval(metrics, key, '+.4f')} | {anytime} |"
+
+
+def _rows(metrics: Mapping[str, float]) -> str:
+    if "data/rows" not in metrics:
+        return ""
+    names = ("data/rows", "data/positives", "data/negatives", "review/windows", "review/checks")
+    rows, pos, neg, windows, checks = (int(metrics.get(name, 0)) for name in names)
+    return (
+        f"**Rows** {rows:,} scored by both: {pos:,} positive, {neg:,} negative, in {windows:,} windows, "
+        f"{checks:,} of them checked."
+    )
+
+
+def _rule(rule: Mapping[str, Any]) -> str:
+    parts = [
+        f"about the {rule['decides']}" if "decides" in rule else "",
+        f"margin {rule['margin']:g}" if "margin" in rule else "",
+        f"confidence {100 * rule['confidence_level']:g} % over all checks"
+        if "confidence_level" in rule
+        else "",
+        f"trade-off at FPR {', '.join(f'{fpr:g}' for fpr in rule['fpr'])}" if rule.get("fpr") else "",
+        f"digest `{rule['digest'][:12]}`" if "digest" in rule else "",
+    ]
+    return f"**Rule** {', '.join(filter(None, parts))}." if any(parts) else ""

@@ -10,8 +10,7 @@ from urllib.parse import urlencode
 from flask import Flask, Response, redirect, request
 from werkzeug.exceptions import BadHost, HTTPException
 
-from rocmonitor.web.pages import blueprint, finish, problem, require_text
-from rocmonitor.web.render import render
+from rocmonitor.web.pages import blueprint, finish, problem, render, require_text
 from rocmonitor.web.site import Site
 from rocmonitor.wording import page as wording
 
@@ -25,7 +24,7 @@ _WEEK = 7 * 24 * 3600
 
 
 def create_app(site: Site, token: str | None = None) -> Flask:
-    """The pages as an application of their own.
+    """Return the pages as an application of their own.
 
     Parameters
     ----------
@@ -97,7 +96,7 @@ def _ask(*, wrong: bool, to: str | None = None) -> Response:
 
 
 def _inside(to: str) -> str:
-    """An address within these pages; any other becomes the overview."""
+    """Return an address within these pages; any other becomes the overview."""
     # Browsers read \\ as /, and leave out tabs and line breaks: each could make //elsewhere of it.
     odd = "\\" in to or not to.isprintable()
     return "/" if odd or not to.startswith("/") or to.startswith("//") else to
@@ -109,7 +108,7 @@ def _without_token() -> str:
 
 
 def _cookie(token: str) -> str:
-    """Shows that the token was known, and is not it."""
+    """Return a proof that the token was known, and is not it."""
     return hmac.new(token.encode(), b"rocmonitor ui", hashlib.sha256).hexdigest()
 
 
@@ -123,7 +122,7 @@ def _host() -> str:
 
 
 def _refusal(error: HTTPException) -> Response:
-    """A request that cannot be read, or is too large."""
+    """Return a request that cannot be read, or is too large."""
     if isinstance(request.routing_exception, BadHost):  # a page is made with addresses, and this has none
         return Response("the Host header cannot be read\n", 400, mimetype="text/plain")
     return problem(error.name, error.description or error.name, error.code or 500)

@@ -1,4 +1,4 @@
-"""What the script draws: axes, panels and marks as plain JSON types, from the numbers of a view."""
+"""The chart for the script: axes, panels and marks as plain JSON types, from the numbers of a view."""
 
 from __future__ import annotations
 
@@ -43,7 +43,9 @@ def monitor_chart(view: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _auroc(view: Mapping[str, Any], before: Sequence[Row]) -> dict[str, Any]:
-    """The panel of the AUROC: windows of the reference, judged ones, and those that have only an outlook."""
+    """Return the panel of the AUROC: windows of the reference, judged ones, and those that have only an
+    outlook.
+    """
     points, ahead = view["points"], view["ahead"]
     after = [None] * len(ahead)
 
@@ -71,7 +73,7 @@ def _auroc(view: Mapping[str, Any], before: Sequence[Row]) -> dict[str, Any]:
 
 
 def review_chart(review: Review) -> dict[str, Any]:
-    """The difference of each window, and the band of the running mean that is valid at any time."""
+    """Return the difference of each window, and the band of the running mean that is valid at any time."""
     rows = review.tables.get("windows", [])
     bounded = [known(row["anytime_low"], row["anytime_high"]) for row in rows]
 
@@ -140,7 +142,7 @@ def _changes(view: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _versions(points: Sequence[Row]) -> list[dict[str, Any]]:
-    """Where the champion changed, and which windows were revised."""
+    """Return where the champion changed, and which windows were revised."""
     marks = []
     for before, after in itertools.pairwise(points):
         if after["version"] != before["version"]:

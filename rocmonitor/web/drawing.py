@@ -26,7 +26,8 @@ class Spark:
     outlook : str
         The hollow end of the line: windows without labels.
     end : str
-        Without an outlook, a path of no length where the last AUROC is: a round cap makes it a point.
+        Without an outlook or an alarm there, a path of no length where the last AUROC is: a round cap makes
+        it a point.
     """
 
     band: str = ""
@@ -37,7 +38,7 @@ class Spark:
 
 
 def spark(briefs: Sequence[Brief], ahead: Sequence[float] = ()) -> Spark:
-    """The newest windows, and the outlooks of those without labels after them.
+    """Return the newest windows, and the outlooks of those without labels after them.
 
     Parameters
     ----------
@@ -67,7 +68,7 @@ def spark(briefs: Sequence[Brief], ahead: Sequence[float] = ()) -> Spark:
         line=polyline(points) + whisker,
         alarms="".join(f"M{at} {top - 5}l5 9h-10z" for at, top in marks),
         outlook=polyline([*points[-1:], *hollow]) + "m0-5l5 5-5 5-5-5z" if hollow else "",
-        end="" if hollow else "".join(f"M{at} {top}h0" for at, top in points[-1:]),
+        end="" if hollow else "".join(f"M{at} {top}h0" for at, top in points[-1:] if (at, top) not in marks),
     )
 
 
@@ -83,7 +84,7 @@ def scale(low: float, high: float, bottom: int, top: int) -> Callable[[float], i
 
 
 def polyline(points: Sequence[tuple[int, int]]) -> str:
-    """A path through some points, as short as it can be written.
+    """Return a path through some points, as short as it can be written.
 
     Examples
     --------
@@ -98,7 +99,7 @@ def polyline(points: Sequence[tuple[int, int]]) -> str:
 
 
 def area(x: Sequence[int], low: Sequence[int], high: Sequence[int]) -> str:
-    """A closed path between two lines."""
+    """Return a closed path between two lines."""
     if not x:
         return ""
     back = list(zip(x, low, strict=True))[::-1]
@@ -110,7 +111,7 @@ def _signed(value: int) -> str:
 
 
 def _band(briefs: Sequence[Brief], y: Callable[[float], int]) -> str:
-    """The forecast as steps over the windows; windows with equal ends share one."""
+    """Return the forecast as steps over the windows; windows with equal ends share one."""
     paths = []
     for first, count, high, low in _runs(briefs, y):
         paths.append(f"M{STEP * first} {high}h{STEP * count}V{low}h-{STEP * count}z")

@@ -19,13 +19,15 @@ WIDE = 240
 
 
 def still(points: Sequence[Row]) -> Spark:
-    """The windows over time, for a reader without scripts."""
+    """Return the windows over time, for a reader without scripts."""
     names = ("auc", "low", "high", "expected_low", "expected_high", "labelled_share")
     return spark([Brief(each["outcome"], *(each[name] for name in names)) for each in points])
 
 
 def roc(rows: Sequence[Row], model: str | None = None) -> dict[str, str]:
-    """The curve as ``line``, and its vertical intervals as ``band``, in a square of 300 with (0, 0) below."""
+    """Return the curve as ``line``, and its vertical intervals as ``band``, in a square of 300 with (0, 0)
+    below.
+    """
     chosen = [row for row in rows if model is None or row["model"] == model]
     if not chosen:
         return {"line": "", "band": ""}
@@ -55,7 +57,7 @@ def shares(rows: Sequence[Row], key: str) -> dict[str, str]:
 
 
 def bar(row: Row) -> dict[str, Any] | None:
-    """A verdict on an axis: interval, estimate, limits. None where nothing was estimated."""
+    """Return a verdict on an axis: interval, estimate, limits. None where nothing was estimated."""
     values = {name: row[name] for name in ("estimate", "low", "high", "limit_low", "limit_high")}
     known = [value for value in values.values() if value is not None]
     if values["estimate"] is None or len(known) < 2:

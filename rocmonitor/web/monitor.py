@@ -10,26 +10,28 @@ from zoneinfo import ZoneInfo
 
 from rocmonitor import store
 from rocmonitor.config import Monitor
+from rocmonitor.errors import StoreError
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.record import plain
-from rocmonitor.policy.rules import Floor
+from rocmonitor.policy.review.document import Review
 from rocmonitor.policy.stops import Stop
 from rocmonitor.policy.windows import Window
+from rocmonitor.rules import highest_floor
 from rocmonitor.service.arrivals import labels_by_age
 from rocmonitor.service.pieces import unjudged
 from rocmonitor.store.glance import Ahead, ahead
 from rocmonitor.store.history import Kept, history, review_list, segments
 from rocmonitor.web.site import Site
 from rocmonitor.web.window import chosen_window
-from rocmonitor.wording import joining
 from rocmonitor.wording import page as wording
-from rocmonitor.wording.attention import attention
 from rocmonitor.wording.format import instant
+from rocmonitor.wording.status import attention
 from rocmonitor.wording.stops import by_age
 from rocmonitor.wording.verdicts import reasons
+from rocmonitor.wording.window import unjudged_rows
 
 CHANGES = 50
-"""How many changes of status are listed."""
+"""The number of changes of status that are listed."""
 
 METRICS = {
     "auc": "champion/auc",
@@ -51,7 +53,7 @@ METRICS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """What the address asks for.
+    """The choice that the address asks for.
 
     Attributes
     ----------
@@ -68,7 +70,8 @@ class Choice:
 
 
 def monitor_view(site: Site, name: str, choice: Choice) -> dict[str, Any] | None:
-    """All that the page of a monitor shows, in plain JSON types; None when there is nothing of that name.
+    """Return all that the page of a monitor shows, in plain JSON types; None when there is nothing of that
+    name.
 
     Raises
     ------
@@ -98,7 +101,7 @@ def monitor_view(site: Site, name: str, choice: Choice) -> dict[str, Any] | None
 def _over_time(
     kept: store.Store, monitor: Monitor, segment: str, windows: Sequence[list[Kept]], now: datetime
 ) -> dict[str, Any]:
-    """All of the view but the chosen window."""
+    """Return all of the view but the chosen window."""
     zone = monitor.timezone
     changes = store.transitions(kept, monitor.name, segment)
     points = [_point(revisions, monitor, now) for revisions in windows]
@@ -109,7 +112,7 @@ def _over_time(
         "segment": segment,
         "model": monitor.model.name,
         "owner": monitor.owner,
-        "attention": attention(store.attention(kept, monitor.name), now, zone, _stops(kept, monitor.name)),
+        "attention": attention(store.attention(kept, monitor.name), _stops(kept, monitor.name), now, zone),
         "runbook": monitor.runbook,
         "zone": str(zone),
         "now": plain(now),
@@ -117,7 +120,7 @@ def _over_time(
         "since": since,
         "sentence": _sentence(windows, monitor, status, since),
         "advice": wording.advice(status),
-        "floor": max((rule.value for rule in monitor.rules if isinstance(rule, Floor)), default=None),
+        "floor": highest_floor(monitor.rules),
         "points": points,
         "ahead": [_ahead(each, zone) for each in outlooks],
         "changes": [_change(each, zone) for each in reversed(changes[-CHANGES:])],
@@ -129,17 +132,17 @@ def _over_time(
 
 
 def _stops(kept: store.Store, name: str) -> list[Stop]:
-    """What has stopped arriving."""
+    """Return what has stopped arriving."""
     return [each.stop for each in store.open_stops(kept).get(name, ())]
 
 
 def window_slug(window: Window, zone: ZoneInfo) -> str:
-    """Names a window in an address: its start in the monitor's zone."""
+    """Return the name of a window in an address: its start in the monitor's zone."""
     return instant(window.start, zone).replace(" ", "T")
 
 
 def _chosen(windows: Sequence[list[Kept]], choice: Choice, zone: ZoneInfo) -> tuple[list[Kept], Kept] | None:
-    """The revisions of the window that is asked for, and the one of them."""
+    """Return the revisions of the window that is asked for, and the one of them."""
     if not choice.window:
         found = windows[-1] if windows else None
     else:
@@ -164,7 +167,7 @@ def _point(revisions: list[Kept], monitor: Monitor, now: datetime) -> dict[str, 
         "revision": newest.revision,
         "version": newest.version,
         "outcome": str(newest.outcome),
-        "complete": share == 1 or monitor.labels.age(newest.window, now) == "closed",
+        "complete": not monitor.labels.may_come(newest.window, now, share),
         **{name: metrics.get(metric) for name, metric in METRICS.items()},
     }
 
@@ -209,13 +212,13 @@ def _change(change: store.SavedTransition, zone: ZoneInfo) -> dict[str, Any]:
 def _unjudged(
     kept: store.Store, monitor: Monitor, points: Sequence[dict[str, Any]], foreseen: Sequence[Ahead]
 ) -> str:
-    """The rows that are no window yet, where windows are joined."""
+    """Return the rows that are no window yet, where windows are joined."""
     if monitor.joining is None:
         return ""
     ends = [each.window.end for each in foreseen]
     ends += [datetime.fromisoformat(each["end"]) for each in points[-1:]]
     rest = unjudged(kept, monitor, max(ends, default=None))
-    return "" if rest is None else joining.unjudged(rest, monitor.joining, monitor.timezone)
+    return "" if rest is None else unjudged_rows(rest, monitor.joining, monitor.timezone)
 
 
 def _next_due(monitor: Monitor, points: Sequence[dict[str, Any]], now: datetime) -> str | None:
@@ -230,3 +233,37 @@ def _next_due(monitor: Monitor, points: Sequence[dict[str, Any]], now: datetime)
         return None
     due = monitor.labels.due_at(window)
     return instant(due, monitor.timezone) if due > now - timedelta() else None
+
+
+SECTIONS = (
+    ("curve", "Where on the curve?", ("fprs", "regions")),
+    ("thresholds", "At which thresholds?", ("thresholds", "outcomes")),
+    ("costs", "What does it save?", ("costs", "money")),
+    ("segments", "In which segments?", ("segments",)),
+    ("windows", "In which windows?", ("auc", "windows")),
+    ("next", "What comes next?", ("next", "forecast")),
+    ("rows", "On which rows?", ("counts",)),
+)
+"""Anchor, title and tables of the evidence, in the order of the page."""
+
+
+HEADLINE = ("AUROC difference, challenger minus champion", "Mean difference of the windows", "Windows")
+"""The names of the three numbers beside the verdict begin like these."""
+
+
+def review_of(site: Site, name: str, id: int) -> Review | None:
+    """Return the review with this number, if it is of this monitor.
+
+    Raises
+    ------
+    ConfigError, StoreError
+    """
+    if name not in site.config().monitors:
+        return None
+    try:
+        found = store.review(site.store(), id)
+    except StoreError as error:
+        if error.transient:
+            raise
+        return None
+    return found if found.monitor == name else None

@@ -3,33 +3,31 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from rocmonitor import store
 from rocmonitor.config import Config, Monitor
-from rocmonitor.policy.attention import Attention
 from rocmonitor.policy.record import plain
-from rocmonitor.service.alarm_year import alarm_year
-from rocmonitor.service.runtime import LEASE
-from rocmonitor.store.glance import Ahead, Glance, Standing, ahead, glances, last_activity, standings
+from rocmonitor.policy.windows import Window
+from rocmonitor.service.budgets import alarm_year
+from rocmonitor.store import Store
+from rocmonitor.store.glance import AllStates, all_states, last_changes
+from rocmonitor.store.history import history, newest_in_window, segments
+from rocmonitor.web.monitor import METRICS, window_slug
 from rocmonitor.web.site import Site
 from rocmonitor.wording import page as wording
-from rocmonitor.wording.attention import attention
 from rocmonitor.wording.format import instant
-
-WORST_FIRST = ("error", "degraded", "at-risk", "insufficient", "improved", "waiting", "ok")
-"""Statuses in the order of the table."""
+from rocmonitor.wording.marks import WORST_FIRST
+from rocmonitor.wording.status import attention
 
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
-    """What the address asks for; empty asks for all.
+    """The filters that the address asks for; empty asks for all.
 
     Attributes
     ----------
@@ -43,57 +41,29 @@ class Filters:
     opened: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _State:
-    """What the store has of all monitors, by monitor and segment."""
-
-    seen: Mapping[tuple[str, str], Glance]
-    stands: Mapping[tuple[str, str], Standing]
-    ahead: Mapping[tuple[str, str], tuple[Ahead, ...]]
-    attention: Mapping[str, Attention]
-    stops: Mapping[str, Sequence[store.SavedStop]]
-    now: datetime
-
-    def status(self, key: tuple[str, str]) -> str:
-        """After the last change; without one ok, or waiting for its first window."""
-        if key in self.stands:
-            return str(self.stands[key].status)
-        return "ok" if key in self.seen else "waiting"
-
-
 def overview(site: Site, filters: Filters) -> dict[str, Any]:
-    """All that the overview shows, in plain JSON types.
+    """Return all that the overview shows, in plain JSON types.
 
     Raises
     ------
     ConfigError, StoreError
     """
     config, kept, now = site.config(), site.store(), site.clock()
-    state = _State(
-        seen=glances(kept),
-        stands=standings(kept),
-        ahead=ahead(kept),
-        attention=store.attentions(kept),
-        stops=store.open_stops(kept),
-        now=now,
-    )
-    seen, stands = state.seen, state.stands
-    segments: dict[str, list[str]] = {}
-    for monitor, segment in seen.keys() | stands.keys():
-        if segment:
-            segments.setdefault(monitor, []).append(segment)
-    rows = [_monitor(each, segments.get(each.name, []), state) for each in config.monitors.values()]
+    state = all_states(kept)
+    rows = [_monitor(each, state, now) for each in config.monitors.values()]
     shown = [row for row in rows if _asked_for(row, filters)]
     shown.sort(key=lambda row: (WORST_FIRST.index(row["status"]), row["name"]))
     for row in shown:
         if row["name"] == filters.opened:
             row["opened"] = [
-                _segment(config.monitors[row["name"]], segment, state)
-                for segment in sorted(segments.get(row["name"], ()))
+                _segment(config.monitors[row["name"]], segment, state, now)
+                for segment in state.segments.get(row["name"], ())
             ]
+            row["opened"].sort(key=lambda each: WORST_FIRST.index(each["status"]))
     counted = Counter(row["status"] for row in rows)
     counts = {status: counted[status] for status in WORST_FIRST if counted[status]}
-    ticked = _last_tick(kept, config, now)
+    ticks = store.ticks(kept)
+    ticked = max((ticks[name].ended_at for name in config.monitors if name in ticks), default=None)
     return {
         "now": plain(now),
         "headline": wording.headline(counts, None if ticked is None else now - ticked),
@@ -108,7 +78,7 @@ def overview(site: Site, filters: Filters) -> dict[str, Any]:
 
 
 def as_json(view: dict[str, Any]) -> dict[str, Any]:
-    """The view with the windows as objects; on the page they are tuples, for there are thousands."""
+    """Return the view with the windows as objects; on the page they are tuples, for there are thousands."""
     return view | {"monitors": [_named(row) for row in view["monitors"]]}
 
 
@@ -120,14 +90,16 @@ def _named(row: Row) -> Row:
 
 
 def troubles(kept: store.Store, config: Config) -> list[dict[str, str]]:
-    """What rocmonitor itself fails at: sources and models (monitors with an error), MLflow, channels."""
+    """Return what rocmonitor itself fails at: sources and models (monitors with an error), MLflow,
+    channels.
+    """
     waiting = store.outbox_summary(kept)
     found = [
         {"where": destination, "text": wording.failing(destination, error, waiting.waiting)}
         for destination, error in waiting.errors.items()
     ]
-    for (monitor, segment), standing in standings(kept).items():
-        if standing.status == "error" and monitor in config.monitors:
+    for (monitor, segment), change in last_changes(kept).items():
+        if change.status == "error" and monitor in config.monitors:
             last = store.last_transition(kept, monitor, segment)
             why = "; ".join(map(str, last.reasons)) if last else ""
             found.append({"where": monitor, "text": f"{monitor}: {why}"})
@@ -141,23 +113,23 @@ def _asked_for(row: Row, filters: Filters) -> bool:
     return filters.text.casefold() in " ".join(filter(None, names)).casefold()
 
 
-def _monitor(monitor: Monitor, segments: list[str], state: _State) -> Row:
-    row = _segment(monitor, "", state)
-    counted = Counter(state.status((monitor.name, segment)) for segment in segments)
+def _monitor(monitor: Monitor, state: AllStates, now: datetime) -> Row:
+    row, segments = _segment(monitor, "", state, now), state.segments.get(monitor.name, ())
+    counted = Counter(state.status(monitor.name, segment) for segment in segments)
     worst = {status: counted[status] for status in WORST_FIRST if counted[status]}
     return row | {"model": monitor.model.name, "segments": worst}
 
 
-def _segment(monitor: Monitor, segment: str, state: _State) -> Row:
+def _segment(monitor: Monitor, segment: str, state: AllStates, now: datetime) -> Row:
     key, zone = (monitor.name, segment), monitor.timezone
-    glance, standing = state.seen.get(key), state.stands.get(key)
+    glance, change = state.seen.get(key), state.changed.get(key)
     row: Row = {
         "name": monitor.name,
         "segment": segment,
         "owner": None if segment else monitor.owner,
-        "attention": "" if segment else _attention(monitor, state),
-        "status": state.status(key),
-        "since": None if standing is None else _day(standing.since, zone),
+        "attention": "" if segment else attention(*state.said(monitor.name), now, zone),
+        "status": state.status(*key),
+        "since": None if change is None else instant(change.since, zone),
         "version": None,
         "window": None,
         "auc": None,
@@ -181,17 +153,57 @@ def _segment(monitor: Monitor, segment: str, state: _State) -> Row:
     }
 
 
-def _attention(monitor: Monitor, state: _State) -> str:
-    said, stops = state.attention.get(monitor.name, Attention()), state.stops.get(monitor.name, ())
-    return attention(said, state.now, monitor.timezone, [each.stop for each in stops])
+def segments_view(site: Site, name: str, window: str = "") -> dict[str, Any] | None:
+    """Return all that the page shows, in plain JSON types; None when there is no such monitor or window.
+
+    Parameters
+    ----------
+    window : str
+        As from `rocmonitor.web.monitor.window_slug`; empty for the newest.
+
+    Raises
+    ------
+    ConfigError, StoreError
+    """
+    monitor = site.config().monitors.get(name)
+    if monitor is None:
+        return None
+    kept, zone = site.store(), monitor.timezone
+    whole = history(kept, name, "")
+    slugs = [window_slug(each[0].window, zone) for each in whole]
+    if window and window not in slugs:
+        return None
+    place = slugs.index(window) if window else len(slugs) - 1
+    view: dict[str, Any] = {"name": name, "zone": str(zone), "window": None, "slug": "", "segments": []}
+    view |= {"earlier": None, "later": None}
+    if not whole:
+        return view
+    chosen = whole[place][0].window
+    whole_row, *others = _rows(kept, name, chosen)
+    others.sort(key=lambda row: (WORST_FIRST.index(row["outcome"] or "waiting"), row["auc"] or 0.0))
+    return view | {
+        "window": {"name": chosen.in_zone(zone), "start": plain(chosen.start), "end": plain(chosen.end)},
+        "slug": slugs[place],
+        "earlier": slugs[place - 1] if place else None,
+        "later": slugs[place + 1] if place + 1 < len(slugs) else None,
+        "segments": [whole_row, *others],
+    }
 
 
-def _day(moment: datetime, zone: ZoneInfo) -> str:
-    return instant(moment, zone)
-
-
-def _last_tick(kept: store.Store, config: Config, now: datetime) -> datetime | None:
-    """When somebody last worked on a monitor; a lease lasts so long after that."""
-    leases = last_activity(kept)
-    ends = [leases[name] - LEASE for each in config.monitors if (name := f"monitor:{each}") in leases]
-    return min(max(ends), now) if ends else None
+def _rows(kept: Store, name: str, window: Window) -> list[dict[str, Any]]:
+    """Return all rows first, then each segment."""
+    changes = last_changes(kept)
+    rows = []
+    for segment in ["", *segments(kept, name)]:
+        one = newest_in_window(kept, name, segment, window)
+        change = changes.get((name, segment))
+        rows.append(
+            {
+                "segment": segment,
+                "name": segment or wording.ALL_ROWS,
+                "status": "ok" if change is None else str(change.status),
+                "outcome": None if one is None else str(one.outcome),
+                **{key: None if one is None else one.metrics.get(metric) for key, metric in METRICS.items()},
+            }
+        )
+    return rows

@@ -3,26 +3,111 @@
 from __future__ import annotations
 
 import gzip
+import json
 import logging
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from flask import Blueprint, Response, jsonify, request, url_for
+from jinja2 import Environment
+from markupsafe import Markup, escape
 from werkzeug.exceptions import BadRequest
 
-from rocmonitor.errors import RocmonitorError
+from rocmonitor import __version__
+from rocmonitor.errors import RocmonitorError, escape_controls
+from rocmonitor.report.html import templates_of
 from rocmonitor.report.review import notes
 from rocmonitor.report.review.tables import shown
 from rocmonitor.web import chart, drawing, figures
-from rocmonitor.web.monitor import Choice, monitor_view
-from rocmonitor.web.overview import WORST_FIRST, Filters, as_json, overview
-from rocmonitor.web.render import render
-from rocmonitor.web.review import HEADLINE, SECTIONS, review_of
-from rocmonitor.web.segments import segments_view
+from rocmonitor.web.monitor import HEADLINE, SECTIONS, Choice, monitor_view, review_of
+from rocmonitor.web.overview import Filters, as_json, overview, segments_view
 from rocmonitor.web.site import Site
 from rocmonitor.wording import page as wording
 from rocmonitor.wording import review as review_wording
+from rocmonitor.wording.format import percent as written
+from rocmonitor.wording.marks import WORST_FIRST
+
+NOTHING = "–"
+
+_SHORT = 32
+
+_NUMERIC = re.compile(r"–|flags nothing|not bounded yet|(< |[-+])?[\d.,]+( %)?( (to |\().*)?")
+_TYPED = re.compile(r"`([^`]*)`")
+_MINUS = re.compile(r"(?<![\w-])-(?=\d)")
+
+_FORMATS = {
+    "area": "{:.3f}",
+    "area4": "{:.4f}",
+    "signed": "{:+.4f}",
+    "count": "{:,.0f}",
+    "general": "{:.4g}",
+}
+
+
+def render(template: str, **values: Any) -> str:
+    """One page. Everything is escaped but what `Markup` marks; control characters are written out."""
+    page = environment().get_template(template).render(version=__version__, words=wording, **values)
+    return escape_controls(page)
+
+
+@cache
+def environment() -> Environment:
+    """Our own, for the server that we are a guest of may not escape."""
+    made = templates_of("rocmonitor.web")
+    made.filters |= {
+        "number": number,
+        "percent": percent,
+        "share": written,
+        "code": code,
+        "data": data,
+        "typeset": typeset,
+        "kind": kind,
+        "word": wording.status_word,
+    }
+    return made
+
+
+def number(value: float | None, form: str = "area") -> Markup:
+    """Return a number, with its full precision on hover."""
+    if value is None:
+        return Markup(NOTHING)
+    shown = _FORMATS[form].format(value).replace("-", "−")
+    return Markup(f'<span title="{value!r}">{escape(shown)}</span>')
+
+
+def percent(share: float | None, unit: str = "\u00a0%") -> Markup:
+    """Write a share as everywhere, with its full precision on hover."""
+    if share is None:
+        return Markup(NOTHING)
+    shown = written(share).removesuffix(" %")
+    return Markup(f'<span title="{share!r}">{escape(shown)}{escape(unit)}</span>')
+
+
+def data(value: Any) -> Markup:
+    """JSON within a ``<script type="application/json">``: nothing in it can end the element."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
+
+
+def code(words: str) -> Markup:
+    """Return a sentence of ours, in which what stands between backticks is to be typed."""
+    return Markup(_TYPED.sub(r"<code>\1</code>", str(escape(words))))
+
+
+def typeset(words: str) -> str:
+    """Cells of a review's tables, with true minus signs."""
+    return _MINUS.sub("−", words)
+
+
+def kind(cells: Sequence[str]) -> str:
+    """Return the layout of a column of a review's tables: numbers to the right, short texts on one line."""
+    if all(_NUMERIC.fullmatch(cell) for cell in cells):
+        return "number"
+    return "short" if max(map(len, cells), default=0) <= _SHORT else "text"
+
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +123,7 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
-"""Of every answer: scripts and styles are ours, nobody frames it, types are not guessed, addresses stay."""
+"""The headers of every answer: only own scripts and styles, no frames, no guessed types, no referrer."""
 
 STATIC = {
     "style.css": ("rocmonitor.report", "style.css", "text/css"),
@@ -63,7 +148,7 @@ def require_text() -> None:
 
 
 def blueprint(site: Site, prefix: str = "") -> Blueprint:
-    """The pages of `site` under ``prefix``, which is empty or starts with a slash.
+    """Return the pages of `site` under ``prefix``, which is empty or starts with a slash.
 
     Examples
     --------
@@ -108,7 +193,7 @@ def finish(response: Response) -> Response:
 
 
 def problem(title: str, text: str, status: int) -> Response:
-    """An answer that says what is wrong."""
+    """Return an answer that says what is wrong."""
     if _wants_json():
         answer: Response = jsonify(error=text)
         answer.status_code = status

@@ -1,4 +1,4 @@
-"""What the pages read: the configuration, read again when its file has changed, and the store it names."""
+"""The data behind the pages: the configuration, read again when its file has changed, and its store."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 
 from rocmonitor import config, store
 from rocmonitor.errors import ConfigError
+from rocmonitor.store.migrate import is_made_by_opening
 
 
 @dataclass(kw_only=True)
@@ -29,7 +30,7 @@ class Site:
     _open: tuple[str, store.Store] | None = field(default=None, repr=False)
 
     def config(self) -> config.Config:
-        """The configuration.
+        """Return the configuration.
 
         Raises
         ------
@@ -49,7 +50,7 @@ class Site:
             return self._read[1]
 
     def store(self) -> store.Store:
-        """The store, opened at the first use.
+        """Return the store, opened at the first use.
 
         Raises
         ------
@@ -57,6 +58,7 @@ class Site:
         """
         url = self.config().store_url
         with self._lock:
-            if self._open is None or self._open[0] != url:
-                self._open = (url, store.open_store(url))
-            return self._open[1]
+            known = self._open
+            if known is None or known[0] != url or (known[1].stands_in and not is_made_by_opening(url)):
+                known = self._open = (url, store.open_store(url, make=False))
+            return known[1]

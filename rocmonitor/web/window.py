@@ -17,8 +17,7 @@ from rocmonitor.policy.reference import reference_curve
 from rocmonitor.policy.windows import Window
 from rocmonitor.store.history import Kept
 from rocmonitor.wording import page as wording
-from rocmonitor.wording.counts import CUT, set_aside_parts
-from rocmonitor.wording.format import instant
+from rocmonitor.wording.format import CUT, instant, set_aside_parts
 from rocmonitor.wording.verdicts import by_rule
 from rocmonitor.wording.window import calibration, moved
 
@@ -120,7 +119,7 @@ def _reference(evaluation: Evaluation, zone: ZoneInfo) -> Row | None:
 
 
 def _reference_window(row: Mapping[str, Any], zone: ZoneInfo) -> Row:
-    """One of them, named as the windows that were judged; earlier versions kept no AUROC of it."""
+    """One of them, named as the windows that were judged."""
     start, end = (datetime.fromisoformat(row[name]) for name in ("start", "end"))
     return {
         "name": wording.reference_window(Window(start, end).in_zone(zone)),
@@ -136,14 +135,14 @@ def _reference_window(row: Mapping[str, Any], zone: ZoneInfo) -> Row:
 
 
 def _reference_curve(kept: store.Store, evaluation: Evaluation) -> list[Row]:
-    """The ROC curve of the frozen reference, from its cells; empty where it is no longer kept."""
+    """Return the ROC curve of the frozen reference, from its cells; empty where it is no longer kept."""
     digest = evaluation.reference.get("digest")
     frozen = store.reference(kept, evaluation.monitor, digest) if digest else None
     return reference_curve(frozen, evaluation.segment)
 
 
 def _facts(evaluation: Evaluation) -> list[list[str]]:
-    """The provenance by name, without the query, which is shown by itself."""
+    """Return the provenance by name, without the query, which is shown by itself."""
     found: Mapping[str, Any] = evaluation.provenance | {"evaluated at": plain(evaluation.evaluated_at)}
     return [
         [name.replace("_", " "), value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)]
@@ -153,7 +152,7 @@ def _facts(evaluation: Evaluation) -> list[list[str]]:
 
 
 def _command(monitor: Monitor, one: Kept) -> str:
-    """The shell command that computes the window again and saves nothing."""
+    """Return the shell command that computes the window again and saves nothing."""
     ends = [
         instant(moment, monitor.timezone).replace(" ", "T") for moment in (one.window.start, one.window.end)
     ]

@@ -3,35 +3,36 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, time
 from zoneinfo import ZoneInfo
 
 from rocmonitor.errors import printable
+from rocmonitor.policy.evaluation import Counts
 
 
 def area(value: float) -> str:
-    """An AUROC."""
+    """Return an AUROC."""
     return f"{value:.4f}"
 
 
 def signed(value: float, digits: int = 4) -> str:
-    """A difference, with its sign."""
+    """Return a difference, with its sign."""
     return f"{value:+.{digits}f}"
 
 
 def span(low: float, high: float, *, sign: bool = False) -> str:
-    """An interval."""
+    """Return an interval."""
     return f"{signed(low)} to {signed(high)}" if sign else f"{area(low)} to {area(high)}"
 
 
 def forecast_span(low: float, high: float) -> str:
-    """A forecast interval; one that reaches 1 has no upper end that can be left."""
+    """Return a forecast interval; one that reaches 1 has no upper end that can be left."""
     return f"{area(low)} or more" if low < 1 <= high else span(low, high)
 
 
 def percent(share: float, digits: int = 3) -> str:
-    """A level or a share, with as many significant digits as it needs.
+    """Return a level or a share, with as many significant digits as it needs.
 
     Examples
     --------
@@ -44,17 +45,22 @@ def percent(share: float, digits: int = 3) -> str:
 
 
 def count(number: float, what: str, plural: str = "") -> str:
-    """So many of something: ``1 window``, ``2 windows``."""
+    """Return a number with its noun: ``1 window``, ``2 windows``."""
     return f"{number:,.0f} {what if number == 1 else plural or f'{what}s'}"
 
 
+def are(number: int) -> str:
+    """Return the verb for so many of something."""
+    return "is" if number == 1 else "are"
+
+
 def listed(parts: Sequence[str]) -> str:
-    """``a``, ``a and b``, ``a, b and c``."""
+    """Join parts: ``a``, ``a and b``, ``a, b and c``."""
     return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
 
 
 def instant(moment: datetime, zone: ZoneInfo) -> str:
-    """A time in a zone; midnight as a plain date."""
+    """Return a time in a zone; midnight as a plain date."""
     local = moment.astimezone(zone)
     return f"{local:%Y-%m-%d}" if local.time() == time() else f"{local:%Y-%m-%d %H:%M}"
 
@@ -81,13 +87,14 @@ def without_middle(text: str, longest: int) -> str:
 
 
 def apart(value: float, limit: float) -> tuple[str, str]:
-    """Both with as many decimals, at least two, as show that they differ."""
+    """Return both with as many decimals, at least two, as show that they differ."""
     pairs = [(f"{value:.{digits}f}", f"{limit:.{digits}f}") for digits in range(2, 7)]
     return next((pair for pair in pairs if pair[0] != pair[1]), pairs[-1])
 
 
 def beside_normal(value: float, low: float, high: float, found: str = "") -> str:
-    """An AUROC beside its normal range, with as many decimals, at least two, as show on which side it lies.
+    """Return an AUROC beside its normal range, with as many decimals, at least two, as show on which side it
+    lies.
 
     Examples
     --------
@@ -101,7 +108,7 @@ def beside_normal(value: float, low: float, high: float, found: str = "") -> str
 
 
 def back_inside(value: float, low: float, high: float) -> str:
-    """An AUROC that is inside its normal range again, with as many decimals as show it.
+    """Return an AUROC that is inside its normal range again, with as many decimals as show it.
 
     Examples
     --------
@@ -117,7 +124,7 @@ def _range(low: float, high: float, digits: int) -> str:
 
 
 def _decimals(value: float, low: float, high: float) -> int:
-    """As many, at least two, as show on which side of both ends the value lies."""
+    """Return the decimals, at least two, that show on which side of both ends the value lies."""
 
     def agree(digits: int) -> bool:
         shown = round(value, digits)
@@ -127,3 +134,37 @@ def _decimals(value: float, low: float, high: float) -> int:
         )
 
     return next((digits for digits in range(2, 7) if agree(digits)), 6)
+
+
+SET_ASIDE = {
+    "unlabelled": "without a label",
+    "bad_score": "without a usable score",
+    "bad_label": "with a label of neither class",
+    "duplicates": "with an id seen before",
+    "outside": "with a time outside the window",
+}
+"""Words for the rows that are not used, by the name of their count in `Counts`."""
+
+
+CUT = "; the row cap was reached: the window has more"
+"""Said after the rows of a window that was not read as a whole."""
+
+
+def set_aside(counts: Counts | Mapping[str, int]) -> str:
+    """Return how many rows are not used, and why; empty when all are.
+
+    Examples
+    --------
+    >>> set_aside(Counts(rows=1300, n_pos=250, n_neg=950, unlabelled=88, duplicates=12))
+    '88 without a label, 12 with an id seen before'
+    """
+    return ", ".join(set_aside_parts(counts))
+
+
+def set_aside_parts(counts: Counts | Mapping[str, int]) -> list[str]:
+    """Return the same, one text for each reason that applies."""
+    found = {
+        name: counts.get(name, 0) if isinstance(counts, Mapping) else getattr(counts, name)
+        for name in SET_ASIDE
+    }
+    return [f"{count:,} {SET_ASIDE[name]}" for name, count in found.items() if count]

@@ -17,7 +17,7 @@ _WAITS = "Nothing is lost: what was not delivered waits, and rocmonitor tries ag
 
 
 def subject(notice: Notice) -> str:
-    """What fails, within a sentence.
+    """Return what fails, within a sentence.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def subject(notice: Notice) -> str:
 
 
 def effect(notice: Notice, *, named: bool = False) -> str:
-    """What does not happen meanwhile, to so many monitors or to the first of them by name."""
+    """Return what does not happen meanwhile, to so many monitors or to the first of them by name."""
     kind = notice.place.partition(":")[0]
 
     def many(monitors: Sequence[str]) -> str:
@@ -61,7 +61,7 @@ def effect(notice: Notice, *, named: bool = False) -> str:
 
 
 def title(notice: Notice) -> str:
-    """What the title says after what fails."""
+    """Return what the title says after what fails."""
     if notice.phase == "ended":
         return f"works again after {lasted(notice.at - notice.since)}"
     if notice.phase == "lasts":
@@ -70,7 +70,7 @@ def title(notice: Notice) -> str:
 
 
 def headline(notice: Notice, zone: ZoneInfo) -> str:
-    """What fails, since when, and what follows, in one line."""
+    """Return what fails, since when, and what follows, in one line."""
     what, since = subject(notice), f"{instant(notice.since, zone)} ({zone.key})"
     if notice.place == STORE:
         what = "The store"
@@ -88,7 +88,7 @@ def headline(notice: Notice, zone: ZoneInfo) -> str:
 
 
 def more_names(notice: Notice) -> str:
-    """The monitors by name, where the headline does not have all of them."""
+    """Return the monitors by name, where the headline does not have all of them."""
     monitors = [*notice.unjudged, *notice.unreviewed, *notice.concerned]
     known = notice.place != "monitor" and notice.phase != "ended" and len(monitors) <= FEW_NAMES
     alone = notice.place == "monitor" and len(monitors) == 1
@@ -96,13 +96,13 @@ def more_names(notice: Notice) -> str:
 
 
 def names(monitors: Sequence[str], most: int) -> str:
-    """The first monitors by name, and how many more there are."""
+    """Return the first monitors by name, and how many more there are."""
     more = len(monitors) - most
     return listed([*monitors[:most], f"{more} more"] if more > 0 else monitors)
 
 
 def advice(notice: Notice) -> str:
-    """What to check first; nothing once it works again."""
+    """Return what to check first; nothing once it works again."""
     kind, _, name = notice.place.partition(":")
     if notice.phase == "ended":
         return ""
@@ -129,7 +129,7 @@ def advice(notice: Notice) -> str:
 
 
 def in_log(notice: Notice, channels: Sequence[str]) -> str:
-    """The outage in one line of the log, and who hears of it."""
+    """Return the outage in one line of the log, and who hears of it."""
     heard = (
         f"sent to {listed([f'channel {name}' for name in channels])}" if channels else "no channel is left"
     )
@@ -138,7 +138,7 @@ def in_log(notice: Notice, channels: Sequence[str]) -> str:
 
 
 def lasted(duration: timedelta) -> str:
-    """A duration in its largest unit.
+    """Return a duration in its largest unit.
 
     Examples
     --------

@@ -1,11 +1,11 @@
-"""What scores say before the labels, in words; and what came of it."""
+"""The outlook from scores before the labels, in words; and its outcome."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from rocmonitor.policy.evaluation import Status, Transition, Verdict
+from rocmonitor.policy.evaluation import Status, Transition, Verdict, known
 from rocmonitor.policy.outlook import Outlook
 from rocmonitor.wording.format import apart, area, beside_normal, forecast_span, percent
 from rocmonitor.wording.status import WORDS
@@ -17,15 +17,16 @@ ADVICE = (
 
 
 def expected(metrics: Mapping[str, float]) -> str:
-    """The AUROC that the scores foretell, with its interval; empty without one."""
-    if "outlook/auc" not in metrics:
+    """Return the AUROC that the scores foretell, with its interval; empty without one."""
+    found = known(metrics, "outlook/auc", "outlook/low", "outlook/high")
+    if found is None:
         return ""
-    low, high = metrics["outlook/low"], metrics["outlook/high"]
-    return f"{area(metrics['outlook/auc'])} ({forecast_span(low, high)})"
+    auc, low, high = found
+    return f"{area(auc)} ({forecast_span(low, high)})"
 
 
 def foreseen(metrics: Mapping[str, float]) -> str:
-    """What the scores foretold of a window, and what came of it; empty where either is not known."""
+    """Return what the scores foretold of a window, and what came of it; empty where either is not known."""
     if not (said := expected(metrics)) or "champion/auc" not in metrics:
         return ""
     warned = " with a warning" if metrics.get("outlook/warned") else ""
@@ -33,24 +34,24 @@ def foreseen(metrics: Mapping[str, float]) -> str:
 
 
 def headline(change: Transition, outlook: Outlook) -> str:
-    """What the scores foretell, beside what is normal, in one line."""
-    if change.after is Status.AT_RISK and "outlook/auc" in outlook.metrics:
+    """Return what the scores foretell, beside what is normal, in one line."""
+    if change.after is Status.AT_RISK and expected(outlook.metrics):
         return f"{_beside_normal(outlook, 'expected from the scores', _by_windows(outlook))}; no labels yet"
     return WORDS[change.after].headline
 
 
 def title(change: Transition, outlook: Outlook) -> str:
-    """What the title says after the monitor's name."""
+    """Return what the title says after the monitor's name."""
     warning = next((each for each in outlook.verdicts if each.outcome is Status.AT_RISK), None)
     if warning is None:
         return f"was {change.before}"
-    if warning.kind == "scores" or "outlook/auc" not in outlook.metrics:
+    if warning.kind == "scores" or not expected(outlook.metrics):
         return "the scores have moved, no labels yet"
     return _beside_normal(outlook, "expected", _by_windows(outlook))
 
 
 def _by_windows(outlook: Outlook) -> Verdict | None:
-    """The warning that compares the expected AUROC with those of reference windows."""
+    """Return the warning that compares the expected AUROC with those of reference windows."""
     return next(
         (
             each
@@ -62,7 +63,7 @@ def _by_windows(outlook: Outlook) -> Verdict | None:
 
 
 def _beside_normal(outlook: Outlook, found: str, warning: Verdict | None) -> str:
-    """What is expected, beside what it was compared with: the forecast, or the reference windows."""
+    """Return what is expected, beside what it was compared with: the forecast, or the reference windows."""
     if warning is not None and warning.estimate is not None and warning.limit[0] is not None:
         shown, lowest = apart(warning.estimate, warning.limit[0])
         return f"AUROC {shown} {found}, {lowest} or more in the reference"
@@ -74,7 +75,7 @@ def _beside_normal(outlook: Outlook, found: str, warning: Verdict | None) -> str
 
 
 def moved(outlook: Outlook) -> str:
-    """Where most scores have come to, and where most have gone; empty without a table of them."""
+    """Return where most scores have come to, and where most have gone; empty without a table of them."""
     rows = outlook.tables.get("scores")
     if not rows:
         return ""

@@ -11,9 +11,10 @@ from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from rocmonitor.policy.evaluation import known
 from rocmonitor.policy.review.document import Review
 from rocmonitor.policy.windows import Window
-from rocmonitor.wording.format import count
+from rocmonitor.wording.format import are, count
 from rocmonitor.wording.status import WORDS
 
 WAITING = "not judged yet"
@@ -49,7 +50,7 @@ ROWS = {
     "labelled_share": "labelled",
     "distance": "distance of the scores, nats",
 }
-"""What the rows below the chart show, by the name of their number."""
+"""The names of the rows below the chart, by the name of their number."""
 
 ROC_CAPTION = "True positive rate (up) against false positive rate (right), from 0 to 1, with 95 % intervals."
 FPRS = "Positives found at a false positive rate"
@@ -63,7 +64,8 @@ _DAY = timedelta(days=1)
 
 
 def headline(statuses: Mapping[str, int], last_tick: timedelta | None) -> list[str]:
-    """The overview in a few sentences: what needs attention, what may soon, and when it was last looked at.
+    """Return the overview in a few sentences: what needs attention, what may soon, and when it was last
+    looked at.
 
     Parameters
     ----------
@@ -91,7 +93,7 @@ def headline(statuses: Mapping[str, int], last_tick: timedelta | None) -> list[s
 def monitor_sentence(
     metrics: Mapping[str, float], window: Window, zone: ZoneInfo, status: str, since: str | None
 ) -> str:
-    """What the newest measured window shows beside what was expected, and since when the status holds.
+    """Return what the newest measured window shows beside what was expected, and since when the status holds.
 
     Parameters
     ----------
@@ -108,8 +110,9 @@ def monitor_sentence(
     if auc is None:
         found = f"AUROC not measured {where}"
     else:
-        low, high = metrics["champion/auc_low"], metrics["champion/auc_high"]
-        found = f"AUROC {auc:.3f} ({low:.3f} to {high:.3f}) {where}"
+        ends = known(metrics, "champion/auc_low", "champion/auc_high")
+        interval = "" if ends is None else f" ({ends[0]:.3f} to {ends[1]:.3f})"
+        found = f"AUROC {auc:.3f}{interval} {where}"
     if (range_ := expected(metrics.get("forecast/low"), metrics.get("forecast/high"))) is not None:
         found += f", expected {range_}"
     state = status_word(status).capitalize()
@@ -120,32 +123,32 @@ def monitor_sentence(
 
 
 def not_judged(monitor: str) -> str:
-    """What to do about a monitor without windows."""
+    """Return what to do about a monitor without windows."""
     return f"{monitor} has not been judged yet. `rocmonitor run {monitor}` judges the windows that are due."
 
 
 def champion_changed(before: str, after: str) -> str:
-    """A mark in the chart."""
+    """Return a mark in the chart."""
     return f"champion changed from version {before} to {after}"
 
 
 def revised(revision: int) -> str:
-    """A mark in the chart."""
+    """Return a mark in the chart."""
     return f"late labels: revision {revision}"
 
 
 def changed(after: str, when: str, reasons: Sequence[str]) -> str:
-    """A change of status, as a mark in the chart."""
+    """Return a change of status, as a mark in the chart."""
     return f"{status_word(after)} from {when}" + (f": {'; '.join(reasons)}" if reasons else "")
 
 
 def ahead_short(outlook: Mapping[str, float]) -> str:
-    """What the scores foretell, on the overview."""
+    """Return what the scores foretell, on the overview."""
     return f"{outlook['auc']:.3f} ({outlook['low']:.3f}–{outlook['high']:.3f}) expected from the scores"
 
 
 def ahead_sentence(outlooks: Sequence[Mapping[str, Any]]) -> str:
-    """What the scores say of the windows without labels; empty where there are none."""
+    """Return what the scores say of the windows without labels; empty where there are none."""
     known = [each for each in outlooks if each["auc"] is not None]
     if not known:
         return ""
@@ -158,13 +161,13 @@ def ahead_sentence(outlooks: Sequence[Mapping[str, Any]]) -> str:
 
 
 def spark_label(outcomes: Sequence[str]) -> str:
-    """The small chart for those who do not see it; empty where no window is degraded."""
+    """Return the small chart for those who do not see it; empty where no window is degraded."""
     degraded = sum(outcome == "degraded" for outcome in outcomes)
     return f"{degraded} of the last {count(len(outcomes), 'window')} degraded" if degraded else ""
 
 
 def chart_label(windows: int) -> str:
-    """The chart for those who do not see it."""
+    """Return the chart for those who do not see it."""
     return f"AUROC over {count(windows, 'window')}; the table below has the same numbers"
 
 
@@ -187,32 +190,32 @@ def window_lead(version: str, challenger: str | None, revision: int, superseded:
 
 
 def rows_line(counts: Mapping[str, int]) -> str:
-    """How many rows were used."""
+    """Return how many rows were used."""
     return (
         f"{counts['n_pos']:,} positives and {counts['n_neg']:,} negatives of {count(counts['rows'], 'row')}."
     )
 
 
 def margin_label(margin: float | None) -> str:
-    """The bar of a verdict for those who do not see it."""
+    """Return the bar of a verdict for those who do not see it."""
     if margin is None:
         return "estimate and limits"
     return f"{abs(margin):.4f} {'inside' if margin >= 0 else 'outside'} the limit"
 
 
 def auc_label(auc: float, low: float, high: float) -> str:
-    """An interval for those who do not see it."""
+    """Return an interval for those who do not see it."""
     return f"AUROC {auc:.3f}, {low:.3f} to {high:.3f}"
 
 
 def roc_label(metrics: Mapping[str, float]) -> str:
-    """The curve for those who do not see it."""
+    """Return the curve for those who do not see it."""
     auc = metrics.get("champion/auc")
     return "ROC curve" if auc is None else f"ROC curve with an AUROC of {auc:.3f}; rates in the table below"
 
 
 def shift_label(name: str) -> str:
-    """The shares of a class for those who do not see them."""
+    """Return the shares of a class for those who do not see them."""
     return f"Shares of the {name} by score, reference and now; the table below has them"
 
 
@@ -229,7 +232,7 @@ def segments_lead(window: str, zone: str) -> str:
 
 
 def forest_caption(low: float | None, high: float | None) -> str:
-    """What the drawings of the segments show."""
+    """Return what the drawings of the segments show."""
     if low is None or high is None:
         return "No segment has an AUROC in this window."
     return (
@@ -246,7 +249,7 @@ def review_lead(review: Review) -> str:
 
 
 def review_command(review: Review) -> str:
-    """Writes the review as a file."""
+    """Return the command that writes the review as a file."""
     ends = [
         f"{end.astimezone(review.zone):%Y-%m-%dT%H:%M}" for end in (review.period.start, review.period.end)
     ]
@@ -257,35 +260,35 @@ def review_command(review: Review) -> str:
 
 
 def is_link(receipt: str) -> bool:
-    """Whether what MLflow answered can be opened."""
+    """Return True if what MLflow answered can be opened."""
     return receipt.startswith(("http://", "https://"))
 
 
 def reference_window(name: str) -> str:
-    """A window of the reference, below the chart."""
+    """Return a window of the reference, below the chart."""
     return f"reference, {name}"
 
 
 def advice(status: str) -> str:
-    """What to look at first; empty where that depends on the window."""
+    """Return what to look at first; empty where that depends on the window."""
     words = WORDS.get(status)
     return "" if words is None or not words.check else f"{words.check[0].upper()}{words.check[1:]}"
 
 
 def expected(low: float | None, high: float | None) -> str | None:
-    """The forecast interval with three decimals; None where there is none."""
+    """Return the forecast interval with three decimals; None where there is none."""
     if low is None or high is None:
         return None
     return f"{low:.3f} or more" if high >= 1 else f"{low:.3f} to {high:.3f}"
 
 
 def status_word(status: str) -> str:
-    """A status as people read it."""
+    """Return a status as people read it."""
     return {"at-risk": "at risk", "waiting": WAITING}.get(status, status)
 
 
 def window_name(window: Window, zone: ZoneInfo) -> str:
-    """A window within a sentence: a day and a week by their first day."""
+    """Return a window within a sentence: a day and a week by their first day."""
     start, length = window.start.astimezone(zone), window.end - window.start
     midnight = start.time() == datetime.min.time()
     day = f"{start.day} {start:%B %Y}"
@@ -297,7 +300,7 @@ def window_name(window: Window, zone: ZoneInfo) -> str:
 
 
 def ago(age: timedelta) -> str:
-    """How long ago, in its largest unit."""
+    """Return how long ago, in its largest unit."""
     seconds = max(age.total_seconds(), 0)
     for unit, size in (("day", 86400), ("hour", 3600), ("minute", 60)):
         if seconds >= 2 * size or (seconds >= size and unit != "day"):
@@ -306,14 +309,14 @@ def ago(age: timedelta) -> str:
 
 
 def failing(destination: str, error: str, waiting: int) -> str:
-    """A destination that deliveries do not reach."""
+    """Return a destination that deliveries do not reach."""
     where = "MLflow" if destination == "mlflow" else destination.replace(":", " ", 1)
     said = error if error.startswith(where) else f"{where}: {error}"
     return f"{said} ({count(waiting, 'delivery', 'deliveries')} waiting in all)"
 
 
 def segments_line(statuses: Mapping[str, int]) -> str:
-    """How the segments of a monitor stand, worst first.
+    """Return how the segments of a monitor stand, worst first.
 
     Examples
     --------
@@ -342,7 +345,7 @@ def _of_one(status: str) -> str:
 def _of_many(statuses: Mapping[str, int], total: int) -> list[str]:
     sentences = [_first(statuses, sum(statuses.get(status, 0) for status in _ATTENTION), total)]
     if risky := statuses.get("at-risk", 0):
-        sentences.append(f"{risky} {'is' if risky == 1 else 'are'} at risk before {_its(risky)} labels.")
+        sentences.append(f"{risky} {are(risky)} at risk before {_its(risky)} labels.")
     if lacking := statuses.get("insufficient", 0):
         sentences.append(f"{lacking} cannot be judged.")
     if waiting := statuses.get("waiting", 0):
@@ -365,15 +368,15 @@ def _its(number: int) -> str:
 
 
 def _foreseen_share(metrics: Mapping[str, float]) -> float | None:
-    """Which part of the change against the reference the scores foretold, from 0 to 1; None where unknown."""
+    """Return the part of the change that the scores foretold, from 0 to 1; None where that is not known."""
     foreseen, rest = metrics.get("shift/foreseen"), metrics.get("shift/unforeseen")
-    if foreseen is None or rest is None or not foreseen + rest:
+    if foreseen is None or rest is None or not foreseen + rest or not metrics.get("shift/foreseen_known", 1):
         return None
     return min(max(foreseen / (foreseen + rest), 0.0), 1.0)
 
 
 def _share(share: float) -> str:
-    """A rough share in words."""
+    """Return a rough share in words."""
     for upper, words in ((0.1, "almost none"), (0.4, "a smaller part"), (0.6, "half"), (0.9, "most")):
         if share < upper:
             return words

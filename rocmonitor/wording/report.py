@@ -1,4 +1,4 @@
-"""What the report of a monitor says beside what the page says: its numbers, and why nothing can be shown.
+"""The words of a report that a page lacks: its numbers, and the reason why nothing can be shown.
 
 Sentences that both have are in `rocmonitor.wording.page`.
 """
@@ -9,7 +9,8 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition
+from rocmonitor.policy.budget import Allotment
+from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition, known
 from rocmonitor.policy.measure import LEVEL
 from rocmonitor.wording.format import area, count, instant, percent, span
 from rocmonitor.wording.outlook import foreseen
@@ -22,13 +23,13 @@ LEGEND = {
     "square": "expected from the scores, judged since",
     "hollow": "expected from the scores, no labels yet",
 }
-"""What the shades and marks of the chart are."""
+"""The names of the chart's shades and marks."""
 
 _POINTS = {"fprs": "filled at a false positive rate", "thresholds": "hollow at a threshold"}
 
 
 def chart_caption(*, marks: bool, revised: bool, outlooks: bool, reference: bool) -> str:
-    """How the chart is read: as on the page, and what stands for what can be hovered there."""
+    """Return how the chart is read: as on the page, and what stands for what can be hovered there."""
     return " ".join(
         sentence
         for sentence, needed in (
@@ -54,16 +55,18 @@ def numbers(evaluations: Sequence[Evaluation]) -> list[tuple[str, str, str]]:
     """Three numbers, each with its name and what to know of it."""
     last = evaluations[-1]
     metrics, counts = last.metrics, last.counts
-    measured = "champion/auc" in metrics
+    auc, ends = metrics.get("champion/auc"), known(metrics, "champion/auc_low", "champion/auc_high")
     degraded = sum(each.outcome is Status.DEGRADED for each in evaluations)
     unjudged = sum(each.outcome is Status.INSUFFICIENT for each in evaluations)
     return [
         (
             "AUROC of the last window",
-            area(metrics["champion/auc"]) if measured else "none",
-            f"{percent(LEVEL)} interval {span(metrics['champion/auc_low'], metrics['champion/auc_high'])}"
-            if measured
-            else lack(counts)[0],
+            "none" if auc is None else area(auc),
+            lack(counts)[0]
+            if auc is None
+            else ""
+            if ends is None
+            else f"{percent(LEVEL)} interval {span(*ends)}",
         ),
         (
             "Degraded windows",
@@ -75,7 +78,7 @@ def numbers(evaluations: Sequence[Evaluation]) -> list[tuple[str, str, str]]:
 
 
 def foreseen_line(last: Evaluation) -> str:
-    """What the scores had foretold of the window; empty without an outlook."""
+    """Return what the scores had foretold of the window; empty without an outlook."""
     said = foreseen(last.metrics)
     return f"From the scores alone: {said}." if said else ""
 
@@ -91,7 +94,7 @@ def dated(moment: datetime, zone: ZoneInfo) -> str:
 
 
 def chart_label(evaluations: Sequence[Evaluation]) -> str:
-    """The chart for those who do not see it."""
+    """Return the chart for those who do not see it."""
     degraded = sum(each.outcome is Status.DEGRADED for each in evaluations)
     return f"AUROC of {count(len(evaluations), 'window')} over time, {degraded} of them degraded"
 
@@ -105,8 +108,49 @@ def nothing(monitor: str, period: str) -> str:
 
 
 def _labels(counts: Counts) -> str:
-    return f"{100 * counts.labelled_share:.1f} %"
+    return percent(counts.labelled_share)
 
 
 def _classes(counts: Counts) -> str:
     return f"{count(counts.n_pos, 'positive')}, {count(counts.n_neg, 'negative')}"
+
+
+def allotment(each: Allotment) -> str:
+    """Return what a budget means for the verdicts of its monitors."""
+    text = (
+        f"{_allowed(each)}{_of(each.group)} for {count(len(each.levels), 'monitor')}: "
+        f"{count(each.verdicts, 'verdict')} a year that may be false (the segments of a window count as one)"
+    )
+    if not any(levels.derived for levels in each.levels.values()):
+        return f"{text}; every rule has a level of its own"
+    return (
+        f"{text}; a rule without a level of its own gives a false alarm with probability {each.tail:.2g}, "
+        "or that of its default where that is smaller"
+    )
+
+
+def yearly(each: Allotment, *, sent: int, acknowledged: int, not_sent: int) -> str:
+    """Budget, what is expected of it, and the alarms of a year.
+
+    Examples
+    --------
+    >>> quiet = Allotment(
+    ...     group="", budget=4.0, levels={}, tail=0.001, verdicts=3000, written=0.0, expected=3.0
+    ... )
+    >>> yearly(quiet, sent=5, acknowledged=0, not_sent=0)
+    'Alarm budget: 4 false alarms a year, at most 3 expected; 5 alarms sent in 365 days.'
+    """
+    came = f"{count(sent, 'alarm')} sent in 365 days"
+    if acknowledged:
+        came += f" ({acknowledged} acknowledged)"
+    if not_sent:
+        came += f", {not_sent} not sent (muted or repeated)"
+    return f"Alarm budget{_of(each.group)}: {_allowed(each)}, at most {each.expected:.2g} expected; {came}."
+
+
+def _allowed(each: Allotment) -> str:
+    return f"{each.budget:g} false alarm{'' if each.budget == 1 else 's'} a year"
+
+
+def _of(group: str) -> str:
+    return f" of {group}" if group else ""

@@ -9,9 +9,7 @@ from typing import Any
 
 from rocmonitor.policy.review.checks import NO_SCATTER, TOO_FEW
 from rocmonitor.policy.review.document import Comparison, Decision, Review
-from rocmonitor.policy.review.settings import LARGEST_ADVICE
-from rocmonitor.wording.counts import SET_ASIDE
-from rocmonitor.wording.format import count, listed, signed, span
+from rocmonitor.wording.format import SET_ASIDE, count, listed, signed, span
 
 Row = Mapping[str, Any]
 
@@ -22,23 +20,30 @@ KINDS = {
     "challenger_only": "scored by the challenger only",
     **SET_ASIDE,
 }
-"""What became of the rows: the table ``counts``."""
+"""The use of the rows, by the name in the table ``counts``."""
+
+_ESTIMANDS = {
+    "period": "the average of the true differences over the windows so far",
+    "future": "the mean of the true differences in the long run",
+}
+
+_LAST = 4  # windows whose differences stand beside the verdict
 
 _DAY, _WEEK, _YEAR = timedelta(days=1), timedelta(days=7), timedelta(days=365)
 
 
 def versions(review: Review) -> str:
-    """The two versions."""
+    """Return the two versions."""
     return f"champion {review.champion_version} against challenger {review.challenger_version}"
 
 
 def title(review: Review) -> str:
-    """The decision and the versions, for one line."""
+    """Return the decision and the versions, for one line."""
     return f"{review.decision} (champion {review.champion_version}, challenger {review.challenger_version})"
 
 
 def sentence(review: Review) -> str:
-    """The decision, the versions and the difference that decides, in one line."""
+    """Return the decision, the versions and the difference that decides, in one line."""
     area = _area(review)
     shown = "" if area is None or area.estimate is None else f": AUROC {signed(area.estimate)}"
     ends = "" if area is None else _interval(area)
@@ -46,22 +51,12 @@ def sentence(review: Review) -> str:
     return f"{review.decision}, {sides}{shown}{f' ({ends})' if shown and ends else ''}"
 
 
-def difference_line(review: Review) -> str:
-    """The AUROC difference that decides; empty where no window could be compared."""
-    area = _area(review)
-    if area is None or area.estimate is None:
-        return ""
-    return (
-        f"AUROC difference, mean of the windows {area.estimate:+.4f} "
-        f"({level(review.rule)}, valid under repeated checks: {_interval(area)})"
-    )
+def summary(review: Review) -> list[str]:
+    """Return the reason for the decision and what stands beside it, one line for each.
 
-
-def summary(review: Review) -> str:
-    """The reason for the decision, with its numbers; read below the decision, which it does not repeat."""
-    if review.recorded:
-        return review.recorded.get("summary", "")
-    return " ".join(filter(None, [*_reasons(review), _whole_period(review.metrics)]))
+    They are read below the decision, which they do not repeat.
+    """
+    return list(filter(None, [*_reasons(review), *_windows(review), _whole_period(review.metrics)]))
 
 
 def one_check(review: Review) -> str:
@@ -83,9 +78,7 @@ def one_check(review: Review) -> str:
 
 
 def advice(review: Review) -> str:
-    """What more windows would bring."""
-    if review.recorded:
-        return review.recorded.get("advice", "")
+    """Return what to do, or what more windows would bring."""
     if review.decision is Decision.TRADE_OFF:
         return (
             "Choose by the false positive rate at which the model is used; see the table of rates. More "
@@ -93,8 +86,11 @@ def advice(review: Review) -> str:
         )
     if review.decision is not Decision.UNDECIDED:
         return (
-            "Further checks do not make the decision less certain. It stands as long as the windows support "
-            "it: if later windows differ from the earlier ones, the interval widens."
+            "The decision is about these windows; later ones can differ. Further checks do not make it less "
+            "certain."
+            if _is_period(review)
+            else "Further checks do not make the decision less certain. It stands as long as the windows "
+            "support it: if later windows differ from the earlier ones, the interval widens."
         )
     area = _area(review)
     if area is None or area.estimate is None:
@@ -102,26 +98,14 @@ def advice(review: Review) -> str:
             "The table of windows gives the reasons. If rows are too few, make the windows longer "
             "(window.every) or min_per_class smaller, and check that both models score the same rows."
         )
-    margin, seen = review.rule.get("margin") or 0, signed(area.estimate)
-    if review.further_windows is not None:
-        number = review.further_windows
-        return (
-            f"About {count(number, 'more window')}{_duration(review, number)} like these would decide, if "
-            f"the true difference is the observed one, {seen}. Chance may make it fewer or more."
-        )
-    if abs(area.estimate) <= margin:
-        return (
-            f"More windows like these would not decide: the observed difference, {seen}, is within the "
-            f"margin of {margin:g}. Decide on other grounds."
-        )
-    return (
-        f"It would take more than {LARGEST_ADVICE} windows like these to decide, if the true difference is "
-        f"the observed one, {seen}. The models hardly differ: decide on other grounds."
-    )
+    if (number := review.further_windows) is not None:
+        more = f"{count(number, 'more window')}{_duration(review, number)}"
+        return f"{more[0].upper()}{more[1:]} will probably decide, if windows go on differing like these."
+    return "If you cannot wait for more windows, decide on other grounds."
 
 
 def rule(review: Review) -> list[str]:
-    """The rule, a sentence or two for each line; empty if the review does not store one."""
+    """Return the rule, a sentence or two for each line; empty if the review does not store one."""
     written = review.rule
     if not {"confidence_level", "margin"} <= set(written):
         return []
@@ -133,34 +117,35 @@ def rule(review: Review) -> list[str]:
             f"FPR {', '.join(f'{100 * rate:.4g} %' for rate in rates)}"
         )
     lines = [
-        "Each window with enough rows is one check. With probability "
-        f"{level(written)} all intervals of the rule contain the true mean differences at all checks "
-        f"together; of the {100 * (1 - written['confidence_level']):.4g} % for error {spent}.",
+        f"Each window with enough rows is one check. With probability {level(written)} all intervals of the "
+        f"rule contain {_ESTIMANDS[written.get('decides', 'period')]} at all checks together; of the "
+        f"{100 * (1 - written['confidence_level']):.4g} % for error {spent}.",
         "Challenger better, or champion better: the AUROCs are shown to differ"
         f"{f' by more than {margin:g}' if margin else ''}, and no other comparison contradicts.",
     ]
+    if margin:
+        lines.append(f"Challenger not worse: its AUROC is shown to be at most {margin:g} lower.")
     if rates:
         lines.append(
             "Trade-off: one model is shown to be better by one comparison, the other model by another, even "
             "if only slightly."
         )
     lines.append("No decision yet: none of the above.")
-    lines.append("A decision can be withdrawn if later windows vary more.")
     if "tuned_for" in written:
         lines.append(
             f"The intervals are narrowest after {written['tuned_for']} windows, a number fixed beforehand."
         )
-    lines.append(
-        "The intervals allow for neighbouring windows that are alike, as far as the windows show it. What "
-        "the interval would be if windows were independent of each other is given for comparison."
-        if written.get("correlation") == "estimated"
-        else "The intervals take windows as independent of each other."
-    )
+    if written.get("decides") == "future":
+        lines.append(
+            "The intervals allow for neighbouring windows that are alike, as far as the windows show it."
+            if written.get("correlation") == "estimated"
+            else "The intervals take windows as independent of each other."
+        )
     return lines
 
 
 def chosen(review: Review) -> str:
-    """Whether period and rows were fixed beforehand."""
+    """Return whether period and rows were fixed beforehand."""
     if review.registered:
         return "The configuration gives the period: it was not chosen by what the rows show."
     return (
@@ -170,7 +155,7 @@ def chosen(review: Review) -> str:
 
 
 def in_words(table: str, row: Row, review: Review) -> dict[str, Any]:
-    """A row of a table with words in place of its codes; text of an earlier version stays as it is."""
+    """Return a row of a table with words in place of its codes."""
     words = dict(row)
     for column in ("why_not", "note"):
         if words.get(column):
@@ -183,7 +168,7 @@ def in_words(table: str, row: Row, review: Review) -> dict[str, Any]:
 
 
 def level(rule: Mapping[str, Any]) -> str:
-    """The confidence level."""
+    """Return the confidence level."""
     return f"{100 * rule.get('confidence_level', 0.95):.4g} %"
 
 
@@ -204,24 +189,37 @@ def _reasons(review: Review) -> list[str]:
     others = _better([each for each in review.comparisons if each.fpr is not None])
     also = f"Also shown: {others}." if others else ""
     if review.decision is Decision.UNDECIDED:
-        wanted = f"a difference of more than {margin:g}" if margin else "which model is better"
-        return [f"The AUROC does not show {wanted}: {_mean(area)}.", _withdrawn(review), also]
-    beyond = f", beyond the margin of {margin:g}" if margin else ""
-    return [f"The AUROC decides: {_mean(area)}{beyond}.", _since(review), also]
+        return [f"{_mean(review, area)}, {_not_shown(area, margin)}.", _earlier(review, margin), also]
+    if review.decision is Decision.NOT_WORSE:
+        assert area.low is not None
+        least = f"{0 if area.low > 0 else -margin:g}"
+        shown = f", above {least}{_not_above(area, margin) or f' but not shown to be above {margin:g}'}"
+        return [f"{_mean(review, area)}{shown}.", _since(review), _earlier(review, margin), also]
+    beyond = f", more than {margin:g} from 0" if margin else ""
+    return [f"{_mean(review, area)}{beyond}.", _since(review), also]
 
 
-def _mean(area: Comparison) -> str:
-    checks = "" if area.checks is None else f" after {count(area.checks, 'check')}"
-    ends = "still unbounded" if _is_unbounded(area.low, area.high) else _interval(area)
-    text = f"the windows' mean difference is {area.estimate:+.4f}, and its interval{checks} is {ends}"
-    low, high = area.independent_low, area.independent_high
-    if low is None or high is None or _is_unbounded(low, high):
-        return text
-    return f"{text} (if windows were independent of each other: {span(low, high, sign=True)})"
+def _is_period(review: Review) -> bool:
+    return bool(review.rule.get("decides", "period") == "period")
 
 
-def _is_unbounded(low: float | None, high: float | None) -> bool:
-    return (low, high) == (-1, 1)
+def _mean(review: Review, area: Comparison) -> str:
+    """Return the mean that decides, with its interval."""
+    windows = "" if area.checks is None else f" {count(area.checks, 'window')}"
+    of = f"average of these{windows}" if _is_period(review) else f"long-run mean, from{windows}"
+    ends = "not bounded yet" if (area.low, area.high) == (-1, 1) else _interval(area)
+    return f"AUROC difference, {of}: {area.estimate:+.4f} ({ends}, at all checks together)"
+
+
+def _not_shown(area: Comparison, margin: float) -> str:
+    if margin:
+        return f"which may be below {-margin:g}{_not_above(area, margin)}"
+    return "which may be 0"
+
+
+def _not_above(area: Comparison, margin: float) -> str:
+    assert area.high is not None
+    return f" and is not above {margin:g}" if area.high < margin else ""
 
 
 def _since(review: Review) -> str:
@@ -231,13 +229,44 @@ def _since(review: Review) -> str:
     return f"The decision has stood since window {ends.index(review.decided_at) + 1} of {len(ends)}."
 
 
-def _withdrawn(review: Review) -> str:
-    if review.withdrawn is None:
+def _earlier(review: Review, margin: float) -> str:
+    """Return what the windows up to an earlier one showed; for the future that is seldom right."""
+    if not _is_period(review):
         return ""
-    windows = round(review.metrics.get("review/windows", 0))
-    later = "the last window" if windows == review.withdrawn.window + 1 else "later windows"
-    until = f"window {review.withdrawn.window} of {windows}"
-    return f"Until {until} the decision was “{review.withdrawn.decision}”; {later} withdrew it."
+    rows = [
+        (number, row["anytime_low"], row["anytime_high"])
+        for number, row in enumerate(review.tables.get("windows", ()), 1)
+        if row.get("anytime_low") is not None
+    ]
+    shown = [
+        (number, f"above {margin:g}" if low > margin else f"below {-margin:g}")
+        for number, low, high in rows
+        if low > margin or high < -margin
+    ]
+    if not shown:
+        return ""
+    number, where = shown[-1]
+    return f"The average of windows 1 to {number} was {where}; with the later ones it may not be."
+
+
+def _windows(review: Review) -> list[str]:
+    """Return the share of windows that the challenger leads, the latest ones, and the next ones."""
+    found = [row["difference"] for row in review.tables.get("windows", ()) if row.get("checked")]
+    lines = []
+    if found:
+        leads = sum(each > 0 for each in found)
+        last = ", ".join(signed(each) for each in found[-_LAST:])
+        lines.append(f"The challenger leads in {leads} of {count(len(found), 'window')}; the latest: {last}.")
+    ends = [
+        f"{span(row['low'], row['high'], sign=True)} in the next {row['windows']}"
+        for row in review.tables.get("next", ())
+    ]
+    if ends:
+        lines.append(
+            f"If windows go on differing like these, the mean difference will be {listed(ends)} "
+            f"({level(review.rule)})."
+        )
+    return lines
 
 
 def _whole_period(metrics: Mapping[str, float]) -> str:
@@ -251,7 +280,7 @@ def _whole_period(metrics: Mapping[str, float]) -> str:
 
 
 def _better(comparisons: Sequence[Comparison]) -> str:
-    """Which model is better by which comparisons, with their intervals over all checks."""
+    """Return which model is better by which comparisons, with their intervals over all checks."""
     parts = []
     for better in ("challenger", "champion"):
         shown = [
@@ -301,7 +330,7 @@ def _why_not(row: Row, code: str, needed: int | None) -> str:
 
 
 def _duration(review: Review, windows: int) -> str:
-    """How long so many windows take."""
+    """Return how long so many windows take."""
     lengths = [
         datetime.fromisoformat(row["end"]) - datetime.fromisoformat(row["start"])
         for row in review.tables.get("windows", ())

@@ -15,7 +15,7 @@ _AFTER = {
     "corrected": "after labels or scores were corrected",
     "settings": "by the settings as they are now",
 }
-_MOST = 10
+_MOST = 2
 
 CHECK_WORSE = "were they corrected on purpose? Then the model was worse than the first result showed."
 CHECK_LATE = "do they often come so late? Then a longer window.label_delay judges once, by all of them."
@@ -23,7 +23,7 @@ CHECK_SETTINGS = "were the rules changed on purpose? They now find these windows
 
 
 def title(found: Sequence[Revised]) -> str:
-    """What a title says after the monitor's name."""
+    """Return what a title says after the monitor's name."""
     if len(found) == 1:
         return f"judged again, {_values(found[0])}"
     worse = sum(each.is_worse for each in found)
@@ -32,7 +32,7 @@ def title(found: Sequence[Revised]) -> str:
 
 
 def headline(found: Sequence[Revised]) -> str:
-    """What happened, in one line."""
+    """Return what happened, in one line."""
     after = _AFTER[found[0].cause] if len({each.cause for each in found}) == 1 else _AFTER["corrected"]
     if len(found) > 1:
         return f"{len(found)} past windows were judged again {after}"
@@ -40,24 +40,23 @@ def headline(found: Sequence[Revised]) -> str:
 
 
 def lines(found: Sequence[Revised], zone: ZoneInfo) -> list[str]:
-    """The window, or a line for each of several, at most ten."""
+    """Return the window, or a line for each of several, at most two."""
     if len(found) == 1:
-        return [f"Window {found[0].window.in_zone(zone)} ({zone.key})"]
-    said = [
+        return [f"Window {found[0].window.in_zone(zone)}"]
+    return [
         f"{' '.join(filter(None, [printable(each.segment), each.window.in_zone(zone)]))}: {_change(each)}"
         for each in found[:_MOST]
     ]
-    return [*said, f"and {len(found) - _MOST} more"] if len(found) > _MOST else said
 
 
-def status(found: Sequence[Revised]) -> str:
-    """How the monitor stands all the same."""
-    now = found[-1].status
-    return f"The status is still {now}: it follows from the newest windows"
+def rest(found: Sequence[Revised]) -> str:
+    """Return how many more there are, and how the monitor stands all the same."""
+    more = f"And {len(found) - _MOST} more. " if len(found) > _MOST else ""
+    return f"{more}The status is still {found[-1].status}: it follows from the newest windows."
 
 
 def advice(found: Sequence[Revised]) -> str:
-    """What to check first; empty when windows have only recovered."""
+    """Return what to check first; empty when windows have only recovered."""
     if not any(each.is_worse for each in found):
         return ""
     causes = {each.cause for each in found}
@@ -67,7 +66,7 @@ def advice(found: Sequence[Revised]) -> str:
 def judged_again(
     *, cause: str, before: str, after: str, auc_before: float | None = None, auc: float | None = None
 ) -> str:
-    """A reason of a change of status."""
+    """Return a reason of a change of status."""
     return f"the window was judged again {_AFTER[cause]}: {_compared(auc_before, auc)}{after}, was {before}"
 
 

@@ -1,4 +1,4 @@
-"""Which scores made an AUROC what it is, in words."""
+"""The scores that made an AUROC what it is, in words."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def explanation(
     from_negatives: float,
     low_is_positive: bool = False,
 ) -> str:
-    """A few plain sentences with numbers, from the bins of a shift.
+    """Return a few plain sentences with numbers, from the bins of a shift.
 
     Of each class whose part matters they name the end of a bin at which the share of scores above has
     changed most in the direction of the part. The larger part is given as the rest of the change, so that
@@ -44,7 +44,7 @@ def explanation(
     if change == 0:
         sentences = [f"The AUROC is {auc:.4f}, as in the reference."]
     parts = {"pos": from_positives, "neg": from_negatives}
-    printed = _printed(parts, change)
+    printed = rounded_parts(parts, change)
     for key, part in sorted(parts.items(), key=lambda each: -abs(each[1])):
         gain = part if key == "pos" else -part
         clause = "" if abs(part) <= SMALL_PART * abs(change) else _moved(ordered, key, gain, side, end)
@@ -82,8 +82,8 @@ def main_part(
     return f"{how_much} comes from the {name}, which score {way}{moved}."
 
 
-def _printed(parts: Mapping[str, float], change: float) -> dict[str, float]:
-    """Both parts to four decimals, which add up to the change to four decimals."""
+def rounded_parts(parts: Mapping[str, float], change: float) -> dict[str, float]:
+    """Return both parts to four decimals, which add up to the change to four decimals."""
     smaller, larger = sorted(parts, key=lambda key: abs(parts[key]))
     rounded = round(parts[smaller], 4)
     rest = round(round(change, 4) - rounded, 4)
@@ -91,7 +91,7 @@ def _printed(parts: Mapping[str, float], change: float) -> dict[str, float]:
 
 
 def _moved(rows: Sequence[Mapping[str, Any]], key: str, direction: float, side: str, end: str) -> str:
-    """The clause that says which share of a class is beyond which score, now and before."""
+    """Return the clause that says which share of a class is beyond which score, now and before."""
     before, now = (_shares_beyond(rows, f"{key}_{when}") for when in ("reference", "window"))
     moved = [(new - old) * (1 if direction > 0 else -1) for old, new in zip(before, now, strict=True)]
     if not moved or max(moved) <= 0:
@@ -104,19 +104,5 @@ def _moved(rows: Sequence[Mapping[str, Any]], key: str, direction: float, side: 
 
 
 def _shares_beyond(rows: Sequence[Mapping[str, Any]], column: str) -> list[float]:
-    """The share beyond the end of each bin but the last."""
+    """Return the share beyond the end of each bin but the last."""
     return list(accumulate(row[column] for row in reversed(rows)))[::-1][1:]
-
-
-def foretold(metrics: Mapping[str, float]) -> str:
-    """How much of a change the scores foretold, in one sentence; empty where that is not known."""
-    if "shift/foreseen" not in metrics:
-        return ""
-    change = metrics["champion/auc"] - metrics["reference/auc"]
-    seen, rest = metrics["shift/foreseen"], change - metrics["shift/foreseen"]
-    printed = _printed({"seen": seen, "rest": rest}, change)
-    cases, model = "harder" if seen < 0 else "easier", "worse" if rest < 0 else "better"
-    return (
-        f"Of this, {printed['seen']:+.4f} was foreseen from the scores (the cases became {cases} to rank) "
-        f"and {printed['rest']:+.4f} was not (the model became {model}, or chance)."
-    )

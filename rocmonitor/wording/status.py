@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal
 from zoneinfo import ZoneInfo
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition, Verdict
-from rocmonitor.wording.format import (
-    apart,
-    area,
-    back_inside,
-    beside_normal,
-    instant,
-    one_line,
-)
+from rocmonitor.policy.status import Attention
+from rocmonitor.policy.stops import Stop
+from rocmonitor.wording.format import apart, area, back_inside, beside_normal, instant, one_line
+from rocmonitor.wording.stops import standing
 from rocmonitor.wording.verdicts import reasons
 
 CHECK_IMPROVED = "better is a change too: easy cases labelled first, leaked labels, a new population?"
@@ -25,6 +23,10 @@ CHECK_LACK: dict[str, tuple[str, str]] = {
     "one-cluster": (
         "the rows of a class come from one cluster",
         "does columns.cluster name what rows belong to, such as a customer?",
+    ),
+    "rows-unusable": (
+        "many rows cannot be used",
+        "what changed in the job that writes scores and labels, or in the query?",
     ),
     "too-few-labels": (
         "too few rows have a label",
@@ -36,12 +38,12 @@ CHECK_LACK: dict[str, tuple[str, str]] = {
     ),
     "no-calibration-slope": ("", "do the probabilities vary, and is the label not among them?"),
 }
-"""What a window lacks besides rows of both classes, and what to check, by the code of its caveat."""
+"""The lack of a window besides rows of both classes, and the thing to check, by the code of its caveat."""
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What is said of a status wherever it is shown.
+    """The words of a status wherever it is shown.
 
     Attributes
     ----------
@@ -73,7 +75,7 @@ WORDS: dict[str, Words] = {
 
 
 def headline(change: Transition, evaluation: Evaluation | None) -> str:
-    """What was found, beside what is normal, in one line; the status is said elsewhere."""
+    """Return what was found, beside what is normal, in one line; the status is said elsewhere."""
     if change.after is Status.ERROR:
         return "The evaluation failed"
     if evaluation is None or "champion/auc" not in evaluation.metrics:
@@ -97,7 +99,7 @@ def headline(change: Transition, evaluation: Evaluation | None) -> str:
 
 
 def title(change: Transition, evaluation: Evaluation | None) -> str:
-    """What the title says after the monitor's name."""
+    """Return what the title says after the monitor's name."""
     if evaluation is None:
         return "; ".join(reasons(change.reasons))
     decided = deciding(change, evaluation)
@@ -116,8 +118,23 @@ def since(change: Transition, zone: ZoneInfo) -> str:
     return f"{word} since {instant(change.since, zone)} ({zone.key}), was {change.before}"
 
 
+_MOST_NAMED = 4
+
+
+def also(changes: Sequence[Transition]) -> str:
+    """Return which other segments changed with the same window, by status; empty without any."""
+    by: dict[Status, list[str]] = {}
+    for each in changes:
+        by.setdefault(each.after, []).append(each.segment or "all rows")
+    parts = []
+    for status, names in by.items():
+        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+        parts.append(f"{status}: {', '.join(names[:_MOST_NAMED])}{more}")
+    return "; ".join(parts)
+
+
 def advice(change: Transition, evaluation: Evaluation | None) -> str:
-    """What to check first; empty when the reasons say all there is."""
+    """Return what to check first; empty when the reasons say all there is."""
     if change.after is Status.INSUFFICIENT and evaluation is not None:
         decided = deciding(change, evaluation)
         if decided is not None and decided.kind != "data":
@@ -127,7 +144,7 @@ def advice(change: Transition, evaluation: Evaluation | None) -> str:
 
 
 def lack(counts: Counts, decided: Verdict | None = None) -> tuple[str, str]:
-    """What an insufficient window lacks, and where to look for it."""
+    """Return what an insufficient window lacks, and where to look for it."""
     known = _known_lack(decided)
     if known[0]:
         return known
@@ -145,14 +162,16 @@ def lack(counts: Counts, decided: Verdict | None = None) -> tuple[str, str]:
 
 
 def deciding(change: Transition, evaluation: Evaluation) -> Verdict | None:
-    """The verdict behind the new status; none when k-of-n, recovery or a cool-down decided."""
+    """Return the verdict behind the new status; none when k-of-n, recovery or a cool-down decided."""
     stated = [each for each in change.reasons if isinstance(each, Verdict)]
     agreeing = [each for each in (*stated, *evaluation.verdicts) if each.outcome is change.after]
     return next(iter(agreeing), None)
 
 
 def forecast_limits(evaluation: Evaluation, decided: Verdict | None) -> tuple[float, float] | None:
-    """The limits of the deciding rule if it is a forecast, else of the monitor's (first) forecast rule."""
+    """Return the limits of the deciding rule if it is a forecast, else of the monitor's (first) forecast
+    rule.
+    """
     rule = "forecast" if decided is None or decided.outcome is Status.OK else decided.rule
     low, high = (evaluation.metrics.get(f"{rule}/{end}") for end in ("low", "high"))
     return None if low is None or high is None else (low, high)
@@ -164,7 +183,7 @@ def subject(change: Transition) -> str:
 
 
 def _withdrawn(change: Transition) -> bool:
-    """Whether corrected data, not a later window, ended the alarm."""
+    """Return True if corrected data, not a later window, ended the alarm."""
     return any(
         isinstance(each, Caveat) and each.code == "chart-corrected" and each.values["finding"] == "withdrawn"
         for each in change.reasons
@@ -172,10 +191,10 @@ def _withdrawn(change: Transition) -> bool:
 
 
 def _beside_normal(evaluation: Evaluation, decided: Verdict | None) -> str:
-    """The AUROC beside what is normal: its forecast, else the reference."""
+    """Return the AUROC beside what is normal: its forecast, else the reference."""
     value, reference = (evaluation.metrics.get(f"{name}/auc") for name in ("champion", "reference"))
     assert value is not None
-    rule = "" if decided is None or decided.kind == "forecast" else f", rule {decided.rule}"
+    rule = "" if decided is None or decided.kind in ("forecast", "data") else f", rule {decided.rule}"
     if limits := forecast_limits(evaluation, decided):
         return f"{beside_normal(value, *limits)}{rule}"
     if reference is not None:
@@ -191,13 +210,15 @@ def _undecided(evaluation: Evaluation, decided: Verdict) -> str:
 
 
 def _known_lack(decided: Verdict | None) -> tuple[str, str]:
-    """The words of a lack that counts of rows do not show; empty ones when it is none of those."""
+    """Return the words of a lack that counts of rows do not show; empty ones when it is none of those."""
     lacks = () if decided is None else decided.lacks
     return next((CHECK_LACK[each.code] for each in lacks if each.code in CHECK_LACK), ("", ""))
 
 
 def _back(evaluation: Evaluation) -> str:
-    value = evaluation.metrics["champion/auc"]
+    value = evaluation.metrics.get("champion/auc")
+    if value is None:
+        return "all rules pass"
     if evaluation.outcome is Status.DEGRADED:  # k-of-n
         return f"{_beside_normal(evaluation, None)}; too few degraded windows for an alarm"
     judged = [each for each in evaluation.verdicts if each.kind == "forecast"]
@@ -205,3 +226,22 @@ def _back(evaluation: Evaluation) -> str:
     if judged and limits and all(each.outcome is Status.OK for each in judged):
         return back_inside(value, *limits)
     return f"AUROC {area(value)}, all rules pass"
+
+
+_LONGEST_NOTE = 80
+
+
+def attention(said: Attention, stops: Sequence[Stop], now: datetime, zone: ZoneInfo) -> str:
+    """Return what people said about a monitor and still holds, after what has stopped arriving; may be
+    empty.
+    """
+    stopped = [standing(each, zone) for each in stops]
+    parts = []
+    if said.acknowledged_by is not None:
+        parts.append(f"{said.acknowledged_by} takes care of it")
+    if said.is_muted(now):
+        assert said.muted_until is not None
+        parts.append(f"muted until {instant(said.muted_until, zone)}")
+    if parts and said.note:
+        parts.append(one_line(said.note, _LONGEST_NOTE))
+    return "; ".join([*stopped, *parts])

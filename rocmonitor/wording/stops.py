@@ -1,13 +1,13 @@
-"""Rows and labels that stopped arriving, or arrive again, in words."""
+"""Rows and labels that stopped arriving or cannot be used, or arrive again, in words."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from zoneinfo import ZoneInfo
 
-from rocmonitor.policy.stops import AtAge, Stop
+from rocmonitor.policy.stops import MOST, NOTICED, AtAge, Stop
 from rocmonitor.policy.windows import DAY
-from rocmonitor.wording.format import count, instant
+from rocmonitor.wording.format import count, instant, percent, set_aside
 
 LABELS = "How many rows have a label, so many days after the end of their window."
 
@@ -16,11 +16,15 @@ _UNKNOWN = "–"
 CHECK = {
     "rows": "did the scoring job run, and does the query find its rows by time?",
     "labels": "did the job that writes labels run, and does the query still find them?",
+    "usable": "does the query still return scores, labels, times and ids as before?",
 }
 
 
 def title(found: Stop) -> str:
-    """What a title says after the monitor's name."""
+    """Return what a title says after the monitor's name."""
+    if found.kind == "usable":
+        share = f"{percent(_lost(found))} of the rows cannot be used{_usually(found)}"
+        return "rows can be used again" if found.ended else share
     if found.ended:
         return f"{found.kind} arrive again"
     if found.kind == "rows":
@@ -29,8 +33,10 @@ def title(found: Stop) -> str:
 
 
 def headline(found: Stop, zone: ZoneInfo) -> str:
-    """What was found, in one line."""
+    """Return what was found, in one line."""
     window = found.window.in_zone(zone)
+    if found.kind == "usable":
+        return _unusable(found, window)
     if found.ended:
         has = _rows(found.rows) if found.kind == "rows" else f"labels for {_share(found)} of its rows"
         return f"{found.kind.capitalize()} arrive again: window {window} has {has}"
@@ -46,11 +52,15 @@ def headline(found: Stop, zone: ZoneInfo) -> str:
 def since(found: Stop, zone: ZoneInfo) -> str:
     """Since when."""
     when = f"{instant(found.since, zone)} ({zone.key})"
-    return f"Too few came from {when} on" if found.ended else f"Too few since {when}"
+    came = "could be used" if found.kind == "usable" else "came"
+    return f"Too few {came} from {when} on" if found.ended else f"Too few since {when}"
 
 
 def how_sure(found: Stop) -> str:
-    """The level, and what it assumes."""
+    """Return the level, and what it assumes."""
+    if found.kind == "usable":
+        usual = f", and more than twice the share of any of {found.n_windows} reference windows"
+        return f"this is more than {NOTICED:.0%}{usual if found.n_windows else ''}"
     return (
         f"a window like these {found.n_windows} is below all of them by chance once in "
         f"{found.n_windows + 1} at most; this one has less than half of the lowest"
@@ -58,7 +68,9 @@ def how_sure(found: Stop) -> str:
 
 
 def by_age(found: Sequence[AtAge], zone: ZoneInfo) -> dict[str, list[str]]:
-    """A table of how many rows have a label by age: its columns by head; empty when nothing is known."""
+    """Return a table of how many rows have a label by age: its columns by head; empty when nothing is
+    known.
+    """
     if not found:
         return {}
     return {
@@ -78,8 +90,32 @@ def by_age(found: Sequence[AtAge], zone: ZoneInfo) -> dict[str, list[str]]:
 
 
 def standing(found: Stop, zone: ZoneInfo) -> str:
-    """How it stands, beside the status of a monitor."""
-    return f"{found.kind} stopped arriving: too few since {instant(found.since, zone)}"
+    """Return how it stands, beside the status of a monitor."""
+    what = "rows that can be used" if found.kind == "usable" else found.kind
+    return f"{what} stopped arriving: too few since {instant(found.since, zone)}"
+
+
+def _unusable(found: Stop, window: str) -> str:
+    lost = sum(found.unusable.values())
+    has = f"{lost:,} of {count(found.rows, 'row')}"
+    if found.ended:
+        return f"Rows can be used again: {has} of window {window} cannot"
+    refused = _lost(found) > max(MOST, 2 * (1 - found.lowest))
+    rest = f". With more than {percent(MOST)} a window is not judged" if refused else ""
+    return (
+        f"Many rows cannot be used: {has} ({percent(_lost(found))}) of window {window}, "
+        f"{set_aside(found.unusable)}{_usually(found)}{rest}"
+    )
+
+
+def _lost(found: Stop) -> float:
+    return sum(found.unusable.values()) / found.rows if found.rows else 0.0
+
+
+def _usually(found: Stop) -> str:
+    if not found.n_windows:
+        return ""
+    return f", usually {percent(1 - found.lowest)} or less" if found.lowest < 1 else ", usually none"
 
 
 def _rows(number: int) -> str:

@@ -1,4 +1,4 @@
-"""What the rules find on a window, and why a status changed, in words."""
+"""The findings of the rules on a window, and the reason of a change of status, in words."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from rocmonitor.wording.format import area, forecast_span, listed, percent, sign
 
 
 def verdict(found: Verdict) -> str:
-    """The finding of one rule, in one sentence."""
-    if "text" in found.details:  # as an earlier version stored it
-        return str(found.details["text"])
+    """Return the finding of one rule, in one sentence."""
     if found.lacks:
         return _lacking([found])
     if found.kind not in _SENTENCES:  # a rule of a newer version
@@ -37,7 +35,9 @@ def by_rule(found: Sequence[Verdict]) -> list[tuple[str, Status, str]]:
 
 
 def verdicts(found: Sequence[Verdict]) -> list[str]:
-    """The findings of several rules, a sentence each; what more than one of them lacks is said once."""
+    """Return the findings of several rules, a sentence each; what more than one of them lacks is said
+    once.
+    """
     return [text for _, _, text in by_rule(found)]
 
 
@@ -103,8 +103,8 @@ def _since(of: Mapping[str, Any]) -> str:
 
 
 def _closer_again(of: Mapping[str, Any]) -> str:
-    """That an alarm holds although its chart is inside the limit."""
-    if "mean_change" not in of or abs(of["statistic"]) > of["chart_limit"]:
+    """Say that an alarm holds although its chart is inside the limit."""
+    if abs(of["statistic"]) > of["chart_limit"]:
         return ""
     return (
         f"; recent windows are closer again (weighted mean {_beside(of['mean_change'])}), and the alarm ends "
@@ -113,11 +113,6 @@ def _closer_again(of: Mapping[str, Any]) -> str:
 
 
 def _nothing_lasts(of: Mapping[str, Any]) -> str:
-    if "mean_change" not in of:  # as an earlier version stored it
-        return (
-            f"no lasting change of the AUROC: the chart is at {of['statistic']:.2f}, an alarm is above "
-            f"{of['chart_limit']:.2f}"
-        )
     what = "drop" if of["alternative"] == "less" else "change"
     side = " either way"
     if of["alternative"] == "less":
@@ -130,7 +125,7 @@ def _nothing_lasts(of: Mapping[str, Any]) -> str:
 
 
 def _beside(change: float, whose: str = "") -> str:
-    """A difference of AUROCs in words."""
+    """Return a difference of AUROCs in words."""
     return f"{abs(change):.3f} {'below' if change < 0 else 'above'} {whose}".rstrip()
 
 
@@ -205,7 +200,7 @@ def _early(found: Verdict) -> str:
 
 
 def _among(found: Verdict) -> str:
-    """That a verdict does not hold once the number of segments is allowed for."""
+    """Say that a verdict does not hold once the number of segments is allowed for."""
     of = found.details
     return (
         f"{of['alone']} alone, but not as one of {of['segments']} segments judged together "

@@ -1,12 +1,16 @@
-"""What is said of one window beside its verdicts."""
+"""The words about one window besides its verdicts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from zoneinfo import ZoneInfo
 
-from rocmonitor.policy.evaluation import Evaluation, Status
+from rocmonitor.caveat import Caveat
+from rocmonitor.policy.evaluation import Evaluation, Status, known
+from rocmonitor.policy.joining import Counted, Joining
 from rocmonitor.policy.record import low_is_positive
-from rocmonitor.wording.shift import explanation, foretold, main_part
+from rocmonitor.wording.format import count, instant, percent
+from rocmonitor.wording.shift import explanation, main_part, rounded_parts
 from rocmonitor.wording.verdicts import verdicts
 
 CALIBRATION = {
@@ -15,7 +19,7 @@ CALIBRATION = {
     "calibration_slope": "slope (calibrated: 1)",
     "calibration_intercept": "intercept (calibrated: 0)",
 }
-"""What measures the calibration, by the metric."""
+"""The names of the calibration measures, by the metric."""
 
 
 def calibration(metrics: Mapping[str, float]) -> list[dict[str, str | float | None]]:
@@ -34,28 +38,67 @@ _ENDS = {"value": "", "low": "_low", "high": "_high"}
 
 
 def moved(evaluation: Evaluation) -> str:
-    """Which scores made the AUROC what it is, and what they foretold; empty without a table of the shift."""
+    """Return which scores made the AUROC what it is, and what they foretold; empty without a table of the
+    shift.
+    """
     return _explained(evaluation, explanation)
 
 
 def moved_most(evaluation: Evaluation) -> str:
-    """As `moved`, with the class of rows that made most of the change only."""
+    """Return `moved` with only the class of rows that made most of the change."""
     return _explained(evaluation, main_part)
 
 
-def _explained(evaluation: Evaluation, words: Callable[..., str]) -> str:
+def moved_briefly(evaluation: Evaluation) -> str:
+    """Return the same in one sentence, for an alarm."""
+    text, metrics = _explained(evaluation, main_part, told=False), evaluation.metrics
+    found = known(metrics, "shift/foreseen", "champion/auc", "reference/auc")
+    if not text or found is None or not metrics.get("shift/foreseen_known", 1):
+        return text
+    seen, auc, before = found
+    return f"{text.rstrip('.')}; the scores foretold {seen:+.3f} of {auc - before:+.3f}."
+
+
+def _explained(evaluation: Evaluation, words: Callable[..., str], *, told: bool = True) -> str:
     rows, metrics = evaluation.tables.get("shift"), evaluation.metrics
-    if not rows:
+    names = ("reference_auc", "auc", "from_positives", "from_negatives")
+    found = known(metrics, "reference/auc", "champion/auc", "shift/from_positives", "shift/from_negatives")
+    if not rows or found is None:
         return ""
-    text = words(
-        rows,
-        reference_auc=metrics["reference/auc"],
-        auc=metrics["champion/auc"],
-        from_positives=metrics["shift/from_positives"],
-        from_negatives=metrics["shift/from_negatives"],
-        low_is_positive=low_is_positive(evaluation.provenance),
+    parts = dict(zip(names, found, strict=True))
+    text = words(rows, **parts, low_is_positive=low_is_positive(evaluation.provenance))
+    return " ".join(filter(None, [text, foretold(metrics) if told else ""]))
+
+
+def foretold(metrics: Mapping[str, float]) -> str:
+    """Say in one sentence how much of a change the scores foretold; empty where that was not asked."""
+    found = known(metrics, "shift/foreseen", "champion/auc", "reference/auc")
+    if found is None:
+        return ""
+    seen, change = found[0], found[1] - found[2]
+    ends = known(metrics, "shift/foreseen_low", "shift/foreseen_high")
+    if ends is not None and not metrics.get("shift/foreseen_known", 1):
+        return (
+            f"How much of this the scores foretold is not known: between {ends[0]:+.3f} and {ends[1]:+.3f}"
+            f"{_where_unsure(metrics)}."
+        )
+    rest = change - seen
+    printed = rounded_parts({"seen": seen, "rest": rest}, change)
+    cases, model = "harder" if seen < 0 else "easier", "worse" if rest < 0 else "better"
+    return (
+        f"Of this, {printed['seen']:+.4f} was foreseen from the scores (the cases became {cases} to rank) "
+        f"and {printed['rest']:+.4f} was not (the model became {model}, or chance)."
     )
-    return " ".join(filter(None, [text, foretold(metrics)]))
+
+
+def _where_unsure(metrics: Mapping[str, float]) -> str:
+    """Say which scores of a window the reference knows little of."""
+    where = {
+        "where the reference has few rows": metrics.get("shift/thin_share", 0.0),
+        "beyond the reference's range": metrics.get("shift/outside_share", 0.0),
+    }
+    parts = [f"{percent(share, 2)} lie {words}" for words, share in where.items() if share >= 0.0005]
+    return f" (of its scores {' and '.join(parts)})" if parts else ""
 
 
 def why(evaluation: Evaluation) -> list[str]:
@@ -66,3 +109,33 @@ def why(evaluation: Evaluation) -> list[str]:
     if evaluation.outcome is Status.INSUFFICIENT:
         lines += map(str, evaluation.caveats)
     return lines
+
+
+def unjudged_rows(rest: Counted, joining: Joining, zone: ZoneInfo) -> str:
+    """Return what has come since the last window, and what it waits for.
+
+    Examples
+    --------
+    >>> from datetime import UTC, datetime
+    >>> from rocmonitor.policy.windows import Window
+    >>> days = Window(datetime(2026, 1, 5, tzinfo=UTC), datetime(2026, 1, 9, tzinfo=UTC))
+    >>> rest = Counted(window=days, rows=3200, n_pos=40, n_neg=3160, pieces=4)
+    >>> unjudged_rows(rest, Joining(rows=5000), ZoneInfo("UTC"))
+    '3,200 of 5,000 rows since 2026-01-05'
+    """
+    since = instant(rest.window.start, zone)
+    if joining.rows is None:
+        return (
+            f"{count(rest.pieces, 'window')} since {since}: labels are awaited, or a class has too few rows "
+            f"(at most {joining.most} are pooled)"
+        )
+    if rest.rows < joining.rows:
+        return f"{rest.rows:,} of {joining.rows:,} rows since {since}"
+    return f"{rest.rows:,} rows since {since} wait for labels"
+
+
+def pooled(caveats: Iterable[Caveat]) -> str:
+    """Behind the dates of a window: of how many it is; empty for one."""
+    return next(
+        (f", {each.values['windows']} pooled" for each in caveats if each.code == "windows-pooled"), ""
+    )

@@ -66,7 +66,7 @@ def _degraded() -> Message:
 
 def _degraded_in_a_segment_by_late_labels() -> Message:
     change = transition(
-        Status.DEGRADED, segment="region=north", reasons=(BELOW, Caveat("recorded", text="2 of 3 windows"))
+        Status.DEGRADED, segment="region=north", reasons=(BELOW, Caveat("not-computed", why="2 of 3 windows"))
     )
     return compose(change, explained(segment="region=north", revision=2), WHOSE)
 
@@ -348,8 +348,7 @@ def shown(message: Message) -> str:
         "subject": message.title,
         "text message, 160 characters with the subject": _fitting(message.pager, room),
         "pager, 1,024 characters": _fitting(message.pager, 1024),
-        "chat": message.chat,
-        "mail as text, file, web hook": message.body,
+        "text: chat, file, web hook": message.body,
         "mail as HTML": message.html,
     }
     return "\n".join(f"--- {name} ---\n{text}\n" for name, text in parts.items())
@@ -373,6 +372,7 @@ def test_no_line_is_too_long_to_read_or_ends_in_nothing(name: str) -> None:
     assert len(message.title) <= 80
     assert not any(line.endswith((": .", ":", "..", " ")) for line in message.body.splitlines())
     assert BERLIN.key in message.body or name == "trial"
+    assert len(message.body.splitlines()) <= 8
 
 
 @pytest.mark.parametrize(
@@ -386,7 +386,7 @@ def test_no_value_begins_a_line_or_hides_one(forged: str) -> None:
         compose(transition(Status.ERROR, reasons=(error,)), None, replace(WHOSE, owner=f"Ana{forged}")),
         _outage("monitor", error=forged, unjudged=("credit",)),
     ):
-        for text in (message.title, message.body, message.chat, *message.pager):
+        for text in (message.title, message.body, *message.pager):
             assert all(line.isprintable() for line in text.split("\n"))
             assert not any(line.startswith("Status") for line in text.splitlines())
         assert "\nStatus" not in message.html

@@ -65,8 +65,16 @@ STATISTICS: dict[str, Call] = {
     "vertical_law": lambda of: stats.vertical_law(of.sample, 0.2),
     "vertical_difference": lambda of: stats.vertical_difference(of.two, RATES),
     "vertical_difference, exact": lambda of: stats.vertical_difference(of.two, RATES, method="exact"),
+    "vertical_difference_unpaired": lambda of: stats.vertical_difference_unpaired(
+        of.windows[0], of.windows[1], RATES
+    ),
+    "threshold_difference_unpaired": lambda of: stats.threshold_difference_unpaired(
+        of.windows[0], of.windows[1], THRESHOLDS
+    ),
     "total_rate_intervals": lambda of: stats.total_rate_intervals(of.sample, RATES),
     "total_rate_law": lambda of: stats.total_rate_law(of.sample, 0.2),
+    "total_rate_difference": lambda of: stats.total_rate_difference(of.two, RATES),
+    "total_rate_difference_law": lambda of: stats.total_rate_difference_law(of.two, 0.2),
     "roc_curve": lambda of: stats.roc_curve(of.sample),
     "roc_band": lambda of: stats.roc_band(of.sample, rng=1, n_resamples=20),
     "roc_difference_band": lambda of: stats.roc_difference_band(of.two, rng=1, n_resamples=20),
@@ -81,6 +89,12 @@ STATISTICS: dict[str, Call] = {
         of.sample, windows=of.windows, batch=BATCH, confidence_level=0.5
     ),
     "explain_shift": lambda of: stats.explain_shift(of.sample, of.windows[0]),
+    "group_changes": lambda of: stats.group_changes(
+        *(
+            (of.y[part], of.score[part], part_of(of.y[part]))
+            for part in (slice(0, None, 2), slice(1, None, 2))
+        )
+    ),
     "condensed": lambda of: stats.condensed(of.sample),
     "condensed_error": lambda of: stats.condensed_error(stats.condensed(of.sample)),
     "expected_auc": lambda of: stats.expected_auc(of.sample, of.score),
@@ -105,11 +119,18 @@ AS_ANOTHER = {
     "calibrated_pairs": "matched_pairs",
     "condensed_dominance": "threshold_dominance",
     "vertical_difference_law": "vertical_difference, exact",
+    "forecast_fit": "forecast_interval",
     "forecast_difference": "forecast_interval",
     "expected_auc_difference": "expected_auc",
     "foreseen_change": "expected_auc",
+    "group_changes_by_column": "group_changes",
     "partly_labelled_auc": "auc",
 }
+
+
+def part_of(rows: np.ndarray[tuple[int], np.dtype[np.int64]]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Ten groups, as a column of a table has them."""
+    return np.arange(len(rows)) % 10
 
 
 def rows_of(size: int) -> Rows:

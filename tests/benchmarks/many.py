@@ -16,10 +16,10 @@ from timing import result, title
 
 from rocmonitor import config, store
 from rocmonitor.config import Processes
-from rocmonitor.service.executor import open_executor
 from rocmonitor.service.once import run_once
 from rocmonitor.service.runtime import Runtime
 from rocmonitor.service.tick import run_monitor
+from rocmonitor.service.workers import open_executor
 
 MONITORS, WEEKS, ROWS = 200, 21, 200
 FIRST = datetime(2026, 1, 5, tzinfo=UTC)

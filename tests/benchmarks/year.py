@@ -236,9 +236,9 @@ def fill(folder: Path, monitors: int, days: int) -> int:
         CREATE TEMP TABLE copy AS SELECT row_number() OVER (ORDER BY d, name, segment) + 1000000 AS new, real.id AS old,
           name, start, stop FROM day, name JOIN real ON real.n = d % 12;
         INSERT INTO rocmonitor_evaluation (id, monitor, segment, window_start, window_end, revision, model_version,
-          challenger_version, at, outcome, data_digest, label_counts, metrics, result, summary_id, auc, auc_low,
+          challenger_version, at, outcome, data_digest, label_counts, labels_digest, settings_digest, metrics, result, summary_id, auc, auc_low,
           auc_high, expected_low, expected_high, labelled_share) SELECT new, name, segment, start, stop, revision, model_version,
-          challenger_version, stop, outcome, data_digest, label_counts, metrics, result, summary_id, auc, auc_low,
+          challenger_version, stop, outcome, data_digest, label_counts, labels_digest, settings_digest, metrics, result, summary_id, auc, auc_low,
           auc_high, expected_low, expected_high, labelled_share FROM copy JOIN real ON real.id = old ORDER BY new;
         INSERT INTO rocmonitor_evaluation_tables (evaluation_id, saved_at, content) SELECT new, stop, content
           FROM copy JOIN real_tables ON evaluation_id = old ORDER BY new;

@@ -26,3 +26,16 @@ def test_auc_of_a_file(tmp_path, rocmonitor):
     assert 0 < difference["pvalue"] < 1
     missing = rocmonitor("auc", "rows.csv", "--label", "y", "--score", "c", code=2)
     assert "no column c; there are y, a, b" in missing.stderr
+
+
+def test_auc_of_named_labels(tmp_path, rocmonitor):
+    rows = ["y;a", "bad;0,9", "good;0,1", "bad;0,4", "good;0,4", "?;0,5"]
+    (tmp_path / "rows.csv").write_text("\n".join(rows))
+    given = ("auc", "rows.csv", "--label", "y", "--score", "a")
+    named = (*given, "--positive", "bad", "--negative", "good", "--decimal", ",", "--json")
+    answer = json.loads(rocmonitor(*named).stdout)
+    assert answer["scores"]["a"]["auc"] == 0.875
+    assert answer["rows"]["bad_label"] == 1
+    assert "--positive and --negative" in rocmonitor(*given, code=2).stderr
+    assert "--negative: needed" in rocmonitor(*given, "--positive", "bad", code=2).stderr
+    assert "--negative needs a --positive" in rocmonitor(*given, "--negative", "bad", code=2).stderr

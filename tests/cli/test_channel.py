@@ -2,6 +2,7 @@
 
 import time
 
+import pytest
 from gate import gated
 
 from rocmonitor.service import delivery
@@ -12,6 +13,7 @@ def test_a_channel_can_be_tried(here, rocmonitor):
     assert here.alarms.startswith("TEST of channel log")
 
 
+@pytest.mark.slow
 def test_a_channel_that_drips_its_answer_has_failed_after_a_while(here, http_sink, rocmonitor, monkeypatch):
     monkeypatch.setattr(delivery, "CHANNEL_SECONDS", 1.0)
     with gated("127.0.0.1", http_sink.port) as gate:

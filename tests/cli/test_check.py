@@ -9,7 +9,7 @@ from scenario import until
 
 def test_check_explains_and_changes_nothing(here, rocmonitor):
     before = sorted(path.name for path in here.folder.iterdir())
-    told = rocmonitor("check").stdout
+    told = rocmonitor("check", "--explain").stdout
     assert "20 windows, 8,000 rows, 8,000 labelled" in told
     assert re.search(r"expected windows: 1\d\d positives and 2\d\d negatives, with an AUROC of 0\.", told)
     assert re.search(r"about [\d.]+ false alarms a year; [\d.]+ to [\d.]+ are possible", told)
@@ -21,7 +21,7 @@ def test_check_explains_and_changes_nothing(here, rocmonitor):
 def test_a_column_that_is_missing_is_told_with_those_that_are_there(here, rocmonitor):
     path = here.folder / "rocmonitor.yaml"
     path.write_text(path.read_text().replace("label: label", "label: defaulted"))
-    told = rocmonitor("check", code=2).stdout
+    told = rocmonitor("check", "--explain", code=2).stdout
     assert "monitors.credit.columns.label" in told
     assert "region" in told
 
@@ -42,7 +42,7 @@ def test_check_tells_that_a_window_cannot_be_judged_and_why(here, rows, code, sa
     if rows == {"p": "low"}:
         with sqlite3.connect(here.folder / "source.db") as database:
             database.execute("UPDATE scored SET p = 'low' WHERE id >= 2200000")
-    told = rocmonitor("check", code=code).stdout
+    told = rocmonitor("check", "--explain", code=code).stdout
     assert says in told
 
 
@@ -51,19 +51,19 @@ def test_check_tells_of_a_reference_without_rows(here, rocmonitor):
     path.write_text(
         path.read_text().replace("from: 2026-01-05, to: 2026-05-25", "from: 2025-01-05, to: 2025-05-25")
     )
-    assert "0 rows, none labelled" in rocmonitor("check", code=4).stdout
+    assert "0 rows, none labelled" in rocmonitor("check", "--explain", code=4).stdout
 
 
 def test_check_does_not_make_mlflow(here, rocmonitor):
     (here.folder / "mlflow.db").unlink()
     here.configure(window=until("2026-06-08"), model="{name: credit, champion: champion}")
-    assert "no model has an alias in it" in rocmonitor("check", code=2).stdout
+    assert "no model has an alias in it" in rocmonitor("check", "--explain", code=5).stdout
     assert not (here.folder / "mlflow.db").exists()
 
 
 def test_check_says_what_the_level_of_a_lasting_change_means(here, rocmonitor):
     here.configure(window=until("2026-06-08"), rules="[{kind: lasting}, {kind: forecast}]")
-    told = rocmonitor("check").stdout
+    told = rocmonitor("check", "--explain").stdout
     assert "lasting: 5 % probability of an alarm within 52 windows when nothing lasts" in told
     assert told.count("the reference covers 140 days, less than a year, so a season cannot be told") == 1
     assert re.search(r"each rule alone: lasting 0\.[01]\d* \(", told)
@@ -73,5 +73,83 @@ def test_a_reference_of_two_windows_cannot_serve_a_lasting_change(here, rocmonit
     path = here.folder / "rocmonitor.yaml"
     here.configure(window=until("2026-06-08"), rules="[{kind: lasting}]")
     path.write_text(path.read_text().replace("to: 2026-05-25", "to: 2026-01-19"))
-    told = rocmonitor("check", code=4).stdout
+    told = rocmonitor("check", "--explain", code=4).stdout
     assert "needs 3 with both classes; the reference has 2: choose a longer period" in told
+
+
+def test_check_answers_three_questions_and_no_more(here, rocmonitor):
+    told = rocmonitor("check").stdout.splitlines()
+    topics = [line.split("  ")[1].strip() for line in told if line.startswith("  ") and line[2] != " "]
+    assert told[0] == "credit"
+    assert topics == ["normal", "judged", "in vain"]
+    assert len(told) <= 12
+    said = " ".join(" ".join(told).split())
+    assert re.search(
+        r"AUROC 0\.\d{3} to 0\.\d{3}; 0\.\d{3} in the reference\. A drop of 0\.\d+ shows in", said
+    )
+    assert "the 20 windows of the reference are all large enough; the last window has" in said
+    assert re.search(r"about [\d.]+ false alarms a year \([\d.]+ to [\d.]+ are possible\)", said)
+    whole = rocmonitor("check", "--explain").stdout
+    assert all(line in whole for line in told)
+
+
+def test_a_problem_stands_below_the_answers(here, rocmonitor):
+    path = here.folder / "rocmonitor.yaml"
+    path.write_text(path.read_text().replace("label: label", "label: defaulted"))
+    told = rocmonitor("check", code=2).stdout
+    assert told.count("PROBLEM") == 1
+    assert "monitors.credit.columns.label" in told
+
+
+def test_small_windows_are_a_warning_with_what_helps(here, rocmonitor):
+    here.configure(min_per_class="200")
+    told = " ".join(rocmonitor("check", code=4).stdout.split())
+    assert "WARNING: 20 of the 20 windows of the reference have fewer than 200 positives" in told
+    assert "pool: 2 in window puts up to 2 together until they are enough" in told
+
+
+def test_rules_that_see_no_less_than_a_collapse_are_a_warning(here, rocmonitor):
+    here.configure(window=until("2026-06-08"), rules="[{kind: floor, value: 0.55}]")
+    told = " ".join(rocmonitor("check", code=4).stdout.split())
+    assert "WARNING: a single window shows no less than a collapse of the model: take longer windows" in told
+
+
+def test_alarms_more_than_once_a_month_are_a_warning(here, rocmonitor):
+    here.configure(
+        window="{every: 1d, label_delay: 2d, end: 2026-06-08}",
+        min_per_class="5",
+        rules="[{kind: forecast, confidence_level: 0.8}]",
+    )
+    told = " ".join(rocmonitor("check", code=4).stdout.split())
+    assert "WARNING: it calls in vain more than once a month: set alarm_budget" in told
+
+
+def test_the_reference_is_drawn(here, rocmonitor):
+    rocmonitor("check", "--output", "check.html")
+    page = (here.folder / "check.html").read_text(encoding="utf-8")
+    assert "AUROC of the 20 reference windows of credit, inside the normal range" in page
+    assert page.count("<svg") == 2
+    assert "<dt>in vain</dt>" in page
+    done = rocmonitor("check", "--output", "nowhere/check.html", code=2)
+    assert "nowhere/check.html" in done.stderr
+    here.configure(min_per_class="200")
+    rocmonitor("check", "--output", "check.html", code=4)
+    assert "have fewer than 200 positives" in (here.folder / "check.html").read_text(encoding="utf-8")
+
+
+def test_a_rule_that_finds_most_windows_degraded_is_a_warning(here, rocmonitor):
+    here.configure(window=until("2026-06-08"), rules="[{kind: forecast}, {kind: floor, value: 0.95}]")
+    told = " ".join(rocmonitor("check", code=4).stdout.split())
+    assert "WARNING: most windows will be found degraded although nothing is wrong: see floor" in told
+
+
+def test_segments_too_small_to_be_judged_are_a_warning(here, rocmonitor):
+    here.configure(window=until("2026-06-08"), segments="[label]", min_per_class="50")
+    told = " ".join(rocmonitor("check", code=4).stdout.split())
+    assert "WARNING: 2 of 2 segment values have too few rows to be judged: take longer windows" in told
+
+
+def test_no_rule_that_alarms_is_a_warning(here, rocmonitor):
+    here.configure(window=until("2026-06-08"), rules="[{kind: challenger}]")
+    told = " ".join(rocmonitor("check", code=4).stdout.split())
+    assert "WARNING: no rule raises an alarm after the labels whose rate is known" in told

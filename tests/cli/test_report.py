@@ -11,7 +11,7 @@ import pytest
 from commands import Rocmonitor
 from scenario import World, until, week
 
-from rocmonitor.cli.writing import write
+from rocmonitor.cli.terminal import write
 from rocmonitor.report.html import typeset
 from rocmonitor.service.tick import run_monitor
 from rocmonitor.web.chart import monitor_chart

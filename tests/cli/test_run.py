@@ -108,10 +108,21 @@ def test_mlflow_that_is_down_keeps_the_evaluation_and_is_told(here, closed_port,
     assert "mlflow: not delivered yet" in again.stderr
 
 
+def test_an_error_of_mlflow_is_one_line(here, rocmonitor):
+    """MLflow logs errors of its database with a traceback, before it raises them."""
+    here.configure(window=until("2026-06-08"))
+    with closing(sqlite3.connect(here.folder / "mlflow.db")) as other:
+        other.execute("ALTER TABLE experiments RENAME TO away")
+    said = rocmonitor("run", code=5).stderr
+    assert "no such" in said  # table or column
+    assert "Traceback" not in said
+    assert "SQLAlchemy database error" not in said
+
+
 @pytest.mark.parametrize("fault", ["folder", pytest.param("without a table", marks=pytest.mark.slow)])
 def test_a_store_that_fails_is_announced_once_and_so_is_its_end(here, rocmonitor, fault):
     path = here.folder / "rocmonitor.db"
-    rocmonitor("run", "--dry-run")  # makes it
+    rocmonitor("db", "upgrade")
     if fault == "folder":
         path.rename(path.with_suffix(".away"))
         path.mkdir()

@@ -11,7 +11,7 @@ import pytest
 from scenario import until
 
 from rocmonitor.cli.terminal import echo
-from rocmonitor.report.marks import MARKS, WORST_FIRST, marked, plain
+from rocmonitor.wording.marks import MARKS, WORST_FIRST, marked, plain
 
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 COLOUR = re.compile(r"\x1b\[[0-9;]*3[0-9]")
@@ -38,7 +38,9 @@ def test_run_shows_progress_a_table_and_where_to_look_next(here, rocmonitor):
     told = ESCAPE.sub("", after)
     assert told.count("● ok") == 4
     assert "rocmonitor history credit" in told
-    assert f"mlflow server --backend-store-uri sqlite:///{here.folder}/mlflow.db" in told
+    assert (
+        f"mlflow server --app-name rocmonitor --backend-store-uri sqlite:///{here.folder}/mlflow.db" in told
+    )
 
 
 def test_a_terminal_gets_colour_unless_it_does_not_want_any(judged, rocmonitor):
@@ -50,6 +52,7 @@ def test_a_terminal_gets_colour_unless_it_does_not_want_any(judged, rocmonitor):
     assert ESCAPE.sub("", coloured) == dumb == rocmonitor("status", code=3).stdout
 
 
+@pytest.mark.slow
 def test_an_encoding_without_signs_gets_signs_that_look_like_them(judged, rocmonitor):
     shown = rocmonitor.terminal("status", code=3, PYTHONIOENCODING="ascii", NO_COLOR="1")
     assert "! degraded" in shown
@@ -57,6 +60,7 @@ def test_an_encoding_without_signs_gets_signs_that_look_like_them(judged, rocmon
     assert "! degraded  credit" in rocmonitor.process("status", code=3, PYTHONIOENCODING="ascii").stdout
 
 
+@pytest.mark.slow
 def test_a_narrow_terminal_gets_fewer_columns_and_no_broken_lines(judged, rocmonitor):
     wide, narrow = (ESCAPE.sub("", rocmonitor.terminal("history", "credit", columns=n)) for n in (140, 70))
     tables = [text[: text.index("Changes of status")] for text in (wide, narrow)]

@@ -10,13 +10,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.error import HTTPError
+from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 import pytest
 from commands import Rocmonitor
+from servers import half_open
 from web.world import configuration
 
 TOKEN = "0123456789abcdef"
+HALF = b"GET / HTTP/1.1\r\nHost: 127"
 
 
 @contextmanager
@@ -46,6 +49,15 @@ def test_another_host_needs_a_token(rocmonitor: Rocmonitor, tmp_path: Path) -> N
     assert "--token-env ROCMONITOR_TOKEN" in said
 
 
+def test_a_token_in_the_place_of_its_variable_is_not_printed(
+    rocmonitor: Rocmonitor, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    configuration(tmp_path)
+    said = rocmonitor("ui", "--token-env", TOKEN, code=2).stderr
+    assert "--token-env: must be the name of an environment variable" in said
+    assert TOKEN not in said + caplog.text
+
+
 @pytest.mark.parametrize("value", [None, "", "short"])
 def test_a_token_must_be_there_and_long(
     rocmonitor: Rocmonitor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str | None
@@ -69,8 +81,17 @@ def test_a_port_in_use_is_said(rocmonitor: Rocmonitor, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         said = rocmonitor("ui", "--port", port, code=2).stderr
-    assert f"--port {port}: cannot listen there" in said
-    assert "name another port" in said
+    assert f"--port: cannot listen on 127.0.0.1:{port}" in said
+    assert "name another host or port" in said
+
+
+@pytest.mark.slow
+def test_half_requests_keep_nobody_out(tmp_path: Path) -> None:
+    configuration(tmp_path)
+    with serving(tmp_path) as (_, address), half_open(urlsplit(address).port, 130, HALF):
+        for _ in range(3):
+            with urlopen(address, timeout=10) as answer:
+                assert answer.status == 200
 
 
 @pytest.mark.slow

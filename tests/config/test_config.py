@@ -10,7 +10,7 @@ import pytest
 from rocmonitor import config
 from rocmonitor.errors import ConfigError
 from rocmonitor.policy.review.settings import Money, ReviewRule, ReviewSettings
-from rocmonitor.policy.rules import Challenger, Floor, Forecast
+from rocmonitor.rules import Challenger, Floor, Forecast
 
 FULL = """
 store: {url_env: ROCMONITOR_STORE_URL}
@@ -203,8 +203,9 @@ def test_a_problem_is_told_with_its_place(load, tmp_path, old, new, problem):
     assert "secret" not in str(told.value)
 
 
-REVIEW = """    review: {margin: 0.005, confidence_level: 0.9, fpr: [0.02], tuned_for: 26, start: 2026-05-01,
-             schedule: "0 7 * * 1", n_resamples: 199, thresholds: [0.25],
+REVIEW = """    review: {decides: future, margin: 0.005, confidence_level: 0.9, fpr: [0.02], tuned_for: 26,
+             start: 2026-05-01, correlation: none, schedule: "0 7 * * 1", n_resamples: 199,
+             thresholds: [0.25],
              money: [{false_positive: 1, false_negative: 20, prevalence: 0.03, unit: EUR, decisions: 10000}]}
 """
 
@@ -216,7 +217,14 @@ def test_a_review_is_read(load):
     assert monitor.review.schedule == "0 7 * * mon"
     money = Money(false_positive=1, false_negative=20, prevalence=0.03, unit="EUR", decisions=10000)
     assert monitor.review_settings == ReviewSettings(
-        rule=ReviewRule(margin=0.005, confidence_level=0.9, fpr=(0.02,), tuned_for=26),
+        rule=ReviewRule(
+            decides="future",
+            margin=0.005,
+            confidence_level=0.9,
+            fpr=(0.02,),
+            tuned_for=26,
+            correlation="none",
+        ),
         min_per_class=50,
         thresholds=(0.25,),
         w=(0.2, 0.5),
@@ -240,6 +248,13 @@ def test_a_review_takes_the_operating_points_unless_it_has_its_own(load):
     ("section", "problem"),
     [
         ("{margn: 0.1}", "review.margn: unknown key"),
+        ("{decides: past}", "review.decides: Input should be 'period' or 'future'; it is 'past'"),
+        (
+            "{correlation: none}",
+            "review: correlation: none needs decides: future; the average of the windows",
+        ),
+        ("{decides: future, correlation: some}", "review.correlation: Input should be 'none' or 'estimated'"),
+        ("{margin: 1}", "review.margin: Input should be less than 1; it is 1"),
         ("{margin: yes}", "review: margin must not be true or false"),
         ("{margin: -0.1}", "review.margin: Input should be greater than or equal to 0; it is -0.1"),
         ("{margin: .inf}", "review.margin: Input should be a finite number"),
@@ -382,7 +397,8 @@ def test_a_password_does_not_stand_in_the_file(load, url):
 
 def test_a_url_in_place_of_a_variable_is_not_repeated(load):
     assert told(load, FULL.replace("url_env: WAREHOUSE_URL", "url_env: 'mysql://me:secret@db/x'")) == [
-        "sources.warehouse: url_env must be the name of an environment variable, not what it holds"
+        "sources.warehouse.url_env: must be the name of an environment variable, in capitals such as "
+        "WAREHOUSE_URL, not what it holds"
     ]
 
 
@@ -514,7 +530,7 @@ def test_secrets_come_from_the_environment_or_a_file(load, tmp_path, monkeypatch
         _ = known.store_url
     monkeypatch.setenv("ROCMONITOR_STORE_URL", "postgresql://me:secret@db/rocmonitor")
     assert known.store_url == "postgresql://me:secret@db/rocmonitor"
-    with pytest.raises(ConfigError, match=r"cannot read ops\.url"):
+    with pytest.raises(ConfigError, match=r"cannot read the file named there"):
         known.channels["ops"].read(tmp_path)
     (tmp_path / "ops.url").write_text("json://localhost\n")
     assert known.channels["ops"].read(tmp_path) == "json://localhost"
@@ -561,7 +577,7 @@ def test_the_secret_of_the_webhook_stays_outside(load, tmp_path, monkeypatch):
     monkeypatch.setenv("HOOK_SECRET", "very")
     assert hook.read(tmp_path) == "very"
     hook = load(FULL + "webhook: {secret_file: hook.secret}\n").webhook
-    with pytest.raises(ConfigError, match=r"webhook\.secret_file: cannot read hook\.secret"):
+    with pytest.raises(ConfigError, match=r"webhook\.secret_file: cannot read the file named there"):
         hook.read(tmp_path)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -85,7 +86,9 @@ def test_an_error_of_yaml_does_not_repeat_the_line(tmp_path: Path) -> None:
 )
 def test_a_secret_in_the_address_of_mlflow_is_refused(tmp_path: Path, key: str, uri: str) -> None:
     said = refused(tmp_path, f"mlflow: {{{key}: '{uri}'}}\n{TEXT}")
-    assert f"mlflow.{key}: holds a login or a token; put" in said
+    no_page = key == "page" and not uri.startswith("https")
+    says = "must be an address that starts" if no_page else "holds a login or a token; put"
+    assert f"mlflow.{key}: {says}" in said
     assert "hunter2" not in said
 
 
@@ -101,8 +104,118 @@ def test_the_address_of_mlflow_comes_from_a_variable_or_a_file(
         assert load(tmp_path, f"mlflow: {{{given}}}\n{TEXT}").tracking_uri == uri
     said = refused(tmp_path, f"mlflow: {{tracking_uri_env: A, tracking_uri_file: b}}\n{TEXT}")
     assert "has tracking_uri_env and tracking_uri_file; keep one" in said
-    with pytest.raises(ConfigError, match=r"mlflow\.tracking_uri_file: cannot read absent"):
+    with pytest.raises(ConfigError, match=r"mlflow\.tracking_uri_file: cannot read the file"):
         _ = load(tmp_path, f"mlflow: {{tracking_uri_file: absent}}\n{TEXT}").tracking_uri
+
+
+SECRETS = [
+    "https://me:hunter2@mlflow.example.org/x",
+    "hunter2hunter2",
+    "whsec_aGk3ZDh",
+    "4f2e9c1b7d",
+    "JBSWY3DPEHPK3PXPJBSWY3DP",
+    "tcp://hunter2@host:8786",
+]
+BY_VARIABLE = [
+    "sources: {other: {url_env: SECRET}}",
+    "sources: {other: {kind: spark, remote_env: SECRET}}",
+    "channels: {ops: {url_env: SECRET}}",
+    "store: {url_env: SECRET}",
+    "mlflow: {tracking_uri_env: SECRET}",
+    "webhook: {secret_env: SECRET}",
+    "heartbeat: {url_env: SECRET}",
+    "executor: {kind: dask, address_env: SECRET}",
+]
+BY_FILE: list[tuple[str, Callable[[config.Config, Path], object]]] = [
+    ("sources: {other: {url_file: SECRET}}", lambda known, folder: known.sources["other"].read(folder)),
+    ("channels: {ops: {url_file: SECRET}}", lambda known, folder: known.channels["ops"].read(folder)),
+    ("store: {url_file: SECRET}", lambda known, _: known.store_url),
+    ("mlflow: {tracking_uri_file: SECRET}", lambda known, _: known.tracking_uri),
+    ("webhook: {secret_file: SECRET}", lambda known, folder: known.webhook.read(folder)),
+    ("heartbeat: {url_file: SECRET}", lambda known, folder: known.heartbeat.read(folder)),
+    (
+        "executor: {kind: dask, address_env: A, tls: {ca_file: SECRET, cert_file: SECRET, key_file: SECRET}}",
+        lambda known, folder: known.executor.files(folder),
+    ),
+]
+
+
+def keys_of(kind: object) -> Iterator[tuple[str, object]]:
+    """Every key of the configuration's schema with what it takes."""
+    if isinstance(kind, dict):
+        yield from kind.get("properties", {}).items()
+        for each in kind.values():
+            yield from keys_of(each)
+    elif isinstance(kind, list):
+        for each in kind:
+            yield from keys_of(each)
+
+
+def with_secret(part: str, secret: str) -> str:
+    section = part.replace("SECRET", f"'{secret}'")
+    return (
+        TEXT.replace("sources: {", section[:-1] + ", ") if part.startswith("sources") else f"{section}{TEXT}"
+    )
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+@pytest.mark.parametrize("part", BY_VARIABLE)
+def test_a_secret_in_the_place_of_a_variable_is_refused_and_not_printed(
+    tmp_path: Path, part: str, secret: str
+) -> None:
+    said = refused(tmp_path, with_secret(part, secret))
+    assert "_env: must be the name of an environment variable" in said
+    assert not any(piece in said for piece in (secret, "hunter2"))
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+@pytest.mark.parametrize(("part", "read"), BY_FILE)
+def test_a_secret_in_the_place_of_a_file_is_not_printed(
+    tmp_path: Path, part: str, secret: str, read: Callable[[config.Config, Path], object]
+) -> None:
+    known = load(tmp_path, with_secret(part, secret))
+    with pytest.raises(ConfigError, match=r"_file: cannot read the file named there: No such file") as error:
+        read(known, tmp_path)
+    assert not any(piece in str(error.value) for piece in (secret, "hunter2"))
+
+
+def test_every_key_that_names_a_variable_takes_names_alone() -> None:
+    keys = [
+        (key, str(takes)) for key, takes in keys_of(config.Config.model_json_schema()) if key.endswith("_env")
+    ]
+    assert {key for key, _ in keys} == {re.search(r"\w+_env", part)[0] for part in BY_VARIABLE}
+    assert all("^[A-Z_][A-Z0-9_]*$" in takes for _, takes in keys)
+
+
+@pytest.mark.parametrize("name", ["A", "WAREHOUSE_URL", "S3_KEY", "_X", "MISCLASSIFICATIONRATES_URL"])
+def test_names_of_variables(tmp_path: Path, name: str) -> None:
+    assert load(tmp_path, f"store: {{url_env: {name}}}{TEXT}").store.url_env == name
+
+
+def test_an_address_of_dask_is_not_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DASK", "hunter2")
+    known = load(tmp_path, f"executor: {{kind: dask, address_env: DASK}}{TEXT}")
+    with pytest.raises(
+        ConfigError, match=r"executor\.address_env: DASK must hold an address such as"
+    ) as error:
+        known.executor.read()
+    assert "hunter2" not in str(error.value)
+
+
+@pytest.mark.parametrize("key", ["page", "mlflow.page"])
+@pytest.mark.parametrize("page", ["javascript:alert(1)", "data:text/html,x", "//other", "file:///etc/passwd"])
+def test_a_page_is_an_address_of_the_web(tmp_path: Path, key: str, page: str) -> None:
+    section = f"page: '{page}'" if key == "page" else f"mlflow: {{page: '{page}'}}"
+    said = refused(tmp_path, section + TEXT)
+    assert f"{key}: must be an address that starts with http:// or https://" in said
+
+
+@pytest.mark.parametrize("key", ["name", "version", "champion", "challenger", "challenger_version"])
+def test_a_model_has_no_empty_name(tmp_path: Path, key: str) -> None:
+    given = {"name": "credit", key: ""}
+    said = refused(tmp_path, TEXT.replace("{name: credit, version: 1}", str(given)))
+    assert f"model.{key}" in said
+    assert "at least 1 character" in said
 
 
 @pytest.mark.parametrize(

@@ -13,19 +13,19 @@ from rocmonitor.policy.arrival import (
     Awaiting,
     Estimate,
     estimate,
+    evidence,
     forecasts,
     labelled_share,
     needed_share,
     refused,
     shares_differ,
-    verdict,
 )
 from rocmonitor.policy.evaluation import Counts, Status
-from rocmonitor.policy.label_history import PastWindow, label_history
 from rocmonitor.policy.reference import Reference
-from rocmonitor.policy.rules import Challenger, Drop, Floor, Forecast
 from rocmonitor.policy.windows import Labels
+from rocmonitor.rules import Challenger, Drop, Floor, Forecast
 from rocmonitor.stats import Sample, auc, condensed, forecast_interval
+from rocmonitor.stats.forecast.label_history import PastWindow, label_history
 from rocmonitor.stats.unlabelled import ScoreCounts
 from rocmonitor.wording.caveats import arrival
 
@@ -76,10 +76,11 @@ def test_every_rule_but_the_challenger_is_applied_to_the_estimate() -> None:
     assert isinstance(found, Estimate)
     assert found.lacks == ()
     intervals = forecasts(found, RULES, reference)
-    verdicts = {name: verdict(name, rule, found, reference, intervals) for name, rule in RULES.items()}
-    assert verdicts.pop("challenger") is None
+    shown = evidence(found, intervals, None, None)
+    verdicts = {
+        name: rule.judge(name, shown, reference) for name, rule in RULES.items() if name != "challenger"
+    }
     for each in verdicts.values():
-        assert each is not None
         assert each.outcome is Status.OK
         assert each.details["label_age_days"] == 30
         assert each.details["labelled_auc"] == found.found.labelled_auc
@@ -95,17 +96,16 @@ def test_every_rule_but_the_challenger_is_applied_to_the_estimate() -> None:
 )
 def test_the_options_of_a_forecast_hold_at_any_age(rule: Forecast) -> None:
     reference = frozen()
-    full = reference.forecasts["forecast"]
-    if rule.method == "dual":
-        full = replace(full, method="dual")
-    reference = replace(reference, forecasts={"forecast": replace(full, alternative=rule.alternative)})
+    fit = replace(reference.forecasts["forecast"].fit, alternative=rule.alternative, method=rule.method)
+    fit = replace(fit, usual=None, distance=0.02 if rule.method == "dual" else 0.0)
+    reference = replace(reference, forecasts={"forecast": fit.interval(reference.cells)})
     found = seen(reference)
     assert isinstance(found, Estimate)
     interval = forecasts(found, {"forecast": rule}, reference)["forecast"]
     assert interval.low < interval.auc < interval.high
     assert (interval.high == 1) is (rule.alternative == "less")
     assert interval.contains(found.found.auc)
-    assert len(interval.weights) == (20 if rule.half_life else 0)
+    assert len(interval.fit.weights) == (20 if rule.half_life else 0)
 
 
 def test_nothing_is_estimated_once_no_more_labels_are_to_come() -> None:
@@ -132,8 +132,7 @@ def test_a_forecast_given_the_scores_needs_all_labels() -> None:
     found = seen(reference)
     assert isinstance(found, Estimate)
     assert forecasts(found, {"forecast": rule}, reference) == {}
-    judged = verdict("forecast", rule, found, reference, {})
-    assert judged is not None
+    judged = rule.judge("forecast", evidence(found, {}, None, None), reference)
     assert (judged.outcome, judged.lacks[0].code) == (Status.INSUFFICIENT, "rule-needs-all-labels")
 
 
@@ -143,8 +142,8 @@ def test_few_windows_judge_nothing_and_still_estimate() -> None:
     assert isinstance(found, Estimate)
     assert "estimate/auc" in found.metrics
     assert "estimate/auc_low" not in found.metrics
-    judged = verdict("floor", RULES["floor"], found, reference, forecasts(found, RULES, reference))
-    assert judged is not None
+    shown = evidence(found, forecasts(found, RULES, reference), None, None)
+    judged = RULES["floor"].judge("floor", shown, reference)
     assert judged.outcome is Status.INSUFFICIENT
 
 

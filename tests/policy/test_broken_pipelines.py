@@ -10,11 +10,10 @@ import pytest
 from numpy.typing import NDArray
 
 from rocmonitor.policy.evaluation import Counts, Status
-from rocmonitor.policy.foresight import foresee
-from rocmonitor.policy.judge import judge
+from rocmonitor.policy.judge import foresee, judge
 from rocmonitor.policy.reference import Reference, freeze
-from rocmonitor.policy.rules import Forecast, Outlook, Rule, Scores
 from rocmonitor.policy.windows import Window
+from rocmonitor.rules import Forecast, Outlook, Rule, Scores
 from rocmonitor.stats import Sample
 from rocmonitor.stats.unlabelled import ScoreCounts
 

@@ -17,14 +17,23 @@ from rocmonitor.policy.budget import (
     Load,
     allot,
     allotments,
-    tail_of,
-    with_tail,
 )
-from rocmonitor.policy.false_alarms import false_alarms_a_year
+from rocmonitor.policy.false_alarms import false_alarms, simulation
 from rocmonitor.policy.reference import Reference
-from rocmonitor.policy.rules import Challenger, Drop, Floor, Forecast, Lasting, Outlook, Scores
 from rocmonitor.policy.scenario import Scenario
 from rocmonitor.policy.status import Alarm
+from rocmonitor.rules import (
+    KINDS,
+    Calibration,
+    Challenger,
+    Cost,
+    Drop,
+    Floor,
+    Forecast,
+    Lasting,
+    Outlook,
+    Scores,
+)
 from rocmonitor.stats import AucResult, AucSpread
 
 RULES = {"forecast": Forecast(), "drop": Drop(), "challenger": Challenger(), "old": Forecast(method="dual")}
@@ -38,6 +47,10 @@ LOAD = Load(monitor="credit", windows_per_year=52, segmented=True, rules=RULES)
         (Forecast(confidence_level=0.98, alternative="less"), 0.02),
         (Floor(value=0.7, confidence_level=0.98), 0.01),
         (Drop(confidence_level=0.98), 0.01),
+        (Cost(w=0.2, value=0.3, confidence_level=0.98), 0.01),
+        (Cost(w=0.2, margin=0.1, confidence_level=0.98), 0.01),
+        (Calibration(slope=(0.8, 1.25), confidence_level=0.98), 0.02),  # both ends may alarm
+        (Calibration(slope=(0.8, 1.25), intercept=(-0.2, 0.2), confidence_level=0.98), 0.04),
         (Scores(confidence_level=0.98), 0.02),
         (Outlook(confidence_level=0.98), 0.02),
         (Lasting(false_alarm_probability=1 - 0.99**52), 0.01),
@@ -45,15 +58,40 @@ LOAD = Load(monitor="credit", windows_per_year=52, segmented=True, rules=RULES)
     ],
 )
 def test_the_chance_of_a_false_alarm_is_on_the_side_that_alarms(rule, tail):
-    assert tail_of(rule) == pytest.approx(tail)
-    stricter = with_tail(rule, 1e-6)
-    assert tail_of(stricter) == pytest.approx(1e-6)
-    assert with_tail(stricter, tail_of(rule)).kind == rule.kind
+    assert rule.tail == pytest.approx(tail)
+    stricter = rule.at_tail(1e-6)
+    assert stricter.tail == pytest.approx(1e-6)
+    assert stricter.at_tail(rule.tail).kind == rule.kind
+
+
+EACH = {
+    "forecast": Forecast(),
+    "lasting": Lasting(),
+    "floor": Floor(value=0.7),
+    "drop": Drop(),
+    "cost": Cost(w=0.2, value=0.3),
+    "calibration": Calibration(slope=(0.8, 1.25)),
+    "challenger": Challenger(),
+    "scores": Scores(),
+    "outlook": Outlook(),
+}
+
+
+def test_no_kind_of_rule_that_may_alarm_is_forgotten_by_the_budget():
+    assert EACH.keys() == set(KINDS)
+    for kind, rule in EACH.items():
+        found = allot(0.26, [Load(monitor="a", windows_per_year=52, segmented=False, rules={kind: rule})])
+        if kind == "challenger":  # reports, and never alarms
+            assert (found.expected, found.verdicts) == (0, 0)
+            continue
+        assert found.verdicts == 52, kind
+        assert found.expected == pytest.approx(min(0.26, 52 * rule.tail)), kind
+        assert found.levels["a"].rules[kind].tail == pytest.approx(min(0.005, rule.tail)), kind
 
 
 @pytest.mark.parametrize("rule", [Challenger(), Forecast(method="dual"), Forecast(method="binned")])
 def test_rules_without_a_level_have_no_chance(rule):
-    assert tail_of(rule) == 0
+    assert rule.tail == 0
 
 
 def test_every_verdict_of_a_rule_with_a_level_shares_the_budget():
@@ -78,9 +116,7 @@ def test_no_level_is_weaker_than_its_default_and_what_one_does_not_use_is_for_th
     assert found.tail == pytest.approx(0.5 / 52 - most)
     assert found.expected == pytest.approx(0.5)
     generous = allot(100.0, [load])
-    assert [tail_of(rule) for rule in generous.levels["credit"].rules.values()] == pytest.approx(
-        [0.025, most]
-    )
+    assert [rule.tail for rule in generous.levels["credit"].rules.values()] == pytest.approx([0.025, most])
     assert generous.expected == pytest.approx(52 * (0.025 + most))
 
 
@@ -113,7 +149,7 @@ def test_a_monitor_in_two_groups_is_refused():
 def test_the_segments_of_an_outlook_share_a_chance():
     rules = {"outlook": Outlook(), "forecast": Forecast()}
     levels = Levels(rules=rules, budgeted=True)
-    assert tail_of(levels.for_outlook(10).rules["outlook"]) == pytest.approx(0.005)
+    assert levels.for_outlook(10).rules["outlook"].tail == pytest.approx(0.005)
     assert levels.for_outlook(10).rules["forecast"] == rules["forecast"]
     assert replace(levels, budgeted=False).for_outlook(10).rules == rules
 
@@ -129,5 +165,6 @@ def test_derived_levels_use_about_the_budget_by_the_prediction_of_check():
         n_pos=300,
         n_neg=1200,
     )
-    expected = false_alarms_a_year(scenario, Alarm(), timedelta(days=365.25 / 52))
+    week = timedelta(days=365.25 / 52)
+    expected = false_alarms(simulation(scenario, week), Alarm(), week).expected
     assert 0.5 * 0.5 < expected <= 0.5 * 1.05

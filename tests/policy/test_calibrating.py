@@ -13,7 +13,7 @@ from rocmonitor.policy.calibrating import Beyond, flagged_shares
 from rocmonitor.policy.evaluation import Counts, Status
 from rocmonitor.policy.judge import judge
 from rocmonitor.policy.reference import Reference
-from rocmonitor.policy.rules import Calibration
+from rocmonitor.rules import Calibration
 from rocmonitor.stats import Sample, calibration
 from rocmonitor.wording.verdicts import verdict as words
 

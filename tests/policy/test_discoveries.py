@@ -6,11 +6,13 @@ from itertools import product
 
 import numpy as np
 import pytest
+from policy.test_budget import EACH
 
-from rocmonitor.policy.discoveries import adjusted, allow_for_segments
+from rocmonitor.policy.discoveries import allow_for_segments
 from rocmonitor.policy.evaluation import Status, Verdict
 from rocmonitor.policy.judge import Finding
-from rocmonitor.policy.rules import Drop
+from rocmonitor.rules import Drop
+from rocmonitor.stats.discoveries import adjusted
 
 RULES = {"drop": Drop(confidence_level=0.9)}  # a chance of 0.05 on each side
 
@@ -56,6 +58,26 @@ def judged(pvalues, side=Status.DEGRADED):
 
     findings = {segment: finding(outcome(segment, "drop", 0.05)) for segment in pvalues}
     return allow_for_segments(findings, RULES, outcome)
+
+
+@pytest.mark.parametrize("rule", EACH.values(), ids=EACH)
+def test_every_kind_of_rule_is_asked_again_at_a_smaller_chance(rule):
+    """One of 20 segments is degraded, by little: among so many that is no discovery."""
+    asked = []
+
+    def outcome(segment, name, chance):
+        asked.append(chance)
+        return Status.DEGRADED if chance > rule.tail / 4 else Status.OK
+
+    findings = {str(number): finding(Status.OK, rule.kind) for number in range(20)}
+    findings["7"] = finding(Status.DEGRADED, rule.kind)
+    found = allow_for_segments(findings, {rule.kind: rule}, outcome)
+    if not rule.tail:  # `challenger` never alarms
+        assert asked == []
+        return
+    assert asked
+    assert found["7"].outcome is Status.OK
+    assert found["7"].caveats[0].code == "degraded-alone"
 
 
 def test_p_values_are_found_and_decide_together():

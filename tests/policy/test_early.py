@@ -5,12 +5,12 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from rocmonitor.policy.early import early
 from rocmonitor.policy.evaluation import Status
-from rocmonitor.policy.foresight import foresee
+from rocmonitor.policy.false_alarms import early
+from rocmonitor.policy.judge import foresee
 from rocmonitor.policy.reference import Reference, freeze
-from rocmonitor.policy.rules import Outlook, Rule, Scores
 from rocmonitor.policy.windows import Window
+from rocmonitor.rules import Outlook, Rule, Scores
 from rocmonitor.stats import Sample, condensed, score_history
 from rocmonitor.stats.unlabelled import ScoreCounts
 
@@ -53,6 +53,7 @@ def warned(reference: Reference, rule: Rule, *, windows: int, lost: float = 0.0)
 
 
 @pytest.mark.parametrize("rule", [Scores(), Outlook(), Scores(confidence_level=0.8)])
+@pytest.mark.slow
 def test_warnings_in_vain_are_as_rare_as_is_said(reference: Reference, rule: Rule) -> None:
     assert reference.history is not None
     assert reference.cells is not None

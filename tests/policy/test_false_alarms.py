@@ -17,7 +17,6 @@ from rocmonitor.policy.false_alarms import (
     YEAR,
     detections,
     false_alarms,
-    false_alarms_a_year,
     improvements,
     simulation,
     single_window_drop,
@@ -27,10 +26,10 @@ from rocmonitor.policy.false_alarms import (
 )
 from rocmonitor.policy.judge import judge
 from rocmonitor.policy.reference import Reference, freeze
-from rocmonitor.policy.rules import Challenger, Drop, Floor, Forecast, Lasting, by_name
-from rocmonitor.policy.scenario import Scenario, forecast_weights, sampling_only, uncounted
+from rocmonitor.policy.scenario import Scenario, sampling_only, uncounted
 from rocmonitor.policy.status import Alarm, Health
 from rocmonitor.policy.windows import Window
+from rocmonitor.rules import Challenger, Drop, Floor, Forecast, Lasting, by_name
 from rocmonitor.stats import (
     AucResult,
     AucSpread,
@@ -67,6 +66,10 @@ def scenario(
 
 def rate_of(one: Scenario) -> float:
     return window_rate(simulation(one, WEEK))
+
+
+def false_alarms_a_year(one: Scenario, alarm: Alarm, every: timedelta) -> float:
+    return false_alarms(simulation(one, every), alarm, every).expected
 
 
 def at_its_floor(chance: float) -> Scenario:
@@ -161,10 +164,12 @@ def test_windows_weigh_the_same_whether_they_were_read_or_counted():
     read = freeze(list(zip(windows, samples, strict=True)), rules)
     counted = replace(read, forecasts={})
     by_definition = [0.5 ** (age / 2) for age in (4, 2, 1, 0)]
-    assert sorted(forecast_weights("forecast", rules, read)) == pytest.approx(sorted(by_definition))
-    assert sorted(forecast_weights("forecast", rules, counted)) == pytest.approx(sorted(by_definition))
-    assert forecast_weights("forecast_2", rules, read) == forecast_weights("forecast_2", rules, counted)
-    assert forecast_weights("drop", rules, read) is None
+    assert sorted(rules["forecast"].weights("forecast", read)) == pytest.approx(sorted(by_definition))
+    assert sorted(rules["forecast"].weights("forecast", counted)) == pytest.approx(sorted(by_definition))
+    assert rules["forecast_2"].weights("forecast_2", read) == rules["forecast_2"].weights(
+        "forecast_2", counted
+    )
+    assert rules["drop"].weights("drop", read) is None
 
 
 # A year

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from rocmonitor.policy.evaluation import Counts, Status
-from rocmonitor.policy.foresight import foresee
-from rocmonitor.policy.judge import judge
+from rocmonitor.policy.judge import foresee, judge
 from rocmonitor.policy.reference import Reference, freeze
-from rocmonitor.policy.rules import Floor, Forecast, Outlook, Rule
 from rocmonitor.policy.windows import Window
+from rocmonitor.rules import Floor, Forecast, Outlook, Rule
 from rocmonitor.stats import Sample
 from rocmonitor.stats.unlabelled import ScoreCounts
 

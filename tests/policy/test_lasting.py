@@ -14,10 +14,10 @@ from rocmonitor.policy.false_alarms import false_alarms, improvements, simulatio
 from rocmonitor.policy.judge import Finding, judge
 from rocmonitor.policy.lasting import Course, course
 from rocmonitor.policy.reference import Reference, freeze
-from rocmonitor.policy.rules import Lasting, by_name
 from rocmonitor.policy.scenario import Scenario
 from rocmonitor.policy.status import Alarm
 from rocmonitor.policy.windows import Window
+from rocmonitor.rules import Lasting, by_name
 from rocmonitor.stats import AucResult, AucSpread, Sample, WindowAuc
 from rocmonitor.wording.verdicts import verdict
 
@@ -84,6 +84,9 @@ def test_the_sentence():
         high=-0.018,
         confidence_level=0.95,
         details={
+            "statistic": 5.0,
+            "chart_limit": 3.0,
+            "mean_change": -0.03,
             "unit": "week",
             "since": "2026-03-02",
             "since_first": "2026-02-16",

@@ -12,12 +12,11 @@ from scipy.special import ndtri
 from rocmonitor.policy.evaluation import Counts, Status
 from rocmonitor.policy.false_alarms import false_alarms, simulation
 from rocmonitor.policy.judge import judge
-from rocmonitor.policy.levels import at_levels
-from rocmonitor.policy.reference import Reference, freeze
-from rocmonitor.policy.rules import Forecast
+from rocmonitor.policy.reference import Reference, at_levels, freeze
 from rocmonitor.policy.scenario import Scenario
 from rocmonitor.policy.status import Alarm
 from rocmonitor.policy.windows import Window
+from rocmonitor.rules import Forecast
 from rocmonitor.stats import AucSpread, Sample
 from rocmonitor.wording.verdicts import verdict as worded
 

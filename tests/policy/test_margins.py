@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from rocmonitor.policy.calibrating import calibrated, calibration_verdict
-from rocmonitor.policy.costing import cost_verdict, errors_at
+from rocmonitor.policy.calibrating import calibrated
 from rocmonitor.policy.evaluation import Status, Verdict
 from rocmonitor.policy.false_alarms import (
     TOGETHER,
@@ -22,10 +21,12 @@ from rocmonitor.policy.false_alarms import (
     window_rate,
 )
 from rocmonitor.policy.reference import Reference
-from rocmonitor.policy.rules import Calibration, Cost, Drop, Floor, by_name
 from rocmonitor.policy.scenario import Margins, Scenario, margins_of, uncounted
 from rocmonitor.policy.status import Alarm
+from rocmonitor.rules import Calibration, Cost, Drop, Floor, by_name
+from rocmonitor.rules.evidence import Evidence
 from rocmonitor.stats import AucResult, AucSpread, Sample, auc, cost_thresholds
+from rocmonitor.stats.cost.wrong_decisions import errors_at
 
 WEEK = timedelta(days=7)
 ALONE = Alarm(recover_after=1)
@@ -114,13 +115,14 @@ def week(rng: np.random.Generator, between: float) -> Sample:
         (Calibration(slope=(0.8, 1.25), intercept=(-0.3, 0.3)), 0.3),
     ],
 )
+@pytest.mark.slow
 def test_what_is_told_is_what_comes(rule, between):
     """The real verdicts on windows made of rows, 20 references of 19 windows and a year after each."""
 
     def verdict(sample: Sample) -> Verdict:
-        if isinstance(rule, Cost):
-            return cost_verdict("cost", rule, sample, threshold, (errors, whole.n_pos, whole.n_neg))
-        return calibration_verdict("calibration", rule, calibrated(sample)[0])
+        evidence = Evidence(law=None, now=None, sample=sample, calibration=calibrated(sample)[0])
+        reference = Reference(auc=auc(whole), cost_thresholds={0.2: threshold}, cost_errors={0.2: errors})
+        return rule.judge(rule.kind, evidence, reference)
 
     told, came = [], []
     for seed in range(20):

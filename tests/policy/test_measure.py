@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.measure import auc_metrics, curves, difference_metrics, measure, rows
-from rocmonitor.policy.paired import challenger_verdict
-from rocmonitor.policy.rules import Challenger
+from rocmonitor.policy.reference import Reference
+from rocmonitor.rules import Challenger
+from rocmonitor.rules.evidence import Evidence
 from rocmonitor.stats import (
     CondensedPair,
     Grid,
@@ -220,7 +221,9 @@ def test_a_pair_of_cells_that_are_too_coarse_is_not_compared():
     [coarse] = [caveat for caveat in found.caveats if caveat.code == "condensed-too-coarse"]
     assert coarse.about == ("challenger",)
     assert coarse.values["max_error"] == 1e-3
-    verdict = challenger_verdict("challenger", Challenger(), None, found.caveats)
+    evidence = Evidence(law=None, now=None, sample=None, doubts=found.caveats)
+    verdict = Challenger().judge("challenger", evidence, Reference(auc=None))
     assert verdict.outcome is Status.INSUFFICIENT
     assert verdict.lacks == (coarse.bare(),)
-    assert challenger_verdict("challenger", Challenger(), None, ()).outcome is Status.OK
+    nothing = Evidence(law=None, now=None, sample=None)
+    assert Challenger().judge("challenger", nothing, Reference(auc=None)).outcome is Status.OK

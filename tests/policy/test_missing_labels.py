@@ -12,13 +12,13 @@ import pytest
 from rocmonitor.policy.arrival import Awaiting
 from rocmonitor.policy.evaluation import Counts, Point, Status
 from rocmonitor.policy.judge import Finding, judge
-from rocmonitor.policy.label_history import PastWindow
 from rocmonitor.policy.lasting import course
 from rocmonitor.policy.missing_labels import allow_for_missing
 from rocmonitor.policy.reference import Reference, freeze, with_labels
-from rocmonitor.policy.rules import Lasting, by_name
 from rocmonitor.policy.windows import Window
+from rocmonitor.rules import Lasting, by_name
 from rocmonitor.stats import Sample, auc
+from rocmonitor.stats.forecast.label_history import PastWindow
 from rocmonitor.stats.unlabelled import ScoreCounts
 from rocmonitor.wording.verdicts import verdict
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.policy.measure import measure
-from rocmonitor.policy.orientation import as_scored, negated
+from rocmonitor.policy.record import as_scored, negated
 from rocmonitor.stats import PairedSample
 
 RNG = np.random.default_rng(4)

@@ -1,26 +1,22 @@
-"""The reference: frozen as JSON, read back the same, and readable when an earlier version froze it."""
+"""The reference: frozen as JSON, and read back the same."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
 
-from rocmonitor.policy.reference import Reference, freeze, reference_curve
-from rocmonitor.policy.rules import Floor, Forecast
+from rocmonitor.policy.reference import Reference, freeze, large_enough, reference_curve
 from rocmonitor.policy.windows import Window
+from rocmonitor.rules import Floor, Forecast
 from rocmonitor.stats import Sample, auc_bounds, cost_thresholds
 
 FIRST = datetime(2026, 1, 5, tzinfo=UTC)
 WEEK = timedelta(days=7)
 FORECAST = {"forecast": Forecast()}
-SINCE = {
-    "alternative", "batch", "sampling_distance", "drift_distance", "window_shifts", "window_n_pos",
-    "window_n_neg", "weights", "inside", "pair_variances", "sampling_low", "sampling_high",
-}  # fmt: skip
-"""What a forecast interval has been keeping since references have cells."""
 
 
 def drawn(seed: int, n_pos: int, n_neg: int, shift: float = 1.2, digits: int = 9) -> Sample:
@@ -61,7 +57,7 @@ def test_its_cells_hold_all_rows_and_nearly_all_of_its_order() -> None:
     assert len(json.dumps(frozen.to_dict()["cells"])) < 40_000
     # For windows of the sizes it was frozen for, the cells give the interval of the rows.
     known = frozen.forecasts["forecast"]
-    again = known.for_batch(frozen.cells, known.batch)
+    again = replace(known.fit, usual=None).interval(frozen.cells)
     assert (again.low, again.high) == pytest.approx((known.low, known.high), abs=5e-5)
     bounds = auc_bounds(Sample.merge(sample for _, sample in past), known.distance)
     assert (known.low, known.high) == pytest.approx((bounds.low, bounds.high), abs=5e-5)
@@ -76,10 +72,10 @@ def test_recent_windows_count_for_more_when_a_rule_says_so() -> None:
     past = weeks(*(drawn(seed, 40, 60) for seed in range(6)))
     frozen = freeze(past, {"forecast": Forecast(half_life=2)})
     expected = [0.5 ** (age / 2) for age in (5, 4, 3, 2, 1, 0)]
-    assert frozen.forecasts["forecast"].weights == pytest.approx(expected)
+    assert frozen.forecasts["forecast"].fit.weights == pytest.approx(expected)
     # A week without rows of the segment is a week of age all the same.
     frozen = freeze(past[:2] + past[4:], {"forecast": Forecast(half_life=2)})
-    assert frozen.forecasts["forecast"].weights == pytest.approx([expected[n] for n in (0, 1, 4, 5)])
+    assert frozen.forecasts["forecast"].fit.weights == pytest.approx([expected[n] for n in (0, 1, 4, 5)])
 
 
 def test_a_loss_only_has_no_upper_end() -> None:
@@ -90,18 +86,6 @@ def test_a_loss_only_has_no_upper_end() -> None:
     )
     assert less.high == 1
     assert less.low > both.low
-
-
-def test_one_that_an_earlier_version_froze_can_be_read() -> None:
-    past = weeks(*(drawn(seed, 40, 60) for seed in range(20)))
-    plain = json.loads(json.dumps(freeze(past, FORECAST).to_dict()))
-    del plain["cells"]
-    for name in SINCE:
-        del plain["forecasts"]["forecast"][name]
-    old = Reference.from_dict(plain)
-    assert old.cells is None
-    assert old.forecasts["forecast"].low == plain["forecasts"]["forecast"]["low"]
-    assert old.auc.auc == plain["auc"]["auc"]
 
 
 def test_without_an_auc_there_are_no_cells() -> None:
@@ -138,3 +122,36 @@ def test_its_curve_for_a_drawing_is_thin_and_has_its_area() -> None:
 @pytest.mark.parametrize("frozen", [None, {}, {"": {}}, {"": {"cells": None}}])
 def test_without_cells_there_is_no_curve(frozen: dict[str, object] | None) -> None:
     assert reference_curve(frozen, "") == []
+
+
+def test_a_window_that_would_not_be_judged_counts_together_with_its_neighbour():
+    """One of 39 rows among twenty of 4,300 made the interval four times as wide."""
+    rng = np.random.default_rng(12)
+
+    def sized(n_pos, n_neg):
+        y = np.repeat([1, 0], [n_pos, n_neg])
+        return Sample(y, rng.standard_normal(n_pos + n_neg) + 1.2 * y)
+
+    past = weeks(*(sized(900, 3400) for _ in range(10)), sized(9, 30), *(sized(900, 3400) for _ in range(10)))
+    plain, pooled = (freeze(past, FORECAST, min_per_class=least) for least in (1, 50))
+    widths = [each.forecasts["forecast"].high - each.forecasts["forecast"].low for each in (plain, pooled)]
+    assert widths[1] < 0.6 * widths[0]
+    assert pooled.forecasts["forecast"].n_windows == 20
+    assert len(pooled.windows) == 21  # for charts
+    assert pooled.auc == plain.auc
+    [caveat] = [each for each in pooled.caveats if each.code == "reference-windows-pooled"]
+    assert "1 reference window has fewer than 50 rows of a class" in str(caveat)
+
+
+def test_windows_are_pooled_until_they_are_large_enough_and_no_row_is_lost():
+    sizes = [(5, 5), (30, 40), (0, 0), (8, 90), (30, 9), (2, 1)]
+    past = weeks(
+        *(drawn(at, *of) if min(of) else Sample.from_counts([], [], []) for at, of in enumerate(sizes))
+    )
+    found, caveats = large_enough(past, 20)
+    assert [(each.n_pos, each.n_neg) for _, each in found] == [(35, 45), (0, 0), (40, 100)]
+    assert found[0][0].start == past[0][0].start
+    assert found[-1][0].end == past[-1][0].end
+    assert caveats[0].values == {"windows": 4, "min_per_class": 20}
+    assert large_enough(past, 1000) == (past, ())  # one window would be left
+    assert large_enough(past[1:2], 20) == (past[1:2], ())

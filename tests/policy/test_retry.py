@@ -1,7 +1,7 @@
 from datetime import timedelta
 from itertools import pairwise
 
-from rocmonitor.policy.retry import FIRST_PAUSE, LONGEST_PAUSE, retry_pause
+from rocmonitor.policy.outages import FIRST_PAUSE, LONGEST_PAUSE, retry_pause
 
 
 def test_pauses_double_up_to_ten_minutes() -> None:

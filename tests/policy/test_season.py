@@ -13,11 +13,10 @@ from scipy.special import ndtri
 from rocmonitor.policy.evaluation import Counts, Status
 from rocmonitor.policy.false_alarms import simulation, single_window_drop, usual_rate, window_rate
 from rocmonitor.policy.judge import judge
-from rocmonitor.policy.levels import at_levels, in_season
-from rocmonitor.policy.reference import Reference, freeze
-from rocmonitor.policy.rules import Drop, Forecast
+from rocmonitor.policy.reference import Reference, at_levels, freeze, in_season
 from rocmonitor.policy.scenario import Scenario
 from rocmonitor.policy.windows import Window, day_of
+from rocmonitor.rules import Drop, Forecast
 from rocmonitor.stats import AucSpread, Sample
 from rocmonitor.stats.season import YEAR_DAYS
 from rocmonitor.wording.verdicts import verdict as worded
@@ -77,8 +76,8 @@ def test_levels_of_a_budget_keep_the_season(reference):
 
 
 def test_a_reference_that_was_frozen_without_a_season_keeps_its_interval(reference):
-    interval = replace(reference.forecasts["forecast"], season=(), window_rests=(), seasonal_auc=None)
-    old = replace(reference, forecasts={"forecast": interval})
+    fit = replace(reference.forecasts["forecast"].fit, season=(), window_rests=())
+    old = replace(reference, forecasts={"forecast": fit.interval(reference.cells)})
     assert in_season(old, window(33)).forecasts == old.forecasts
 
 

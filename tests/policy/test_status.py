@@ -10,18 +10,27 @@ from hypothesis import strategies as st
 
 from rocmonitor.config.sections import AlarmPolicy
 from rocmonitor.policy.evaluation import Status
-from rocmonitor.policy.status import Alarm, is_alarm, should_notify, status_after
+from rocmonitor.policy.status import Alarm, SegmentState, is_alarm, should_notify, usual_run
+from rocmonitor.policy.windows import Window
 
 LETTERS = {"o": Status.OK, "d": Status.DEGRADED, "i": Status.IMPROVED, "?": Status.INSUFFICIENT}
 NOW = datetime(2026, 1, 31, tzinfo=UTC)
 DAY = timedelta(days=1)
 
 
-def path(outcomes: str, alarm: Alarm) -> str:
+def path(outcomes: str, alarm: Alarm, patience: int | None = 0) -> str:
     """The status after each window, as letters."""
     names = {status: letter for letter, status in LETTERS.items()}
-    sequence = [LETTERS[letter] for letter in outcomes]
-    return "".join(names[status_after(sequence[: n + 1], alarm)] for n in range(len(sequence)))
+    state, found = SegmentState("credit", "", alarm, patience=patience), []
+    for number, letter in enumerate(outcomes):
+        state.add(window(number), LETTERS[letter])
+        found.append(names[state.after()])
+    assert found == [names[state.after(window(number))] for number in range(len(outcomes))]
+    return "".join(found)
+
+
+def window(number: int) -> Window:
+    return Window(NOW + 7 * number * DAY, NOW + 7 * (number + 1) * DAY)
 
 
 @pytest.mark.parametrize(
@@ -57,6 +66,48 @@ def test_degraded_exactly_when_k_of_the_last_n_were_or_not_yet_recovered(
         assert len(outcomes[-recover_after:]) == recover_after or "d" in outcomes
 
 
+@pytest.mark.parametrize(
+    ("patience", "outcomes", "statuses"),
+    [
+        (0, "o?o", "o?o"),
+        (1, "o?o", "ooo"),
+        (1, "o??o", "oo?o"),
+        (2, "i??i???i", "iiiiii?i"),
+        (2, "???o", "???o"),
+        (None, "??????o?", "??????o?"),
+        (1, "d???o", "ddddo"),
+    ],
+)
+def test_insufficient_windows_are_news_when_more_follow_one_another_than_in_the_reference(
+    patience: int | None, outcomes: str, statuses: str
+):
+    assert path(outcomes, Alarm(), patience) == statuses
+
+
+@pytest.mark.parametrize(("patience", "told"), [(0, 1), (1, 2), (3, 4), (None, None)])
+def test_people_hear_of_windows_that_cannot_be_judged_when_that_is_not_usual(
+    patience: int | None, told: int | None
+):
+    state, notified = SegmentState("credit", "", Alarm(), patience=patience), []
+    for number in range(6):
+        state.add(window(number), Status.INSUFFICIENT)
+        at = window(number).end
+        _, notify = state.change(state.after(), at=at, since=at, reasons=())
+        notified += [number + 1] if notify else []
+    assert notified == ([] if told is None else [told])
+    state.add(window(6), Status.OK)
+    _, back = state.change(state.after(), at=NOW, since=NOW, reasons=())
+    assert back is (told is not None)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "run"), [("", None), ("s", None), ("ll", 0), ("lssl", 2), ("slslss", 2), ("sssss", None)]
+)
+def test_the_usual_run_is_the_longest_of_the_reference(sizes: str, run: int | None):
+    rows = [{"n_pos": 19 if size == "s" else 20, "n_neg": 300} for size in sizes]
+    assert usual_run(rows, 20) == run
+
+
 def messages(outcomes: str, alarm: Alarm) -> int:
     """Alarms: how often the status turns degraded."""
     statuses = "o" + path(outcomes, alarm)
@@ -76,7 +127,7 @@ def test_by_default_one_lasting_drop_is_hardly_more_than_one_alarm_and_one_recov
 
 
 def test_insufficient_is_never_ok():
-    assert status_after([Status.INSUFFICIENT], Alarm(after=3, of=5)) is Status.INSUFFICIENT
+    assert path("?", Alarm(after=3, of=5)) == "?"
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pytest
 
-from rocmonitor.policy.label_history import PastWindow, label_history
 from rocmonitor.policy.stops import Arrival, Arrived, Expected, Stop, stop
 from rocmonitor.policy.windows import Window
 from rocmonitor.stats import Sample
+from rocmonitor.stats.forecast.label_history import PastWindow, label_history
 from rocmonitor.stats.unlabelled import ScoreCounts
 from rocmonitor.wording.stops import by_age
 

@@ -93,7 +93,7 @@ def history(*evaluations: Evaluation, **changes: object) -> History:
                 at=week(3).end + timedelta(days=2),
                 before=Status.OK,
                 after=Status.DEGRADED,
-                reasons=(Caveat("recorded", text="2 of the last 3 windows"),),
+                reasons=(Caveat("not-computed", why="2 of the last 3 windows"),),
                 since=week(3).start,
             ),
         ),
@@ -282,7 +282,7 @@ class TestSafety:
         shown = replace(
             shown,
             provenance=shown.provenance | {"query": evil, "source": evil},
-            caveats=(Caveat("recorded", text=evil),),
+            caveats=(Caveat("not-computed", why=evil),),
         )
         html = page(history(shown, segment=evil, owner=evil, runbook=evil), made=MADE)
         assert "<script" not in html

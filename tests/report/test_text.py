@@ -24,7 +24,7 @@ def test_a_change_names_its_window_and_has_a_line_for_each_reason() -> None:
         at=week(1).end,
         before=Status.OK,
         after=Status.DEGRADED,
-        reasons=(below, Caveat("recorded", text="3 of 4; min_per_class is 20")),
+        reasons=(below, Caveat("not-computed", why="3 of 4; min_per_class is 20")),
         since=week(1).start,
     )
     why = (Caveat("error", text="no such table"),)
@@ -54,3 +54,10 @@ def test_the_value_of_a_segment_begins_no_line() -> None:
     for each in shown:
         assert "region=north\\nok  credit\\x1b[2J" in each
         assert not any(line.startswith("ok") for line in each.splitlines())
+
+
+def test_one_line_tells_the_newest_window_when_an_older_one_is_revised_after_it():
+    revised = evaluation(0, revision=1, outcome=Status.OK)
+    found = [evaluation(0), evaluation(1, outcome=Status.OK), revised]
+    line = text.summary("flights", found, [], "ok", ZoneInfo("UTC"))
+    assert f"2 windows judged (2 ok); {found[1].window.in_zone(ZoneInfo('UTC'))}" in line

@@ -129,14 +129,25 @@ def test_a_backfill_sees_what_was_known_when_the_window_was_due(dated: Dated) ->
     assert (again.revision, again.counts.unlabelled) == (1, 0)
 
 
-def test_a_first_backfill_sees_what_was_known_when_the_window_was_due(dated: Dated) -> None:
-    dated.score(LATER, n=1000)
-    found = backfilled(dated, LATER, week(LATER + 40))
-    assert found.metrics["estimate/label_age_days"] == 30
-    assert found.counts.unlabelled > 200
-    assert found.provenance["as_of"] == (week(LATER + 1) + 30 * DAY).isoformat()
+def test_a_first_backfill_sees_what_was_known_when_the_window_was_due_and_revises_it_in_the_same_call(
+    dated: Dated,
+) -> None:
+    for number in range(LATER, LATER + 3):
+        dated.score(number, n=1000)
+    windows = dated.configure().monitors["credit"].calendar.within(week(LATER), week(LATER + 3))
+    done = tick(dated, week(LATER + 40), windows=windows)
+    then, now = done.evaluations[:3], done.evaluations[3:]
+    assert [each.revision for each in done.evaluations] == [0, 0, 0, 1, 1, 1]
+    assert [each.window for each in then] == [each.window for each in now] == windows
+    assert then[0].metrics["estimate/label_age_days"] == 30
+    assert all(each.counts.unlabelled > 200 for each in then)
+    assert then[0].provenance["as_of"] == (week(LATER + 1) + 30 * DAY).isoformat()
+    assert all(each.counts.unlabelled == 0 for each in now)
+    again = tick(dated, week(LATER + 40), windows=windows)
+    assert again.evaluations == []
+    assert again.unchanged == windows
     late = tick(dated, week(LATER + 40)).evaluations  # closed to revision
-    assert all(each.window != found.window for each in late)
+    assert not {each.window for each in late} & set(windows)
 
 
 def test_the_reference_is_kept_once_its_labels_are_complete(dated: Dated) -> None:
@@ -200,7 +211,7 @@ def test_too_short_a_history_is_said(dated: Dated) -> None:
 
 def explained(here: Dated, now: Any, **changes: str) -> list[str]:
     lines: list[str] = []
-    check(here.configure(**changes), now=now, output=lines.append)
+    check(here.configure(**changes), now=now, output=lines.append, explain=True)
     start = next(number for number, line in enumerate(lines) if line.startswith("  labels"))
     stop = next(number for number, line in enumerate(lines) if line.startswith("  rules"))
     return [line[12:] for line in lines[start:stop]]
@@ -214,7 +225,7 @@ def test_check_concludes_from_both_shares(dated: Dated) -> None:
     alike, other, few = (explained(dated, week(30), column="", window=until.format(end)) for end in ends)
     both = "of the rows of the last window have a label, 100% of the reference's"
     assert alike == [f"95% {both}: they can be compared as they are"]
-    assert other[0].startswith(f"70% {both}: where labels come first to some scores")
+    assert other[0].startswith(f"WARNING: 70% {both}: where labels come first to some scores")
     assert "columns.labelled_at" in other[0]
     assert "50% are needed, so such a window is insufficient" in few[0]
 

@@ -16,8 +16,7 @@ from rocmonitor import config, store
 from rocmonitor.config import Monitor
 from rocmonitor.policy.evaluation import Evaluation, Status
 from rocmonitor.policy.windows import Window
-from rocmonitor.service.alarm_year import alarm_year
-from rocmonitor.service.budgets import allotments
+from rocmonitor.service.budgets import alarm_year, allotments
 from rocmonitor.service.checking import check
 from rocmonitor.service.tick import Tick, run_monitor
 from rocmonitor.sources import LabelCounts, SqlSource
@@ -124,7 +123,7 @@ def test_joined_windows_have_the_levels_of_as_many_as_the_reference_lets_expect(
         [unknown] = allotments(known, kept)
         assert unknown.verdicts == pytest.approx(365.25)  # until a reference is frozen: the strictest levels
     assert tick(here, 24, budget, **BY_ROWS).evaluations[0].verdicts[0].confidence_level == level
-    said = Rocmonitor(here.folder)("check").stdout
+    said = Rocmonitor(here.folder)("check", "--explain").stdout
     assert f"{round(a_year)} verdicts a year that may be false" in " ".join(said.split())
 
 
@@ -142,7 +141,7 @@ def test_check_counts_each_piece_of_a_joined_reference_once(
         return count(source, monitor, window, **options)
 
     monkeypatch.setattr(SqlSource, "label_counts", spy)
-    assert check(known, output=lambda _: None, now=week(22)) == []
+    assert check(known, output=lambda _: None, now=week(22)).problems == []
     pieces = known.monitors["credit"].reference_windows
     assert len(pieces) == 140
     assert {asked[piece] for piece in pieces} == {1}
@@ -183,3 +182,19 @@ def test_alarms_of_a_year_are_counted_with_those_that_somebody_took_on(here: Wor
     shown = json.loads(rocmonitor("status", "--json", code=5).stdout)
     assert [each["group"] for each in shown["alarm_budget"]] == ["cards"]
     assert "Alarm budget of cards: 1 false alarm a year" in rocmonitor("status", code=5).stdout
+
+
+def test_segments_that_cost_too_much_are_counted_like_those_below_a_floor(here: World) -> None:
+    """The clear one stays degraded; each p-value is that of the level at which its interval touches."""
+    here.score(20, shift=1.3)
+    for region in REGIONS:
+        here.score(19, n=200, region=region)
+        here.score(20, n=200, region=region, shift=0.0 if region == "north" else 1.35)
+    rules = "[{kind: cost, w: 0.5, value: 0.36}]"
+    found = tick(here, 21, "{false_alarms_per_year: 4}", segments="[region]", rules=rules).evaluations
+    [clearly] = [each for each in found if each.segment == "region=north"]
+    [verdict] = clearly.verdicts
+    assert verdict.outcome is Status.DEGRADED
+    assert verdict.details["segments"] == 5
+    assert verdict.details["adjusted_pvalue"] == pytest.approx(5 * verdict.details["pvalue"])
+    assert {each.outcome for each in found if each.segment not in ("", "region=north")} == {Status.OK}

@@ -16,7 +16,8 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.errors import ConfigError, DegenerateDataError, RocmonitorError, StoreError
 from rocmonitor.policy.reference import Reference, freeze
 from rocmonitor.service import checking
-from rocmonitor.service.checking import accounts, forecast_alarms, reference_checks, segments
+from rocmonitor.service.checking import forecast_alarms, joined, reference_checks
+from rocmonitor.service.checking.outside import account_lines
 from rocmonitor.stats import AucResult
 
 NOW = datetime(2026, 7, 1, tzinfo=UTC)
@@ -33,6 +34,7 @@ def checked(here: World) -> str:
         config.load(here.folder / "rocmonitor.yaml"),
         now=datetime(2026, 7, 1, tzinfo=UTC),
         output=lines.append,
+        explain=True,
     )
     return "\n".join(lines)
 
@@ -157,7 +159,8 @@ def problems_of(here: World, update: str = "", **changes: str) -> tuple[list[Roc
         config.load(here.folder / "rocmonitor.yaml"),
         now=datetime(2026, 7, 1, tzinfo=UTC),
         output=lines.append,
-    )
+        explain=True,
+    ).problems
     return problems, "\n".join(lines)
 
 
@@ -250,7 +253,7 @@ def test_how_far_below_one_half_decides_the_advice(here, auc, scores, says):
 def at(here: World, now: datetime, **changes: str) -> tuple[list[RocmonitorError], str]:
     """The problems at another time, and all lines."""
     lines: list[str] = []
-    problems = checking.check(here.configure(**changes), now=now, output=lines.append)
+    problems = checking.check(here.configure(**changes), now=now, output=lines.append, explain=True).problems
     return problems, "\n".join(lines)
 
 
@@ -363,8 +366,8 @@ def test_a_reference_of_one_class_is_a_problem_when_it_is_too_large_to_read(here
 def test_one_window_is_too_few_for_a_calibrated_forecast(here, monkeypatch, most):
     monkeypatch.setattr(checking, "MOST_REFERENCE_ROWS", most)
     [problem], told = problems_of(here, "UPDATE scored SET label = 0 WHERE id < 1900000")
-    assert "forecast: method calibrated learns from past windows" in str(problem)
-    assert "one window with both classes" in str(problem)
+    assert "forecast: the rule learns from past windows" in str(problem)
+    assert "needs 2 with both classes; the reference has 1:" in str(problem)
     assert "reference.windows: 19 or more" in str(problem)
     assert "19 windows have one class only, or no labels, and are set aside" in told
     assert "2026-01-19 to 2026-01-26 …" in told
@@ -394,7 +397,7 @@ def test_check_names_the_segment_values_that_are_too_small(here):
         here.score(21, n=10, region=region)
     _, told = problems_of(here, segments="[region]", min_per_class="20")
     assert re.search(r"region=r1: \d positives and \d negatives, min_per_class is 20: insufficient", told)
-    assert told.count("is 20: insufficient") == segments.MOST_SEGMENTS
+    assert told.count("is 20: insufficient") == joined.MOST_SEGMENTS
     assert "and 2 more that are insufficient" in told
     assert "region=all" not in told
 
@@ -428,11 +431,50 @@ def test_check_warns_of_a_source_whose_account_may_write(here, postgres_url, mon
     monkeypatch.setenv("WAREHOUSE_URL", postgres_url)
     known = config.load(here.folder / "rocmonitor.yaml")
     name = known.monitors["credit"].source
-    assert accounts.account_lines(known, name) == []
+    assert account_lines(known, name) == []
     for variable, lines in (("WAREHOUSE_URL", 1), ("ABSENT", 0)):
         changed = known.model_copy(update={"sources": {name: config.Database(url_env=variable)}})
-        assert len(found := accounts.account_lines(changed, name)) == lines
+        assert len(found := account_lines(changed, name)) == lines
         assert all(line.startswith(f"{name}: WARNING: the account") for line in found)
+
+
+def test_a_problem_is_named_once(here, monkeypatch):
+    """One source that cannot be read is one thing to mend, whatever reads it and however many monitors."""
+    path = here.folder / "rocmonitor.yaml"
+    text = path.read_text()
+    path.write_text(text + text[text.index("  credit:") :].replace("  credit:", "  other:"))
+    monkeypatch.delenv("SCENARIO_SOURCE_URL", raising=False)
+    lines: list[str] = []
+    problems = checking.check(config.load(path), now=NOW, output=lines.append, explain=True).problems
+    assert [str(each) for each in problems] == [
+        "sources.here.url_env: the environment variable SCENARIO_SOURCE_URL is not set; export it"
+    ]
+    assert "\n".join(lines).count("SCENARIO_SOURCE_URL") == 1
+    for topic in ("reference", "labels"):
+        assert lines.count(f"  {topic:<10}not read: see the PROBLEM above") == 2
+
+
+@pytest.mark.parametrize(
+    ("key", "section"),
+    [
+        ("mlflow.tracking_uri_env", "mlflow: {tracking_uri_env: ABSENT}"),
+        ("webhook.secret_env", "webhook: {secret_env: ABSENT}"),
+        ("heartbeat.url_env", "heartbeat: {url_env: ABSENT}"),
+        ("executor.address_env", "executor: {kind: dask, address_env: ABSENT}"),
+        ("channels.log.url_env", "channels: {log: {url_env: ABSENT}}"),
+        ("store.url_env", "store: {url_env: ABSENT}"),
+    ],
+)
+def test_a_variable_that_is_not_set_is_a_problem(here, monkeypatch, key, section):
+    monkeypatch.delenv("ABSENT", raising=False)
+    path = here.folder / "rocmonitor.yaml"
+    kept = [line for line in path.read_text().splitlines() if not line.startswith(key.split(".")[0])]
+    path.write_text("\n".join([section, *kept]))
+    problems = [
+        str(each)
+        for each in checking.check(config.load(path), now=NOW, output=lambda _: None, explain=True).problems
+    ]
+    assert f"{key}: the environment variable ABSENT is not set; export it" in problems
 
 
 def test_check_says_of_the_store_what_a_run_will_do(here):
@@ -441,8 +483,8 @@ def test_check_says_of_the_store_what_a_run_will_do(here):
     with store.open_store(known.store_url) as kept:
         assert "store     reachable, at this version" in checked(here)
         with kept.writing() as connection:
-            connection.execute(text("UPDATE rocmonitor_alembic_version SET version_num = '0001'"))
-    with pytest.raises(StoreError, match=r"its schema is 0001, .*run `rocmonitor db upgrade`") as refused:
+            connection.execute(text("UPDATE rocmonitor_alembic_version SET version_num = '0000'"))
+    with pytest.raises(StoreError, match=r"its schema is 0000, .*run `rocmonitor db upgrade`") as refused:
         store.open_store(known.store_url)
     assert f"store     PROBLEM: {refused.value}" in checked(here)
 
@@ -495,3 +537,21 @@ def test_a_reference_of_one_cluster_or_without_a_whole_window_is_said_to_be_that
     assert "at least 2 of each" not in told
     here.configure(reference="{from: 2026-01-06, to: 2026-06-05}", window="{every: 1q}")
     assert "no whole window (1q) lies in it, so no rule can compare with it" in checked(here)
+
+
+def test_check_names_a_reference_week_far_from_the_others_and_what_it_does(here):
+    here.clear(7)
+    here.score(7, shift=-0.3)
+    found = checked_with(here)
+    assert "the window of 2026-02-23 is far from the others: AUROC 0." in found
+    assert "leave it out: reference: {without: [2026-02-23]}" in found
+    wide, narrow = re.findall(r"(0\.\d+) to (0\.\d+)", found.partition("makes the range of forecast")[2])[:2]
+    assert float(narrow[1]) - float(narrow[0]) < 0.6 * (float(wide[1]) - float(wide[0]))
+    without = checked_with(here, reference="{from: 2026-01-05, to: 2026-05-25, without: [2026-02-23]}")
+    assert "19 windows (1 left out: reference.without)" in without
+    assert "far from the others" not in without
+
+
+def checked_with(here, **changes):
+    here.configure(**changes)
+    return checked(here)

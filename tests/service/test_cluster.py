@@ -23,9 +23,9 @@ from rocmonitor import store
 from rocmonitor.config import Dask, Database
 from rocmonitor.errors import ConfigError, ExecutorError
 from rocmonitor.policy.evaluation import Status
-from rocmonitor.service.executor import Answer, Caller, StoppedError, Task, cluster, open_executor
-from rocmonitor.service.executor.cluster import Cluster
 from rocmonitor.service.tick import run_monitor
+from rocmonitor.service.workers import Answer, Caller, StoppedError, Task, cluster, open_executor
+from rocmonitor.service.workers.cluster import Cluster
 
 NOW = week(30)
 DASK = "executor: {kind: dask, address_env: DASK_ADDRESS}\n"
@@ -142,7 +142,9 @@ class TestAbsent:
         monkeypatch.setenv("DASK_ADDRESS", "tls://127.0.0.1:8786")
         files = {"ca_file": "ca.pem", "cert_file": "cert.pem", "key_file": "key.pem"}
         spec = Dask.model_validate({"kind": "dask", "address_env": "DASK_ADDRESS", "tls": files})
-        with pytest.raises(ConfigError, match=r"executor\.tls\.ca_file: cannot read ca\.pem: No such file"):
+        with pytest.raises(
+            ConfigError, match=r"executor\.tls\.ca_file: cannot read the file named there: No such file"
+        ):
             Cluster(spec, which.folder).run(which, None, caller())
 
 

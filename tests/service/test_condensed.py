@@ -141,7 +141,7 @@ def test_what_needs_rows_is_refused(here, column, key, why):
 
 def checked(here: World, condense: str, **changes: str) -> tuple[list[str], list[str]]:
     known, lines = configured(here, condense, **changes), []
-    problems = check(known, now=week(21) + 2 * DAY, output=lines.append)
+    problems = check(known, now=week(21) + 2 * DAY, output=lines.append, explain=True).problems
     return lines, [str(each) for each in problems]
 
 

@@ -99,9 +99,13 @@ def test_check_says_how_the_challenger_is_compared(here):
     here.score(20)
     lines: list[str] = []
     now = week(21) + 2 * DAY
-    problems = check(configured(here, COARSE, grouped="condensed"), now=now, output=lines.append)
+    problems = check(
+        configured(here, COARSE, grouped="condensed"), now=now, output=lines.append, explain=True
+    ).problems
     [said] = [line for line in lines if "the challenger is compared by" in line]
     assert "pairs of strips: the difference of the AUROCs is off by at most 0.0" in said
     assert not any("condense" in str(each) for each in problems)
-    problems = check(configured(here, "{per_unit: 8}", grouped="condensed"), now=now, output=lines.append)
+    problems = check(
+        configured(here, "{per_unit: 8}", grouped="condensed"), now=now, output=lines.append, explain=True
+    ).problems
     assert any("all rows: the cells of neighbouring scores" in str(each) for each in problems)

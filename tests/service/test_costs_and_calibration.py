@@ -56,14 +56,15 @@ def test_probabilities_are_measured_and_percentages_are_a_problem(two_weeks: Wor
         assert metrics["champion/calibration_slope_low"] < 1 < metrics["champion/calibration_slope_high"]
         assert 0 < metrics["champion/brier_low"] < metrics["champion/brier"] < 0.25
     lines: list[str] = []
-    checking.check(here.configure(**calibrated), now=datetime(2026, 7, 1, tzinfo=UTC), output=lines.append)
+    now = datetime(2026, 7, 1, tzinfo=UTC)
+    checking.check(here.configure(**calibrated), now=now, output=lines.append, explain=True)
     assert not any("not counted below" in line for line in lines)
     assert any(line.strip().startswith("when nothing is wrong:") for line in lines)
     change(here, "p = 100 * p")
     lines.clear()
     problems = checking.check(
-        here.configure(**calibrated), now=datetime(2026, 7, 1, tzinfo=UTC), output=lines.append
-    )
+        here.configure(**calibrated), now=now, output=lines.append, explain=True
+    ).problems
     assert any("monitors.credit.score: probability, but" in str(each) for each in problems)
     assert any("they look like percentages: divide by 100" in line for line in lines)
     assert any("not counted below, because its level is not known: calibration" in line for line in lines)

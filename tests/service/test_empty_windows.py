@@ -12,7 +12,7 @@ from scenario import World, week
 from rocmonitor import store
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.windows import Calendar, Window
-from rocmonitor.service.empty import FEW, without_rows
+from rocmonitor.service.pieces import FEW, without_rows
 from rocmonitor.service.tick import run_monitor
 
 FIRST = datetime(2026, 1, 5, tzinfo=UTC)

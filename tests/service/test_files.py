@@ -48,6 +48,7 @@ def tick(here: World, sources: str, number: int, name: str, **changes: str) -> T
 
 
 @pytest.mark.parametrize("grouped", ["raw", "database"])
+@pytest.mark.slow
 def test_files_give_the_evaluations_of_the_database(here: World, grouped: str) -> None:
     here.score(20, shift=0.5)
     here.score(21, labelled=0.9)
@@ -115,12 +116,12 @@ def test_a_folder_without_files_ends_with_5_and_a_wrong_query_with_2(here: World
         said = rocmonitor(*command, code=5)
         assert "sources.here.path: there is no file at" in said.stdout + said.stderr
     exported(here, 0).write_bytes(b"PAR1")
-    said = rocmonitor("check", code=5)
+    said = rocmonitor("check", "--explain", code=5)
     assert "sources.here.path: a file cannot be read: " in said.stdout + said.stderr
     exported(here, 0)
     path = configured(here, FILES)
     path.write_text(
         path.read_text("utf-8").replace("FROM scored", "FROM '/etc/passwd.csv'"), encoding="utf-8"
     )
-    said = rocmonitor("check", code=2)
+    said = rocmonitor("check", "--explain", code=2)
     assert "monitors.credit.query: " in said.stdout + said.stderr

@@ -25,8 +25,8 @@ from rocmonitor.service.health import (
     store_health,
 )
 from rocmonitor.service.runtime import Runtime
-from rocmonitor.service.work import HUNG_AFTER, AtWork
-from rocmonitor.store import condition, migrate, tables
+from rocmonitor.service.workers.threads import HUNG_AFTER, AtWork
+from rocmonitor.store import glance, migrate, tables
 
 
 @dataclass
@@ -191,7 +191,7 @@ def on_postgres(here: World, clock: Clock, postgres_url: str) -> Iterator[Servic
     """A service on a PostgreSQL store, its clock that of the database."""
     migrate.upgrade(postgres_url)
     with here.runtime(clock) as runtime, store.open_store(postgres_url) as kept:
-        real = condition.database_clock(kept)
+        real = glance.database_clock(kept)
         assert real is not None
         clock.now = real
         yield Service.of(runtime_of(runtime.config, kept, clock))

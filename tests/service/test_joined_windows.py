@@ -221,14 +221,14 @@ def test_small_windows_are_pooled_until_each_class_has_enough_and_that_is_said(
     assert "3 windows (7d each), 2026-06-15 to 2026-07-06, are pooled" in str(view)
 
 
-def test_messages_and_mlflow_say_what_was_pooled(here: World):
+def test_mlflow_says_what_was_pooled(here: World):
     for number in (20, 21, 22):
         here.score(number, n=60)
     pool = POOLED | {"window": "{every: 7d, pool: 3, label_delay: 2d, end: 2026-06-15}"}
     tick(here, week(23) + 2 * DAY, **pool)
     with here.runtime(week(23) + 2 * DAY, **pool) as runtime:
         drain(runtime)
-    assert "Window: 2026-05-25 to 2026-06-15, 3 pooled (UTC)" in here.alarms
+    assert "Not judged since 2026-05-25 (UTC), was ok." in here.alarms
     client = MlflowClient(f"sqlite:///{here.folder}/mlflow.db")
     found = client.search_runs([client.get_experiment_by_name("rocmonitor/credit").experiment_id])
     notes = [run.data.tags.get("mlflow.note.content", "") for run in found]
@@ -449,14 +449,24 @@ def test_check_says_how_windows_are_joined(here: World, rocmonitor: Rocmonitor):
     here.score(20)
     here.score(21)
     here.configure(**BY_ROWS)
-    said = rocmonitor("check").stdout
+    said = rocmonitor("check", "--explain", code=4).stdout
     assert "at least 500 rows, in whole days, judged 2d after their end" in said
     assert "3 windows of 9 to 10 days, 1,600 rows" in said
     here.configure(**BY_ROWS | {"window": "{rows: 20000}"})
-    found = rocmonitor("check", code=2)
+    found = rocmonitor("check", "--explain", code=2)
     assert (
         "monitors.credit.reference has 1,600 rows, and a window has at least 20,000 (window.rows)"
         in found.stdout
     )
     here.configure(**POOLED | {"window": "{every: 7d, pool: 3, end: 2026-06-08}"})
-    assert "every 7d, up to 3 pooled until each class has 100 rows" in rocmonitor("check").stdout
+    said = rocmonitor("check", "--explain", code=4).stdout
+    assert "every 7d, up to 3 pooled until each class has 100 rows" in said
+
+
+def test_check_describes_the_last_window_that_a_run_judges(here: World, rocmonitor: Rocmonitor):
+    for number in range(20, 24):
+        here.score(number, n=300)
+    assert tick(here, week(40), **BY_ROWS).error is None
+    last = judged(here, **BY_ROWS)[-1].window
+    said = rocmonitor("check", "--explain", code=4).stdout
+    assert f"the last of these, {last.in_zone(ZoneInfo('UTC'))}:" in " ".join(said.split())

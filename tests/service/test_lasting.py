@@ -12,8 +12,8 @@ from rocmonitor import store
 from rocmonitor.alerts import Context, Message, compose
 from rocmonitor.policy.evaluation import Status, Transition
 from rocmonitor.service import references
-from rocmonitor.service.courses import Courses
-from rocmonitor.service.tick import Tick, run, run_monitor
+from rocmonitor.service.tick import Tick, commit, run_monitor
+from rocmonitor.service.tick.courses import Courses
 from rocmonitor.wording.verdicts import verdict
 
 DAY = timedelta(days=1)
@@ -58,8 +58,8 @@ def test_a_lasting_drop_is_found_over_several_ticks_and_told_since_when(here: Wo
     assert outcomes[0] is Status.OK
     assert outcomes[-1] is Status.DEGRADED
     [alarm] = messages(here)
-    assert "AUROC has been 0." in alarm.chat
-    assert " since the week of 2026-0" in alarm.chat
+    assert "AUROC has been 0." in alarm.body
+    assert " since the week of 2026-0" in alarm.body
 
 
 def test_one_tick_of_many_windows_finds_what_many_ticks_find(here: World) -> None:
@@ -121,7 +121,7 @@ class TestRevisions:
         here.score(23)
         first = tick(here, week(24) + 2 * DAY)
         assert found(first)[-2:] == [(22, 0, Status.DEGRADED), (23, 0, Status.DEGRADED)]
-        assert ["AUROC has been 0." in each.chat for each in messages(here)] == [True]
+        assert ["AUROC has been 0." in each.body for each in messages(here)] == [True]
         for number in (20, 21, 22):
             mended(here, number)
         second = tick(here, week(24) + 3 * DAY)
@@ -135,8 +135,8 @@ class TestRevisions:
         assert again.metrics["champion/auc"] == first.evaluations[-1].metrics["champion/auc"]
         _, told = messages(here)
         assert told.kind == "recovery"
-        assert told.chat.startswith("Alarm withdrawn, the data were corrected: AUROC")
-        assert "the lasting change that was reported is withdrawn" in told.chat
+        assert told.body.startswith("Alarm withdrawn, the data were corrected: AUROC")
+        assert "the lasting change that was reported is withdrawn" in told.body
         assert tick(here, week(24) + 4 * DAY).evaluations == []
         assert len(messages(here)) == 2
 
@@ -174,8 +174,8 @@ class TestRevisions:
         assert {each.revision for each in second.evaluations} == {1}
         assert len(second.evaluations) == 8  # each once, in both segments
         for told in messages(here):
-            assert "AUROC has been 0." in told.chat
-            assert "a lasting change that was not reported is found" in told.chat
+            assert "AUROC has been 0." in told.body
+            assert "a lasting change that was not reported is found" in told.body
         assert len(messages(here)) == 2  # a segment each
         assert tick(here, week(24) + 4 * DAY, segments="[region]").evaluations == []
         here.score(24, shift=0.9)
@@ -203,7 +203,7 @@ class TestRevisions:
         for number in (20, 21, 22):
             mended(here, number)
         with monkeypatch.context() as patch:
-            patch.setattr(run, "corrections", lambda *_: [])  # as if it ended before
+            patch.setattr(commit, "corrections", lambda *_: [])  # as if it ended before
             tick(here, week(24) + 3 * DAY)
         here.score(24)
         assert (23, 1, Status.OK) in found(tick(here, week(25) + 2 * DAY))
@@ -275,15 +275,14 @@ class TestGaps:
         [doubt] = [each for each in last.caveats if each.code == "reference-windows-equal"]
         assert "check the reference's query" in str(doubt)
 
-    def test_the_season_is_mentioned_once_and_not_in_the_first_lines_of_an_alarm(self, here: World) -> None:
+    def test_the_season_is_mentioned_once_and_not_in_an_alarm(self, here: World) -> None:
         rules = "[{kind: lasting}, {kind: forecast}, {kind: drop, value: 0.02}]"
         for number in range(20, 23):
             here.score(number, shift=0.4)
         last = tick(here, week(23) + 2 * DAY, rules=rules).evaluations[-1]
         assert [each.about for each in last.caveats if each.code == "season-not-seen"] == [()]
         told = messages(here)[-1]
-        assert "a season cannot be told from a change" not in told.chat
-        assert "a season cannot be told from a change" in told.body
+        assert "a season cannot be told from a change" not in told.body
 
 
 def test_an_option_of_the_rule_makes_another_reference_when_it_is_used(here: World) -> None:
@@ -306,3 +305,18 @@ def test_scores_are_taken_as_given_and_their_expected_auroc_is_kept(here: World)
     [later] = tick(here, week(25) + 2 * DAY, rules=rules).evaluations
     assert later.verdicts[0].details["windows"] == 5
     assert later.outcome is Status.DEGRADED
+
+
+def test_a_window_with_too_few_labels_is_insufficient_and_stops_no_later_tick(here: World) -> None:
+    for number in range(20, 29):
+        here.score(number, labelled=0.37 if number == 23 else 1.0)
+    rules = "[{kind: forecast}, {kind: lasting}]"
+    found = tick(here, week(26) + 2 * DAY, rules=rules)
+    [refused] = [each for each in found.evaluations if each.window.start == week(23)]
+    assert refused.outcome is Status.INSUFFICIENT
+    assert not [name for name in refused.metrics if name.startswith("lasting/")]
+    assert "forecast/low" in refused.metrics  # for charts without gaps
+    for number in (27, 28, 29):
+        later = tick(here, week(number) + 2 * DAY, rules=rules)
+        assert later.judged == 1
+        assert later.status[""] is not Status.ERROR

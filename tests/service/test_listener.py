@@ -8,7 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import suppress
 from datetime import timedelta
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
@@ -17,7 +17,7 @@ import pytest
 from mlflow.webhooks.delivery import _generate_hmac_signature as mlflow_signature
 from prometheus_client.parser import text_string_to_metric_families
 from scenario import FIRST, Clock, World, runtime_of
-from servers import free_port
+from servers import free_port, half_open
 from sqlalchemy import insert, text
 from web.many import fill
 
@@ -27,7 +27,7 @@ from rocmonitor.service.health import OVERDUE, Service
 from rocmonitor.service.listener import metrics, open_listeners, server
 from rocmonitor.service.listener.application import application
 from rocmonitor.service.tick import run_monitor
-from rocmonitor.service.tick.last import save_last
+from rocmonitor.service.tick.outcome import save_last
 from rocmonitor.store import tables
 
 
@@ -134,7 +134,7 @@ def test_metrics_are_those_of_the_store_and_the_process(here: World, clock: Cloc
     assert found["rocmonitor_tick_failures_total", "credit"] == 0
     assert found["rocmonitor_windows_judged_total", "credit"] == len(tick.evaluations) == 4
     assert found["rocmonitor_alarms_total", "credit", "degraded"] == 2  # all rows, and the segment
-    assert found["rocmonitor_outbox_waiting", "channel:log"] == 2
+    assert found["rocmonitor_outbox_waiting", "channel:log"] == 1  # one message on both
     assert found["rocmonitor_outbox_oldest_age_seconds", "mlflow"] == 0
     assert found["rocmonitor_work_hung",] == 1
     assert found["rocmonitor_healthy",] == 0
@@ -204,17 +204,6 @@ def test_500_monitors_are_scraped_in_little_time(here: World, windows: int) -> N
             taken.append(time.process_time() - before)
         assert body.count(b"\nrocmonitor_auroc{") == 500
         assert min(taken) < 0.2
-
-
-@contextmanager
-def half_open(port: int, number: int, sent: bytes) -> Iterator[list[socket.socket]]:
-    with ExitStack() as stack:
-        sockets = []
-        for _ in range(number):
-            one = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=10))
-            one.sendall(sent)
-            sockets.append(one)
-        yield sockets
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET /health HTTP/1.1\r\nHost: he"], ids=["silent", "half a request"])

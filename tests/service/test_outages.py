@@ -16,7 +16,6 @@ from rocmonitor import store
 from rocmonitor.errors import DegenerateDataError, SourceError, StoreError, TrackingError
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.service.delivery import drain
-from rocmonitor.service.jobs import pools_for
 from rocmonitor.service.outages import StoreWatch, note_delivery, note_review, note_tick, notify
 from rocmonitor.service.runtime import Runtime
 from rocmonitor.service.scheduler import _review, scheduled
@@ -104,7 +103,7 @@ def test_a_review_that_fails_is_announced_and_ends_by_itself(runtime, clock):
 def test_the_review_of_a_service_notes_how_it_went(here, clock):
     """What is missing for a review is an outage of its own; one by hand that works ends it."""
     with here.runtime(clock, model="{name: credit, champion: gone, challenger_version: 8}") as made:
-        scheduler = scheduled(made, pools_for(made))
+        scheduler = scheduled(made)
         _review(scheduler, made, made.config.monitors["credit"])
         [outage] = store.open_outages(made.store)
         assert (outage.reviews, outage.monitors, outage.place) == (["credit"], [], "mlflow")

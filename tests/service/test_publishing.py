@@ -16,11 +16,12 @@ from scenario import World, week
 from rocmonitor import store
 from rocmonitor.service import runtime as runtime_module
 from rocmonitor.service.delivery import drain
-from rocmonitor.service.publishing import SERIES_FIGURE, Story
+from rocmonitor.service.publishing import SERIES_FIGURE, Story, story
 from rocmonitor.service.runtime import Runtime
 from rocmonitor.service.tick import run_monitor
 from rocmonitor.tracking import Tracking
 from rocmonitor.tracking.content import BRIEF, BRIEF_BYTES
+from rocmonitor.wording.format import area, forecast_span, span
 
 NOW = week(30)
 
@@ -61,6 +62,42 @@ def test_a_quiet_window_has_twelve_metrics_and_one_small_file_and_a_degraded_one
     assert {"result.json", "figures/roc.png", "figures/shift.png", "tables/roc.csv"} <= files(bad).keys()
     [series] = runs(here, "series")
     assert {name.partition("/")[0] for name in series.data.metrics} == {"AUROC"}
+
+
+def test_with_little_detail_the_descriptions_have_every_number_too(here):
+    """A series run without detail has other metrics, but the texts speak of the same windows."""
+    here.score(20)
+    here.score(21, shift=0.2)
+    with here.runtime(NOW) as runtime:
+        judge(runtime, 20, 22)
+        drain(runtime)
+        kept = store.evaluations(runtime.store, "credit")
+    client = MlflowClient(f"sqlite:///{here.folder}/mlflow.db")
+    note = client.get_experiment_by_name("rocmonitor/credit").tags["mlflow.note.content"]
+    rows = [line.strip("| ").split("|") for line in note.splitlines() if line.startswith("| 2026-")]
+    assert len(rows) == len(kept) == 2
+    for cells, one in zip(rows, reversed(kept), strict=True):
+        auc, interval, normal, positives, labelled = (cell.strip() for cell in cells[2:])
+        low, high = (one.metrics[f"champion/auc_{end}"] for end in ("low", "high"))
+        assert auc == area(one.metrics["champion/auc"])
+        assert interval == span(low, high)
+        assert normal == forecast_span(one.metrics["forecast/low"], one.metrics["forecast/high"])
+        assert (positives, labelled) == (f"{one.counts.n_pos:,}", "100 %")
+    [series] = runs(here, "series")
+    assert f"AUROC {area(kept[-1].metrics['champion/auc'])}" in series.data.tags["mlflow.note.content"]
+
+
+def test_a_window_is_hollow_while_its_labels_may_come_and_not_for_ever(here):
+    """Labels that never come leave a window filled once it is closed, on the page as in MLflow."""
+    for number in (20, 28):
+        here.score(number, labelled=0.97)
+    with here.runtime(NOW) as runtime:
+        judge(runtime, 20, 21)
+        judge(runtime, 28, 29)
+        told = story(runtime, "credit", "")
+    old, new = (point.window for point in told.points)
+    assert told.waiting == {new}
+    assert old not in told.waiting
 
 
 @pytest.mark.slow
@@ -111,7 +148,13 @@ def test_pictures_are_drawn_when_something_happened_when_it_ended_and_every_eigh
     points = [point(number, 0.7) for number in range(total)]
     outcomes = {p.window: Status.DEGRADED if i in notable else Status.OK for i, p in enumerate(points)}
     story = Story(
-        title="credit", segment="", points=points, outcomes=outcomes, floor=None, zone=ZoneInfo("UTC")
+        title="credit",
+        segment="",
+        points=points,
+        outcomes=outcomes,
+        waiting=frozenset(),
+        floor=None,
+        zone=ZoneInfo("UTC"),
     )
     assert story.happened(done) is drawn
 

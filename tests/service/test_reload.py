@@ -18,7 +18,6 @@ from servers import free_port
 from rocmonitor import config, store
 from rocmonitor.errors import StoreError
 from rocmonitor.service.health import Service, service_health
-from rocmonitor.service.jobs import pools_for
 from rocmonitor.service.scheduler import reload, scheduled
 
 LATER = FIRST + timedelta(hours=1)
@@ -32,7 +31,7 @@ def at_work(here: World, head: str = "") -> Iterator[tuple[Service, BackgroundSc
     known, clock = config.load(here.folder / "rocmonitor.yaml"), Clock(FIRST)
     with store.open_store(known.store_url) as kept:
         service = Service.of(runtime_of(known, kept, clock))
-        scheduler = scheduled(service.runtime, pools_for(service.runtime))
+        scheduler = scheduled(service.runtime)
         scheduler.start(paused=True)
         clock.now = LATER
         try:
@@ -122,7 +121,11 @@ def test_a_review_comes_and_goes_with_its_schedule(here: World) -> None:
             "sources.here.url_env: .*UNSET_URL is not set",
         ),
         ("mlflow: {}", "mlflow: {tracking_uri_env: UNSET_URI}", "UNSET_URI is not set"),
-        ("sources:", "heartbeat: {url_file: gone}\nsources:", "heartbeat.url_file: cannot read gone"),
+        (
+            "sources:",
+            "heartbeat: {url_file: gone}\nsources:",
+            "heartbeat.url_file: cannot read the file named there",
+        ),
         ("sources:", "store: {url: 'sqlite:///another.db'}\nsources:", "store: changes only at a start"),
         ("sources:", "listen: 127.0.0.1:1\nsources:", "listen: changes only at a start"),
         ("sources:", "webhook: {secret_file: rocmonitor.yaml}\nsources:", "webhook.listen: changes only at"),

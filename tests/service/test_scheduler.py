@@ -23,16 +23,15 @@ from sqlalchemy import update
 from rocmonitor import config, store
 from rocmonitor.config import Config
 from rocmonitor.errors import InputError
-from rocmonitor.policy.retry import FIRST_PAUSE
+from rocmonitor.policy.outages import FIRST_PAUSE
 from rocmonitor.policy.review.document import Decision
 from rocmonitor.service import scheduler
 from rocmonitor.service.delivery import LONGEST_RETRY, drain
-from rocmonitor.service.jobs import next_tick, pools_for
+from rocmonitor.service.jobs import all_workers, next_tick
 from rocmonitor.service.review import review_monitor
-from rocmonitor.service.runtime import LEASE, Runtime, hold_lease
+from rocmonitor.service.runtime import LEASE, Runtime, hold_lease, leave
 from rocmonitor.service.scheduler import next_review, request_review, scheduled
 from rocmonitor.service.tick import run_monitor
-from rocmonitor.service.watchdog import leave
 from rocmonitor.store.tables import lease
 
 LAST = 24  # each window more is told to MLflow, which takes seconds
@@ -80,7 +79,7 @@ def assert_all_there_once(here: World) -> None:
     assert found is not None
     kinds = Counter(run.data.tags["rocmonitor.kind"] for run in client.search_runs([found.experiment_id]))
     assert kinds == {"window": LAST - 20, "series": 1}
-    events = re.findall(r"^Event: (\w+)", here.alarms, re.MULTILINE)
+    events = re.findall(r"\(event (\w+)\)", here.alarms)
     assert len(set(events)) == LAST - 21
 
 
@@ -93,7 +92,7 @@ def test_serve_catches_up_and_stops_cleanly_on_sigterm(here):
         assert process.wait(timeout=60) == 0
     settle(here)
     assert_all_there_once(here)
-    assert len(re.findall(r"^Event", here.alarms, re.MULTILINE)) == LAST - 21  # a clean stop repeats nothing
+    assert len(re.findall(r"\(event ", here.alarms)) == LAST - 21  # a clean stop repeats nothing
 
 
 @pytest.mark.parametrize("moment", [r"2026-06-08 to", r"to mlflow \(", r"to channel:"])
@@ -110,7 +109,7 @@ def test_a_killed_service_loses_and_doubles_nothing(here, moment):
 def test_every_monitor_has_a_job_that_is_due_at_once(here):
     now = datetime(2026, 7, 1, tzinfo=UTC)
     with here.runtime(now, **PARTS) as runtime:
-        jobs = scheduled(runtime, pools_for(runtime)).get_jobs()
+        jobs = scheduled(runtime).get_jobs()
     assert {job.id: job.next_run_time for job in jobs} == dict.fromkeys(("credit", "outbox", "keep"), now)
 
 
@@ -173,12 +172,12 @@ def at_work(here: World, clock: Clock, section: str) -> Iterator[tuple[Runtime, 
         runtime = Runtime(
             config=known, store=kept, clock=clock, elapsed=lambda: clock().timestamp(), boot="a scenario"
         )
-        pools = pools_for(runtime)
-        made = scheduled(runtime, pools)
+        made = scheduled(runtime)
         made.start(paused=True)
         yield runtime, made
+        workers = all_workers(made)
         made.shutdown(wait=False)
-        leave(runtime, list(pools.values()))
+        leave(runtime, workers)
 
 
 def test_a_review_has_a_job_of_its_own_where_it_has_a_schedule(here):

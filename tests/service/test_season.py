@@ -45,7 +45,7 @@ def test_windows_are_judged_around_their_time_of_year_and_check_says_so(seasonal
         assert (low.outcome, high.outcome) == ("ok", "ok")
         assert summer.metrics["forecast/high"] < winter.metrics["forecast/high"]
         lines: list[str] = []
-        checking.check(runtime.config, now=now, output=lambda line: lines.append(str(line)))
+        checking.check(runtime.config, now=now, output=lines.append, explain=True)
     [said] = [line for line in lines if "shows a season" in line]
     assert (
         "forecast: the reference shows a season, which is taken off: its interval lies around an AUROC"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from datetime import timedelta
 
 import pytest
@@ -15,9 +13,9 @@ from rocmonitor import store
 from rocmonitor.errors import SourceError
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.service import references
+from rocmonitor.service.delivery import drain
 from rocmonitor.service.runtime import hold_lease
 from rocmonitor.service.tick import run_monitor
-from rocmonitor.store import tables
 
 DAY = timedelta(days=1)
 
@@ -279,7 +277,7 @@ def test_windows_of_a_tenth_do_not_alarm_because_they_are_small(here):
     few = {"min_per_class": "5", "rules": "[{kind: forecast}]"}
     evaluations = tick(here, week(40) + 3 * DAY, **few).evaluations
     assert len(evaluations) == 20
-    frozen = evaluations[0].reference["forecasts"]["forecast"]
+    frozen = evaluations[0].reference["forecasts"]["forecast"]["usual"]
     outside = [
         not frozen["low"] <= evaluation.metrics["champion/auc"] <= frozen["high"]
         for evaluation in evaluations
@@ -292,25 +290,6 @@ def test_windows_of_a_tenth_do_not_alarm_because_they_are_small(here):
         assert sum(parts) == pytest.approx(evaluation.metrics["forecast/distance"])
 
 
-def test_a_reference_without_cells_is_still_the_yardstick(here):
-    """As an earlier version froze it: an update neither computes it anew nor fails."""
-    here.score(20)
-    [first] = tick(here, week(21) + 2 * DAY).evaluations
-    assert "cells" not in first.reference
-    digest = first.reference["digest"]
-    with here.runtime() as runtime:
-        plain = store.reference(runtime.store, "credit", digest)
-        del plain[""]["cells"]
-        with runtime.store.writing() as connection:
-            connection.execute(tables.reference.update().values(content=plain))
-    here.score(21, shift=0.2)
-    [second] = tick(here, week(22) + 2 * DAY).evaluations
-    assert second.reference == first.reference
-    assert second.outcome is Status.DEGRADED
-    assert second.metrics["forecast/low"] == plain[""]["forecasts"]["forecast"]["low"]
-    assert "old-reference" in codes(second)
-
-
 @pytest.mark.parametrize("option", ["alternative: less", "half_life: 6"])
 def test_an_option_of_the_forecast_makes_another_reference_when_it_is_used(here, option):
     plain, default, used = (
@@ -318,30 +297,6 @@ def test_an_option_of_the_forecast_makes_another_reference_when_it_is_used(here,
         for each in ("", ", alternative: two-sided", f", {option}")
     )
     assert plain == default != used
-
-
-def test_options_that_are_not_used_leave_a_frozen_reference_alone(here):
-    """What the digest was before there were alternative, half_life and labelled_at."""
-    monitor = here.configure().monitors["credit"]
-    parts = {
-        "source": monitor.source,
-        "query": monitor.query,
-        "columns": monitor.columns.model_dump(exclude={"labelled_at"}),
-        "segments": monitor.segments,
-        "positive": monitor.positive.model_dump(),
-        "windows": [str(window) for window in monitor.reference_windows],
-        "rules": {
-            "forecast": {
-                "kind": "forecast",
-                "method": "calibrated",
-                "confidence_level": 0.95,
-                "distance": None,
-            }
-        },
-        "cost_w": monitor.cost_w,
-    }
-    expected = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
-    assert references.digest(monitor) == expected
 
 
 def test_another_rule_makes_another_reference_but_judges_nothing_again(here):
@@ -419,6 +374,7 @@ def test_when_mlflow_is_down_the_last_known_version_is_used_and_said(here, regis
 
 
 @pytest.mark.parametrize("grouped", ["raw", "database"])
+@pytest.mark.slow
 def test_every_database_and_both_ways_of_reading_give_the_same_evaluation(
     written_database_url, tmp_path, monkeypatch, grouped
 ):
@@ -444,3 +400,56 @@ def test_every_database_and_both_ways_of_reading_give_the_same_evaluation(
     assert found["provenance"].pop("grouped") is (grouped == "database")
     assert not expected["provenance"].pop("grouped")
     assert found == expected
+
+
+def test_what_the_reference_lacked_too_is_no_news(here):
+    """Two weeks in a row of the reference are small; so are weeks 20 and 21, and then 22."""
+    with here._engine() as engine, engine.begin() as connection:
+        for number in (5, 6):
+            connection.exec_driver_sql(
+                f"DELETE FROM scored WHERE id >= {number}00030 AND id < {number + 1}00000"
+            )
+    seen = []
+    for number, n in ((20, 400), (21, 30), (22, 30), (23, 30), (24, 400)):
+        here.score(number, n=n)
+        found = tick(here, week(number + 1) + 2 * DAY)
+        seen.append((found.evaluations[-1].outcome, found.status[""]))
+    small = Status.INSUFFICIENT
+    assert seen == [(Status.OK,) * 2, (small, Status.OK), (small, Status.OK), (small,) * 2, (Status.OK,) * 2]
+    with here.runtime(week(26)) as runtime:
+        drain(runtime)
+    titles = [line.split()[0] for line in here.alarms.splitlines() if " credit: " in line]
+    assert titles == ["INSUFFICIENT", "OK"]
+
+
+def test_segments_that_change_with_one_window_are_one_message_and_one_recovery(here):
+    regions = ("north", "south", "west")
+    for number in range(20):
+        for region in regions:
+            here.score(number, n=200, region=region)
+    segments = "[region]"
+    for number, shift in ((20, 1.2), (21, 0.0), (22, 1.2)):
+        here.score(number, shift=shift)
+        for region in regions:
+            here.score(number, n=200, region=region, shift=shift)
+        tick(here, week(number + 1) + 2 * DAY, segments=segments)
+    with here.runtime(week(24), segments=segments) as runtime:
+        changed = [each for each in store.transitions(runtime.store, "credit") if each.notified]
+        drain(runtime)
+    assert len(changed) >= 6
+    titles = [line for line in here.alarms.splitlines() if line.startswith(("DEGRADED credit", "OK credit"))]
+    assert [each.split(":")[0] for each in titles] == ["DEGRADED credit", "OK credit"]
+    assert "Also: degraded: region=" in here.alarms
+    assert "Also: ok: region=" in here.alarms
+
+
+def test_a_value_that_never_had_enough_rows_sends_nothing(here):
+    for number in (20, 21):
+        here.score(number)
+        for region in ("a", "b", "c"):
+            here.score(number, n=10, region=region)
+        found = tick(here, week(number + 1) + 2 * DAY, segments="[region]")
+        assert found.status["region=a"] is Status.INSUFFICIENT
+    with here.runtime(week(24), segments="[region]") as runtime:
+        drain(runtime)
+    assert here.alarms == ""

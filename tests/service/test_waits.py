@@ -20,22 +20,22 @@ import pytest
 from databases import scratch_postgres
 from process import wait_for
 from scenario import Clock, World, until, week
+from sqlalchemy import select
 from stalling import stalling
 
 from rocmonitor import config, store
 from rocmonitor.errors import StoreError
 from rocmonitor.policy.clock import CONFIRM_AFTER
-from rocmonitor.policy.retry import FIRST_PAUSE, LONGEST_PAUSE
-from rocmonitor.service import scheduler, watchdog
+from rocmonitor.policy.outages import FIRST_PAUSE, LONGEST_PAUSE
+from rocmonitor.service import scheduler
 from rocmonitor.service.delivery import Deliveries
-from rocmonitor.service.jobs import ClockJumps, pools_for
+from rocmonitor.service.jobs import ClockJumps
 from rocmonitor.service.outages import StoreWatch
 from rocmonitor.service.runtime import LEASE, Runtime, hold_lease
 from rocmonitor.service.scheduler import scheduled, start_all_now
 from rocmonitor.service.tick import run_monitor
-from rocmonitor.service.watchdog import Workers
-from rocmonitor.service.work import AtWork
-from rocmonitor.store import connection, migrate
+from rocmonitor.service.workers import AtWork, Workers, threads
+from rocmonitor.store import connection, migrate, tables
 
 DAY = timedelta(days=1)
 PATIENCE = 60
@@ -62,8 +62,8 @@ def attend_until(workers: Workers, seen: Callable[[], bool]) -> None:
 
 
 def test_work_that_waits_holds_up_nobody(monkeypatch):
-    monkeypatch.setattr(watchdog, "STUCK_SECONDS", 0.05)
-    workers, done = Workers(AtWork(), 4), threading.Event()
+    monkeypatch.setattr(threads, "STUCK_AFTER", timedelta(seconds=0.05))
+    workers, done = Workers(AtWork(), lambda: 4), threading.Event()
     with blocked() as go:
         for number in range(6):
             workers.submit(f"hung {number}", go.wait)
@@ -73,7 +73,7 @@ def test_work_that_waits_holds_up_nobody(monkeypatch):
 
 
 def test_at_most_so_many_are_at_work():
-    workers = Workers(AtWork(), 2)
+    workers = Workers(AtWork(), lambda: 2)
     with blocked() as go:
         for number in range(5):
             workers.submit(str(number), go.wait)
@@ -85,7 +85,7 @@ def test_at_most_so_many_are_at_work():
 def test_hung_work_is_named_given_up_and_not_heard_of_again(caplog):
     passed = [0.0]
     work = AtWork(lambda: passed[0])
-    workers, begun = Workers(work, 1), threading.Event()
+    workers, begun = Workers(work), threading.Event()
     outcomes: list[str] = []
 
     def hang() -> None:
@@ -147,7 +147,7 @@ def test_a_lease_is_kept_while_the_work_waits_and_ends_within_30_s_of_its_death(
         with hold_lease(runtime, "monitor:credit") as lease:
             assert lease is not None
             clock.now += LEASE - timedelta(seconds=1)
-            attend_until(Workers(AtWork(), 1), lambda: ends(runtime) == clock.now + LEASE)
+            attend_until(Workers(AtWork()), lambda: ends(runtime) == clock.now + LEASE)
             with hold_lease(other, "monitor:credit") as none:
                 assert none is None
         store.acquire(runtime.store, "monitor:credit", "dead", clock.now, LEASE)
@@ -157,9 +157,10 @@ def test_a_lease_is_kept_while_the_work_waits_and_ends_within_30_s_of_its_death(
 
 
 def ends(runtime: Runtime) -> datetime:
-    from rocmonitor.store.glance import last_activity
-
-    return last_activity(runtime.store)["monitor:credit"]
+    lease = tables.lease.c
+    with runtime.store.reading() as connection:
+        found: datetime = connection.scalar(select(lease.expires_at).where(lease.name == "monitor:credit"))
+    return found
 
 
 def repeat(times: int, call: Callable[[], object]) -> None:
@@ -179,7 +180,7 @@ def locked(here: World) -> Iterator[None]:
 def service(here: World, clock: Clock, **changes: str) -> Iterator[tuple[Runtime, object]]:
     """A runtime, and a scheduler that has taken its jobs and waits."""
     with here.runtime(clock, **changes) as runtime:
-        made = scheduled(runtime, pools_for(runtime))
+        made = scheduled(runtime)
         made.start(paused=True)
         yield runtime, made
         made.shutdown(wait=False)
@@ -272,6 +273,7 @@ def test_a_full_disk_is_tried_again(two_weeks):
         assert len(store.evaluations(runtime.store, "credit")) == 2
 
 
+@pytest.mark.slow
 def test_a_store_that_goes_silent_is_not_waited_for(postgres_url, monkeypatch):
     monkeypatch.setattr(connection, "LOCK_SECONDS", 0.5)
     monkeypatch.setattr(connection, "ANSWER_SECONDS", 0.5)
@@ -356,7 +358,7 @@ def test_jobs_start_at_once_when_the_clock_was_set(here, caplog):
     known = here.configure()
     with store.open_store(known.store_url) as kept:
         runtime = Runtime(config=known, store=kept, clock=clock, elapsed=lambda: passed[0])
-        made = scheduled(runtime, pools_for(runtime))
+        made = scheduled(runtime)
         made.start(paused=True)
         jumps = ClockJumps(runtime)
         clock.now, passed[0] = clock.now + DAY, passed[0] + 86400

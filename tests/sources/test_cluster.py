@@ -91,6 +91,7 @@ def test_wall_times_do_not_depend_on_the_zone_of_the_session(spark_url: str, sql
 
 
 @ONE_SPARK
+@pytest.mark.slow
 def test_a_million_rows_are_grouped_on_the_cluster(spark: Any) -> None:
     """Counts, AUROC and its standard error, by the formulas over the 1,000 distinct scores."""
     spark.range(1_000_000).selectExpr(
@@ -127,6 +128,7 @@ def test_a_million_rows_are_grouped_on_the_cluster(spark: Any) -> None:
 
 
 @ONE_SPARK
+@pytest.mark.slow
 def test_what_takes_long_is_stopped_on_the_cluster(spark_url: str, spark: Any) -> None:
     fill(spark_url, MESSY)
     many = "range(1000000) a, range(100000000) b"
@@ -173,6 +175,7 @@ def test_spark_connect(tmp_path: Path) -> None:
     assert int(cells.split()[-1]) < 30  # 15 cells of the grid: each class may have its own part of one
 
 
+@pytest.mark.slow
 def test_an_address_where_nothing_listens_is_said_at_once(tmp_path: Path) -> None:
     """And the process ends: Spark Connect would try for ten minutes at its exit."""
     [line] = connected(NOBODY, tmp_path)
@@ -200,7 +203,6 @@ def spark_session() -> Any:
 
 
 def test_a_package_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "rocmonitor.sources.cluster", raising=False)
     monkeypatch.setitem(sys.modules, "pyspark", None)
     monkeypatch.setitem(sys.modules, "pyspark.sql", None)
     with pytest.raises(
@@ -226,7 +228,6 @@ def test_a_package_of_spark_connect_that_is_not_installed() -> None:
 
 
 def test_no_message_shows_what_an_address_sends_to_its_server() -> None:
-    need_spark()
     from rocmonitor.sources.cluster import secrets_of
 
     address = "sc://me:pw@host:15002/;use_ssl=true;user_id=me;token=abc;x-api-key=k-1"

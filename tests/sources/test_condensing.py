@@ -107,8 +107,8 @@ def test_duckdb_gives_the_same_cells() -> None:
     connection.executemany("INSERT INTO t VALUES (?)", [(p,) for p in scores])
     found = connection.execute(statement).fetchall()
     finite = sorted(tuple(line) for line in found if line[0] is not None)
-    assert sum(rows for *_, rows in finite) == len(scores) - 2
-    assert [line[1:] for line in finite] == by_hand(scores[:-2], grid)  # and in this order
+    assert sum(rows for *_, rows in finite) == len(scores) - 1
+    assert [line[1:] for line in finite] == [*by_hand(scores[:-2], grid), (INFINITE, 1)]  # in this order
 
 
 def by_hand(scores: Sequence[float], grid: Grid) -> list[tuple[float, int]]:
@@ -163,7 +163,10 @@ def test_what_is_no_number_is_set_aside(any_database_url: str) -> None:
         pull(any_database_url, watched(grouped=mode)).segments[""] for mode in ("raw", "condensed")
     )
     assert found.counts == exact.counts
-    assert found.counts.bad_score == len(scores) - 5
+    infinite = sum(score is not None and math.isinf(score) for score in scores)
+    assert found.counts.bad_score == len(scores) - 5 - infinite
+    refused = pull(any_database_url, watched(grouped="condensed", infinite_scores="refuse")).segments[""]
+    assert refused.counts.bad_score == len(scores) - 5
     assert found.champion.ends is None  # each score in a cell of its own: nothing is lost
     assert auc(found.champion) == auc(exact.champion)
 

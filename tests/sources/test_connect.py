@@ -99,6 +99,7 @@ SLOW["files"] = SLOW["sqlite"]
 
 
 @pytest.mark.parametrize("mode", ["raw", "database"])
+@pytest.mark.slow
 def test_a_slow_query_is_stopped(any_database_url: str, mode: str) -> None:
     fill(any_database_url, MESSY)
     query = SLOW[make_url(any_database_url).get_backend_name()]

@@ -40,6 +40,7 @@ def test_a_server_that_accepts_and_says_nothing_ends_the_wait(
 
 
 @pytest.mark.parametrize("mode", ["raw", "database"])
+@pytest.mark.slow
 def test_a_server_that_stops_in_the_middle_ends_the_wait(server_url: str, mode: str) -> None:
     """Also the next reading of the same source, which must not get the connection that was cut."""
     with stalling(server_url) as (url, stall), opened(url, timeout="1s") as source:
@@ -53,6 +54,7 @@ def test_a_server_that_stops_in_the_middle_ends_the_wait(server_url: str, mode: 
         assert source.pull(watched, WEEK).segments[""].counts.rows == len(MANY)
 
 
+@pytest.mark.slow
 def test_a_libpq_that_cannot_stop_asking_is_not_used_for_it(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -69,6 +71,7 @@ def test_a_libpq_that_cannot_stop_asking_is_not_used_for_it(
     assert asked == []
 
 
+@pytest.mark.slow
 def test_a_server_that_drips_ends_with_the_deadline(server_url: str) -> None:
     with stalling(server_url) as (url, stall), opened(url, timeout="5s", deadline="1s") as source:
         source._sessions.engine.dispose()
@@ -78,6 +81,7 @@ def test_a_server_that_drips_ends_with_the_deadline(server_url: str) -> None:
     assert caught.value.transient
 
 
+@pytest.mark.slow
 def test_a_query_that_is_given_up_does_not_go_on_at_the_server(server_url: str) -> None:
     """Or else every new attempt would leave one more behind."""
     on_mariadb = server_url.startswith("mysql")

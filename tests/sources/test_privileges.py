@@ -11,7 +11,7 @@ from scored import opened, writing
 from sqlalchemy import make_url, text
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.sources.privileges import granted
+from rocmonitor.sources.connect import granted
 
 
 @contextmanager
@@ -67,6 +67,7 @@ def test_a_superuser_of_postgresql(postgres: str) -> None:
         ("GRANT EXECUTE ON FUNCTION pg_read_file(text) TO {}", {"call": ["pg_read_file"]}),
     ],
 )
+@pytest.mark.slow
 def test_an_account_of_postgresql(postgres: str, grant: str | None, may: dict[str, list[str]] | None) -> None:
     with account(postgres, *([grant] if grant else [])) as url:
         caveat = found(url)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocmonitor.sources.clock import Clock
-from rocmonitor.sources.text_times import _alike, read_times
+from rocmonitor.sources.lines import _alike, read_times
 
 WALL = Clock(ZoneInfo("Europe/Berlin"), " ")
 INSTANTS = Clock(None, " ")

@@ -10,6 +10,7 @@ from scored import monitor
 
 from rocmonitor.sources.values import (
     BAD,
+    FARTHEST,
     NEGATIVE,
     POSITIVE,
     UNLABELLED,
@@ -45,7 +46,15 @@ def test_names(value: object, name: str) -> None:
         (Decimal("1.0"), POSITIVE),
         (False, NEGATIVE),
         (None, UNLABELLED),
-        ("1", BAD),
+        ("1", POSITIVE),
+        (" 0.0 ", NEGATIVE),
+        ("True", POSITIVE),
+        ("no", NEGATIVE),
+        ("", UNLABELLED),
+        ("  ", UNLABELLED),
+        ("2", BAD),
+        ("\\N", BAD),
+        ("N/A", BAD),
         (float("nan"), BAD),
         ([1], BAD),
     ],
@@ -56,14 +65,32 @@ def test_labels(value: object, code: int) -> None:
     assert bool(encoder.bad_labels) == (code == BAD)
 
 
-def test_scores_that_are_no_finite_number_are_nan() -> None:
-    encoder = Encoder(monitor())
-    values = [1, 0.5, Decimal("0.25"), None, float("inf"), "0.5", b"1", -0.0]
-    expected = [1, 0.5, 0.25, np.nan, np.nan, np.nan, np.nan, 0]
+@pytest.mark.parametrize(("infinite", "read"), [("rank", FARTHEST), ("refuse", np.nan)])
+def test_scores_that_are_no_number_are_nan(infinite: str, read: float) -> None:
+    encoder = Encoder(monitor(infinite_scores=infinite))
+    texts = ["0.5", " 1e-3", "N/A", "0,5", "1_000", "85 %", "", "nan", "Infinity"]
+    values = [1, 0.5, Decimal("0.25"), None, float("inf"), *texts, b"1", -0.0]
+    expected = [1, 0.5, 0.25, np.nan, read, 0.5, 0.001, *[np.nan] * 6, read, np.nan, 0]
     scores = encoder.scores(values)
     np.testing.assert_array_equal(scores, expected)
     assert not np.signbit(scores[-1])
-    assert encoder.text_scores == ("'0.5'",)
+    assert encoder.text_scores == ("'0,5'", "'1_000'", "'85 %'")
+
+
+@pytest.mark.parametrize(
+    ("positive", "negative", "read"),
+    [
+        ("yes", "no", {"yes": 1, "no": 0, "Yes": 1, "FALSE": 0, True: 1, 0: 0, "1": 1, "maybe": -1}),
+        (True, False, {"t": 1, "f": 0, "Y": 1, 1: 1, 2: -1}),
+        ("1", "2", {1: 1, 2.0: 0, "2.0": 0, 0: -1}),
+        ("t", "c", {"t": 1, "c": 0, "T": -1, 1: -1}),
+        ("bad", "good", {" bad": 1, "good ": 0, "Bad": -1, "": -2}),
+        ("A", "a", {"A": 1, "a": 0}),
+    ],
+)
+def test_texts_are_read_as_the_labels_they_mean(positive: Any, negative: Any, read: dict[Any, int]) -> None:
+    encoder = Encoder(monitor(positive={"label": positive, "negative": negative}))
+    assert {value: encoder.label(value) for value in read} == read
 
 
 @pytest.mark.parametrize(

@@ -149,3 +149,23 @@ def total_rate_laws(y: ArrayLike, score: ArrayLike, r: int) -> tuple[Floats, Flo
             tp[sum(x >= threshold for x in drawn_pos)] += 1
             fp[sum(x >= threshold for x in drawn_neg)] += 1
     return tp / tp.sum(), fp / fp.sum()
+
+
+def total_rate_difference_laws(
+    y: ArrayLike, score_1: ArrayLike, score_2: ArrayLike, r: int
+) -> tuple[Floats, Floats]:
+    """Laws over -n…n of the flagged positives, and negatives, of model 1 less those of model 2.
+
+    Each flags at or above the r-th largest of its scores among all rows of the resample.
+    """
+    label, scores = np.asarray(y), np.stack([np.asarray(score_1), np.asarray(score_2)])
+    pos, neg = np.flatnonzero(label == 1), np.flatnonzero(label == 0)
+    tp, fp = np.zeros(2 * len(pos) + 1), np.zeros(2 * len(neg) + 1)
+    for drawn_pos in product(pos.tolist(), repeat=len(pos)):
+        for drawn_neg in product(neg.tolist(), repeat=len(neg)):
+            drawn = scores[:, [*drawn_pos, *drawn_neg]]
+            above = drawn >= np.sort(drawn, axis=1)[:, [-r]]
+            net = above[0].astype(int) - above[1]
+            tp[len(pos) + net[: len(pos)].sum()] += 1
+            fp[len(neg) + net[len(pos) :].sum()] += 1
+    return tp / tp.sum(), fp / fp.sum()

@@ -18,6 +18,7 @@ def every_picture() -> dict[str, Any]:
     y = np.arange(N) % 2
     first, second = (np.round(rng.normal(y, sd), 1) for sd in (1.2, 0.8))
     pair = PairedSample(y, first, second)
+    weekday = np.array(["Monday", "Tuesday", "Sunday"])[np.arange(N) // 2 % 3]
     weeks = [Sample(y[part], first[part]) for part in np.split(np.arange(N), 6)]
     reference = Sample.merge(weeks)
     models = stats.auc_covariance(y, np.column_stack([first, second]))
@@ -39,12 +40,16 @@ def every_picture() -> dict[str, Any]:
         stats.roc_band(y, first, n_resamples=50, rng=1),
         stats.roc_difference_band(pair, n_resamples=99, rng=1),
         stats.vertical_difference(pair, [0.1, 0.2]),
+        stats.vertical_difference_unpaired((y, first), (y, second), [0.1, 0.2]),
+        stats.threshold_difference_unpaired((y, first), (y, second), [0.5, 1.0]),
         stats.threshold_intervals(y, first, [0.5, np.inf]),
         stats.threshold_law(y, first, 0.5),
         stats.threshold_difference(pair, [(0.5, 0.5), (1, 1)]),
         stats.threshold_dominance(pair, [(0.5, 0.5), (1, 1)]),
         stats.total_rate_intervals(y, first, [0.1, 0.3]),
         stats.total_rate_law(y, first, 0.1),
+        stats.total_rate_difference(pair, [0.1, 0.3]),
+        stats.total_rate_difference_law(pair, 0.3),
         chosen,
         cost,
         stats.cost_difference(pair, W, chosen.threshold, chosen.threshold),
@@ -56,6 +61,11 @@ def every_picture() -> dict[str, Any]:
         stats.forecast_difference(pair, distance=0.01),
         stats.auc_bounds(reference, 0.01),
         stats.explain_shift(reference, weeks[0]),
+        stats.group_changes((y[:120], first[:120], weekday[:120]), (y[120:], second[120:], weekday[120:])),
+        stats.group_changes_by_column(
+            (y[:120], first[:120], {"weekday": weekday[:120], "hour": np.arange(120) % 3}),
+            (y[120:], second[120:], {"weekday": weekday[120:], "hour": np.arange(120) % 3}),
+        ),
         stats.confidence_sequence([0.02, 0.01, 0.03, 0.0, 0.02, 0.01], np.full(6, 0.004)),
     ]
     return {type(result).__name__: result for result in results}

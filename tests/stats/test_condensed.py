@@ -190,11 +190,11 @@ def test_a_forecast_from_condensed_windows_holds_the_one_from_rows(seed, inside)
     options = {"inside": inside, "confidence_level": 0.8, "batch": (50, 200)}
     exact = forecast_interval(Sample.merge(rows), windows=rows, **options)
     found = forecast_interval(Sample.merge(few), windows=few, **options)
-    assert found.error > 0
-    assert exact.error == 0
+    assert found.fit.error > 0
+    assert exact.fit.error == 0
     assert found.low <= exact.low
     assert exact.high <= found.high
-    assert found.inside is inside
+    assert found.fit.inside is inside
     again = type(found).from_dict(found.to_dict()).for_batch(Sample.merge(few), (100, 300))
     assert again.low <= exact.for_batch(Sample.merge(rows), (100, 300)).low
 

@@ -133,6 +133,7 @@ def test_alike_neighbours_widen_the_interval_and_are_reported() -> None:
     assert codes(plain) == ["windows-differ", "windows-correlated"]
 
 
+@pytest.mark.slow
 def test_windows_that_differ_more_than_the_largest_scale_are_covered() -> None:
     """Millions of rows a window: what the windows differ by is a thousand standard errors."""
     rng = np.random.default_rng(8)
@@ -198,6 +199,7 @@ def false_rate(phi: float, tau: float, how: str, runs: int = 150) -> float:
         pytest.param(0.9, 1.0, 0.34, marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.slow
 def test_false_decisions_over_a_year_of_checks(phi: float, tau: float, most: float) -> None:
     """`most` is two Monte Carlo errors and more above the rates of docs/coverage.md."""
     ours = false_rate(phi, tau, "estimated")
@@ -206,6 +208,7 @@ def test_false_decisions_over_a_year_of_checks(phi: float, tau: float, most: flo
         assert ours < 0.6 * false_rate(phi, tau, "none")
 
 
+@pytest.mark.slow
 def test_planned_windows_decide_about_half_of_the_time() -> None:
     plan = windows_to_decide(sequence([0.01], [0.01]), difference=0.01)
     assert plan is not None

@@ -102,12 +102,16 @@ def test_whether_windows_are_parts_of_the_reference_can_be_said():
     windows = past()
     whole = Sample.merge(windows)
     guessed, said = (forecast_interval(whole, windows=windows, inside=each) for each in (None, True))
-    assert (said.low, said.high, said.window_shifts) == (guessed.low, guessed.high, guessed.window_shifts)
-    assert said.inside
+    assert (said.low, said.high, said.fit.window_shifts) == (
+        guessed.low,
+        guessed.high,
+        guessed.fit.window_shifts,
+    )
+    assert said.fit.inside
     outside = forecast_interval(whole, windows=windows, inside=False)
-    assert not outside.inside
+    assert not outside.fit.inside
     # A window that is no part differs less from a reference that holds it than from the rest.
-    assert sum(map(abs, outside.window_shifts)) < sum(map(abs, said.window_shifts))
+    assert sum(map(abs, outside.fit.window_shifts)) < sum(map(abs, said.fit.window_shifts))
     with pytest.raises(InputError, match="inside=True says that the windows are parts of the reference"):
         forecast_interval(Sample.merge(windows[1:]), windows=windows, inside=True)
 

@@ -41,6 +41,7 @@ NO_PICTURE = {
     "Calibration",
     "ExpectedAuc",
     "ExpectedAucDifference",
+    "ForecastFit",
     "ForeseenChange",
     "HistoryLimit",
     "LastingChart",
@@ -157,7 +158,7 @@ def test_a_page_is_escaped_and_has_the_caveats():
         n_pos=3,
         n_neg=4,
         method="<script>alert(1)</script>",
-        caveats=(Caveat("recorded", text="<b>bold</b>"),),
+        caveats=(Caveat("not-computed", why="<b>bold</b>"),),
     )
     page = result._repr_html_()
     seen = []

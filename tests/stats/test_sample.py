@@ -149,10 +149,10 @@ def test_what_databases_and_frames_hold():
     [
         ([1, 2, 0], "1 of 3 labels are neither, for example 2"),
         ([1, -1, -1], "2 of 3 labels are neither, for example -1"),
-        ([1, np.nan, 0], "1 of 3 labels are neither, for example nan"),
-        ([1, None, 0], "1 of 3 labels are neither, for example None"),
+        ([1, np.nan, 0], "y_true is missing in 1 of 3 rows"),
+        ([1, None, 0], "y_true is missing in 1 of 3 rows"),
         (["yes", "no", "yes"], "3 of 3 labels are neither, for example 'yes'"),
-        (pd.array([1, None, 0], dtype="Int64"), "y_true must hold "),
+        (pd.array([1, None, 0], dtype="Int64"), "y_true is missing in 1 of 3 rows"),
         ([[1, 0, 1]], r"y_true must be one-dimensional; its shape is \(1, 3\)"),
         ([1, 0], "y_true and y_score must have equal length: y_true has 2, y_score has 3"),
     ],

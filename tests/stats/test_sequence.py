@@ -536,3 +536,140 @@ def test_standard_error_of_a_tpr_difference_is_that_of_its_law(method):
         return
     values, law = np.arange(-12, 13) / 12, vertical_difference_law(pair, 1 / 3)
     assert ours.dtpr_se[0] == pytest.approx(math.sqrt(law @ (values - law @ values) ** 2), rel=1e-10)
+
+
+class TestPeriod:
+    """The average of the true differences over the windows so far."""
+
+    D, S, W = (
+        np.array([0.03, 0.01, -0.02, 0.02]),
+        np.array([0.01, 0.02, 0.008, 0.01]),
+        np.array([3, 1, 2, 5.0]),
+    )
+
+    @staticmethod
+    def by_definition(d, s, w, level, tuned_for):
+        """The formula of Robbins' mixture, look by look, with its parameter found by search."""
+        two = -2 * math.log(level)
+        u = optimize.brentq(lambda u: u - math.log1p(u) - two, 1e-6, 1e3)
+        r = tuned_for * (w[0] * s[0]) ** 2 / u
+        ends = []
+        for k in range(1, len(d) + 1):
+            total = sum(w[:k])
+            centre = sum(w[i] * d[i] for i in range(k)) / total
+            v = sum((w[i] * s[i]) ** 2 for i in range(k))
+            half = math.sqrt((v + r) * math.log((v + r) / (r * level**2))) / total
+            ends.append((centre, max(centre - half, -1), min(centre + half, 1)))
+        return np.array(ends).T
+
+    @pytest.mark.parametrize("level", [0.05, 0.025, 0.3])
+    @pytest.mark.parametrize("weighted", [True, False])
+    @pytest.mark.parametrize("tuned_for", [None, 1, 50])
+    def test_it_is_the_formula(self, level, weighted, tuned_for):
+        w = self.W if weighted else np.ones(4)
+        expected = self.by_definition(self.D, self.S, w, level, tuned_for or 8)
+        found = confidence_sequence(
+            self.D,
+            self.S,
+            estimand="period",
+            confidence_level=1 - level,
+            weights=self.W if weighted else None,
+            tuned_for=tuned_for,
+        )
+        assert [found.mean, found.low, found.high] == pytest.approx(expected, rel=1e-9)
+        assert found.mean is found.estimate
+
+    def test_its_ends_are_where_the_integrated_mixture_is_one_over_the_level(self):
+        found = confidence_sequence(self.D, self.S, estimand="period", tuned_for=8)
+        v = np.cumsum(self.S**2)
+        rho = narrowest_at(0.05) / (8 * v[0])
+        for k in range(4):
+            half = boundary(v[k], rho, 0.05) / (k + 1)
+            assert found.high[k] - found.mean[k] == pytest.approx(half, rel=1e-6)
+            against_zero = log_mixture((k + 1) * found.mean[k], v[k], rho)
+            assert found.pvalue[k] == pytest.approx(min(math.exp(-against_zero), 1), rel=1e-6)
+
+    def test_scatter_between_windows_does_not_widen_it(self):
+        s = np.full(12, 0.01)
+        widths = [
+            found.high - found.low
+            for found in (
+                confidence_sequence(scale * np.array([0.1, -0.1] * 6), s, estimand="period")
+                for scale in (0.0, 1.0, 5.0)
+            )
+        ]
+        assert widths[0] == pytest.approx(widths[1])
+        assert widths[0] == pytest.approx(widths[2])
+        assert (np.diff(widths[0]) < 0).all()
+
+    def test_it_is_for_each_window_alone_at_first(self):
+        found = confidence_sequence([0.3], [0.01], estimand="period")
+        assert found.low[0] > 0.26
+        assert codes(found) == []
+
+    def test_an_error_of_zero_counts_as_the_pooled_one(self):
+        known = confidence_sequence([0.1, 0.1, 0.1], [0.02, 0.02, 0.02], estimand="period")
+        zero = confidence_sequence([0.1, 0.1, 0.1], [0.02, 0.0, 0.02], estimand="period")
+        assert codes(zero) == ["zero-standard-errors"]
+        assert zero.low[-1] >= known.low[-1]
+        assert zero.low[-1] == pytest.approx(known.low[-1], abs=0.01)
+        late = confidence_sequence([0.1, 0.1], [0.0, 0.02], estimand="period")
+        assert (late.low[0], late.high[0]) == (-1, 1)
+        nothing = confidence_sequence([0.0, 0.0], [0.0, 0.0], estimand="period")
+        assert codes(nothing) == ["no-window-scatters"]
+        assert (nothing.low[-1], nothing.high[-1], nothing.pvalue[-1]) == (-1, 1, 1)
+
+    def test_so_many_more_windows_decide_and_one_fewer_does_not(self):
+        d, s = np.full(5, 0.004), np.full(5, 0.005)
+        more = windows_to_decide(confidence_sequence(d, s, estimand="period"))
+        assert more > 1
+        for extra, shown in ((more, True), (more - 1, False)):
+            longer = confidence_sequence(
+                np.full(5 + extra, 0.004), np.full(5 + extra, 0.005), estimand="period"
+            )
+            assert (longer.low[-1] > 0) == shown
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            ({"estimand": "past"}, "estimand must be 'period' or 'future', not 'past'"),
+            ({"estimand": None}, "estimand must be 'period' or 'future', not None"),
+            ({"correlation": "estimated"}, "leave correlation out, or take estimand='future'"),
+            ({"tuned_for": 0}, "tuned_for must be a number of windows"),
+        ],
+    )
+    def test_wrong_arguments(self, change, message):
+        with pytest.raises(InputError, match=message):
+            confidence_sequence(self.D, self.S, **{"estimand": "period"} | change)
+
+    @staticmethod
+    def false(runs, serial, between, drift, sizes, seed):
+        """The share of courses of 104 looks in which any interval misses the true average so far."""
+        rng = np.random.default_rng(seed)
+        missed = 0
+        for _ in range(runs):
+            x = np.empty(104)
+            x[0] = rng.standard_normal()
+            for j in range(1, 104):
+                x[j] = serial * x[j - 1] + math.sqrt(1 - serial**2) * rng.standard_normal()
+            w = np.exp(sizes * rng.standard_normal(104))
+            s = 0.005 / np.sqrt(w)
+            true = 0.005 * (between * x + drift)
+            found = confidence_sequence(rng.normal(true, s), s, weights=w, estimand="period")
+            average = np.cumsum(w * true) / np.cumsum(w)
+            missed += bool(np.any((average < found.low) | (average > found.high)))
+        return missed / runs
+
+    REVERSING = np.repeat([2.0, -2.0], 52)
+
+    def test_its_level_holds_while_windows_are_alike_and_turn_round(self):
+        assert self.false(200, 0.9, 2.0, self.REVERSING, 0.7, 1) <= 0.09  # more has a chance of 1 in 100
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("serial", [0.0, 0.5, 0.9])
+    @pytest.mark.parametrize(
+        "drift", [0.0, np.linspace(-2, 2, 104), REVERSING], ids=["none", "drift", "turn"]
+    )
+    @pytest.mark.parametrize("sizes", [0.0, 0.7])
+    def test_its_level_holds_whatever_the_windows_do(self, serial, drift, sizes):
+        assert self.false(1000, serial, 2.0, drift, sizes, 2) <= 0.05

@@ -113,9 +113,11 @@ def exact(value: Any) -> Any:
             for key, item in value.items()
         }
     if hasattr(value, "to_dict"):
-        plain = {"to_dict": exact(value.to_dict())}
+        whole = value.to_dict()
+        fit = whole.pop("fit", {})  # beside the other fields: older trees had no type of its own for it
+        plain = {"to_dict": exact({name: fit[name] for name in fit if name != "usual"} | whole)}
         for field in dataclasses.fields(value) if dataclasses.is_dataclass(value) else ():
-            if field.name not in plain["to_dict"] and field.name != "caveats":
+            if field.name not in plain["to_dict"] and field.name not in ("caveats", "fit"):
                 plain[field.name] = exact(getattr(value, field.name))
         for name in ("regions", "joint", "area", "pairs", "change", "w", "largest"):
             if name in ("area", "pairs", "change", "w", "largest") and name not in plain["to_dict"]:

@@ -9,7 +9,7 @@ from sqlalchemy import update
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition, Verdict
-from rocmonitor.policy.review.document import Comparison, Decision, Review, Withdrawn
+from rocmonitor.policy.review.document import Comparison, Decision, Review
 from rocmonitor.policy.windows import Window
 from rocmonitor.store import (
     Lease,
@@ -65,7 +65,7 @@ def an_evaluation(number: int = 0, **changes: Any) -> Evaluation:
         "tables": {"roc": [{"fpr": 0.0, "tpr": 1 / 3, "tpr_low": 0.1, "tpr_high": 0.5}]},
         "reference": {"auc": 0.71, "windows": [{"start": "2025-01-01", "auc": None}], "caveats": ["few"]},
         "provenance": {"data_digest": f"digest-{number}", "query": "SELECT 'ä' -- \u2028 😀"},
-        "caveats": (Caveat("recorded", text="labels came late"),),
+        "caveats": (Caveat("not-computed", why="labels came late"),),
     }
     return Evaluation(**{**values, **changes})
 
@@ -76,7 +76,7 @@ def a_transition(**changes: Any) -> Transition:
         "at": NOW,
         "before": Status.OK,
         "after": Status.DEGRADED,
-        "reasons": (Caveat("recorded", text="AUROC 0.61 < 0.70"),),
+        "reasons": (Caveat("not-computed", why="AUROC 0.61 < 0.70"),),
         "since": window().start,
     }
     return Transition(**{**values, **changes})
@@ -84,7 +84,11 @@ def a_transition(**changes: Any) -> Transition:
 
 def a_result(number: int = 0, *, outbox: tuple[Outgoing, ...] = (), **changes: Any) -> WindowRecord:
     return WindowRecord(
-        evaluation=an_evaluation(number, **changes), label_counts={"0": 6, "1": 4}, outbox=outbox
+        evaluation=an_evaluation(number, **changes),
+        label_counts={"0": 6, "1": 4},
+        labels_digest="labels",
+        settings_digest="settings",
+        outbox=outbox,
     )
 
 
@@ -102,7 +106,6 @@ def a_review(number: int = 0, **changes: Any) -> Review:
         "comparisons": (
             Comparison(fpr=None, estimate=0.1 + 0.2, low=0.1, high=1 / 3, checks=7, better="challenger"),
         ),
-        "withdrawn": Withdrawn(decision=Decision.TRADE_OFF, window=1, at=window(number).end),
         "rule": {"margin": 0.0, "confidence_level": 0.95, "fpr": [0.1], "digest": "rule"},
         "metrics": {"difference/auc": 0.1 + 0.2},
         "tables": {

@@ -8,7 +8,7 @@ import pytest
 
 from rocmonitor import store
 from rocmonitor.policy.evaluation import Status, Transition
-from rocmonitor.store.alarms import AlarmCount, alarms_since
+from rocmonitor.store.history import AlarmCount, alarms_since
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 DAY = timedelta(days=1)

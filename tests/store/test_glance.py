@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from datetime import timedelta
 
 from sqlalchemy import text
-from store.examples import NOW, WEEK, a_lease, a_result, a_transition, an_evaluation, runs_out, window
-from store.test_migrate import execute, to_version
+from store.examples import WEEK, a_lease, a_result, a_transition, an_evaluation, window
 
 from rocmonitor.policy.evaluation import Status
-from rocmonitor.store import Store, migrate, open_store, save, save_transition, series
-from rocmonitor.store.glance import ahead, glances, last_activity, standings
+from rocmonitor.store import Store, open_store, save, save_transition, series
+from rocmonitor.store.glance import ahead, glances, last_changes
 
 METRICS = {
     "champion/auc": 0.7,
@@ -97,15 +95,9 @@ def test_the_last_change_of_status_counts(store: Store) -> None:
     for after in (Status.DEGRADED, Status.OK):
         save_transition(store, a_transition(after=after), False, [], lease=lease)
     save_transition(store, a_transition(monitor="other", segment="a=b"), False, [], lease=lease)
-    found = {key: standing.status for key, standing in standings(store).items()}
+    found = {key: standing.status for key, standing in last_changes(store).items()}
     assert found == {("credit", ""): Status.OK, ("other", "a=b"): Status.DEGRADED}
-    assert standings(store)["credit", ""].since == window().start
-
-
-def test_leases_say_when_somebody_worked(store: Store) -> None:
-    a_lease(store, "monitor:credit")
-    runs_out(store, "monitor:credit", NOW + timedelta(minutes=5))
-    assert last_activity(store) == {"monitor:credit": NOW + timedelta(minutes=5)}
+    assert last_changes(store)["credit", ""].since == window().start
 
 
 def test_only_outlooks_after_the_last_judged_window(store: Store) -> None:
@@ -132,18 +124,3 @@ def test_only_outlooks_after_the_last_judged_window(store: Store) -> None:
     assert found["credit", ""][0].outcome is Status.AT_RISK
     assert found["credit", ""][0].window == window(3)
     assert set(ahead(store, "credit")) == {("credit", "")}
-
-
-def test_an_upgrade_fills_the_columns_of_what_was_kept(store_url: str) -> None:
-    to_version(store_url, "0004")
-    metrics = '{"champion/auc": 0.71, "champion/auc_low": 0.7, "forecast/high": 0.9, "other": 1}'
-    execute(
-        store_url,
-        "INSERT INTO rocmonitor_evaluation (monitor, segment, window_start, window_end, revision,"
-        " model_version, at, outcome, data_digest, label_counts, metrics, result) VALUES ('credit', '',"
-        " '2026-01-05 00:00:00', '2026-01-12 00:00:00', 0, '7', '2026-01-12 00:00:00', 'ok', '', '{}',"
-        f" '{metrics.replace(':', chr(92) + ':')}', '{{}}')",
-    )
-    migrate.upgrade(store_url)
-    with open_store(store_url) as opened:
-        assert glances(opened)["credit", ""].briefs == (("ok", 0.71, 0.7, None, None, 0.9, None),)

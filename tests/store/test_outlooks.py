@@ -1,5 +1,6 @@
 """Outlooks in the store: kept once, with what follows from them, and read back to the last bit."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -115,9 +116,7 @@ def test_a_warning_is_pending_until_its_window_is_judged(store: Store) -> None:
 def test_an_outlook_made_with_the_evaluation_is_kept_in_its_transaction(store: Store) -> None:
     late = OutlookRecord(outlook=an_outlook(), outbox=[MLFLOW])
     result = a_result(0, outbox=(MLFLOW,))
-    with_outlook = type(result)(
-        evaluation=result.evaluation, label_counts=result.label_counts, outbox=result.outbox, outlook=late
-    )
+    with_outlook = replace(result, outlook=late)
     lease = a_lease(store)
     save(store, [with_outlook], lease=lease)
     save(store, [with_outlook], lease=lease)

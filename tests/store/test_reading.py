@@ -7,15 +7,15 @@ from store.examples import NOW, a_lease, a_transition, an_evaluation, window
 
 from rocmonitor.errors import StoreError
 from rocmonitor.policy.evaluation import Evaluation, Point, Status, Transition
+from rocmonitor.policy.status import Said
 from rocmonitor.store import (
     Evaluated,
-    Notified,
     Store,
     WindowRecord,
     evaluated,
     evaluation,
     evaluations,
-    last_notified,
+    last_said,
     last_transition,
     newest_revision,
     outcomes,
@@ -32,7 +32,12 @@ NORTH = "region=north"
 
 def put(store: Store, *saved: Evaluation) -> None:
     # Backwards: nothing may rest on the order in which rows were saved.
-    results = [WindowRecord(evaluation=each, label_counts={"1": each.revision}) for each in reversed(saved)]
+    results = [
+        WindowRecord(
+            evaluation=each, label_counts={"1": each.revision}, labels_digest="l", settings_digest="s"
+        )
+        for each in reversed(saved)
+    ]
     save(store, results, lease=a_lease(store))
 
 
@@ -110,8 +115,8 @@ def test_evaluated_says_what_each_window_rests_on(store: Store) -> None:
         digest="late labels",
         label_counts={"1": 1},
         outcome=Status.DEGRADED,
-        labels_digest=None,
-        settings_digest=None,
+        labels_digest="l",
+        settings_digest="s",
         champion_version="7",
         challenger_version="8",
     )
@@ -120,8 +125,8 @@ def test_evaluated_says_what_each_window_rests_on(store: Store) -> None:
         digest="digest-1",
         label_counts={"1": 0},
         outcome=Status.DEGRADED,
-        labels_digest=None,
-        settings_digest=None,
+        labels_digest="l",
+        settings_digest="s",
         champion_version="7",
         challenger_version=None,
     )
@@ -156,7 +161,7 @@ def test_transitions_come_in_the_order_they_were_saved(store: Store) -> None:
 
 
 def test_told_is_what_people_heard_last(store: Store) -> None:
-    assert last_notified(store, "credit", "") == Notified(status=Status.OK, alarmed_at=None)
+    assert last_said(store, "credit") == {}
     later = NOW + timedelta(days=1)
     change(
         store,
@@ -166,8 +171,10 @@ def test_told_is_what_people_heard_last(store: Store) -> None:
         (a_transition(after=Status.ERROR, segment=NORTH, at=later), True),
     )
     # Improved is no alarm, and of degraded nobody was told.
-    assert last_notified(store, "credit", "") == Notified(status=Status.IMPROVED, alarmed_at=NOW)
-    assert last_notified(store, "credit", NORTH) == Notified(status=Status.ERROR, alarmed_at=later)
+    assert last_said(store, "credit") == {
+        "": Said(status=Status.DEGRADED, notified=Status.IMPROVED, alarmed_at=NOW),
+        NORTH: Said(status=Status.ERROR, notified=Status.ERROR, alarmed_at=later),
+    }
 
 
 def test_how_a_window_is_labelled_is_noted_of_its_newest_revision_of_all_rows(store: Store) -> None:
@@ -177,7 +184,7 @@ def test_how_a_window_is_labelled_is_noted_of_its_newest_revision_of_all_rows(st
     found = evaluated(store, "credit")
     assert (found["", window(0)].revision, found["", window(0)].label_counts) == (1, {"1": 9})
     assert found["", window(0)].labels_digest == "new"
-    assert found[NORTH, window(0)].labels_digest is None
+    assert found[NORTH, window(0)].labels_digest == "l"
     query = select(tables.evaluation.c.labels_digest).order_by(tables.evaluation.c.id)
     with store.reading() as connection:
-        assert connection.execute(query).scalars().all() == [None, "new", None]
+        assert connection.execute(query).scalars().all() == ["l", "new", "l"]

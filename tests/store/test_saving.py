@@ -35,6 +35,8 @@ def result(number: int = 0, **changes: object) -> WindowRecord:
     return WindowRecord(
         evaluation=an_evaluation(number, **changes),
         label_counts={"1": 4},
+        labels_digest="labels",
+        settings_digest="settings",
         transition=a_transition(),
         notified=True,
         outbox=[TOLD],

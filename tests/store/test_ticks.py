@@ -14,7 +14,7 @@ from rocmonitor.store import (
     Store,
     acquire,
     backlog,
-    condition,
+    glance,
     migrate,
     release,
     save_tick,
@@ -92,10 +92,10 @@ def test_who_is_at_work_is_seen_by_its_lease(store: Store) -> None:
         ("monitor:dead", NOW),
     ):
         runs_out(store, name, at)
-    assert condition.at_work(store, NOW) == {"credit"}
+    assert glance.at_work(store, NOW) == {"credit"}
     assert lease is not None
     release(store, lease)
-    assert condition.at_work(store, NOW) == set()
+    assert glance.at_work(store, NOW) == set()
 
 
 def test_alarms_are_counted_once_somebody_was_notified(store: Store) -> None:
@@ -111,12 +111,12 @@ def test_alarms_are_counted_once_somebody_was_notified(store: Store) -> None:
             connection.execute(
                 insert(tables.transition).values(**row, monitor=monitor, after=after, notified=notified)
             )
-    assert condition.alarms(store) == {("credit", Status.DEGRADED): 2, ("churn", Status.ERROR): 1}
+    assert glance.alarms(store) == {("credit", Status.DEGRADED): 2, ("churn", Status.ERROR): 1}
 
 
 def test_the_schema_and_the_clock_of_the_database(store: Store) -> None:
-    assert condition.schema_version(store) == migrate.NEWEST
-    clock = condition.database_clock(store)
+    assert glance.schema_version(store) == migrate.NEWEST
+    clock = glance.database_clock(store)
     if store.engine.dialect.name == "sqlite":
         assert clock is None
     else:

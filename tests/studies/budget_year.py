@@ -26,16 +26,15 @@ from scipy.special import ndtri
 from studies.running import options, replicate, say, table
 
 from rocmonitor.policy import measure
-from rocmonitor.policy.budget import Load, allot, tail_of, with_tail
+from rocmonitor.policy.budget import Load, allot
 from rocmonitor.policy.discoveries import allow_for_segments
 from rocmonitor.policy.evaluation import Counts, Status, Verdict
 from rocmonitor.policy.judge import Finding, judge
 from rocmonitor.policy.lasting import Course
-from rocmonitor.policy.levels import at_levels
-from rocmonitor.policy.reference import Reference, freeze
-from rocmonitor.policy.rules import Forecast, Lasting, Rule
+from rocmonitor.policy.reference import Reference, at_levels, freeze
 from rocmonitor.policy.status import Alarm, Health
 from rocmonitor.policy.windows import Window
+from rocmonitor.rules import Forecast, Lasting, Rule
 from rocmonitor.stats import Sample, WindowAuc
 
 Floats = NDArray[np.float64]
@@ -87,7 +86,7 @@ def named(budget: float | None) -> str:
 def derived(budget: float | None) -> tuple[Mapping[str, Rule], float]:
     """The rules of each of 500 monitors, and the chance of a false alarm that a verdict has at most."""
     if budget is None:
-        return RULES, max(map(tail_of, RULES.values()))
+        return RULES, max(rule.tail for rule in RULES.values())
     loads = [
         Load(monitor=str(number), windows_per_year=WEEKS, segmented=True, rules=RULES)
         for number in range(MONITORS)
@@ -190,7 +189,7 @@ class Judges:
 
         def outcome(segment: str, name: str, chance: float) -> Status:
             place = int(segment)
-            rule = with_tail(self.rules[name], chance)
+            rule = self.rules[name].at_tail(chance)
             return self._find(place, week[place], aucs[:, place], {name: rule}, anew=True).outcome
 
         if self.budgeted:

@@ -38,12 +38,13 @@ from rocmonitor.policy.false_alarms import (
     simulation,
 )
 from rocmonitor.policy.judge import judge, outcome_of
-from rocmonitor.policy.lasting import Course, chart_of
+from rocmonitor.policy.lasting import Course
 from rocmonitor.policy.reference import Reference
-from rocmonitor.policy.rules import Drop, Floor, Forecast, Lasting, by_name
 from rocmonitor.policy.scenario import Scenario
 from rocmonitor.policy.status import Alarm, Health
-from rocmonitor.policy.windows import Window
+from rocmonitor.policy.windows import Window, day_of
+from rocmonitor.rules import Drop, Floor, Forecast, Lasting, by_name
+from rocmonitor.rules.evidence import ReferenceWindows
 from rocmonitor.stats import AucSpread, Sample, WindowAuc, auc, coming, forecast_interval
 from rocmonitor.stats.coming import Processes, known
 from rocmonitor.stats.dependence import Ahead
@@ -277,11 +278,14 @@ def scenario_of(past: list[Sample]) -> Scenario:
     """As `check` makes it from a frozen reference, of which only what the rules need is computed."""
     whole = Sample.merge(past)
     windows = [Window(START + at * WEEK, START + (at + 1) * WEEK) for at in range(len(past))]
+    learned = ReferenceWindows(past, [day_of(each) for each in windows], range(len(past))[::-1])
+    chart = Lasting().learn_chart(learned, whole, None)
+    assert chart is not None
     interval = forecast_interval(whole, windows=past, batch=(N_POS, N_NEG), correlation="estimated")
     reference = Reference(
         auc=auc(whole),
         forecasts={"forecast": interval},
-        charts={"lasting": chart_of(list(zip(windows, past, strict=True)), whole, Lasting(), None)},
+        charts={"lasting": chart},
         windows=[
             {"start": at.start.isoformat(), "end": at.end.isoformat(), **SIZES, "auc": auc(each).auc}
             for at, each in zip(windows, past, strict=True)

@@ -28,9 +28,9 @@ from rocmonitor.policy.evaluation import Counts, Status
 from rocmonitor.policy.judge import judge
 from rocmonitor.policy.lasting import Course
 from rocmonitor.policy.reference import freeze
-from rocmonitor.policy.rules import Drop, Forecast, Lasting, Rule, by_name
 from rocmonitor.policy.windows import Window
 from rocmonitor.report.canvas import BLUE, LIGHT, PURPLE, panels, png
+from rocmonitor.rules import Drop, Forecast, Lasting, Rule, by_name
 from rocmonitor.stats import Sample, WindowAuc, auc, condensed, expected_auc
 
 ELECTRICITY, WEATHER = DATA / "electricity" / "elec2.csv.gz", DATA / "weather_noaa" / "weather.csv.gz"

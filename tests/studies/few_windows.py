@@ -15,10 +15,9 @@ import numpy as np
 from scipy.special import ndtri
 from studies.running import options, replicate, say, table
 
-from rocmonitor.policy.levels import at_levels
-from rocmonitor.policy.reference import freeze
-from rocmonitor.policy.rules import Forecast
+from rocmonitor.policy.reference import at_levels, freeze
 from rocmonitor.policy.windows import Window
+from rocmonitor.rules import Forecast
 from rocmonitor.stats import Sample, auc
 
 Floats = np.ndarray

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from studies.running import options, replicate, say, table
 
-from rocmonitor.stats import ForecastInterval, Sample, forecast_interval
-from rocmonitor.stats.forecast.calibration import Noise
+from rocmonitor.stats import ForecastFit, Sample, forecast_fit
 from rocmonitor.stats.forecast.serial import serial_correlation
 
 COMING, LEVEL = 52, 0.95
@@ -49,7 +48,7 @@ def reference(
     seen = x - x[:windows].mean()
     apart = np.abs(seen)
     limit = np.sort(apart[:windows])[min(math.ceil(round((windows + 1) * LEVEL, 9)), windows) - 1]
-    found = serial_correlation(interval_of(seen[:windows]))
+    found = serial_correlation(fit_of(seen[:windows]))
     plain, wide = (float(np.mean(apart[windows:] > c * limit)) for c in (1.0, found.widening))
     return plain, wide, found.widening, bool(found.caveats)
 
@@ -63,11 +62,10 @@ def series(phi: float, between: float, windows: int, rng: np.random.Generator) -
     return np.asarray(between * x + rng.standard_normal(windows))
 
 
-def interval_of(shifts: NDArray[np.float64]) -> ForecastInterval:
-    """A calibrated interval whose windows lie so many standard errors from the reference."""
-    drawn = _any_interval()
-    assert drawn.pair_variances is not None
-    error = math.sqrt(Noise(*drawn.pair_variances).variance(*SIZES))
+def fit_of(shifts: NDArray[np.float64]) -> ForecastFit:
+    """Return a calibrated fit whose windows lie so many standard errors from the reference."""
+    drawn = _any_fit()
+    error = math.sqrt(drawn.noise.variance(*SIZES))
     return replace(
         drawn,
         window_shifts=tuple((error * shifts).tolist()),
@@ -76,9 +74,9 @@ def interval_of(shifts: NDArray[np.float64]) -> ForecastInterval:
     )
 
 
-def _any_interval() -> ForecastInterval:
+def _any_fit() -> ForecastFit:
     past = [Sample([0, 0, 1, 0, 1, 1], [k, 2, 3, 4, 5, 7 - k]) for k in (1, 2, 3, 4)]
-    return forecast_interval(Sample.merge(past), windows=past, confidence_level=LEVEL)
+    return forecast_fit(Sample.merge(past), windows=past, confidence_level=LEVEL)
 
 
 def cells(found: NDArray[np.float64]) -> list[str]:

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,10 +39,10 @@ from studies.running import options, replicate, say, table
 
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.policy.arrival import Awaiting, Estimate, estimate, forecasts
-from rocmonitor.policy.label_history import PastWindow, label_history
 from rocmonitor.policy.reference import Reference
-from rocmonitor.policy.rules import Forecast
+from rocmonitor.rules import Forecast
 from rocmonitor.stats import Sample, auc, condensed, forecast_interval
+from rocmonitor.stats.forecast.label_history import PastWindow, label_history
 from rocmonitor.stats.unlabelled import ScoreCounts
 
 Floats = NDArray[np.float64]
@@ -51,6 +51,7 @@ Mask = NDArray[np.bool_]
 ROWS, WINDOWS, LATER = 1000, 39, 10
 PREVALENCE, SEPARATION = 0.3, 1.19
 RULES = {"forecast": Forecast()}
+START = datetime(2026, 1, 5, tzinfo=UTC)
 AGE, END = timedelta(days=30), timedelta(days=120)
 BOOKINGS = "hotel_bookings/scored.csv.gz"
 
@@ -120,6 +121,10 @@ def reference(windows: Sequence[Window]) -> Reference:
         auc=auc(whole),
         forecasts={"forecast": forecast_interval(whole, windows=samples, batch=(1, 1))},
         cells=condensed(whole),
+        windows=[
+            {"start": (START + at * END).isoformat(), "end": (START + (at + 1) * END).isoformat()}
+            for at in range(len(windows))
+        ],
         labels=label_history([PastWindow((w.known, w.late), none, END) for w in windows], (AGE, END)),
     )
 

@@ -61,6 +61,12 @@ SECTIONS = {
             "The law of two thresholds takes O(n^1.5) for a rate, not O(n^4) for all: figure 10 now "
             "has 1,000 "
             "and 10,000 rows a class.",
+            "Two models at a fixed total positive rate: the law of the difference is enumerated up to about "
+            "16 rows, and approximated with exact means beyond (`total_rate_difference`, "
+            "`total_rate_difference_law`).",
+            "Curves of different rows (a window and its reference) have exact laws too, by convolution: "
+            "`vertical_difference_unpaired`, `threshold_difference_unpaired`; the paper has pairs on the "
+            "same rows only.",
             "In eq. 22 the sum for d < 0 ends at floor((m + d) / 2). Table 3 swaps the training classes of "
             "Telescope (672 positives, 328 negatives), and the text has 405,141 test rows of Covertype for "
             "490,141.",
@@ -94,6 +100,8 @@ SECTIONS = {
             "Step 2 of the algorithm swaps the shares of the classes.",
             "The smoothed curve is biased: fluctuations are taken about the curve that is drawn from.",
             "The two values of d_B are not reproduced by any of the readings below.",
+            "Hausdorff's distance, which the paper names, has a closed form for two curves: "
+            "`research.curve_distances` gives it beside the sup norm and d_B.",
         ),
     ),
     "wmk16": Section(

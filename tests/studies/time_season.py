@@ -39,8 +39,7 @@ from rocmonitor.stats import (
 )
 from rocmonitor.stats.area.variances import moments
 from rocmonitor.stats.forecast.calibration import conformal_root
-from rocmonitor.stats.lasting.adjusting import adjusted
-from rocmonitor.stats.lasting.windows import scaled
+from rocmonitor.stats.lasting.windows import adjusted, scaled
 from rocmonitor.stats.season import YEAR_DAYS
 
 DATA = Path(os.environ.get("ROCMONITOR_STUDY_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
@@ -83,9 +82,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for years in YEARS:
             weeks = Weeks(reference=52 * years + 1, wave=wave)
             pairs = replicate(charts, weeks, seed=(chosen.seed, 7, years, round(1000 * wave)), **run)
-            with_days, without = np.mean(pairs, axis=0)
-            rows.append([f"wave {wave:g}, {years} y", f"{with_days:.3f}", f"{without:.3f}"])
-    table(["", "with the season", "without"], rows)
+            shares = np.mean(pairs, axis=0)
+            rows.append([f"wave {wave:g}, {years} y", *(f"{share:.3f}" for share in shares)])
+    table(["", "with the season", "without", "a wave"], rows)
     if WEATHER.exists():
         say(f"\nReal weather: each year after a reference of so many, from year {LEARNED} on\n")
         rows = []
@@ -104,11 +103,12 @@ def simulated(weeks: Weeks, rng: np.random.Generator) -> Year:
     return judged(windows[: weeks.reference], windows[weeks.reference :])
 
 
-def charts(weeks: Weeks, rng: np.random.Generator) -> tuple[bool, bool]:
-    """Whether a quiet year has a lasting alarm, with the days known and without."""
+def charts(weeks: Weeks, rng: np.random.Generator) -> tuple[bool, bool, bool]:
+    """Return whether a quiet year has an alarm with the days and without, and whether a wave is taken off."""
     dated = Weeks(**{**vars(weeks), "dated": True}).draw(52, rng)
     blind = [None if each is None else each._replace(day=None) for each in dated]
-    return tuple(charted(weeks, each)[1].crossed is not None for each in (dated, blind))  # type: ignore[return-value]
+    (chart, seen), (_, unseen) = (charted(weeks, each) for each in (dated, blind))
+    return seen.crossed is not None, unseen.crossed is not None, any(chart.wave)
 
 
 def judged(reference: list[WindowAuc], later: list[WindowAuc]) -> Year:

@@ -12,7 +12,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from torture.kills import EARLIER, described, make, make_mlflow, torture, with_mlflow
+from torture.kills import described, make, make_mlflow, torture, with_mlflow
 
 KILLS_A_WORLD = 40
 NEW_MLFLOW_EVERY = 5
@@ -31,21 +31,19 @@ def main() -> int:
         template = Path(name, "mlflow.db")
         make_mlflow(template)
         while kills < chosen.kills:
-            earlier = None if number % 2 else EARLIER[number // 2 % len(EARLIER)]
+            upgrade = number % 2 == 0
             folder = Path(name, str(number))
             folder.mkdir()
-            world = make(folder, earlier)
+            world = make(folder)
             if number % NEW_MLFLOW_EVERY:
                 with_mlflow(world, template)
-            outcome = torture(
-                world, min(KILLS_A_WORLD, chosen.kills - kills), rng, upgrade=earlier is not None
-            )
+            outcome = torture(world, min(KILLS_A_WORLD, chosen.kills - kills), rng, upgrade=upgrade)
             number += 1
             kills, again = kills + outcome.kills, again + outcome.again
             faults += [f"world {number}: {fault}" for fault in outcome.faults]
             shutil.rmtree(folder)
-            left = earlier or "new"
-            print(f"world {number} (store {left}): {described(outcome)}; {kills} kills", flush=True)  # noqa: T201
+            made = "an upgrade" if upgrade else "a run"
+            print(f"world {number} (store made by {made}): {described(outcome)}; {kills} kills", flush=True)  # noqa: T201
     print(f"{kills} kills in {number} worlds: {len(faults)} faults, {again} messages sent again")  # noqa: T201
     print("\n".join(faults))  # noqa: T201
     return 1 if faults else 0

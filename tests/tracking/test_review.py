@@ -24,9 +24,8 @@ from rocmonitor.policy.review.checks import TOO_FEW
 from rocmonitor.policy.review.document import Comparison, Decision, Review
 from rocmonitor.policy.review.settings import ReviewRule
 from rocmonitor.policy.windows import Window
-from rocmonitor.tracking import Tracking, connect, review_note
-from rocmonitor.tracking.note import line
-from rocmonitor.tracking.overview import RUNS
+from rocmonitor.tracking import Tracking, connect, review_run
+from rocmonitor.tracking.note import RUNS, line
 from rocmonitor.wording.review import summary
 
 INSTANCE = "0b5fc1f6-2f1a-4f0e-9a52-3d1f3a7f6f10"
@@ -257,7 +256,7 @@ class TestRun:
         first, second, *_ = text.split("\n\n")
         assert first.startswith("**CHALLENGER BETTER.** ")
         assert "version 2 (challenger) against version 1 (champion), 2013-09-01 20:00 to" in first
-        assert second.startswith(line(summary(review(name))))
+        assert second == "\n".join(f"- {line(each)}" for each in summary(review(name)))
         assert "| AUROC | +0.0192 | +0.0101 to +0.0283 | +0.0201, +0.0061 to +0.0323 |" in text
         assert "| TPR at FPR 0.05 | -0.0040 | -0.0200 to +0.0120 | -0.0300 to +0.0220 |" in text
         assert text.count("\n| TPR") == 1
@@ -269,7 +268,7 @@ class TestRun:
 
     def test_a_bare_review_has_a_description(self) -> None:
         bare = review("m", metrics={}, tables={}, comparisons=(), rule={}, caveats=(), registered=False)
-        text = review_note.of_review(bare, [], None)
+        text = review_run.of_review(bare, [], None)
         assert "chosen by hand" in text
         assert text.endswith("Artifacts: all of it in `review.json`.")
         assert "Rule" not in text

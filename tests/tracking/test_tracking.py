@@ -27,7 +27,7 @@ from rocmonitor.errors import TrackingError
 from rocmonitor.policy.evaluation import Evaluation, Point, Status
 from rocmonitor.tracking import Tracking, connect, content, note
 from rocmonitor.tracking.content import HEADLINE
-from rocmonitor.tracking.overview import RUNS, of_experiment
+from rocmonitor.tracking.note import RUNS, of_experiment
 from rocmonitor.wording.verdicts import verdict as verdict_words
 
 INSTANCE = "0b5fc1f6-2f1a-4f0e-9a52-3d1f3a7f6f10"
@@ -304,7 +304,7 @@ class TestWindowRun:
         told = replace(
             told,
             provenance=told.provenance | {"query": query},
-            caveats=(Caveat("recorded", text="word " * 3000),),
+            caveats=(Caveat("not-computed", why="word " * 3000),),
         )
         tracking.publish_window(INSTANCE, told, newest=True)
         (run,) = runs(tracking, monitor)
@@ -316,7 +316,7 @@ class TestWindowRun:
     def test_a_parameter_worded_anew_does_not_block_a_replay(self, tracking: Tracking, monitor: str) -> None:
         told = evaluation(monitor=monitor)
         tracking.publish_window(INSTANCE, told, newest=True)
-        reworded = replace(told, verdicts=(replace(told.verdicts[0], details={"text": "said otherwise"}),))
+        reworded = replace(told, verdicts=(replace(told.verdicts[0], estimate=0.7),))
         tracking.publish_window(INSTANCE, reworded, newest=True)
         assert len(runs(tracking, monitor, state="final")) == 1
 
@@ -351,7 +351,7 @@ class TestWindowRun:
 @pytest.mark.parametrize(
     ("changes", "name", "status"),
     [
-        ({"outcome": Status.OK}, "ok 0.70 · 2013-09-01 20:00", "FINISHED"),
+        ({"outcome": Status.OK}, "ok 0.701 · 2013-09-01 20:00", "FINISHED"),
         (
             {"outcome": Status.IMPROVED, "segment": "origin=JFK", "revision": 2},
             "IMPROVED 0.701 · 2013-09-01 20:00 · origin=JFK · r2",
@@ -586,7 +586,7 @@ class TestExperiment:
         assert len(older) == 7
         assert newest == (
             "| 2013-11-17 19:00\u2003| ▲ degraded\u2003| 0.6300\u2003| 0.6100 to 0.6500\u2003| "
-            "0.7160 to 0.7610\u2003| 1,310\u2003| 87 % |"
+            "0.7160 to 0.7610\u2003| 1,310\u2003| 87.3 % |"
         )
 
     def test_it_follows_the_windows_until_somebody_edits_it(self, tracking: Tracking, monitor: str) -> None:

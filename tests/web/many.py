@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from sqlalchemy import text
+from sqlalchemy import select, text
 
-from rocmonitor.store import Store
+from rocmonitor.store import Store, tables
 
 START = "2019-01-07 00:00:00.000000"
 
@@ -28,14 +28,14 @@ WITH RECURSIVE
     FROM point)
 INSERT INTO rocmonitor_evaluation (
   monitor, segment, window_start, window_end, revision, model_version, challenger_version, at, outcome,
-  data_digest, label_counts, metrics, result,
+  data_digest, label_counts, labels_digest, settings_digest, metrics, result, summary_id,
   auc, auc_low, auc_high, expected_low, expected_high, labelled_share)
-SELECT name, '', start, end_, 0, '3', NULL, end_, outcome, '', '{}',
+SELECT name, '', start, end_, 0, '3', NULL, end_, outcome, '', '{}', '', '',
   json_patch(:metrics, json_object('champion/auc', auc,
     'champion/auc_low', auc - 0.02, 'champion/auc_high', auc + 0.02,
     'forecast/low', 0.68, 'forecast/high', 0.82, 'data/positives', 400.0, 'data/negatives', 1600.0,
     'data/prevalence', 0.2, 'data/labelled_share', 0.97, 'data/rows', 2061.0, 'reference/auc', 0.751)),
-  CASE WHEN w = :windows - 1 THEN :result ELSE '{}' END, auc, auc - 0.02, auc + 0.02, 0.68, 0.82, 0.97
+  CASE WHEN w = :windows - 1 THEN :result ELSE '{}' END, 1, auc, auc - 0.02, auc + 0.02, 0.68, 0.82, 0.97
 FROM named ORDER BY w, m
 """
 # Each window had an outlook; one that is newer than all has only that.
@@ -62,12 +62,24 @@ def fill(
 ) -> None:
     """Weekly windows of so many monitors, one in sixteen of which is degraded.
 
-    Each has these metrics beside those that are made here; the last of each has `result`.
+    Each has these metrics beside those that are made here; the last of each has `result`, if there is one.
     """
     values = {"monitors": monitors, "windows": windows, "start": START}
-    values |= {"result": json.dumps(result), "metrics": json.dumps(metrics)}
+    plain = {name: value for name, value in result.items() if name not in ("tables", "reference")}
+    values |= {"result": json.dumps(plain), "metrics": json.dumps(metrics)}
+    evaluation = tables.evaluation.c
     with store.writing() as connection:
         connection.execute(text(_EVALUATIONS), values)
+        if result:
+            connection.execute(
+                tables.summary.insert(), {"id": 1, "digest": "", "content": result["reference"]}
+            )
+            last = select(evaluation.id, evaluation.at).order_by(evaluation.id.desc()).limit(monitors)
+            kept = [
+                {"evaluation_id": row.id, "saved_at": row.at, "content": result["tables"]}
+                for row in connection.execute(last)
+            ]
+            connection.execute(tables.evaluation_tables.insert(), kept)
         connection.execute(text(_TRANSITIONS))
         outlook = {"outlook/auc": 0.74, "outlook/low": 0.7, "outlook/high": 0.78, "outlook/strength": 0.6}
         connection.execute(text(_OUTLOOKS), {"outlook": json.dumps(outlook)})

@@ -10,10 +10,10 @@ from urllib.parse import urlsplit
 
 import pytest
 from browser import Browser
-from report.review.test_browser import BEYOND, CONTRAST, WIDTHS
+from pages import BEYOND, CONTRAST, WIDTHS
 from web.test_pages import PAGES
 
-QUICK = ("/", "/monitors/credit")
+QUICK = ("/monitors/credit",)
 
 AXE = (Path(__file__).parent / "vendor" / "axe" / "axe.min.js").read_text(encoding="utf-8")
 RUN_AXE = """axe.run(document, {resultTypes: ['violations']}).then(found => found.violations

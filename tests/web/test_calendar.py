@@ -15,7 +15,7 @@ import pytest
 import waitress
 from browser import Browser
 from commands import Rocmonitor
-from report.review.test_browser import BEYOND, WIDTHS
+from pages import BEYOND, WIDTHS
 from scenario import runtime_of
 
 from rocmonitor import config, store
@@ -115,6 +115,7 @@ def fits(browser: Browser) -> bool:
     return bool(inside <= window and browser.measure(BEYOND) == [] and browser.problems == [])
 
 
+@pytest.mark.slow
 def test_every_page_has_the_months_of_berlin(reader: Browser, address: str) -> None:
     months = named([*JUDGED, datetime(2026, 12, 1, tzinfo=BERLIN)])
     reader.visit(f"{address}/", width=1280)

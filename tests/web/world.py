@@ -15,6 +15,7 @@ from rocmonitor import config, store
 from rocmonitor.policy.evaluation import Evaluation
 from rocmonitor.service.runtime import Runtime
 from rocmonitor.service.tick import run_monitor
+from rocmonitor.service.tick.outcome import save_last
 from rocmonitor.web.site import Site
 
 HOSTILE = "<script>alert(1)</script>"
@@ -126,7 +127,7 @@ def crowded(folder: Path, monitors: int, windows: int, real: Evaluation, *, metr
 
 def _tick(runtime: Runtime, now: datetime) -> None:
     for monitor in runtime.config.monitors.values():
-        run_monitor(runtime, monitor, now=now)
+        save_last(runtime, run_monitor(runtime, monitor, now=now), started_at=now, seconds=1.0)
 
 
 def _fail_to_deliver(kept: store.Store) -> None:

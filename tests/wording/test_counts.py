@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rocmonitor.policy.evaluation import Counts
-from rocmonitor.wording.counts import set_aside, set_aside_parts
+from rocmonitor.wording.format import set_aside, set_aside_parts
 
 
 def test_each_reason_has_its_words():

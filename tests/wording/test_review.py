@@ -11,13 +11,12 @@ from reviews import RULE, review, window_rows
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.policy.review.checks import NO_SCATTER, TOO_FEW
-from rocmonitor.policy.review.document import Comparison, Decision, Review, Withdrawn
+from rocmonitor.policy.review.document import Comparison, Decision, Review
 from rocmonitor.policy.windows import Window
 from rocmonitor.wording.caveats.review import SENTENCES
 from rocmonitor.wording.review import (
     advice,
     chosen,
-    difference_line,
     in_words,
     one_check,
     rule,
@@ -28,6 +27,8 @@ from rocmonitor.wording.review import (
 
 AREA = Comparison(fpr=None, estimate=0.0117, low=-0.001, high=0.0244, checks=17, better="")
 RATE = Comparison(fpr=0.1, estimate=0.03, low=0.01, high=0.05, checks=17, better="challenger")
+AVERAGE = "AUROC difference, average of these 17 windows: +0.0117"
+NO_TABLES: dict[str, Any] = {"windows": [], "next": []}
 WHOLE = "Over all rows of the period the AUROC is 0.7520 for the challenger and 0.7423 for the champion."
 
 
@@ -40,33 +41,57 @@ def undecided(*comparisons: Comparison, **changes: Any) -> Review:
     return decided(Decision.UNDECIDED, *comparisons, **{"decided_at": None} | changes)
 
 
+def lines(review: Review) -> str:
+    return "\n".join(summary(review))
+
+
 def test_a_better_model_has_its_numbers_and_since_when() -> None:
     better = replace(AREA, low=0.001, better="challenger")
-    assert summary(decided(Decision.CHALLENGER, better)) == (
-        "The AUROC decides: the windows' mean difference is +0.0117, and its interval after 17 checks is "
-        f"+0.0010 to +0.0244. The decision has stood since window 10 of 17. {WHOLE}"
-    )
+    assert summary(decided(Decision.CHALLENGER, better)) == [
+        f"{AVERAGE} (+0.0010 to +0.0244, at all checks together).",
+        "The decision has stood since window 10 of 17.",
+        "The challenger leads in 16 of 16 windows; the latest: +0.0047, +0.0180, +0.0108, +0.0007.",
+        "If windows go on differing like these, the mean difference will be +0.0012 to +0.0181 in the next 4 "
+        "and +0.0031 to +0.0163 in the next 13 (95 %).",
+        WHOLE,
+    ]
     assert "Also shown: the challenger is better by TPR at FPR 0.1 (+0.0300; +0.0100 to +0.0500)." in summary(
         decided(Decision.CHALLENGER, better, RATE)
     )
-    assert ", beyond the margin of 0.002." in summary(review(decision=Decision.CHALLENGER))
-    assert "as long as the windows support it" in advice(decided(Decision.CHALLENGER, better))
+    assert ", more than 0.002 from 0." in lines(review(decision=Decision.CHALLENGER))
+    assert advice(decided(Decision.CHALLENGER, better)).startswith("The decision is about these windows")
+    future = {"rule": RULE.to_dict() | {"margin": 0.0, "decides": "future"}}
+    ahead = decided(Decision.CHALLENGER, better, **future)
+    assert summary(ahead)[0].startswith("AUROC difference, long-run mean, from 17 windows: +0.0117 (")
+    assert "as long as the windows support it" in advice(ahead)
 
 
-def test_no_decision_says_how_many_windows_would_decide() -> None:
-    open_ = undecided(AREA, further_windows=6)
-    assert summary(open_) == (
-        "The AUROC does not show which model is better: the windows' mean difference is +0.0117, and its "
-        f"interval after 17 checks is -0.0010 to +0.0244. {WHOLE}"
+@pytest.mark.parametrize(
+    ("low", "high", "decision", "words"),
+    [
+        (-0.001, 0.02, Decision.NOT_WORSE, "together), above -0.002 but not shown to be above 0.002."),
+        (0.001, 0.02, Decision.NOT_WORSE, "together), above 0 but not shown to be above 0.002."),
+        (-0.001, 0.001, Decision.NOT_WORSE, "above -0.002 and is not above 0.002."),
+        (-0.01, 0.0244, Decision.UNDECIDED, "which may be below -0.002."),
+        (-0.01, 0.001, Decision.UNDECIDED, "which may be below -0.002 and is not above 0.002."),
+    ],
+)
+def test_a_margin_says_what_is_shown_of_it(low: float, high: float, decision: Decision, words: str) -> None:
+    area = replace(AREA, low=low, high=high)
+    shown = decided(decision, area, rule=RULE.to_dict())
+    assert summary(shown)[0].endswith(words)
+
+
+def test_no_decision_says_in_one_sentence_why() -> None:
+    open_ = undecided(AREA, tables=NO_TABLES)
+    assert summary(open_) == [
+        f"{AVERAGE} (-0.0010 to +0.0244, at all checks together), which may be 0.",
+        WHOLE,
+    ]
+    assert advice(open_) == "If you cannot wait for more windows, decide on other grounds."
+    assert advice(undecided(AREA, further_windows=6)) == (
+        "6 more windows (6 weeks) will probably decide, if windows go on differing like these."
     )
-    assert advice(open_) == (
-        "About 6 more windows (6 weeks) like these would decide, if the true difference is the observed one, "
-        "+0.0117. Chance may make it fewer or more."
-    )
-    assert "difference of more than 0.002" in summary(undecided(AREA, rule=RULE.to_dict()))
-    assert advice(undecided(AREA)).startswith("It would take more than 520 windows like these to decide")
-    within = undecided(replace(AREA, estimate=0.001), rule=RULE.to_dict())
-    assert advice(within).startswith("More windows like these would not decide")
 
 
 @pytest.mark.parametrize(
@@ -85,18 +110,30 @@ def test_how_long_further_windows_take(hours: int, windows: int, words: str) -> 
     assert words in advice(undecided(AREA, further_windows=windows, tables={"windows": rows}))
 
 
-def test_a_withdrawn_decision() -> None:
-    at = review().period.end
-    for window, words in ((16, "the last window withdrew it"), (12, "later windows withdrew it")):
-        withdrawn = Withdrawn(decision=Decision.CHALLENGER, window=window, at=at)
-        assert f"Until window {window} of 17 the decision was “challenger better”; {words}." in summary(
-            undecided(AREA, withdrawn=withdrawn)
+def test_what_earlier_windows_showed_stays_true_of_them() -> None:
+    rows = [
+        {**row, "anytime_low": low, "anytime_high": high}
+        for row, low, high in zip(
+            review().tables["windows"][:3], (-0.01, 0.001, -0.001), (0.02, 0.02, 0.02), strict=True
         )
+    ]
+    before = undecided(AREA, tables={"windows": rows})
+    words = "The average of windows 1 to 2 was above 0; with the later ones it may not be."
+    assert words in summary(before)
+    future = replace(before, rule=before.rule | {"decides": "future"})
+    assert words not in summary(future)
+    lower = [{**row, "anytime_low": -0.03, "anytime_high": -0.01} for row in rows[:2]]
+    margin = undecided(AREA, rule=RULE.to_dict(), tables={"windows": [*lower, rows[2]]})
+    assert "The average of windows 1 to 2 was below -0.002; with the later ones it may not be." in summary(
+        margin
+    )
 
 
 def test_an_interval_that_is_still_unbounded() -> None:
     first = undecided(replace(AREA, low=-1.0, high=1.0, checks=1))
-    assert "and its interval after 1 check is still unbounded. " in summary(first)
+    assert "of these 1 window: +0.0117 (not bounded yet, at all checks together), which may be 0." in lines(
+        first
+    )
 
 
 def test_a_trade_off_names_both_and_their_regions() -> None:
@@ -106,36 +143,27 @@ def test_a_trade_off_names_both_and_their_regions() -> None:
         {"from_fpr": 0.3, "to_fpr": 0.3, "better": "challenger"},
     ]
     crossed = decided(Decision.TRADE_OFF, AREA, RATE, champion, tables={"regions": regions})
-    assert summary(crossed) == (
+    assert summary(crossed) == [
         "The challenger is better by TPR at FPR 0.1 (+0.0300; +0.0100 to +0.0500); the champion is better by "
-        "TPR at FPR 0.01 (-0.0200; -0.0300 to -0.0100). In the band over the whole period the challenger is "
-        f"better at FPR 0.3, the champion at FPR 0.01 to 0.05. {WHOLE}"
-    )
+        "TPR at FPR 0.01 (-0.0200; -0.0300 to -0.0100).",
+        "In the band over the whole period the challenger is better at FPR 0.3, the champion at FPR 0.01 to "
+        "0.05.",
+        WHOLE,
+    ]
     assert advice(crossed).startswith("Choose by the false positive rate")
 
 
 def test_windows_that_could_not_be_compared() -> None:
     nothing = Comparison(fpr=None, estimate=None, low=None, high=None, checks=0, better="")
     small = undecided(nothing, tables={"windows": [review().tables["windows"][3]]})
-    assert summary(small).startswith(
+    assert lines(small).startswith(
         "No window could be compared (31 positives and 381 negatives, at least 50 of each are needed)."
     )
     assert "min_per_class" in advice(small)
-    assert difference_line(small) == ""
-
-
-def test_sentences_of_an_earlier_version_stay() -> None:
-    earlier = review(recorded={"summary": "As it was written.", "advice": "Wait."})
-    assert (summary(earlier), advice(earlier)) == ("As it was written.", "Wait.")
-    assert advice(review(recorded={"summary": "As it was written."})) == ""
 
 
 def test_lines_of_an_alarm() -> None:
     assert title(review()) == "trade-off (champion 3, challenger 5)"
-    assert difference_line(review()) == (
-        "AUROC difference, mean of the windows +0.0096 "
-        "(95 %, valid under repeated checks: +0.0043 to +0.0151)"
-    )
 
 
 def test_codes_of_tables_become_words() -> None:
@@ -161,11 +189,18 @@ def test_the_rule_in_words() -> None:
     assert "of the 5 % for error one half is spent on the AUROC difference" in lines[0]
     assert lines[0].endswith("the TPR difference at FPR 1 %, 5 %, 30 %.")
     assert "by more than 0.002" in lines[1]
-    assert lines[2].startswith("Trade-off: ")
+    assert lines[2] == "Challenger not worse: its AUROC is shown to be at most 0.002 lower."
+    assert lines[3].startswith("Trade-off: ")
     plain = rule(review(rule=replace(RULE, fpr=(), margin=0.0, confidence_level=0.9).to_dict()))
     assert "of the 10 % for error all of it is spent" in plain[0]
     assert not any(line.startswith("Trade-off") for line in plain)
     assert rule(review(rule={})) == []
+    assert not any(line.startswith("Challenger not worse") for line in plain)
+    assert "the average of the true differences over the windows so far" in lines[0]
+    for correlation, words in (("estimated", "allow for neighbouring windows"), ("none", "as independent")):
+        future = rule(review(rule=replace(RULE, decides="future", correlation=correlation).to_dict()))
+        assert words in future[-1]
+        assert "the mean of the true differences in the long run" in future[0]
 
 
 def test_a_period_chosen_by_hand() -> None:
@@ -254,20 +289,6 @@ def test_the_decision_in_one_line() -> None:
         sentence(review()) == "trade-off, challenger 5 against champion 3: AUROC +0.0096 (+0.0043 to +0.0151)"
     )
     assert sentence(review(comparisons=())) == "trade-off, challenger 5 against champion 3"
-
-
-def test_the_interval_of_independent_windows_stands_beside_and_decides_nothing() -> None:
-    wide = replace(AREA, low=-0.02, high=0.04, better="", independent_low=0.001, independent_high=0.019)
-    shown = summary(undecided(wide))
-    assert "-0.0200 to +0.0400 (if windows were independent of each other: +0.0010 to +0.0190)." in shown
-    early = replace(wide, low=-1.0, high=1.0, independent_low=-1.0, independent_high=1.0)
-    assert "is still unbounded." in summary(undecided(early))
-    assert "independent" not in summary(undecided(replace(wide, independent_low=None)))
-    said = " ".join(rule(review(rule=replace(RULE, correlation="estimated").to_dict())))
-    assert "allow for neighbouring windows that are alike" in said
-    assert "take windows as independent" in " ".join(
-        rule(review(rule=replace(RULE, correlation="none").to_dict()))
-    )
 
 
 def test_windows_that_are_alike_say_how_often_that_decides_wrongly() -> None:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from rocmonitor.wording.shift import explanation, foretold, main_part
+from rocmonitor.wording.shift import explanation, main_part
+from rocmonitor.wording.window import foretold
 
 
 def bins(*pos: tuple[float, float]) -> list[dict[str, float]]:
@@ -92,3 +93,22 @@ def test_what_the_scores_foretold_and_the_rest_add_up() -> None:
     eased = foretold(metrics | {"shift/foreseen": 0.02})
     assert "+0.0200 was foreseen from the scores (the cases became easier" in eased
     assert "-0.1710 was not (the model became worse" in eased
+
+
+def test_what_the_scores_foretold_is_not_known_where_the_reference_has_few_rows() -> None:
+    metrics = {
+        "champion/auc": 0.75,
+        "reference/auc": 0.8,
+        "shift/foreseen": -0.01,
+        "shift/foreseen_low": -0.093,
+        "shift/foreseen_high": 0.026,
+        "shift/foreseen_known": 0.0,
+        "shift/thin_share": 0.42,
+        "shift/outside_share": 0.031,
+    }
+    assert foretold(metrics) == (
+        "How much of this the scores foretold is not known: between -0.093 and +0.026 (of its scores 42 % "
+        "lie where the reference has few rows and 3.1 % lie beyond the reference's range)."
+    )
+    assert foretold(metrics | {"shift/thin_share": 0.0, "shift/outside_share": 0.0}).endswith("and +0.026.")
+    assert "-0.0100 was foreseen" in foretold(metrics | {"shift/foreseen_known": 1.0})

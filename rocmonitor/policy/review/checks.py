@@ -17,7 +17,7 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.policy.measure import shows_no_scatter
 from rocmonitor.policy.record import HasCaveats, Row, caveats_of
-from rocmonitor.policy.review.document import Comparison
+from rocmonitor.policy.review.document import Comparison, Decision
 from rocmonitor.policy.review.settings import ReviewRule, ReviewSettings
 from rocmonitor.policy.windows import Window
 from rocmonitor.stats import (
@@ -73,9 +73,14 @@ class Check:
     why_not: str = ""
 
     @property
-    def weight(self) -> float:
-        """The window's weight in the mean: it depends on its numbers of rows only."""
-        return self.n_pos * self.n_neg / (self.n_pos + self.n_neg)
+    def rows(self) -> int:
+        """The number of rows that both models scored."""
+        return self.n_pos + self.n_neg
+
+    @property
+    def precision(self) -> float:
+        """The number of rows that the window's precision goes with: smaller if one class is rare."""
+        return self.n_pos * self.n_neg / self.rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,17 +95,14 @@ class Track:
         The windows in which it was checked, counted from 0.
     sequence : ConfidenceSequence or None
         One entry for each of `numbers`; None without any.
-    independent : ConfidenceSequence or None
-        The same as if windows were independent, where the rule allows for windows that are alike.
     """
 
     fpr: float | None
     numbers: tuple[int, ...]
     sequence: ConfidenceSequence | None
-    independent: ConfidenceSequence | None = None
 
     def bounds(self, number: float = inf) -> tuple[float, float]:
-        """The interval of the mean difference after window `number`, by default after all.
+        """Return the interval of the mean difference after window `number`, by default after all.
 
         Infinite before the first check.
         """
@@ -120,15 +122,13 @@ class Track:
             high=None if self.sequence is None else high,
             checks=len(self.numbers),
             better="challenger" if low > 0 else "champion" if high < 0 else "",
-            independent_low=None if self.independent is None else float(self.independent.low[-1]),
-            independent_high=None if self.independent is None else float(self.independent.high[-1]),
         )
 
 
 def check_windows(
     windows: Sequence[tuple[Window, PairedSample]], settings: ReviewSettings, progress: Progress
 ) -> list[Check]:
-    """What each window shows by itself.
+    """Return what each window shows by itself.
 
     Notes
     -----
@@ -144,19 +144,27 @@ def check_windows(
 
 
 def track_comparisons(checks: Sequence[Check], settings: ReviewSettings) -> tuple[Track, ...]:
-    """The confidence sequences of the rule: the AUROC's first, then one for each rate."""
+    """Return the confidence sequences of the rule: the AUROC's first, then one for each rate."""
     rule = settings.rule
     alpha = (1 - rule.confidence_level) / (2 if rule.fpr else 1)
     areas = {
-        number: (check.difference.difference, check.difference.se)
-        for number, check in enumerate(checks)
-        if check.difference is not None and not check.why_not
+        number: (difference.difference, _error(difference, rule))
+        for number, difference in checked(checks).items()
     }
     tracks = [_track(None, checks, areas, 1 - alpha, rule)]
     for fpr in rule.fpr:
         rates = {number: check.rates[fpr] for number, check in enumerate(checks) if fpr in check.rates}
         tracks.append(_track(fpr, checks, rates, 1 - alpha / len(rule.fpr), rule))
     return tuple(tracks)
+
+
+def checked(checks: Sequence[Check]) -> dict[int, AucDifference]:
+    """Return the AUROC difference of each window that is checked, by its number."""
+    return {
+        number: check.difference
+        for number, check in enumerate(checks)
+        if check.difference is not None and not check.why_not
+    }
 
 
 def windows_table(checks: Sequence[Check], area: Track, confidence_level: float) -> list[Row]:
@@ -167,12 +175,12 @@ def windows_table(checks: Sequence[Check], area: Track, confidence_level: float)
 def checks_caveats(checks: Sequence[Check], tracks: Sequence[Track]) -> list[Caveat]:
     """Windows that are not checked, at one rate or at all, and the caveats of the sequences."""
     caveats = []
-    checked = sum(not check.why_not for check in checks)
-    if missed := len(checks) - checked:
+    compared = sum(not check.why_not for check in checks)
+    if missed := len(checks) - compared:
         caveats.append(Caveat("windows-not-checked", count=missed, total=len(checks)))
     for track in tracks:
-        if track.fpr is not None and (missed := checked - len(track.numbers)):
-            caveats.append(Caveat("rate-not-checked", fpr=track.fpr, count=missed, total=checked, near=NEAR))
+        if track.fpr is not None and (missed := compared - len(track.numbers)):
+            caveats.append(Caveat("rate-not-checked", fpr=track.fpr, count=missed, total=compared, near=NEAR))
         if track.sequence is not None:
             name = "AUROC" if track.fpr is None else f"TPR at FPR {track.fpr:g}"
             caveats += part_caveats(track.sequence, f"{name}, all checks")
@@ -180,7 +188,9 @@ def checks_caveats(checks: Sequence[Check], tracks: Sequence[Track]) -> list[Cav
 
 
 def part_caveats(result: HasCaveats, part: str) -> list[Caveat]:
-    """The caveats of a statistic, as those of a part of the review: the first model is the challenger."""
+    """Return the caveats of a statistic, as those of a part of the review: the first model is the
+    challenger.
+    """
     models = {"first": "challenger", "second": "champion"}
     return [
         each.replacing(model=models[each.values["model"]]) if each.values.get("model") in models else each
@@ -189,7 +199,7 @@ def part_caveats(result: HasCaveats, part: str) -> list[Caveat]:
 
 
 def too_few(pair: PairedSample, min_per_class: int) -> bool:
-    """Whether a class has too few rows to be compared."""
+    """Return True if a class has too few rows to be compared."""
     return min(pair.n_pos, pair.n_neg) < min_per_class or shows_no_scatter(pair)
 
 
@@ -221,13 +231,13 @@ def _rates(pair: PairedSample, fprs: Sequence[float]) -> dict[float, tuple[float
 
 
 def has_rate(n_neg: int, fpr: float) -> bool:
-    """Whether a rate r / n_neg, r = 1…n_neg - 1, lies near enough."""
+    """Return True if a rate r / n_neg, r = 1…n_neg - 1, lies near enough."""
     r = min(max(round(fpr * n_neg), 1), n_neg - 1)
     return abs(r / n_neg - fpr) <= NEAR * fpr
 
 
 def has_constant_scores(pair: PairedSample) -> bool:
-    """Whether a model gives all rows one score, so that it has no curve."""
+    """Return True if a model gives all rows one score, so that it has no curve."""
     return min(len(pair.first.score), len(pair.second.score)) == 1
 
 
@@ -238,30 +248,38 @@ def _track(
     confidence_level: float,
     rule: ReviewRule,
 ) -> Track:
-    sequence = independent = None
+    sequence = None
     if found:
         estimates, errors = zip(*found.values(), strict=True)
+        period = rule.decides == "period"
         sequence_of = partial(
             confidence_sequence,
             estimates,
             errors,
             confidence_level=confidence_level,
             tuned_for=rule.tuned_for,
-            weights=[checks[number].weight for number in found],
+            weights=[checks[number].rows if period else checks[number].precision for number in found],
+            estimand=rule.decides,
         )
-        sequence = sequence_of(correlation=rule.correlation)
+        sequence = sequence_of(correlation="none" if period else rule.correlation)
         told = [
             _with_allowance(caveat, sequence_of) if caveat.code == "windows-correlated" else caveat
             for caveat in sequence.caveats
         ]
         sequence = replace(sequence, caveats=tuple(told))
-        if rule.correlation != "none":
-            independent = sequence_of(correlation="none")
-    return Track(fpr=fpr, numbers=tuple(found), sequence=sequence, independent=independent)
+    return Track(fpr=fpr, numbers=tuple(found), sequence=sequence)
+
+
+def _error(difference: AucDifference, rule: ReviewRule) -> float:
+    """Return the standard error that a sequence sums up.
+
+    Scatter between windows does not enter for the period, so that a window's error must allow for few rows.
+    """
+    return difference.cautious_se() if rule.decides == "period" else difference.se
 
 
 def _with_allowance(caveat: Caveat, sequence_of: Callable[..., ConfidenceSequence]) -> Caveat:
-    """The caveat that windows correlate, with the interval that would allow for it."""
+    """Return the caveat that windows correlate, with the interval that would allow for it."""
     allowing = sequence_of(correlation="estimated")
     low, high, pvalue = (float(of[-1]) for of in (allowing.low, allowing.high, allowing.pvalue))
     return Caveat(caveat.code, **caveat.values, low=low, high=high, pvalue=pvalue)
@@ -290,3 +308,57 @@ def _row(number: int, check: Check, area: Track, confidence_level: float) -> Row
         names = ("running_mean", "anytime_low", "anytime_high", "pvalue")
         row |= {name: float(value) for name, value in zip(names, values, strict=True)}
     return row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ruling:
+    """The decision by the rule.
+
+    Attributes
+    ----------
+    decision : Decision
+        After the last window.
+    number : int or None
+        The window since which it has stood, counted from 0; None without a decision.
+    """
+
+    decision: Decision
+    number: int | None
+
+
+def rule_on(tracks: Sequence[Track], margin: float, windows: int) -> Ruling:
+    """Return the decision after the last window, and since which window it has stood.
+
+    Parameters
+    ----------
+    tracks : sequence of Track
+        That of the AUROC first, as from `rocmonitor.policy.review.checks.track_comparisons`.
+    margin : float
+        Smallest AUROC difference that matters. A trade-off needs none: any difference that is shown
+        contradicts one in favour of the other model.
+    windows : int
+
+    Notes
+    -----
+    With the rule's confidence level all sequences contain the truth at all checks together, so that ruling
+    again after each costs nothing. Later windows may differ from earlier ones: a decision stands as long as
+    the windows so far support it.
+    """
+    decisions = [_decision(tracks, margin, number) for number in range(windows)]
+    final = decisions[-1]
+    # The last window after which it was otherwise.
+    other = next((i for i in reversed(range(windows)) if decisions[i] is not final), None)
+    since = 0 if other is None else other + 1
+    return Ruling(decision=final, number=None if final is Decision.UNDECIDED else since)
+
+
+def _decision(tracks: Sequence[Track], margin: float, number: int) -> Decision:
+    bounds = [track.bounds(number) for track in tracks]
+    if any(low > 0 for low, _ in bounds) and any(high < 0 for _, high in bounds):
+        return Decision.TRADE_OFF
+    low, high = bounds[0]
+    if low > margin:
+        return Decision.CHALLENGER
+    if high < -margin:
+        return Decision.CHAMPION
+    return Decision.NOT_WORSE if margin and low > -margin else Decision.UNDECIDED

@@ -22,6 +22,8 @@ costs       w, champion_threshold, challenger_threshold, champion_cost, challeng
             money_low, money_high
 segments    segment, rows, n_pos, n_neg, champion_auc, challenger_auc, difference, low, high, level,
             pvalue, note (a code as why_not)
+next        windows (how many follow), confidence_level, low, high: a prediction interval for the mean of
+            their differences, if windows go on differing like those of the review
 forecast    method, windows, basis ("reference" or "review": whose windows), confidence_level, distance,
             difference, low, high
 ==========  ================================================================================================
@@ -45,22 +47,25 @@ from rocmonitor.policy.reference import spanning
 from rocmonitor.policy.review.checks import (
     Check,
     Progress,
+    Ruling,
     Track,
     check_windows,
+    checked,
     checks_caveats,
     has_constant_scores,
+    rule_on,
     too_few,
     track_comparisons,
     windows_table,
 )
-from rocmonitor.policy.review.document import Comparison, Decision, Withdrawn
+from rocmonitor.policy.review.document import Comparison, Decision
 from rocmonitor.policy.review.period import areas, band, left_out, rates
-from rocmonitor.policy.review.ruling import Ruling, rule_on
-from rocmonitor.policy.review.settings import LARGEST_ADVICE, ReviewSettings
+from rocmonitor.policy.review.settings import NEXT, ReviewSettings
 from rocmonitor.policy.review.supplementary import forecast, segments_table
 from rocmonitor.policy.review.thresholds import at_thresholds, costs, dominance, scale_caveats
 from rocmonitor.policy.windows import Window
-from rocmonitor.stats import PairedSample, auc, windows_to_decide
+from rocmonitor.stats import PairedSample, auc
+from rocmonitor.stats.next_windows import NextWindows, next_windows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +77,6 @@ class Compared:
     decision : Decision
     decided_in : Window or None
         The window since whose check the decision has stood.
-    withdrawn : Withdrawn or None
     comparisons : tuple of Comparison
     further_windows : int or None
     metrics : dict of str to float
@@ -81,8 +85,9 @@ class Compared:
         period; ``difference/auc_mean``, ``difference/auc_anytime_low``, ``_anytime_high`` and
         ``_anytime_pvalue`` over all checks, which decide; ``difference/tpr_at_fpr_F`` with ``_low``,
         ``_high``, ``_anytime_low``, ``_anytime_high``; ``difference/saved_at_w_W`` with ``_low``, ``_high``;
-        ``forecast/difference_low``, ``forecast/difference_high``; ``review/windows``, ``review/checks``,
-        ``review/windows_to_decide``. One that has no value is left out.
+        ``next/difference_4_low``, ``_high`` and the same of 13 windows; ``forecast/difference_low``,
+        ``forecast/difference_high``; ``review/windows``, ``review/checks``, ``review/challenger_leads`` (in
+        this many of them), ``review/windows_to_decide``. One that has no value is left out.
     tables : dict of str to list of dict
         See `rocmonitor.policy.review.comparison`. Each is present, even if empty.
     caveats : tuple of Caveat
@@ -90,7 +95,6 @@ class Compared:
 
     decision: Decision
     decided_in: Window | None = None
-    withdrawn: Withdrawn | None = None
     comparisons: tuple[Comparison, ...] = ()
     further_windows: int | None = None
     metrics: dict[str, float] = field(default_factory=dict)
@@ -144,10 +148,10 @@ def compare(
 
     Notes
     -----
-    Over all checks together the decision errs with probability at most 1 - `confidence_level` if windows are
-    independent of each other, as far as simulated, and somewhat more often if neighbouring windows are alike
-    (see `ReviewRule` and `rocmonitor.stats.confidence_sequence`). The band and the intervals of the whole
-    period are valid for a single check.
+    Over all checks together the decision errs with probability at most 1 - `confidence_level`, for large
+    windows. Under a rule that decides about the future it errs somewhat more often if neighbouring windows
+    are alike (see `ReviewRule` and `rocmonitor.stats.confidence_sequence`). The band and the intervals of the
+    whole period are valid for a single check.
 
     Cost: O(n log n) for n rows, and the band's resamples, which take most of it.
 
@@ -159,12 +163,12 @@ def compare(
     >>> for number in range(8):
     ...     start = datetime(2026, 1, 5, tzinfo=UTC) + number * timedelta(days=7)
     ...     y = np.repeat([0, 1], [300, 100])
-    ...     champion, challenger = y + random.normal(size=400), 2 * y + random.normal(size=400)
+    ...     champion, challenger = y + random.normal(size=400), 1.4 * y + random.normal(size=400)
     ...     week = Window(start, start + timedelta(days=7))
     ...     weeks.append((week, PairedSample(y, challenger, champion)))
     >>> found = compare(weeks, {}, settings=ReviewSettings(n_resamples=99), setting=None, rng=1)
     >>> str(found.decision), [week for week, _ in weeks].index(found.decided_in)
-    ('challenger better', 5)
+    ('challenger better', 2)
     """
     _require_order([window for window, _ in windows])
     pairs = [pair for _, pair in windows]
@@ -181,15 +185,16 @@ def compare(
     progress("segments and forecast")
     tables["segments"] = segments_table(segments, settings)
     tables["forecast"] = forecast(past, pairs, settings, caveats)
-    further = _further(ruling, tracks[0], settings)
+    coming = _coming(checks)
+    tables["next"] = _next(coming, settings.rule.confidence_level)
+    further = _further(ruling, tracks[0], coming, settings)
     first = [*checks_caveats(checks, tracks), *_beyond_rule(ruling, comparisons[0], tables["auc"])]
     return Compared(
         decision=ruling.decision,
         decided_in=None if ruling.number is None else checks[ruling.number].window,
-        withdrawn=_withdrawn(ruling, checks),
         comparisons=comparisons,
         further_windows=further,
-        metrics=_metrics(pair, tracks[0], tables, further),
+        metrics=_metrics(pair, checks, tracks[0], tables) | _number("review/windows_to_decide", further),
         tables=tables,
         caveats=tuple(dict.fromkeys([*first, *caveats])),
     )
@@ -224,7 +229,9 @@ def _period(
     rng: int,
     progress: Progress,
 ) -> dict[str, list[Row]]:
-    """The tables of the whole period; those of the curves are empty if a model gives all rows one score."""
+    """Return the tables of the whole period; those of the curves are empty if a model gives all rows one
+    score.
+    """
     level = settings.rule.confidence_level
     progress("AUROC over the period")
     tables: dict[str, list[Row]] = {"auc": areas(pair, level, caveats)}
@@ -256,7 +263,7 @@ def _in_use(
     caveats: list[Caveat],
     progress: Progress,
 ) -> dict[str, list[Row]]:
-    """The tables of thresholds and costs."""
+    """Return the tables of thresholds and costs."""
     progress("thresholds and costs")
     chosen = _usable(setting, settings, caveats)
     tables: dict[str, list[Row]] = {"thresholds": [], "dominance": [], "costs": []}
@@ -273,7 +280,7 @@ def _in_use(
 def _usable(
     setting: PairedSample | None, settings: ReviewSettings, caveats: list[Caveat]
 ) -> PairedSample | None:
-    """The rows on which thresholds are chosen; None, with a caveat, if they cannot be used."""
+    """Return the rows on which thresholds are chosen; None, with a caveat, if they cannot be used."""
     if setting is None:
         caveats.append(Caveat("no-rows-for-thresholds"))
     elif too_few(setting, settings.min_per_class):
@@ -286,15 +293,8 @@ def _usable(
     return None
 
 
-def _withdrawn(ruling: Ruling, checks: Sequence[Check]) -> Withdrawn | None:
-    if ruling.withdrawn is None:
-        return None
-    decision, last = ruling.withdrawn
-    return Withdrawn(decision=decision, window=last + 1, at=checks[last].window.end)
-
-
 def _beyond_rule(ruling: Ruling, area: Comparison, areas: Sequence[Row]) -> list[Caveat]:
-    """A caveat if the whole period shows a difference that the rule does not."""
+    """Return a caveat if the whole period shows a difference that the rule does not."""
     if ruling.decision is not Decision.UNDECIDED or area.estimate is None or area.better:
         return []
     return [
@@ -304,15 +304,42 @@ def _beyond_rule(ruling: Ruling, area: Comparison, areas: Sequence[Row]) -> list
     ]
 
 
-def _further(ruling: Ruling, area: Track, settings: ReviewSettings) -> int | None:
-    """Windows that would decide; None if not needed, or more than `LARGEST_ADVICE`."""
-    if ruling.decision is not Decision.UNDECIDED or area.sequence is None:
+def _coming(checks: Sequence[Check]) -> NextWindows | None:
+    """Draw the windows after the last; None if too few were checked. One that was not is a gap."""
+    found = checked(checks)
+    differences, ses = [each.difference for each in found.values()], [each.se for each in found.values()]
+    return next_windows(differences, ses, tuple(found))
+
+
+def _next(coming: NextWindows | None, level: float) -> list[Row]:
+    if coming is None:
+        return []
+    ends = {windows: coming.mean_of(windows, level) for windows in NEXT}
+    return [
+        {"windows": windows, "confidence_level": level, "low": low, "high": high}
+        for windows, (low, high) in ends.items()
+    ]
+
+
+def _further(ruling: Ruling, area: Track, coming: NextWindows | None, settings: ReviewSettings) -> int | None:
+    """Return the number of further windows that would probably decide; None if not needed or not known.
+
+    A rule that decides about the future decides too seldom when it was expected to.
+    """
+    rule = settings.rule
+    if ruling.decision is not Decision.UNDECIDED or rule.decides != "period":
         return None
-    return windows_to_decide(area.sequence, margin=settings.rule.margin, largest=LARGEST_ADVICE)
+    if area.sequence is None or coming is None:
+        return None
+    return coming.until_decided(area.sequence, rule.margin)
+
+
+def _number(name: str, value: float | None) -> dict[str, float]:
+    return {} if value is None else {name: float(value)}
 
 
 def _metrics(
-    pair: PairedSample, area: Track, tables: Mapping[str, list[Row]], further: int | None
+    pair: PairedSample, checks: Sequence[Check], area: Track, tables: Mapping[str, list[Row]]
 ) -> dict[str, float]:
     metrics: dict[str, float | None] = {
         "data/rows": pair.n_pos + pair.n_neg,
@@ -322,7 +349,7 @@ def _metrics(
         "challenger/auc": auc(pair.first).auc,
         "review/windows": len(tables["windows"]),
         "review/checks": len(area.numbers),
-        "review/windows_to_decide": further,
+        "review/challenger_leads": sum(each.difference > 0 for each in checked(checks).values()),
     }
     for row in tables["auc"]:
         if row["method"] == "delong":
@@ -341,6 +368,8 @@ def _metrics(
         metrics |= {f"{name}_{end}": row[end] for end in ("anytime_low", "anytime_high")}
     for row in tables["costs"]:
         metrics |= _with_ends(f"difference/saved_at_w_{row['w']:g}", row, "saved")
+    for row in tables["next"]:
+        metrics |= {f"next/difference_{row['windows']}_{end}": row[end] for end in ("low", "high")}
     for row in tables["forecast"]:
         metrics |= {f"forecast/difference_{end}": row[end] for end in ("low", "high")}
     return {name: float(value) for name, value in metrics.items() if value is not None}

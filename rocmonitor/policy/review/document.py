@@ -9,18 +9,18 @@ from enum import StrEnum
 from typing import Any
 
 from rocmonitor.policy.record import Record
-from rocmonitor.policy.review import earlier
 from rocmonitor.policy.windows import Window
 
 BY_HAND = "|by hand"
-"""How the key of a review ends whose period was chosen by hand."""
+"""The end of the key of a review whose period was chosen by hand."""
 
 
 class Decision(StrEnum):
-    """What a review finds."""
+    """The outcome of a review."""
 
     CHALLENGER = "challenger better"
     CHAMPION = "champion better"
+    NOT_WORSE = "challenger not worse"
     TRADE_OFF = "trade-off"
     UNDECIDED = "no decision yet"
 
@@ -34,15 +34,12 @@ class Comparison:
     fpr : float or None
         The rate at which the TPR is compared; None: the AUROC is.
     estimate, low, high : float or None
-        The windows' mean difference and its interval, which is valid at any time, that is under repeated
-        checks. None without a check.
+        The windows' mean difference and the interval of what the rule decides about, valid at any time, that
+        is under repeated checks. None without a check.
     checks : int or None
-        Windows in which this was compared. None where an earlier version did not store it.
+        Windows in which this was compared.
     better : str
         Which model is shown to be better: ``challenger``, ``champion`` or, for neither, empty.
-    independent_low, independent_high : float or None
-        The interval if windows were independent of each other, where the rule allows for likeness: for
-        comparison, it decides nothing. None without a check, under another rule, and in earlier reviews.
     """
 
     fpr: float | None
@@ -51,26 +48,6 @@ class Comparison:
     high: float | None
     checks: int | None
     better: str
-    independent_low: float | None = None
-    independent_high: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Withdrawn:
-    """A decision that later windows took back.
-
-    Attributes
-    ----------
-    decision : Decision
-    window : int
-        Number of the last window after which it stood, counted from 1.
-    at : datetime
-        End of that window.
-    """
-
-    decision: Decision
-    window: int
-    at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,16 +64,13 @@ class Review(Record):
     decision : Decision
     decided_at : datetime or None
         End of the window since whose check the decision has stood; None without a decision.
-    withdrawn : Withdrawn or None
-        The last decision before this, where there is none now.
     comparisons : tuple of Comparison
         The AUROC first, then each rate of the rule.
     further_windows : int or None
-        How many windows more would decide; None where there is a decision, or too many would be needed.
+        Number of further windows that would probably decide; None where there is a decision, where that is
+        not known, and under a rule that decides about the future.
     rule : dict
         `ReviewRule.to_dict`, and its digest as ``digest``.
-    recorded : dict of str to str
-        ``summary`` and ``advice`` as an earlier version stored them; empty since.
     tables
         See `rocmonitor.policy.review.comparison`.
     """
@@ -107,15 +81,13 @@ class Review(Record):
     reviewed_at: datetime
     decision: Decision
     decided_at: datetime | None = None
-    withdrawn: Withdrawn | None = None
     comparisons: tuple[Comparison, ...] = ()
     further_windows: int | None = None
     rule: dict[str, Any] = field(default_factory=dict)
-    recorded: dict[str, str] = field(default_factory=dict)
 
     @property
     def key(self) -> str:
-        """Names the comparison, its rows, its rule and its settings; unique within one store."""
+        """The name of the comparison, its rows, its rule and its settings; unique within one store."""
         versions = f"{self.champion_version}-{self.challenger_version}"
         digests = (
             self.rule.get("digest", ""),
@@ -134,15 +106,7 @@ class Review(Record):
         return None if found is None else max(found, 2)
 
     @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> Review:
-        """The inverse of `to_dict`; also reads what versions stored that kept sentences."""
-        return super(Review, cls).from_dict(
-            earlier.translated(stored) if earlier.is_earlier(stored) else stored
-        )
-
-    @classmethod
     def _parsed(cls, stored: Mapping[str, Any]) -> dict[str, Any]:
-        withdrawn = stored["withdrawn"]
         return {
             "period": Window(*(datetime.fromisoformat(stored["period"][end]) for end in ("start", "end"))),
             "reviewed_at": datetime.fromisoformat(stored["reviewed_at"]),
@@ -150,12 +114,5 @@ class Review(Record):
             "decided_at": None
             if stored["decided_at"] is None
             else datetime.fromisoformat(stored["decided_at"]),
-            "withdrawn": None
-            if withdrawn is None
-            else Withdrawn(
-                decision=Decision(withdrawn["decision"]),
-                window=withdrawn["window"],
-                at=datetime.fromisoformat(withdrawn["at"]),
-            ),
             "comparisons": tuple(Comparison(**each) for each in stored["comparisons"]),
         }

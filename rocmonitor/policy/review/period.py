@@ -37,12 +37,12 @@ _SHOWN_OTHERWISE = ("zero-length", "moved-rate")  # smoothed intervals, and a ca
 
 
 def left_out(part: str, error: Exception) -> Caveat:
-    """A part of the review that could not be computed, and why."""
+    """Return a part of the review that could not be computed, and why."""
     return Caveat("part-left-out", part=part, reason=str(error))
 
 
 def areas(pair: PairedSample, confidence_level: float, caveats: list[Caveat]) -> list[Row]:
-    """The AUROC difference with DeLong's standard error, and with that over all resamples."""
+    """Return the AUROC difference with DeLong's standard error, and with that over all resamples."""
     rows = []
     for method in ("delong", "exact-bootstrap") if pair.clusters is None else ("delong",):
         part = f"AUROC difference ({method})"
@@ -57,7 +57,7 @@ def areas(pair: PairedSample, confidence_level: float, caveats: list[Caveat]) ->
 
 
 def area_columns(found: AucDifference, confidence_level: float) -> Row:
-    """The columns of one AUROC difference."""
+    """Return the columns of one AUROC difference."""
     low, high = found.ci(confidence_level)
     return {
         "champion": found.auc_2,
@@ -101,7 +101,9 @@ def rates(
 def band(
     pair: PairedSample, settings: ReviewSettings, rng: int, caveats: list[Caveat], progress: Progress
 ) -> tuple[list[Row], list[Row]]:
-    """The simultaneous band of the difference of the curves, and the regions in which one model is better."""
+    """Return the simultaneous band of the difference of the curves, and the regions in which one model is
+    better.
+    """
     found = roc_difference_band(
         pair,
         confidence_level=settings.rule.confidence_level,

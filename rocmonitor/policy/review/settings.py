@@ -1,4 +1,4 @@
-"""How a review decides, as configured before the first check."""
+"""The rule of a review, as configured before the first check."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from annotated_types import Ge, Interval
 
 from rocmonitor.errors import InputError
-from rocmonitor.policy.rules import Level
+from rocmonitor.rules.base import Level
 from rocmonitor.stats.dependence import Correlation
+from rocmonitor.stats.sequence import Estimand
 
 if TYPE_CHECKING:
     from rocmonitor.stats import OperatingCondition
 
-LARGEST_ADVICE = 520
-"""Further windows up to which the advice gives their number; beyond it says that they are too many."""
+NEXT = (4, 13)
+"""Numbers of coming windows whose mean difference is predicted."""
 
 _STRICT: dict[str, str | bool] = {"extra": "forbid", "allow_inf_nan": False}  # for pydantic
 
@@ -42,7 +43,7 @@ class Money:
             )
 
     def condition(self) -> OperatingCondition:
-        """The same, as the statistics take it."""
+        """Return the same, as the statistics take it."""
         from rocmonitor.stats import OperatingCondition  # slow to import, and costs are optional
 
         return OperatingCondition(
@@ -58,18 +59,26 @@ class ReviewRule:
 
     Each window is one check. The AUROC difference (challenger minus champion) has a confidence sequence at
     half of 1 - `confidence_level`, and the TPR difference at each of `fpr` has one at an equal share of the
-    other half. With probability `confidence_level` all of them contain the windows' mean differences at all
-    checks together, and nearly so if neighbouring windows are alike; with `correlation` "none" only if
-    windows are independent. Without `fpr` the AUROC has all of 1 - `confidence_level`.
+    other half. Without `fpr` the AUROC has all of 1 - `confidence_level`. With probability
+    `confidence_level` all of them contain the true differences at all checks together:
 
-    - trade-off: one model is shown to be better by one comparison, the other model by another;
-    - challenger better, champion better: the AUROC differs by more than `margin`, and nothing contradicts;
+    - `decides` "period": their average over the windows so far, however windows differ or depend;
+    - `decides` "future": their mean in the long run, nearly so if neighbouring windows are alike, with
+      `correlation` "none" only if windows are independent.
+
+    The decision is the first of these that is shown:
+
+    - trade-off: one model is better by one comparison, the other model by another;
+    - challenger better, champion better: by more than `margin` in AUROC;
+    - challenger not worse: by more than `margin`, if that is above 0;
     - no decision yet: none of the above.
 
     Attributes
     ----------
+    decides : {"period", "future"}
+        What the decision is about.
     margin : float
-        The smallest AUROC difference that is worth a decision.
+        The smallest AUROC difference that matters.
     confidence_level : float
         Of all checks and all comparisons together.
     fpr : tuple of float
@@ -77,28 +86,27 @@ class ReviewRule:
     tuned_for : int
         Number of windows at which the sequences are narrowest; fixed before the first check.
     correlation : {"estimated", "none"}
-        Whether the sequences allow for serial correlation of the windows; see
+        Of "future" only: whether the sequences allow for serial correlation of the windows; see
         `rocmonitor.stats.confidence_sequence`.
     """
 
+    decides: Estimand = "period"
     margin: float = 0.0
     confidence_level: Level = 0.95
     fpr: tuple[float, ...] = ()
-    tuned_for: int = 12
+    tuned_for: int = 8
     correlation: Correlation = "estimated"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types; without `correlation` the rule is one that takes windows as independent."""
+        """Plain JSON types; `correlation` only where it matters."""
         plain = asdict(self) | {"fpr": list(self.fpr)}
-        if (
-            self.correlation == "none"
-        ):  # the digest of such a rule stays what it was before there was a choice
+        if self.decides == "period":
             del plain["correlation"]
         return plain
 
     @property
     def digest(self) -> str:
-        """Names the rule: another rule, another digest."""
+        """The name of the rule: another rule, another digest."""
         return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()
 
 

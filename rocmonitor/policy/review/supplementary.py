@@ -15,7 +15,8 @@ from rocmonitor.stats.forecast.calibration import windows_needed
 
 
 def segments_table(parts: Mapping[str, PairedSample], settings: ReviewSettings) -> list[Row]:
-    """The AUROC difference in each segment; the intervals hold together with the rule's confidence level.
+    """Return the AUROC difference in each segment; the intervals hold together with the rule's confidence
+    level.
 
     Of k segments that can be compared, each has the level 1 - (1 - confidence_level) / k (Bonferroni), also
     where segments overlap. Each p-value is for its segment alone.
@@ -41,7 +42,7 @@ def forecast(
     settings: ReviewSettings,
     caveats: list[Caveat],
 ) -> list[Row]:
-    """The AUROC difference that a coming window may have, if windows keep drifting as they have.
+    """Return the AUROC difference that a coming window may have, if windows keep drifting as they have.
 
     From the windows of the reference, or from the review's own if only these are enough.
     """

@@ -69,7 +69,7 @@ def dominance(pair: PairedSample, setting: PairedSample, settings: ReviewSetting
 def costs(
     pair: PairedSample, setting: PairedSample, settings: ReviewSettings, caveats: list[Caveat]
 ) -> list[Row]:
-    """The challenger's saving at each operating condition, in money where costs are given."""
+    """Return the challenger's saving at each operating condition, in money where costs are given."""
     priced = {money.condition().w for money in settings.money}
     plain = [(w, None) for w in settings.w if w not in priced]
     level = settings.rule.confidence_level
@@ -78,7 +78,7 @@ def costs(
 
 
 def scale_caveats(pair: PairedSample, thresholds: Sequence[float]) -> list[Caveat]:
-    """Where the models' scores, or the shares that a given threshold flags, plainly differ."""
+    """Return where the models' scores, or the shares that a given threshold flags, plainly differ."""
     (low_1, high_1), (low_2, high_2) = _quartiles(pair.first), _quartiles(pair.second)
     if low_1 > high_2 or low_2 > high_1:
         scores = {"challenger_scores": [low_1, high_1], "champion_scores": [low_2, high_2]}
@@ -103,7 +103,7 @@ def flagged_shares(sample: Sample, thresholds: Sequence[float] | Floats) -> Floa
 
 
 def _same_share(setting: PairedSample, given: Floats, caveats: list[Caveat]) -> Floats:
-    """The champion's thresholds as given, and the challenger's that flag as many rows of `setting`."""
+    """Return the champion's thresholds as given, and the challenger's that flag as many rows of `setting`."""
     shares = flagged_shares(setting.second, given)
     some = (shares > 0) & (shares < 1)
     if not some.all():
@@ -172,7 +172,7 @@ def _cost(
 
 
 def _money(saved: CostDifference, money: Money | None) -> Row:
-    """The saving in money, and the costs of errors that it is based on; None without them."""
+    """Return the saving in money, and the costs of errors that it is based on; None without them."""
     if money is None:
         names = ("unit", "false_positive", "false_negative", "prevalence", "decisions")
         return dict.fromkeys((*names, "money_saved", "money_low", "money_high"))
@@ -190,7 +190,7 @@ def _money(saved: CostDifference, money: Money | None) -> Row:
 
 
 def _finite(threshold: float) -> float | None:
-    """The threshold; None if it flags nothing."""
+    """Return the threshold; None if it flags nothing."""
     return None if np.isinf(threshold) else threshold
 
 

@@ -38,7 +38,7 @@ _OUTCOMES = {
 
 
 def drawn(review: Review, zone: ZoneInfo) -> dict[str, Figure]:
-    """Every figure for which the review has a table, by name: file names without their ending.
+    """Return every figure for which the review has a table, by name: file names without their ending.
 
     Parameters
     ----------
@@ -63,18 +63,20 @@ def drawn(review: Review, zone: ZoneInfo) -> dict[str, Figure]:
 
 
 def files(figures: Mapping[str, Figure]) -> dict[str, bytes]:
-    """The figures as PNG files, by name."""
+    """Return the figures as PNG files, by name."""
     return {name: png(figure) for name, figure in figures.items()}
 
 
 def has(review: Review, name: str) -> bool:
-    """Whether there is something to draw: the table of windows needs a difference."""
+    """Return True if there is something to draw: the table of windows needs a difference."""
     rows = review.tables.get(name, ())
     return any(row["difference"] is not None for row in rows) if name == "windows" else bool(rows)
 
 
 def _windows(review: Review, zone: ZoneInfo) -> Figure:
-    """The AUROC difference of each window with its interval, and the band that is valid at any time."""
+    """Return the AUROC difference of each window with its interval, and the band that is valid at any
+    time.
+    """
     rows = review.tables["windows"]
     figure, axes = _sheet(4.4, "AUROC: challenger minus champion", _pair(review))
     checked = [row for row in rows if row["checked"]]
@@ -101,7 +103,7 @@ def _windows(review: Review, zone: ZoneInfo) -> Figure:
 
 
 def _anytime_band(axes: Axes, rows: Sequence[Row]) -> None:
-    """The running mean and its band over each window; a window that is not checked changes nothing."""
+    """Draw the running mean and its band; a window that is not checked changes nothing."""
     x: list[float] = []
     ends: list[tuple[float, float, float]] = []
     for row in rows:
@@ -157,7 +159,7 @@ def _decided(axes: Axes, review: Review) -> None:
 
 
 def _roc(review: Review) -> Figure:
-    """Both curves, each with its intervals, and the operating points of the rule."""
+    """Return both curves, each with its intervals, and the operating points of the rule."""
     figure, axes = _sheet(5.6, "ROC curves on the same rows", _pair(review))
     axes.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
     axes.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle=":", label="chance")
@@ -182,7 +184,7 @@ def _roc(review: Review) -> Figure:
 
 
 def _band(review: Review) -> Figure:
-    """The difference of the curves with its simultaneous band, shaded where the band excludes 0."""
+    """Return the difference of the curves with its simultaneous band, shaded where the band excludes 0."""
     rows = review.tables["band"]
     figure, axes = _sheet(4.6, "TPR difference at equal FPR", _pair(review))
     fpr, difference, low, high = [
@@ -218,7 +220,7 @@ def _band(review: Review) -> Figure:
 
 
 def _shade(axes: Axes, regions: Sequence[Row]) -> None:
-    """The regions in which one model is better."""
+    """Shade the regions in which one model is better."""
     for region in regions:
         colour, *_ = _MODELS[region["better"]]
         hatch = "////" if region["better"] == "champion" else ""
@@ -241,7 +243,7 @@ def _room(low: Sequence[float], high: Sequence[float]) -> tuple[float, float]:
 
 
 def _dominance(review: Review) -> Figure:
-    """The probabilities of five outcomes, stacked, over the share that both models flag."""
+    """Return the probabilities of five outcomes, stacked, over the share that both models flag."""
     rows = review.tables["dominance"]
     figure, axes = _sheet(5.2, "Who is better when both flag equally many", _pair(review))
     share = [row["share"] for row in rows]
@@ -263,7 +265,7 @@ def _dominance(review: Review) -> Figure:
 
 
 def _costs(review: Review) -> Figure:
-    """The challenger's saving at each operating condition, and in money: one panel for each unit."""
+    """Return the challenger's saving at each operating condition, and in money: one panel for each unit."""
     rows = review.tables["costs"]
     money = [row for row in rows if row.get("money_saved") is not None]
     units = list(dict.fromkeys(row["unit"] for row in money))
@@ -348,7 +350,7 @@ def _dates(axes: Axes, rows: Sequence[Row], zone: ZoneInfo) -> None:
 
 
 def _days(instant: str) -> float:
-    """The instant as matplotlib places it."""
+    """Return the instant as matplotlib places it."""
     return float(date2num(datetime.fromisoformat(instant)))  # type: ignore[no-untyped-call]
 
 

@@ -25,27 +25,29 @@ LEFT_OUT = {
     "costs": "Costs are left out: no operating condition is configured (operating_points.cost, review.money) "
     "or there were no rows outside the period on which to choose thresholds.",
     "segments": "The monitor has no segments.",
+    "next": "The next windows are not predicted: fewer than three were compared.",
     "forecast": "The forecast is left out: too few past windows were scored by both models.",
     "counts": "The rows were not counted.",
 }
-"""By the name of a table: the sentence shown in its place."""
+"""The sentence shown in place of a table, by the name of the table."""
 
 _PAIRED = "Independent rows, each scored by both models; resampling keeps the number of rows of each class."
 
 _METHODS = {
     "windows": (
         "Checks",
-        "Each window with enough rows of both classes is one check. The interval of the running mean is a "
-        "confidence sequence for the mean of the windows' true differences: it contains that mean at all "
-        "checks together, however many there are and whenever you stop, so that a review each week does not "
-        "add to the error. It includes the variation between windows, which is estimated: after the first "
-        "checks it is unbounded, and it may widen again. For independent windows: Robbins 1970, with an "
-        "estimated variance as in Lai 1976 and Wang & Ramdas 2023; between windows DerSimonian & Kacker "
-        "2007. Windows share no row and "
-        "are weighted by their numbers of rows only. Neighbouring windows may be alike: the interval is that "
-        "of a Bayes factor over serial correlations from 0 to 0.95 (Kalman filter, Durbin & Koopman 2012). "
-        "Under a rule with “correlation: none” windows are treated as independent. If neighbouring windows "
-        "are clearly alike, a caveat says what that means.",
+        "Each window with enough rows of both classes is one check. The interval of the running mean is a"
+        " confidence sequence: it is right at all checks together, however many there are and whenever "
+        "you stop, so that a review each week does not add to the error. Windows share no row and are "
+        "weighted by their numbers of rows only. A rule that decides about the period asks for the "
+        "average of the windows' true differences so far: windows may differ, drift and be alike, and "
+        "only sampling error counts, with an allowance for few rows (Robbins 1970; Waudby-Smith et al. "
+        "2024). A rule that decides about the future asks for the mean in the long run, and includes the "
+        "variation between windows, which is estimated: after the first checks the interval is unbounded,"
+        " and it may widen again (Lai 1976, Wang & Ramdas 2023; between windows DerSimonian & Kacker "
+        "2007). It allows for windows that are alike by a Bayes factor over serial correlations from 0 to"
+        " 0.95 (Kalman filter, Durbin & Koopman 2012), or takes them as independent under “correlation: "
+        "none”.",
     ),
     "auc": (
         "AUROC",
@@ -92,6 +94,12 @@ _METHODS = {
         "AUROC differences as above, over the whole period; the intervals hold for all segments together. "
         "Segments do not affect the decision.",
     ),
+    "next": (
+        "Next windows",
+        "True differences of windows scatter about a mean, and neighbours may be alike (AR(1)). Mean, "
+        "scatter and correlation are averaged over what the windows leave possible; sampling error is "
+        "included. A change that the windows do not show is not foreseen. The decision does not use it.",
+    ),
     "forecast": (
         "Drift",
         "The extreme AUROC differences among all populations within a Kullback–Leibler distance of the rows "
@@ -137,7 +145,7 @@ def figures(review: Review) -> dict[str, tuple[str, str]]:
 
 
 def methods(review: Review) -> list[tuple[str, str]]:
-    """A heading and a short paragraph for each method that the review used."""
+    """Return a heading and a short paragraph for each method that the review used."""
     return [method for name, method in _METHODS.items() if review.tables.get(name)]
 
 
@@ -167,6 +175,15 @@ def key_numbers(review: Review) -> list[tuple[str, str, str]]:
             count(value("data/rows")),
             f"{count(value('data/positives'))} positive, {count(value('data/negatives'))} negative",
         ),
+        _leads(review),
+        *(
+            (
+                f"Mean difference of the next {row['windows']} windows",
+                span(row["low"], row["high"]),
+                f"{own} prediction interval, if windows go on differing like these",
+            )
+            for row in review.tables.get("next", ())
+        ),
         (
             "Forecast of the difference under drift",
             interval("forecast/difference"),
@@ -175,10 +192,16 @@ def key_numbers(review: Review) -> list[tuple[str, str, str]]:
         (
             "Further windows until a decision",
             count(value("review/windows_to_decide")),
-            "about, if the true difference is the observed one",
+            "probably, if windows go on differing like these",
         ),
     ]
     return [cell for cell in [*cells, *_money(review)] if cell[1] != NOTHING]
+
+
+def _leads(review: Review) -> tuple[str, str, str]:
+    leads = review.metrics.get("review/challenger_leads")
+    checks = count(review.metrics.get("review/checks"))
+    return ("Led by the challenger", NOTHING if leads is None else f"{leads:.0f} of {checks}", "windows")
 
 
 def _money(review: Review) -> list[tuple[str, str, str]]:
@@ -194,7 +217,7 @@ def _money(review: Review) -> list[tuple[str, str, str]]:
 
 
 def _mean(review: Review) -> str:
-    """The mean and its p-value, beside the level that the rule requires."""
+    """Return the mean and its p-value, beside the level that the rule requires."""
     mean = review.metrics.get("difference/auc_mean")
     shown = "" if mean is None else f"mean {signed(mean)}; "
     p = pvalue(review.metrics.get("difference/auc_anytime_pvalue"))

@@ -25,7 +25,7 @@ from rocmonitor.wording import review as wording
 from rocmonitor.wording.format import instant
 
 _WIDTH = 110
-_LAST = 10
+_LAST = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,13 +51,13 @@ _SECTIONS = (
     ),
     _Section(anchor="costs", title="What does it save?", figures=("costs",), tables=("costs", "money")),
     _Section(anchor="segments", title="In which segments?", tables=("segments",)),
-    _Section(anchor="drift", title="What if the rows drift?", tables=("forecast",)),
+    _Section(anchor="next", title="What comes next?", tables=("next", "forecast")),
     _Section(anchor="rows", title="On which rows?", tables=("counts",)),
 )
 
 
 def page(review: Review, *, zone: ZoneInfo, figures: Mapping[str, Figure] | None = None) -> str:
-    """The review as one HTML file that needs no network and no script.
+    """Return the review as one HTML file that needs no network and no script.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def page(review: Review, *, zone: ZoneInfo, figures: Mapping[str, Figure] | None
 
 
 def text(review: Review, zone: ZoneInfo) -> str:
-    """The review in some 30 lines of at most 110 characters, where they can be broken.
+    """Return the review in some 30 lines of at most 110 characters, where they can be broken.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def text(review: Review, zone: ZoneInfo) -> str:
         *_not_compared(review),
         "",
         f"{review.decision.upper()}{since}",
-        *_wrapped(wording.summary(review)),
+        *(line for words in wording.summary(review) for line in _wrapped(words)),
         *_wrapped(wording.advice(review)),
     ]
     lines += _small_tables(review, zone)
@@ -180,14 +180,14 @@ def text(review: Review, zone: ZoneInfo) -> str:
 
 
 def _not_compared(review: Review) -> list[str]:
-    """What became of the other rows; no line if there are none."""
+    """Return what became of the other rows; no line if there are none."""
     rows = [wording.in_words("counts", row, review) for row in review.tables.get("counts", ())]
     found = ", ".join(f"{count(row['rows'])} {row['kind']}" for row in rows[2:] if row["rows"])
     return _wrapped(f"not compared, of {count(rows[0]['rows'])} rows: {found}", "") if found else []
 
 
 def _small_tables(review: Review, zone: ZoneInfo) -> Iterator[str]:
-    """The last windows, the rates, the costs, and the money."""
+    """Yield the last windows, the rates, the costs, and the money."""
     rule = review.rule
     if rows := [wording.in_words("windows", row, review) for row in review.tables.get("windows", ())]:
         title = "AUROC, challenger minus champion; running mean, its interval valid under repeated checks"
@@ -208,13 +208,13 @@ def _small_tables(review: Review, zone: ZoneInfo) -> Iterator[str]:
 
 
 def _model(review: Review) -> str:
-    """The line of the configuration that names versions instead of aliases; JSON is YAML."""
+    """Return the line of the configuration that names versions instead of aliases; JSON is YAML."""
     versions = {"version": review.champion_version, "challenger_version": review.challenger_version}
     return f"model: {json.dumps({'name': review.model, **versions}, ensure_ascii=False)}"
 
 
 def _command(review: Review, zone: ZoneInfo) -> str:
-    """The shell command that repeats the review."""
+    """Return the shell command that repeats the review."""
     ends = []
     for moment in (review.period.start, review.period.end):
         local = moment.astimezone(zone)
@@ -226,7 +226,7 @@ def _command(review: Review, zone: ZoneInfo) -> str:
 
 
 def _facts(provenance: Mapping[str, Any], zone: ZoneInfo) -> Iterator[tuple[str, str]]:
-    """The provenance by name, without the query and the windows, which are shown elsewhere."""
+    """Yield the provenance by name, without the query and the windows, which are shown elsewhere."""
     for name, value in provenance.items():
         if name not in ("query", *PULLED) and value not in (None, "", [], {}):
             yield name.replace("_", " "), _words(value, zone)
@@ -258,7 +258,7 @@ def _wrapped(words: str, mark: str = "    ") -> list[str]:
 
 
 def _titled(title: str, shown: Shown, omitted: Container[str]) -> list[str]:
-    """A small table under its title, without some of its columns."""
+    """Return a small table under its title, without some of its columns."""
     columns = {head: cells for head, cells in shown.columns.items() if head not in omitted}
     lines = table(list(columns), list(zip(*columns.values(), strict=True)))
     notes = [line for note in shown.notes for line in _wrapped(note, "  ")]

@@ -47,7 +47,7 @@ class Shown:
 
 
 def shown(review: Review, zone: ZoneInfo) -> dict[str, Shown]:
-    """The tables that are short enough to read, by their name in the review, without empty ones.
+    """Return the tables that are short enough to read, by their name in the review, without empty ones.
 
     Parameters
     ----------
@@ -59,8 +59,8 @@ def shown(review: Review, zone: ZoneInfo) -> dict[str, Shown]:
     -------
     dict of str to Shown
         ``windows``, ``auc``, ``fprs``, ``regions``, ``thresholds``, ``outcomes`` (of the same pairs),
-        ``costs``, ``money`` (of the rows of ``costs`` that have it), ``segments``, ``forecast``, ``counts``,
-        ``pulled`` (the windows of the provenance). A column without any value is left out.
+        ``costs``, ``money`` (of the rows of ``costs`` that have it), ``segments``, ``next``, ``forecast``,
+        ``counts``, ``pulled`` (the windows of the provenance). A column without any value is left out.
     """
     makers: dict[str, Callable[[Sequence[Row]], Shown]] = {
         "windows": lambda rows: windows(rows, zone, review.rule),
@@ -72,6 +72,7 @@ def shown(review: Review, zone: ZoneInfo) -> dict[str, Shown]:
         "costs": lambda rows: costs(rows, review.rule),
         "money": lambda rows: money(rows, review.rule),
         "segments": _segments,
+        "next": lambda rows: _next(rows, review.rule),
         "forecast": _forecast,
         "counts": _counts,
         "pulled": lambda rows: _pulled(rows, zone),
@@ -88,7 +89,7 @@ def shown(review: Review, zone: ZoneInfo) -> dict[str, Shown]:
 
 
 def windows(rows: Sequence[Row], zone: ZoneInfo, rule: Mapping[str, Any]) -> Shown:
-    """Each window: its own numbers, and the mean over all checks up to it."""
+    """Return each window: its own numbers, and the mean over all checks up to it."""
     return Shown(
         caption="Windows. The mean covers the checks up to there; its interval is valid under repeated "
         "checks, that is at all of them together.",
@@ -111,7 +112,7 @@ def windows(rows: Sequence[Row], zone: ZoneInfo, rule: Mapping[str, Any]) -> Sho
 
 
 def fprs(rows: Sequence[Row], rule: Mapping[str, Any]) -> Shown:
-    """True positive rates at the same false positive rate."""
+    """Return the table of true positive rates at the same false positive rate."""
     return Shown(
         caption="True positive rates at equal false positive rates, differences in percentage points. The "
         "mean is that of all checks; its interval is valid under repeated checks.",
@@ -146,7 +147,7 @@ def costs(rows: Sequence[Row], rule: Mapping[str, Any]) -> Shown:
 
 
 def money(rows: Sequence[Row], rule: Mapping[str, Any]) -> Shown:
-    """The saving in money, where the configuration gives the cost of errors."""
+    """Return the saving in money, where the configuration gives the cost of errors."""
     return Shown(
         caption="Money that the challenger saves, at the given costs of errors and prevalence.",
         columns={
@@ -240,6 +241,16 @@ def _segments(rows: Sequence[Row]) -> Shown:
     )
 
 
+def _next(rows: Sequence[Row], rule: Mapping[str, Any]) -> Shown:
+    return Shown(
+        caption="Mean AUROC difference of the next windows, if they go on differing like these.",
+        columns={
+            "next windows": [count(row["windows"]) for row in rows],
+            f"{level(rule)} prediction interval": [span(row["low"], row["high"]) for row in rows],
+        },
+    )
+
+
 def _forecast(rows: Sequence[Row]) -> Shown:
     return Shown(
         caption="Range of the AUROC difference in a coming window, if the rows drift as they have.",
@@ -277,46 +288,46 @@ def _pulled(rows: Sequence[Row], zone: ZoneInfo) -> Shown:
 
 
 def number(value: float | None, digits: int = 4) -> str:
-    """A plain number."""
+    """Return a plain number."""
     return NOTHING if value is None else f"{value:.{digits}f}"
 
 
 def signed(value: float | None) -> str:
-    """A difference of areas or costs."""
+    """Return a difference of areas or costs."""
     return NOTHING if value is None else _signed(value, 4)
 
 
 def span(low: float | None, high: float | None) -> str:
-    """The interval of a difference."""
+    """Return the interval of a difference."""
     if low is None or high is None:
         return NOTHING
     return f"{signed(low)} to {signed(high)}" if known(low, high) else UNKNOWN
 
 
 def percent(value: float | None) -> str:
-    """A chosen rate, without trailing zeros."""
+    """Return a chosen rate, without trailing zeros."""
     return NOTHING if value is None else f"{100 * value:.4g} %"
 
 
 def share(value: float | None) -> str:
-    """A measured rate or probability, with two decimals."""
+    """Return a measured rate or probability, with two decimals."""
     return NOTHING if value is None else f"{100 * value:.2f} %"
 
 
 def points(value: float | None) -> str:
-    """A difference of rates in percentage points."""
+    """Return a difference of rates in percentage points."""
     return NOTHING if value is None else _signed(100 * value, 2)
 
 
 def point_span(low: float | None, high: float | None) -> str:
-    """The interval of a difference of rates."""
+    """Return the interval of a difference of rates."""
     if low is None or high is None:
         return NOTHING
     return f"{points(low)} to {points(high)}" if known(low, high) else UNKNOWN
 
 
 def known(low: float | None, high: float | None) -> bool:
-    """Whether the interval is bounded: every difference of areas or rates lies within [-1, 1]."""
+    """Return True if the interval is bounded: every difference of areas or rates lies within [-1, 1]."""
     return low is not None and high is not None and (low > -1 or high < 1)
 
 
@@ -329,14 +340,14 @@ def amounts(row: Row) -> tuple[str, str]:
 
 
 def pvalue(value: float | None) -> str:
-    """A p-value, or a bound of a small one."""
+    """Return a p-value, or a bound of a small one."""
     if value is None:
         return NOTHING
     return "< 0.0001" if value < 0.0001 else f"{value:.4f}"
 
 
 def count(value: float | None) -> str:
-    """A number of rows."""
+    """Return a number of rows."""
     return NOTHING if value is None else f"{value:,.0f}"
 
 

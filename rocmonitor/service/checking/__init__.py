@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from statistics import median_low
@@ -14,33 +14,45 @@ from rocmonitor.config import Config, Monitor
 from rocmonitor.config.values import written
 from rocmonitor.errors import DegenerateDataError, RocmonitorError
 from rocmonitor.policy.budget import Levels
+from rocmonitor.policy.false_alarms import Early, Simulation, simulation
 from rocmonitor.policy.judge import too_few
-from rocmonitor.policy.levels import at_levels
-from rocmonitor.policy.reference import Reference
-from rocmonitor.policy.rules import Floor, Rule
+from rocmonitor.policy.reference import Reference, at_levels
 from rocmonitor.policy.scenario import Scenario
 from rocmonitor.policy.windows import Window
+from rocmonitor.report.check import Watched
+from rocmonitor.rules import Rule
 from rocmonitor.service import references
-from rocmonitor.service.checking.accounts import account_lines
-from rocmonitor.service.checking.alarm_budget import Spending, budget_lines, spending
-from rocmonitor.service.checking.early_warnings import warnings
-from rocmonitor.service.checking.forecast_alarms import Judged, expected, on_reference
+from rocmonitor.service.checking.answers import Answers, in_vain, judged, normal
+from rocmonitor.service.checking.forecast_alarms import (
+    Judged,
+    Spending,
+    budget_lines,
+    counts_alarms,
+    expected,
+    guilty,
+    on_reference,
+    spending,
+    warnings,
+    warnings_of,
+)
 from rocmonitor.service.checking.joined import (
+    Counted,
     JoinedReference,
     joined_references,
+    label_shares,
     lengths,
     not_enough,
     pieces,
+    small_segments,
     too_short,
     window_length,
 )
-from rocmonitor.service.checking.label_shares import Counted, label_shares
-from rocmonitor.service.checking.model import model_lines
-from rocmonitor.service.checking.reading import read_as
+from rocmonitor.service.checking.outside import account_lines, model_lines, outside
 from rocmonitor.service.checking.reference_checks import (
     backwards,
     costs,
     design_effect,
+    far,
     improbable,
     likeness,
     seasons,
@@ -49,8 +61,8 @@ from rocmonitor.service.checking.reference_checks import (
     useless,
     window_levels,
 )
-from rocmonitor.service.checking.segments import small_segments
-from rocmonitor.service.checking.timing import first_due, impossible, left_out, newest_with_rows
+from rocmonitor.service.checking.timing import first_due, impossible, left_out, newest_with_rows, read_as
+from rocmonitor.service.checking.words import Doubt
 from rocmonitor.service.pieces import last_window, reference_windows, usual_length
 from rocmonitor.sources import LabelCounts, Rows, SqlSource, open_source
 from rocmonitor.sources.values import name_of
@@ -65,80 +77,166 @@ MOST_REFERENCE_ROWS = 200_000
 """A larger reference is counted, but not read."""
 
 ASSUMED_AUC = 0.8
-"""Where neither the reference nor a window was read."""
+"""The AUROC assumed where neither the reference nor a window was read."""
 
 Print = Callable[[str], object]
 Line = str | RocmonitorError
-"""What a section prints: a line of the explanation, or a problem."""
+"""A line of the explanation, or a problem, for a section to print."""
+
+_TOLD = (Doubt, RocmonitorError)
+"""Lines that are always printed."""
 
 
-def check(config: Config, *, now: datetime, output: Print) -> list[RocmonitorError]:
-    """Connect to everything the configuration names, and explain what it will do.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """The outcome of a check, printed already.
+
+    Attributes
+    ----------
+    problems : list of RocmonitorError
+        Empty when every monitor can run.
+    doubts : list of str
+        Why a monitor would run and not watch well.
+    watched : list of Watched
+        The answers on each monitor, and its reference as far as it was read.
+    """
+
+    problems: list[RocmonitorError]
+    doubts: list[str]
+    watched: list[Watched]
+
+
+def check(config: Config, *, now: datetime, output: Print, explain: bool = False) -> Checked:
+    """Connect to everything the configuration names, and say how it will watch.
 
     Parameters
     ----------
     config : Config
     now : datetime
     output : callable
-        Takes each line of the explanation.
+        Takes each line.
+    explain : bool
+        Not the three answers of each monitor alone, but also all that they rest on.
 
     Returns
     -------
-    list of RocmonitorError
-        The problems, printed already; empty when every monitor can run.
+    Checked
     """
-    problems: list[RocmonitorError] = []
-    spendings: list[Spending] = []
+    printed = _Printed(output, explain)
+    spendings, watched = list[Spending](), list[Watched]()
+    joined = joined_references(config, now)
+    allotted = config.allot({name: each.per_year for name, each in joined.items()})
+    printed.section("store", partial(_store, config))
+    for topic, lines in outside(config):
+        printed.section(topic, lines)
+    for name in config.channels:
+        printed.section("channel", partial(_channel, config, name))
+    for name in sorted({monitor.source for monitor in config.monitors.values()}):
+        printed.section("source", partial(account_lines, config, name))
+    printed.end("everywhere")
+    for monitor in config.monitors.values():
+        printed.section("model", partial(model_lines, config, monitor))
+        seen = _Seen(joined=joined.get(monitor.name))
+        printed.section("windows", partial(_windows, config, monitor, now, seen))
+        levels = config.levels(monitor.name, allotted)
+        printed.section("reference", partial(_reference, config, monitor, levels, now, seen))
+        printed.section("labels", partial(_labels, config, monitor, seen))
+        printed.section("rules", partial(_rules, monitor, levels, seen, explain))
+        if monitor.columns.challenger is not None:
+            printed.section("review", partial(_review, monitor))
+        answers = _answers(monitor, seen)
+        doubts = printed.end(monitor.name, answers)
+        watched.append(
+            Watched(
+                monitor=monitor.name,
+                zone=monitor.timezone,
+                answers=answers.lines,
+                doubts=doubts,
+                reference=seen.reference,
+            )
+        )
+        if config.alarm_budget is not None:
+            spendings.append(spending(monitor, seen.drawn, seen.every))
+    if config.alarm_budget is not None:
+        printed.section("budget", partial(budget_lines, allotted, spendings))
+        printed.end("all monitors", always=True)
+    return Checked(problems=printed.problems, doubts=printed.doubts, watched=watched)
 
-    def section(topic: str, explain: Callable[[], Sequence[Line]]) -> None:
+
+class _Printed:
+    """The lines of one heading after the other: answers first, then problems and doubts, or everything."""
+
+    def __init__(self, output: Print, explain: bool) -> None:
+        self._output, self._explain = output, explain
+        self._lines: list[tuple[str, Line]] = []
+        self.problems: list[RocmonitorError] = []
+        self.doubts: list[str] = []
+
+    def section(self, topic: str, explain: Callable[[], Sequence[Line]]) -> None:
+        """Collect the lines of a topic; an error is one of them."""
         try:
             lines = explain()
         except RocmonitorError as error:
             lines = [error]
-        for number, line in enumerate(lines):
-            if isinstance(line, RocmonitorError):
-                problems.append(line)
-            shown = f"PROBLEM: {line}" if isinstance(line, RocmonitorError) else line
-            output(f"  {'' if number else topic:<10}{shown}")
+        self._lines += [("" if number else topic, line) for number, line in enumerate(lines)]
 
-    joined = joined_references(config, now)
-    allotted = config.allot({name: each.per_year for name, each in joined.items()})
-    output("everywhere")
-    section("store", partial(_store, config))
-    for name in config.channels:
-        section("channel", partial(_channel, config, name))
-    for name in sorted({monitor.source for monitor in config.monitors.values()}):
-        section("source", partial(account_lines, config, name))
-    for monitor in config.monitors.values():
-        output(f"{monitor.name}")
-        section("model", partial(model_lines, config, monitor))
-        seen = _Seen(joined=joined.get(monitor.name))
-        section("windows", partial(_windows, config, monitor, now, seen))
-        levels = config.levels(monitor.name, allotted)
-        section("reference", partial(_reference, config, monitor, levels, now, seen))
-        section("labels", partial(_labels, config, monitor, seen))
-        section("rules", partial(_rules, monitor, levels, seen))
-        if monitor.columns.challenger is not None:
-            section("review", partial(_review, monitor))
-        spendings.append(spending(monitor, seen.scenario, seen.every))
-    if config.alarm_budget is not None:
-        output("all monitors")
-        section("budget", partial(budget_lines, allotted, spendings))
-    return problems
+    def end(self, heading: str, answers: Answers | None = None, *, always: bool = False) -> list[str]:
+        """Print what was collected under a heading, below the answers; return its doubts."""
+        lines, self._lines, before = self._lines, [], len(self.doubts)
+        found = Answers() if answers is None else answers
+        shown = [
+            (topic, text)
+            for topic, line in lines
+            if (text := self._shown(line)) and (always or self._explain or isinstance(line, _TOLD))
+        ]
+        doubts = [("", f"WARNING: {each}") for each in found.doubts]
+        self.doubts += found.doubts
+        if shown or doubts or found.lines:
+            self._output(heading)
+        for topic, text in (*found.lines.items(), *doubts, *shown):
+            self._output(f"  {topic:<10}{text}")
+        return self.doubts[before:]
+
+    def _shown(self, line: Line) -> str:
+        if isinstance(line, Doubt):
+            self.doubts.append(line)
+            return f"WARNING: {line}"
+        if not isinstance(line, RocmonitorError):
+            return line
+        if any(str(line) == str(known) for known in self.problems):
+            return "not read: see the PROBLEM above" if self._explain else ""
+        self.problems.append(line)
+        return f"PROBLEM: {line}"
 
 
 @dataclass(slots=True)
 class _Seen:
-    """What earlier sections of a monitor have read, for the later ones."""
+    """The results of a monitor's earlier sections, for the later ones."""
 
     joined: JoinedReference | None = None
     last: Sample | None = None
     last_counts: tuple[Window, LabelCounts] | None = None
     past_counts: Sequence[tuple[Window, LabelCounts]] = ()
+    reference: Reference | None = None
     scenario: Scenario | None = None
+    drawn: Simulation | None = None
+    early: Mapping[str, Early] = field(default_factory=dict)
     every: timedelta = timedelta()
     assumed: str = ""
     judged: Judged | None = None
+
+
+def _answers(monitor: Monitor, seen: _Seen) -> Answers:
+    """Return the answers to the three questions, as far as they are known."""
+    found = Answers()
+    drawn = seen.drawn if seen.drawn is not None and counts_alarms(seen.drawn) else None
+    if drawn is not None:
+        found.add("normal", normal(monitor, drawn.scenario.reference, drawn))
+    sizes = [(counted.n_pos, counted.n_neg) for _, counted in seen.past_counts]
+    found.add("judged", judged(monitor, sizes, seen.last_counts))
+    if seen.drawn is not None:
+        found.add("in vain", in_vain(monitor, drawn, seen.every, seen.early.values()))
+    return found
 
 
 def _store(config: Config) -> list[str]:
@@ -149,7 +247,7 @@ def _store(config: Config) -> list[str]:
 
 
 def _channel(config: Config, name: str) -> list[str]:
-    alerts.check_url(config.channels[name].read(config.folder), folder=config.folder)
+    alerts.check_url(config.channel_url(name), folder=config.folder)
     return [f"{name}; `rocmonitor channel test {name}` sends a message marked as a test"]
 
 
@@ -201,7 +299,7 @@ def _reference(config: Config, monitor: Monitor, levels: Levels, now: datetime, 
         rows = None
         outside = [
             f"{found:,} rows are in no window: {gap.in_zone(zone)}, {why}"
-            for gap, why in left_out(monitor, windows, now)
+            for gap, why in left_out(monitor, windows if joined else monitor.whole_reference, now)
             if (found := source.label_counts(monitor, gap).rows)
         ]
         few = sum(counted.rows for counted in counts) <= MOST_REFERENCE_ROWS
@@ -219,9 +317,11 @@ def _reference(config: Config, monitor: Monitor, levels: Levels, now: datetime, 
         raise DegenerateDataError(
             f"{period}: {many}, {total:,} rows, none labelled: no rule can compare with it"
         )
+    without = len(monitor.reference.without)
     lines: list[Line] = [
-        f"{period}: {many}{lengths(windows) if joined else ''}, {total:,} rows, {sum(labelled):,} labelled, "
-        f"{min(labelled):,} in the smallest window",
+        f"{period}: {many}{lengths(windows) if joined else ''}"
+        f"{f' ({without} left out: reference.without)' if without else ''}, {total:,} rows, "
+        f"{sum(labelled):,} labelled, {min(labelled):,} in the smallest window",
         *outside,
         *too_short(monitor, total),
     ]
@@ -241,28 +341,30 @@ def _labels(config: Config, monitor: Monitor, seen: _Seen) -> list[str]:
 def _served(
     monitor: Monitor, levels: Levels, counts: Sequence[Counted], rows: Sequence[Rows] | None, seen: _Seen
 ) -> list[Line]:
-    """How far the reference serves the rules; the scenario goes to `seen`."""
+    """Return how far the reference serves the rules; the scenario goes to `seen`."""
     rules = dict(levels.rules)
     scatter: AucSpread | None
-    said = list(improbable(monitor, [one.champion for one in rows or ()]))
+    said: list[Line] = list(improbable(monitor, [one.champion for one in rows or ()]))
     if rows is None:
         like_last = None if seen.last is None else _scatter([seen.last])
         assumed, seen.assumed = _assumed(like_last)
         known = _counted(monitor, counts, assumed)
         scatter = assumed
         if like_last is None:
-            rules = {name: rule for name, rule in rules.items() if not isinstance(rule, Floor)}
+            rules = {name: rule for name, rule in rules.items() if rule.floor is None}
     else:
         samples = [(window, one.champion) for (window, _), one in zip(counts, rows, strict=True)]
         known = references.frozen_for(monitor, samples)
         known = at_levels(known, rules, levels.derived)
         scatter = _scatter([sample for _, sample in samples])
+        said += far(monitor, samples, known)
     low_is_positive = monitor.positive.low_is_positive
     if reversed_scores := list(backwards(monitor, known, read=rows is not None)):
         seen.assumed = "see the reference"
         return [*said, *reversed_scores]
     failed, problems = unfit(known, rules, low_is_positive=low_is_positive)
     serving = {name: rule for name, rule in rules.items() if name not in failed}
+    seen.reference = None if rows is None else known
     if rows is not None:
         seen.judged = on_reference(monitor, [each for each, _ in counts], rows, known, serving)
     seen.scenario = _scenario(serving, known, scatter, seen.judged)
@@ -294,7 +396,7 @@ def _scenario(
     spread: AucSpread | None,
     judged: Judged | None,
 ) -> Scenario | None:
-    """What to expect of a window; None when nothing is known to derive it from."""
+    """Return what to expect of a window; None when nothing is known to derive it from."""
     sizes = [(w["n_pos"], w["n_neg"]) for w in reference.windows if w["n_pos"] and w["n_neg"]]
     if not sizes or spread is None or reference.auc is None:
         return None
@@ -308,7 +410,7 @@ def _scenario(
 
 
 def _assumed(like_last: AucSpread | None) -> tuple[AucSpread, str]:
-    """The scatter of a reference that is not read, and what is assumed with it."""
+    """Return the scatter of a reference that is not read, and what is assumed with it."""
     spread = like_last or AucSpread.normal(ASSUMED_AUC)
     if like_last is None:
         like = f"to have an AUROC of {ASSUMED_AUC:g}, and no floor is counted below"
@@ -320,7 +422,7 @@ def _assumed(like_last: AucSpread | None) -> tuple[AucSpread, str]:
 
 
 def _counted(monitor: Monitor, counts: Sequence[tuple[Window, LabelCounts]], spread: AucSpread) -> Reference:
-    """The reference as far as it is known from counts."""
+    """Return the reference as far as it is known from counts."""
     pos, neg = (
         [counted.by_label.get(name_of(label), 0) for _, counted in counts]
         for label in (monitor.positive.label, monitor.positive.negative)
@@ -352,14 +454,21 @@ def _source(config: Config, monitor: Monitor) -> SqlSource:
     return open_source(config.sources[monitor.source], config.folder, name=monitor.source)
 
 
-def _rules(monitor: Monitor, levels: Levels, seen: _Seen) -> list[str]:
+def _rules(monitor: Monitor, levels: Levels, seen: _Seen, explain: bool) -> list[str]:
+    if seen.scenario is not None:
+        seen.drawn = simulation(seen.scenario, seen.every)
+        seen.early = warnings_of(monitor, seen.scenario, seen.every)
+    if not explain:
+        unknown = seen.scenario is None and not seen.assumed.startswith("see")
+        why = seen.assumed or "the reference cannot be read"
+        return [Doubt(f"false alarms cannot be predicted: {why}")] if unknown else guilty(seen.drawn)
     lines = [
         ", ".join(
             [
                 name,
                 *(
                     f"{key} {value:.8g}" if isinstance(value, float) else f"{key} {value}"
-                    for key, value in asdict(rule).items()
+                    for key, value in rule.settings.items()
                     if value is not None and key != "kind"
                 ),
                 *(["level from alarm_budget"] if name in levels.derived else []),
@@ -367,14 +476,13 @@ def _rules(monitor: Monitor, levels: Levels, seen: _Seen) -> list[str]:
         )
         for name, rule in levels.rules.items()
     ]
-    if seen.scenario is None:
+    if seen.scenario is None or seen.drawn is None:
         lines.append(f"false alarms cannot be predicted: {seen.assumed or 'the reference cannot be read'}")
     else:
         if seen.assumed:
             lines.append(seen.assumed)
-        lines += expected(monitor, seen.scenario, seen.judged, seen.every)
-        rows = round(seen.scenario.n_pos + seen.scenario.n_neg)
-        lines += warnings(monitor, seen.scenario.rules, seen.scenario.reference, rows, seen.every)
+        lines += expected(monitor, seen.drawn, seen.judged, seen.every)
+        lines += warnings(monitor, seen.scenario, seen.early)
     return lines
 
 

@@ -1,4 +1,4 @@
-"""What to expect of the rules: false alarms a year, and how soon a drop is found; in words."""
+"""The expectation for the rules, in words: false alarms a year, and how soon a drop is found."""
 
 from __future__ import annotations
 
@@ -12,36 +12,34 @@ import numpy as np
 from scipy.special import bdtrc
 
 from rocmonitor.config import Monitor
-from rocmonitor.policy.alarm_rate import Rate
+from rocmonitor.policy.budget import Allotment
 from rocmonitor.policy.calibrating import Beyond
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.false_alarms import (
     Detection,
+    Early,
     Simulation,
     detections,
+    early,
     false_alarms,
     improvements,
-    simulation,
     single_window_drop,
     usual_rate,
     window_rate,
 )
 from rocmonitor.policy.judge import Finding, judge, too_few
-from rocmonitor.policy.levels import in_season
-from rocmonitor.policy.reference import Reference
-from rocmonitor.policy.rules import Calibration, Challenger, Cost, Floor, Lasting, Rule, before_labels
+from rocmonitor.policy.reference import Reference, in_season
 from rocmonitor.policy.scenario import Margins, Scenario, margins_of, sampling_only, uncounted, without_chart
 from rocmonitor.policy.windows import Window
+from rocmonitor.rules import Rule
+from rocmonitor.service.checking.words import LEAST_SHOWN, POWER, Doubt, possible, rate
 from rocmonitor.sources.batch import Rows
-from rocmonitor.wording.format import listed
-
-POWER = 0.8
-"""Power used for the detectable drop."""
+from rocmonitor.stats.coming import Rate
+from rocmonitor.wording.format import count, listed
+from rocmonitor.wording.report import allotment
 
 DROPS = (0.02, 0.05, 0.1)
 """Drops of the AUROC whose detection is told."""
-
-_LEAST_SHOWN = 0.01  # a year
 
 MOST_JUDGED = 100
 """At most so many of the latest reference windows are judged by the rules."""
@@ -53,7 +51,7 @@ _NO_SCATTER = 0.0005  # of true AUROCs
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """How many reference windows each rule finds degraded, of so many that were judged, and which ones.
+    """The number of judged reference windows, and the windows that each rule finds degraded.
 
     `margins` has those of the rules that do not judge the AUROC.
     """
@@ -65,35 +63,37 @@ class Judged:
     margins: Mapping[str, Margins]
 
 
-def expected(monitor: Monitor, scenario: Scenario, judged: Judged | None, every: timedelta) -> list[str]:
-    """False alarms and what is found.
+def expected(monitor: Monitor, drawn: Simulation, judged: Judged | None, every: timedelta) -> list[str]:
+    """Return the lines on false alarms and on drops that are found.
 
     Parameters
     ----------
     monitor : Monitor
-    scenario : Scenario
+    drawn : Simulation
     judged : Judged or None
         What the rules say of the reference windows themselves; None when these were not read.
     every : timedelta
         How long a window lasts.
     """
-    missing = uncounted(scenario)
+    missing = uncounted(drawn.scenario)
     lines = [f"not counted below, because its level is not known: {', '.join(missing)}"] if missing else []
-    drawn = simulation(scenario, every)
-    if not (drawn.rules or without_chart(scenario)):
+    if not counts_alarms(drawn):
         return [*lines, "none of these rules can raise an alarm whose rate is known"]
     lines += [_windows(drawn), *_false_alarms(drawn, monitor, every)]
     if judged is not None:
         lines.append(_judged(judged, drawn))
     if monitor.segments:
         lines.append("each segment value is watched separately and adds about as many")
-    if window_rate(drawn) > 0.5:
-        lines.append(_guilty(drawn))
-    return [*lines, *_found(drawn, monitor, every)]
+    return [*lines, *guilty(drawn), *_found(drawn, monitor, every)]
+
+
+def counts_alarms(drawn: Simulation) -> bool:
+    """Return True if the rate of any rule is known."""
+    return bool(drawn.rules or without_chart(drawn.scenario))
 
 
 def _windows(drawn: Simulation) -> str:
-    """What a window to come is like."""
+    """Return what a window to come is like."""
     scenario, scale = drawn.scenario, math.sqrt(drawn.scenario.auc.auc * (1 - drawn.scenario.auc.auc))
     text = (
         f"expected windows: {scenario.n_pos:,.0f} positives and {scenario.n_neg:,.0f} negatives, with an "
@@ -116,14 +116,14 @@ def _false_alarms(drawn: Simulation, monitor: Monitor, every: timedelta) -> list
     scenario, alarm = drawn.scenario, monitor.alarm.policy()
     rules = [name for name in scenario.rules if name in drawn.rules or name in without_chart(scenario)]
     yearly = false_alarms(drawn, alarm, every)
-    about = "" if yearly.expected < _LEAST_SHOWN else "about "
+    about = "" if yearly.expected < LEAST_SHOWN else "about "
     text = f"when nothing is wrong: {about}{rate(yearly.expected)} false alarms a year"
     if rate(yearly.low) != rate(yearly.high):
-        text += f"; {_range(yearly)} are possible (80 %)"
+        text += f"; {possible(yearly)} are possible (80 %)"
         if scenario.is_read:
             text += f", because the reference has only {scenario.reference_windows} windows"
     improved = improvements(drawn, alarm, every).expected
-    if improved >= _LEAST_SHOWN:
+    if improved >= LEAST_SHOWN:
         text += f"; and about {rate(improved)} messages a year of an improvement that is not real"
     if alarm.of > 1:
         text += f"; an alarm needs {alarm.after} of {alarm.of} windows degraded"
@@ -141,13 +141,14 @@ def _false_alarms(drawn: Simulation, monitor: Monitor, every: timedelta) -> list
 
 
 def _lasting(scenario: Scenario) -> list[str]:
-    """What the level of each rule `lasting` means, and what its reference does not show."""
+    """Return what the level of each rule `lasting` means, and what its reference does not show."""
     lines = []
     for name, rule in scenario.rules.items():
-        if isinstance(rule, Lasting):
-            chance = f"{100 * rule.false_alarm_probability:g}"
+        if rule.needs.chart:
+            chance, horizon = (rule.settings[key] for key in ("false_alarm_probability", "horizon"))
             lines.append(
-                f"{name}: {chance} % probability of an alarm within {rule.horizon} windows when nothing lasts"
+                f"{name}: {100 * chance:g} % probability of an alarm within {horizon} windows "
+                "when nothing lasts"
             )
             chart = scenario.reference.charts.get(name)
             doubts = () if chart is None else chart.caveats
@@ -156,23 +157,23 @@ def _lasting(scenario: Scenario) -> list[str]:
     return lines
 
 
-def _guilty(drawn: Simulation) -> str:
-    """Which rule finds most windows degraded."""
+def guilty(drawn: Simulation | None) -> list[str]:
+    """Return which rule finds most windows degraded, as a doubt; none where none does."""
+    if drawn is None or not counts_alarms(drawn) or window_rate(drawn) <= 0.5:
+        return []
     scenario = drawn.scenario
-    rates = {name: window_rate(drawn, [name]) for name in drawn.limits}
-    guilty = [name for name, each in rates.items() if each > 0.5] or [
-        max(rates, key=lambda name: rates[name])
-    ]
-    text = f"most windows will be found degraded although nothing is wrong: see {' and '.join(guilty)}"
-    for name in guilty:
+    found = {name: window_rate(drawn, [name]) for name in drawn.limits}
+    names = [name for name, each in found.items() if each > 0.5] or [max(found, key=lambda name: found[name])]
+    text = f"most windows will be found degraded although nothing is wrong: see {' and '.join(names)}"
+    for name in names:
         rule, auc = scenario.rules[name], scenario.auc.auc
-        if isinstance(rule, Floor) and rule.value >= auc:
-            text += f" ({name} {rule.value:g} is above the AUROC of the reference, {auc:.4f})"
-    return text
+        if rule.floor is not None and rule.floor >= auc:
+            text += f" ({name} {rule.floor:g} is above the AUROC of the reference, {auc:.4f})"
+    return [Doubt(text)]
 
 
 def _found(drawn: Simulation, monitor: Monitor, every: timedelta) -> list[str]:
-    """How soon a drop is found: a sentence and a table."""
+    """Return how soon a drop is found: a sentence and a table."""
     alarm = monitor.alarm.policy()
     seen = single_window_drop(drawn, power=POWER)
     if seen is None:
@@ -227,13 +228,11 @@ def on_reference(
     reference: Reference,
     rules: Mapping[str, Rule],
 ) -> Judged | None:
-    """What the rules say of the reference windows, each judged as a window to come would be.
+    """Return what the rules say of the reference windows, each judged as a window to come would be.
 
     None where no rule can judge them, or there are fewer than two.
     """
-    alarming = [
-        name for name, rule in rules.items() if not isinstance(rule, Challenger) and not before_labels(rule)
-    ]
+    alarming = [name for name, rule in rules.items() if rule.alarms]
     both = list(zip(rows, windows, strict=True))
     enough = [each for each in both if too_few(each[0].counts, monitor.min_per_class) is None]
     if not alarming or reference.auc is None or len(enough) < 2:
@@ -266,17 +265,17 @@ def on_reference(
 
 
 def _margins(found: Sequence[Finding], rules: Mapping[str, Rule]) -> dict[str, Margins]:
-    """Of the rules `cost` and `calibration`, in the windows that were judged."""
+    """Return the margins of the rules `cost` and `calibration` in the judged windows."""
     margins = {}
     for name, rule in rules.items():
-        if isinstance(rule, Cost | Calibration):
+        if not rule.of_auc:
             of_rule = [{each.rule: each for each in one.verdicts}.get(name) for one in found]
             margins[name] = margins_of(of_rule)
     return {name: each for name, each in margins.items() if each is not None}
 
 
 def _judged(judged: Judged, drawn: Simulation) -> str:
-    """The count beside the one that is expected of later windows."""
+    """Return the count beside the one that is expected of later windows."""
     bad, by_rule = len(judged.degraded), judged.by_rule
     each = ", ".join(f"{name} {number or 'none'}" for name, number in by_rule.items())
     text = (
@@ -290,18 +289,104 @@ def _judged(judged: Judged, drawn: Simulation) -> str:
     return text
 
 
-def rate(each_year: float) -> str:
-    """A number of events a year, no more precise than it is."""
-    if each_year < _LEAST_SHOWN:
-        return f"less than {_LEAST_SHOWN:g}"
-    return f"{each_year:.2g}" if each_year < 10 else f"{each_year:,.0f}"
-
-
-def _range(of: Rate) -> str:
-    low = "0" if of.low < _LEAST_SHOWN else rate(of.low)
-    return f"{low} to {rate(of.high)}"
-
-
 def _short(of: Rate) -> str:
-    """A rate and its range."""
-    return rate(of.expected) if rate(of.low) == rate(of.high) else f"{rate(of.expected)} ({_range(of)})"
+    """Return a rate and its range."""
+    return rate(of.expected) if rate(of.low) == rate(of.high) else f"{rate(of.expected)} ({possible(of)})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spending:
+    """The share of an alarm budget one monitor is expected to use: None where unknown."""
+
+    monitor: str
+    false_alarms_per_year: float | None
+
+
+def spending(monitor: Monitor, drawn: Simulation | None, every: timedelta) -> Spending:
+    """Return the false alarms that are expected of a monitor; its segments together add as many as all rows.
+
+    A window lasts `every`.
+    """
+    if drawn is None:
+        return Spending(monitor=monitor.name, false_alarms_per_year=None)
+    families = 2 if monitor.segments else 1
+    alone = false_alarms(drawn, monitor.alarm.policy(), every).expected
+    return Spending(monitor=monitor.name, false_alarms_per_year=families * alone)
+
+
+def budget_lines(allotments: Sequence[Allotment], spendings: Sequence[Spending]) -> list[str]:
+    """Return each budget, the levels that follow, and the false alarms that are expected with these."""
+    return [line for each in allotments for line in _lines(each, spendings)]
+
+
+def _lines(each: Allotment, spendings: Sequence[Spending]) -> list[str]:
+    lines = [allotment(each)]
+    own = [one for one in spendings if one.monitor in each.levels]
+    known = {one.monitor: rate for one in own if (rate := one.false_alarms_per_year) is not None}
+    if known:
+        total = sum(known.values())
+        parts = ", ".join(f"{name} {rate:.2g}" for name, rate in known.items())
+        within = "within the budget" if total <= each.budget else "more than the budget"
+        lines.append(f"expected with these levels: about {total:.2g} a year ({parts}): {within}")
+    if missing := [one.monitor for one in own if one.false_alarms_per_year is None]:
+        lines.append(f"not counted, because nothing is known of them: {', '.join(missing)}")
+    if each.written > each.budget:
+        lines.append(
+            f"the levels written in the file alone use {each.written:.2g}: leave confidence_level and "
+            "false_alarm_probability out, so that they are derived, or raise the budget"
+        )
+    return lines
+
+
+def warnings_of(monitor: Monitor, scenario: Scenario, every: timedelta) -> dict[str, Early]:
+    """Return what each rule that reads outlooks does, by name; none where nothing shows it."""
+    reference, rows = scenario.reference, round(scenario.n_pos + scenario.n_neg)
+    if monitor.outlook is None or reference.history is None or reference.cells is None:
+        return {}
+    return {
+        name: early(rule, reference.history, reference.cells, rows=rows, every=every, power=POWER)
+        for name, rule in scenario.rules.items()
+        if not rule.needs.labels
+    }
+
+
+def warnings(monitor: Monitor, scenario: Scenario, found: Mapping[str, Early]) -> list[str]:
+    """Return a line on the outlook, and one for each rule that reads it, as from `warnings_of`."""
+    if monitor.outlook is None:
+        return []
+    rules, reference = scenario.rules, scenario.reference
+    sooner = monitor.window.label_delay - monitor.outlook.after
+    lines = [f"an outlook of each window comes {_length(sooner)} before its labels are due"]
+    mine = {name: rule for name, rule in rules.items() if not rule.needs.labels}
+    if reference.history is None or reference.cells is None:
+        if own := [each.bare() for each in reference.caveats if each.about[:1] == ("outlook",)]:
+            return [f"no window can have an outlook: {own[0]}"]
+        return [
+            *lines,
+            *(f"how often {name} warns is not known: the reference was not read" for name in mine),
+        ]
+    return [*lines, *(f"{name}: {_line(mine[name], each, sooner)}" for name, each in found.items())]
+
+
+_FOUND = {"outlook": "that the scores foretell", "scores": "when positives score like negatives"}
+"""The loss that `Early.loss` is of, by kind of rule."""
+
+
+def _line(rule: Rule, found: Early, sooner: timedelta) -> str:
+    usual = (
+        f"about {rate(found.warnings_a_year)} windows a year warn although nothing is wrong (with one "
+        f"reference in ten, more than {rate(found.unlucky_warnings_a_year)})"
+    )
+    if found.loss is None:
+        return f"{usual}; it does not see positives that come to score like negatives"
+    why = _FOUND[rule.kind]
+    return (
+        f"{usual}; a loss of {math.ceil(found.loss * 1000) / 1000:g} {why} is found with "
+        f"{100 * POWER:.0f} % probability, {_length(sooner)} before the labels"
+    )
+
+
+def _length(time: timedelta) -> str:
+    if time >= timedelta(days=2):
+        return count(round(time / timedelta(days=1)), "day")
+    return count(round(time / timedelta(hours=1)), "hour")

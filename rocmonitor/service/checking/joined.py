@@ -1,8 +1,8 @@
-"""What `check` says of windows that are joined from those of the calendar."""
+"""The lines of `check` about windows that are joined from those of the calendar."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,17 +10,19 @@ from datetime import datetime
 from rocmonitor.config import Config, Monitor
 from rocmonitor.config.values import written
 from rocmonitor.errors import ConfigError, RocmonitorError
+from rocmonitor.policy.arrival import ALIKE, needed_share
 from rocmonitor.policy.budget import YEAR
 from rocmonitor.policy.windows import DAY, Window
+from rocmonitor.service.checking.words import Doubt
 from rocmonitor.service.pieces import Pieces, reference_joining, reference_windows, usual_length
-from rocmonitor.sources import LabelCounts, open_source
+from rocmonitor.sources import LabelCounts, Rows, SqlSource, open_source
 from rocmonitor.wording.format import count, instant
 
-_UNITS = {"1h": "hours", "1d": "days", "7d": "weeks", "1mo": "months", "1q": "quarters"}
+_UNITS = {"1h": "hours", "1d": "days", "7d": "weeks", "1mo": "months", "1q": "quarters", "1y": "years"}
 
 
 def window_length(monitor: Monitor) -> str:
-    """How long windows are."""
+    """Return how long windows are."""
     spec = monitor.window
     if spec.rows is not None:
         return f"at least {spec.rows:,} rows, in whole {pieces(monitor)}"
@@ -33,7 +35,7 @@ def window_length(monitor: Monitor) -> str:
 
 
 def pieces(monitor: Monitor) -> str:
-    """What windows are joined from; the windows themselves, where they are not joined."""
+    """Return what windows are joined from; the windows themselves, where they are not joined."""
     spec = monitor.window
     if spec.rows is None:
         return "windows"
@@ -41,7 +43,7 @@ def pieces(monitor: Monitor) -> str:
 
 
 def not_enough(monitor: Monitor, window: Window, labels: LabelCounts) -> str:
-    """That all rows so far are no window yet."""
+    """Return a line if all rows so far are no window yet."""
     since = instant(window.start, monitor.timezone)
     if monitor.window.rows is not None:
         return (
@@ -55,7 +57,7 @@ def not_enough(monitor: Monitor, window: Window, labels: LabelCounts) -> str:
 
 
 def lengths(windows: Sequence[Window]) -> str:
-    """How long windows are that differ."""
+    """Return how long windows are that differ."""
     days = [(window.end - window.start) / DAY for window in windows]
     if not days:
         return ""
@@ -82,7 +84,7 @@ class JoinedReference:
 
 
 def joined_references(config: Config, now: datetime) -> dict[str, JoinedReference]:
-    """Those that an alarm budget is divided by.
+    """Return those that an alarm budget is divided by.
 
     Left out is a monitor whose reference cannot be read: its own section says why.
     """
@@ -105,10 +107,125 @@ def joined_references(config: Config, now: datetime) -> dict[str, JoinedReferenc
 
 
 def too_short(monitor: Monitor, rows: int) -> Iterator[ConfigError]:
-    """A reference that has fewer rows than one window."""
+    """Yield a reference that has fewer rows than one window."""
     needed = monitor.window.rows
     if needed is not None and monitor.reference.windows is None and rows < needed:
         yield ConfigError(
             f"monitors.{monitor.name}.reference has {rows:,} rows, and a window has at least {needed:,} "
             "(window.rows): choose a longer period (reference.from, reference.to), or fewer rows"
         )
+
+
+MOST_SEGMENTS = 5
+"""The number of segment values named as too small."""
+
+
+def small_segments(segments: Mapping[str, Rows], min_per_class: int) -> list[str]:
+    """Return the segment values that would be insufficient, each with the class that is too small.
+
+    A doubt comes first where they are most of all.
+    """
+    small: list[str] = []
+    for name, rows in segments.items():
+        classes = {"positives": rows.counts.n_pos, "negatives": rows.counts.n_neg}
+        short = [f"{count:,} {what}" for what, count in classes.items() if count < min_per_class]
+        if name and short:
+            small.append(f"{name}: {' and '.join(short)}, min_per_class is {min_per_class:,}: insufficient")
+    many, of = len(small), len([name for name in segments if name])
+    if len(small) > MOST_SEGMENTS:
+        small[MOST_SEGMENTS:] = [f"and {len(small) - MOST_SEGMENTS:,} more that are insufficient"]
+    if many > of / 2:
+        helps = "take longer windows (window.every, pool), coarser segments, or a smaller min_per_class"
+        small.insert(0, Doubt(f"{many} of {of} segment values have too few rows to be judged: {helps}"))
+    return small
+
+
+WINDOWS_OF_CURVE = 6
+"""The last windows of the reference that are counted at each age."""
+
+Counted = tuple[Window, LabelCounts]
+
+
+def label_shares(
+    monitor: Monitor, source: SqlSource, last: Counted | None, reference: Sequence[Counted]
+) -> list[str]:
+    """Return the share of labelled rows in the last window and in the reference, and a conclusion.
+
+    Parameters
+    ----------
+    monitor : Monitor
+    source : SqlSource
+        With ``columns.labelled_at`` the labels known at `window.label_delay` are counted, window by window.
+    last : tuple of Window and LabelCounts, or None
+        The last window that is old enough to be judged, with the labels that it has now.
+    reference : sequence of tuple
+        The same of the reference windows.
+    """
+    past = _share([counts for _, counts in reference])
+    if past is None:
+        return []
+    if monitor.columns.labelled_at is not None:
+        return _by_age(monitor, source, last, [window for window, _ in reference], past)
+    now = None if last is None else _share([last[1]])
+    if now is None:
+        return [f"{past:.0%} of the reference's rows have a label"]
+    both = f"{now:.0%} of the rows of the last window have a label, {past:.0%} of the reference's"
+    needed = needed_share(monitor.window.min_labelled, past, dated=False)
+    way_out = (
+        "judge later (window.label_delay), or say when labels became known (columns.labelled_at), so that "
+        "windows are estimated and compared with the reference at the same label age"
+    )
+    if now < needed:
+        return [Doubt(f"{both}; {needed:.0%} are needed, so such a window is insufficient: {way_out}")]
+    if abs(now - past) > ALIKE:
+        return [
+            Doubt(f"{both}: where labels come first to some scores, their AUROCs are not alike; {way_out}")
+        ]
+    return [f"{both}: they can be compared as they are"]
+
+
+def _by_age(
+    monitor: Monitor, source: SqlSource, last: Counted | None, windows: Sequence[Window], past: float
+) -> list[str]:
+    then = [share for window in windows if (share := _share_when_due(monitor, source, window)) is not None]
+    low, high = min(then), max(then)
+    shares = f"{low:.0%}" if f"{low:.0%}" == f"{high:.0%}" else f"{low:.0%} to {high:.0%}"
+    lines = [
+        f"when due, {shares} of the rows of a reference window had a label, {past:.0%} in the end",
+        _curve(monitor, source, windows[-WINDOWS_OF_CURVE:]),
+    ]
+    if sum(then) / len(then) > past - 0.005:
+        return [*lines, "so labels are complete when a window is due, and windows are judged by them"]
+    lines.append(
+        "so a window is estimated when due, and compared with what reference windows showed at that label age"
+    )
+    if last is None:
+        return lines
+    now = _share_when_due(monitor, source, last[0])
+    if now is None:
+        return lines
+    lines.append(f"the last window: {now:.0%} when due")
+    if not low - ALIKE <= now <= high + ALIKE:
+        lines[-1] = Doubt(
+            f"{lines[-1]}, unlike any reference window: the rules are insufficient until its labels are in; "
+            "choose a reference in which labels came as they do now"
+        )
+    return lines
+
+
+def _curve(monitor: Monitor, source: SqlSource, windows: Sequence[Window]) -> str:
+    """Return the share of labelled rows at some ages, in the last windows of the reference."""
+    said = []
+    for age in monitor.labels.shown_ages:
+        found = [source.label_counts(monitor, window, as_of=window.end + age) for window in windows]
+        said.append(f"{_share(found) or 0:.0%} after {age / DAY:.3g} days")
+    return f"labels by age, in its last {len(windows)} windows: {', '.join(said)}"
+
+
+def _share_when_due(monitor: Monitor, source: SqlSource, window: Window) -> float | None:
+    return _share([source.label_counts(monitor, window, as_of=monitor.labels.due_at(window))])
+
+
+def _share(counts: Sequence[LabelCounts]) -> float | None:
+    rows = sum(each.rows for each in counts)
+    return sum(each.labelled for each in counts) / rows if rows else None

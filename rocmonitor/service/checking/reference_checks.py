@@ -1,30 +1,34 @@
-"""Whether a reference can serve the rules, in the words of the configuration."""
+"""The check of a reference for the rules, in the words of the configuration."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import time
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
 from rocmonitor.errors import ConfigError, DegenerateDataError, InputError
-from rocmonitor.policy.levels import over_the_year
-from rocmonitor.policy.orientation import negated
-from rocmonitor.policy.reference import Reference, season_not_seen
-from rocmonitor.policy.rules import Drop, Forecast, Lasting, Rule, before_labels
-from rocmonitor.policy.scenario import forecast_weights
+from rocmonitor.policy.measure import shows_no_scatter
+from rocmonitor.policy.record import negated
+from rocmonitor.policy.reference import Reference, over_the_year, season_not_seen
+from rocmonitor.policy.windows import Window
+from rocmonitor.rules import Rule
+from rocmonitor.service import references
+from rocmonitor.service.checking.words import Doubt
 from rocmonitor.sources import Rows
-from rocmonitor.stats import Sample
+from rocmonitor.stats import Sample, auc
 from rocmonitor.stats.forecast.calibration import LEVEL_ROUNDING, windows_needed
 from rocmonitor.stats.forecast.score_history import ENOUGH_WINDOWS
-from rocmonitor.stats.lasting.chart import FEWEST_WINDOWS
+from rocmonitor.stats.forecast.windows import far_windows, sampling_errors
 from rocmonitor.stats.probabilities import require_probabilities
+from rocmonitor.wording.format import forecast_span
 
 
 def unfit(
     reference: Reference, rules: Mapping[str, Rule], *, low_is_positive: bool
 ) -> tuple[list[str], list[DegenerateDataError]]:
-    """Names of the rules that this reference cannot serve, and why, with the way out.
+    """Return the names of the rules that this reference cannot serve, and why, with the way out.
 
     Parameters
     ----------
@@ -34,7 +38,7 @@ def unfit(
     low_is_positive : bool
         Whether lower scores were configured to be more positive.
     """
-    comparing = [name for name, rule in rules.items() if isinstance(rule, Forecast | Drop | Lasting)]
+    comparing = [name for name, rule in rules.items() if rule.needs.auc]
     whole = useless(reference, low_is_positive=low_is_positive)
     if comparing and whole:
         return comparing, [DegenerateDataError(f"{' and '.join(comparing)}: {whole}")]
@@ -43,7 +47,8 @@ def unfit(
 
 
 def backwards(monitor: Monitor, reference: Reference, *, read: bool) -> Iterator[ConfigError]:
-    """A reference whose scores order the classes the wrong way round, or are not shown to order them at all.
+    """Yield a reference whose scores order the classes the wrong way round, or are not shown to order them
+    at all.
 
     Unless the reference was `read`, its AUROC is that of the last window, and only one below 0.5 counts.
     """
@@ -76,12 +81,12 @@ def backwards(monitor: Monitor, reference: Reference, *, read: bool) -> Iterator
 
 
 def _is_unusable(reference: Reference) -> bool:
-    """Whether all scores are one: `useless` says that better."""
+    """Return True if all scores are one: `useless` says that better."""
     return reference.cells is not None and len(reference.cells.score) == 1
 
 
 def improbable(monitor: Monitor, samples: Sequence[Sample]) -> Iterator[ConfigError]:
-    """Reference scores that were said to be probabilities and are not."""
+    """Return a line if reference scores are no probabilities although the configuration says so."""
     if not monitor.is_probability or not samples:
         return
     try:
@@ -122,10 +127,10 @@ def useless(reference: Reference, *, low_is_positive: bool) -> str:
 
 
 def _left_out(reference: Reference, rules: Mapping[str, Rule]) -> Iterator[tuple[str, str]]:
-    """Each rule that learns from windows and cannot, and why."""
+    """Yield each rule that learns from windows and cannot, and why."""
     usable = sum(window["n_pos"] > 0 and window["n_neg"] > 0 for window in reference.windows)
     for name, rule in rules.items():
-        if reference.auc is not None and _needs_history(rule) and usable < ENOUGH_WINDOWS:
+        if reference.auc is not None and rule.needs.history and usable < ENOUGH_WINDOWS:
             yield (
                 name,
                 f"the rule learns from past windows what their scores show, and needs {ENOUGH_WINDOWS} with "
@@ -133,63 +138,51 @@ def _left_out(reference: Reference, rules: Mapping[str, Rule]) -> Iterator[tuple
                 "(reference.windows)",
             )
             continue
-        if isinstance(rule, Lasting) and reference.auc is not None and usable < FEWEST_WINDOWS:
-            yield (
-                name,
-                f"the rule learns from past windows how far they differ, and needs {FEWEST_WINDOWS} with "
-                f"both classes; the reference has {usable}: choose a longer period, or cut it finer "
-                "(reference.windows)",
-            )
-        if not isinstance(rule, Forecast) or reference.auc is None:
+        if reference.auc is None or not (rule.needs.chart or rule.needs.range):
             continue
-        if usable < 2 and rule.method != "fixed":
-            has = "one window" if usable else "no window"
-            needed = windows_needed(rule.confidence_level)
+        if usable < rule.needs.windows:
+            finer, fixed = "reference.windows", ""
+            if rule.needs.range:
+                finer += f": {windows_needed(rule.settings['confidence_level'])} or more"
+                fixed = ", or give a distance (method: fixed)"
             yield (
                 name,
-                f"method {rule.method} learns from past windows how far they differ, and the reference has "
-                f"{has} with both classes: choose a longer period, cut it finer (reference.windows: {needed} "
-                "or more), or give a distance (method: fixed)",
+                f"the rule learns from past windows how far they differ, and needs {rule.needs.windows} with "
+                f"both classes; the reference has {usable}: choose a longer period, or cut it finer ({finer})"
+                f"{fixed}",
             )
-        elif reference.cells is not None and name not in reference.forecasts:
+        elif rule.needs.range and reference.cells is not None and name not in reference.forecasts:
             parts = [str(each.bare()) for each in reference.caveats if each.about[:1] == (name,)]
             yield name, "; ".join(parts) or "cannot be computed on this reference: choose a longer period"
 
 
-def _needs_history(rule: Rule) -> bool:
-    return before_labels(rule) or (isinstance(rule, Forecast | Lasting) and rule.given is not None)
-
-
 def window_levels(reference: Reference, rules: Mapping[str, Rule]) -> list[str]:
-    """What the windows are too few for, of each calibrated rule."""
+    """Return what the windows are too few for, of each calibrated rule."""
     lines = []
     for name, rule in rules.items():
-        weights = forecast_weights(name, rules, reference)
-        if weights is None or not isinstance(rule, Forecast):
+        weights = rule.weights(name, reference)
+        if weights is None:
             continue
-        weight, needed = sum(weights), windows_needed(rule.confidence_level)
+        asked, half_life = (rule.settings[key] for key in ("confidence_level", "half_life"))
+        weight, needed = sum(weights), windows_needed(asked)
         level = weight / (weight + 1)
-        if level >= rule.confidence_level - LEVEL_ROUNDING:
+        if level >= asked - LEVEL_ROUNDING:
             continue
-        known = {"n_windows": len(weights), "known": level, "confidence_level": rule.confidence_level}
+        known = {"n_windows": len(weights), "known": level, "confidence_level": asked}
         by_model = Caveat("level-by-model", **known)
         interval = reference.forecasts.get(name)
-        if by_model in interval.caveats if interval is not None else rule.half_life is None:
+        if by_model in interval.caveats if interval is not None else half_life is None:
             lines.append(f"{name}: {by_model}; from {needed} windows on they show it themselves")
             continue
         weighing = f"the {len(weights)} windows"
-        if rule.half_life is not None:
-            weighing = (
-                f"with half_life {rule.half_life:g} the {len(weights)} windows weigh {weight:.3g} together"
-            )
-        lines.append(
-            f"{name}: {weighing}: level {level:.2f}; {rule.confidence_level:g} needs a weight of {needed}"
-        )
+        if half_life is not None:
+            weighing = f"with half_life {half_life:g} the {len(weights)} windows weigh {weight:.3g} together"
+        lines.append(f"{name}: {weighing}: level {level:.2f}; {asked:g} needs a weight of {needed}")
     return lines
 
 
 def likeness(reference: Reference) -> list[str]:
-    """How alike neighbouring reference windows are, one line for each calibrated rule."""
+    """Return how alike neighbouring reference windows are, one line for each calibrated rule."""
     lines = []
     for name, found in reference.serial.items():
         if found.caveats:
@@ -203,7 +196,8 @@ def likeness(reference: Reference) -> list[str]:
 
 
 def design_effect(reference: Reference, column: str | None, windows: Sequence[Rows] = ()) -> list[str]:
-    """What clusters cost, and what is doubtful about them; none where rows are independent, or not read.
+    """Return what clusters cost, and what is doubtful about them; none where rows are independent, or not
+    read.
 
     Parameters
     ----------
@@ -230,8 +224,8 @@ def design_effect(reference: Reference, column: str | None, windows: Sequence[Ro
 
 
 def seasons(reference: Reference, rules: Mapping[str, Rule]) -> list[str]:
-    """Which rules take a season off; that it cannot be told from a change, in less than a year."""
-    comparing = any(isinstance(rule, Forecast | Drop | Lasting) for rule in rules.values())
+    """Return which rules take a season off; that it cannot be told from a change, in less than a year."""
+    comparing = any(rule.needs.auc for rule in rules.values())
     lines = [str(each) for each in season_not_seen(reference)] if comparing else []
     for name in rules:
         if name in reference.forecasts and (ends := over_the_year(name, reference)) is not None:
@@ -245,7 +239,7 @@ def seasons(reference: Reference, rules: Mapping[str, Rule]) -> list[str]:
 
 
 def costs(reference: Reference, cost_w: Sequence[float], *, low_is_positive: bool) -> list[str]:
-    """Where the costs will be reported, in one line; none when none are configured."""
+    """Return where the costs will be reported, in one line; none when none are configured."""
     if not cost_w or reference.auc is None:
         return []
     at = reference.cost_thresholds
@@ -274,3 +268,34 @@ def set_aside(names: Sequence[str]) -> list[str]:
     if len(names) == 1:
         return [f"1 window has one class only, or no labels, and is set aside: {most}"]
     return [f"{len(names)} windows have one class only, or no labels, and are set aside: {most}"]
+
+
+def far(monitor: Monitor, samples: Sequence[tuple[Window, Sample]], known: Reference) -> Sequence[str]:
+    """Return a line for each reference window that is far from the others, with the forecast without it."""
+    measured = [(window, auc(sample)) for window, sample in samples if not shows_no_scatter(sample)]
+    areas = [area for _, area in measured]
+    found = far_windows([area.auc for area in areas], sampling_errors(areas))
+    lines, left = [], list(samples)
+    for each in found:
+        window, area = measured[each.place]
+        left = [part for part in left if part[0] != window]
+        without = references.frozen_for(monitor, left)
+        start = window.start.astimezone(monitor.timezone).replace(tzinfo=None)
+        name = f"{start:%Y-%m-%d}" if start.time() == time() else f"{start}"
+        lines.append(
+            Doubt(
+                f"the window of {name} is far from the others: AUROC {area.auc:.3f}, the others about "
+                f"{each.others:.3f}{_widths(known, without)}. If it is no example of a good one, leave it "
+                f"out: reference: {{without: [{name}]}}"
+            )
+        )
+    return lines
+
+
+def _widths(known: Reference, without: Reference) -> str:
+    """Return the intervals of the first forecast with a window and without it; empty where there is none."""
+    for name, interval in known.forecasts.items():
+        if name in without.forecasts:
+            spans = [forecast_span(each.low, each.high) for each in (interval, without.forecasts[name])]
+            return f"; it makes the range of {name} {spans[0]} where the others make it {spans[1]}"
+    return ""

@@ -1,4 +1,4 @@
-"""Whether a monitor's periods fit together: with the clock, with the labels, and with each other."""
+"""The check of a monitor's periods: against the clock, the labels, and each other."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ from datetime import datetime
 
 from rocmonitor.config import Monitor
 from rocmonitor.config.values import written
-from rocmonitor.errors import ConfigError
+from rocmonitor.errors import ConfigError, DegenerateDataError, RocmonitorError
+from rocmonitor.policy.measure import compared, not_comparable, shows_no_scatter, too_coarse
 from rocmonitor.policy.windows import Window
-from rocmonitor.service.empty import FEW, with_rows
+from rocmonitor.service.checking.words import Doubt
+from rocmonitor.service.pieces import FEW, with_rows
+from rocmonitor.sources import Batch, Rows
+from rocmonitor.stats import CondensedPair, condensed_error
 from rocmonitor.wording.format import instant
 
 
@@ -29,8 +33,10 @@ def _at_the_earliest(monitor: Monitor) -> str:
 
 def newest_with_rows(
     monitor: Monitor, due: Sequence[Window], count_rows: Callable[[Window], int]
-) -> tuple[Window, list[str]]:
-    """The window to look at, and that the stream has ended: where so many are empty that few are judged."""
+) -> tuple[Window, Sequence[str]]:
+    """Return the window to look at, and that the stream has ended: where so many are empty that few are
+    judged.
+    """
     if count_rows(due[-1]):
         return due[-1], []
     last = with_rows(due, count_rows)[-1]
@@ -38,13 +44,15 @@ def newest_with_rows(
     if empty <= FEW:  # that is news
         return due[-1], []
     return last, [
-        f"no rows since {instant(last.end, monitor.timezone)}: of the {empty:,} windows after that {FEW} are "
-        "judged, and the others once rows come again"
+        Doubt(
+            f"no rows since {instant(last.end, monitor.timezone)}: of the {empty:,} windows after that {FEW} "
+            "are judged, and the others once rows come again"
+        )
     ]
 
 
 def impossible(monitor: Monitor, now: datetime) -> Iterator[ConfigError]:
-    """A reference that has not ended, or labels that would come later than all data are old."""
+    """Yield a reference that has not ended, or labels that would come later than all data are old."""
     zone, period = monitor.timezone, monitor.reference_period
     where = f"monitors.{monitor.name}"
     if period.end > now:
@@ -85,3 +93,43 @@ def left_out(monitor: Monitor, windows: Sequence[Window], now: datetime) -> Iter
     if windows[-1].end < first:
         where = "between the reference's last whole window and the first one that is judged"
         yield Window(windows[-1].end, first), f"{where}{align}"
+
+
+def read_as(monitor: Monitor, batch: Batch) -> Iterator[str | RocmonitorError]:
+    """Lines on groups or cells, and a problem where cells are too coarse to judge a window by them."""
+    if not batch.condensed:
+        if batch.grouped:
+            yield "read as groups of equal rows, counted in the database"
+        return
+    settings, sample = monitor.condense, batch.segments[""].champion
+    error = condensed_error(sample)
+    yield (
+        f"read as {len(sample.score):,} cells of neighbouring scores ({settings.grid}), counted in the "
+        f"database: the AUROC is off by at most {error.auc:.2g}, its standard error by {error.se:.2g}"
+    )
+    yield from _compared(batch.segments[""])
+    for name, rows in _measurable(batch):
+        found = too_coarse(rows.champion, settings.max_error)
+        if found is None and rows.pair is not None:
+            found = not_comparable(rows.pair, settings.max_error)
+        if found is not None:
+            yield DegenerateDataError(f"{name or 'all rows'}: {found}")
+
+
+def _compared(rows: Rows) -> Iterator[str]:
+    """Yield how the challenger is compared, where that is by cells."""
+    if not isinstance(rows.pair, CondensedPair) or shows_no_scatter(rows.pair):
+        return
+    found = compared(rows.pair)
+    assert found.error is not None
+    off, of_se = found.error
+    yield (
+        f"the challenger is compared by {len(rows.pair.joint.rows):,} pairs of strips: the difference of the "
+        f"AUROCs is off by at most {off:.2g}, its standard error ({found.se:.2g}) by {of_se:.2g}"
+    )
+
+
+def _measurable(batch: Batch) -> Iterator[tuple[str, Rows]]:
+    for name, rows in batch.segments.items():
+        if min(rows.champion.n_pos, rows.champion.n_neg):
+            yield name, rows

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from rocmonitor.config.values import host_and_port
 from rocmonitor.service.health import Service
 from rocmonitor.service.listener.webhook import AliasMoved, Webhook
+
+log = logging.getLogger(__name__)
 
 __all__ = ["open_listeners"]
 
@@ -36,7 +39,9 @@ def open_listeners(service: Service, on_alias: AliasMoved) -> Iterator[None]:
             from rocmonitor.service.listener.application import application
             from rocmonitor.service.listener.server import listening
 
-            stack.enter_context(listening(*host_and_port(address), application(watched, webhook), key=key))
+            host, port = host_and_port(address)
+            got = stack.enter_context(listening(host, port, application(watched, webhook), key=key))
+            log.info("listening on http://%s:%s/ (%s)", f"[{host}]" if ":" in host else host, got, key)
         yield
 
 

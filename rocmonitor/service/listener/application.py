@@ -1,4 +1,4 @@
-"""What is answered over HTTP: the health, the metrics, and MLflow's events."""
+"""The answers over HTTP: the health, the metrics, and MLflow's events."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 
 def application(service: Service | None = None, webhook: Webhook | None = None) -> Flask:
-    """The application of one address.
+    """Return the application of one address.
 
     Parameters
     ----------

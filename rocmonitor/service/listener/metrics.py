@@ -19,16 +19,16 @@ from prometheus_client.registry import Collector
 from rocmonitor import __version__
 from rocmonitor.errors import StoreError, printable
 from rocmonitor.service.health import STORE_SECONDS, Seen, Service, look, service_health
-from rocmonitor.store import Store, condition, glance
+from rocmonitor.store import Store, glance
 
 MOST_SEGMENTS = 100
-"""Of one monitor; each is a time series in every metric of windows."""
+"""The number of segments of one monitor; each is a time series in every metric of windows."""
 
 LONGEST_LABEL = 100
 
 
 def registry_of(service: Service) -> CollectorRegistry:
-    """A registry of its own: what others register in this process is not shown."""
+    """Return a registry of its own: what others register in this process is not shown."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Collector(service))
     ProcessCollector(registry=registry)
@@ -36,7 +36,7 @@ def registry_of(service: Service) -> CollectorRegistry:
 
 
 def written(registry: CollectorRegistry, accept: str) -> tuple[bytes, str]:
-    """The metrics in a format that the client accepts, and its content type."""
+    """Return the metrics in a format that the client accepts, and its content type."""
     encoder, content_type = choose_encoder(accept)
     return encoder(registry), content_type
 
@@ -46,8 +46,7 @@ class _Read:
     """One look at the store."""
 
     seen: Seen
-    glances: Mapping[tuple[str, str], glance.Glance]
-    standings: Mapping[tuple[str, str], glance.Standing]
+    states: glance.AllStates
     alarms: Mapping[tuple[str, str], int]
 
 
@@ -60,7 +59,7 @@ class _Collector(Collector):
         return ()
 
     def collect(self) -> Iterator[Metric]:
-        """All metrics; those of the store are left out when it does not answer."""
+        """Yield all metrics; those of the store are left out when it does not answer."""
         service = self._service
         runtime = service.runtime
         now = runtime.clock()
@@ -86,16 +85,15 @@ class _Collector(Collector):
 
 
 def _read(kept: Store, now: datetime) -> _Read:
-    return _Read(
-        look(kept, now), glance.glances(kept, windows=1), glance.standings(kept), condition.alarms(kept)
-    )
+    states = glance.AllStates(seen=glance.glances(kept, windows=1), changed=glance.last_changes(kept))
+    return _Read(look(kept, now), states, glance.alarms(kept))
 
 
 def _process(service: Service) -> Iterator[Metric]:
     info = GaugeMetricFamily(
         "rocmonitor_build_info", "Versions, as labels.", labels=["version", "schema", "python"]
     )
-    info.add_metric([__version__, condition.NEWEST, platform.python_version()], 1)
+    info.add_metric([__version__, glance.NEWEST, platform.python_version()], 1)
     yield info
     work = service.runtime.work.current()
     yield _one("rocmonitor_work_running", "Pieces of work in progress.", len(work))
@@ -155,17 +153,12 @@ def _windows(monitors: Iterable[str], read: _Read) -> Iterator[Metric]:
         "labelled_share": _gauge("rocmonitor_labelled_ratio", "Labelled rows of the newest window.", *labels),
     }
     left_out = _gauge("rocmonitor_segments_left_out", f"Segments beyond the first {MOST_SEGMENTS}.")
-    known: dict[str, set[str]] = {name: {""} for name in monitors}
-    for name, segment in (*read.glances, *read.standings):
-        if name in known:
-            known[name].add(segment)
-    for name, segments in known.items():
+    for name in monitors:
+        segments = ["", *read.states.segments.get(name, ())]
         left_out.add_metric([name], max(0, len(segments) - MOST_SEGMENTS))
-        for segment in sorted(segments)[:MOST_SEGMENTS]:
-            of = [name, label(segment)]
-            newest, change = read.glances.get((name, segment)), read.standings.get((name, segment))
-            now = str(change.status) if change is not None else "waiting" if newest is None else "ok"
-            status.add_metric([*of, now], 1)
+        for segment in segments[:MOST_SEGMENTS]:
+            of, newest = [name, label(segment)], read.states.seen.get((name, segment))
+            status.add_metric([*of, read.states.status(name, segment)], 1)
             if newest is None:
                 continue
             end.add_metric(of, newest.window.end.timestamp())
@@ -204,7 +197,7 @@ def _outbox(seen: Seen, now: datetime) -> Iterator[Metric]:
 
 
 def label(value: str) -> str:
-    """A value from outside as a label: on one line and not too long, and no two alike.
+    """Return a value from outside as a label: on one line and not too long, and no two alike.
 
     Examples
     --------

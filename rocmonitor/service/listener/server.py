@@ -1,4 +1,4 @@
-"""The HTTP server of `serve`: few threads, and no connection that lasts.
+"""The HTTP server of `serve` and `ui`: few threads, and no connection that lasts.
 
 waitress keeps a connection that sends a byte now and then for ever, and takes no new ones once it has its
 limit of them. Here each has a few seconds, and when there are too many the oldest makes room.
@@ -19,17 +19,14 @@ from waitress.server import TcpWSGIServer
 
 from rocmonitor.errors import ConfigError
 
-log = logging.getLogger(__name__)
-
 THREADS = 2
 CONNECTIONS = 100
 """Open at the same time."""
 
 SECONDS = 10
-"""How long a connection lasts in which no request is being answered."""
+"""Seconds that a connection stays open while no request is being answered."""
 
 _SETTINGS = {
-    "threads": THREADS,
     "connection_limit": 2 * CONNECTIONS,  # never reached: ours comes first
     "channel_timeout": SECONDS,
     "cleanup_interval": 1,
@@ -59,7 +56,7 @@ class _Server(TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
 
 
 @contextmanager
-def listening(host: str, port: int, application: Any, *, key: str) -> Iterator[int]:
+def listening(host: str, port: int, application: Any, *, key: str, threads: int = THREADS) -> Iterator[int]:
     """Answer requests to ``http://host:port/`` while the block runs.
 
     Parameters
@@ -69,7 +66,9 @@ def listening(host: str, port: int, application: Any, *, key: str) -> Iterator[i
         0 takes any that is free.
     application : WSGI application
     key : str
-        Names the address in the configuration.
+        Names the address in the configuration or on the command line.
+    threads : int
+        Requests that are answered at the same time.
 
     Yields
     ------
@@ -83,7 +82,9 @@ def listening(host: str, port: int, application: Any, *, key: str) -> Iterator[i
     """
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     opened = _opened(host, port, key)
-    server = _Server(application, map={}, _sock=opened, bind_socket=False, adj=Adjustments(**_SETTINGS))
+    server = _Server(
+        application, map={}, _sock=opened, bind_socket=False, adj=Adjustments(threads=threads, **_SETTINGS)
+    )
     stop = threading.Event()
 
     def work() -> None:
@@ -92,8 +93,6 @@ def listening(host: str, port: int, application: Any, *, key: str) -> Iterator[i
 
     thread = threading.Thread(target=work, name="listener", daemon=True)
     thread.start()
-    named = f"[{host}]" if ":" in host else host
-    log.info("listening on http://%s:%s/ (%s)", named, server.effective_port, key)
     try:
         yield int(server.effective_port)
     finally:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 TOLERANCE = timedelta(minutes=5)
-"""How far an event's time may lie from ours: one that was caught on its way cannot be sent again later."""
+"""The largest distance between an event's time and ours: a captured event cannot be sent again later."""
 
 _LARGEST = 64 * 1024  # bytes of a body; MLflow's have some hundred
 
@@ -30,7 +30,7 @@ AliasMoved = Callable[[str, str], None]
 
 
 def signed(delivery: str, stamp: str, signature: str, body: bytes, *, secret: str, now: datetime) -> bool:
-    """Whether MLflow signed these bytes with this secret, not long ago.
+    """Return True if MLflow signed these bytes with this secret, not long ago.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class Webhook:
         self._lock = threading.Lock()
 
     def answer(self, request: Request) -> Response:
-        """What MLflow is answered."""
+        """Return what MLflow is answered."""
         if request.method != "POST":
             return _plain("POST events of MLflow's registry here\n", 405, Allow="POST")
         if request.content_length is None or request.content_length > _LARGEST:

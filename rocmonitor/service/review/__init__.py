@@ -11,7 +11,7 @@ from rocmonitor import store
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
 from rocmonitor.errors import RocmonitorError, SourceError, StoreError, TrackingError
-from rocmonitor.policy.orientation import as_scored
+from rocmonitor.policy.record import as_scored
 from rocmonitor.policy.review.comparison import Compared, compare
 from rocmonitor.policy.review.document import Decision, Review
 from rocmonitor.policy.review.settings import ReviewSettings
@@ -117,7 +117,7 @@ def review_monitor(
 
 @contextmanager
 def _opened(runtime: Runtime, monitor: Monitor) -> Iterator[SqlSource | SourceError]:
-    """The source of a monitor, or why it cannot be reached."""
+    """Open the source of a monitor, or say why it cannot be reached."""
     spec = runtime.config.sources[monitor.source]
     with ExitStack() as stack:
         try:
@@ -149,7 +149,7 @@ class _ReviewRun:
         return source.rows(window)
 
     def data(self, source: Reader, period: Period, now: datetime) -> rows.Data:
-        """The rows to compare, and those on which thresholds are chosen."""
+        """Return the rows to compare, and those on which thresholds are chosen."""
         monitor = self.monitor
         read = self._read(source, period.windows)
         if self.segment:
@@ -182,7 +182,7 @@ class _ReviewRun:
         return store.save_review(self.runtime.store, review, self._outbox(review, earlier), lease=self.lease)
 
     def _read(self, source: Reader, windows: Sequence[Window], kind: str = "") -> rows.Read:
-        """The rows of some windows."""
+        """Return the rows of some windows."""
         read: list[tuple[Window, Batch]] = []
         for number, window in enumerate(windows, 1):
             shown = window.in_zone(self.monitor.timezone)
@@ -192,11 +192,11 @@ class _ReviewRun:
         return read
 
     def _part(self, read: rows.Read) -> rows.Read:
-        """The rows of the segment that is reviewed."""
+        """Return the rows of the segment that is reviewed."""
         return rows.of_segment(read, self.segment) if self.segment else read
 
     def _compare(self, data: rows.Data, seed: int) -> Compared:
-        """The comparison, with scores and thresholds as the models give them."""
+        """Return the comparison, with scores and thresholds as the models give them."""
         found = compare(
             [(window, rows.pair(batch)) for window, batch in data.compared],
             rows.by_segment(data.compared),
@@ -231,7 +231,6 @@ class _ReviewRun:
             reviewed_at=self.runtime.clock(),
             decision=found.decision,
             decided_at=None if found.decided_in is None else found.decided_in.end,
-            withdrawn=found.withdrawn,
             comparisons=found.comparisons,
             further_windows=found.further_windows,
             metrics={**found.metrics, **more},
@@ -246,7 +245,7 @@ class _ReviewRun:
         )
 
     def _draft(self, versions: Versions, period: Period, data: rows.Data) -> Review:
-        """The review before anything is compared."""
+        """Return the review before anything is compared."""
         monitor, rule = self.monitor, self.monitor.review_settings.rule
         covered = Window(data.compared[0][0].start, data.compared[-1][0].end)
         content = [monitor.name, *versions.both, str(covered), data.digest, rule.digest]
@@ -288,10 +287,14 @@ class _ReviewRun:
                 yield Caveat("alias-moved", alias=alias, before=before, after=after, **reviewed)
 
     def _outbox(self, review: Review, earlier: Sequence[Review]) -> list[store.Outgoing]:
-        """To MLflow always; to the channels if the decision differs from the last one they received."""
-        known = next((each.decision for each in reversed(earlier) if each.registered), Decision.UNDECIDED)
+        """Return deliveries: to MLflow always, to the channels a decision other than the last they received.
+
+        None yet is no news: seldom was the decision before it wrong (docs/coverage.md).
+        """
+        decided = (each.decision for each in reversed(earlier) if each.registered)
+        known = next((each for each in decided if each is not Decision.UNDECIDED), Decision.UNDECIDED)
         outbox = [store.Outgoing(destination="mlflow", payload={})]
-        if review.registered and review.decision is not known:
+        if review.registered and review.decision not in (Decision.UNDECIDED, known):
             outbox += [
                 store.Outgoing(destination=f"channel:{channel}", payload={"before": str(known)})
                 for channel in self.monitor.notify
@@ -312,7 +315,9 @@ class _ReviewRun:
 
 
 def _for_measuring(monitor: Monitor) -> ReviewSettings:
-    """The settings, with thresholds negated if reading negates the scores, because low ones are positive."""
+    """Return the settings, with thresholds negated if reading negates the scores, because low ones are
+    positive.
+    """
     settings = monitor.review_settings
     if not monitor.positive.low_is_positive:
         return settings

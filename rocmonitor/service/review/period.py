@@ -10,7 +10,7 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
 from rocmonitor.errors import ConfigError, DegenerateDataError, InputError
 from rocmonitor.policy.windows import Window
-from rocmonitor.service.empty import with_rows
+from rocmonitor.service.pieces import with_rows
 from rocmonitor.service.runtime import Runtime
 from rocmonitor.service.versions import Role, alias_or_version, version
 from rocmonitor.store import Evaluated
@@ -34,7 +34,7 @@ class Versions:
         return self.champion, self.challenger
 
     def differs(self, found: Evaluated) -> bool:
-        """Whether a window is known to have been judged with other versions."""
+        """Return True if a window is known to have been judged with other versions."""
         champions, challengers = (self.champion, "unknown"), (self.challenger, None)
         return found.champion_version not in champions or found.challenger_version not in challengers
 
@@ -64,7 +64,7 @@ class Period:
 
 
 def pin_versions(runtime: Runtime, monitor: Monitor, *, keep: bool) -> Versions:
-    """The versions of both roles; with `keep` the store remembers the versions of aliases.
+    """Return the versions of both roles; with `keep` the store remembers the versions of aliases.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def choose_period(
     end: datetime | None,
     joined: Callable[[Sequence[Window]], Sequence[Window]] = lambda windows: windows,
 ) -> Period:
-    """The windows of the period whose labels are due, without those judged with other versions.
+    """Return the windows of the period whose labels are due, without those judged with other versions.
 
     A period chosen by hand keeps those, because the scores may have been recomputed; a caveat says so.
     `joined` makes the monitor's windows of the calendar's.
@@ -155,7 +155,9 @@ def choose_period(
 
 
 def from_first_to_last_row(period: Period, count_rows: Callable[[Window], int]) -> Period:
-    """The period without the windows before the first row and after the last: nothing can be compared."""
+    """Return the period without the windows before the first row and after the last: nothing can be
+    compared.
+    """
     windows = with_rows(period.windows, count_rows)
     if len(windows) == len(period.windows):
         return period
@@ -164,12 +166,12 @@ def from_first_to_last_row(period: Period, count_rows: Callable[[Window], int]) 
 
 
 def _of_others(versions: Versions, judged: Judged) -> set[Window]:
-    """The windows that were judged with other versions."""
+    """Return the windows that were judged with other versions."""
     return {window for window, found in judged.items() if versions.differs(found)}
 
 
 def _begin(monitor: Monitor, versions: Versions, judged: Judged) -> datetime:
-    """Where the period begins when nobody chooses it by hand."""
+    """Return where the period begins when nobody chooses it by hand."""
     if monitor.review_start is not None:
         return monitor.review_start
     same = [

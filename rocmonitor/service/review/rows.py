@@ -72,7 +72,7 @@ def divided(monitor: Monitor, read: Read, reference: Read, before: Read) -> Data
 
 
 def enough(monitor: Monitor, read: Read) -> bool:
-    """Whether thresholds can be chosen on these rows."""
+    """Return True if thresholds can be chosen on these rows."""
     pairs = [pair(batch) for _, batch in read]
     least = min(sum(each.n_pos for each in pairs), sum(each.n_neg for each in pairs))
     return least >= monitor.min_per_class
@@ -94,7 +94,7 @@ def require_segment(monitor: Monitor, read: Read, segment: str) -> None:
 
 
 def of_segment(read: Read, segment: str) -> Read:
-    """The rows of one segment in place of all rows; none for a window without it."""
+    """Return the rows of one segment in place of all rows; none for a window without it."""
     none = Rows(champion=Sample([], []), pair=PairedSample([], [], []), counts=Counts(), caveats=())
     return [
         (window, replace(batch, segments={"": batch.segments.get(segment, none)})) for window, batch in read
@@ -102,7 +102,7 @@ def of_segment(read: Read, segment: str) -> Read:
 
 
 def counts(read: Read) -> dict[str, int]:
-    """The number of rows read, then what became of them: each row is in one of the other places."""
+    """Return the number of rows read, then what became of them: each row is in one of the other places."""
     rows = [batch.segments[""] for _, batch in read]
     found = [each.counts for each in rows]
     champion_only = sum(each.no_challenger for each in found)
@@ -144,7 +144,7 @@ def require_both(monitor: Monitor, read: Read) -> None:
 
 
 def pair(batch: Batch, segment: str = "") -> PairedSample:
-    """The rows of a segment that both models scored, challenger first; none without such a segment."""
+    """Return the rows of a segment that both models scored, challenger first; none without such a segment."""
     rows = batch.segments.get(segment)
     found = None if rows is None else rows.pair
     assert not isinstance(found, CondensedPair)  # `Monitor.by_rows` is read
@@ -152,12 +152,12 @@ def pair(batch: Batch, segment: str = "") -> PairedSample:
 
 
 def pooled(read: Read, segment: str = "") -> PairedSample:
-    """The same of all windows."""
+    """Return the same of all windows."""
     return PairedSample.merge([pair(batch, segment) for _, batch in read])
 
 
 def by_segment(read: Read) -> dict[str, PairedSample]:
-    """The rows of each segment, without that of all rows."""
+    """Return the rows of each segment, without that of all rows."""
     names = {name for _, batch in read for name in batch.segments if name}
     return {name: pooled(read, name) for name in sorted(names)}
 

@@ -1,4 +1,4 @@
-"""One tick of one monitor: every due window is judged, in order, and committed before the next.
+"""One tick of one monitor: plan what is due, judge it window by window, commit each before the next.
 
 The statistics are imported with the first window that is due: most ticks find none.
 """
@@ -6,24 +6,41 @@ The statistics are imported with the first window that is due: most ticks find n
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Sequence
-from datetime import datetime
+from contextlib import suppress
+from datetime import datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING
 
-from rocmonitor.config import Monitor
+from rocmonitor import store
+from rocmonitor.config import Monitor, Spark
 from rocmonitor.errors import RocmonitorError, StoreError
 from rocmonitor.policy.windows import Window
+from rocmonitor.service.arrivals import Arrivals
+from rocmonitor.service.counted import stored
 from rocmonitor.service.outages import note_tick
-from rocmonitor.service.progress import Progress
+from rocmonitor.service.progress import Progress, Step
 from rocmonitor.service.runtime import Runtime, hold_lease
+from rocmonitor.service.tick import commit
 from rocmonitor.service.tick.outcome import Tick
-from rocmonitor.service.tick.run import TickRun
+from rocmonitor.service.tick.plan import Job, Plan
+from rocmonitor.service.tick.state import TickState
 from rocmonitor.service.timekeeping import believed
-from rocmonitor.service.work import HUNG_AFTER
-from rocmonitor.sources import open_source
+from rocmonitor.service.workers import Answer, Caller, InProcess, Request, StoppedError, Task
+from rocmonitor.service.workers.threads import HUNG_AFTER
+from rocmonitor.sources import LabelCounts, SqlSource, open_source
+
+if TYPE_CHECKING:
+    from rocmonitor.policy.lasting import Course
+    from rocmonitor.service.judging import Judged, WindowRequest
 
 __all__ = ["Tick", "run_monitor"]
 
 log = logging.getLogger(__name__)
+
+NOW = timedelta(hours=1)
+"""A tick for an earlier time than this shows nothing of how rows and labels arrive."""
 
 
 def run_monitor(
@@ -69,26 +86,48 @@ def run_monitor(
                 tick.busy = True
             else:
                 until, tick.doubt = believed(runtime, now, keep=not dry_run)
-                _work(TickRun(runtime, monitor, lease, until, dry_run, progress, tick), windows, again)
+                state = TickState(
+                    runtime=runtime,
+                    monitor=monitor,
+                    now=until,
+                    lease=lease,
+                    dry_run=dry_run,
+                    backfill=windows is not None,
+                    again=again,
+                )
+                _work(state, tick, windows, progress)
     except Exception as error:  # one failing monitor never stops another
         tick.error = tick.error or _foreseen(error, monitor)
     return tick
 
 
-def _work(run: TickRun, windows: Sequence[Window] | None, again: bool) -> None:
+def _work(state: TickState, tick: Tick, windows: Sequence[Window] | None, progress: Progress) -> None:
     """Judge what is due, and record how the monitor stands."""
-    config, monitor = run.runtime.config, run.monitor
+    config, monitor = state.runtime.config, state.monitor
     try:
         with open_source(config.sources[monitor.source], config.folder, name=monitor.source) as source:
-            run.work(source, windows, again=again)
+            ended = monitor.windows(state.now) if windows is None else windows
+            with suppress(StoppedError):
+                _Work(state, source, tick, progress).on(ended)
     except Exception as error:  # recorded below
-        run.tick.error = _foreseen(error, monitor)
+        tick.error = _foreseen(error, monitor)
     try:
-        run.close()
+        _close(state, tick)
     except StoreError as error:
-        run.tick.error = run.tick.error or error
-    if not run.dry_run:
-        note_tick(run.runtime, monitor, run.tick.error)
+        tick.error = tick.error or error
+    if not state.dry_run:
+        note_tick(state.runtime, monitor, tick.error)
+
+
+def _close(state: TickState, tick: Tick) -> None:
+    """Record that the monitor fails, or works again; and how it stands."""
+    if tick.error is not None:  # what was not saved is not so
+        state.forget_changes()
+    change, notify = commit.failure(state, None if tick.error is None else str(tick.error))
+    if change is not None and not state.dry_run:
+        outbox = commit.change_messages(state, change, notify)
+        store.save_transition(state.runtime.store, change, notify, outbox, lease=state.lease)
+    tick.status = state.statuses()
 
 
 def _foreseen(error: Exception, monitor: Monitor) -> RocmonitorError:
@@ -96,3 +135,218 @@ def _foreseen(error: Exception, monitor: Monitor) -> RocmonitorError:
         return error
     log.error("monitor %s failed in a way that is not foreseen", monitor.name, exc_info=error)
     return RocmonitorError(f"unforeseen {type(error).__name__}: {error}")
+
+
+class _Work:
+    """The windows of a tick in order, each planned, judged and committed; a stop is heeded between two."""
+
+    def __init__(self, state: TickState, source: SqlSource, tick: Tick, progress: Progress) -> None:
+        self._state, self._source, self._tick, self._progress = state, source, tick, progress
+        self._arrivals = Arrivals(state.runtime.store, state.monitor, state.now)
+        self._plan = Plan(state, source, self._arrivals, progress)
+        self._revised = False  # a window, since the later ones were looked at
+
+    def on(self, ended: Sequence[Window]) -> None:
+        """Work on windows that have ended."""
+        state, name = self._state, self._state.monitor.name
+        judged = {window for _, window in state.judged}
+        log.debug("%s: %d windows have ended, %d are judged", name, len(ended), len(judged))
+        state.segments |= {segment for segment, _ in state.judged}
+        windows = self._plan.windows(ended)
+        self._tick.rest = self._plan.rest
+        if self._plan.counts_pieces and not (state.dry_run or state.backfill):
+            self._freeze_reference()
+        new = [window for window in windows if ("", window) not in state.judged]
+        self._each(windows)
+        if state.backfill and not state.dry_run and state.monitor.replays_labels:
+            # These were judged by the labels of then; those that came late since make a revision.
+            state.forget_judged()
+            self._each(new)
+        if state.runtime.stop.is_set():
+            return
+        self._correct()
+        if not (state.dry_run or state.backfill or state.now < state.runtime.clock() - NOW):
+            self._arrivals.conclude(state.lease)
+
+    def _each(self, windows: Sequence[Window]) -> None:
+        monitor = self._state.monitor
+        for number, window in enumerate(windows, 1):
+            if self._state.runtime.stop.is_set():
+                break
+            job = self._plan.job(window)
+            if job is None:
+                continue
+            if not job.judges and job.labels is not None:
+                self._leave(job)
+            if job.judges or job.foresees:
+                step = Step(f"{monitor.name} {window.in_zone(monitor.timezone)}", number, len(windows))
+                self._do(job, step)
+
+    def _do(self, job: Job, step: Step) -> None:
+        """Have a window read, and commit what was found."""
+        if job.before is None and self._revised:
+            self._correct()
+        self._progress(step)
+        self._load_references()
+        began = time.monotonic()
+        judged = self._run(_request(self._state, job))
+        said, counts = {"monitor": self._state.monitor.name, "window": str(job.window)}, judged.counts
+        classes = f"{counts.n_pos:,} positive, {counts.n_neg:,} negative"
+        words = f"{counts.rows:,} rows in {judged.seconds:.2f} s, {classes}"
+        log.debug("%s %s: %s", self._state.monitor.name, job.window, words, extra=said)
+        self._note_usable(job, judged)
+        if job.judges:
+            self._judge(job, judged)
+        else:
+            self._foresee(job, judged)
+        self._tick.took(job.window, time.monotonic() - began)
+
+    def _judge(self, job: Job, judged: Judged) -> None:
+        assert judged.labels is not None  # it was asked to judge
+        self._note_labels(job, judged)
+        if job.before is not None and not judged.segments:
+            self._keep_unchanged(job.window, job.before, judged.labels)
+            return
+        self._save(commit.evaluations(self._state, job, judged))
+        self._revised = self._revised or job.before is not None
+
+    def _foresee(self, job: Job, judged: Judged) -> None:
+        """Make the outlook of every segment of a window that waits for its labels."""
+        state, records = self._state, commit.outlooks(self._state, job, judged)
+        if not state.dry_run:
+            store.save_outlooks(state.runtime.store, records, lease=state.lease)
+        state.segments |= {each.outlook.segment for each in records}
+        self._tick.add([], [each.outlook for each in records])
+
+    def _correct(self) -> None:
+        """Judge again the windows of which a chart says something else, now that older ones were revised."""
+        if self._state.references is None:
+            return
+        self._revised = False
+        self._state.forget_judged()
+        self._save(commit.corrections(self._state))
+
+    def _save(self, records: Sequence[store.WindowRecord]) -> None:
+        state = self._state
+        if not state.dry_run:
+            store.save(state.runtime.store, records, lease=state.lease)
+        state.segments |= {each.evaluation.segment for each in records}
+        self._tick.add([each.evaluation for each in records])
+
+    def _leave(self, job: Job) -> None:
+        """Note how a window is labelled that waits, or has not changed."""
+        assert job.labels is not None
+        self._note_labels(job, job)
+        if job.before is None:
+            self._tick.waiting.append(job.window)
+        else:
+            self._keep_unchanged(job.window, job.before, job.labels)
+
+    def _note_labels(self, job: Job, of: Job | Judged) -> None:
+        if self._state.monitor.joining is None and of.labels is not None:  # else its pieces are counted
+            self._arrivals.add(job.window, of.labels)
+
+    def _note_usable(self, job: Job, judged: Judged) -> None:
+        """Note how many rows can be used, of a window after which no other was judged."""
+        state = self._state
+        reference, last = (state.references or {}).get(""), state.last_judged
+        if state.backfill or reference is None or (last is not None and last > job.window):
+            return
+        passed = any(other > job.window for other in state.foreseen_windows)
+        self._arrivals.add_read(job.window, judged.counts, reference, labelled=job.judges, passed=passed)
+
+    def _keep_unchanged(self, window: Window, before: store.Evaluated, labels: LabelCounts) -> None:
+        """Note how the window is labelled now, so that the next tick does not read it."""
+        state = self._state
+        if state.backfill:
+            self._tick.unchanged.append(window)
+        known = before.label_counts, before.labels_digest
+        if not state.dry_run and (labels.by_label, labels.digest) != known:
+            store.remember_labels(
+                state.runtime.store,
+                state.monitor.name,
+                window,
+                label_counts=labels.by_label,
+                labels_digest=labels.digest,
+                lease=state.lease,
+            )
+
+    def _freeze_reference(self) -> None:
+        """Have the reference before a window has enough rows: it shows whether rows have stopped."""
+        from rocmonitor.service.references import complete_at, digest
+
+        state, monitor = self._state, self._state.monitor
+        known = partial(store.has_reference, state.runtime.store, monitor.name)
+        if state.now >= complete_at(monitor) and not known(digest(monitor)):
+            self._load_references()
+
+    def _load_references(self) -> None:
+        from rocmonitor.service import references
+
+        state = self._state
+        if state.references is None:
+            found = references.load_or_build(
+                state.monitor,
+                self._source,
+                state.runtime.store,
+                now=state.now,
+                keep=not state.dry_run,
+                keep_counts=bool(state.runtime.config.keep.counts),
+                said=self._said,
+                build=self._run,
+            )
+            state.set_references(found)
+
+    def _run(self, request: Request[Answer]) -> Answer:
+        """Return what is asked, answered by the executor; it may take other processes."""
+        runtime, monitor = self._state.runtime, self._state.monitor
+        config, executor = runtime.config, runtime.executor
+        task = Task(
+            name=monitor.source, spec=config.sources[monitor.source], folder=config.folder, request=request
+        )
+        if isinstance(task.spec, Spark):  # the cluster works; each process would make a session of its own
+            executor = InProcess()
+        limit = task.spec.deadline * (1 if executor.reports else request.size) + HUNG_AFTER
+        caller = Caller(stop=runtime.stop, said=self._said, is_hung=runtime.work.is_hung)
+        with runtime.work.on(f"monitor:{monitor.name}", limit):
+            return executor.run(task, self._source, caller)
+
+    def _said(self, text: str) -> None:
+        self._state.beat()
+        if text:
+            self._progress(text)
+
+
+def _request(state: TickState, job: Job) -> WindowRequest:
+    """Return what is asked of whoever reads and judges a window."""
+    from rocmonitor.service.judging import WindowRequest
+
+    monitor, before, window = state.monitor, job.before, job.window
+    same = before is not None and not (state.again and before.settings_digest != state.settings_digest)
+    return WindowRequest(
+        monitor=monitor,
+        window=window,
+        as_of=job.as_of,
+        now=state.runtime.clock(),
+        judges=job.judges,
+        labels=job.labels if job.judges else None,
+        references=state.references or {},
+        absent=state.absent,
+        levels=state.levels,
+        courses=_courses(state, job) if job.judges else {},
+        foresees=before is None and monitor.outlook_at(window) is not None,
+        has_outlook=frozenset(segment for segment, other in state.foreseen if other == window),
+        # One that was judged is read again because its rows have changed.
+        stored=stored(state.runtime.store, monitor, window) if before is None else (),
+        keeps_counts=not state.dry_run and bool(state.runtime.config.keep.counts),
+        judged_as=before.digest if before is not None and same else None,
+    )
+
+
+def _courses(state: TickState, job: Job) -> dict[str, Course]:
+    """Return the windows before it, by segment; one without a reference has no chart to read them."""
+    if not state.courses.wanted:
+        return {}
+    version = state.versions(job.before)[0] or "unknown"
+    found = {each: state.courses.leading_to(each, job.window, version) for each in state.references or {}}
+    return {segment: each for segment, each in found.items() if each is not None}

@@ -1,18 +1,22 @@
-"""What a tick of a monitor did."""
+"""The result of a tick of a monitor."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
+from rocmonitor import store
 from rocmonitor.caveat import Caveat
-from rocmonitor.errors import RocmonitorError
+from rocmonitor.errors import RocmonitorError, StoreError
 from rocmonitor.policy.evaluation import Evaluation, Status
 from rocmonitor.policy.joining import Counted
 from rocmonitor.policy.outlook import Outlook
 from rocmonitor.policy.record import plain
 from rocmonitor.policy.windows import Window
+from rocmonitor.service.runtime import Runtime
 
 LATEST = 500
 """Results that a tick holds: a year that is caught up with must not fill the memory."""
@@ -20,7 +24,7 @@ LATEST = 500
 
 @dataclass(kw_only=True)
 class Tick:
-    """What a tick did.
+    """The result of a tick.
 
     Attributes
     ----------
@@ -89,3 +93,40 @@ class Tick:
             "busy": self.busy,
             "doubt": None if self.doubt is None else self.doubt.to_dict(),
         }
+
+
+log = logging.getLogger(__name__)
+
+_LONGEST = 2000  # characters of an error: it may quote a value of any size
+
+
+def save_last(
+    runtime: Runtime, tick: Tick, *, started_at: datetime, seconds: float, next_due: datetime | None = None
+) -> None:
+    """Record a tick that has ended, unless another process makes it; a failure is only logged.
+
+    Parameters
+    ----------
+    runtime : Runtime
+    tick : Tick
+    started_at : datetime
+    seconds : float
+        How long it took.
+    next_due : datetime, optional
+        When this process makes the next.
+    """
+    if tick.busy:
+        return
+    try:
+        store.save_tick(
+            runtime.store,
+            tick.monitor,
+            started_at=started_at,
+            ended_at=runtime.clock(),
+            seconds=seconds,
+            windows=len(tick.evaluations),
+            error=None if tick.error is None else str(tick.error)[:_LONGEST],
+            next_due=next_due,
+        )
+    except StoreError as error:
+        log.warning("%s: the end of its tick was not recorded: %s", tick.monitor, error)

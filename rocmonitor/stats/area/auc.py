@@ -7,7 +7,7 @@ over all pairs. After one sort, every closed form of its error is O(k) in the nu
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -18,24 +18,64 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats import plotting
 from rocmonitor.stats.area.clustered import METHOD, area_error, require_independent
-from rocmonitor.stats.area.cortes_mohri import cortes_mohri
-from rocmonitor.stats.area.drawn import drawn_areas
-from rocmonitor.stats.area.outermost import outermost
 from rocmonitor.stats.area.skewness import second_order_ends, studentised
-from rocmonitor.stats.area.supposed import score_ends
-from rocmonitor.stats.area.variances import CLOSED_FORMS, Moments, Variance, moments
+from rocmonitor.stats.area.unseen import FEW, NOTHING, Balance, Part, reach_of
+from rocmonitor.stats.area.variances import (
+    CLOSED_FORMS,
+    Moments,
+    Variance,
+    cortes_mohri,
+    drawn_areas,
+    moments,
+    score_ends,
+)
 from rocmonitor.stats.clusters import Clusters
 from rocmonitor.stats.condensed import error_of_auc, require_guarantee
-from rocmonitor.stats.proportion import require_level, require_method, resample_sizes
+from rocmonitor.stats.nouns import classes
+from rocmonitor.stats.proportion import quantile_beyond, require_level, require_method, resample_sizes
 from rocmonitor.stats.resampling import Rng, generator, percentiles
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Floats, Sample, on_sample
+
+
+def outermost(result: AucResult, confidence_level: float, transform: Transform) -> tuple[float, float]:
+    """Return the interval around those of all areas and standard errors that the guarantee leaves open.
+
+    Each end is monotone in the standard error, and in the variances of the placement values, and has no turn
+    inwards between two areas, so the corners suffice. A standard error that may be 0 counts too: its interval
+    is another one.
+    """
+    assert result.error is not None
+    off, of_se = result.error
+    areas = {max(result.auc - off, 0.0), result.auc, min(result.auc + off, 1.0)}
+    errors = [result.se + of_se, *([0.0] if result.se <= of_se else [])]
+    zeta = None if result.zeta is None else _largest(result.zeta, (result.n_pos, result.n_neg), of_se)
+    found = [
+        replace(result, auc=auc, se=se, zeta=zeta, error=None).ci(confidence_level, transform)
+        for auc in areas
+        for se in errors
+    ]
+    return min(each.low for each in found), max(each.high for each in found)
+
+
+def _largest(zeta: tuple[float, float], sizes: tuple[int, int], of_se: float) -> tuple[float, float]:
+    """Return the variances of placement values if the error of the standard error were that of one class
+    alone.
+    """
+    pos, neg = sizes
+    most = max(pos / max(pos - 1, 1), neg / max(neg - 1, 1))
+    return (
+        (math.sqrt(zeta[0]) + of_se * math.sqrt(pos * most)) ** 2,
+        (math.sqrt(zeta[1]) + of_se * math.sqrt(neg * most)) ** 2,
+    )
+
 
 Transform = Literal["score", "none", "logit", "second-order"]
 
 _METHODS = (*CLOSED_FORMS, "cortes-mohri", "bootstrap")
 _STUDENTISING = ("delong", "exact-bootstrap")  # by these the skewness of the studentised AUC is known
 _OF_TWO_ROWS = ("delong", "binormal")  # these estimate a variance within each class
+_NEAR_AN_END = 0.1  # the AUC, from 0 or 1: where a caveat says that it rests on few rows
 # These describe resamples of other sizes, and include no variance of a single row.
 _OF_RESAMPLES = ("exact-bootstrap", "wmk16", "bootstrap")
 
@@ -75,8 +115,21 @@ class AucResult(Result):
     design_effect : float or None
         The variance over that of as many independent rows ("delong"); None without clusters, and when that
         is 0.
+    df : float or None
+        Of clustered rows: degrees of freedom of Student's t, by the number of clusters of equal size that
+        would show the standard error as well ([S46], [BM02]). None for the normal law.
+    inflation : float
+        Factor on `se` in intervals, 1 or more: unequal clusters make it too small on average ([BM02]).
+    zeta : tuple of two floats, or None
+        Variances of the placement values of the positives and of the negatives (n denominators). None for a
+        result that was made without them; its intervals then allow for no rows that the sample lacks.
     error : tuple of two floats, or None
         Guaranteed errors of `auc` and `se`, of a condensed sample; intervals hold whatever they leave open.
+
+    References
+    ----------
+    .. [S46] Satterthwaite (1946). Biometrics Bulletin 2, 110-114.
+    .. [BM02] Bell and McCaffrey (2002). Survey Methodology 28, 169-181.
     """
 
     _estimate: ClassVar[str | None] = "auc"
@@ -91,7 +144,39 @@ class AucResult(Result):
     studentised: tuple[float, float] | None = None
     clusters: tuple[int, int] | None = None
     design_effect: float | None = None
+    df: float | None = None
+    inflation: float = 1.0
+    zeta: tuple[float, float] | None = None
     error: tuple[float, float] | None = None
+
+    @property
+    def rests_on(self) -> float | None:
+        """The number of positives, or of negatives, that the distance from 1 (or from 0, if nearer) rests on.
+
+        A positive loses 1 less its placement value, its share of wrong pairs; likewise a negative. In each
+        class the square of the sum of the losses over the sum of their squares is the number of rows that
+        carry it, were they alike. The smaller of the two numbers; 0 if nothing is lost, None without `zeta`.
+        Of clustered rows, the number of as many independent ones as show as much.
+        """
+        return None if self.zeta is None else min(self._carriers())
+
+    def balances(self, *, swapped: bool = False) -> tuple[tuple[float, ...], ...]:
+        """Return what a result with `zeta` adds to `AucDifference.balances` as the first, or second, area."""
+        ends = (0.0, 1.0) if swapped else (1.0, 0.0)
+        parts = zip(*(self._away_from(end) for end in ends), self._sizes, strict=True)
+        return tuple((*low, *high, n) for low, high, n in parts)
+
+    def _carriers(self) -> list[float]:
+        parts = self._away_from(1.0 if self.auc >= 0.5 else 0.0)
+        return [part.carried_by(n) for part, n in zip(parts, self._sizes, strict=True)]
+
+    def _away_from(self, end: float) -> list[Part]:
+        """Return the distances of the placement values of the positives, and of the negatives, from 0 or
+        1.
+        """
+        assert self.zeta is not None
+        mean = abs(end - self.auc)
+        return [Part(mean, zeta + mean * mean) for zeta in self.zeta]
 
     def ci(self, confidence_level: float = 0.95, transform: Transform = "score") -> Interval:
         """Two-sided confidence interval, within [0, 1].
@@ -103,8 +188,9 @@ class AucResult(Result):
         transform : {"score", "none", "logit", "second-order"}
             What is taken as normal. By default the AUC, with the standard error that it has at the end of the
             interval instead of the one that was seen ([W27], see `score_ends`), and the logit: at each end
-            the wider of the two. "none": the AUC, clipped. "logit": its logit, which stays inside (0, 1).
-            "second-order": the studentised AUC, its skewness removed ([H92b]).
+            the wider of the two, and at least as far as rows allow that the sample may lack (`reach_of`).
+            "none": the AUC, clipped. "logit": its logit, which stays inside (0, 1). "second-order": the
+            studentised AUC, its skewness removed ([H92b]).
 
         Raises
         ------
@@ -114,8 +200,9 @@ class AucResult(Result):
         Notes
         -----
         The default covers 93 % or more at 95 % with normal scores, from 10 rows of a class on and up to an
-        AUC of 0.99, where the others fall to 63 to 85 %; away from 0 and 1 all agree. Tables:
-        docs/coverage.md.
+        AUC of 0.99, where the others fall to 63 to 88 %; away from 0 and 1 all agree. It does so, too, where
+        a few rows of one class score like the other class, which the others do not allow for. Of rows that
+        score below all of the other class, and are as few, it may miss more. Tables: docs/coverage.md.
 
         When `se` is 0 (perfect separation, or all scores equal) a normal interval would be a single point,
         which the data cannot justify. All m = min(n_pos, n_neg) disjoint pairs then have the same psi, which
@@ -140,16 +227,24 @@ class AucResult(Result):
             return Interval(q * self.auc, 1 - q * (1 - self.auc))
         if transform == "second-order":
             return self._second_order(tail)
-        z = -float(scipy.special.ndtri(tail))
+        z, se = quantile_beyond(tail, self.df), self.inflation * self.se
         if transform == "none" or not 0 < self.auc < 1:
-            return Interval(max(self.auc - z * self.se, 0.0), min(self.auc + z * self.se, 1.0))
-        half = z * self.se / (self.auc * (1 - self.auc))
+            return Interval(max(self.auc - z * se, 0.0), min(self.auc + z * se, 1.0))
+        half = z * se / (self.auc * (1 - self.auc))
         centre = float(scipy.special.logit(self.auc))
         low, high = (float(scipy.special.expit(end)) for end in (centre - half, centre + half))
         if transform == "score":
-            score = score_ends(self.auc, self.se, self._sizes, z)
-            low, high = min(low, score[0]), max(high, score[1])
+            score, unseen = score_ends(self.auc, se, self._sizes, z), self._unseen_ends(z, tail)
+            low, high = min(low, score[0], unseen[0]), max(high, score[1], unseen[1])
         return Interval(low, high)
+
+    def _unseen_ends(self, z: float, tail: float) -> tuple[float, float]:
+        """Return the ends that rows leave possible which the sample may lack."""
+        if self.zeta is None:
+            return self.auc, self.auc
+        rows = [[Balance(part, NOTHING) for part in self._away_from(end)] for end in (1.0, 0.0)]
+        lost, won = (reach_of(each, self._sizes, z=z, tail=tail).bound for each in rows)
+        return max(self.auc - lost, 0.0), min(self.auc + won, 1.0)
 
     @property
     def _sizes(self) -> tuple[float, float]:
@@ -175,15 +270,15 @@ class AucResult(Result):
             ["95 % interval"],
             [(self.auc, *self.ci())],
             x="AUROC",
-            note=f"{self.method}; {self.n_pos:,} positives, {self.n_neg:,} negatives",
+            note=f"{self.method}; {classes(self.n_pos, self.n_neg)}",
             label=label,
         )
 
     def __str__(self) -> str:
         within = "" if self.clusters is None else " in {} and {} clusters".format(*self.clusters)
         return (
-            f"AUC {self.auc:.4f} (standard error {self.se:.4f}, {self.method}; "
-            f"{self.n_pos} positives, {self.n_neg} negatives{within})"
+            f"AUC {self.auc:.4f}, 95 % interval {self.ci():.4f} "
+            f"(standard error {self.se:.4f}, {self.method}; {classes(self.n_pos, self.n_neg)}{within})"
         )
 
 
@@ -205,7 +300,7 @@ class BootstrapAucResult(AucResult):
         confidence_level: float = 0.95,
         transform: Transform | Literal["percentile"] = "percentile",
     ) -> Interval:
-        """As `AucResult.ci`, and by default the "percentile" interval; "second-order" is refused.
+        """Return `AucResult.ci`, by default the "percentile" interval; refuse "second-order".
 
         Its ends are areas that leave (1 - confidence_level) / 2 of the resamples on either side. Where the
         two coincide, as near AUC 0 and 1 at low levels, the interval is that of "none". A caveat reports it
@@ -220,7 +315,7 @@ class BootstrapAucResult(AucResult):
         return Interval(float(low), float(high)) if low < high else normal
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields of `AucResult` as plain numbers and strings."""
+        """Return the fields of `AucResult` as plain numbers and strings."""
         plain = AucResult.to_dict(self)
         del plain["replicates"]
         return plain
@@ -314,7 +409,7 @@ def auc(
     --------
     >>> result = auc([0, 0, 1, 0, 1, 1], [0.1, 0.3, 0.3, 0.5, 0.7, 0.9])
     >>> print(result)
-    AUC 0.8333 (standard error 0.1925, delong; 3 positives, 3 negatives)
+    AUC 0.8333, 95 % interval 0.0379 to 0.9874 (standard error 0.1925, delong; 3 positives, 3 negatives)
     >>> low, high = result.ci(transform="logit")
     >>> round(low, 3), round(high, 3)
     (0.249, 0.987)
@@ -327,7 +422,7 @@ def auc(
     of = moments(sample)
     drawn = None
     if sample.clusters is not None:
-        return _of_clusters(sample, of, sample.clusters)
+        return _with_carriers(_of_clusters(sample, of, sample.clusters))
     if method == "bootstrap":
         source = generator(rng, n_resamples, method=method, at_least=2)
         drawn, variance = _bootstrap(sample, of, sizes, int(n_resamples), source)
@@ -343,14 +438,30 @@ def auc(
         "caveats": _caveats(sample, method, sizes, variance),
         "studentised": studentised(sample, of, se) if known and sample.ends is None else None,
         "error": error_of_auc(sample, method, *sizes),
+        "zeta": (of.zeta10, of.zeta01),
     }
-    return AucResult(**numbers) if drawn is None else BootstrapAucResult(**numbers, replicates=drawn)
+    return _with_carriers(
+        AucResult(**numbers) if drawn is None else BootstrapAucResult(**numbers, replicates=drawn)
+    )
+
+
+def _with_carriers(result: AucResult) -> AucResult:
+    """Return the result with a caveat if an AUC near an end rests on few rows."""
+    rests_on = result.rests_on
+    near = min(result.auc, 1 - result.auc) <= _NEAR_AN_END
+    if result.se == 0 or not near or rests_on is None or rests_on >= FEW:
+        return result
+    kind, of = min(
+        zip(result._carriers(), (("positives", result.n_pos), ("negatives", result.n_neg)), strict=True)
+    )[1]
+    caveat = Caveat("rests-on-few", rows=rests_on, kind=kind, of=of, end=round(result.auc))
+    return replace(result, caveats=(*result.caveats, caveat))
 
 
 def _sizes(
     sample: Sample, method: str, m_pos: int | None, m_neg: int | None, n_errors: int | None
 ) -> tuple[int, int]:
-    """Of a resample; refuses options of other methods, and methods that condensed samples do not have."""
+    """Return the sizes of a resample; refuse options of other methods, and methods for rows only."""
     require_guarantee(sample, method)
     if method not in _OF_RESAMPLES and not (m_pos is None and m_neg is None):
         raise InputError(f"m_pos and m_neg are for {', '.join(_OF_RESAMPLES)}; {method!r} resamples nothing")
@@ -364,6 +475,7 @@ def _of_clusters(sample: Sample, of: Moments, clusters: Clusters) -> AucResult:
     if variance == 0:
         known["caveats"] += (Caveat("no-scatter", pairs=min(known["clusters"])),)
     n_pos, n_neg = sample.n_pos, sample.n_neg
+    known["zeta"] = (of.zeta10, of.zeta01)
     return AucResult(auc=of.auc, se=math.sqrt(variance), n_pos=n_pos, n_neg=n_neg, method=METHOD, **known)
 
 

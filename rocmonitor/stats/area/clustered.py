@@ -12,12 +12,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats.area.skewness import deviations
 from rocmonitor.stats.area.variances import Moments, delong_variance, moments
-from rocmonitor.stats.clusters import FEW, Clusters, clustered_variance
-from rocmonitor.stats.sample import Counts, Floats, PairedSample, Sample
+from rocmonitor.stats.clusters import FEW, Clusters, clustered_variance, effective
+from rocmonitor.stats.proportion import quantile_beyond
+from rocmonitor.stats.sample import Floats, PairedSample, Sample
 
 METHOD = "obuchowski"
 
@@ -32,54 +35,84 @@ def require_independent(sample: Sample | PairedSample, method: str) -> None:
 
 
 def area_error(sample: Sample, of: Moments, clusters: Clusters) -> tuple[float, dict[str, Any]]:
-    """Variance of an AUC, and the fields `clusters`, `design_effect` and `caveats` of its result."""
+    """Variance of an AUC, and the fields of its result that belong to clusters."""
     g, f = deviations(sample, of)
-    independent = delong_variance(of.zeta10, of.zeta01, sample.n_pos, sample.n_neg)
-    return _error((g[clusters.index], f[clusters.index]), clusters, sample, independent)
+    zetas = of.zeta10, of.zeta01
+    return _error((g[clusters.index], f[clusters.index]), clusters, sample, zetas)
 
 
 def difference_error(
-    below: Floats, above: Floats, difference: float, pair: PairedSample, independent: float
+    below: Floats, above: Floats, difference: float, pair: PairedSample, zetas: tuple[float, float]
 ) -> tuple[float, dict[str, Any]]:
-    """The same for a paired difference, from the differences of the placement values as counts."""
+    """Return the same for a paired difference, from the differences of the placement values as counts."""
     assert pair.clusters is not None
     own = (below / pair.n_neg - difference, above / pair.n_pos - difference)
-    return _error(own, pair.clusters, pair, independent)
+    return _error(own, pair.clusters, pair, zetas)
 
 
 def effective_sizes(sample: Sample) -> tuple[int, int] | None:
     """Independent rows of each class that would show as much; None for independent rows.
 
-    By the design effect of the ranks in each class, which stands for that of the points of the curve.
+    By the design effect of the ranks in each class, which stands for that of the points of the curve, and by
+    Student's t with the degrees of freedom of that class, at 95 % ([KG98]).
+
+    References
+    ----------
+    .. [KG98] Korn and Graubard (1998). Survey Methodology 24, 193-201.
     """
     if sample.clusters is None:
         return None
     of = moments(sample)
     g, f = deviations(sample, of)
-    clusters, sizes = sample.clusters, sample.clusters.sizes
+    clusters = sample.clusters
+    pos = _worth(clusters.sums(clusters.pos * g[clusters.index]), clusters, of.zeta10, positive=True)
+    neg = _worth(clusters.sums(clusters.neg * f[clusters.index]), clusters, of.zeta01, positive=False)
+    return pos, neg
 
-    def worth(counts: Counts, values: Floats, zeta: float, n: int, groups: int) -> int:
-        if groups < 2 or n < 2 or zeta <= 0:
-            return min(n, groups)
-        own = clusters.sums(counts * values[clusters.index])
-        effect = float(own @ own) * groups / (groups - 1) / (n * zeta * n / (n - 1))
-        return max(1, min(n, round(n / effect))) if effect > 0 else n
 
-    return (
-        worth(clusters.pos, g, of.zeta10, sample.n_pos, sizes.pos),
-        worth(clusters.neg, f, of.zeta01, sample.n_neg, sizes.neg),
-    )
+def _worth(own: Floats, clusters: Clusters, zeta: float, *, positive: bool) -> int:
+    """Independent rows of one class that show as much as the sums `own` over its clusters."""
+    rows = clusters.sums(clusters.pos if positive else clusters.neg)
+    n, groups = int(rows.sum()), int(np.count_nonzero(rows))
+    if groups < 2 or n < 2 or zeta <= 0:
+        return min(n, groups)
+    effect = float(own @ own) * groups / (groups - 1) / (n * zeta * n / (n - 1))
+    if effect <= 0:
+        return n
+    reach = 1.0
+    if (known := effective([own], [rows], [zeta])) is not None:
+        reach = known.inflation * quantile_beyond(0.025, known.df) / quantile_beyond(0.025, None)
+    return max(1, min(n, round(n / effect / reach**2)))
 
 
 def _error(
-    by_cell: tuple[Floats, Floats], clusters: Clusters, sample: Sample | PairedSample, independent: float
+    by_cell: tuple[Floats, Floats],
+    clusters: Clusters,
+    sample: Sample | PairedSample,
+    zetas: tuple[float, float],
 ) -> tuple[float, dict[str, Any]]:
+    n_pos, n_neg = sample.n_pos, sample.n_neg
+    enough = min(n_pos, n_neg) > 1
+    independent = delong_variance(*zetas, n_pos, n_neg) if enough else 0.0
     varied = independent > 0  # else every pair compares alike, and rounding is all that would be left
-    variance = clustered_variance(by_cell, clusters, sample.n_pos, sample.n_neg)
+    variance = clustered_variance(by_cell, clusters, n_pos, n_neg)
     sizes = clusters.sizes
     fewest = min(sizes.pos, sizes.neg)
-    return variance if varied else 0.0, {
-        "clusters": (sizes.pos, sizes.neg),
-        "design_effect": variance / independent if varied else None,
-        "caveats": (Caveat("few-clusters", clusters=fewest, enough=FEW),) if fewest < FEW else (),
-    }
+    few = (
+        (Caveat("few-clusters", clusters=fewest, effective=float(fewest), enough=FEW),)
+        if fewest < FEW
+        else ()
+    )
+    known: dict[str, Any] = {"clusters": (sizes.pos, sizes.neg), "caveats": few, "design_effect": None}
+    if not varied:
+        return 0.0, known
+    known["design_effect"] = variance / independent
+    counts = clusters.pos, clusters.neg
+    sums = [clusters.sums(count * each) for count, each in zip(counts, by_cell, strict=True)]
+    if (found := effective(sums, [clusters.sums(each) for each in counts], zetas)) is None:
+        return variance, known
+    known |= {"df": found.df, "inflation": found.inflation}
+    if found.df + 1 < FEW:
+        few = (Caveat("few-clusters", clusters=fewest, effective=found.df + 1, enough=FEW),)
+    known["caveats"] = few
+    return variance, known

@@ -20,15 +20,30 @@ from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats import plotting
 from rocmonitor.stats.area.auc import AucResult, Interval
 from rocmonitor.stats.area.clustered import METHOD, difference_error, require_independent
-from rocmonitor.stats.area.placements import mean_over_pairs, placements
-from rocmonitor.stats.area.variances import delong_variance, exact_bootstrap_variance
-from rocmonitor.stats.proportion import require_level, require_method
+from rocmonitor.stats.area.unseen import (
+    FEW,
+    NOTHING,
+    VERY_FEW,
+    Balance,
+    Part,
+    balance_of,
+    reach_of,
+    unseen_at_most,
+)
+from rocmonitor.stats.area.variances import (
+    delong_variance,
+    exact_bootstrap_variance,
+    mean_over_pairs,
+    placements,
+)
+from rocmonitor.stats.proportion import quantile_beyond, require_level, require_method
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Floats, PairedSample, Sample, on_pair
 
 Alternative = Literal["two-sided", "greater", "less"]
 
 _METHODS = ("delong", "exact-bootstrap")
+_LEAST_LIMIT = 1e-3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,17 +57,24 @@ class AucDifference(Result):
     statistic : float
         ``difference / se``; 0 for models that rank alike.
     pvalue : float
-        Of the null hypothesis of equal areas against `alternative`.
+        Of the null hypothesis of equal areas against `alternative`: the smallest level at which the interval
+        leaves out 0. It is that of `statistic`, or larger where few rows carry the difference.
     n_pos_1, n_neg_1, n_pos_2, n_neg_2 : int
         Class sizes, the same twice when `paired`.
     df : float or None
-        Degrees of freedom of Student's t; None for the normal law.
+        Degrees of freedom of Student's t; None for the normal law. Of clustered rows as in `AucResult`.
     paired : bool
         Whether both models scored the same rows.
     clusters : tuple of two ints, or None
         Of paired rows that are clustered: clusters with a positive, and with a negative.
     design_effect : float or None
         Likewise: the variance over that of as many independent rows.
+    inflation : float
+        As in `AucResult`: factor on `se` in intervals and p-value, for clusters of unequal size.
+    balances : tuple of tuples, or None
+        Of the positives and of the negatives, unpaired of the first sample and then of the second: mean and
+        mean square of what speaks for a lower difference, then for a higher one, and their number (of
+        clustered rows, of as many independent ones). None for a result that was made without them.
     error : tuple of two floats, or None
         As of `AucResult`: guaranteed errors of `difference` and `se`, of condensed samples.
     """
@@ -77,10 +99,47 @@ class AucDifference(Result):
     caveats: tuple[Caveat, ...] = ()
     clusters: tuple[int, int] | None = None
     design_effect: float | None = None
+    inflation: float = 1.0
+    balances: tuple[tuple[float, ...], ...] | None = None
     error: tuple[float, float] | None = None
+
+    @property
+    def rests_on(self) -> float | None:
+        """The number of rows of one class that what speaks against the sign of `difference` rests on.
+
+        As `AucResult.rests_on`: of few of them the sample may lack others. None without `balances`.
+        """
+        if self.balances is None:
+            return None
+        return min(each.loss.carried_by(n) for each, n in self._against(gain=self.difference < 0))
+
+    def _against(self, *, gain: bool) -> list[tuple[Balance, float]]:
+        """Return what moves an end outwards, with its number of rows; of independent samples one side at a
+        time.
+        """
+        assert self.balances is not None
+        found = []
+        for *parts, n in self.balances:
+            loss, gained = Part(*parts[:2]), Part(*parts[2:])
+            ahead, behind = (gained, loss) if gain else (loss, gained)
+            found.append((Balance(ahead, behind if self.paired else NOTHING), n))
+        return found
+
+    def cautious_se(self, confidence_level: float = 0.95) -> float:
+        """Return the standard error of a normal interval as long as the longer side of `ci`.
+
+        It allows for all that `ci` does: few rows that carry the difference, few or unequal clusters, cells.
+        For sums over many samples, such as the variance of a sequence.
+        """
+        low, high = self.ci(confidence_level)
+        reach = max(high - self.difference, self.difference - low)
+        return max(reach / quantile_beyond((1 - confidence_level) / 2, None), self.se)
 
     def ci(self, confidence_level: float = 0.95) -> Interval:
         """Two-sided confidence interval of the difference, within [-1, 1], whatever the alternative.
+
+        Each end is at least as far as rows allow that a sample may lack: of paired rows, those which one
+        model ranks much worse than the other (`reach_of`; docs/coverage.md).
 
         When `se` is 0 (then the difference is 0 too) it is the exact bound from the m disjoint pairs of the
         smallest class, none of which showed a difference: 1 - ((1 - confidence_level) / 2)**(1 / m) to each
@@ -89,7 +148,8 @@ class AucDifference(Result):
         tail = (1 - require_level(confidence_level)) / 2
         if self.error is not None:
             off, of_se = self.error
-            low, high = replace(self, se=self.se + of_se, error=None).ci(confidence_level)
+            low, high = replace(self, se=self.se + of_se, error=None, balances=None).ci(confidence_level)
+            low, high = low - self._unseen(tail), high + self._unseen(tail, gain=True)
             low, high = low - off, high + off
             if self.se <= of_se:  # it may be 0, and the difference with it
                 exact = replace(self, difference=0.0, se=0.0, error=None).ci(confidence_level)
@@ -99,9 +159,69 @@ class AucDifference(Result):
             smallest = min(self.clusters or (self.n_pos_1, self.n_neg_1, self.n_pos_2, self.n_neg_2))
             half = 1 - tail ** (1 / smallest)
         else:
-            quantile = scipy.special.ndtri(tail) if self.df is None else scipy.special.stdtrit(self.df, tail)
-            half = -float(quantile) * self.se
-        return Interval(max(self.difference - half, -1.0), min(self.difference + half, 1.0))
+            half = quantile_beyond(tail, self.df) * self.inflation * self.se
+        low, high = self.difference - half, self.difference + half
+        if self.se > 0:
+            low, high = low - self._unseen(tail), high + self._unseen(tail, gain=True)
+        return Interval(max(low, -1.0), min(high, 1.0))
+
+    def _unseen(self, tail: float, *, gain: bool = False) -> float:
+        """Return how much further an end lies for rows that the sample may lack."""
+        if self.balances is None:
+            return 0.0
+        rows, sizes = zip(*self._against(gain=gain), strict=True)
+        if self.error is not None:
+            return unseen_at_most(rows, sizes, tail=tail, off=self.error[1])
+        z = quantile_beyond(tail, self.df)
+        areas = (self.auc_2, self.auc_1) if gain else (self.auc_1, self.auc_2)
+        if self.paired:  # a row that one model scores like the other class loses half of this on average
+            near = limit = min(max(abs(2 * areas[1] - 1), _LEAST_LIMIT), 1.0)
+        else:
+            near, limit = max(2 * areas[0] - 1, 1 - 2 * areas[1]), 1.0
+        found = reach_of(rows, sizes, z=z, tail=tail, limit=limit)
+        beyond = max(found.bound - z * self.inflation * self.se, 0.0)
+        carriers = min(each.loss.carried_by(n) for each, n in zip(rows, sizes, strict=True))
+        whole = _fading(carriers, VERY_FEW, 2 * VERY_FEW) * _fading(1 - near, 0.2, 0.4)
+        return max(min(found.unseen, beyond), whole * beyond)
+
+    def tested(self) -> AucDifference:
+        """Return the difference with the p-value that its intervals have, and a caveat if it rests on few
+        rows.
+        """
+        if self.balances is None or self.se == 0:
+            return self
+        caveats, size = self.caveats, 2.0 if self.alternative == "two-sided" else 1.0
+        if self._unseen(0.025, gain=self.difference < 0) > 0 and (self.rests_on or 0.0) < FEW:
+            caveats += (self._on_few(),)
+        agrees = self.alternative == "two-sided" or (self.difference > 0) == (self.alternative == "greater")
+        least = max(self.pvalue / size, 1e-300)
+        pvalue = self.pvalue
+        if agrees and self.difference and self._beyond_zero(least) > 1e-12 * self.se:
+            pvalue = size * self._largest_tail(least)
+        return replace(self, caveats=caveats, pvalue=pvalue)
+
+    def _largest_tail(self, least: float) -> float:
+        """Return the tail, from `least` to 1/2, at which an interval ends at 0."""
+        if self._beyond_zero(0.5) > 0:
+            return 0.5
+        from scipy.optimize import brentq  # heavy, and most differences have no need of it
+
+        log = brentq(lambda log: self._beyond_zero(math.exp(log)), math.log(least), math.log(0.5))
+        return math.exp(float(log))
+
+    def _beyond_zero(self, tail: float) -> float:
+        """Return how far an interval reaches beyond 0, seen from the difference."""
+        half = quantile_beyond(tail, self.df) * self.inflation * self.se
+        return half + self._unseen(tail, gain=self.difference < 0) - abs(self.difference)
+
+    def _on_few(self) -> Caveat:
+        against = self._against(gain=self.difference < 0)
+        carriers = [each.loss.carried_by(n) for each, n in against]
+        kinds = [("positives", self.n_pos_1), ("negatives", self.n_neg_1)]
+        if not self.paired:
+            kinds += [("positives", self.n_pos_2), ("negatives", self.n_neg_2)]
+        rows, of, kind = min((rows, of, kind) for rows, (kind, of) in zip(carriers, kinds, strict=True))
+        return Caveat("difference-rests-on-few", rows=rows, kind=kind, of=of)
 
     def _draw(self, ax: plotting.Axes, label: str | None) -> None:
         plotting.zero(ax, vertical=True)
@@ -148,7 +268,8 @@ def compare_auc(
     Notes
     -----
     Student's t with Satterthwaite's degrees of freedom, each variance taken to have as many as its sample has
-    rows less one (clusters where rows are clustered): the unpaired test of pROC ([R11]).
+    rows less one (where rows are clustered, its own `df`): the unpaired test of pROC ([R11]). Where few rows
+    carry what speaks against the difference, interval and p-value are wider, as in `AucResult.ci`.
 
     References
     ----------
@@ -160,18 +281,18 @@ def compare_auc(
     >>> january = auc([0, 0, 1, 0, 1, 1], [0.1, 0.3, 0.3, 0.5, 0.7, 0.9])
     >>> february = auc([0, 0, 1, 0, 1, 1], [0.2, 0.6, 0.3, 0.4, 0.7, 0.5])
     >>> print(compare_auc(january, february))
-    AUC 0.8333 - 0.6667 = +0.1667 (standard error 0.3333, delong; two-sided p = 0.6291)
+    AUC 0.8333 - 0.6667 = +0.1667 (standard error 0.3333, delong; two-sided p = 0.8243)
     """
     for name, result in (("result_1", result_1), ("result_2", result_2)):
         if not isinstance(result, AucResult):
             raise InputError(f"{name} must be an AucResult, as from auc(), not {type(result).__name__}")
-    v1, v2 = result_1.se**2, result_2.se**2
+    v1, v2 = ((each.inflation * each.se) ** 2 for each in (result_1, result_2))
     df = None
     if v1 + v2 > 0:
-        rows_1, rows_2 = (sum(each.clusters or (each.n_pos, each.n_neg)) for each in (result_1, result_2))
+        df_1, df_2 = (each.df or each.n_pos + each.n_neg - 1 for each in (result_1, result_2))
         # In shares of the sum: the squares of small variances could underflow.
         share = v1 / (v1 + v2)
-        df = 1 / (share**2 / (rows_1 - 1) + (1 - share) ** 2 / (rows_2 - 1))
+        df = 1 / (share**2 / df_1 + (1 - share) ** 2 / df_2)
     methods = dict.fromkeys((result_1.method, result_2.method))
     found = difference_of(
         difference=result_1.auc - result_2.auc,
@@ -187,6 +308,8 @@ def compare_auc(
             *(caveat.concerning("second") for caveat in result_2.caveats),
         ),
     )
+    if result_1.zeta is not None and result_2.zeta is not None:
+        found = replace(found, balances=(*result_1.balances(), *result_2.balances(swapped=True))).tested()
     errors = [each.error for each in (result_1, result_2) if each.error is not None]
     if not errors:
         return found
@@ -242,7 +365,7 @@ def compare_auc_paired(
     --------
     >>> y = [0, 0, 1, 0, 1, 1]
     >>> print(compare_auc_paired(y, [0.1, 0.3, 0.3, 0.5, 0.7, 0.9], [2, 6, 3, 4, 7, 5]))
-    AUC 0.8333 - 0.6667 = +0.1667 (standard error 0.1925, delong; two-sided p = 0.3865)
+    AUC 0.8333 - 0.6667 = +0.1667 (standard error 0.1925, delong; two-sided p = 0.6459)
     """
     del cluster  # it has become part of the sample
     require_method(method, _METHODS)
@@ -259,20 +382,32 @@ def compare_auc_paired(
         variance = exact_bootstrap_variance(zeta10, zeta01, kernel, n_pos, n_neg)
     known: dict[str, Any] = {"caveats": (Caveat("single-row"),) if min(n_pos, n_neg) == 1 else ()}
     if pair.clusters is not None:
-        variance, known = difference_error(below, above, difference, pair, variance)
+        variance, known = difference_error(below, above, difference, pair, (zeta10, zeta01))
         method = METHOD
+    worth = max(known.get("design_effect") or 1.0, 1.0)
+    lines = (below / n_neg, pair.pos), (above / n_pos, pair.neg)
+    balances = [balance_of(*each) for each in lines]
+    known["balances"] = tuple(
+        (*each.loss, *each.gain, n / worth) for each, n in zip(balances, (n_pos, n_neg), strict=True)
+    )
     found = difference_of(
         difference=difference,
         variance=variance,
         areas=(_area(pair.first, first[0]), _area(pair.second, second[0])),
         sizes=(n_pos, n_neg, n_pos, n_neg),
-        df=None,
+        df=known.pop("df", None),
         paired=True,
         method=method,
         alternative=alternative,
         caveats=known.pop("caveats"),
+        inflation=known.pop("inflation", 1.0),
     )
-    return replace(found, **known)
+    return replace(found, **known).tested()
+
+
+def _fading(value: float, whole: float, none: float) -> float:
+    """Return 1 up to `whole`, 0 from `none` on, and a line between them."""
+    return min(max((none - value) / (none - whole), 0.0), 1.0)
 
 
 def difference_placements(
@@ -296,8 +431,9 @@ def difference_of(
     method: str,
     alternative: Alternative,
     caveats: tuple[Caveat, ...],
+    inflation: float = 1.0,
 ) -> AucDifference:
-    """The difference with its test, from its variance."""
+    """Return the difference with its test, from its variance."""
     require_alternative(alternative)
     se = math.sqrt(variance)
     if se == 0 and difference != 0:
@@ -312,7 +448,7 @@ def difference_of(
         difference=difference,
         se=se,
         statistic=statistic,
-        pvalue=_pvalue(statistic, df, alternative),
+        pvalue=_pvalue(statistic / inflation, df, alternative),
         auc_1=areas[0],
         auc_2=areas[1],
         n_pos_1=sizes[0],
@@ -324,6 +460,7 @@ def difference_of(
         method=method,
         alternative=alternative,
         caveats=caveats,
+        inflation=inflation,
     )
 
 

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from rocmonitor.errors import InputError
 from rocmonitor.stats.area.compare import Alternative, AucDifference, difference_of
-from rocmonitor.stats.area.placements import placements
+from rocmonitor.stats.area.unseen import Balance, balance_of
+from rocmonitor.stats.area.variances import placements
 from rocmonitor.stats.condensed import condensed_error
 from rocmonitor.stats.paired_cells import CondensedPair, JointCells, ModelCells
 from rocmonitor.stats.rows import Counts, Floats
@@ -25,7 +26,7 @@ from rocmonitor.stats.sample import Sample
 
 
 class _Lines(NamedTuple):
-    """Of one class and one model: a line for each strip, and the mean square of what it is off the rows."""
+    """The lines of one class and one model: one for each strip, and the mean square of its residuals."""
 
     strip: NDArray[np.int64]
     centre: Floats  # mean place
@@ -86,12 +87,14 @@ def compare_auc_condensed(pair: CondensedPair, *, alternative: Alternative = "tw
             f"pair must be a CondensedPair, not a {type(pair).__name__}: compare_auc_paired takes rows"
         )
     pair.require_both_classes(at_least=2)
-    variance, of_se = 0.0, [0.0, 0.0]
+    variance, of_se, balances = 0.0, [0.0, 0.0], []
     models = (pair.cells_1, pair.first), (pair.cells_2, pair.second)
     for positive in (True, False):
         n = pair.n_pos if positive else pair.n_neg
         lines = [_lines(*model, positive) for model in models]
-        variance += _variance(pair.joint, positive, *lines) / (n - 1)
+        of_class, balance = _scatter(pair.joint, positive, *lines)
+        variance += of_class / (n - 1)
+        balances.append((*balance.loss, *balance.gain, float(n)))
         of_se = [so_far + each.off / (n - 1) for so_far, each in zip(of_se, lines, strict=True)]
     errors = [condensed_error(sample) for _, sample in models]
     areas = _area(pair.first), _area(pair.second)
@@ -108,7 +111,8 @@ def compare_auc_condensed(pair: CondensedPair, *, alternative: Alternative = "tw
     )
     caveats = tuple(each for each in found.caveats if not sum(of_se))
     error = errors[0].auc + errors[1].auc, sum(map(math.sqrt, of_se))
-    return replace(found, error=error, caveats=caveats)
+    balanced = replace(found, caveats=caveats, balances=tuple(balances)).tested()
+    return replace(balanced, error=error)
 
 
 def _area(sample: Sample) -> float:
@@ -146,10 +150,11 @@ def _lines(cells: ModelCells, sample: Sample, positive: bool) -> _Lines:
     return _Lines(strips, centre, level, slope, float(np.sum(weight * off**2)) / n)
 
 
-def _variance(joint: JointCells, positive: bool, first: _Lines, second: _Lines) -> float:
+def _scatter(joint: JointCells, positive: bool, first: _Lines, second: _Lines) -> tuple[float, Balance]:
     """Variance (n denominator) over the rows of a class of the first model's line less the second's.
 
-    That of the means of the joint cells, and the mean of those within them; none is negative.
+    That of the means of the joint cells, and the mean of those within them; none is negative. Beside it what
+    the rows lose and gain, each cell as if its rows did so alike.
     """
     among = joint.positive == positive
     rows: Counts = joint.rows[among]
@@ -161,5 +166,7 @@ def _variance(joint: JointCells, positive: bool, first: _Lines, second: _Lines) 
     within = slope_1**2 * (joint.squares_1[among] / rows - mean_1**2)
     within += slope_2**2 * (joint.squares_2[among] / rows - mean_2**2)
     within -= 2 * slope_1 * slope_2 * (joint.products[among] / rows - mean_1 * mean_2)
+    inside = float(np.sum(rows * np.maximum(within, 0.0))) / n
+    balance = balance_of(middle, rows).scattered(inside)
     middle -= float(np.sum(rows * middle)) / n
-    return float(np.sum(rows * (middle**2 + np.maximum(within, 0.0)))) / n
+    return float(np.sum(rows * middle**2)) / n + inside, balance

@@ -12,10 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats import plotting
-from rocmonitor.stats.area.placements import ROUNDING
+from rocmonitor.stats.area.variances import ROUNDING
+from rocmonitor.stats.nouns import classes
 from rocmonitor.stats.proportion import require_level
 from rocmonitor.stats.result import Result
-from rocmonitor.stats.rows import Floats, require_classes, valid_labels, valid_scores
+from rocmonitor.stats.rows import Floats, require_classes, same_order, valid_labels, valid_scores
 
 _BLOCK = 1 << 16  # rows at a time: what is in hand stays in the processor's cache
 _STEPS, _MOST_STEPS = 16, 1 << 21  # of the table of `_Sorted`: for each score, and in all
@@ -145,7 +146,7 @@ class AucCovariance(Result):
             [f"model {number}" for number in range(1, len(self.auc) + 1)],
             list(zip(alone.estimate, *alone.ci(), strict=True)),
             x="AUROC",
-            note=f"95 % intervals (DeLong); {self.n_pos:,} positives, {self.n_neg:,} negatives",
+            note=f"95 % intervals (DeLong); {classes(self.n_pos, self.n_neg)}",
             label=label,
         )
 
@@ -189,6 +190,7 @@ def auc_covariance(y_true: ArrayLike, scores: ArrayLike) -> AucCovariance:
     >>> models.contrast([1, -1]).se.round(4).tolist()
     [0.1925]
     """
+    same_order(y_true=y_true, scores=scores)
     positive = valid_labels(y_true)
     table = np.asarray(scores)
     if table.ndim != 2 or len(table) != len(positive):
@@ -257,13 +259,13 @@ class _Sorted:
             self.table += held > 0
 
     def places(self, score: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """The numbers of sorted scores below each of `score`, and not above it; both shape (m,)."""
+        """Return the numbers of sorted scores below each of `score`, and not above it; both shape (m,)."""
         left = self._passed(score)
         right = left + (self.distinct[left] == score)
         return (left, right) if self.before is None else (self.before[left], self.before[right])
 
     def _passed(self, score: Floats) -> NDArray[np.intp]:
-        """The number of distinct sorted scores below each of `score`."""
+        """Return the number of distinct sorted scores below each of `score`."""
         if not 0 < self.scale < math.inf:  # all scores are equal, or their range is beyond float64
             return np.searchsorted(self.distinct, score)
         passed: NDArray[np.intp] = self.table[self._step(score)]
@@ -277,7 +279,9 @@ class _Sorted:
         return passed
 
     def _step(self, score: Floats) -> NDArray[np.intp]:
-        """The step of each score, from 1; 0 and the last one are outside. It never falls as scores rise."""
+        """Return the step of each score, from 1; 0 and the last one are outside. It never falls as scores
+        rise.
+        """
         with np.errstate(over="ignore"):
             step: Floats = score - self.distinct[0]
             step *= self.scale

@@ -16,9 +16,12 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats import plotting
 from rocmonitor.stats.area.auc import AucResult, Interval
-from rocmonitor.stats.area.placements import ROUNDING, mean_and_variance
-from rocmonitor.stats.proportion import is_number, require_level
+from rocmonitor.stats.area.unseen import NOTHING, Balance, Part, reach_of
+from rocmonitor.stats.area.variances import ROUNDING, mean_and_variance
+from rocmonitor.stats.nouns import classes
+from rocmonitor.stats.proportion import is_number, quantile_beyond, require_level
 from rocmonitor.stats.result import Result
+from rocmonitor.stats.rows import weighted_sum
 from rocmonitor.stats.sample import Counts, Sample, on_sample
 
 _FEW = 5  # rows within the range, below which its first-order error is a rough one
@@ -40,6 +43,9 @@ class PartialAucResult(Result):
         Ends of the range.
     least, most : float
         What the area can be at all.
+    losses : tuple of two floats, or None
+        Of the rows whose rate is found over the range (positives over "fpr"): mean and mean square of what
+        they lack, as a share of the range. None for a result that was made without them.
     """
 
     _estimate: ClassVar[str | None] = "auc"
@@ -56,9 +62,21 @@ class PartialAucResult(Result):
     n_neg: int
     corrected: bool
     caveats: tuple[Caveat, ...] = ()
+    losses: tuple[float, float] | None = None
+
+    @property
+    def rests_on(self) -> float | None:
+        """The number of rows that what is lacking rests on, as `AucResult.rests_on`; of one class here."""
+        return None if self.losses is None else Part(*self.losses).carried_by(self._found)
+
+    @property
+    def _found(self) -> int:
+        return self.n_pos if self.over == "fpr" else self.n_neg
 
     def ci(self, confidence_level: float = 0.95, transform: Literal["none", "logit"] = "none") -> Interval:
         """Two-sided confidence interval, within [least, most]; all of it when `se` is 0.
+
+        By default the lower end lies at least as far as rows allow that the sample may lack (`reach_of`).
 
         Parameters
         ----------
@@ -67,7 +85,7 @@ class PartialAucResult(Result):
         transform : {"none", "logit"}
             As in ``auc(…).ci()``; the logit is that of the share of the largest area.
         """
-        require_level(confidence_level)
+        tail = (1 - require_level(confidence_level)) / 2
         width = self.most - self.least
         share = AucResult(
             auc=min(max((self.auc - self.least) / width, 0.0), 1.0),
@@ -77,6 +95,10 @@ class PartialAucResult(Result):
             method="delta",
         )
         low, high = (0.0, 1.0) if self.se == 0 else share.ci(confidence_level, transform)
+        if transform == "none" and self.losses is not None:
+            rows = [Balance(Part(*self.losses), NOTHING)]
+            reach = reach_of(rows, [self._found], z=quantile_beyond(tail, None), tail=tail)
+            low = min(low, share.auc - reach.bound)
         return Interval(max(self.least + low * width, self.least), min(self.least + high * width, self.most))
 
     def _draw(self, ax: plotting.Axes, label: str | None) -> None:
@@ -86,7 +108,7 @@ class PartialAucResult(Result):
             ["95 % interval"],
             [(self.auc, *self.ci())],
             x=f"{kind}, {self.over.upper()} {self.low:g} to {self.high:g}",
-            note=f"{self.n_pos:,} positives, {self.n_neg:,} negatives",
+            note=f"{classes(self.n_pos, self.n_neg)}",
             label=label,
         )
 
@@ -94,7 +116,7 @@ class PartialAucResult(Result):
         kind = "corrected partial AUC" if self.corrected else "partial AUC"
         return (
             f"{kind} {self.auc:.4f} over {self.over} {self.low:g} to {self.high:g} "
-            f"(standard error {self.se:.4f}; {self.n_pos} positives, {self.n_neg} negatives)"
+            f"(standard error {self.se:.4f}; {classes(self.n_pos, self.n_neg)})"
         )
 
 
@@ -158,7 +180,7 @@ def partial_auc(
         pos, neg, start, end = sample.pos[::-1], sample.neg[::-1], low, high
     else:
         pos, neg, start, end = sample.neg, sample.pos, 1 - high, 1 - low
-    area, variance, held = _area(pos, neg, start, end)
+    area, variance, held, losses = _area(pos, neg, start, end)
     least, most, scale, chance = 0.0, high - low, 1.0, (end**2 - start**2) / 2
     if corrected:
         scale = 2 * (most - chance)
@@ -175,6 +197,7 @@ def partial_auc(
         n_pos=sample.n_pos,
         n_neg=sample.n_neg,
         corrected=corrected,
+        losses=losses,
         caveats=_caveats(se, held, "negatives" if over == "fpr" else "positives", corrected and area < 0.5),
     )
 
@@ -206,8 +229,10 @@ def _range(
     return "fpr" if "fpr" in named[0] else "tpr", float(ends[0]), float(ends[1])
 
 
-def _area(pos: Counts, neg: Counts, start: float, end: float) -> tuple[float, float, float]:
-    """The area over FPR from `start` to `end`, its variance, and the negatives in the range.
+def _area(
+    pos: Counts, neg: Counts, start: float, end: float
+) -> tuple[float, float, float, tuple[float, float]]:
+    """Return the area over FPR from `start` to `end`, its variance, the negatives in the range, and losses.
 
     `pos` and `neg` are the counts at the distinct scores from the highest down.
     """
@@ -235,11 +260,13 @@ def _area(pos: Counts, neg: Counts, start: float, end: float) -> tuple[float, fl
         v / (n - 1) / scale**2 if v > (ROUNDING * scale) ** 2 else 0.0
         for v, n, scale in ((variance10, n_pos, n_neg), (variance01, n_neg, n_pos))
     )
-    return area / n_neg, variance, end - start
+    lost = np.clip(1 - v10 / (end - start), 0.0, 1.0)
+    losses = weighted_sum(pos, lost) / n_pos, weighted_sum(pos, lost * lost) / n_pos
+    return area / n_neg, variance, end - start, losses
 
 
 def _rows(fpr: float, n_neg: int) -> float:
-    """A false positive rate as a number of negatives: whole where it is but for rounding."""
+    """Return a false positive rate as a number of negatives: whole where it is but for rounding."""
     rows = fpr * n_neg
     return float(round(rows)) if abs(rows - round(rows)) <= 1e-12 * n_neg else rows
 

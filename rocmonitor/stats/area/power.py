@@ -17,6 +17,7 @@ import scipy
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.auc import AucResult
 from rocmonitor.stats.area.spread import AucSpread, PairedSpread
+from rocmonitor.stats.nouns import classes
 from rocmonitor.stats.proportion import is_number, normal_quantile, require_level
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import PairedSample, Sample
@@ -27,7 +28,7 @@ Pilot = Sample | AucSpread | PairedSample | PairedSpread
 
 
 class PowerOptions(TypedDict, total=False):
-    """What kind of test it is; see `auc_power`."""
+    """The kind of test; see `auc_power`."""
 
     reference: AucResult | tuple[float, float] | None
     against: float | None
@@ -48,7 +49,7 @@ class AucSampleSize(Result):
 
     def __str__(self) -> str:
         return (
-            f"{self.n_pos} positives and {self.n_neg} negatives see a drop of {self.drop:.4g} "
+            f"{classes(self.n_pos, self.n_neg, ' and ')} see a drop of {self.drop:.4g} "
             f"with {100 * self.power:.1f} % power"
         )
 
@@ -153,7 +154,7 @@ def auc_sample_size(
     Examples
     --------
     >>> print(auc_sample_size(AucSpread.normal(0.8), 0.05, ratio=10))
-    193 positives and 1930 negatives see a drop of 0.05 with 80.2 % power
+    193 positives and 1,930 negatives see a drop of 0.05 with 80.2 % power
     """
     plan, ratio = _plan(pilot, **options), _ratio(pilot, ratio)
     _require_power(power)
@@ -181,7 +182,8 @@ def auc_sample_size(
 def detectable_drop(
     pilot: Pilot, *, n_pos: float, n_neg: float, power: float = 0.8, **options: Unpack[PowerOptions]
 ) -> float:
-    """The smallest drop of the AUC that a test shows with a given power: "with this window you can see 0.03".
+    """Return the smallest drop of the AUC that a test shows with a given power: "with this window you can
+    see 0.03".
 
     It is measured from the AUC of the pilot; of a pair, it is the difference of the two models.
 
@@ -277,7 +279,7 @@ class _OneTest(NamedTuple):
         return float(scipy.special.ndtr((critical - true) / math.sqrt(scatter)))
 
     def _critical(self, true: float, share: float, n_pos: float, n_neg: float) -> float:
-        """The largest estimate whose interval lies below `against`.
+        """Return the largest estimate whose interval lies below `against`.
 
         The standard error is that of the estimate, not of the truth: a low estimate comes with a large one.
         `share` of an estimate's error is the window's, the rest its reference's.
@@ -380,7 +382,7 @@ def _require_one_of(name: str, value: str, offered: tuple[str, ...]) -> None:
 
 
 def _root(function: Callable[[float], float], low: float, high: float) -> float:
-    """Where a function that changes its sign between `low` and `high` is 0."""
+    """Return where a function that changes its sign between `low` and `high` is 0."""
     from scipy.optimize import brentq  # takes a quarter of a second to import
 
     return float(brentq(function, low, high, xtol=1e-13))

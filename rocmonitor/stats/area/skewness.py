@@ -16,8 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-from rocmonitor.stats.area.placements import placements, sums_over_parts
-from rocmonitor.stats.area.variances import Moments
+from rocmonitor.stats.area.variances import Moments, placements, sums_over_parts
 from rocmonitor.stats.rows import weighted_sum
 from rocmonitor.stats.sample import Counts, Floats, Sample
 
@@ -30,7 +29,7 @@ class Studentised(NamedTuple):
 
 
 def studentised(sample: Sample, of: Moments, se: float) -> Studentised:
-    """How the AUC divided by its own standard error (above 0) departs from the standard normal law.
+    """Return how the AUC divided by its own standard error (above 0) departs from the standard normal law.
 
     A sample whose AUC is too high by chance also has too small a standard error. With T the AUC and v its
     estimated variance, Z = (T - E T)/sd(T) and W = (v - E v)/E v, the studentised AUC is Z (1 - W/2) and has
@@ -58,7 +57,8 @@ def studentised(sample: Sample, of: Moments, se: float) -> Studentised:
 
 
 def second_order_ends(auc: float, se: float, shape: tuple[float, float], tail: float) -> tuple[float, float]:
-    """Ends of the interval that leaves `tail` on either side, by the transformation of [H92b], within [0, 1].
+    """Return ends of the interval that leaves `tail` on either side, by the transformation of [H92b], within
+    [0, 1].
 
     With mean k1 and skewness k3 of the studentised AUC S, S + a S² + a² S³/3 + c is normal to second order,
     where a = -k3/6 and c = k3/6 - k1. This cubic is monotone, so it has an inverse at every level.
@@ -78,7 +78,9 @@ def _untransformed(value: float, bend: float) -> float:
 
 
 def deviations(sample: Sample, of: Moments) -> tuple[Floats, Floats]:
-    """The g and f at each distinct score; near an AUC of 1 computed from 1 - AUC, which keeps the digits."""
+    """Return the g and f at each distinct score; near an AUC of 1 computed from 1 - AUC, which keeps the
+    digits.
+    """
     below, above = placements(sample)
     return centred(below, sample.n_neg, of), centred(above, sample.n_pos, of)
 

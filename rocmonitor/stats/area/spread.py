@@ -1,4 +1,4 @@
-"""How far areas under ROC curves scatter, at any number of positives and negatives.
+"""The scatter of areas under ROC curves, at any number of positives and negatives.
 
 The variance of an empirical AUC is zeta10 / n_pos + zeta01 / n_neg, with the variances of the placement
 values of a positive and of a negative. A pilot sample gives the two, or a model of the scores without one.
@@ -14,8 +14,7 @@ import scipy
 
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.compare import difference_placements
-from rocmonitor.stats.area.placements import mean_over_pairs, placements
-from rocmonitor.stats.area.supposed import normal_zeta
+from rocmonitor.stats.area.variances import mean_over_pairs, normal_zeta, placements
 from rocmonitor.stats.proportion import is_number
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import PairedSample, Sample
@@ -58,7 +57,7 @@ class AucSpread(Result):
 
     @classmethod
     def from_sample(cls, pilot: Sample) -> Self:
-        """The spread that a pilot sample shows: DeLong's placement variances, n - 1 denominators.
+        """Return the spread that a pilot sample shows: DeLong's placement variances, n - 1 denominators.
 
         DegenerateDataError for fewer than two rows of a class, or no scatter: every pair of rows compares
         alike.
@@ -75,7 +74,7 @@ class AucSpread(Result):
 
     @classmethod
     def normal(cls, auc: float) -> Self:
-        """The spread under two normal score distributions of equal variance, exactly.
+        """Return the spread under two normal score distributions of equal variance, exactly.
 
         Two positives and one negative are ordered right with probability Phi2(z, z; 1/2), z = Phi^-1(auc): an
         orthant of the bivariate normal law, here by Owen's T: Owen (1956), Annals of Mathematical Statistics
@@ -87,7 +86,8 @@ class AucSpread(Result):
 
     @classmethod
     def obuchowski(cls, auc: float) -> Self:
-        """The spread by eq. 3 of Obuchowski, Lieber and Wians (2004), Clinical Chemistry 50, 1118-1125.
+        """Return the spread by eq. 3 of Obuchowski, Lieber and Wians (2004), Clinical Chemistry 50,
+        1118-1125.
 
         The constants are the printed ones, as in power.roc.test of pROC. It stands for two fitted normal
         distributions, the covariance of the fitted parameters left out: mostly larger than "normal", see
@@ -101,7 +101,7 @@ class AucSpread(Result):
         )
 
     def at(self, auc: float) -> AucSpread:
-        """The spread of the same scores were their area `auc`: the model's there.
+        """Return the spread of the same scores were their area `auc`: the model's there.
 
         Placement variances are scaled by the ratio of those of "normal": a pilot keeps its ratio to them.
         """
@@ -114,7 +114,7 @@ class AucSpread(Result):
         return AucSpread(auc=auc, zeta10=ratio * self.zeta10, zeta01=ratio * self.zeta01, model="placements")
 
     def variance(self, n_pos: float, n_neg: float) -> float:
-        """The variance with `n_pos` positives and `n_neg` negatives, which may be expected counts."""
+        """Return the variance with `n_pos` positives and `n_neg` negatives, which may be expected counts."""
         return self.zeta10 / n_pos + self.zeta01 / n_neg
 
 
@@ -151,7 +151,7 @@ class PairedSpread(Result):
 
     @classmethod
     def from_sample(cls, pilot: PairedSample) -> Self:
-        """As `AucSpread.from_sample`; no scatter means that every row shows the same difference."""
+        """Do as `AucSpread.from_sample` says; without scatter every row shows the same difference."""
         pilot.require_both_classes(at_least=2)
         sizes = (pilot.n_pos, pilot.n_neg)
         first, second = placements(pilot.first), placements(pilot.second)
@@ -188,7 +188,7 @@ class PairedSpread(Result):
         corr_neg: float,
         fpr: tuple[float, float] = (0.0, 1.0),
     ) -> Self:
-        """The spread of two binormal curves TPR = Phi(a + b Phi^-1(FPR)), fitted to the same rows.
+        """Return the spread of two binormal curves TPR = Phi(a + b Phi^-1(FPR)), fitted to the same rows.
 
         Obuchowski and McClish (1997), Statistics in Medicine 16, 1529-1542, eq. 4 and 5. Their eq. 4 leaves
         out the covariance a b / 2 of the two estimates, which eq. 5 has: the variance comes out too large,
@@ -248,7 +248,8 @@ class PairedSpread(Result):
         )
 
     def null_variance(self, n_pos: float, n_neg: float) -> float:
-        """The variance were the second curve as the first, the covariance unchanged: what a score test takes.
+        """Return the variance were the second curve as the first, the covariance unchanged: what a score
+        test takes.
 
         Twice a variance less twice a covariance may come out below 0: then 0.
         """
@@ -272,7 +273,7 @@ def _binormal_variance(a: float, b: float, by_a: float, by_b: float) -> tuple[fl
 
 
 def _binormal_slopes(a: float, b: float, fpr: tuple[float, float]) -> tuple[float, float]:
-    """Derivatives by a and by b of the binormal area over a range of false positive rates."""
+    """Return the derivatives by a and b of the binormal area over a range of false positive rates."""
     square = 1 + b * b
     ends = [(float(scipy.special.ndtri(end)) + a * b / square) * math.sqrt(square) for end in fpr]
     height = math.exp(-a * a / (2 * square)) / math.sqrt(2 * math.pi * square)

@@ -2,21 +2,128 @@
 
 All start from the same moments. None subtracts large numbers: near areas of 0 and 1 no digits are lost.
 The papers are those of `auc`; [H48] is Hoeffding (1948), Annals of Mathematical Statistics 19, 293-325.
+
+Intervals of an AUC by its variance at the area that is supposed, as Wilson's is for a proportion.
+
+An AUC near 1 that is too high by chance has too small a standard error too. So the end of an interval that
+uses this standard error lies too near. Here an end is the area whose own standard error the estimate just
+keeps to; how the variance goes with the area is that of two normal score laws of equal variance.
+
+References
+----------
+.. [W27] Wilson (1927). Journal of the American Statistical Association 22, 209-212.
+.. [N06] Newcombe (2006). Statistics in Medicine 25, 559-573.
+
+Areas of resamples that are really drawn: the Monte Carlo bootstrap, stratified, on counts.
+
+Neighbouring scores that hold rows of one class are one run, and a resample is the number of rows that each
+run gets. No resample is sorted.
+
+The variance of the AUC over all rankings that make a given number of errors [CM04].
+
+A classification is a ranking of the rows and a threshold. Over all of them that make k errors, each taken
+to be equally likely, the AUC has a mean and a variance that depend on n_pos, n_neg and k only.
+
+The paper's sums of binomial coefficients are right for k up to the smaller class only, as enumeration shows,
+and in floating point their terms cancel. Here the same law is added up by the number x of positives among
+the errors. Given x, the rows above the threshold are in random order, and so are those below: two
+Mann-Whitney statistics with known mean and variance. All terms are positive, for any k.
+
+Placement values and what follows from them: the mean of a pair statistic and its two variances.
+
+A positive's placement value V10 is its mean psi over the negatives, a negative's V01 its mean psi over the
+positives. Both take one value at each distinct score, so everything here is O(k) once the sample is sorted.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 import scipy
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.errors import DegenerateDataError
-from rocmonitor.stats.area.placements import mean_and_variance, sums_over_parts
+from rocmonitor.errors import DegenerateDataError, InputError
+from rocmonitor.stats.binomial import require_room
+from rocmonitor.stats.proportion import is_number
+from rocmonitor.stats.rows import parts, run_starts, weighted_sum
 from rocmonitor.stats.sample import Counts, Floats, Sample
+
+ROUNDING = 1e-13
+"""Differences and variances this far below the scale of what was subtracted are rounding."""
+
+
+def placements(sample: Sample) -> tuple[Floats, Floats]:
+    """Placement values at each distinct score, as counts: multiples of 1/2, exact, shape (k,).
+
+    Negatives below each score and positives above it, rows level with it counted one half:
+    n_neg V10 of a positive there and n_pos V01 of a negative there.
+    """
+    # In place here and below: fresh memory costs more than the arithmetic. Adding up whole numbers takes a
+    # tenth of the time that float64 does.
+    below = np.cumsum(sample.neg).astype(np.float64)
+    below -= 0.5 * sample.neg
+    above = np.cumsum(sample.pos).astype(np.float64)
+    above -= 0.5 * sample.pos
+    np.subtract(sample.n_pos, above, out=above)
+    return below, above
+
+
+def placed_parts(sample: Sample) -> Iterator[tuple[Floats, Floats, Floats, Floats]]:
+    """Parts of `placements`, as below and above, with the positives and the negatives there.
+
+    Large samples have no room, and small ones no time, for arrays of all scores that are read once.
+    """
+    neg_before, pos_after = 0.0, float(sample.n_pos)
+    for part in parts(len(sample.score)):
+        # Whole numbers up to 2**53 and their halves are exact, in any order; of one type they are quicker.
+        pos, neg = sample.pos[part].astype(np.float64), sample.neg[part].astype(np.float64)
+        below, above = np.cumsum(sample.neg[part]).astype(np.float64), pos * 0.5
+        up_to = np.cumsum(sample.pos[part]).astype(np.float64)
+        below += neg_before
+        above -= up_to
+        above += pos_after
+        neg_before, pos_after = float(below[-1]), pos_after - float(up_to[-1])
+        below -= np.multiply(neg, 0.5, out=up_to)
+        yield below, above, pos, neg
+
+
+def sums_over_parts(
+    sample: Sample, of: Callable[[Floats, Floats, Floats, Floats], tuple[float, ...]]
+) -> tuple[float, ...]:
+    """Return sums of what `of` finds in each of `placed_parts`."""
+    found = [of(*part) for part in placed_parts(sample)]
+    return tuple(math.fsum(column) for column in zip(*found, strict=True))
+
+
+def mean_over_pairs(
+    below: Floats, above: Floats, pos: Counts | Floats, neg: Counts | Floats
+) -> tuple[float, float, float]:
+    """Mean of a pair statistic, and the variances zeta10 and zeta01 of its placement values.
+
+    `below` and `above` are the placement values of each cell as counts (see `placements`), or differences of
+    such; `pos` and `neg` are the rows in each. All have shape (c,).
+    """
+    n_pos, n_neg = float(pos.sum()), float(neg.sum())
+    mean, variance10 = mean_and_variance(below, pos)
+    _, variance01 = mean_and_variance(above, neg)
+    return mean / n_neg, variance10 / n_neg**2, variance01 / n_pos**2
+
+
+def mean_and_variance(values: Floats, weights: Counts | Floats) -> tuple[float, float]:
+    """Mean and variance (n denominator) of `values`, shape (c,), that occur `weights` times."""
+    # Measured from a value that occurs, so that equal values leave residuals of exactly 0: rounding
+    # must not turn "no variance" into a tiny one.
+    origin = float(values[np.argmax(weights > 0)])
+    shifted = values - origin
+    n = float(weights.sum())
+    mean = weighted_sum(weights, shifted) / n
+    shifted -= mean
+    np.square(shifted, out=shifted)
+    return origin + mean, weighted_sum(weights, shifted) / n
+
 
 _NEGLIGIBLE = 1e-12  # a standard error that no interval shows
 
@@ -32,7 +139,7 @@ class Moments(NamedTuple):
 
     @property
     def alike(self) -> bool:
-        """Whether every positive compares alike with every negative."""
+        """True if every positive compares alike with every negative."""
         # Rows of psi are monotone: with equal sums they are equal, and so are the columns.
         return self.zeta10 == self.zeta01 == 0
 
@@ -69,7 +176,7 @@ def moments(sample: Sample) -> Moments:
 
 
 def _first_placements(sample: Sample) -> tuple[float, float]:
-    """The first placement value of a positive and of a negative, which others are measured from.
+    """Return the first placement value of a positive and of a negative, which others are measured from.
 
     So equal values leave residuals of exactly 0: rounding must not turn "no variance" into a tiny one.
     """
@@ -137,7 +244,7 @@ def _binormal(sample: Sample, of: Moments, _m_pos: int, _m_neg: int) -> Variance
 
 
 def _binormal_error(d: float, share_pos: float, share_neg: float, n_pos: int, n_neg: int) -> float:
-    """Standard error of Phi(d) when the classes have these shares of the sum of the two variances."""
+    """Return standard error of Phi(d) when the classes have these shares of the sum of the two variances."""
     square = min(d * d, 1e4)  # beyond, the density is 0 whatever it is multiplied with
     means = share_pos / n_pos + share_neg / n_neg
     variances = share_pos**2 / (n_pos - 1) + share_neg**2 / (n_neg - 1)
@@ -158,3 +265,143 @@ CLOSED_FORMS: dict[str, Callable[[Sample, Moments, int, int], Variance]] = {
     "binormal": _binormal,
     "upper-bound": lambda rows, of, *_: Variance(of.auc * of.lost / min(rows.n_pos, rows.n_neg)),
 }
+
+
+_HALVINGS = 60  # of the bracket of an end: down to its last digits
+
+
+def normal_zeta(auc: float) -> float:
+    """Variance of the placement values, of either class, under two normal score laws of equal variance."""
+    rarer = min(auc, 1 - auc)  # the law is symmetric, and keeps its digits in this tail
+    return (
+        rarer
+        - 2 * float(scipy.special.owens_t(float(scipy.special.ndtri(rarer)), math.sqrt(1 / 3)))
+        - rarer**2
+    )
+
+
+def score_ends(auc: float, se: float, sizes: tuple[float, float], z: float) -> tuple[float, float]:
+    """Return the areas t with (auc - t)² = z² c normal_zeta(t), for an `auc` within (0, 1).
+
+    The variance is scaled to the one that was seen, and is never less than with normal scores: c = max(se² /
+    normal_zeta(auc), 1 / n_pos + 1 / n_neg). With few rows of a class near 1 it is the model that counts
+    ([N06] is alike, by the model alone); with many rows, and away from 0 and 1, what was seen.
+    """
+    n_pos, n_neg = sizes
+    own = normal_zeta(auc)
+    scale = 1 / n_pos + 1 / n_neg
+    if own > 0:  # beyond 1e-12 of an end its digits are lost
+        scale = max(scale, se * se / own)
+    reach = z * math.sqrt(scale)
+    return _end(auc, 0.0, reach), _end(auc, 1.0, reach)
+
+
+def _end(auc: float, limit: float, reach: float) -> float:
+    inside, outside = auc, limit
+    for _ in range(_HALVINGS):
+        middle = (inside + outside) / 2
+        if abs(auc - middle) <= reach * math.sqrt(max(normal_zeta(middle), 0.0)):
+            inside = middle
+        else:
+            outside = middle
+    return inside
+
+
+_CELLS_AT_ONCE = 2**15  # rows or runs held in memory together: few enough for the processor's cache
+_ROWS_PER_RUN = 20  # above, drawing the count of a run is cheaper than drawing its rows
+
+
+def drawn_areas(sample: Sample, m_pos: int, m_neg: int, n_resamples: int, rng: np.random.Generator) -> Floats:
+    """AUCs of `n_resamples` resamples of m_pos positives and m_neg negatives, shape (n_resamples,).
+
+    Cost of a resample: O(m_pos + m_neg) where rows are drawn; O(k) where a class has many rows to a run, and
+    their counts are drawn. Memory: O(k + m_pos + m_neg), whatever `n_resamples` is.
+    """
+    begins = np.flatnonzero(run_starts(sample.pos, sample.neg))
+    pos, neg = np.add.reduceat(sample.pos, begins), np.add.reduceat(sample.neg, begins)
+    draw_pos, draw_neg = _drawing(pos, m_pos, rng), _drawing(neg, m_neg, rng)
+    at_once = max(1, _CELLS_AT_ONCE // max(len(pos), _largest_draw(pos, m_pos), _largest_draw(neg, m_neg)))
+    areas = np.empty(n_resamples)
+    for start in range(0, n_resamples, at_once):
+        part = areas[start : start + at_once]
+        drawn_pos, drawn_neg = draw_pos(len(part)), draw_neg(len(part))
+        below = np.cumsum(drawn_neg, axis=1).astype(np.float64)  # faster than adding up as float64
+        below -= 0.5 * drawn_neg
+        below *= drawn_pos
+        np.sum(below, axis=1, out=part)
+    areas /= float(m_pos) * m_neg
+    return areas
+
+
+def _drawing(counts: Counts, m: int, rng: np.random.Generator) -> Callable[[int], Counts]:
+    """Return a function that draws how often each run is hit by `m` rows: shape (resamples, runs)."""
+    runs, n = len(counts), int(counts.sum())
+    if not _largest_draw(counts, m):
+        return lambda resamples: rng.multinomial(m, counts / n, size=resamples)
+    run = np.repeat(np.arange(runs), counts)
+
+    def draw(resamples: int) -> Counts:
+        hit = run[rng.integers(n, size=(resamples, m))]
+        hit += runs * np.arange(resamples)[:, np.newaxis]
+        return np.bincount(hit.ravel(), minlength=resamples * runs).reshape(resamples, runs)
+
+    return draw
+
+
+def _largest_draw(counts: Counts, m: int) -> int:
+    """Rows of a class in memory for each resample: all when single rows are drawn, none when counts are."""
+    return m if max(m, int(counts.sum())) <= _ROWS_PER_RUN * np.count_nonzero(counts) else 0
+
+
+def cortes_mohri(sample: Sample, of: Moments, n_errors: int | None = None) -> Variance:
+    """Variance of the AUC over all classifications of the class sizes with `n_errors` errors, see `auc`.
+
+    InputError for `n_errors` that is no whole number within [0, n], or 0 or n, so that every ranking is
+    perfect or reversed, when the sample's is neither. Cost: O(k + n_errors).
+    """
+    fewest = fewest_errors(sample)
+    errors = fewest if n_errors is None else n_errors
+    n = sample.n_pos + sample.n_neg
+    if not is_number(errors) or not 0 <= errors <= n or errors != int(errors):
+        raise InputError(f"n_errors must be a whole number within [0, {n}], the rows; it is {n_errors}")
+    lost, variance = area_given_errors(sample.n_pos, sample.n_neg, int(errors))
+    certain = {0: of.lost, n: of.auc}  # no error: an area of 1; nothing else: an area of 0
+    if certain.get(int(errors), 0.0) > 0:
+        raise InputError(
+            f"with n_errors={n_errors} every ranking is {'reversed' if errors else 'perfect'}, and the "
+            f"sample's is not: its best threshold makes {fewest} errors, which is the default"
+        )
+    return Variance(variance, Caveat("error-of-rankings", n_errors=int(errors), mean=1 - lost))
+
+
+def fewest_errors(sample: Sample) -> int:
+    """Fewest errors of all thresholds, "all" and "none" too. Rows of one score are flagged together."""
+    # At "all" the errors are the negatives. Each score left out adds its positives and saves its negatives.
+    gain = np.cumsum(sample.pos - sample.neg)
+    return sample.n_neg + min(int(gain.min()), 0)
+
+
+def area_given_errors(n_pos: int, n_neg: int, n_errors: int) -> tuple[float, float]:
+    """Mean of 1 - AUC, and variance of the AUC, over all rankings and thresholds with `n_errors` errors."""
+    require_room(min(n_pos, n_errors) - max(0, n_errors - n_neg) + 1)
+    x = np.arange(max(0, n_errors - n_neg), min(n_pos, n_errors) + 1, dtype=np.float64)
+    low_pos, high_neg = x, n_errors - x  # the errors: positives not flagged, negatives flagged
+    high_pos, low_neg = n_pos - low_pos, n_neg - high_neg
+    share = _shares(high_pos, high_neg, low_pos, low_neg)
+    pairs_high, pairs_low = high_pos * high_neg, low_pos * low_neg
+    lost = low_pos * high_neg + (pairs_high + pairs_low) / 2
+    within = (pairs_high * (high_pos + high_neg + 1) + pairs_low * (low_pos + low_neg + 1)) / 12
+    mean = float(np.sum(share * lost))
+    variance = float(np.sum(share * (within + (lost - mean) ** 2)))
+    pairs = float(n_pos) * n_neg
+    return mean / pairs, variance / pairs**2
+
+
+def _shares(high_pos: Floats, high_neg: Floats, low_pos: Floats, low_neg: Floats) -> Floats:
+    """Shares of the binomial(high, high_neg) binomial(low, low_pos) orders, by their ratios in log space."""
+    high, low = (high_pos + high_neg)[:-1], (low_pos + low_neg)[:-1]
+    ratio = (high_pos * high_neg)[:-1] / (high * (high - 1)) * ((low + 1) * (low + 2))
+    ratio /= ((low_pos + 1) * (low_neg + 1))[:-1]
+    log = np.concatenate([[0.0], np.cumsum(np.log(ratio))])
+    share = np.exp(log - log.max())
+    return np.asarray(share / share.sum())

@@ -47,6 +47,7 @@ from rocmonitor.stats.band.drawing import (
 )
 from rocmonitor.stats.curve.kernel import Bandwidth, class_scores
 from rocmonitor.stats.curve.laws import IntervalTable
+from rocmonitor.stats.nouns import classes
 from rocmonitor.stats.proportion import require_level, require_method
 from rocmonitor.stats.resampling import Rng, generator
 from rocmonitor.stats.rows import Counts, Floats
@@ -114,7 +115,7 @@ class RocBand(IntervalTable):
     def __str__(self) -> str:
         return (
             f"ROC band, {100 * self.confidence_level:g} % for the whole curve ({self.method}), "
-            f"area {self.area:.4f}, {self.n_pos} positives, {self.n_neg} negatives"
+            f"area {self.area:.4f}, {classes(self.n_pos, self.n_neg)}"
         )
 
 
@@ -246,7 +247,7 @@ def _drawn_ends(
     bandwidth: Bandwidth | Rule,
     progress: Progress | None,
 ) -> _Ends:
-    """The bands that draw: what they draw from, the replicates, and the band from their distances."""
+    """Return the bands that draw: what they draw from, the replicates, and the band from their distances."""
     resamples, place, adjusted = whole_resamples(n_resamples, alpha, method)
     source = generator(rng, resamples, method=method)
     law: Curve = curve
@@ -266,7 +267,9 @@ def _drawn_ends(
 
 
 def _bootstrapped(method: str, curve: Curve, law: Curve, t: Floats, drawn: Floats, place: int) -> _Ends:
-    """The band whose radius is the distance of the replicate in this place, from the least distance on."""
+    """Return the band whose radius is the distance of the replicate in this place, from the least distance
+    on.
+    """
     at = curve.at(t)
     distance = np.abs(drawn - law.at(t))
     if method.endswith("sup"):
@@ -283,7 +286,7 @@ def _bootstrapped(method: str, curve: Curve, law: Curve, t: Floats, drawn: Float
 
 
 def _studentized(sample: Sample, curve: Curve, law: Curve, ranks: Counts, drawn: Floats, place: int) -> _Ends:
-    """The band of "studentized-sup": ends as many deviations away as the replicate in this place."""
+    """Return the band of "studentized-sup": ends as many deviations away as the replicate in this place."""
     t, n_pos = ranks / sample.n_neg, sample.n_pos
     # The r-th negative from an end scatters by 1 / sqrt(r) of its rate: no law of it is known well.
     spared = max(1, int(math.log10(sample.n_neg)))
@@ -301,7 +304,9 @@ def _studentized(sample: Sample, curve: Curve, law: Curve, ranks: Counts, drawn:
 
 
 def _stable(proportion: Floats, n: int) -> Floats:
-    """The arcsine of the root (Anscombe 1948): a binomial proportion of n then has the variance 1 / (4 n)."""
+    """Return the arcsine of the root (Anscombe 1948): a binomial proportion of n then has the variance 1 /
+    (4 n).
+    """
     return np.asarray(np.arcsin(np.sqrt((n * proportion + 0.375) / (n + 0.75))))
 
 
@@ -315,7 +320,7 @@ def _sorted_place(values: Floats, place: int) -> float:
 
 
 def _monotone(ends: _Ends) -> tuple[Floats, Floats]:
-    """Ends at all rates of the table: as the true curve is monotone, so are they."""
+    """Return ends at all rates of the table: as the true curve is monotone, so are they."""
     low = np.maximum.accumulate(np.clip(ends.low, 0.0, 1.0))
     high = np.minimum.accumulate(np.clip(ends.high, 0.0, 1.0)[::-1])[::-1]
     # At FPR 0 the curve may rise as high as at the first rate; at FPR 1 it is 1.
@@ -343,7 +348,7 @@ def kolmogorov_radii(sample: Sample, alpha: float) -> tuple[float, float]:
 
 
 def working_hotelling(sample: Sample, t: Floats, alpha: float) -> _Ends:
-    """The band at the rates `t` about TPR = Phi(a + b Phi^-1(FPR)), a and b from moments ([MH93]).
+    """Return the band at the rates `t` about TPR = Phi(a + b Phi^-1(FPR)), a and b from moments ([MH93]).
 
     Radius² is the quantile of chi-square with two degrees of freedom; variances of a and b by the delta
     method.

@@ -1,4 +1,4 @@
-"""Where two models on the same rows differ: a simultaneous band for the difference of their ROC curves.
+"""A simultaneous band for the difference of the ROC curves of two models on the same rows.
 
 D(t) = R_1(t) - R_2(t) is the difference of the true positive rates at the same false positive rate t. Rows
 are drawn with replacement in each class, both scores of a row together. The fluctuation of the difference in
@@ -22,7 +22,7 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.stats import plotting
 from rocmonitor.stats.band.drawing import Progress, cumulated, in_parts, require_curve, whole_resamples
 from rocmonitor.stats.curve.laws import IntervalTable
-from rocmonitor.stats.curve.points import nearest_ranks
+from rocmonitor.stats.curve.roc import nearest_ranks
 from rocmonitor.stats.proportion import normal_quantile, require_level, require_method
 from rocmonitor.stats.resampling import Rng, generator
 from rocmonitor.stats.result import Result
@@ -255,7 +255,7 @@ class Rows(NamedTuple):
     by_2: Counts  # the cells by decreasing score of model 2
 
     def drawn(self, n_resamples: int, rng: np.random.Generator) -> Counts:
-        """How often resamples of the class hold each cell, shape (n_resamples, c)."""
+        """Return how often resamples of the class hold each cell, shape (n_resamples, c)."""
         n, cells = int(self.size.sum()), len(self.size)
         if n >= _FEW_CELLS * cells:
             return rng.multinomial(n, self.size / n, n_resamples)
@@ -274,7 +274,7 @@ class Rows(NamedTuple):
 
 
 class Order(NamedTuple):
-    """How one model sorts the cells: by levels, its distinct scores from the highest to the lowest."""
+    """The order of the cells by one model: by levels, its distinct scores from the highest to the lowest."""
 
     level: Counts  # of the negatives' cells in the model's order, (c_neg,)
     before_pos: Counts  # cells of positives above each of the k levels, and all of them, (k + 1,)
@@ -309,7 +309,7 @@ class Pairing(NamedTuple):
         return np.asarray(gap * (self.sign / int(self.pos.size.sum())) + 0.0)  # no -0
 
     def observed(self, ranks: Counts) -> Floats:
-        """The difference in the sample itself, shape (h,)."""
+        """Return the difference in the sample itself, shape (h,)."""
         return self.differences(self.pos.size[np.newaxis], self.neg.size[np.newaxis], ranks).ravel()
 
 
@@ -361,7 +361,7 @@ def _cells(pair: PairedSample) -> tuple[Counts, Counts, Counts, Counts]:
 
 
 def _comes_first(cells: tuple[Counts, ...], others: tuple[Counts, ...]) -> bool:
-    """Whether the first table that differs is smaller in the first of its lines that differ."""
+    """Return True if the first table that differs is smaller in the first of its lines that differ."""
     for one, other in zip(cells, others, strict=True):
         differ = np.flatnonzero(one != other)
         if len(differ):
@@ -370,5 +370,5 @@ def _comes_first(cells: tuple[Counts, ...], others: tuple[Counts, ...]) -> bool:
 
 
 def _before(level: Counts, seen: NDArray[np.bool_]) -> Counts:
-    """How many of the cells `seen` lie above each level, and all of them."""
+    """Return how many of the cells `seen` lie above each level, and all of them."""
     return np.concatenate([[0], np.cumsum(np.bincount(level[seen], minlength=int(level.max()) + 1))])

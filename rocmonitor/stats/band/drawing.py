@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.curve.kernel import Bandwidth, ClassScores, class_scores, given_bandwidths
-from rocmonitor.stats.curve.points import require_rates
+from rocmonitor.stats.curve.roc import require_rates
 from rocmonitor.stats.proportion import is_number
 from rocmonitor.stats.rows import Counts, Floats
 from rocmonitor.stats.sample import PairedSample, Sample
@@ -84,7 +84,7 @@ def drawn_curves(
 def in_parts(
     drawn: Floats, at_once: int, progress: Progress | None = None, name: str = ""
 ) -> Iterator[Floats]:
-    """The lines of `drawn`, some at a time, to be filled; reports progress up to ten times."""
+    """Yield the lines of `drawn`, some at a time, to be filled; reports progress up to ten times."""
     if progress is not None and not callable(progress):
         raise InputError(f"progress must be a function that takes a text, or None; it is {progress!r}")
     reported, total, at_once = 0, len(drawn), max(1, at_once)
@@ -97,7 +97,7 @@ def in_parts(
 
 
 def cumulated(counts: NDArray[np.integer]) -> Counts:
-    """Sums of the first 0, 1, …, c counts of each line, (b, c + 1)."""
+    """Return sums of the first 0, 1, …, c counts of each line, (b, c + 1)."""
     total = np.zeros((len(counts), counts.shape[1] + 1), dtype=np.int64)
     np.cumsum(counts, axis=1, dtype=np.int64, out=total[:, 1:])
     return total
@@ -128,7 +128,7 @@ Rule = Literal["normal", "robust", "undersmoothed"]
 _CELL = 1 / 8  # of the narrower bandwidth: rows so near to each other are taken together
 _LEAST_CELL = 1 / 64  # of the wider bandwidth
 FINEST = 1e-12
-"""Of the largest score: a smaller deviation or bandwidth is taken as 0."""
+"""The share of the largest score below which a deviation or bandwidth is taken as 0."""
 _REACH = 5.0  # bandwidths around the rows that the table resolves
 _TABLE = 2**24  # values of the normal law that a table may take: about a third of a second
 _TABLE_AT_ONCE = 2**20
@@ -146,7 +146,7 @@ class Curve(NamedTuple):
         return -np.interp(-fpr, -self.fpr[::-1], -self.tpr[::-1], left=-1.0, right=0.0)
 
     def back(self, tpr: Floats) -> Floats:
-        """The smallest FPR at which the curve reaches rates of any shape."""
+        """Return the smallest FPR at which the curve reaches rates of any shape."""
         return -np.interp(-tpr, -self.tpr[::-1], -self.fpr[::-1])
 
 
@@ -159,7 +159,8 @@ def empirical_curve(sample: Sample) -> Curve:
 
 
 def normal_scores(sample: Sample) -> Sample:
-    """The same rows with each score replaced by the normal quantile of its midrank among all rows. O(k).
+    """Return the same rows with each score replaced by the normal quantile of its midrank among all rows.
+    O(k).
 
     Increasing maps of the scores do not change it, and the normal laws that bandwidths are made for are near.
     """
@@ -179,7 +180,8 @@ class Smoothed(NamedTuple):
 
 
 def smoothed_curve(sample: Sample, bandwidth: tuple[float, float], *, shrunk: bool = False) -> Smoothed:
-    """The curve of the two distribution functions smoothed by a Gaussian kernel, (positives, negatives).
+    """Return the curve of the two distribution functions smoothed by a Gaussian kernel, (positives,
+    negatives).
 
     With `shrunk` the noisy scores are drawn towards the mean of their class until its deviation is what it
     was (Silverman and Young 1987). Rows within 1/8 of a bandwidth are taken at their mean, and the curve is a
@@ -199,7 +201,7 @@ def smoothed_curve(sample: Sample, bandwidth: tuple[float, float], *, shrunk: bo
 def _table(
     pos: tuple[Floats, Floats], neg: tuple[Floats, Floats], cell: float, h_pos: float, h_neg: float
 ) -> Smoothed | None:
-    """The curve at a threshold in each cell near a row; None where these would be too many."""
+    """Return the curve at a threshold in each cell near a row; None where these would be too many."""
     rows = len(pos[0]) + len(neg[0])
     reach = math.ceil(_REACH * max(h_pos, h_neg) / cell)
     if rows * (2 * reach + 1) > _TABLE:
@@ -245,14 +247,16 @@ def _ruled(rows: ClassScores, name: str, rule: str) -> float:
 
 
 def deviation(rows: ClassScores) -> float:
-    """Standard deviation of a class, n - 1 in the denominator."""
+    """Return standard deviation of a class, n - 1 in the denominator."""
     mean = np.sum(rows.share * rows.score)
     square = np.sum(rows.share * (rows.score - mean) ** 2)
     return math.sqrt(float(square) * rows.total / max(rows.total - 1, 1))
 
 
 def deviations(sample: Sample, method: str, instead: str) -> tuple[float, float]:
-    """Standard deviations of positives and negatives, refused where one is 0; `instead` says what to do."""
+    """Return standard deviations of positives and negatives, refused where one is 0; `instead` says what to
+    do.
+    """
     pos, neg, _ = class_scores(sample)
     sd_pos, sd_neg = deviation(pos), deviation(neg)
     if min(sd_pos, sd_neg) < FINEST:
@@ -289,7 +293,7 @@ def _merged(rows: ClassScores, cell: float) -> tuple[Floats, Floats]:
 
 
 def _above(score: Floats, share: Floats, at: Floats, h: float) -> Floats:
-    """The smoothed share of a class above each of `at`, decreasing."""
+    """Return the smoothed share of a class above each of `at`, decreasing."""
     found = np.empty(len(at))
     step = max(1, _TABLE_AT_ONCE // len(score))
     for start in range(0, len(at), step):

@@ -29,7 +29,7 @@ from rocmonitor.stats.band.drawing import (
     whole_resamples,
 )
 from rocmonitor.stats.curve.kernel import Bandwidth, ClassScores, class_scores
-from rocmonitor.stats.curve.points import nearest_ranks
+from rocmonitor.stats.curve.roc import nearest_ranks
 from rocmonitor.stats.curve.vertical import VerticalIntervals
 from rocmonitor.stats.proportion import clipped_intervals, interval_caveats, require_level, require_method
 from rocmonitor.stats.resampling import Rng, generator
@@ -141,7 +141,7 @@ def _fluctuations(
     resamples: int,
     rng: np.random.Generator,
 ) -> tuple[Floats, Floats]:
-    """Of TPR about the curve drawn from, (resamples, h), in units of the sample's `sd`, (h,)."""
+    """Return the fluctuations of TPR about the curve drawn from, (resamples, h), in units of `sd`, (h,)."""
     if method == "studentized":
         smoothed, width = smoothed_curve(sample, bandwidths(sample, bandwidth)), windows(sample)
         drawn = studentized_draws(sample, smoothed, ranks, width, resamples, rng)
@@ -165,7 +165,7 @@ class Windows(NamedTuple):
 
 
 def windows(sample: Sample) -> Windows:
-    """Of a uniform kernel with the deviation 1.06 sd n^(-1/3), the paper's order, for each class."""
+    """Return windows of a uniform kernel for each class: deviation 1.06 sd n^(-1/3), the paper's order."""
     pos, neg, _ = class_scores(sample)
     sd_pos, sd_neg = deviations(sample, "studentized", "use another method")
     return Windows(
@@ -174,7 +174,7 @@ def windows(sample: Sample) -> Windows:
 
 
 def spread_at(sample: Sample, ranks: Counts, tpr: Floats, width: Windows) -> Floats:
-    """Standard deviations at FPR `ranks` / n_neg where the empirical curve is `tpr`, shape (h,)."""
+    """Return standard deviations at FPR `ranks` / n_neg where the empirical curve is `tpr`, shape (h,)."""
     pos, neg, _ = class_scores(sample)
     flagged = np.rint((neg.above + neg.share) * neg.total)
     at = neg.score[np.searchsorted(-flagged, -ranks, side="right") - 1]  # the r-th largest
@@ -224,7 +224,7 @@ def _spread(
 
 
 def _share_near(rows: ClassScores, at: Floats, half: float) -> Floats:
-    """The share of a class within `half` of each of `at`."""
+    """Return the share of a class within `half` of each of `at`."""
     below = np.concatenate([[0.0], 1 - rows.above])
     last = np.searchsorted(rows.score, at + half, side="right")
     return np.asarray(below[last] - below[np.searchsorted(rows.score, at - half)])

@@ -1,1 +1,1 @@
-"""What decisions cost: cost curves of one model and of two, Dugas and Gadoury (2008)."""
+"""The cost of decisions: cost curves of one model and of two, Dugas and Gadoury (2008)."""

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from rocmonitor.errors import InputError
 from rocmonitor.stats import plotting
 from rocmonitor.stats.binomial import Floats
-from rocmonitor.stats.curve.points import number_list
+from rocmonitor.stats.curve.roc import number_list
 from rocmonitor.stats.proportion import is_number
 from rocmonitor.stats.result import Result, Table
 from rocmonitor.stats.rows import run_starts
@@ -28,7 +28,7 @@ W_LABEL, COST_LABEL = "w, the share of misses in the cost", "cost, share of the 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OperatingCondition(Result):
-    """What errors cost and how frequent positives are where the model is used.
+    """The cost of errors and the prevalence where the model is used.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class OperatingCondition(Result):
 
     @classmethod
     def at(cls, w: float, *, prevalence: float, false_positive: float = 1.0) -> OperatingCondition:
-        """The condition with a given w: what a miss then costs, for one false alarm's cost."""
+        """Return the condition with a given w: what a miss then costs, for one false alarm's cost."""
         conditions = valid_conditions(w)
         if len(conditions) != 1 or conditions[0] == 1 or not is_number(prevalence) or not 0 < prevalence < 1:
             raise InputError(
@@ -134,7 +134,7 @@ class CostThresholds(Table):
 
 @on_sample
 def cost_thresholds(sample: Sample, w: ArrayLike) -> CostThresholds:
-    """The thresholds t(w) that cost least on a sample, and the lower envelope of its cost lines.
+    """Return the thresholds t(w) that cost least on a sample, and the lower envelope of its cost lines.
 
     Parameters
     ----------

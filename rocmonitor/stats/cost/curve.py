@@ -15,7 +15,7 @@ from rocmonitor.stats.binomial import Floats
 from rocmonitor.stats.cost.conditions import COST_LABEL, W_LABEL, OperatingCondition, valid_conditions
 from rocmonitor.stats.cost.law import ENOUGH_ERRORS, CostDifferenceLaw, CostLaw, CostMethod, Errors
 from rocmonitor.stats.curve.laws import IntervalTable, Sampling, interval_options, measured
-from rocmonitor.stats.curve.points import disagreements, flagged, without_nan
+from rocmonitor.stats.curve.roc import disagreements, flagged, without_nan
 from rocmonitor.stats.proportion import (
     NOT_SMOOTHED,
     is_number,
@@ -224,7 +224,7 @@ def cost_difference(
 
 
 def _matched(thresholds: ArrayLike, conditions: Floats, name: str) -> Floats:
-    """As many thresholds as operating conditions, in an array of its own."""
+    """Return as many thresholds as operating conditions, in an array of its own."""
     try:
         at = np.array(thresholds, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -240,7 +240,7 @@ def _matched(thresholds: ArrayLike, conditions: Floats, name: str) -> Floats:
 def _measured(
     rows: Sample | PairedSample, law: CostLaw, method: str, confidence_level: float
 ) -> dict[str, Any]:
-    """The fields that a curve and a difference have in common."""
+    """Return the fields that a curve and a difference have in common."""
     options = interval_options(method, get_args(CostMethod), confidence_level)
     pos, neg = law.pos, law.neg
     if method == "mover" and (pos.m, neg.m) != (pos.n, neg.n):

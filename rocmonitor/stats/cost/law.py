@@ -56,7 +56,7 @@ class _Shares(NamedTuple):
     rows: float
 
     def variance(self) -> Floats:
-        """Of one row's contribution."""
+        """Return the variance of one row's contribution."""
         return np.maximum(self.more + self.less - (self.more - self.less) ** 2, 0.0)
 
 
@@ -96,7 +96,7 @@ class CostLaw(BootstrapLaw):
         return mean, np.maximum(square - mean**2, 0.0) / (self.pos.m + self.neg.m)
 
     def quantiles(self, i: int, tail: float) -> tuple[float, float]:
-        """Of the exact law; O(sqrt(m_pos m_neg))."""
+        """Return quantiles of the exact law; O(sqrt(m_pos m_neg))."""
         pos, neg = self.pos, self.neg
         if self.sampling == "stratified":
             (low_pos, law_pos), (low_neg, law_neg) = (
@@ -119,11 +119,11 @@ class CostLaw(BootstrapLaw):
         return value_quantiles(value.ravel(), mass.ravel(), tail)
 
     def ends(self, options: IntervalOptions) -> tuple[Floats, Floats]:
-        """By ``mover`` too."""
+        """Return the ends of the interval, by ``mover`` too."""
         return self._mover_ends(options.tail) if options.method == "mover" else super().ends(options)
 
     def untrusted(self, method: str, tail: float) -> NDArray[np.bool_]:
-        """Where the law is too far from a normal one, or from a smooth one, for `method`, shape (h,).
+        """Return where the law is too far from a normal one, or from a smooth one, for `method`, shape (h,).
 
         ``wald`` and ``exact`` rest on the errors that were seen: fewer than `ENOUGH_ERRORS` of them carry the
         variance, counted as (sum v)^2 / sum(v^2 / errors) over the kinds of errors, v their parts of the
@@ -144,7 +144,9 @@ class CostLaw(BootstrapLaw):
         return np.asarray(total**2 < ENOUGH_ERRORS * weak)
 
     def _weights(self) -> tuple[Floats, Floats]:
-        """What a unit of either class's rate adds to the cost: w and 1 - w, over the larger cost if full."""
+        """Return what a unit of either class's rate adds to the cost: w and 1 - w, over the larger cost if
+        full.
+        """
         w_pos, w_neg = self.w, 1 - self.w
         if self.sampling == "full":
             n = self.pos.n + self.neg.n

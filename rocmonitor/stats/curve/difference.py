@@ -27,7 +27,8 @@ from rocmonitor.stats.curve.laws import (
     measured,
     sampled_sizes,
 )
-from rocmonitor.stats.curve.points import disagreements, threshold_pairs
+from rocmonitor.stats.curve.roc import disagreements, threshold_pairs
+from rocmonitor.stats.nouns import classes
 from rocmonitor.stats.proportion import (
     AGRESTI_MIN,
     Smoothing,
@@ -161,7 +162,7 @@ def threshold_difference(
 
 @dataclass(frozen=True, eq=False)
 class _Difference(BootstrapLaw):
-    """Of the `n` rows of a class, `only_1` are flagged by model 1 only and `only_2` by model 2 only."""
+    """The law of a class of `n` rows: `only_1` flagged by model 1 only and `only_2` by model 2 only."""
 
     only_1: Counts
     only_2: Counts
@@ -226,14 +227,11 @@ class ThresholdDominance(Table):
             ("second better", self.second, plotting.PURPLE),
         ]
         plotting.stacks(ax, names, parts)
-        note = f"{self.n_pos:,} positives, {self.n_neg:,} negatives"
+        note = f"{classes(self.n_pos, self.n_neg)}"
         plotting.describe(ax, x="probability in bootstrap resamples", y="thresholds", note=note, label=label)
 
     def __str__(self) -> str:
-        return (
-            f"Dominance at {len(self.first)} pairs of thresholds, "
-            f"{self.n_pos} positives, {self.n_neg} negatives"
-        )
+        return f"Dominance at {len(self.first)} pairs of thresholds, {classes(self.n_pos, self.n_neg)}"
 
 
 @on_pair

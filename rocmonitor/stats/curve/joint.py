@@ -19,8 +19,8 @@ import scipy
 from numpy.typing import NDArray
 
 from rocmonitor.stats.binomial import Counts, Floats, bernstein, log_binomial
-from rocmonitor.stats.curve.excess import excess_on_grid
-from rocmonitor.stats.curve.points import threshold_levels
+from rocmonitor.stats.curve.laws import excess_on_grid
+from rocmonitor.stats.curve.roc import threshold_levels
 from rocmonitor.stats.sample import PairedSample
 
 _LOG_NEGLIGIBLE = 32.0  # exp(-32) = 1e-14: what differences of four probabilities near 1 can resolve
@@ -45,7 +45,7 @@ class Levels:
 
     @classmethod
     def of(cls, pair: PairedSample) -> Levels:
-        """The levels of `pair`."""
+        """Return the levels of `pair`."""
         above_1, above_2 = (
             np.cumsum(model.neg[::-1])[model.neg[::-1] > 0] for model in (pair.first, pair.second)
         )
@@ -92,7 +92,7 @@ class _Grid(NamedTuple):
     needed: NDArray[np.bool_]
 
     def law(self) -> ThresholdsLaw:
-        """Of the thresholds, from the filled grid."""
+        """Return the law of the thresholds, from the filled grid."""
         weight = np.diff(np.diff(self.reach, axis=0), axis=1) * self.active
         weight[np.abs(weight) < _ROUNDING] = 0.0
         edges = self.edges_1, self.edges_2
@@ -124,7 +124,7 @@ def thresholds_laws(
 
 
 def _grid(pair: PairedSample, levels: Levels, r: int, m: int, most: int) -> _Grid:
-    """The edges at a rate, and the corners of the cells that may have mass."""
+    """Return the edges at a rate, and the corners of the cells that may have mass."""
     edges_1, edges_2 = (_edges(r, m, above, pair.n_neg, most) for above in (levels.above_1, levels.above_2))
     both, above_1, above_2 = levels.flagged(pair.neg, edges_1, edges_2)
     reach_1, reach_2 = (_reach(r, m, above, pair.n_neg) for above in (above_1, above_2))
@@ -140,7 +140,9 @@ def _grid(pair: PairedSample, levels: Levels, r: int, m: int, most: int) -> _Gri
 
 
 def _filled(grids: Sequence[_Grid], m: int, n: int) -> Iterator[ThresholdsLaw]:
-    """The laws of grids: a large one by the series if that holds; the pairs of all others in one go."""
+    """Return the laws of grids: a large one by the series if that holds; the pairs of all others in one
+    go.
+    """
     others = [grid for grid in grids if not _fill_by_series(grid, m, n)]
     found = [np.nonzero(grid.needed) for grid in others]
     if sum(len(i) for i, _ in found):
@@ -196,7 +198,7 @@ def _reach(r: int, m: int, above: Counts, n: int) -> Floats:
 def _active(
     r: int, m: int, n: int, both: Counts, above_1: Counts, above_2: Counts, reach_1: Floats
 ) -> NDArray[np.bool_]:
-    """Where the joint law may hold more than about 1e-14 in a cell between neighbouring edges.
+    """Return where the joint law may hold more than about 1e-14 in a cell between neighbouring edges.
 
     Draws of model 1 are uniform numbers: with the r-th smallest at u, r - 1 of the others are uniform below u
     and m - r above it, so that the second model's count is a sum of two binomials and at most 1, its shares
@@ -314,7 +316,7 @@ def _steps(
 
 
 def _by_step(begin: Counts) -> dict[int, NDArray[np.intp]]:
-    """The flat positions in `begin` of each of its values."""
+    """Return the flat positions in `begin` of each of its values."""
     order = np.argsort(begin, axis=None, kind="stable")
     steps, first = np.unique(begin.ravel()[order], return_index=True)
     return dict(zip(steps.tolist(), np.split(order, first[1:]), strict=True))

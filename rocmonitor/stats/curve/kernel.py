@@ -53,7 +53,7 @@ class ClassScores(NamedTuple):
 def kernel_ends(
     sample: Sample, p: Floats, tail: float, bandwidth: Bandwidth | None = None
 ) -> tuple[Floats, Floats]:
-    """Ends of the intervals of the TPR at false positive rates `p`, not clipped, shape (h,).
+    """Return ends of the intervals of the TPR at false positive rates `p`, not clipped, shape (h,).
 
     Each leaves `tail` on its side. O(k) for the bandwidths; O(k + rows within 9 bandwidths) for each rate.
     """
@@ -141,7 +141,7 @@ def _given(bandwidth: Bandwidth, unit: float) -> Bandwidths:
 
 
 def _share_above(rows: ClassScores, at: float, h: float) -> float:
-    """The smoothed share of a class above `at`."""
+    """Return the smoothed share of a class above `at`."""
     first, last = np.searchsorted(rows.score, (at - _REACH * h, at + _REACH * h))
     wholly = rows.above[last - 1] if last else 1.0
     near = slice(first, last)
@@ -163,7 +163,7 @@ def _log_density(rows: ClassScores, at: float, h: float) -> float:
 
 
 def _threshold(rows: ClassScores, p: float, h: float) -> float:
-    """Where the smoothed share above is `p`: Newton's steps within a bracket that only shrinks."""
+    """Return where the smoothed share above is `p`: Newton's steps within a bracket that only shrinks."""
     empirical = rows.score[np.searchsorted(-rows.above, -p)]  # the first with at most p above it
     low, high = float(empirical - _REACH * h), float(empirical + _REACH * h)
     at = float(empirical)
@@ -179,7 +179,7 @@ def _threshold(rows: ClassScores, p: float, h: float) -> float:
 
 
 def _plug_in(rows: ClassScores, name: str) -> float:
-    """The bandwidth of a distribution function, [HHF] after Lloyd: two pilots, the first normal."""
+    """Return the bandwidth of a distribution function, [HHF] after Lloyd: two pilots, the first normal."""
     spread = _spread(rows)
     if spread < _FINEST:
         raise DegenerateDataError(
@@ -200,14 +200,16 @@ def _plug_in(rows: ClassScores, name: str) -> float:
 
 
 def _derivative(rows: ClassScores, at: Floats, h: float, order: int) -> Floats:
-    """A derivative of the kernel density, order 0, 2 or 4, at each of `at`."""
+    """Return a derivative of the kernel density, order 0, 2 or 4, at each of `at`."""
     u2 = ((at[:, np.newaxis] - rows.score) / h) ** 2
     hermite = {0: 1.0, 2: u2 - 1, 4: 3 - 6 * u2 + u2 * u2}[order]
     return np.asarray((hermite * np.exp(-u2 / 2)) @ rows.share / (math.sqrt(2 * math.pi) * h ** (order + 1)))
 
 
 def _thinned(rows: ClassScores) -> ClassScores:
-    """The class by the means of some hundred groups of neighbours of equal mass; itself where it is small."""
+    """Return the class by the means of some hundred groups of neighbours of equal mass; itself where it is
+    small.
+    """
     if len(rows.score) <= _PILOT_ROWS:
         return rows
     group = np.minimum(((1 - rows.above - rows.share / 2) * _PILOT_ROWS).astype(np.intp), _PILOT_ROWS - 1)

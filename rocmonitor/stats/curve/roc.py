@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from rocmonitor.caveat import Caveat
+from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats import plotting
+from rocmonitor.stats.nouns import classes
 from rocmonitor.stats.proportion import proportion_ends
 from rocmonitor.stats.result import Table
-from rocmonitor.stats.sample import Counts, Floats, Sample, on_sample
+from rocmonitor.stats.sample import Counts, Floats, PairedSample, Sample, on_sample
 
 _SHOWN = 8  # thresholds whose intervals are drawn
 
@@ -37,7 +41,7 @@ class RocCurve(Table):
     n_neg: int
 
     def _draw(self, ax: plotting.Axes, label: str | None) -> None:
-        about = f"95 % intervals at some thresholds; {self.n_pos:,} positives, {self.n_neg:,} negatives"
+        about = f"95 % intervals at some thresholds; {classes(self.n_pos, self.n_neg)}"
         plotting.roc_plane(ax, about)
         plotting.curve(ax, self.fpr, self.tpr)
         some = np.unique(np.linspace(0, len(self.tpr) - 1, _SHOWN + 2)[1:-1].round().astype(int))
@@ -48,12 +52,12 @@ class RocCurve(Table):
         plotting.crosses(ax, rates[0], rates[1], label=label)
 
     def __str__(self) -> str:
-        return f"ROC curve of {len(self.tpr)} points, {self.n_pos} positives, {self.n_neg} negatives"
+        return f"ROC curve of {len(self.tpr)} points, {classes(self.n_pos, self.n_neg)}"
 
 
 @on_sample
 def roc_curve(sample: Sample, /) -> RocCurve:
-    """The points of the ROC curve.
+    """Return the points of the ROC curve.
 
     Parameters
     ----------
@@ -94,3 +98,155 @@ def roc_curve(sample: Sample, /) -> RocCurve:
         n_pos=sample.n_pos,
         n_neg=sample.n_neg,
     )
+
+
+def number_list(values: ArrayLike, name: str, unit: str = "number") -> Floats:
+    """At least one number, as an array of its own, shape (h,)."""
+    try:
+        numbers = np.array(values, dtype=np.float64, ndmin=1)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be numbers: {error}") from error
+    if numbers.ndim != 1 or not len(numbers):
+        raise InputError(f"{name} must be a list of at least one {unit}; its shape is {numbers.shape}")
+    return numbers
+
+
+def valid_thresholds(values: ArrayLike) -> Floats:
+    """Thresholds, shape (h,); infinite ones are allowed."""
+    return without_nan(number_list(values, "thresholds"), "thresholds")
+
+
+def threshold_pairs(values: ArrayLike) -> Floats:
+    """Pairs of thresholds as an array of its own, shape (h, 2)."""
+    try:
+        at = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"pairs must be (t1, t2) pairs of numbers, as many of one as of the other: {error}"
+        ) from error
+    if at.ndim != 2 or at.shape[1] != 2 or not len(at):
+        raise InputError(
+            f"pairs must be at least one (t1, t2) pair of thresholds, shape (h, 2); its shape is {at.shape}"
+        )
+    return without_nan(at, "pairs")
+
+
+def rates_within(values: ArrayLike, name: str, unit: str = "rate") -> Floats:
+    """Rates within (0, 1), shape (h,)."""
+    rates = number_list(values, name, unit)
+    bad = len(rates) - np.count_nonzero((rates > 0) & (rates < 1))
+    if bad:
+        raise InputError(
+            f"{name} must lie within (0, 1): {bad} of {len(rates)} {unit}s do not; leave out NaN, 0 and 1"
+        )
+    return rates
+
+
+def require_rates(m_neg: int) -> None:
+    """Refuse a resample whose negatives are too few for a false positive rate within (0, 1)."""
+    if m_neg < 2:
+        raise DegenerateDataError(
+            f"a false positive rate within (0, 1) needs at least 2 negatives; a resample has {m_neg}"
+        )
+
+
+def nearest_ranks(fpr: ArrayLike, m: int, name: str = "fpr") -> tuple[Counts, tuple[Caveat, ...]]:
+    """Return the r of the nearest r / m to each rate, and the caveat `moved-rate` where a rate is not r / m.
+
+    Values: `count` of `total` rates, `at` (as asked for), `used`, and `rows`, which is m.
+    """
+    rates = rates_within(fpr, name)
+    r = np.clip(np.rint(rates * m), 1, m - 1).astype(np.int64)
+    moved = ~np.isclose(r, rates * m, rtol=1e-9, atol=1e-9)
+    if not moved.any():
+        return r, ()
+    count = np.count_nonzero(moved)
+    return r, (Caveat("moved-rate", count=count, total=len(r), at=rates[moved], used=r[moved] / m, rows=m),)
+
+
+def only_rank(rate: ArrayLike, m: int, name: str = "fpr") -> Counts:
+    """Return the r of the nearest r / m to one rate, shape (1,)."""
+    r, _ = nearest_ranks(rate, m, name)
+    require_one(r, name)
+    return r
+
+
+def require_one(values: Floats | Counts, name: str) -> None:
+    """Refuse several points where one is needed."""
+    if len(values) != 1:
+        raise InputError(f"{name} must be one number; {len(values)} were given")
+
+
+def without_nan(values: Floats, name: str, hint: str = "leave them out") -> Floats:
+    """Return the values; refuses NaN."""
+    bad = np.count_nonzero(np.isnan(values))
+    if bad:
+        raise InputError(f"{name} must not be NaN: {bad} of {values.size} are; {hint}")
+    return values
+
+
+_PAIRS_AT_ONCE = 256
+
+
+def flagged(sample: Sample, thresholds: Floats) -> tuple[Counts, Counts]:
+    """Positives and negatives with score >= threshold, each shape (h,)."""
+    first = np.searchsorted(sample.score, thresholds, side="left")
+    # Sums between the thresholds: those up to each score are as many as there are scores.
+    stops = np.unique(np.append(first, 0))
+    inner = stops[stops < len(sample.score)]
+    below_pos, below_neg = (
+        np.append(0, np.cumsum(np.add.reduceat(c, inner))) for c in (sample.pos, sample.neg)
+    )
+    place = np.searchsorted(stops, first)
+    return sample.n_pos - below_pos[place], sample.n_neg - below_neg[place]
+
+
+def threshold_levels(sample: Sample) -> NDArray[np.intp]:
+    """For each distinct score the first threshold (negative score, decreasing) that flags it, (k,)."""
+    is_threshold = (sample.neg[::-1] > 0).astype(np.intp)  # adding up truth values takes ten times as long
+    # A score between two thresholds is first flagged by the lower one.
+    return (np.cumsum(is_threshold) - is_threshold)[::-1]
+
+
+def tie_caveats(sample: Sample, fpr: Floats, **model: str) -> tuple[Caveat, ...]:
+    """`tied-threshold`: ties of negatives make the threshold of a rate flag more by a tenth, and half a row.
+
+    Values: `count` of `total` rates, `at` (the rates), `realised`, and `model` if it is given.
+    """
+    above = np.cumsum(sample.neg[::-1])
+    least = np.ceil(fpr * (1 - 1e-12) * sample.n_neg).astype(np.int64)
+    realised = above[np.searchsorted(above, np.maximum(least, 1))] / sample.n_neg
+    off = realised > 1.1 * fpr + 0.5 / sample.n_neg
+    if not off.any():
+        return ()
+    count = np.count_nonzero(off)
+    return (
+        Caveat("tied-threshold", count=count, total=len(fpr), at=fpr[off], realised=realised[off], **model),
+    )
+
+
+def disagreements(pair: PairedSample, pairs: Floats) -> Counts:
+    """Positives that only model 1, only model 2 flags, then negatives likewise: (4, h); O(c) for c cells."""
+    parts = [pairs[i : i + _PAIRS_AT_ONCE] for i in range(0, len(pairs), _PAIRS_AT_ONCE)]
+    return np.concatenate([_disagreements(pair, part) for part in parts], axis=1)
+
+
+def _disagreements(pair: PairedSample, pairs: Floats) -> Counts:
+    level, at = [], []
+    for sample, index, thresholds in (
+        (pair.first, pair.index_1, pairs[:, 0]),
+        (pair.second, pair.index_2, pairs[:, 1]),
+    ):
+        start, rank = np.unique(np.searchsorted(sample.score, thresholds), return_inverse=True)
+        # How many of the thresholds flag a cell: the first of them flags those of level 1 and more.
+        level.append(np.searchsorted(start, np.arange(len(sample.score)), side="right")[index])
+        at.append(rank)
+    shape = [int(rank.max()) + 2 for rank in at]
+    cell = level[0] * shape[1] + level[1]
+    only = []
+    for counts in (pair.pos, pair.neg):
+        table = np.bincount(cell, weights=counts, minlength=shape[0] * shape[1]).reshape(shape)
+        table = table.cumsum(axis=0).cumsum(axis=1)  # rows that neither model flags
+        neither = table[at[0], at[1]]
+        only += [table[-1, at[1]] - neither, table[at[0], -1] - neither]
+    return np.rint(only).astype(np.int64)

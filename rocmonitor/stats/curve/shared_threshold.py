@@ -110,6 +110,36 @@ def moments(r: int, own: Rows, other: Rows, first: int, stop: int) -> tuple[floa
     return float(one), float(two)
 
 
+class Flagging(NamedTuple):
+    """The scores from `first` up to `stop` that may be the threshold, stratified.
+
+    `reach`, shape (stop - first,), is the chance that the threshold is at or above each; `own` and `other`
+    are the chances of a row of either class to be flagged.
+    """
+
+    first: int
+    stop: int
+    reach: Floats
+    own: float
+    other: float
+
+
+def flagging(r: int, own: Rows, other: Rows) -> Flagging:
+    """Chances about one threshold for both classes, from the same characteristic functions."""
+    first, stop = windows(np.array([r]), own, other)[0].tolist()
+    p, q = (np.append(rows.above, rows.total)[first : stop + 1] / rows.total for rows in (own, other))
+    variance = own.m * p * (1 - p) + other.m * q * (1 - q)
+    lattice = _lattice(r, *_spread(own.m, p, other.m, q), own.m + other.m, variance)
+    log_p, log_q = _log_near(lattice.angle, p), _log_near(lattice.angle, q)
+    log_phi = own.m * log_p + other.m * log_q
+    few, of_own, of_other = (lattice.below((r,), log_phi - less)[0] for less in (0.0, log_p, log_q))
+    chances = [
+        rows.above[first] / rows.total + float(np.sum(rows.at[first:stop] * of_rows[:-1])) / rows.total
+        for rows, of_rows in ((own, of_own), (other, of_other))
+    ]
+    return Flagging(first, stop, 1 - few[1:], chances[0], chances[1])
+
+
 def full_moments(
     r: int, own: Rows, other: Rows, size: ClassSize, first: int, stop: int
 ) -> tuple[float, float]:
@@ -184,13 +214,15 @@ class _Lattice(NamedTuple):
         for bound in bounds:
             count = min(max(bound - self.low, 0), self.size)
             kernel = -np.expm1(-1j * count * self.angle) / -np.expm1(-1j * self.angle)
-            total = count + 2 * (kernel.real @ real - kernel.imag @ imag)
+            # Not @, here and below: threads cost more than so small products.
+            sums = np.einsum("a,aw->w", kernel.real, real) - np.einsum("a,aw->w", kernel.imag, imag)
+            total = count + 2 * sums
             tails.append(np.clip(total / self.size, 0.0, 1.0))
         return tails
 
 
 def _lattice(r: int, mean: Floats, reach: Floats, largest: int, variance: Floats) -> _Lattice:
-    """The angles that matter to tails at `r`: |phi(angle)| <= exp(-variance (1 - cos angle))."""
+    """Return the angles that matter to tails at `r`: |phi(angle)| <= exp(-variance (1 - cos angle))."""
     low = max(int(np.floor((mean - reach).min(initial=r))), 0)
     high = min(int(np.ceil((mean + reach).max(initial=r))), largest)
     size = (high - low + 1) | 1
@@ -213,10 +245,12 @@ def _log_near(angle: Floats, p: Floats) -> Complex:
     if ratio >= _NEAR or len(p) < 4 * len(order):
         return log_characteristic(angle, p)
     terms = np.cumprod(np.repeat(-step[:, np.newaxis], len(order), axis=1), axis=1) / -order
-    return np.asarray(
-        log_characteristic(angle, np.array([centre]))
-        + terms @ np.vander(p - centre, len(order) + 1, increasing=True)[:, 1:].T
-    )
+    away, series = p - centre, np.zeros((len(angle), len(p)), dtype=np.complex128)
+    for term in terms.T[::-1]:
+        series += term[:, np.newaxis]
+        series *= away
+    series += log_characteristic(angle, np.array([centre]))
+    return series
 
 
 def stratified_law(r: int, own: Rows, other: Rows) -> Floats:

@@ -29,7 +29,7 @@ from rocmonitor.stats.curve.laws import (
     measured,
     sampled_sizes,
 )
-from rocmonitor.stats.curve.points import flagged, require_one, valid_thresholds
+from rocmonitor.stats.curve.roc import flagged, require_one, valid_thresholds
 from rocmonitor.stats.proportion import (
     ProportionMethod,
     Smoothing,
@@ -227,15 +227,18 @@ def threshold_intervals(
             "sampling='stratified'"
         )
     tp, fp = flagged(sample, at)
-    laws = {"tpr": _Rate(tp, sample.n_pos, rows_pos), "fpr": _Rate(fp, sample.n_neg, rows_neg)}
+    laws = {
+        "tpr": ThresholdRate(tp, sample.n_pos, rows_pos),
+        "fpr": ThresholdRate(fp, sample.n_neg, rows_neg),
+    }
     caveats = resample_caveats(m_pos, sample.n_pos, m_neg, sample.n_neg)
     if method == "clopper-pearson":
         caveats += _conservative(laws, options.tail, at)
     return ThresholdIntervals(threshold=at, joint=joint, **measured(sample, laws, options, at, caveats))
 
 
-def _conservative(laws: Mapping[str, _Rate], tail: float, at: Floats) -> tuple[Caveat, ...]:
-    """Where the intervals of a rate hold it clearly more often than their level (`conservative`).
+def _conservative(laws: Mapping[str, ThresholdRate], tail: float, at: Floats) -> tuple[Caveat, ...]:
+    """Return where the intervals of a rate hold it clearly more often than their level (`conservative`).
 
     An interval of whole counts that never covers too little covers too much by about half a step at either
     end: by phi(z) / sd, sd the deviation of the count.
@@ -253,8 +256,8 @@ def _conservative(laws: Mapping[str, _Rate], tail: float, at: Floats) -> tuple[C
 
 
 @dataclass(frozen=True, eq=False)
-class _Rate(BootstrapLaw):
-    """Of the `n` rows of a class, `count` are flagged: Bin(M, count / n) / M for M rows in a resample."""
+class ThresholdRate(BootstrapLaw):
+    """The law of the flagged share, `count` of `n` rows: Bin(M, count / n) / M for M rows in a resample."""
 
     count: Counts
     n: int
@@ -262,16 +265,24 @@ class _Rate(BootstrapLaw):
 
     @property
     def mean(self) -> Floats:
+        """Observed rates."""
         return np.asarray(self.count / self.n)
 
     def moments(self, added: Smoothing) -> tuple[Floats, Floats]:
+        """Return means and variances of the binomial laws."""
         p = added.share(self.count, self.n)
         return p, p * (1 - p) * self.size.mean_inverse(added.rows)
 
+    def exact(self, i: int) -> tuple[int, Floats]:
+        """Return the first count at the i-th threshold, and probabilities from there on; stratified."""
+        return binomial_window(int(self.size.rows[0]), float(self.mean[i]))
+
     def quantiles(self, i: int, tail: float) -> tuple[float, float]:
+        """Quantiles of the binomial law at the i-th threshold."""
         return self.size.rate_quantiles(partial(binomial_window, p=float(self.mean[i])), tail)
 
     def drawn(self, n_resamples: int, rng: np.random.Generator) -> Floats:
+        """Rates in drawn resamples."""
         rows = self.size.drawn((n_resamples, len(self.count)), rng)
         return np.asarray(rng.binomial(rows, self.count / self.n) / rows)
 

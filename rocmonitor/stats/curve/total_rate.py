@@ -26,7 +26,7 @@ from rocmonitor.stats.curve.laws import (
     measured,
     sampled_sizes,
 )
-from rocmonitor.stats.curve.points import nearest_ranks, only_rank
+from rocmonitor.stats.curve.roc import nearest_ranks, only_rank
 from rocmonitor.stats.curve.shared_threshold import (
     Rows,
     class_rows,
@@ -252,7 +252,7 @@ class _ClassRate(BootstrapLaw):
         return law_ends(0, stratified_law(rank, own, other), own.m, tail)
 
     def drawn(self, n_resamples: int, rng: np.random.Generator) -> Floats:
-        """Each resample serves all ranks."""
+        """Return each resample serves all ranks."""
         own, other, n = self.own, self.other, self.own.m + self.other.m
         sizes = self.size.drawn(n_resamples, rng)
         drawn = np.empty((n_resamples, len(self.r)))

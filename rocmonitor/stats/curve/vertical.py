@@ -28,7 +28,7 @@ from rocmonitor.stats.curve.laws import (
     interval_options,
     measured,
 )
-from rocmonitor.stats.curve.points import (
+from rocmonitor.stats.curve.roc import (
     nearest_ranks,
     only_rank,
     require_rates,
@@ -144,7 +144,7 @@ def vertical_intervals(
     if method != "kernel" and bandwidth is not None:
         raise InputError(f"bandwidth belongs to method 'kernel', not {method!r}: leave it out")
     r, moved = nearest_ranks(fpr, m_neg)
-    law, at = _law(sample, r, m_pos, m_neg, bandwidth), r / m_neg
+    law, at = rate_law(sample, r, m_pos, m_neg, bandwidth), r / m_neg
     caveats = resample_caveats(m_pos, sample.n_pos, m_neg, sample.n_neg) + tie_caveats(sample, at)
     return VerticalIntervals(fpr=at, **measured(sample, {"tpr": law}, options, at, moved + caveats))
 
@@ -173,7 +173,7 @@ def vertical_law(sample: Sample, fpr: float, *, m_pos: int | None = None, m_neg:
     """
     m_pos, m_neg = vertical_sizes(sample, m_pos, m_neg)
     require_room(m_pos + 1)
-    low, mass = _law(sample, only_rank(fpr, m_neg), m_pos, m_neg).exact(0)
+    low, mass = rate_law(sample, only_rank(fpr, m_neg), m_pos, m_neg).exact(0)
     law = np.zeros(m_pos + 1)
     law[low : low + len(mass)] = mass
     return law
@@ -236,7 +236,7 @@ class VerticalLaw(BootstrapLaw):
         return law_ends(*self.exact(i), self.m_pos, tail)
 
     def drawn(self, n_resamples: int, rng: np.random.Generator) -> Floats:
-        """Each resample serves all rates."""
+        """Return each resample serves all rates."""
         pos, neg, levels = self.rows.pos, self.rows.neg, self.levels
         drawn = np.zeros((n_resamples, len(self.r)))
         for line in drawn:
@@ -256,22 +256,24 @@ class _Flagged(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class _RateLaw(VerticalLaw):
-    """Of one model: [DG09] section 4.1, or ends by ``kernel``."""
+class RateLaw(VerticalLaw):
+    """The law of one model's rate: [DG09] section 4.1, or ends by ``kernel``."""
 
     rows: Sample
     bandwidth: Bandwidth | None
 
     @property
     def levels(self) -> tuple[NDArray[np.intp], ...]:
+        """The levels of the model."""
         return (threshold_levels(self.rows),)
 
     def of_a_row(self, mixture: _Flagged, added: Smoothing) -> tuple[Floats, Floats]:
+        """Return the mean and the variance of a positive: 1 or 0."""
         p = added.share(mixture.net, self.rows.n_pos)
         return p, p * (1 - p)
 
     def moments(self, added: Smoothing) -> tuple[Floats, Floats]:
-        """Those of all rates together: each alone is too little work for a call."""
+        """Return those of all rates together: each alone is too little work for a call."""
         sizes = np.array([len(mix.net) for mix in self.mixtures])
         starts = np.cumsum(sizes) - sizes
         weight = np.concatenate([mix.weight for mix in self.mixtures])
@@ -282,18 +284,23 @@ class _RateLaw(VerticalLaw):
         return mean, np.maximum(within / (self.m_pos + added.rows) + between, 0.0)
 
     def exact(self, i: int) -> tuple[int, Floats]:
+        """[DG09] eq. 5: the first count, and probabilities from there on."""
         weight, flagged = self.mixtures[i]
         return mixed_binomials(weight, flagged, self.rows.n_pos, self.m_pos)
 
     def ends(self, options: IntervalOptions) -> tuple[Floats, Floats]:
+        """Return the ends of the intervals, by ``kernel`` too."""
         if options.method == "kernel":
             return kernel_ends(self.rows, self.r / self.m_neg, options.tail, self.bandwidth)
         return super().ends(options)
 
 
-def _law(sample: Sample, r: Counts, m_pos: int, m_neg: int, bandwidth: Bandwidth | None = None) -> _RateLaw:
+def rate_law(
+    sample: Sample, r: Counts, m_pos: int, m_neg: int, bandwidth: Bandwidth | None = None
+) -> RateLaw:
+    """Return the laws at the ranks `r`, from which `vertical_intervals` takes its intervals."""
     above = np.cumsum(sample.neg[::-1]), np.cumsum(sample.pos[::-1])
-    return _RateLaw(sample, r, m_pos, m_neg, _mixtures(r, m_neg, *above), bandwidth)
+    return RateLaw(sample, r, m_pos, m_neg, _mixtures(r, m_neg, *above), bandwidth)
 
 
 def _mixtures(r: Counts, m: int, neg: Counts, pos: Counts) -> list[_Flagged]:

@@ -29,7 +29,7 @@ from rocmonitor.stats.binomial import (
 )
 from rocmonitor.stats.curve.joint import Levels, ThresholdsLaw, thresholds_laws
 from rocmonitor.stats.curve.laws import IntervalTable, interval_options, measured
-from rocmonitor.stats.curve.points import nearest_ranks, only_rank, tie_caveats
+from rocmonitor.stats.curve.roc import nearest_ranks, only_rank, tie_caveats
 from rocmonitor.stats.curve.vertical import VerticalLaw, vertical_sizes
 from rocmonitor.stats.proportion import AGRESTI_MIN, NOT_SMOOTHED, Smoothing, is_number, resample_caveats
 from rocmonitor.stats.resampling import Rng
@@ -120,7 +120,7 @@ def vertical_difference(
     Notes
     -----
     Cost of a rate: O(n + w² sqrt(m_neg)) with w <= `max_thresholds` thresholds of each model, so O(n^1.5)
-    while exact, and nearly O(n) where `rocmonitor.stats.curve.excess.excess_on_grid` applies; ``exact`` takes
+    while exact, and nearly O(n) where `rocmonitor.stats.curve.laws.excess_on_grid` applies; ``exact`` takes
     at most O(w² sqrt(m_pos)) more. Memory O(n + w²). The error of thinning is in docs/coverage.md.
 
     References
@@ -204,7 +204,7 @@ class _Differences(NamedTuple):
 
 
 class DifferenceLaw(VerticalLaw):
-    """Of two models: [DG09] section 4.2."""
+    """The law of two models' difference: [DG09] section 4.2."""
 
     smoothing = AGRESTI_MIN
     least = -1.0
@@ -213,12 +213,12 @@ class DifferenceLaw(VerticalLaw):
 
     @property
     def levels(self) -> tuple[NDArray[np.intp], ...]:
-        """Of both models."""
+        """The levels of both models."""
         levels = Levels.of(self.rows)
         return levels.level_1, levels.level_2
 
     def of_a_row(self, mixture: _Differences, added: Smoothing) -> tuple[Floats, Floats]:
-        """Of the difference: 1, -1 or 0 for each positive."""
+        """Return the difference of each positive: 1, -1 or 0."""
         total = self.rows.n_pos + added.rows
         gap, apart = mixture.net / total, (mixture.apart + 2 * added.kind) / total
         return gap, apart - gap**2
@@ -288,7 +288,8 @@ def _transform(
 
 
 def _negligible_from(weight: Floats, gap: Floats, apart: Floats, m: int) -> Floats:
-    """The 1 - cos θ from which a term of `_transform` is negligible; infinite where it is not for good.
+    """Return the 1 - cos θ from which a term of `_transform` is negligible; infinite where it is not for
+    good.
 
     1 - |…|² is concave in 1 - cos θ: one above the limit at the end, 2, passes it once, at the first root of
     a quadratic. Negative where the weight itself is negligible.
@@ -306,7 +307,9 @@ def _log_share(weight: Floats) -> Floats:
 
 
 def difference_law(pair: PairedSample, r: Counts, m_pos: int, m_neg: int, most: int) -> DifferenceLaw:
-    """The laws at the ranks `r`: what all methods of `vertical_difference` take their intervals from."""
+    """Return the laws at the ranks `r`: what all methods of `vertical_difference` take their intervals
+    from.
+    """
     if not is_number(most) or not 2 <= most < math.inf or most != int(most):
         raise InputError(f"max_thresholds must be a whole number of at least 2, not {most}")
     levels = Levels.of(pair)
@@ -315,7 +318,7 @@ def difference_law(pair: PairedSample, r: Counts, m_pos: int, m_neg: int, most: 
 
 
 def _mixture(pair: PairedSample, levels: Levels, joint: ThresholdsLaw) -> _Differences:
-    """The joint law of the thresholds, one term for each (only_1, only_2)."""
+    """Return the joint law of the thresholds, one term for each (only_1, only_2)."""
     both, flagged_1, flagged_2 = levels.flagged(pair.pos, joint.at_1, joint.at_2)
     seen = joint.weight != 0
     only_1, only_2 = (flagged_1[:, np.newaxis] - both)[seen], (flagged_2 - both)[seen]

@@ -1,1 +1,1 @@
-"""How far the AUC moves when the population changes, and the forecasts that follow from it."""
+"""The change of the AUC when the population changes, and the forecasts that follow."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rocmonitor.errors import DegenerateDataError
-from rocmonitor.stats.forecast.condensing import CELLS, condensed
+from rocmonitor.stats.forecast.distance import CELLS, condensed
 from rocmonitor.stats.forecast.kld import area, auc_distance
 from rocmonitor.stats.forecast.projection import counted_in, projected, rising
 from rocmonitor.stats.forecast.score_cells import ScoreCells
@@ -61,7 +61,7 @@ class Placed(NamedTuple):
 
 
 def placed(laws: Laws, strength: float, auc: float, otherwise: float) -> Placed:
-    """Where a window's AUC lies in the blend; `otherwise` is foreseen where there is no blend."""
+    """Return where a window's AUC lies in the blend; `otherwise` is foreseen where there is no blend."""
     law = laws.blended(strength)
     if law is None:
         return Placed(otherwise, math.copysign(UNREACHED, auc - otherwise))
@@ -87,7 +87,9 @@ class View(NamedTuple):
 
 
 def view(cells: Sample, of_scores: ScoreCells, window: Sample, *, inside: bool) -> View:
-    """The view of a window by the cells of the reference, `inside`: by those that it leaves of them."""
+    """Return the view of a window by the cells of the reference, `inside`: by those that it leaves of
+    them.
+    """
     pos, neg = (counted_in(cells.score[:-1], window.score, of) for of in (window.pos, window.neg))
     rest_pos, rest_neg = (cells.pos - pos, cells.neg - neg) if inside else (cells.pos, cells.neg)
     laws = Laws.of(cells.score, rest_pos, rest_neg, pos + neg)
@@ -112,7 +114,7 @@ def view(cells: Sample, of_scores: ScoreCells, window: Sample, *, inside: bool) 
 
 
 def few(reference: Sample) -> Sample:
-    """The reference, condensed unless it is already (which may leave twice as many cells)."""
+    """Return the reference, condensed unless it is already (which may leave twice as many cells)."""
     return reference if len(reference.score) <= 2 * CELLS else condensed(reference)
 
 
@@ -123,7 +125,7 @@ def levels_of(pos: Counts, neg: Counts) -> Floats:
 
 
 def score_variance(cells: Sample) -> float:
-    """The variance, times n, of the expected AUC of n scores drawn from those of the reference.
+    """Return the variance, times n, of the expected AUC of n scores drawn from those of the reference.
 
     The influence of a row (s, y) on an AUC is y/pi (V10(s) - A) + (1 - y)/(1 - pi) (V01(s) - A); that of
     a score is its mean over y. What is left is the noise of the labels.
@@ -139,7 +141,7 @@ def score_variance(cells: Sample) -> float:
 
 
 def score_bias(cells: Sample) -> float:
-    """By how much, times n, the expected AUC of n scores drawn from those of the reference is off on average.
+    """Return the mean bias, times n, of the expected AUC of n scores drawn from those of the reference.
 
     It is a mean over pairs of rows, each paired with itself too, over pi (1 - pi): both are nonlinear in the
     law of the scores. This is the expansion to the second order; for windows of 50 rows it matters.

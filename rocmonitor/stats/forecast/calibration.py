@@ -53,7 +53,7 @@ class Root(NamedTuple):
 def conformal_root(
     shifts: Floats, missing: Floats, weights: Floats, confidence_level: float, alternative: Alternative
 ) -> Root:
-    """The root distance that holds the coming window with the confidence level, and its level.
+    """Return the root distance that holds the coming window with the confidence level, and its level.
 
     `shifts`, shape (n,), are the signed roots of the past windows, `missing` (>= 0) the variance of the
     sampling noise that the coming window has more than each, `weights` within [0, 1], not all 0, where the
@@ -93,7 +93,7 @@ def conformal_root(
 def noisy_root(
     outside: Callable[[float], Floats], weights: Floats, confidence_level: float, least: float, largest: float
 ) -> Root:
-    """The conformal quantile where noise is missing, between two bounds (see `conformal_root`).
+    """Return the conformal quantile where noise is missing, between two bounds (see `conformal_root`).
 
     `outside` gives the chance that each past window, with its missing noise, lies beyond a value.
     """
@@ -118,7 +118,8 @@ def noisy_root(
 
 
 def own_distance(distances: Sequence[float], root: float) -> float:
-    """The distance of a root: a window's own one to its last digit, where the root is that of a window.
+    """Return the distance of a root: a window's own one to its last digit, where the root is that of a
+    window.
 
     So complete separation is reached at this distance, and not just below it.
     """
@@ -128,7 +129,7 @@ def own_distance(distances: Sequence[float], root: float) -> float:
 
 
 def sampling_root(variance: float, confidence_level: float, alternative: Alternative) -> float:
-    """The root distance that sampling noise of this variance alone keeps to with the level."""
+    """Return the root distance that sampling noise of this variance alone keeps to with the level."""
     tail = 1 - confidence_level
     return max(0.0, normal_quantile(tail / 2 if alternative == "two-sided" else tail)) * math.sqrt(variance)
 
@@ -139,7 +140,7 @@ def windows_needed(confidence_level: float) -> int:
 
 
 def observed_root(outside: Floats, weights: Floats, wanted: float) -> Root:
-    """The smallest observed value whose weights suffice, or the largest."""
+    """Return the smallest observed value whose weights suffice, or the largest."""
     order = np.argsort(outside, kind="stable")
     reached = np.cumsum(weights[order])
     place = min(int(np.searchsorted(reached, wanted)), len(order) - 1)

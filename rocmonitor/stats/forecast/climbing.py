@@ -1,4 +1,4 @@
-"""How far a reweighting within a Kullback-Leibler distance can move a bilinear statistic.
+"""The largest change of a bilinear statistic by reweighting within a Kullback-Leibler distance.
 
 Shares f of the negatives and g of the positives are reweighted to u and v. The statistic is
 A(u, v) = sum_ij u_i v_j K_ij for a kernel K: an AUC, or the difference of two. It is maximised over
@@ -65,13 +65,15 @@ class Kernel(Protocol):
         """(2, k): the statistic of a negative in each cell against all positives, and the other way round."""
 
     def limit(self) -> Extreme:
-        """A value that weights reach and none exceeds, or a target beyond all that will be asked for."""
+        """Return a value that weights reach and none exceeds, or a target beyond all that will be asked
+        for.
+        """
 
     def starts(self) -> list[Floats]:
         """Potentials, (2, k), from which other solutions may be reached."""
 
     def thinned(self) -> tuple[Kernel, NDArray[np.intp]] | None:
-        """The same statistic on fewer cells, and the place of each cell there; None: there are few."""
+        """Return the same statistic on fewer cells, and the place of each cell there; None: there are few."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -107,12 +109,12 @@ class Point(Extreme):
 
 
 def highest(kernel: Kernel, distance: float) -> Extreme:
-    """The largest value within `distance`."""
+    """Return the largest value within `distance`."""
     return next(along(kernel, [distance]))
 
 
 def along(kernel: Kernel, distances: list[float]) -> Iterator[Extreme]:
-    """The largest value within each of increasing distances, each followed from the one before.
+    """Yield the largest value within each of increasing distances, each followed from the one before.
 
     With many cells a thinned kernel is solved first, on which other solutions are looked for as well.
     """
@@ -137,7 +139,9 @@ def _each(kernel: Kernel, distances: list[float]) -> Iterator[Extreme]:
 def _each_refined(
     kernel: Kernel, coarse: Kernel, place: NDArray[np.intp], distances: list[float]
 ) -> Iterator[Extreme]:
-    """What the potential of the coarse kernel lacks changes slowly with the distance: it is carried over."""
+    """Yield what the potential of the coarse kernel lacks changes slowly with the distance: it is carried
+    over.
+    """
     lacking: Floats | float = 0.0
     for distance, near in zip(distances, along(coarse, distances), strict=True):
         start = near.potential[:, place]
@@ -147,7 +151,7 @@ def _each_refined(
 
 
 def _further(before: Extreme, known: Extreme, distance: float) -> Extreme:
-    """Where to start for `distance`: on a straight line in its root through two known solutions."""
+    """Return where to start for `distance`: on a straight line in its root through two known solutions."""
     done, step = math.sqrt(known.distance), math.sqrt(known.distance) - math.sqrt(before.distance)
     if step <= 0:
         return known
@@ -156,7 +160,7 @@ def _further(before: Extreme, known: Extreme, distance: float) -> Extreme:
 
 
 def closest(kernel: Kernel, target: float) -> Extreme | None:
-    """The smallest distance at which the largest value is `target`; None when no weights reach it.
+    """Return the smallest distance at which the largest value is `target`; None when no weights reach it.
 
     `target` must be at least the value of the shares. Newton's method on x = sqrt(2 D), in which the value
     is nearly straight, with dA/dD = 1/lambda (envelope theorem), bracketed.
@@ -200,19 +204,21 @@ def closest(kernel: Kernel, target: float) -> Extreme | None:
 
 
 def optimum(unique: float, *found: Extreme) -> str:
-    """Whether no weights can do better than these ("proven": by `Kernel.unique`), or else "searched"."""
+    """Return whether no weights can do better than these ("proven": by `Kernel.unique`), or else
+    "searched".
+    """
     known = all(of.multiplier <= unique or math.isinf(of.multiplier) for of in found)
     return "proven" if known else "searched"
 
 
 def reference(kernel: Kernel) -> Extreme:
-    """The shares themselves, at distance 0."""
+    """Return the shares themselves, at distance 0."""
     ones = np.ones_like(kernel.shares)
     return _point(kernel, kernel.placement(kernel.shares), 0.0, ones, 0.0)
 
 
 def at_limit(kernel: Kernel, tilt: Floats, distance: float) -> Extreme:
-    """What a tilt reaches, where more distance does not help."""
+    """Return what a tilt reaches, where more distance does not help."""
     weights = kernel.shares * tilt
     potential = kernel.placement(weights)
     value = float(np.sum(weights[0] * potential[0]))
@@ -222,7 +228,7 @@ def at_limit(kernel: Kernel, tilt: Floats, distance: float) -> Extreme:
 
 
 def _from(kernel: Kernel, near: Extreme, distance: float) -> Extreme:
-    """The solution at `distance` that is reached from a known one.
+    """Return the solution at `distance` that is reached from a known one.
 
     Where that is a corner, which more distance does not leave, the kernel's starts are tried as well.
     """
@@ -234,7 +240,7 @@ def _from(kernel: Kernel, near: Extreme, distance: float) -> Extreme:
 
 
 def _better(kernel: Kernel, found: Extreme, distance: float) -> Extreme | None:
-    """A solution within `distance` with a larger value, followed from another start, or None."""
+    """Return a solution within `distance` with a larger value, followed from another start, or None."""
     if found.multiplier <= kernel.unique and not _short(found.distance, distance):
         return None
     scale = min(found.multiplier, _LARGEST_START)
@@ -274,7 +280,7 @@ def climb(kernel: Kernel, distance: float, potential: Floats, scale: float, tole
 
 
 def _short(used: float, distance: float) -> bool:
-    """Whether some of the distance is left, as in a corner: its multiplier proves nothing."""
+    """Return True if some of the distance is left, as in a corner: its multiplier proves nothing."""
     return used < distance * (1 - _STUCK)
 
 
@@ -314,7 +320,7 @@ def _steps(point: Point, kernel: Kernel, mixing: Mixing) -> Iterator[Floats]:
 
 
 def _at_distance(kernel: Kernel, potential: Floats, scale: float, distance: float) -> Point:
-    """The tilt along `potential` that lies exactly at `distance`.
+    """Return the tilt along `potential` that lies exactly at `distance`.
 
     Newton's method for ln KL as a function of ln scale, bracketed; KL increases with the scale.
     """

@@ -1,15 +1,15 @@
-"""Forecast interval of the difference of two AUCs on the same rows: how far can drift move it?
+"""Forecast interval of the difference of two AUCs on the same rows, as far as drift can move it.
 
 As `rocmonitor.stats.forecast.interval` for one AUC ([M18] section 3), with weights u on the negatives and v
 on the positives that are the same for both models. What is maximised has the kernel psi_1 - psi_2 of
-`rocmonitor.stats.forecast.two_orders`; the other end is that of the models swapped.
+`rocmonitor.stats.forecast.tilting`; the other end is that of the models swapped.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -19,7 +19,7 @@ from rocmonitor.errors import InputError
 from rocmonitor.stats import plotting
 from rocmonitor.stats.forecast.calibration import conformal_root, own_distance
 from rocmonitor.stats.forecast.climbing import Extreme, optimum
-from rocmonitor.stats.forecast.interval import Forecast
+from rocmonitor.stats.forecast.interval import Forecast, level_caveats
 from rocmonitor.stats.forecast.kld import area
 from rocmonitor.stats.forecast.paired_rows import PairedRows, Reach, furthest, past_differences
 from rocmonitor.stats.forecast.windows import Past, valid_windows
@@ -43,6 +43,11 @@ class ForecastDifference(Forecast):
         The two AUCs of the least favourable population at either end.
     method : str
         "calibrated" by past windows, or "fixed".
+    window_distances, window_shifts : tuple of float
+        The distance D of each window in the order given, and its root sqrt(2 D), negative where the window
+        was below the reference.
+    inside : bool
+        Whether the windows were parts of the reference.
     residual : float
         Of the first-order conditions, the larger of the two ends (see `AucBounds`).
     optimum : str
@@ -57,11 +62,14 @@ class ForecastDifference(Forecast):
     difference: float
     low_aucs: tuple[float, float]
     high_aucs: tuple[float, float]
+    window_distances: tuple[float, ...]
+    window_shifts: tuple[float, ...] = ()
+    inside: bool = False
     residual: float
     optimum: str
 
     def contains(self, difference: float) -> bool:
-        """Whether a difference lies within the interval."""
+        """Return True if a difference lies within the interval."""
         return bool(self.low <= difference <= self.high)
 
     def _draw(self, ax: plotting.Axes, label: str | None) -> None:
@@ -94,7 +102,7 @@ def forecast_difference(
     inside: bool | None = None,
     confidence_level: float = 0.95,
 ) -> ForecastDifference:
-    """The interval in which the difference of two AUCs is expected in a coming window.
+    """Return the interval in which the difference of two AUCs is expected in a coming window.
 
     Parameters
     ----------
@@ -157,7 +165,9 @@ def forecast_difference(
     difference = auc_1 - auc_2
     kernel, moved = _kernel(PairedRows.of(reference), difference)
     high, low = furthest(kernel, distance), furthest(kernel.swapped(), distance)
-    found = ForecastDifference(
+    method, n_windows = "fixed" if achieved is None else "calibrated", len(past.shifts)
+    shown = level_caveats(method, level, achieved, n_windows, past.inside)
+    return ForecastDifference(
         auc_1=auc_1,
         auc_2=auc_2,
         difference=difference,
@@ -166,10 +176,10 @@ def forecast_difference(
         low_aucs=kernel.areas(kernel.shares * low.tilt),
         high_aucs=kernel.areas(kernel.shares * high.tilt),
         distance=float(distance),
-        method="fixed" if achieved is None else "calibrated",
+        method=method,
         confidence_level=level,
         achieved_level=achieved,
-        n_windows=len(past.shifts),
+        n_windows=n_windows,
         window_distances=past.distances,
         window_shifts=past.shifts,
         inside=past.inside,
@@ -177,8 +187,8 @@ def forecast_difference(
         n_neg=reference.n_neg,
         residual=max(low.residual, high.residual),
         optimum=optimum(kernel.unique, low, high),
+        caveats=(*past.caveats, *shown, *_caveats(distance, reference, (low, high))),
     )
-    return replace(found, caveats=_caveats(found, past, reference, (low, high)))
 
 
 def _past(
@@ -187,7 +197,7 @@ def _past(
     windows: Sequence[PairedSample] | None,
     inside: bool | None,
 ) -> Past:
-    """The windows' distances, none for a fixed distance; refuses all that is neither."""
+    """Return the windows' distances, none for a fixed distance; refuses all that is neither."""
     if (distance is None) == (windows is None):
         given = "both were" if distance is not None else "none was"
         raise InputError(
@@ -205,7 +215,9 @@ def _past(
 
 
 def _chosen(past: Past, distance: float | None, level: float) -> tuple[float, float | None]:
-    """The distance and the level that it has: the conformal quantile of the windows, or the fixed one."""
+    """Return the distance and the level that it has: the conformal quantile of the windows, or the fixed
+    one.
+    """
     if distance is not None:
         return distance, None
     ones = np.ones(len(past.shifts))
@@ -214,7 +226,7 @@ def _chosen(past: Past, distance: float | None, level: float) -> tuple[float, fl
 
 
 def _kernel(rows: PairedRows, difference: float) -> tuple[Reach, float]:
-    """The statistic on all cells or on joined ones, and what joining took from the difference."""
+    """Return the statistic on all cells or on joined ones, and what joining took from the difference."""
     kernel = rows.kernel(EXACT_CELLS)
     if kernel.shares.shape[1] == len(rows.first):
         return kernel, 0.0
@@ -222,17 +234,12 @@ def _kernel(rows: PairedRows, difference: float) -> tuple[Reach, float]:
     return kernel, difference - (joined[0] - joined[1])
 
 
-def _caveats(
-    result: ForecastDifference, past: Past, reference: PairedSample, ends: tuple[Extreme, Extreme]
-) -> tuple[Caveat, ...]:
-    found = [*past.caveats, *result.level_caveats()]
-    if result.distance == 0:
-        found.append(Caveat("zero-distance"))
+def _caveats(distance: float, reference: PairedSample, ends: tuple[Extreme, Extreme]) -> Iterator[Caveat]:
+    if distance == 0:
+        yield Caveat("zero-distance")
     if np.array_equal(reference.index_1, reference.index_2):
-        found.append(Caveat("same-ranking"))
-    else:
-        at_limit = [
-            name for name, end in zip(("low", "high"), ends, strict=True) if math.isinf(end.multiplier)
-        ]
-        found += [Caveat("end-at-limit", end=name) for name in at_limit]
-    return tuple(found)
+        yield Caveat("same-ranking")
+        return
+    for name, end in zip(("low", "high"), ends, strict=True):
+        if math.isinf(end.multiplier):
+            yield Caveat("end-at-limit", end=name)

@@ -1,4 +1,4 @@
-"""Where along the score a window differs from its reference, and what that does to the AUC.
+"""The scores at which a window differs from its reference, and the effect on the AUC.
 
 The AUC is bilinear in the shares of the two classes. So a change of it splits exactly into a part of
 each class, and each part into contributions of score bins. The shift that happened is compared with the least
@@ -85,7 +85,9 @@ class ShiftExplanation(Table):
         return self.auc - self.reference_auc
 
     def words(self) -> str:
-        """The explanation in a few plain sentences with numbers: `rocmonitor.wording.shift.explanation`."""
+        """Return the explanation in a few plain sentences with numbers:
+        `rocmonitor.wording.shift.explanation`.
+        """
         from rocmonitor.wording.shift import explanation
 
         columns = {
@@ -116,7 +118,7 @@ class ShiftExplanation(Table):
 def explain_shift(
     reference: Sample, window: Sample, *, bins: int = 10, joined: bool = False
 ) -> ShiftExplanation:
-    """Which scores, of which class, make a window's AUC differ from that of its reference.
+    """Return which scores, of which class, make a window's AUC differ from that of its reference.
 
     Parameters
     ----------
@@ -237,7 +239,7 @@ class _Placed(NamedTuple):
 
 
 def _least_favourable(reference: Sample, target: float) -> tuple[Floats, float] | None:
-    """The closest reweighting of the reference with a given AUC: weights (2, k) and distance."""
+    """Return the closest reweighting of the reference with a given AUC: weights (2, k) and distance."""
     try:
         distance = auc_distance(reference, target)
     except DegenerateDataError:  # the reference's scores do not overlap in that direction

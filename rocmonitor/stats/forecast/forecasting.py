@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal, get_args, overload
+from typing import Any, Literal, get_args, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,14 +17,19 @@ from rocmonitor.stats.dependence import Correlation
 from rocmonitor.stats.forecast.calibration import Alternative
 from rocmonitor.stats.forecast.distance import require_sample, resampled_distance
 from rocmonitor.stats.forecast.given_scores import ScoreForecast
-from rocmonitor.stats.forecast.interval import ForecastInterval, finished, require_alternative, valid_batch
+from rocmonitor.stats.forecast.interval import (
+    Asked,
+    ForecastFit,
+    ForecastInterval,
+    require_alternative,
+    season_of,
+    valid_batch,
+)
 from rocmonitor.stats.forecast.kld import area, auc_bounds
-from rocmonitor.stats.forecast.projection import ExpectedAuc, Scores, expected_auc
-from rocmonitor.stats.forecast.score_history import ScoreHistory, score_history
-from rocmonitor.stats.forecast.seasonal import with_season
+from rocmonitor.stats.forecast.projection import Scores, expected_auc
+from rocmonitor.stats.forecast.score_history import score_history
 from rocmonitor.stats.forecast.serial import serial_correlation
-from rocmonitor.stats.forecast.strict import with_model
-from rocmonitor.stats.forecast.windows import Past, mean_sizes, used_windows, valid_weights, valid_windows
+from rocmonitor.stats.forecast.windows import mean_sizes, used_windows, valid_weights, valid_windows
 from rocmonitor.stats.proportion import is_number, require_level, require_method
 from rocmonitor.stats.resampling import Rng
 from rocmonitor.stats.rows import window_numbers
@@ -66,7 +71,7 @@ def forecast_interval(
 ) -> ForecastInterval: ...
 def forecast_interval(
     reference: Sample,
-    *,
+    *arrays: object,
     windows: Sequence[Sample] | None = None,
     inside: bool | None = None,
     given: Scores | None = None,
@@ -82,7 +87,7 @@ def forecast_interval(
     n_resamples: int = 999,
     rng: Rng | None = None,
 ) -> ForecastInterval:
-    """The interval in which the AUC of a coming window is expected.
+    """Return the interval in which the AUC of a coming window is expected.
 
     Parameters
     ----------
@@ -185,74 +190,148 @@ def forecast_interval(
     >>> interval.contains(0.7)
     False
     """
-    require_method(method, get_args(ForecastMethod))
-    require_level(confidence_level)
-    require_sample(reference, "reference")
-    reference.require_both_classes()
-    past_ones = [] if windows is None else aligned(reference, valid_windows(windows, Sample))
-    _require_arguments(method, alternative, past_ones, windows, distance, weights, symmetric, batch)
-    _require_correlation(correlation, method, given)
-    dates = None if days is None else _valid_days(days, len(past_ones), method, weights, given)
-    if given is not None:
-        _require_calibrated(method)
-        history = score_history(reference, past_ones, weights=weights, inside=inside)
-        return _given_scores(history, reference, given, batch, confidence_level, alternative)
-    sizes = None if batch is None else valid_batch(batch)
-    past = used_windows(reference, past_ones, method, symmetric, inside)
-    if method == "bootstrap":
-        rows = sizes or mean_sizes([past_ones[place] for place in past.kept])
-        distance = resampled_distance(reference, rows, symmetric=symmetric, n_resamples=n_resamples, rng=rng)
-    draft = _draft(reference, past, past_ones, weights, distance, method, float(confidence_level))
-    if dates is not None:
-        draft = with_season(replace(draft, day=dates[1]), [dates[0][place] for place in past.kept])
-    found = _finished(replace(draft, alternative=alternative, batch=sizes), reference, past_ones)
-    return with_model(_widened(found, reference) if correlation == "estimated" else found, reference)
+    if arrays:
+        raise InputError(
+            "forecast_interval takes one Sample, the reference, and not labels and scores: make it by "
+            "Sample(y_true, y_score), and give its windows, as in forecast_interval(Sample.merge(weeks), "
+            "windows=weeks)"
+        )
+    dates, day = _two(days)
+    if given is None:
+        fit = forecast_fit(
+            reference,
+            windows=windows,
+            inside=inside,
+            distance=distance,
+            method=method,
+            confidence_level=confidence_level,
+            batch=batch,
+            alternative=alternative,
+            weights=weights,
+            correlation=correlation,
+            days=dates,
+            symmetric=symmetric,
+            n_resamples=n_resamples,
+            rng=rng,
+        )
+        return fit.interval(reference, day=day)
+    past = _valid_windows(reference, windows, method, confidence_level)
+    _require_arguments(method, alternative, past, windows, distance, weights, symmetric, batch)
+    if method != "calibrated":
+        raise InputError(f"method {method!r} does not use scores; leave given out, or use 'calibrated'")
+    if correlation != "none" or days is not None:
+        raise InputError("correlation and days belong to forecasts without given: leave one of them out")
+    history = score_history(reference, past, weights=weights, inside=inside)
+    return history.forecast(
+        reference,
+        given,
+        batch=batch,
+        confidence_level=confidence_level,
+        alternative=alternative,
+        stated=expected_auc(reference, given),
+    )
 
 
-def _given_scores(
-    history: ScoreHistory,
+def forecast_fit(
     reference: Sample,
-    given: Scores,
-    batch: tuple[int, int] | None,
-    confidence_level: float,
-    alternative: Alternative,
-) -> ScoreForecast:
-    foreseen = history.forecast(
-        reference, given, batch=batch, confidence_level=confidence_level, alternative=alternative
+    *,
+    windows: Sequence[Sample] | None = None,
+    inside: bool | None = None,
+    distance: float | None = None,
+    method: ForecastMethod = "calibrated",
+    confidence_level: float = 0.95,
+    batch: tuple[int, int] | None = None,
+    alternative: Alternative = "two-sided",
+    weights: ArrayLike | None = None,
+    correlation: Correlation = "none",
+    days: ArrayLike | None = None,
+    symmetric: bool = False,
+    n_resamples: int = 999,
+    rng: Rng | None = None,
+) -> ForecastFit:
+    """Learn from past windows how far a window may lie from the reference.
+
+    ``forecast_fit(reference, ...).interval(reference)`` is `forecast_interval`; the fit also gives the
+    intervals of windows of other sizes and days, and other levels.
+
+    Parameters
+    ----------
+    reference, windows, inside, distance, method, confidence_level, batch, alternative, weights, correlation
+        As in `forecast_interval`, like `symmetric`, `n_resamples` and `rng`. Level and batch are the usual
+        ones: the widening by `correlation` and the error of condensed rows are those of the interval that has
+        them.
+    days : array_like, shape (number of windows,)
+        Days since a fixed date of the windows. The day of the coming window is asked of the interval.
+
+    Returns
+    -------
+    ForecastFit
+
+    Raises
+    ------
+    InputError, DegenerateDataError
+        As `forecast_interval`.
+
+    Examples
+    --------
+    >>> past = [Sample([0, 0, 1, 0, 1, 1], [k, 2, 3, 4, 5, 7 - k]) for k in (1, 2, 3, 4)]
+    >>> reference = Sample.merge(past)
+    >>> fit = forecast_fit(reference, windows=past, confidence_level=0.6)
+    >>> fit.interval(reference, (2, 2)).low < fit.interval(reference).low
+    True
+    """
+    given = _valid_windows(reference, windows, method, confidence_level)
+    _require_arguments(method, alternative, given, windows, distance, weights, symmetric, batch)
+    _require_correlation(correlation, method)
+    dates = None if days is None else _valid_days(days, len(given), method, weights)
+    sizes = None if batch is None else valid_batch(batch)
+    past = used_windows(reference, given, method, symmetric, inside)
+    used = [given[place] for place in past.kept]
+    worth = None if weights is None else valid_weights(weights, len(given), past.kept)
+    if method == "bootstrap":
+        rows = sizes or mean_sizes(used)
+        distance = resampled_distance(reference, rows, symmetric=symmetric, n_resamples=n_resamples, rng=rng)
+    elif method in ("binned", "dual"):
+        distance = float(np.average(past.distances, weights=worth))
+    when = None if dates is None else [dates[place] for place in past.kept]
+    wave, rests = season_of(past.shifts, when, inside=past.inside)
+    pairs = moments(reference)
+    fit = ForecastFit(
+        auc=area(reference),
+        method=method,
+        alternative=alternative,
+        confidence_level=float(confidence_level),
+        batch=sizes,
+        distance=float(distance or 0.0),
+        window_distances=past.distances,
+        window_shifts=past.shifts,
+        window_n_pos=tuple(window.n_pos for window in used),
+        window_n_neg=tuple(window.n_neg for window in used),
+        weights=() if worth is None else tuple(worth.tolist()),
+        inside=past.inside,
+        set_aside=past.caveats,
+        n_pos=reference.n_pos,
+        n_neg=reference.n_neg,
+        pair_variances=(pairs.zeta10, pairs.zeta01, pairs.kernel),
+        season=wave,
+        window_rests=rests,
     )
-    return _of_all_scores(foreseen, expected_auc(reference, given))
+    reached, _ = fit.distance_for(Asked(sizes, fit.confidence_level))
+    widening = _widening(fit) if correlation == "estimated" else 1.0
+    whole = replace(fit, widening=widening, error=_error(reference, given, reached))
+    return replace(whole, usual=whole.usual_ends(reference))
 
 
-def _widened(found: ForecastInterval, reference: Sample) -> ForecastInterval:
-    """The interval, wider by what the correlation of its windows costs on average."""
+def _widening(fit: ForecastFit) -> float:
+    """Return what the roots are multiplied by for the correlation of windows; 1 where nothing is known."""
     try:
-        serial = serial_correlation(found)
+        return serial_correlation(fit).widening
     except DegenerateDataError:
-        return found
-    return finished(replace(found, widening=serial.widening), reference)
-
-
-def _of_all_scores(found: ScoreForecast, expected: ExpectedAuc) -> ScoreForecast:
-    """What is expected by all scores of the reference, instead of the joined ones of the history."""
-    return replace(
-        found,
-        auc=expected.auc,
-        prevalence=expected.prevalence,
-        score_distance=expected.score_distance,
-        sampling_score_distance=expected.sampling_distance,
-        outside_share=expected.outside_share,
-    )
-
-
-def _finished(draft: ForecastInterval, reference: Sample, windows: Sequence[Sample]) -> ForecastInterval:
-    """The draft with its ends, moved outwards where rows are known by cells."""
-    found = finished(draft, reference)
-    error = _error(reference, windows, found.distance)
-    return finished(replace(draft, error=error), reference) if error else found
+        return 1.0
 
 
 def _error(reference: Sample, windows: Sequence[Sample], distance: float) -> float:
-    """How far an end may be off because rows are known by cells; 0 where every cell is one score.
+    """Return how far an end may be off because rows are known by cells; 0 where every cell is one score.
 
     A bound is off by no more than `AucBounds.error`, an AUC by no more than `condensed_error` says. The
     distance follows from the AUCs, and an end moves about as far as they do: twice as far is allowed.
@@ -266,75 +345,45 @@ def _error(reference: Sample, windows: Sequence[Sample], distance: float) -> flo
     return 2 * (auc_bounds(reference, distance).error + own + max(of_windows, default=0.0))
 
 
-def _draft(
-    reference: Sample,
-    past: Past,
-    given: Sequence[Sample],
-    weights: ArrayLike | None,
-    distance: float | None,
-    method: str,
-    confidence_level: float,
-) -> ForecastInterval:
-    """The interval before its ends are known, with what it keeps of the reference and the windows."""
-    used = [given[place] for place in past.kept]
-    worth = None if weights is None else valid_weights(weights, len(given), past.kept)
-    if method in ("binned", "dual"):
-        distance = float(np.average(past.distances, weights=worth))
-    pairs, own = moments(reference), area(reference)
-    return ForecastInterval(
-        auc=own,
-        low=own,
-        high=own,
-        achieved_level=None,
-        n_windows=len(used),
-        window_distances=past.distances,
-        window_shifts=past.shifts,
-        window_n_pos=tuple(window.n_pos for window in used),
-        window_n_neg=tuple(window.n_neg for window in used),
-        weights=() if worth is None else tuple(worth.tolist()),
-        set_aside=past.caveats,
-        inside=past.inside,
-        n_pos=reference.n_pos,
-        n_neg=reference.n_neg,
-        pair_variances=(pairs.zeta10, pairs.zeta01, pairs.kernel),
-        distance=float(distance or 0.0),
-        method=method,
-        confidence_level=confidence_level,
-    )
+def _valid_windows(
+    reference: Sample, windows: Sequence[Sample] | None, method: str, confidence_level: float
+) -> list[Sample]:
+    """Return the windows on the cells of the reference; refuse what is no method, level or sample."""
+    require_method(method, get_args(ForecastMethod))
+    require_level(confidence_level)
+    require_sample(reference, "reference")
+    reference.require_both_classes()
+    return [] if windows is None else aligned(reference, valid_windows(windows, Sample))
 
 
-def _require_calibrated(method: str) -> None:
-    if method != "calibrated":
-        raise InputError(f"method {method!r} does not use scores; leave given out, or use 'calibrated'")
-
-
-def _require_correlation(correlation: object, method: str, given: object) -> None:
+def _require_correlation(correlation: object, method: str) -> None:
     if correlation not in get_args(Correlation):
         raise InputError(f"correlation must be 'none' or 'estimated'; it is {correlation!r}")
-    if correlation == "estimated" and (method != "calibrated" or given is not None):
-        raise InputError(
-            "correlation 'estimated' belongs to method 'calibrated' without given: leave one of the two out"
-        )
+    if correlation == "estimated" and method != "calibrated":
+        raise InputError("correlation 'estimated' belongs to method 'calibrated': leave one of the two out")
 
 
-def _valid_days(
-    days: object, windows: int, method: str, weights: object, given: object
-) -> tuple[list[float], float | None]:
-    if method != "calibrated" or weights is not None or given is not None:
-        raise InputError(
-            "days belongs to method 'calibrated' without weights and given: leave one of them out"
-        )
+def _two(days: object) -> tuple[Any, float | None]:
+    """Return the days of the windows, and that of the coming one."""
+    if days is None:
+        return None, None
     if not isinstance(days, tuple | list) or len(days) != 2:
         raise InputError(
             "days must be two: one number for each window, and that of the coming window or None"
         )
-    past, coming = window_numbers(days[0], "days"), days[1]
-    if len(past) != windows or not (coming is None or (is_number(coming) and math.isfinite(coming))):
-        raise InputError(
-            f"days must have a number for each of the {windows} windows and a finite one, or None, for the "
-            f"coming window; they have {len(past)} numbers and {coming!r}"
-        )
-    return past.tolist(), None if coming is None else float(coming)
+    past, coming = days
+    if not (coming is None or (is_number(coming) and math.isfinite(coming))):
+        raise InputError(f"days must have a finite number, or None, for the coming window; it is {coming!r}")
+    return past, None if coming is None else float(coming)
+
+
+def _valid_days(days: ArrayLike, windows: int, method: str, weights: object) -> list[float]:
+    if method != "calibrated" or weights is not None:
+        raise InputError("days belongs to method 'calibrated' without weights: leave one of them out")
+    past: list[float] = window_numbers(days, "days").tolist()
+    if len(past) != windows:
+        raise InputError(f"days must have a number for each of the {windows} windows; they have {len(past)}")
+    return past
 
 
 def _require_arguments(

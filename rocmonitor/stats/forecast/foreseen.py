@@ -1,4 +1,4 @@
-"""What has moved: which scores, and how much of a change of the AUC they foretold.
+"""The scores that moved, and the part of a change of the AUC they foretold.
 
 By the chain rule the distance of a window's joint law of (score, label) to that of the reference is
 KL(scores) + E[KL(label | score)]: the first term is seen at once, the second with the labels.
@@ -7,6 +7,7 @@ KL(scores) + E[KL(label | score)]: the first term is seen at once, the second wi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -14,18 +15,106 @@ import scipy
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.stats import plotting
-from rocmonitor.stats.forecast.distance import binned_counts, require_sample
+from rocmonitor.stats.forecast.distance import bin_ends, binned_counts, require_sample
 from rocmonitor.stats.forecast.kld import area
-from rocmonitor.stats.forecast.projection import ExpectedAuc, Scores, counted_in, projected, valid_unlabelled
+from rocmonitor.stats.forecast.projection import (
+    ExpectedAuc,
+    Scores,
+    area_in_cells,
+    counted_in,
+    projected,
+    valid_unlabelled,
+)
 from rocmonitor.stats.forecast.score_cells import FLOOR, ScoreCells, cells_between, score_cells
+from rocmonitor.stats.proportion import require_level
 from rocmonitor.stats.result import Result, Table
 from rocmonitor.stats.rows import valid_scores
 from rocmonitor.stats.sample import Counts, Floats, Sample
 
+_SEED, _DRAWS = 41, 50
+_CELLS = 500  # quantiles of the reference, and as many of the window; more distinct scores are joined
+_NEAR = 50  # rows of the reference on either side that smooth its P(y | score)
+_WINDOW_CELLS, _FEW_ROWS = 20, 100
+
+
+class Error(NamedTuple):
+    """The error of the change of the AUC foreseen from scores: mean and scatter."""
+
+    mean: float
+    se: float
+
+
+def error_of(reference: Sample, score: Floats, count: Counts | None) -> Error:
+    """Return the error of what is foreseen of these scores, by a parametric bootstrap of the reference.
+
+    Rows and labels of the reference are drawn by P(y | score) as the mean of the labels of some 50 rows on
+    either side. Isotonic levels of its own would be sure of themselves at the ends, where a few rows of one
+    class make them 0 or 1. The seed is fixed: the same rows have the same error.
+
+    Cost: 50 isotonic fits on at most about 1,000 cells.
+    """
+    pos, neg, ends = _joined(reference, score, count)
+    rows, window = pos + neg, counted_in(ends, score, count)
+    smooth = _smoothed(pos, rows)
+    then, now = (area_in_cells(of * smooth, of * (1 - smooth)) for of in (rows, window))
+    true = now - then
+    rng = np.random.default_rng(_SEED)
+    errors = []
+    drawn = zip(
+        rng.poisson(rows * smooth, (_DRAWS, len(rows))),
+        rng.poisson(rows * (1 - smooth), (_DRAWS, len(rows))),
+        strict=True,
+    )
+    for drawn_pos, drawn_neg in drawn:
+        held = np.flatnonzero(drawn_pos + drawn_neg)
+        if not drawn_pos.any() or not drawn_neg.any():
+            continue  # no reference could be of one class
+        weights = (drawn_pos + drawn_neg)[held].astype(np.float64)
+        fit = scipy.optimize.isotonic_regression(drawn_pos[held] / weights, weights=weights).x
+        share = fit[np.minimum(np.searchsorted(held, np.arange(len(rows))), len(held) - 1)]
+        then, now = area_in_cells(drawn_pos, drawn_neg), area_in_cells(window * share, window * (1 - share))
+        errors.append(now - then - true)
+    return Error(float(np.mean(errors)), float(np.std(errors, ddof=1)))
+
+
+def thin_share(reference: Sample, score: Floats, count: Counts | None) -> float:
+    """Return the share of the scores in those 20ths of the window where the reference has under 100 rows."""
+    order = np.argsort(score)
+    score, rows = score[order], np.ones(len(score)) if count is None else count[order]
+    ends = bin_ends(score, rows, _WINDOW_CELLS)
+    window = binned_counts(score, rows, ends)
+    held = binned_counts(reference.score, reference.pos + reference.neg, ends)
+    return float(window[held < _FEW_ROWS].sum() / window.sum())
+
+
+def _joined(reference: Sample, score: Floats, count: Counts | None) -> tuple[Floats, Floats, Floats]:
+    """Rows of the reference in cells, shape (h,) each, and their ends (h - 1,): at quantiles of both laws."""
+    rows = reference.pos + reference.neg
+    if len(reference.score) <= 2 * _CELLS:
+        return reference.pos.astype(np.float64), reference.neg.astype(np.float64), reference.score[:-1]
+    order = np.argsort(score)
+    own = bin_ends(score[order], np.ones(len(score)) if count is None else count[order], _CELLS)
+    ends = np.union1d(bin_ends(reference.score, rows, _CELLS), own)
+    # A cell without rows of the reference is joined with the next one above, and the last with that before.
+    ends = ends[binned_counts(reference.score, rows, ends)[:-1] > 0]
+    ends = ends[ends < reference.score[-1]]
+    pos, neg = (binned_counts(reference.score, of, ends) for of in (reference.pos, reference.neg))
+    return pos, neg, ends
+
+
+def _smoothed(pos: Floats, rows: Floats) -> Floats:
+    """P(y = 1 | score) in each cell: rising, of about `_NEAR` rows on either side, and never 0 or 1."""
+    reached, reached_pos = (np.concatenate([[0.0], np.cumsum(of)]) for of in (rows, pos))
+    middle = (reached[1:] + reached[:-1]) / 2
+    from_, to = np.maximum(middle - _NEAR, 0.0), np.minimum(middle + _NEAR, reached[-1])
+    found = np.interp(to, reached, reached_pos) - np.interp(from_, reached, reached_pos)
+    share = (found + 0.5) / (to - from_ + 1)
+    return np.asarray(scipy.optimize.isotonic_regression(share, weights=rows).x)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ScoreShift(Table):
-    """Which scores moved: a line for each cell of the score distance, lowest first.
+    """The scores that moved: a line for each cell of the score distance, lowest first.
 
     Attributes
     ----------
@@ -77,6 +166,15 @@ class ForeseenChange(Result):
         ``expected_auc - reference_auc``: the cases became harder or easier to rank.
     unforeseen : float
         ``auc - expected_auc``: P(y | score) changed, or chance.
+    foreseen_se : float
+        Standard error of `foreseen`, from the rows of the reference that P(y | score) is known from.
+    overfit : float
+        What `foreseen` has too much on average, because P(y | score) rises as well as it can with the rows of
+        the reference.
+    thin_share : float
+        Share of the scores where the reference has fewer than 100 rows beside a 20th of the window's.
+    outside_share : float
+        As `ExpectedAuc.outside_share`.
     score_distance : float
         KL of the scores of the window to those of the reference, in nats (see `ExpectedAuc`).
     label_distance : float
@@ -94,6 +192,10 @@ class ForeseenChange(Result):
     auc: float
     foreseen: float
     unforeseen: float
+    foreseen_se: float
+    overfit: float
+    thin_share: float
+    outside_share: float
     score_distance: float
     label_distance: float
     distance: float
@@ -107,15 +209,36 @@ class ForeseenChange(Result):
         """AUC of the window minus that of the reference."""
         return self.auc - self.reference_auc
 
+    @property
+    def known(self) -> bool:
+        """True where the 95 % interval of `foreseen` is at most as wide as the change."""
+        low, high = self.foreseen_ci()
+        return high - low <= abs(self.change)
+
+    def foreseen_ci(self, confidence_level: float = 0.95) -> tuple[float, float]:
+        """Return the interval of `foreseen`, as far as P(y | score) of the reference is known.
+
+        Notes
+        -----
+        It reaches from that of the estimate to that of the estimate less `overfit`: neither alone holds the
+        level where the window lies in a thin part of the reference's scores (docs/coverage.md).
+        """
+        reach = float(scipy.special.ndtri((1 + require_level(confidence_level)) / 2)) * self.foreseen_se
+        low = self.foreseen - max(self.overfit, 0.0) - reach
+        high = self.foreseen - min(self.overfit, 0.0) + reach
+        return max(low, -self.reference_auc), min(high, 1 - self.reference_auc)
+
     def __str__(self) -> str:
+        low, high = self.foreseen_ci()
         return (
-            f"AUC {self.reference_auc:.4f} -> {self.auc:.4f}: {self.foreseen:+.4f} foreseen from the scores "
-            f"({self.score_distance:.4g} nats), {self.unforeseen:+.4f} not ({self.label_distance:.4g} nats)"
+            f"AUC {self.reference_auc:.4f} -> {self.auc:.4f}: {self.foreseen:+.4f} "
+            f"({low:+.4f} to {high:+.4f}) foreseen from the scores ({self.score_distance:.4g} nats), "
+            f"{self.unforeseen:+.4f} not ({self.label_distance:.4g} nats)"
         )
 
 
 def score_shift(reference: Sample, scores: Scores, *, ends: Floats | tuple[float, ...] = ()) -> ScoreShift:
-    """Which scores of a window differ in number from those of the reference.
+    """Return which scores of a window differ in number from those of the reference.
 
     Parameters
     ----------
@@ -194,6 +317,10 @@ def foreseen_change(
     a class of the reference that a cell lacks counted as half a row there. Sampling alone gives it about
     h/2 (1/n + 1/N) nats, for h cells, n rows and N rows of the reference.
 
+    P(y | score) is known from the reference as far as that has rows where the window has its own. What that
+    leaves open is drawn: the reference's labels anew, 50 times, by a smoothed P(y | score), on at most about
+    1,000 cells; `foreseen_se` and `overfit` are the scatter and the mean of the errors.
+
     Examples
     --------
     >>> reference = Sample([0, 0, 1, 0, 1, 1, 0, 1], [1, 1, 1, 1, 2, 2, 2, 2])
@@ -209,12 +336,19 @@ def foreseen_change(
     cells = score_cells(reference)
     if len(ends):
         cells = cells_between(reference, np.asarray(valid_scores(ends, "ends")))
-    return split(projected(reference, score, count, cells), cells, reference, window)
+    return split(projected(reference, score, count, cells), cells, reference, window, (score, count))
 
 
-def split(expected: ExpectedAuc, cells: ScoreCells, reference: Sample, window: Sample) -> ForeseenChange:
-    """The split of the change of a window's AUC of which so much is expected."""
+def split(
+    expected: ExpectedAuc,
+    cells: ScoreCells,
+    reference: Sample,
+    window: Sample,
+    scores: tuple[Floats, Counts | None],
+) -> ForeseenChange:
+    """Return the split of the change of a window's AUC of which so much is expected of its valid scores."""
     realised = area(window)
+    error = error_of(reference, *scores)
     label_distance = _label_distance(cells, reference, window)
     return ForeseenChange(
         reference_auc=expected.reference_auc,
@@ -222,6 +356,10 @@ def split(expected: ExpectedAuc, cells: ScoreCells, reference: Sample, window: S
         auc=realised,
         foreseen=expected.auc - expected.reference_auc,
         unforeseen=realised - expected.auc,
+        foreseen_se=error.se,
+        overfit=error.mean,
+        thin_share=thin_share(reference, *scores),
+        outside_share=expected.outside_share,
         score_distance=expected.score_distance,
         label_distance=label_distance,
         distance=expected.score_distance + label_distance,
@@ -233,7 +371,7 @@ def split(expected: ExpectedAuc, cells: ScoreCells, reference: Sample, window: S
 
 
 def _label_distance(cells: ScoreCells, reference: Sample, window: Sample) -> float:
-    """The mean over the window's rows of KL(label | cell)."""
+    """Return the mean over the window's rows of KL(label | cell)."""
     old = np.stack([binned_counts(reference.score, of, cells.ends) for of in (reference.neg, reference.pos)])
     new = np.stack([_in(cells, window, of) for of in (window.neg, window.pos)]).astype(np.float64)
     share = np.maximum(old, FLOOR)

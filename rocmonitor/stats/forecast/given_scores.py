@@ -13,14 +13,17 @@ the scores by more than 5 %, the latter is given. The level is shown by simulati
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import scipy
 
 from rocmonitor.errors import InputError
 from rocmonitor.stats import plotting
 from rocmonitor.stats.forecast.blending import Laws
+from rocmonitor.stats.forecast.bounds import Bounds
 from rocmonitor.stats.forecast.calibration import (
     LEVEL_ROUNDING,
     Alternative,
@@ -29,8 +32,7 @@ from rocmonitor.stats.forecast.calibration import (
     conformal_root,
     sampling_root,
 )
-from rocmonitor.stats.forecast.following import Bounds
-from rocmonitor.stats.forecast.interval import ForecastInterval, size_caveats
+from rocmonitor.stats.forecast.interval import Asked, ForecastFit, ForecastInterval, by_model
 from rocmonitor.stats.forecast.kld import area, auc_bounds
 from rocmonitor.stats.forecast.windows import carried
 from rocmonitor.stats.sample import Counts, Floats, Sample
@@ -108,7 +110,7 @@ class ScoreForecast(ForecastInterval):
 
 
 class Choice(NamedTuple):
-    """What one strength says of a window."""
+    """The forecast of a window at one strength."""
 
     strength: float
     foreseen: float  # the AUC of the blend
@@ -117,7 +119,7 @@ class Choice(NamedTuple):
     level: float
 
     def ends(self, alternative: Alternative) -> tuple[float, float]:
-        """The interval."""
+        """Return the interval."""
         if self.law is None:
             return 0.0, 1.0
         bounds = auc_bounds(self.law, self.root**2 / 2)
@@ -130,69 +132,103 @@ def score_forecast(
     cells: Sample,
     rows: Counts,
     expected: ExpectedAuc,
-    batch: tuple[int, int] | None,
-    confidence_level: float,
+    asked: Asked,
     alternative: Alternative,
+    *,
+    stated: ExpectedAuc | None = None,
+    full_level: bool = False,
+    error: float = 0.0,
 ) -> ScoreForecast:
-    """The interval for a window with `rows` in each cell of the reference."""
+    """Return the interval for a window with `rows` in each cell of the reference.
+
+    `stated` is what the forecast says of all scores, where `expected` has joined ones; the others are as in
+    `ForecastFit.interval`.
+    """
     laws = Laws.of(cells.score, cells.pos, cells.neg, rows)
-    asked = confidence_level, alternative
-    noises = Noises.of(history, int(rows.sum()), batch)
-    choice, roots = learned(history, laws, cells, noises, *asked)
+    level = asked.level, alternative
+    noises = Noises.of(history, int(rows.sum()), asked.batch)
+    choice, roots = learned(history, laws, cells, noises, *level)
     low, high = choice.ends(alternative)
-    without = at_strength(history, laws, cells, noises, 0, *asked)
+    without = at_strength(history, laws, cells, noises, 0, *level)
     ends = without.ends(alternative)
     if _width(choice, (low, high), alternative) > WIDEST * _width(without, ends, alternative):
         choice, roots, (low, high) = without, history.roots[0], ends
-    found = ScoreForecast(
+    asked = Asked(asked.batch or divided(expected.n_rows, expected.prevalence), asked.level)
+    fit = _fit(history, roots, asked, alternative)
+    distance, achieved = choice.root**2 / 2, choice.level
+    caveats = (*fit.window_caveats(asked, achieved), *expected.caveats)
+    further = fit.further(asked, distance, achieved) if full_level else None
+    if further is not None:
+        low, high = _further(choice.foreseen, (low, high), distance, further)
+        caveats = by_model(caveats, asked.level, achieved, fit.n_windows)
+        distance, achieved = further, asked.level
+    if error:
+        low, high = max(low - error, 0.0), min(high + error, 1.0)
+    stated = stated or expected
+    return ScoreForecast(
+        auc=stated.auc,
         foreseen=choice.foreseen,
+        reference_auc=history.auc,
         low=low,
         high=high,
-        distance=choice.root**2 / 2,
+        distance=distance,
         strength=choice.strength,
-        confidence_level=confidence_level,
-        achieved_level=choice.level,
-        window_distances=tuple(root * root / 2 for root in roots),
-        window_shifts=roots,
+        method=fit.method,
         alternative=alternative,
-        batch=batch or divided(expected.n_rows, expected.prevalence),
-        **_shared(history, expected),
+        confidence_level=asked.level,
+        achieved_level=achieved,
+        n_windows=fit.n_windows,
+        n_pos=history.n_pos,
+        n_neg=history.n_neg,
+        batch=asked.batch,
+        score_distance=stated.score_distance,
+        sampling_score_distance=stated.sampling_distance,
+        prevalence=stated.prevalence,
+        outside_share=stated.outside_share,
+        n_rows=expected.n_rows,
+        fit=fit,
+        caveats=caveats,
     )
-    caveats = (
-        *history.caveats,
-        *found.level_caveats(history.weights, batch=True),
-        *size_caveats(found, Noise(*history.pair_variances)),
-        *expected.caveats,
-    )
-    return replace(found, caveats=caveats)
 
 
 def _width(choice: Choice, ends: tuple[float, float], alternative: Alternative) -> float:
-    """How far an interval reaches; of one end alone, from what is foreseen down to it."""
+    """Return how far an interval reaches; of one end alone, from what is foreseen down to it."""
     return ends[1] - ends[0] if alternative == "two-sided" else choice.foreseen - ends[0]
 
 
-def _shared(history: ScoreHistory, expected: ExpectedAuc) -> dict[str, Any]:
-    """The fields of a forecast that do not depend on the strength."""
-    return {
-        "auc": expected.auc,
-        "reference_auc": history.auc,
-        "method": "calibrated",
-        "n_windows": history.n_windows,
-        "inside": history.inside,
-        "n_pos": history.n_pos,
-        "n_neg": history.n_neg,
-        "window_n_pos": history.window_n_pos,
-        "window_n_neg": history.window_n_neg,
-        "weights": history.weights,
-        "set_aside": history.caveats,
-        "pair_variances": history.pair_variances,
-        "score_distance": expected.score_distance,
-        "sampling_score_distance": expected.sampling_distance,
-        "prevalence": expected.prevalence,
-        "outside_share": expected.outside_share,
-        "n_rows": expected.n_rows,
-    }
+def _further(
+    foreseen: float, ends: tuple[float, float], distance: float, further: float
+) -> tuple[float, float]:
+    """Return the ends at a larger distance: they move in proportion to its root, in log odds."""
+    if distance == 0 or not 0 < foreseen < 1:
+        return 0.0, 1.0
+    growth = math.sqrt(further / distance)
+    middle = scipy.special.logit(foreseen)
+    low, high = scipy.special.expit(middle + growth * (scipy.special.logit(np.array(ends)) - middle)).tolist()
+    return low, high
+
+
+def _fit(
+    history: ScoreHistory, roots: tuple[float, ...], asked: Asked, alternative: Alternative
+) -> ForecastFit:
+    """Return what the windows show at the strength chosen."""
+    return ForecastFit(
+        auc=history.auc,
+        method="calibrated",
+        alternative=alternative,
+        confidence_level=asked.level,
+        batch=asked.batch,
+        window_distances=tuple(root * root / 2 for root in roots),
+        window_shifts=roots,
+        window_n_pos=history.window_n_pos,
+        window_n_neg=history.window_n_neg,
+        weights=history.weights,
+        inside=history.inside,
+        set_aside=history.caveats,
+        n_pos=history.n_pos,
+        n_neg=history.n_neg,
+        pair_variances=history.pair_variances,
+    )
 
 
 def divided(rows: int, prevalence: float) -> tuple[int, int]:
@@ -217,7 +253,7 @@ class Noises(NamedTuple):
 
     @classmethod
     def of(cls, history: ScoreHistory, rows: int, batch: tuple[int, int] | None) -> Noises:
-        """Of a history, for a coming window of so many rows, or of given classes."""
+        """Return the noises of a history, for a coming window of `rows` rows, or of given classes."""
         noise = Noise(*history.pair_variances)
         scale = noise.zeta10 + noise.zeta01
         sizes = list(zip(history.window_n_pos, history.window_n_neg, strict=True))
@@ -238,7 +274,7 @@ class Noises(NamedTuple):
         return np.asarray(np.maximum(more, 0.0))
 
     def alone(self, strength: float) -> float:
-        """Of the coming window, with that of the reference."""
+        """Return the noise of the coming window, with that of the reference."""
         seen = strength * (2 - strength)
         return max(float(self.coming.mean()) - seen * self.coming_scores, 0.0) + self.reference
 
@@ -268,7 +304,7 @@ def learned(
     confidence_level: float,
     alternative: Alternative,
 ) -> tuple[Choice, tuple[float, ...]]:
-    """The strength that served the past windows best, and the roots at which each was foreseen."""
+    """Return the strength that served the past windows best, and the roots at which each was foreseen."""
     missing = np.stack([noises.missing(strength) for strength in history.strengths])
     errors = np.array(history.window_aucs) - np.array(history.foreseen)
     losses = (errors**2 + missing) * history.worth()

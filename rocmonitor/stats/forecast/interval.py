@@ -2,21 +2,25 @@
 
 The interval holds every AUC that some reweighting of the reference reaches within a distance [M18]. How the
 distance is chosen decides what the interval means: only the calibrated one has a confidence level.
+
+`ForecastFit` keeps what a reference and its past windows show; `ForecastFit.interval` makes the interval of
+one window from it, for its sizes, its day and any level.
 """
 
 from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar, get_args
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple, get_args
 
 import numpy as np
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats import plotting
+from rocmonitor.stats.forecast.bounds import Bounds, Ends, bounds_of
 from rocmonitor.stats.forecast.calibration import (
     LEVEL_ROUNDING,
     Alternative,
@@ -27,21 +31,23 @@ from rocmonitor.stats.forecast.calibration import (
     windows_needed,
 )
 from rocmonitor.stats.forecast.distance import require_sample
-from rocmonitor.stats.forecast.following import Bounds, Ends, bounds_of
+from rocmonitor.stats.forecast.strict import coming_window
 from rocmonitor.stats.forecast.windows import carried
+from rocmonitor.stats.proportion import require_level
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Sample
-from rocmonitor.stats.season import season
+from rocmonitor.stats.season import season, wave_of
 
 ENOUGH_PARTS = 9  # parts of the reference from which on leaving one out costs less than 0.005 of the level
 ENOUGH_ROWS = 10  # rows of a class from which on the noise of an AUC is taken as normal
 _SHORTFALL = 0.02  # of the misses that the level allows: 0.949 for 0.95 is as good
 _NOISIER = 1.2  # times the variance: smaller differences are normal from week to week
+_OF_WINDOWS = ("too-few-windows", "windows-inside-reference")  # true of the level that windows show
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Forecast(Result):
-    """What is expected of a coming window.
+    """The expectation for a coming window.
 
     Attributes
     ----------
@@ -55,11 +61,6 @@ class Forecast(Result):
         The level that the distance has. None for the methods without one.
     n_windows : int
         Past windows that were used.
-    window_distances, window_shifts : tuple of float
-        The distance D of each of them in the order given, and its root sqrt(2 D), negative where the window
-        was below the reference. No roots for the methods that do not use them.
-    inside : bool
-        Whether they were parts of the reference.
     n_pos, n_neg : int
         Class sizes of the reference.
     """
@@ -71,34 +72,397 @@ class Forecast(Result):
     confidence_level: float
     achieved_level: float | None
     n_windows: int
-    window_distances: tuple[float, ...]
-    window_shifts: tuple[float, ...] = ()
-    inside: bool = False
     n_pos: int
     n_neg: int
     caveats: tuple[Caveat, ...] = ()
 
-    def level_caveats(self, weights: Sequence[float] = (), *, batch: bool = False) -> Iterator[Caveat]:
-        """Caveats on the level: with weights of the windows or without, for a batch of given sizes or not."""
-        level, achieved = self.confidence_level, self.achieved_level
-        if achieved is None:
-            yield Caveat("no-confidence-level", method=self.method, batch=batch)
-            return
-        if level - achieved > _SHORTFALL * (1 - level):
-            yield Caveat(
-                "too-few-windows",
-                n_windows=self.n_windows,
-                weight=float(sum(weights)) if weights else None,
-                confidence_level=level,
-                achieved_level=achieved,
-                needed=windows_needed(level),
-                batch=batch,
-            )
-        if self.inside and self.n_windows < ENOUGH_PARTS:
-            yield Caveat("windows-inside-reference", n_windows=self.n_windows, enough=ENOUGH_PARTS)
-
     def _level(self) -> str:
         return "no level" if self.achieved_level is None else f"level {self.achieved_level:.3f}"
+
+
+def level_caveats(
+    method: str,
+    level: float,
+    achieved: float | None,
+    n_windows: int,
+    inside: bool,
+    weights: Sequence[float] = (),
+    *,
+    batch: bool = False,
+) -> Iterator[Caveat]:
+    """Yield caveats on a level: with weights of the windows or without, for a batch of given sizes or not."""
+    if achieved is None:
+        yield Caveat("no-confidence-level", method=method, batch=batch)
+        return
+    if level - achieved > _SHORTFALL * (1 - level):
+        yield Caveat(
+            "too-few-windows",
+            n_windows=n_windows,
+            weight=float(sum(weights)) if weights else None,
+            confidence_level=level,
+            achieved_level=achieved,
+            needed=windows_needed(level),
+            batch=batch,
+        )
+    if inside and n_windows < ENOUGH_PARTS:
+        yield Caveat("windows-inside-reference", n_windows=n_windows, enough=ENOUGH_PARTS)
+
+
+def by_model(
+    caveats: Sequence[Caveat], level: float, achieved: float | None, n_windows: int
+) -> tuple[Caveat, ...]:
+    """Return the caveats of an interval at a model's level: without those on the level of the windows."""
+    kept = (each for each in caveats if each.code not in _OF_WINDOWS)
+    return (*kept, Caveat("level-by-model", n_windows=n_windows, known=achieved, confidence_level=level))
+
+
+class Asked(NamedTuple):
+    """The window that an interval is for, and the confidence level."""
+
+    batch: tuple[int, int] | None
+    level: float
+    day: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class IntervalEnds(Result):
+    """The ends of an interval and of its parts, as bounds of the reference; see `ForecastInterval`."""
+
+    low: float
+    high: float
+    sampling_low: float | None = None
+    sampling_high: float | None = None
+    seasonal_auc: float | None = None
+    model_low: float | None = None
+    model_high: float | None = None
+    caveats: tuple[Caveat, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ForecastFit(Result):
+    """The lesson of a reference and its past windows, from which the interval of any window follows.
+
+    Attributes
+    ----------
+    auc : float
+        Of the reference.
+    method : str
+        How the distance is chosen.
+    alternative : str
+        "two-sided", or "less": only losses count, and the upper end of an interval is 1.
+    confidence_level, batch
+        Those that the fit was made for; an interval has them unless it is asked for others.
+    distance : float
+        The distance of every interval, in nats; 0 for "calibrated", whose distance follows level and batch.
+    window_distances, window_shifts : tuple of float
+        The distance D of each window in the order given, and its root sqrt(2 D), negative where the window
+        was below the reference. No roots for the methods that do not use them.
+    window_n_pos, window_n_neg : tuple of int
+        Class sizes of the windows.
+    weights : tuple of float
+        Their weights; empty when all count alike.
+    inside : bool
+        Whether they were parts of the reference.
+    set_aside : tuple of Caveat
+        Caveats on windows that were given and not used.
+    n_pos, n_neg : int
+        Class sizes of the reference.
+    pair_variances : tuple of float
+        zeta10, zeta01 and the variance of psi over all pairs of the reference; sampling noise follows.
+    season : tuple of float
+        Level, cosine and sine of the yearly wave in `window_shifts`; empty where none is taken off.
+    window_rests : tuple of float
+        What is left of `window_shifts` without it, when the other windows say what it is.
+    widening : float
+        What the roots of the windows' distances are multiplied by, because neighbouring windows may be
+        alike (`SerialCorrelation.widening`); 1 where windows are taken as independent.
+    error : float
+        By how much ends are moved outwards because the reference or windows are condensed.
+    usual : IntervalEnds or None
+        Ends for the fit's own batch and level, from all rows of the reference: later windows have those of
+        its joined cells.
+    """
+
+    _nested: ClassVar[Mapping[str, type[Result]]] = {"usual": IntervalEnds}
+
+    auc: float
+    method: str
+    alternative: Alternative = "two-sided"
+    confidence_level: float
+    batch: tuple[int, int] | None = None
+    distance: float = 0.0
+    window_distances: tuple[float, ...] = ()
+    window_shifts: tuple[float, ...] = ()
+    window_n_pos: tuple[int, ...] = ()
+    window_n_neg: tuple[int, ...] = ()
+    weights: tuple[float, ...] = ()
+    inside: bool = False
+    set_aside: tuple[Caveat, ...] = ()
+    n_pos: int
+    n_neg: int
+    pair_variances: tuple[float, float, float]
+    season: tuple[float, ...] = ()
+    window_rests: tuple[float, ...] = ()
+    widening: float = 1.0
+    error: float = 0.0
+    usual: IntervalEnds | None = None
+
+    @property
+    def n_windows(self) -> int:
+        """Windows used."""
+        return len(self.window_n_pos)
+
+    @property
+    def roots(self) -> tuple[float, ...]:
+        """Signed roots of the windows' distances, without the season where it is taken off."""
+        return self.window_rests if self.season else self.window_shifts
+
+    @property
+    def noise(self) -> Noise:
+        """Sampling noise of a root distance."""
+        return Noise(*self.pair_variances)
+
+    def window_noise(self) -> list[float]:
+        """Return the sampling variance of each window's root."""
+        noise = self.noise
+        return [noise.variance(*of) for of in zip(self.window_n_pos, self.window_n_neg, strict=True)]
+
+    def seasonal_root(self, day: float | None) -> float:
+        """Return the signed root that the interval of a day lies around: 0 without a season."""
+        if not self.season:
+            return 0.0
+        level, *wave = self.season
+        return level if day is None else level + float(np.dot(wave, season(day)))
+
+    def interval(
+        self,
+        reference: Sample,
+        batch: tuple[int, int] | None = None,
+        *,
+        confidence_level: float | None = None,
+        day: float | None = None,
+        full_level: bool = False,
+        around: float | None = None,
+        error: float = 0.0,
+        bounds: Bounds | None = None,
+    ) -> ForecastInterval:
+        """Return the interval of a window.
+
+        Parameters
+        ----------
+        reference : Sample
+            The one that the fit was made from, or what `condensed` left of it: the bounds are then carried to
+            the AUC of the full one.
+        batch : tuple of int
+            Positives and negatives of the window; default those that the fit was made for.
+        confidence_level : float
+            Default: that of the fit.
+        day : float
+            Of the window, in days since a fixed date, where the fit has a season; None: the middle of the
+            year.
+        full_level : bool
+            Whether the interval reaches the confidence level by a model of the windows where they are too few
+            to show it. Without it, such an interval has `model_low` and `model_high` beside its ends.
+        around : float
+            An AUC that stands in the place of the reference's: all ends are carried to it.
+        error : float
+            By how much the ends are moved outwards besides, because the AUC of the window is not exact.
+        bounds : callable, optional
+            Those of `reference`, where they are asked for many times (`FollowedBounds`).
+
+        Raises
+        ------
+        InputError
+            Sizes that are no whole numbers >= 1; a level outside (0, 1); another reference.
+        DegenerateDataError
+            A reference of one class.
+
+        Notes
+        -----
+        Only a calibrated distance follows batch and level; the others stay. Cost: two `auc_bounds`.
+        """
+        self._require_own(reference)
+        level = self.confidence_level if confidence_level is None else require_level(confidence_level)
+        asked = Asked(self.batch if batch is None else valid_batch(batch), level, day)
+        distance, achieved = self.distance_for(asked)
+        part = self._sampling_distance(asked, distance)
+        is_usual = asked.batch == self.batch and level == self.confidence_level
+        usual = self.usual if is_usual and (day is None or not self.season) else None
+        models = full_level or not (self.weights or usual)
+        further = self.further(asked, distance, achieved) if models else None
+        within = bounds or bounds_of(reference)
+        ends = usual or self._ends(within, asked, distance, further)
+        caveats = (*self.window_caveats(asked, achieved), *_zero(distance), *ends.caveats)
+        low, high, model = ends.low, ends.high, (ends.model_low, ends.model_high)
+        if full_level and further is not None:
+            (low, high), model = self._apart(within, further, self.seasonal_root(day))[1], (None, None)
+            distance, achieved, caveats = further, level, by_model(caveats, level, achieved, self.n_windows)
+        elif ends.model_low is not None:
+            beside = {"low": ends.model_low, "high": ends.model_high, "level": level}
+            caveats = (*caveats, Caveat("model-beside", **beside, n_windows=self.n_windows))
+        auc, middle, alone = self.auc, ends.seasonal_auc, (ends.sampling_low, ends.sampling_high)
+        if around is not None:
+            low, high = carried(low, auc, around), carried(high, auc, around)
+            middle = None if middle is None else carried(middle, auc, around)
+            auc, part, alone = around, None, (None, None)  # the part of sampling is not known of it
+        if error:
+            low, high = max(low - error, 0.0), min(high + error, 1.0)
+        return ForecastInterval(
+            auc=auc,
+            low=low,
+            high=high,
+            distance=distance,
+            method=self.method,
+            alternative=self.alternative,
+            confidence_level=level,
+            achieved_level=achieved,
+            n_windows=self.n_windows,
+            n_pos=self.n_pos,
+            n_neg=self.n_neg,
+            batch=asked.batch,
+            day=day,
+            sampling_distance=part,
+            drift_distance=None if part is None else distance - part,
+            sampling_low=alone[0],
+            sampling_high=alone[1],
+            seasonal_auc=middle,
+            model_low=model[0],
+            model_high=model[1],
+            fit=self,
+            caveats=caveats,
+        )
+
+    def usual_ends(self, reference: Sample) -> IntervalEnds:
+        """Return the ends for the fit's own batch and level, from all rows of the reference."""
+        asked = Asked(self.batch, self.confidence_level)
+        distance, achieved = self.distance_for(asked)
+        further = None if self.weights else self.further(asked, distance, achieved)
+        return self._ends(bounds_of(reference), asked, distance, further)
+
+    def distance_for(self, asked: Asked) -> tuple[float, float | None]:
+        """Return the distance of an interval, and its level; None for the methods without one."""
+        if self.method != "calibrated":
+            return self.distance, None
+        noise, shifts = self.noise, self.widening * np.array(self.roots)
+        weights = np.array(self.weights) if self.weights else np.ones(len(shifts))
+        missing = np.zeros(len(shifts))
+        if asked.batch is not None:
+            missing = np.maximum(noise.variance(*asked.batch) - np.array(self.window_noise()), 0.0)
+        root, level = conformal_root(shifts, missing, weights, asked.level, self.alternative)
+        if level < asked.level - LEVEL_ROUNDING:  # too few windows to know: at least the known noise
+            root = max(root, self._sampling_root(asked) or 0.0)
+        return (root * root / 2 if self.season else own_distance(self.window_distances, root)), level
+
+    def further(self, asked: Asked, least: float, achieved: float | None) -> float | None:
+        """Return the distance that a coming window keeps to with the level, if true values are normal.
+
+        Not below `least`, which has the level `achieved`. None where the windows show the level, or are too
+        few to learn how they scatter. A coming window has the sizes of the batch; without one, sampling noise
+        as the windows on average.
+        """
+        if achieved is None or achieved >= asked.level - LEVEL_ROUNDING or self.n_windows < 2:
+            return None
+        past = self.window_noise()
+        own = float(np.mean(past)) if asked.batch is None else self.noise.variance(*asked.batch)
+        two_sided = self.alternative == "two-sided"
+        tail = (1 - asked.level) / (2 if two_sided else 1)
+        root = coming_window(self.roots, past, own).reach(tail, two_sided=two_sided)
+        return max(least, root * root / 2)
+
+    def window_caveats(self, asked: Asked, achieved: float | None) -> Iterator[Caveat]:
+        """Yield the caveats on the windows, on the level that they show, and on all sizes."""
+        yield from self.set_aside
+        level, windows = (self.method, asked.level, achieved), (self.n_windows, self.inside, self.weights)
+        yield from level_caveats(*level, *windows, batch=asked.batch is not None)
+        if achieved is not None:
+            yield from self._size_caveats(asked.batch)
+
+    def _size_caveats(self, batch: tuple[int, int] | None) -> Iterator[Caveat]:
+        """Yield caveats on the sizes of the reference, the past windows and the batch."""
+        noise, past = self.noise, self.window_noise()
+        if not self.inside and noise.variance(self.n_pos, self.n_neg) > _NOISIER * np.median(past):
+            yield Caveat("reference-smaller-than-windows", n_pos=self.n_pos, n_neg=self.n_neg)
+        if batch is None:
+            return
+        coming = noise.variance(*batch)
+        smaller = sum(variance > _NOISIER * coming for variance in past)
+        if 2 * smaller > len(past):
+            yield Caveat("windows-smaller-than-batch", smaller=smaller, n_windows=len(past))
+        if min(batch) < ENOUGH_ROWS:
+            yield Caveat("small-batch", rows=min(batch), enough=ENOUGH_ROWS)
+
+    def _sampling_root(self, asked: Asked) -> float | None:
+        """Return the root that the noise of batch and reference alone keeps to; None without a batch."""
+        if asked.batch is None:
+            return None
+        noise = self.noise
+        common = noise.variance(self.n_pos, self.n_neg)
+        return sampling_root(noise.variance(*asked.batch) + common, asked.level, self.alternative)
+
+    def _sampling_distance(self, asked: Asked, distance: float) -> float | None:
+        """Return the part of a distance that sampling takes."""
+        root = self._sampling_root(asked)
+        return None if root is None else min(root * root / 2, distance)
+
+    def _ends(self, within: Bounds, asked: Asked, distance: float, further: float | None) -> IntervalEnds:
+        """Return the ends at a distance, at the part of it that sampling takes, and at that by the model."""
+        root, part = self.seasonal_root(asked.day), self._sampling_distance(asked, distance)
+        found, (low, high) = self._apart(within, distance, root)
+        seasonal = self.auc_at(within, root) if self.season else None
+        alone: tuple[float | None, float | None] = (None, None)
+        if part is not None:
+            alone = (low, high) if part == distance else self._apart(within, part, root)[1]
+        model: tuple[float | None, float | None] = (None, None)
+        if further is not None and not self.weights:
+            model = self._apart(within, further, root)[1]
+        return IntervalEnds(
+            low=low,
+            high=high,
+            sampling_low=alone[0],
+            sampling_high=alone[1],
+            seasonal_auc=seasonal,
+            model_low=model[0],
+            model_high=model[1],
+            caveats=found.caveats,
+        )
+
+    def _apart(self, within: Bounds, distance: float, shift: float) -> tuple[Ends, tuple[float, float]]:
+        """Return the bounds at a distance, and the ends: the upper one is 1 where only losses count.
+
+        The ends are relative to the reference's own AUC. Where a season is taken off, they are those of the
+        roots as far to either side of the season's.
+        """
+        ends = within(distance)
+        if shift:
+            reach = math.sqrt(2 * distance)
+            low, high = (self.auc_at(within, shift + side * reach) for side in (-1, 1))
+        else:
+            low, high = (carried(end, ends.auc, self.auc) for end in (ends.low, ends.high))
+        if self.error:
+            low, high = max(low - self.error, 0.0), min(high + self.error, 1.0)
+        return ends, (low, high if self.alternative == "two-sided" else 1.0)
+
+    def auc_at(self, within: Bounds, root: float) -> float:
+        """Return the AUC at a signed root of a distance, relative to the reference's own AUC."""
+        ends = within(root * root / 2)
+        return carried(ends.low if root < 0 else ends.high, ends.auc, self.auc)
+
+    def _require_own(self, reference: Sample) -> None:
+        """Refuse a reference that the fit was not made from."""
+        require_sample(reference, "reference")
+        reference.require_both_classes()
+        if (reference.n_pos, reference.n_neg) != (self.n_pos, self.n_neg):
+            raise InputError(
+                f"reference must be the one of this interval, with {self.n_pos} positives and {self.n_neg} "
+                f"negatives, or that one condensed; it has {reference.n_pos} and {reference.n_neg}"
+            )
+
+    def __str__(self) -> str:
+        return f"AUC forecast fit of {self.n_windows} windows, reference AUC {self.auc:.4f} ({self.method})"
+
+
+def _zero(distance: float) -> tuple[Caveat, ...]:
+    return (Caveat("zero-distance"),) if distance == 0 else ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -119,35 +483,21 @@ class ForecastInterval(Forecast):
     sampling_low, sampling_high : float or None
         The ends that `sampling_distance` alone gives: so much of the interval's width is sampling. None
         without a batch.
-    window_n_pos, window_n_neg : tuple of int
-        Class sizes of the windows.
-    weights : tuple of float
-        Their weights; empty when all count alike.
-    set_aside : tuple of Caveat
-        Caveats on windows that were given and not used.
-    pair_variances : tuple of float or None
-        zeta10, zeta01 and the variance of psi over all pairs of the reference; sampling noise follows.
     model_low, model_high : float or None
         Where the windows are too few to show the confidence level, ends that have it if the true values of
         windows scatter normally about a mean, with the windows' known sampling noise on top (`coming_window`
         of `rocmonitor.stats.forecast.strict`; nearly Student's t). None elsewhere, and with weights.
-    widening : float
-        What the roots of the windows' distances were multiplied by, because neighbouring windows may be
-        alike (`SerialCorrelation.widening`); 1 where windows were taken as independent.
-    season : tuple of float
-        Level, cosine and sine of the yearly wave in `window_shifts`; empty where none is taken off.
-    window_rests : tuple of float
-        What is left of `window_shifts` without it, when the other windows say what it is.
     day : float or None
         Of the coming window, in days since a fixed date; None: the middle of the year.
-    error : float
-        By how much the ends were moved outwards because the reference or windows are condensed.
     seasonal_auc : float or None
         The AUC that the interval lies around at this time of year; None without a season.
+    fit : ForecastFit
+        What the interval was computed from: distances, sizes and weights of the windows, season, widening.
     """
 
     _estimate: ClassVar[str | None] = "auc"
     _flat: ClassVar[bool] = True
+    _nested: ClassVar[Mapping[str, type[Result]]] = {"fit": ForecastFit}
 
     auc: float
     alternative: Alternative = "two-sided"
@@ -156,68 +506,27 @@ class ForecastInterval(Forecast):
     drift_distance: float | None = None
     sampling_low: float | None = None
     sampling_high: float | None = None
-    window_n_pos: tuple[int, ...] = ()
-    window_n_neg: tuple[int, ...] = ()
-    weights: tuple[float, ...] = ()
-    set_aside: tuple[Caveat, ...] = ()
-    pair_variances: tuple[float, float, float] | None = None
-    widening: float = 1.0
-    season: tuple[float, ...] = ()
-    window_rests: tuple[float, ...] = ()
     day: float | None = None
     seasonal_auc: float | None = None
     model_low: float | None = None
     model_high: float | None = None
-    error: float = 0.0
-
-    @property
-    def roots(self) -> tuple[float, ...]:
-        """Signed roots of the windows' distances, without the season where it is taken off."""
-        return self.window_rests if self.season else self.window_shifts
-
-    @property
-    def seasonal_root(self) -> float:
-        """The signed root that the interval lies around: 0 without a season."""
-        if not self.season:
-            return 0.0
-        level, *wave = self.season
-        return level if self.day is None else level + float(np.dot(wave, season(self.day)))
+    fit: ForecastFit
 
     def contains(self, auc: float) -> bool:
-        """Whether an AUC lies within the interval."""
+        """Return True if an AUC lies within the interval."""
         return bool(self.low <= auc <= self.high)
 
     def margin(self, auc: float) -> float:
-        """How far an AUC is inside the nearer end that can be left; negative outside."""
+        """Return how far an AUC is inside the nearer end that can be left; negative outside."""
         below = float(auc - self.low)
         return below if self.alternative == "less" else min(below, float(self.high - auc))
 
     def for_batch(
         self, reference: Sample, batch: tuple[int, int], *, bounds: Bounds | None = None
     ) -> ForecastInterval:
-        """The same interval for a batch of other sizes, without the past windows.
+        """Return the interval for a batch of other sizes, without the past windows.
 
-        Parameters
-        ----------
-        reference : Sample
-            The one that the interval was computed from, or what `condensed` left of it: the bounds are then
-            carried to the AUC of the full one.
-        batch : tuple of int
-            Positives and negatives of the coming window.
-        bounds : callable, optional
-            Those of `reference`, where they are asked for many times (`FollowedBounds`).
-
-        Raises
-        ------
-        InputError
-            Sizes that are no whole numbers >= 1; a reference of other sizes; a result without what this
-            needs, because it was stored before it was kept: compute it anew with `forecast_interval`.
-        DegenerateDataError
-            A reference of one class.
-
-        Notes
-        -----
-        Only a calibrated distance follows the batch; the others keep theirs. Cost: two `auc_bounds`.
+        As `ForecastFit.interval`, at the same level and day.
 
         Examples
         --------
@@ -228,24 +537,13 @@ class ForecastInterval(Forecast):
         >>> interval.for_batch(reference, (2, 2)).low < interval.low
         True
         """
-        require_sample(reference, "reference")
-        reference.require_both_classes()
-        sizes = valid_batch(batch)
-        if (reference.n_pos, reference.n_neg) != (self.n_pos, self.n_neg):
-            raise InputError(
-                f"reference must be the one of this interval, with {self.n_pos} positives and {self.n_neg} "
-                f"negatives, or that one condensed; it has {reference.n_pos} and {reference.n_neg}"
-            )
-        calibrated = self.method == "calibrated"
-        if self.pair_variances is None or (calibrated and not self.window_shifts):
-            raise InputError(
-                "this interval was stored without what another batch needs (window_shifts, pair_variances): "
-                "compute it anew with forecast_interval"
-            )
-        from rocmonitor.stats.forecast.strict import with_model  # which builds on this module
-
-        found = finished(replace(self, batch=sizes), reference, bounds)
-        return with_model(found, reference, bounds)
+        return self.fit.interval(
+            reference,
+            valid_batch(batch),
+            confidence_level=self.confidence_level,
+            day=self.day,
+            bounds=bounds,
+        )
 
     def _draw(self, ax: plotting.Axes, label: str | None) -> None:
         values = [("forecast", (self.auc, self.low, self.high))]
@@ -295,91 +593,29 @@ def valid_batch(batch: object) -> tuple[int, int]:
     return n_pos, n_neg
 
 
-def finished(draft: ForecastInterval, reference: Sample, bounds: Bounds | None = None) -> ForecastInterval:
-    """The draft with its distance, bounds, parts and caveats, for the batch that it names."""
-    assert draft.pair_variances is not None
-    noise = Noise(*draft.pair_variances)
-    common = noise.variance(draft.n_pos, draft.n_neg)
-    sampling = None
-    if draft.batch is not None:
-        sampling = sampling_root(
-            noise.variance(*draft.batch) + common, draft.confidence_level, draft.alternative
-        )
-    distance, level = draft.distance, None
-    if draft.method == "calibrated":
-        distance, level = _calibrated(draft, noise, sampling or 0.0)
-    within = bounds or bounds_of(reference)
-    ends, (low, high) = ends_around(within, distance, draft)
-    done = replace(draft, low=low, high=high, distance=distance, achieved_level=level)
-    if draft.season:
-        done = replace(done, seasonal_auc=_at_root(within, draft.seasonal_root, draft.auc))
-    done = replace(done, model_low=None, model_high=None)
-    if sampling is not None:
-        part = min(sampling * sampling / 2, distance)
-        alone = (low, high) if part == distance else ends_around(within, part, draft)[1]
-        done = replace(
-            done,
-            sampling_distance=part,
-            drift_distance=distance - part,
-            sampling_low=alone[0],
-            sampling_high=alone[1],
-        )
-    caveats = [*done.set_aside, *done.level_caveats(done.weights, batch=done.batch is not None)]
-    if level is not None:
-        caveats += size_caveats(done, noise)
-    if distance == 0:
-        caveats.append(Caveat("zero-distance"))
-    return replace(done, caveats=(*caveats, *ends.caveats))
+def season_of(
+    shifts: Sequence[float], days: Sequence[float | None] | None, *, inside: bool
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return `season` and `window_rests` of a fit, by the yearly wave of its windows; empty without one.
 
+    Parameters
+    ----------
+    shifts : sequence of float
+        Signed roots of the distances of windows without weights.
+    days : sequence of float or None
+        Of the windows; None where no wave is looked for.
+    inside : bool
+        Whether they are parts of the reference.
 
-def size_caveats(done: ForecastInterval, noise: Noise) -> Iterator[Caveat]:
-    """Caveats on the sizes of the reference, the past windows and the batch."""
-    past = [noise.variance(*sizes) for sizes in zip(done.window_n_pos, done.window_n_neg, strict=True)]
-    if not done.inside and noise.variance(done.n_pos, done.n_neg) > _NOISIER * np.median(past):
-        yield Caveat("reference-smaller-than-windows", n_pos=done.n_pos, n_neg=done.n_neg)
-    if done.batch is None:
-        return
-    coming = noise.variance(*done.batch)
-    smaller = sum(variance > _NOISIER * coming for variance in past)
-    if 2 * smaller > len(past):
-        yield Caveat("windows-smaller-than-batch", smaller=smaller, n_windows=len(past))
-    if min(done.batch) < ENOUGH_ROWS:
-        yield Caveat("small-batch", rows=min(done.batch), enough=ENOUGH_ROWS)
-
-
-def ends_around(within: Bounds, distance: float, draft: ForecastInterval) -> tuple[Ends, tuple[float, float]]:
-    """The bounds at a distance, and the ends of the interval: the upper one is 1 where only losses count.
-
-    The ends are relative to the reference's own AUC. Where a season is taken off, they are those of the roots
-    as far to either side of the season's.
+    Notes
+    -----
+    The signed roots of the windows' distances are nearly linear in the AUC, so a wave of the AUC is one of
+    them. Where the windows are parts of the reference, each root is measured from the others, which makes it
+    n / (n - 1) times as long as from all; what is left of it is measured from the others once.
     """
-    ends, shift = within(distance), draft.seasonal_root
-    if shift:
-        reach = math.sqrt(2 * distance)
-        low, high = (_at_root(within, shift + side * reach, draft.auc) for side in (-1, 1))
-    else:
-        low, high = (carried(end, ends.auc, draft.auc) for end in (ends.low, ends.high))
-    if draft.error:
-        low, high = max(low - draft.error, 0.0), min(high + draft.error, 1.0)
-    return ends, (low, high if draft.alternative == "two-sided" else 1.0)
-
-
-def _at_root(within: Bounds, root: float, own: float) -> float:
-    """The AUC at a signed root of a distance, relative to the reference's own AUC."""
-    ends = within(root * root / 2)
-    return carried(ends.low if root < 0 else ends.high, ends.auc, own)
-
-
-def _calibrated(draft: ForecastInterval, noise: Noise, sampling: float) -> tuple[float, float]:
-    """The conformal distance and its level."""
-    shifts = draft.widening * np.array(draft.roots)
-    weights = np.array(draft.weights) if draft.weights else np.ones(len(shifts))
-    missing = np.zeros(len(shifts))
-    if draft.batch is not None:
-        sizes = zip(draft.window_n_pos, draft.window_n_neg, strict=True)
-        past = np.array([noise.variance(*rows) for rows in sizes])
-        missing = np.maximum(noise.variance(*draft.batch) - past, 0.0)
-    root, level = conformal_root(shifts, missing, weights, draft.confidence_level, draft.alternative)
-    if level < draft.confidence_level - LEVEL_ROUNDING:  # too few windows to know: at least the known noise
-        root = max(root, sampling)
-    return (root * root / 2 if draft.season else own_distance(draft.window_distances, root)), level
+    n = len(shifts)
+    whole = np.array(shifts) * ((n - 1) / n if inside and n > 1 else 1.0)
+    found = None if days is None else wave_of(whole, days)
+    if found is None:
+        return (), ()
+    return (found.level, *found.coefficients.tolist()), tuple(found.gaps.tolist())

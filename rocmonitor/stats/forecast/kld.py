@@ -15,7 +15,7 @@ import numpy as np
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats import plotting
-from rocmonitor.stats.area.placements import sums_over_parts
+from rocmonitor.stats.area.variances import sums_over_parts
 from rocmonitor.stats.condensed import extremes
 from rocmonitor.stats.forecast.climbing import Extreme, closest, highest, optimum
 from rocmonitor.stats.forecast.tilting import OneOrder, cell_shares, cells, columns
@@ -106,7 +106,7 @@ class AucBounds(Result):
 
 @on_shares
 def auc_bounds(sample: Sample, /, distance: float) -> AucBounds:
-    """The smallest and the largest AUC of all reweightings within a Kullback-Leibler distance.
+    """Return the smallest and the largest AUC of all reweightings within a Kullback-Leibler distance.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def auc_bounds(sample: Sample, /, distance: float) -> AucBounds:
 
 @on_shares
 def auc_distance(sample: Sample, /, target: float) -> float:
-    """The smallest Kullback-Leibler distance at which a reweighting has a given AUC.
+    """Return the smallest Kullback-Leibler distance at which a reweighting has a given AUC.
 
     Parameters
     ----------
@@ -215,14 +215,14 @@ def auc_distance(sample: Sample, /, target: float) -> float:
 
 
 def _end(sample: Sample, distance: float, step: int) -> Extreme:
-    """The largest value, without the potential: much memory while the other end is looked for."""
+    """Return the largest value, without the potential: much memory while the other end is looked for."""
     found = highest(OneOrder.of(cell_shares(sample.pos, sample.neg)[:, ::step]), distance)
     kept = {field.name: getattr(found, field.name) for field in fields(Extreme)}
     return Extreme(**kept | {"potential": np.empty((2, 0))})
 
 
 def nearest(shares: Floats, own: float, target: float) -> Extreme:
-    """The closest weights with the AUC `target`, of cells whose AUC is `own`; one tilt a cell."""
+    """Return the closest weights with the AUC `target`, of cells whose AUC is `own`; one tilt a cell."""
     step = 1 if target > own else -1
     along = shares[:, ::step]
     found = closest(OneOrder.of(along), target if target > own else 1 - target)
@@ -235,13 +235,13 @@ def nearest(shares: Floats, own: float, target: float) -> Extreme:
 
 
 def area(sample: Sample) -> float:
-    """The AUC itself, ties one half; both classes must be present."""
+    """Return the AUC itself, ties one half; both classes must be present."""
     [total] = sums_over_parts(sample, lambda below, _, pos, __: (np.sum(pos * (below / sample.n_neg)),))
     return total / sample.n_pos
 
 
 def _of_any_order(sample: Sample, distance: float) -> AucBounds:
-    """The bounds of tied cells, and how far those of any order of the rows may lie from them.
+    """Return the bounds of tied cells, and how far those of any order of the rows may lie from them.
 
     New shares of the rows of a cell add up to a share of the cell, and no reweighting of cells is further
     away than that of their rows. So both bounds of any order lie between those of the two extreme ones, which
@@ -254,7 +254,7 @@ def _of_any_order(sample: Sample, distance: float) -> AucBounds:
 
 
 def _weights(sample: Sample, tilt: Floats, step: int) -> Floats:
-    """Of every score, from the tilts of the columns of the cells, taken upwards or downwards."""
+    """Return the weight of every score, from tilts of the columns of the cells, upwards or downwards."""
     shares, cell = cells(sample.pos, sample.neg)
     weights = tilt[:, columns(shares[:, ::step])[::step][cell]]
     weights *= np.stack([sample.neg, sample.pos])

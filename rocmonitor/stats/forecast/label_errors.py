@@ -1,4 +1,4 @@
-"""How far estimates from a part of the labels lay from the final AUC, and what that means for a new one.
+"""The errors of past estimates of the final AUC from a part of the labels, and the error of a new one.
 
 The errors of past windows, read at the same label age, are taken in units of what their missing labels left
 open (`PartlyLabelledAuc.label_se`). So windows of other sizes can be compared.
@@ -43,7 +43,7 @@ class LabelErrors(Result):
     def final_interval(
         self, found: PartlyLabelledAuc, confidence_level: float = 0.95
     ) -> tuple[float, float, float]:
-        """Where the final AUC will lie: low, high, and the level that this has.
+        """Return where the final AUC will lie: low, high, and the level that this has.
 
         The conformal quantile of |ratio|, times `label_se` of the new window. A window that is exchangeable
         with the past ones is covered with at least the level, also where arrival and P(y | score) drift, as
@@ -58,7 +58,9 @@ class LabelErrors(Result):
         return max(0.0, found.auc - reach), min(1.0, found.auc + reach), level
 
     def se(self, found: PartlyLabelledAuc) -> float:
-        """Standard error of the estimate as one of the population's AUC: sampling, and labels to come."""
+        """Return standard error of the estimate as one of the population's AUC: sampling, and labels to
+        come.
+        """
         return math.hypot(found.sampling_se, self._label_se(found))
 
     def ci(
@@ -108,7 +110,7 @@ class LabelErrors(Result):
 
 
 def label_errors(estimates: Sequence[PartlyLabelledAuc], finals: Sequence[float]) -> LabelErrors:
-    """The errors of past windows.
+    """Return the errors of past windows.
 
     Parameters
     ----------

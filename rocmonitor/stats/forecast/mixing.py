@@ -19,7 +19,7 @@ class Mixing:
         self._weights: Floats = np.empty((2, 0))
 
     def step(self, potential: Floats, image: Floats, shares: Floats, tilt: Floats) -> Floats:
-        """The mixture of the last images whose changes nearly cancel."""
+        """Return the mixture of the last images whose changes nearly cancel."""
         if not self._images:
             self._weights = shares * tilt
         for kept in (self._images, self._changes):

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rocmonitor.errors import DegenerateDataError
-from rocmonitor.stats.area.placements import ROUNDING
+from rocmonitor.stats.area.variances import ROUNDING
 from rocmonitor.stats.forecast.climbing import Extreme, at_limit, closest, highest
 from rocmonitor.stats.forecast.kld import area
-from rocmonitor.stats.forecast.two_orders import Ranks, TwoOrders
+from rocmonitor.stats.forecast.tilting import Ranks, TwoOrders
 from rocmonitor.stats.forecast.windows import Past, contained, found_in, past_of
 from rocmonitor.stats.rows import Floats, add_up
 from rocmonitor.stats.sample import Counts, PairedSample
@@ -35,7 +35,7 @@ class Reach(TwoOrders):
     """`TwoOrders` with its true ceiling, so that the largest difference within any distance can be asked."""
 
     def limit(self) -> Extreme:
-        """The largest difference of all, at the smallest distance that was found for it."""
+        """Return the largest difference of all, at the smallest distance that was found for it."""
         cut = self._cut_between()
         if cut is not None:
             a, b = cut
@@ -54,7 +54,7 @@ class Reach(TwoOrders):
         return self._apart(negatives, positives, 0.5)
 
     def starts(self) -> list[Floats]:
-        """Those of `TwoOrders`, and the ceiling's own."""
+        """Return those of `TwoOrders`, and the ceiling's own."""
         return [*TwoOrders.starts(self), self.limit().potential]
 
     def thinned(self) -> tuple[Reach, NDArray[np.intp]] | None:  # type: ignore[override]
@@ -68,7 +68,9 @@ class Reach(TwoOrders):
         return Reach(shares, seen // _BINS, seen % _BINS), place
 
     def _binned(self, rank: Ranks) -> Ranks:
-        """The bin of each rank, by equal shares of the two classes; every rank its own if they are few."""
+        """Return the bin of each rank, by equal shares of the two classes; every rank its own if they are
+        few.
+        """
         mass = np.bincount(rank, self.shares.sum(axis=0) / 2)
         if len(mass) <= _BINS:
             return np.arange(len(mass))
@@ -84,7 +86,7 @@ class Reach(TwoOrders):
         return min((self._descended(*cut) for cut in cuts), key=lambda found: found[1])[0]
 
     def _strict_pair(self) -> tuple[int, int] | None:
-        """(a, b) with a negative and a positive on either side of both cuts; O(k)."""
+        """Return (a, b) with a negative and a positive on either side of both cuts; O(k)."""
         _, positives, highest = self._highest_below()
         lead = highest[self.first[positives]] - self.second[positives]
         place = int(np.argmax(lead))
@@ -93,7 +95,7 @@ class Reach(TwoOrders):
         return int(self.first[positives[place]]) - 1, int(self.second[positives[place]])
 
     def _cut_on_grid(self) -> tuple[int, int] | None:
-        """The cheapest cut between bins of either order, as ranks."""
+        """Return the cheapest cut between bins of either order, as ranks."""
         bins = [self._binned(rank) for rank in (self.first, self.second)]
         shape = tuple(int(of[-1]) + 1 for of in bins)
         code = bins[0][self.first] * shape[1] + bins[1][self.second]
@@ -111,7 +113,7 @@ class Reach(TwoOrders):
         return last[0], last[1]
 
     def _descended(self, a: int, b: int) -> tuple[tuple[int, int], float]:
-        """A cut that neither order alone can make cheaper, and its distance."""
+        """Return a cut that neither order alone can make cheaper, and its distance."""
         f, g = self.shares
         cost = math.inf
         for _ in range(_DESCENTS):
@@ -123,7 +125,7 @@ class Reach(TwoOrders):
         return (a, b), cost
 
     def _apart(self, negatives: NDArray[np.bool_], positives: NDArray[np.bool_], value: float) -> Extreme:
-        """All weight on some cells, on which every pair of rows has the same `value`."""
+        """Return all weight on some cells, on which every pair of rows has the same `value`."""
         tilt = np.stack([negatives, positives]) * (self.shares > 0)
         totals = (self.shares * tilt).sum(axis=1, keepdims=True)
         found = at_limit(self, tilt / totals, max(-float(np.log(totals).sum()), 0.0))
@@ -147,7 +149,9 @@ class Reach(TwoOrders):
 
 
 def furthest(kernel: TwoOrders, distance: float) -> Extreme:
-    """The largest difference within `distance`; its ceiling may be nearer than the limit that was found."""
+    """Return the largest difference within `distance`; its ceiling may be nearer than the limit that was
+    found.
+    """
     found, ceiling = highest(kernel, distance), kernel.limit().value
     if found.value < ceiling - ROUNDING:
         return found
@@ -179,7 +183,9 @@ class PairedRows(NamedTuple):
         return kernel if coarse is None else coarse[0]
 
     def among(self, pair: PairedSample, window: PairedSample) -> NDArray[np.intp] | None:
-        """The cell of each cell of a window, None if one of its pairs of scores is not among the rows."""
+        """Return the cell of each cell of a window, None if one of its pairs of scores is not among the
+        rows.
+        """
         first = found_in(pair.first.score, window.first.score)
         second = found_in(pair.second.score, window.second.score)
         if first is None or second is None:
@@ -193,7 +199,9 @@ class PairedRows(NamedTuple):
 def past_differences(
     pair: PairedSample, windows: Sequence[PairedSample], *, inside: bool | None = None
 ) -> Past:
-    """The distances of all windows with both classes; parts of the reference are taken out of it first."""
+    """Return the distances of all windows with both classes; parts of the reference are taken out of it
+    first.
+    """
     rows = PairedRows.of(pair)
     parts = contained(rows, windows, lambda window: rows.among(pair, window), inside=inside)
     kernel = rows.kernel(len(rows.first))
@@ -225,7 +233,7 @@ def past_differences(
 
 
 def _distance(kernel: TwoOrders, before: float, after: float, number: int) -> float:
-    """The smallest distance at which the difference `before` becomes `after`."""
+    """Return the smallest distance at which the difference `before` becomes `after`."""
     kernel = kernel if after > before else kernel.swapped()
     areas = kernel.areas(kernel.shares)
     # Joined cells have nearly the difference of all: what is asked for is moved as much.
@@ -241,7 +249,9 @@ def _distance(kernel: TwoOrders, before: float, after: float, number: int) -> fl
 
 
 def _cheapest(rank: Ranks, below: Floats, above: Floats) -> tuple[int, float]:
-    """The cut of one order with the most of `below` up to it and of `above` after it, and its distance."""
+    """Return the cut of one order with the most of `below` up to it and of `above` after it, and its
+    distance.
+    """
     up_to = np.cumsum(np.bincount(rank, below))[:-1]
     after = np.cumsum(np.bincount(rank, above)[::-1])[::-1][1:]
     with np.errstate(divide="ignore"):
@@ -253,7 +263,9 @@ def _cheapest(rank: Ranks, below: Floats, above: Floats) -> tuple[int, float]:
 def _cut_within(
     group: Ranks, rank: Ranks, below: Floats, above: Floats
 ) -> tuple[float, NDArray[np.bool_], NDArray[np.bool_]]:
-    """The cheapest cut within a group: its distance, the cells of `below` up to it, of `above` after it."""
+    """Return the cheapest cut within a group: its distance, the cells of `below` up to it, of `above` after
+    it.
+    """
     order = np.lexsort((rank, group))
     first = np.concatenate([[True], np.diff(group[order]) > 0])
     start = np.flatnonzero(first)

@@ -16,12 +16,12 @@ from numpy.typing import ArrayLike
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.area.placements import mean_over_pairs, placements
+from rocmonitor.stats.area.variances import mean_over_pairs, placements
 from rocmonitor.stats.forecast.distance import require_sample
 from rocmonitor.stats.forecast.projection import rising
 from rocmonitor.stats.proportion import is_number
 from rocmonitor.stats.result import Result
-from rocmonitor.stats.rows import same_length, valid_counts, valid_scores
+from rocmonitor.stats.rows import same_length, same_order, valid_counts, valid_scores
 from rocmonitor.stats.sample import Floats, Sample
 
 
@@ -82,7 +82,7 @@ def partly_labelled_auc(
     *,
     later_share: float = 1.0,
 ) -> PartlyLabelledAuc:
-    """The AUC of rows with and without labels.
+    """Return the AUC of rows with and without labels.
 
     Parameters
     ----------
@@ -133,6 +133,7 @@ def partly_labelled_auc(
     require_sample(late, "late")
     if not is_number(later_share) or not 0 <= later_share <= 1:
         raise InputError(f"later_share must lie within [0, 1]; it is {later_share!r}")
+    same_order(unlabelled=unlabelled[0], rows=unlabelled[1])
     score, rows = valid_scores(unlabelled[0], "unlabelled"), valid_counts(unlabelled[1], "unlabelled rows")
     same_length(unlabelled=score, rows=rows)
     missing = np.asarray(rows * later_share, dtype=np.float64)
@@ -174,7 +175,7 @@ def _realised(labelled: Sample) -> float | None:
 
 
 def share_of_positives(late: Sample, score: Floats) -> Floats:
-    """The p at each score, shape (k,): isotonic on the counts of `late`, which needs both classes."""
+    """Return the p at each score, shape (k,): isotonic on the counts of `late`, which needs both classes."""
     if min(late.n_pos, late.n_neg) == 0:
         raise DegenerateDataError(
             f"past rows that got their label later must have both classes; there are {late.n_pos} positives "
@@ -210,7 +211,7 @@ class _Weighted:
         return float(self.neg.sum())
 
     def moments(self, score: Floats, rows: Floats, p: Floats) -> tuple[float, float, float]:
-        """The AUC, what missing labels leave open of it, and the standard error of the final one."""
+        """Return the AUC, what missing labels leave open of it, and the standard error of the final one."""
         n_pos, n_neg = self.n_pos, self.n_neg
         below = np.cumsum(self.neg) - self.neg / 2
         above = n_pos - (np.cumsum(self.pos) - self.pos / 2)

@@ -22,7 +22,7 @@ from rocmonitor.stats.forecast.distance import require_sample
 from rocmonitor.stats.forecast.kld import area
 from rocmonitor.stats.forecast.score_cells import ScoreCells, score_cells
 from rocmonitor.stats.result import Result
-from rocmonitor.stats.rows import same_length, valid_counts, valid_scores
+from rocmonitor.stats.rows import same_length, same_order, valid_counts, valid_scores
 from rocmonitor.stats.sample import Counts, Floats, PairedSample, Sample
 
 Scores: TypeAlias = "ArrayLike | tuple[ArrayLike, ArrayLike]"
@@ -133,7 +133,7 @@ class ExpectedAucDifference(Result):
 
 
 def expected_auc(reference: Sample, scores: Scores) -> ExpectedAuc:
-    """The AUC that is expected of unlabelled scores, by the reference's P(y | score).
+    """Return the AUC that is expected of unlabelled scores, by the reference's P(y | score).
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def expected_auc(reference: Sample, scores: Scores) -> ExpectedAuc:
 def expected_auc_difference(
     reference: PairedSample, score_1: Scores, score_2: Scores
 ) -> ExpectedAucDifference:
-    """The difference of the AUCs of two models that is expected of unlabelled rows.
+    """Return the difference of the AUCs of two models that is expected of unlabelled rows.
 
     Parameters
     ----------
@@ -252,6 +252,7 @@ def expected_auc_difference(
 def valid_unlabelled(scores: Scores, name: str) -> tuple[Floats, Counts | None]:
     """Finite scores, at least one, and their counts, None for single rows."""
     if isinstance(scores, tuple) and len(scores) == 2 and all(np.ndim(part) for part in scores):
+        same_order(**{name: scores[0], f"the counts of {name}": scores[1]})
         score, count = valid_scores(scores[0], name), valid_counts(scores[1], f"the counts of {name}")
         same_length(**{name: score, "its counts": count})
         seen = count > 0
@@ -281,20 +282,19 @@ def rising(pos: Counts, neg: Counts) -> Rising:
 def projected(
     reference: Sample, score: Floats, count: Counts | None, cells: ScoreCells, low: float | None = None
 ) -> ExpectedAuc:
-    """The expected AUC of valid scores; `low` is the smallest score of the reference if it is joined."""
+    """Return the expected AUC of valid scores; `low` is the smallest score of the reference if it is
+    joined.
+    """
     fit = rising(reference.pos, reference.neg)
     rows = counted_in(reference.score[fit.start[1:] - 1], score, count)
     total = int(rows.sum())
     pos, neg = rows * fit.level, rows * (1 - fit.level)
-    n_pos, n_neg = float(pos.sum()), float(neg.sum())
+    n_pos = float(pos.sum())
     window = counted_in(cells.ends, score, count)
     low, high = float(reference.score[0]) if low is None else low, float(reference.score[-1])
     outside = counted_where((score < low) | (score > high), count)
-    below = np.cumsum(neg) - neg / 2
-    # Only one level can have no positives, or no negatives: all rows are alike there.
-    auc = float(np.sum(pos * below)) / (n_pos * n_neg) if n_pos and n_neg else 0.5
     return ExpectedAuc(
-        auc=auc,
+        auc=area_in_cells(pos, neg),
         reference_auc=area(reference),
         prevalence=n_pos / total,
         score_distance=cells.distance(window),
@@ -308,6 +308,13 @@ def projected(
     )
 
 
+def area_in_cells(pos: Floats | Counts, neg: Floats | Counts) -> float:
+    """Return the AUC of rows in cells, shape (h,), lowest first; 1/2 where a class has none."""
+    n_pos, n_neg = float(pos.sum()), float(neg.sum())
+    below = np.cumsum(neg) - neg / 2
+    return float(np.sum(pos * below)) / (n_pos * n_neg) if n_pos and n_neg else 0.5
+
+
 def counted_in(ends: Floats, score: Floats, count: Counts | None) -> Counts:
     """Rows in each cell, shape (ends + 1,); a cell holds its upper end, the last one has none."""
     number = np.bincount(np.searchsorted(ends, score), weights=count, minlength=len(ends) + 1)
@@ -315,7 +322,7 @@ def counted_in(ends: Floats, score: Floats, count: Counts | None) -> Counts:
 
 
 def counted_where(chosen: NDArray[np.bool_], count: Counts | None) -> int:
-    """The number of rows chosen."""
+    """Return the number of rows chosen."""
     return int(np.count_nonzero(chosen) if count is None else count[chosen].sum())
 
 

@@ -1,4 +1,4 @@
-"""How far a law of scores lies from that of the reference: cells of the score, and what each adds in nats."""
+"""The distance of a law of scores from that of the reference: cells of the score, and the nats of each."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ScoreCells(NamedTuple):
         return max(0.0, float(self.contributions(window).sum()))
 
     def contributions(self, window: Counts) -> Floats:
-        """What each cell adds to the distance, shape (h,); negative where the window has fewer rows.
+        """Return what each cell adds to the distance, shape (h,); negative where the window has fewer rows.
 
         A cell of the reference that is empty because a part was taken out counts as half a row.
         """
@@ -37,24 +37,28 @@ class ScoreCells(NamedTuple):
         return np.asarray(new * np.log(np.where(new > 0, new / old, 1.0)))
 
     def sampling_distance(self, rows: float) -> float:
-        """The mean distance of so many rows drawn from the law of the reference, to the first order."""
+        """Return the mean distance of so many rows drawn from the law of the reference, to the first
+        order.
+        """
         return (len(self.rows) - 1) / 2 * (1 / rows + 1 / float(self.rows.sum()))
 
 
 def score_cells(reference: Sample) -> ScoreCells:
-    """Each distinct score if they are few, otherwise quantile cells of the rows; a tie is never split."""
+    """Return each distinct score if they are few, otherwise quantile cells of the rows; a tie is never
+    split.
+    """
     rows = reference.pos + reference.neg
     few = len(reference.score) <= FEW_SCORES
     return cells_between(reference, reference.score[:-1] if few else bin_ends(reference.score, rows, CELLS))
 
 
 def cells_between(reference: Sample, ends: Floats) -> ScoreCells:
-    """The cells that end at given scores."""
+    """Return the cells that end at given scores."""
     return ScoreCells(ends, binned_counts(reference.score, reference.pos + reference.neg, ends))
 
 
 class Thinning(NamedTuple):
-    """What the score distances of smaller samples of past windows follow from, shape (n,) each."""
+    """The moments that give the score distances of smaller samples of past windows, shape (n,) each."""
 
     rows: Counts  # of each window
     log_variance: Floats  # of ln(window / reference) over its rows
@@ -62,7 +66,7 @@ class Thinning(NamedTuple):
     inverse_shares: Floats  # sum of 1 / share over them
 
     def mean_and_variance(self, distances: Floats, rows: int) -> tuple[Floats, Floats]:
-        """Of the distance of so many rows of each window, drawn without replacement, to the second order.
+        """Return moments of the distance of `rows` rows of each window, without replacement, to second order.
 
         2 n KL of n rows to their own law is q times a chi-square variable with occupied - 1 degrees of
         freedom, where q = 1 + (inverse_shares - 1) / (6 n (occupied - 1)) [W76].
@@ -77,7 +81,7 @@ class Thinning(NamedTuple):
 def thinned_quantile(
     distances: Floats, thinning: Thinning, rows: int, weights: Floats, confidence_level: float
 ) -> Root:
-    """The conformal quantile of score distances, for a coming window with so many rows.
+    """Return the conformal quantile of score distances, for a coming window with so many rows.
 
     Past windows with more rows are taken as samples of `rows` of them, whose distance is a gamma variable
     with the mean and the variance of `Thinning`; those with fewer stay as they are.

@@ -1,4 +1,4 @@
-"""What past windows say about forecasts given the scores: each projected by the reference without it.
+"""The history of forecasts given the scores: each past window projected by the reference without it.
 
 A history is computed once for a reference and its windows. With the reference (condensed will do) it gives,
 for the unlabelled scores of any later window, the forecast interval of its AUC, and limits for the distance
@@ -23,7 +23,7 @@ from rocmonitor.stats.forecast.calibration import Alternative, conformal_root
 from rocmonitor.stats.forecast.distance import require_sample
 from rocmonitor.stats.forecast.foreseen import ForeseenChange, ScoreShift, score_shift, split
 from rocmonitor.stats.forecast.given_scores import ScoreForecast, score_forecast
-from rocmonitor.stats.forecast.interval import require_alternative, valid_batch
+from rocmonitor.stats.forecast.interval import Asked, require_alternative, valid_batch
 from rocmonitor.stats.forecast.kld import area
 from rocmonitor.stats.forecast.projection import (
     ExpectedAuc,
@@ -110,8 +110,7 @@ class ScoreHistory(Result):
     n_pos, n_neg : int
         Class sizes of the reference.
     window_rows : tuple of tuple of int
-        Rows of each window in each of the cells that score distances are over; empty where an earlier version
-        made the history.
+        Rows of each window in each of the cells that score distances are over.
     """
 
     auc: float
@@ -147,7 +146,9 @@ class ScoreHistory(Result):
         return f"score history of {self.n_windows} windows, reference AUC {self.auc:.4f}"
 
     def uses(self, window: Sample) -> bool:
-        """Whether a window given to `score_history` could be used: both classes, and both left without it."""
+        """Return True if a window given to `score_history` could be used: both classes, and both left
+        without it.
+        """
         if not window.n_pos or not window.n_neg:
             return False
         return not self.inside or (window.n_pos < self.n_pos and window.n_neg < self.n_neg)
@@ -165,8 +166,11 @@ class ScoreHistory(Result):
         batch: tuple[int, int] | None = None,
         confidence_level: float = 0.95,
         alternative: Alternative = "two-sided",
+        full_level: bool = False,
+        error: float = 0.0,
+        stated: ExpectedAuc | None = None,
     ) -> ScoreForecast:
-        """The forecast interval of the AUC of a window, given its unlabelled scores.
+        """Return the forecast interval of the AUC of a window, given its unlabelled scores.
 
         Parameters
         ----------
@@ -178,6 +182,11 @@ class ScoreHistory(Result):
             Positives and negatives of the window. Default: as the expected prevalence divides the scores.
         confidence_level, alternative
             As in `forecast_interval`.
+        full_level, error
+            As in `ForecastFit.interval`.
+        stated : ExpectedAuc
+            `expected_auc` of all scores of the reference, which the forecast states then; the interval is
+            computed on joined ones.
 
         Raises
         ------
@@ -195,7 +204,10 @@ class ScoreHistory(Result):
         sizes = None if batch is None else valid_batch(batch)
         expected = self._expected(cells, score, count)
         rows = counted_in(cells.score[:-1], score, count)
-        return score_forecast(self, cells, rows, expected, sizes, level, alternative)
+        asked = Asked(sizes, level)
+        return score_forecast(
+            self, cells, rows, expected, asked, alternative, stated=stated, full_level=full_level, error=error
+        )
 
     def shift(self, reference: Sample, scores: Scores) -> ScoreShift:
         """`score_shift`, over the cells of this history."""
@@ -207,11 +219,12 @@ class ScoreHistory(Result):
         require_sample(window, "window")
         window.require_both_classes()
         own = (window.score, window.pos + window.neg)
-        expected = self._expected(cells, *(own if scores is None else valid_unlabelled(scores, "scores")))
-        return split(expected, cells_between(cells, np.array(self.ends)), cells, window)
+        given = own if scores is None else valid_unlabelled(scores, "scores")
+        ends = cells_between(cells, np.array(self.ends))
+        return split(self._expected(cells, *given), ends, cells, window, given)
 
     def distance_limit(self, rows: int, *, confidence_level: float = 0.95) -> HistoryLimit:
-        """What the score distance of a coming window with so many scores keeps to with the level.
+        """Return what the score distance of a coming window with so many scores keeps to with the level.
 
         A past window with more rows counts as a sample of `rows` of them; one with fewer stays as it is.
 
@@ -233,7 +246,7 @@ class ScoreHistory(Result):
         return self._limit(*found, rows=rows, confidence_level=level)
 
     def expected_limit(self, rows: int, *, confidence_level: float = 0.95) -> HistoryLimit:
-        """What the expected AUC of a coming window with so many scores stays above with the level.
+        """Return what the expected AUC of a coming window with so many scores stays above with the level.
 
         Its own scatter over the past windows, with the sampling noise that the coming window has more, and
         the small bias that comes with it. All
@@ -266,7 +279,7 @@ class ScoreHistory(Result):
         return np.array(self.weights) if self.weights else np.ones(self.n_windows)
 
     def _cells(self, reference: Sample) -> Sample:
-        """The reference, condensed if it is not yet."""
+        """Return the reference, condensed if it is not yet."""
         require_sample(reference, "reference")
         if (reference.n_pos, reference.n_neg) != (self.n_pos, self.n_neg):
             raise InputError(
@@ -354,7 +367,7 @@ def score_history(
 
 
 def _usable(reference: Sample, windows: Sequence[Sample], inside: bool | None) -> tuple[list[Sample], Past]:
-    """The windows, and which of them can be used; refused when those are too few."""
+    """Return the windows, and which of them can be used; refused when those are too few."""
     given = valid_windows(windows, Sample)
     past = past_windows(reference, given, take_out=True, inside=inside) if given else Past()
     if len(past.kept) < ENOUGH_WINDOWS:

@@ -1,4 +1,4 @@
-"""How alike neighbouring windows of the reference are, and what that does to the level of a forecast."""
+"""The correlation of neighbouring reference windows, and its effect on the level of a forecast."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ import numpy as np
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.stats.dependence import series_likelihood
-from rocmonitor.stats.forecast.calibration import Noise
-from rocmonitor.stats.forecast.interval import ForecastInterval
+from rocmonitor.stats.forecast.interval import ForecastFit
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.rows import Floats
 
@@ -21,7 +20,7 @@ LEAST_WINDOWS = 8
 """Fewer reference windows show nothing of their order."""
 
 LEVEL = 0.9
-"""Of the interval of the correlation."""
+"""The level of the interval of the correlation."""
 
 _COEFFICIENTS = np.linspace(0.0, 0.95, 20)
 _RATIOS = np.array([0.0, 0.25, 0.4, 0.6, 0.8, 1.0, 1.3, 1.7, 2.3])
@@ -83,12 +82,12 @@ class SerialCorrelation(Result):
         return (Caveat("serial-correlation", **values, outside=self.outside),)
 
 
-def serial_correlation(interval: ForecastInterval) -> SerialCorrelation:
-    """The serial correlation of the windows that a calibrated forecast was learned from.
+def serial_correlation(fit: ForecastFit) -> SerialCorrelation:
+    """Return the serial correlation of the windows that a calibrated forecast was learned from.
 
     Parameters
     ----------
-    interval : ForecastInterval
+    fit : ForecastFit
         Of method "calibrated", its windows in the order of time. Weights are left aside.
 
     Returns
@@ -113,22 +112,22 @@ def serial_correlation(interval: ForecastInterval) -> SerialCorrelation:
 
     Examples
     --------
-    >>> from rocmonitor.stats import Sample, forecast_interval
+    >>> from rocmonitor.stats import Sample, forecast_fit
     >>> past = [Sample([0, 0, 1, 0, 1, 1], [k, 2, 3, 4, 5, 7 - k]) for k in (1, 1, 1, 2, 3, 4, 4, 4)]
-    >>> found = serial_correlation(forecast_interval(Sample.merge(past), windows=past))
+    >>> found = serial_correlation(forecast_fit(Sample.merge(past), windows=past))
     >>> found.low < found.correlation < found.high
     True
     """
-    shifts, variances = _series(interval)
+    shifts, variances = _series(fit)
     seen = np.isfinite(variances)
     number = int(np.count_nonzero(seen))
     scale = float(np.std(shifts[seen])) if number else 0.0
-    if number < LEAST_WINDOWS or interval.achieved_level is None or scale == 0:
+    if number < LEAST_WINDOWS or fit.method != "calibrated" or scale == 0:
         raise DegenerateDataError(
             f"{number} windows that differ are known, and {LEAST_WINDOWS} are needed to see whether "
             "neighbouring ones are alike"
         )
-    level = min(interval.confidence_level, number / (number + 1))  # of every batch alike
+    level = min(fit.confidence_level, number / (number + 1))  # of every batch alike
     noise = np.maximum(variances / scale**2, 1e-6)
     phi, tau = (each.ravel() for each in np.meshgrid(_COEFFICIENTS, _RATIOS, indexing="ij"))
     log = series_likelihood(shifts / scale, noise, phi, tau).of_any_mean()[-1]
@@ -136,7 +135,7 @@ def serial_correlation(interval: ForecastInterval) -> SerialCorrelation:
     weight /= weight.sum()
     of_phi = weight.reshape(len(_COEFFICIENTS), -1).sum(axis=1)
     low, high = (_quantile(of_phi, share) for share in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
-    design = _Design(number, level, interval.alternative == "two-sided")
+    design = _Design(number, level, fit.alternative == "two-sided")
     shares = _outside(design, phi, tau, float(np.median(noise[seen])), weight)
     expected = weight @ shares
     widening = _widening(weight * _prior(phi), shares, 1 - level)
@@ -147,7 +146,7 @@ def serial_correlation(interval: ForecastInterval) -> SerialCorrelation:
         outside=float(expected[0]),
         widening=widening,
         outside_widened=float(np.interp(widening, _WIDENINGS, expected)),
-        allowed=interval.widening > 1,
+        allowed=fit.widening > 1,
         achieved_level=level,
         n_windows=number,
     )
@@ -161,22 +160,20 @@ class _Design(NamedTuple):
     two_sided: bool
 
 
-def _series(interval: ForecastInterval) -> tuple[Floats, Floats]:
+def _series(fit: ForecastFit) -> tuple[Floats, Floats]:
     """Signed roots of all windows in order, and their sampling variances: infinite where set aside."""
-    if interval.pair_variances is None or len(interval.roots) != len(interval.window_n_pos):
+    if len(fit.roots) != fit.n_windows:  # of a method that does not use them
         return np.zeros(0), np.zeros(0)
-    noise = Noise(*interval.pair_variances)
-    own = [noise.variance(*of) for of in zip(interval.window_n_pos, interval.window_n_neg, strict=True)]
-    lost = {number for caveat in interval.set_aside for number in caveat.values.get("numbers", ())}
-    total = len(own) + len(lost)
+    lost = {number for caveat in fit.set_aside for number in caveat.values.get("numbers", ())}
+    total = fit.n_windows + len(lost)
     kept = [place for place in range(total) if place + 1 not in lost]
     shifts, variances = np.zeros(total), np.full(total, math.inf)
-    shifts[kept], variances[kept] = interval.roots, own
+    shifts[kept], variances[kept] = fit.roots, fit.window_noise()
     return shifts, variances
 
 
 def _quantile(of_phi: Floats, share: float) -> float:
-    """The coefficient below which so much of the posterior lies, between the points of the grid."""
+    """Return the coefficient below which so much of the posterior lies, between the points of the grid."""
     return float(np.interp(share, np.cumsum(of_phi) - of_phi / 2, _COEFFICIENTS))
 
 
@@ -212,7 +209,7 @@ def _prior(phi: Floats) -> Floats:
 
 
 def _widening(weight: Floats, shares: Floats, outside: float) -> float:
-    """The smallest widening at which no more than `outside` leave the interval on average."""
+    """Return the smallest widening at which no more than `outside` leave the interval on average."""
     expected = weight @ shares / weight.sum()
     return float(np.interp(-outside, -expected, _WIDENINGS))
 

@@ -11,6 +11,13 @@ prove the maximum. What is special to one order of the scores:
 
 A column of a kernel is one cell, or a cell of negatives and the cell of positives that follows it: of many
 scores without ties this halves all arrays.
+
+The difference of two AUCs on the same rows as a kernel, psi_1 - psi_2: the closest population without one.
+
+The s of `rocmonitor.stats.forecast.climbing` is 1 for each psi, so at most 2 for their difference, and it
+is 2 where one model turns round what the other does: multipliers up to 4/2 prove the minimum. For a
+difference Delta whose placement values have the variances zeta10 and zeta01 the multiplier is about
+Delta / (zeta10 + zeta01): the proof holds for models that differ in many pairs and little on balance.
 """
 
 from __future__ import annotations
@@ -24,6 +31,7 @@ from numpy.typing import NDArray
 
 from rocmonitor.stats.forecast.climbing import Extreme, at_limit
 from rocmonitor.stats.rows import Floats, parts, run_starts
+from rocmonitor.stats.sample import PairedSample
 
 _STARTS = 32
 _THIN = 2048  # cells: more than these are solved on thinned ones first
@@ -42,14 +50,14 @@ class Cells(NamedTuple):
 
 
 def cells(pos: NDArray[np.int64], neg: NDArray[np.int64]) -> Cells:
-    """The cells of counts at increasing scores; both classes must be present."""
+    """Return the cells of counts at increasing scores; both classes must be present."""
     cell = np.cumsum(run_starts(pos, neg).astype(np.intp))
     cell -= 1
     return Cells(cell_shares(pos, neg), cell)
 
 
 def cell_shares(pos: NDArray[np.int64], neg: NDArray[np.int64]) -> Floats:
-    """The shares of `cells` alone."""
+    """Return the shares of `cells` alone."""
     start = np.flatnonzero(run_starts(pos, neg))
     counts = np.stack([np.add.reduceat(neg, start), np.add.reduceat(pos, start)])
     return np.asarray(counts / counts.sum(axis=1, keepdims=True))
@@ -72,7 +80,7 @@ def cumulated(weights: Floats) -> Floats:
 
 
 def columns(shares: Floats) -> NDArray[np.intp]:
-    """The column of each cell, shape (k,), for shares (2, k) at increasing scores."""
+    """Return the column of each cell, shape (k,), for shares (2, k) at increasing scores."""
     kind = shares > 0
     second = kind[0, :-1] & ~kind[1, :-1] & ~kind[0, 1:] & kind[1, 1:]
     return np.cumsum(np.concatenate([[False], ~second]), dtype=np.intp)
@@ -101,14 +109,14 @@ class OneOrder:
         return np.asarray(self.level == 0)
 
     def placement(self, weights: Floats) -> Floats:
-        """As the function of this name, where a column is one score; otherwise nothing is level."""
+        """Return the placement as the function of this name does; only a column of one score is level."""
         placed = cumulated(weights)
         for part in parts(weights.shape[1]):
             placed[:, part] -= weights[::-1, part] * self.level[part]
         return placed
 
     def limit(self) -> Extreme:
-        """The largest AUC that any weights reach, at the smallest distance that it takes."""
+        """Return the largest AUC that any weights reach, at the smallest distance that it takes."""
         separation = self._separation_distances()
         if math.isfinite(separation.min()):
             cut = int(np.argmin(separation))
@@ -120,7 +128,7 @@ class OneOrder:
         return replace(at_limit(self, np.ones_like(self.shares), 0.0), value=0.0)
 
     def starts(self) -> list[Floats]:
-        """The potentials of complete separation at the cheapest cuts, spread over the scores.
+        """Return the potentials of complete separation at the cheapest cuts, spread over the scores.
 
         Only local minima of the cost of separation: a cut next to a cheaper one led to nothing better in any
         of the small cases that were searched exhaustively. Within a joined column it is always one: each
@@ -170,8 +178,111 @@ class OneOrder:
         return cost
 
     def _separated(self, cut: int) -> Floats:
-        """The tilt of complete separation after the negatives of column `cut`."""
+        """Return the tilt of complete separation after the negatives of column `cut`."""
         tilt, upper = np.zeros_like(self.shares), cut + 1 - int(self.level[cut] == 0)
         tilt[0, : cut + 1] = 1 / self.shares[0, : cut + 1].sum()
         tilt[1, upper:] = 1 / self.shares[1, upper:].sum()
         return tilt
+
+
+Ranks = NDArray[np.intp]
+
+_MANY = 4096  # cells: with more than these only the median of each order is a cut to start from
+_CUTS = (0.25, 0.5, 0.75)
+
+
+@dataclass(frozen=True, slots=True)
+class TwoOrders:
+    """The first AUC less the second, of cells with a rank in each order (a `Kernel` of `climbing`)."""
+
+    shares: Floats
+    first: Ranks  # (k,): positions of the cells' scores among the distinct ones of the first model
+    second: Ranks
+    unique = 2.0  # proven in the module's text
+
+    @classmethod
+    def of(cls, pair: PairedSample) -> TwoOrders:
+        """Return every cell of the sample, in the first order: neighbours in memory are then close in
+        both.
+        """
+        order = np.argsort(pair.index_1, kind="stable")
+        shares = np.stack([pair.neg[order] / pair.n_neg, pair.pos[order] / pair.n_pos])
+        return cls(shares, pair.index_1[order], pair.index_2[order])
+
+    def swapped(self) -> TwoOrders:
+        """Return the second AUC less the first, of the same cells."""
+        return replace(self, first=self.second, second=self.first)
+
+    def placement(self, weights: Floats) -> Floats:
+        """(2, k): differences of the placement values in the two orders."""
+        placed = _placed(self.first, weights)
+        placed -= _placed(self.second, weights)
+        return placed
+
+    def areas(self, weights: Floats) -> tuple[float, float]:
+        """Return the two AUCs of weights, shape (2, k)."""
+        first, second = (_placed(rank, weights) for rank in (self.first, self.second))
+        return float(np.sum(weights[0] * first[0])), float(np.sum(weights[0] * second[0]))
+
+    def limit(self) -> Extreme:
+        """Return all weight on one pair of rows that the first model orders better, or the shares themselves.
+
+        This need not be the largest value: any above 0 is enough to bracket equality.
+        """
+        found = self._better_pair()
+        if found is None:
+            return at_limit(self, np.ones_like(self.shares), 0.0)
+        return self._on_pair(*found)
+
+    def starts(self) -> list[Floats]:
+        """Potentials that separate the classes in the first order and turn them round in the second."""
+        shares = _CUTS if self.shares.shape[1] <= _MANY else (0.5,)
+        mass = self.shares.sum(axis=0) / 2
+        good = [_cut(self.first, mass, share) for share in shares]
+        bad = [-_cut(self.second, mass, share) for share in shares]
+        return [*good, *bad, *(one + other for one in good for other in bad)]
+
+    def thinned(self) -> None:
+        """Never: joined neighbours of one order are not neighbours in the other."""
+
+    def _better_pair(self) -> tuple[int, int] | None:
+        """Cells of a negative and a positive that the first model orders better than the second; O(k)."""
+        negatives, positives, highest = self._highest_below()
+        # The highest second score of negatives below a positive in the first order, and of those level too.
+        below, level = highest[self.first[positives]], highest[self.first[positives] + 1]
+        own = self.second[positives]
+        gained = 2 * (below >= own) + (level > own)
+        place = int(np.argmax(gained))
+        if not gained[place]:
+            return None
+        positive = positives[place]
+        at_most = self.first[positive] - int(below[place] >= own[place])
+        lower = negatives[self.first[negatives] <= at_most]
+        return int(lower[np.argmax(self.second[lower])]), int(positive)
+
+    def _highest_below(self) -> tuple[Ranks, Ranks, Ranks]:
+        """Cells of negatives and of positives; the highest second rank of negatives below each first rank."""
+        negatives, positives = np.flatnonzero(self.shares[0]), np.flatnonzero(self.shares[1])
+        highest = np.full(int(self.first.max()) + 2, -1, dtype=np.intp)
+        np.maximum.at(highest, self.first[negatives] + 1, self.second[negatives])
+        return negatives, positives, np.maximum.accumulate(highest, out=highest)
+
+    def _on_pair(self, negative: int, positive: int) -> Extreme:
+        """Return all weight on two cells."""
+        cells = (np.arange(2), np.array([negative, positive]))
+        tilt = np.zeros_like(self.shares)
+        tilt[cells] = 1 / self.shares[cells]
+        return at_limit(self, tilt, float(-np.log(self.shares[cells]).sum()))
+
+
+def _placed(rank: Ranks, weights: Floats) -> Floats:
+    """(2, k): the placement values of the cells in one order."""
+    by_rank: Floats = np.stack([np.bincount(rank, of).astype(np.float64) for of in weights])
+    return placement(by_rank)[:, rank]
+
+
+def _cut(rank: Ranks, mass: Floats, share: float) -> Floats:
+    """(2, k): 1 for negatives up to the quantile of an order, and for positives above it."""
+    reached = np.cumsum(np.bincount(rank, mass))
+    below = rank <= np.searchsorted(reached, share)
+    return np.stack([below, ~below]).astype(np.float64)

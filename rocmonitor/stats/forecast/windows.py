@@ -12,12 +12,13 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import stdtr
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.area.placements import placements
-from rocmonitor.stats.forecast.condensing import cell_starts, joined
-from rocmonitor.stats.forecast.distance import require_sample, window_distances
+from rocmonitor.stats.area.auc import AucResult
+from rocmonitor.stats.area.variances import exact_bootstrap_variance, placements
+from rocmonitor.stats.forecast.distance import cell_starts, joined, require_sample, window_distances
 from rocmonitor.stats.forecast.kld import area, auc_distance
 from rocmonitor.stats.rows import Floats, add_up, places_among
 from rocmonitor.stats.sample import PairedSample, Sample
@@ -48,7 +49,7 @@ class Past(NamedTuple):
 
 
 def valid_windows(windows: object, kind: type[Window]) -> list[Window]:
-    """The windows as a list, each of the kind."""
+    """Return the windows as a list, each of the kind."""
     if not isinstance(windows, Iterable):
         raise InputError(f"windows must be a list of {kind.__name__}, not a {type(windows).__name__}")
     given = list(windows)
@@ -60,7 +61,7 @@ def valid_windows(windows: object, kind: type[Window]) -> list[Window]:
 def used_windows(
     reference: Sample, windows: list[Sample], method: str, symmetric: bool, inside: bool | None
 ) -> Past:
-    """The windows that a method uses; "fixed" uses none, and "bootstrap" only their sizes."""
+    """Return the windows that a method uses; "fixed" uses none, and "bootstrap" only their sizes."""
     if method in ("calibrated", "dual"):
         return past_windows(reference, windows, take_out=method == "calibrated", inside=inside)
     if not windows:
@@ -75,7 +76,9 @@ def used_windows(
 def past_windows(
     reference: Sample, windows: Sequence[Sample], *, take_out: bool, inside: bool | None = None
 ) -> Past:
-    """The dual distances of all windows with both classes; with `take_out`, parts are taken out first."""
+    """Return the dual distances of all windows with both classes; with `take_out`, parts are taken out
+    first.
+    """
     rest = resting(reference, windows, inside=inside) if take_out else None
     whole = grid(reference, EXACT_DISTANCES) if rest is None else None
 
@@ -95,7 +98,7 @@ def past_windows(
 def past_of(
     reference: Window, windows: Sequence[Window], root: Callable[[int], tuple[float, float]], *, inside: bool
 ) -> Past:
-    """The windows with both classes, and with both left in the reference, with the `root` of each."""
+    """Return the windows with both classes, and with both left in the reference, with the `root` of each."""
     kept, caveats = _both_classes(windows)
     if inside:
         n_pos, n_neg = reference.n_pos, reference.n_neg
@@ -114,7 +117,7 @@ def contained(
     *,
     inside: bool | None = None,
 ) -> list[Places] | None:
-    """The `places` of the cells of each window; None: the windows are no parts of the reference.
+    """Return the `places` of the cells of each window; None: the windows are no parts of the reference.
 
     `reference` has the counts `pos` and `neg`, whose places these are. `inside` says whether they are parts;
     None: they are if all together are contained in it.
@@ -153,7 +156,7 @@ def _contained(
 
 
 def found_in(score: Floats, other: Floats) -> Places | None:
-    """The positions of some increasing scores among others, None unless all are there."""
+    """Return the positions of some increasing scores among others, None unless all are there."""
     at = places_among(score, other)
     return None if len(at) and (at[-1] == len(score) or (score[at] != other).any()) else at
 
@@ -161,7 +164,9 @@ def found_in(score: Floats, other: Floats) -> Places | None:
 def resting(
     reference: Sample, windows: Sequence[Sample], *, inside: bool | None = None
 ) -> Callable[[int], Grid] | None:
-    """A function of the number of a window: the reference without it. None: they are no parts of it."""
+    """Return a function of the number of a window: the reference without it. None: they are no parts of
+    it.
+    """
     parts = contained(
         reference, windows, lambda window: found_in(reference.score, window.score), inside=inside
     )
@@ -188,13 +193,15 @@ def resting(
 
 
 def grid(sample: Sample, exact: int) -> Grid:
-    """A sample with both classes, on about `CELLS` scores if it has more than `exact`."""
+    """Return a sample with both classes, on about `CELLS` scores if it has more than `exact`."""
     few = sample if len(sample.score) <= exact else joined(sample, cell_starts(sample, CELLS))
     return Grid(few, area(sample))
 
 
 def carried(auc: float, own: float, to: float) -> float:
-    """An AUC relative to `own`, moved to be relative to `to`: its share of the way to 0 or to 1 is kept."""
+    """Return an AUC relative to `own`, moved to be relative to `to`: its share of the way to 0 or to 1 is
+    kept.
+    """
     if auc == own or own == to:
         return to if auc == own else auc
     return 1 - (1 - auc) * ((1 - to) / (1 - own)) if auc > own else auc * (to / own)
@@ -244,3 +251,113 @@ def _require_some(kept: Sequence[int], total: int, caveats: Sequence[Caveat]) ->
             f"none of the {total} windows can be used ({'; '.join(map(str, caveats))}): give more or longer "
             "windows, or a fixed distance"
         )
+
+
+FEWEST = 6
+"""Windows below which none is called far."""
+_PART = 5
+
+
+class Far(NamedTuple):
+    """A window that is far from the others.
+
+    Attributes
+    ----------
+    place : int
+        Its index.
+    others : float
+        Mean AUC of the others.
+    pvalue : float
+        Chance that the farthest of so many windows is as far, if all are alike.
+    """
+
+    place: int
+    others: float
+    pvalue: float
+
+
+def sampling_errors(areas: Sequence[AucResult]) -> list[float]:
+    """Return the sampling error of each window by its size, from the scatter of rows in all windows.
+
+    The standard error of a small window is small where its AUC is high by chance, and 0 where no pair is in
+    the wrong order, so such a window would seem far from the others.
+
+    Parameters
+    ----------
+    areas : sequence of AucResult
+        Of windows with `zeta`. Where rows come in clusters, all windows have the mean design effect.
+    """
+    known = [(area, area.zeta) for area in areas if area.zeta is not None]
+    if not known:
+        return [area.se for area in areas]
+    pairs = [float(area.n_pos) * area.n_neg for area, _ in known]
+    moments = [(*zeta, area.auc * (1 - area.auc)) for area, zeta in known]
+    zeta10, zeta01, kernel = map(float, np.average(moments, axis=0, weights=pairs))
+    effects = [area.design_effect for area in areas if area.design_effect is not None]
+    effect = float(np.mean(effects)) if effects else 1.0
+    return [
+        math.sqrt(effect * exact_bootstrap_variance(zeta10, zeta01, kernel, area.n_pos, area.n_neg))
+        for area in areas
+    ]
+
+
+def far_windows(aucs: Sequence[float], ses: Sequence[float], *, chance: float = 0.01) -> list[Far]:
+    """Return the windows that the others do not lead to expect, the farthest first.
+
+    Parameters
+    ----------
+    aucs, ses : sequence of float
+        Of each window, with the sampling error of its own size (`sampling_errors`); both of length n.
+    chance : float
+        Share of references without such a window in which one is named.
+
+    Returns
+    -------
+    list of Far
+        Empty with fewer than 6 windows.
+
+    Notes
+    -----
+    Each window is compared with the mean of the others, which differ by their sampling errors and by a
+    scatter of their own, estimated by moments from the others alone ([DL86]). The difference has Student's t
+    law with n - 2 degrees of freedom, nearly, and its p-value is multiplied by n (Bonferroni). The farthest
+    is left out and the rest looked at again, for a fifth of the windows: all up to the last with so small a
+    p-value are far, for two of them hide each other ([R83]). Cost: O(n^3).
+
+    References
+    ----------
+    .. [DL86] DerSimonian and Laird (1986). Controlled Clinical Trials 7, 177-188.
+    .. [R83] Rosner (1983). Technometrics 25, 165-172.
+
+    Examples
+    --------
+    >>> aucs = [0.80, 0.81, 0.79, 0.80, 0.82, 0.78, 0.81, 0.60]
+    >>> [(each.place, round(each.others, 2)) for each in far_windows(aucs, [0.01] * 8)]
+    [(7, 0.8)]
+    """
+    values, variances = np.asarray(aucs, float), np.asarray(ses, float) ** 2
+    left, found, many = list(range(len(values))), list[Far](), 0
+    while len(left) >= FEWEST and len(found) < max(1, len(values) // _PART):
+        others, pvalues = _compared(values[left], variances[left])
+        place = int(np.argmin(pvalues))
+        pvalue = float(pvalues[place])
+        found.append(Far(left[place], float(others[place]), min(pvalue * len(left), 1.0)))
+        many = len(found) if found[-1].pvalue < chance else many
+        del left[place]
+    return found[:many]
+
+
+def _compared(values: Floats, variances: Floats) -> tuple[Floats, Floats]:
+    """Return for each window the mean of the others, and the p-value of its distance; shape (n,)."""
+    known, n = np.maximum(variances, 1e-12), len(values)
+    others = 1.0 - np.eye(n)
+    weights = others / known
+    total = weights.sum(axis=1)
+    means = weights @ values / total
+    spread = (weights * (values - means[:, None]) ** 2).sum(axis=1) - (n - 2)
+    scatter = np.maximum(spread / (total - (weights**2).sum(axis=1) / total), 0.0)
+    weights = others / (known + scatter[:, None])
+    total = weights.sum(axis=1)
+    means = weights @ values / total
+    error = np.sqrt(known + scatter + 1 / total)
+    return means, 2 * stdtr(n - 2, -np.abs(values - means) / error)

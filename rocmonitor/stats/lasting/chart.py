@@ -1,4 +1,4 @@
-"""A lasting change of the AUC: has it dropped and stayed down, since when, and how large?
+"""A lasting change of the AUC: a drop that stayed, since when, and how large.
 
 A chart is computed once from the reference windows (`LastingChart`) and applied to the numbers of the later
 windows, as often as new ones or corrected ones come.
@@ -17,26 +17,30 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.variances import moments
 from rocmonitor.stats.forecast.score_history import score_history
-from rocmonitor.stats.lasting.adjusting import (
+from rocmonitor.stats.lasting.limit import (
+    ChartShape,
+    Running,
+    chart_limit,
+    possible,
+    running,
+    scatter_between,
+)
+from rocmonitor.stats.lasting.result import ChartCourse, LastingChange, chart_course, found_change
+from rocmonitor.stats.lasting.windows import (
     Adjustment,
+    PairVariances,
+    WindowAuc,
     adjusted,
     expected_by_all,
     expected_by_the_others,
-    wave_step,
-    with_expected,
-)
-from rocmonitor.stats.lasting.ewma import ChartShape, Running, running
-from rocmonitor.stats.lasting.limit import chart_limit, possible, scatter_between
-from rocmonitor.stats.lasting.result import ChartCourse, LastingChange, chart_course, found_change
-from rocmonitor.stats.lasting.windows import (
-    PairVariances,
-    WindowAuc,
     noises,
     places_of,
     require_scatter,
     scaled,
     valid_numbers,
     valid_variance,
+    wave_step,
+    with_expected,
 )
 from rocmonitor.stats.proportion import is_number, require_method
 from rocmonitor.stats.result import Result
@@ -54,7 +58,7 @@ _LONGEST = 1000  # windows of a horizon
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LastingChart(Result):
-    """What the reference windows say of a chart over later ones; frozen, to be stored.
+    """The settings of a chart over later windows, from the reference windows; frozen, to be stored.
 
     Attributes
     ----------
@@ -105,7 +109,7 @@ class LastingChart(Result):
         return f"chart from {self.n_windows} reference windows, limit {self.limit:.2f}"
 
     def apply(self, later: Sequence[WindowAuc | None]) -> LastingChange:
-        """The chart over later windows, and the change that it shows.
+        """Return the chart over later windows, and the change that it shows.
 
         Parameters
         ----------
@@ -126,11 +130,11 @@ class LastingChart(Result):
         return found_change(self, course, values, noise)
 
     def follow(self, later: Sequence[WindowAuc | None]) -> ChartCourse:
-        """The chart over later windows without the change that it shows. Cost: O(k)."""
+        """Return the chart over later windows without the change that it shows. Cost: O(k)."""
         return chart_course(self, self._course(later)[0])
 
     def _course(self, later: Sequence[WindowAuc | None]) -> tuple[Running, Floats, Floats]:
-        """The chart, and of each window the value and the sampling variance."""
+        """Return the chart, and of each window the value and the sampling variance."""
         windows = valid_numbers(later, "later")
         if not windows:
             raise InputError("later is empty: the chart begins with the first window after the reference")
@@ -164,7 +168,7 @@ def lasting_chart(
     alternative: Alternative = "less",
     score_variance: float = 0.0,
 ) -> LastingChart:
-    """The chart that reference windows set up, from their numbers.
+    """Return the chart that reference windows set up, from their numbers.
 
     Parameters
     ----------
@@ -232,7 +236,7 @@ def lasting_change(
     given: Literal["scores"] | None = None,
     days: tuple[Sequence[float], Sequence[float]] | None = None,
 ) -> LastingChange:
-    """Has the AUC dropped and stayed down since the reference windows, since when, and by how much?
+    """Find a drop of the AUC since the reference windows that has stayed: since when, and how large.
 
     Parameters
     ----------

@@ -12,8 +12,7 @@ import scipy
 
 from rocmonitor.errors import InputError
 from rocmonitor.stats.lasting.chart import LastingChart
-from rocmonitor.stats.lasting.ewma import ChartShape
-from rocmonitor.stats.lasting.limit import largest_values, possible
+from rocmonitor.stats.lasting.limit import ChartShape, largest_values, possible
 
 DRAWN = 0.005
 """The smallest probability that the drawn series show themselves: 30 of 6,000."""
@@ -22,7 +21,7 @@ _FITTED = (0.1, 0.07, 0.05, 0.03, 0.02, 0.014, 0.01, 0.007, DRAWN)
 
 
 def at_probability(chart: LastingChart, false_alarm_probability: float) -> LastingChart:
-    """The same chart with the limit that it passes within its horizon with another probability.
+    """Return the same chart with the limit that it passes within its horizon with another probability.
 
     Parameters
     ----------
@@ -53,7 +52,7 @@ def at_probability(chart: LastingChart, false_alarm_probability: float) -> Lasti
 
 @lru_cache(maxsize=64)
 def _limits(chart: LastingChart) -> Callable[[float], float]:
-    """The limit of the series that the reference windows leave possible, by its probability.
+    """Return the limit of the series that the reference windows leave possible, by its probability.
 
     The segments of a window ask for many probabilities of the same charts.
     """

@@ -4,9 +4,16 @@ They take what those of `rocmonitor.stats` take. Importing `rocmonitor.stats` do
 """
 
 from rocmonitor.stats.research.averaging import AveragingTable, averaging_table
+from rocmonitor.stats.research.distance import CurveDistances, curve_distances
 from rocmonitor.stats.research.functional import RocFunctional, roc_functional
-from rocmonitor.stats.research.null import AucEqualityTest, AucTest, auc_equality_test, auc_test
-from rocmonitor.stats.research.path import AucPath, auc_path
+from rocmonitor.stats.research.null import (
+    AucEqualityTest,
+    AucPath,
+    AucTest,
+    auc_equality_test,
+    auc_path,
+    auc_test,
+)
 from rocmonitor.stats.research.skewness import AucSkewness, auc_skewness
 from rocmonitor.stats.research.weighting import weighted_sample
 from rocmonitor.stats.sample import WeightedSample
@@ -17,6 +24,7 @@ __all__ = [
     "AucSkewness",
     "AucTest",
     "AveragingTable",
+    "CurveDistances",
     "RocFunctional",
     "WeightedSample",
     "auc_equality_test",
@@ -24,6 +32,7 @@ __all__ = [
     "auc_skewness",
     "auc_test",
     "averaging_table",
+    "curve_distances",
     "roc_functional",
     "weighted_sample",
 ]

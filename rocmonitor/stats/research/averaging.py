@@ -15,6 +15,7 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.stats.curve.threshold import threshold_intervals
 from rocmonitor.stats.curve.total_rate import total_rate_intervals
 from rocmonitor.stats.curve.vertical import vertical_intervals
+from rocmonitor.stats.nouns import classes
 from rocmonitor.stats.result import Table
 from rocmonitor.stats.rows import Floats
 from rocmonitor.stats.sample import Sample, on_sample
@@ -58,7 +59,7 @@ class AveragingTable(Table):
     def __str__(self) -> str:
         return (
             f"TPR at {len(self.tpr)} operating points by what is held fixed, "
-            f"{100 * self.confidence_level:g} % intervals, {self.n_pos} positives, {self.n_neg} negatives"
+            f"{100 * self.confidence_level:g} % intervals, {classes(self.n_pos, self.n_neg)}"
         )
 
 
@@ -66,7 +67,8 @@ class AveragingTable(Table):
 def averaging_table(
     sample: Sample, thresholds: ArrayLike, *, confidence_level: float = 0.95
 ) -> AveragingTable:
-    """The TPR at operating points, with its interval by threshold, FPR and total positive rate side by side.
+    """Return the TPR at operating points, with its interval by threshold, FPR and total positive rate side
+    by side.
 
     ===========  ===================  ==========================  ==========================================
     columns      held fixed           varies between resamples    the question of

@@ -26,6 +26,7 @@ from rocmonitor.stats.band.drawing import (
     whole_resamples,
 )
 from rocmonitor.stats.curve.kernel import Bandwidth
+from rocmonitor.stats.nouns import classes
 from rocmonitor.stats.proportion import clipped_intervals, interval_caveats, require_level, require_method
 from rocmonitor.stats.resampling import Rng, generator
 from rocmonitor.stats.result import Result
@@ -67,7 +68,7 @@ class RocFunctional(Result):
     def __str__(self) -> str:
         return (
             f"{self.name} {self.value:.4f}, {100 * self.confidence_level:g} % {self.low:.4f} to "
-            f"{self.high:.4f} ({self.method} bootstrap), {self.n_pos} positives, {self.n_neg} negatives"
+            f"{self.high:.4f} ({self.method} bootstrap), {classes(self.n_pos, self.n_neg)}"
         )
 
 
@@ -88,7 +89,7 @@ def roc_functional(
     rng: Rng | None = None,
     bandwidth: Bandwidth | Rule = "normal",
 ) -> RocFunctional:
-    """A function of the ROC curve with its bootstrap interval ([BCV08], remark 4).
+    """Return a function of the ROC curve with its bootstrap interval ([BCV08], remark 4).
 
     Parameters
     ----------
@@ -189,7 +190,7 @@ def _named(functional: object) -> tuple[str, Functional]:
 
 
 def _called(of_curve: Functional, name: str, curve: Curve) -> float:
-    """The functional of a curve that it cannot change."""
+    """Return the functional of a curve that it cannot change."""
     for values in curve:
         values.setflags(write=False)
     found = np.asarray(of_curve(curve.fpr, curve.tpr))

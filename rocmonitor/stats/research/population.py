@@ -24,7 +24,7 @@ _ROUNDING = 1e-9  # of a statistic, by which a resample equal to the sample may 
 
 
 class Order(NamedTuple):
-    """Where the cells of each class stand among those of the other, in one order of the scores."""
+    """The places of the cells of each class among those of the other, in one order of the scores."""
 
     negatives: NDArray[np.intp]
     """(m,): the cells of the negatives, sorted."""
@@ -51,7 +51,7 @@ class Population(NamedTuple):
 def reweighted(
     shares: Floats, tilt: Floats, ranks: tuple[NDArray[np.intp], ...], sizes: tuple[int, int], null: float
 ) -> tuple[Population, tuple[Counts, Counts]]:
-    """The population of reweighted shares, and the sample's own rows in its cells, (1, m) and (1, n).
+    """Return the population of reweighted shares, and the sample's own rows in its cells, (1, m) and (1, n).
 
     `shares` and `tilt`, (2, k), are those of negatives and positives in each cell and the factors of the null
     hypothesis; `ranks` those of the cells, (k,), in each order; `sizes` the positives and negatives of the
@@ -142,7 +142,7 @@ def _placements(of: Order, neg: Counts, pos: Counts) -> tuple[Floats, Floats]:
 
 
 def _ratio(difference: Floats, se: Floats) -> Floats:
-    """A statistic without scatter is infinitely far from its null value, or on it."""
+    """Return a statistic without scatter is infinitely far from its null value, or on it."""
     some = se > _ROUNDING
     far = np.where(np.abs(difference) > _ROUNDING, np.copysign(np.inf, difference), 0.0)
     return np.where(some, difference / np.where(some, se, 1.0), far)

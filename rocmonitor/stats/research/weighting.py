@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.rows import Counts, Floats, valid_labels, valid_scores
+from rocmonitor.stats.rows import Counts, Floats, same_order, valid_labels, valid_scores
 from rocmonitor.stats.sample import Sample, WeightedSample
 
 _UNIT = 2**52  # counts a class: each share is as exact as float64 holds it
@@ -42,6 +42,7 @@ def weighted_sample(y_true: ArrayLike, y_score: ArrayLike, weights: ArrayLike) -
     >>> weighted.neg.tolist()
     [0.75, 0.25]
     """
+    same_order(y_true=y_true, y_score=y_score, weights=weights)
     positive, score = valid_labels(y_true), valid_scores(y_score, "y_score")
     weight = valid_scores(weights, "weights")
     if not len(positive) == len(score) == len(weight):

@@ -19,7 +19,7 @@
     area: value => value.toFixed(3),
     signed: value => (value > 0 ? "+" : value < 0 ? "−" : "") + Math.abs(value).toFixed(4),
     count: value => Math.round(value).toLocaleString("en"),
-    percent: value => `${+(100 * value).toPrecision(3)} %`,
+    percent: value => `${+(100 * value).toPrecision(value > 0.999 && value < 1 ? Math.max(3, 1 - Math.floor(Math.log10(1 - value))) : 3)} %`,
     number: value => `${+value.toPrecision(3)}`,
   };
   const known = value => value !== null && value !== undefined;
@@ -204,6 +204,12 @@
     });
   }
 
+  // The largest of 1, 2 and 5 times a power of ten within the axis.
+  function round(high) {
+    const power = 10 ** Math.floor(Math.log10(high));
+    return [5, 2, 1].find(each => each * power <= high) * power;
+  }
+
   function options(panel, number, width) {
     const main = number === 0, last = number === spec.panels.length - 1;
     const axis = { stroke: colour("soft"), font: `12px ${colour("sans")}`, grid: { stroke: colour("grid"), width: 1 }, ticks: { stroke: colour("grid") } };
@@ -221,7 +227,7 @@
       scales: { x: { time: true, range: () => range || [spec.reference ? Math.min(spec.starts[0], spec.reference.start) : spec.starts[0], spec.ends[spec.ends.length - 1]] }, y: { range: () => extent(panel) } },
       axes: [
         { ...axis, show: last, space: 70, size: 32, values: dates },
-        { ...axis, size: left, values: (_, ticks) => ticks.map(formats[panel.format]), ...(main ? {} : { splits: (_, __, low, high) => [0, high * 0.9] }) },
+        { ...axis, size: left, values: (_, ticks) => ticks.map(formats[panel.format]), ...(main ? {} : { splits: (_, __, low, high) => [0, round(high)] }) },
       ],
       series,
       hooks: {

@@ -6,31 +6,19 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rocmonitor.wording.caveats import (
-    area,
     arrival,
-    band,
-    cost,
-    curve,
     forecast,
-    lasting,
-    research,
     review,
     rules,
-    sequence,
     service,
+    statistics,
     window,
 )
+from rocmonitor.wording.format import are
 
 SENTENCES: dict[str, str | Callable[..., str]] = {
-    "recorded": "{text}",  # a sentence that an earlier version stored
-    **area.SENTENCES,
-    **curve.SENTENCES,
-    **band.SENTENCES,
-    **cost.SENTENCES,
+    **statistics.SENTENCES,
     **forecast.SENTENCES,
-    **sequence.SENTENCES,
-    **lasting.SENTENCES,
-    **research.SENTENCES,
     **window.SENTENCES,
     **arrival.SENTENCES,
     **rules.SENTENCES,
@@ -40,16 +28,22 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
 
 
 def sentence(code: str, values: Mapping[str, Any], about: Sequence[str] = ()) -> str:
-    """The sentence of a caveat, after the parts of the result that it is about."""
+    """Return the sentence of a caveat, after the parts of the result that it is about."""
     words = SENTENCES.get(code, "")
     try:
-        text = words.format(**values) if isinstance(words, str) else words(**values)
+        text = words.format(**values, **_verbs(values)) if isinstance(words, str) else words(**values)
     except (LookupError, TypeError, ValueError):  # other values than this version knows
         text = ""
     return ": ".join([*about, text or _as_values(code, values)])
 
 
+def _verbs(values: Mapping[str, Any]) -> dict[str, str]:
+    """``{are}`` and ``{have}`` of a template, for so many as its ``count``."""
+    number = values.get("count", 0)
+    return {"are": are(number), "have": "has" if number == 1 else "have"}
+
+
 def _as_values(code: str, values: Mapping[str, Any]) -> str:
-    """A caveat of a newer version: its code and values, as they are."""
+    """Return a caveat of a newer version: its code and values, as they are."""
     shown = ", ".join(f"{name} {value}" for name, value in values.items())
     return f"{code} ({shown})" if shown else code

@@ -1,8 +1,8 @@
-"""Caveats on forecast intervals, distances, explanations of a shift."""
+"""Caveats on forecasts, confidence sequences and lasting changes, from `rocmonitor.stats`."""
 
 from collections.abc import Callable, Sequence
 
-from rocmonitor.wording.format import percent
+from rocmonitor.wording.format import listed, percent
 
 _REASONS = {
     "one-class": "without rows of both classes",
@@ -38,7 +38,7 @@ def _too_few(
 
 
 def _distinct(level: float, wanted: float) -> str:
-    """The level, with as many decimals (at least three) as show that it is not the wanted one."""
+    """Return the level, with as many decimals (at least three) as show that it is not the wanted one."""
     digits = next((each for each in range(3, 9) if f"{level:.{each}f}" != f"{wanted:.{each}f}"), 9)
     return f"{level:.{digits}f}"
 
@@ -92,7 +92,46 @@ def _allowed(
     )
 
 
+def _too_few_to_compare(*, n_windows: int) -> str:
+    few = "1 window is" if n_windows == 1 else f"{n_windows} windows are"
+    return f"{few} too few to estimate how much windows differ, so nothing is known of the difference yet"
+
+
+def _correlated(
+    *,
+    correlation: float,
+    low: float | None = None,
+    high: float | None = None,
+    pvalue: float | None = None,
+) -> str:
+    text = (
+        f"neighbouring windows are alike (serial correlation {correlation:.2f}), but the interval treats "
+        "them as independent: of 100 years of weekly checks at 5 %, about 6 then decide wrongly at a "
+        "correlation of 0.3, 20 at 0.6 and 57 at 0.9"
+    )
+    if low is None or high is None or pvalue is None:
+        return f"{text}; use longer windows, more of them, or correlation estimated"
+    return (
+        f"{text}; with the correlation estimated it is {low:+.4f} to {high:+.4f} (p = {pvalue:.2g}), and "
+        "correlation: estimated decides by that"
+    )
+
+
+_FINDINGS = {
+    "withdrawn": "the lasting change that was reported is withdrawn",
+    "raised": "a lasting change that was not reported is found",
+    "confirmed": "the lasting change that was reported is confirmed, with another size",
+}
+
+
+def _corrected(*, finding: str, windows: list[str], **_: object) -> str:
+    named = listed(windows if len(windows) <= 3 else [*windows[:2], f"{len(windows) - 2} more"])
+    which = f" ({named})" if windows else ""
+    return f"{_FINDINGS.get(finding, finding)}, because the data of earlier windows{which} were corrected"
+
+
 SENTENCES: dict[str, str | Callable[..., str]] = {
+    # Forecasts
     "no-confidence-level": _no_level,
     "too-few-windows": _too_few,
     "level-by-model": _by_model,
@@ -140,5 +179,43 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     ),
     "no-least-favourable-shift": (
         "no reweighting of the reference has the window's AUC, so there is no least favourable shift"
+    ),
+    # Confidence sequences
+    "no-window-scatters": "no window shows any scatter, so nothing is known of the difference yet",
+    "zero-standard-errors": (
+        "{zero} of {n_windows} windows have a standard error of 0; the pooled one is used for them"
+    ),
+    "too-few-windows-to-compare": _too_few_to_compare,
+    "windows-differ": (
+        "the windows differ by more than their sampling error: their true differences have a standard "
+        "deviation of about {between:.4f}, while one window's standard error is {standard_error:.4f}; the "
+        "interval is for their mean and allows for this"
+    ),
+    "windows-correlated": _correlated,
+    "windows-correlated-allowed": (
+        "neighbouring windows are alike (serial correlation {correlation:.2f}); the interval allows for "
+        "this, but not fully: of 100 years of weekly checks at 5 %, about 3 decide wrongly at a correlation "
+        "of 0.3, 6 at 0.6 and 14 to 24 at 0.9"
+    ),
+    # Lasting changes
+    "chart-corrected": _corrected,
+    "few-reference-windows": (
+        "{n_windows} reference windows show little of how much windows differ, so the limit is wide; "
+        "with {enough} or more it is sharper"
+    ),
+    "scores-explain-little": (
+        "the scores explain too little of how the {n_windows} reference windows differ, so they are not used"
+    ),
+    "reference-windows-equal": (
+        "all {n_windows} reference windows have the same AUC, {auc:.4g}, which real windows do not: check "
+        "the reference's query; only sampling error is counted"
+    ),
+    "season-not-seen": (
+        "the reference covers {days} days, less than a year, so a season cannot be told from a change"
+    ),
+    "reference-windows-alike": (
+        "neighbouring reference windows are alike (serial correlation about {correlation:.2f}); the limit "
+        "allows for it as far as {n_windows} windows show it, and false alarms may be more frequent than "
+        "stated"
     ),
 }

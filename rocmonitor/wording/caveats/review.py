@@ -60,8 +60,7 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     "period-differs-more": (
         "over the whole period the AUROC differs by {difference:+.4f} ({low:+.4f} to {high:+.4f}), but the "
         "rule shows no difference: that interval is valid for a single check only, and compares positives "
-        "of one window with negatives of another; the rule uses the mean within windows, the variation "
-        "between windows, and all checks"
+        "of one window with negatives of another; the rule compares within windows, at all checks"
     ),
     "constant-scores": (
         "the {model} gives all {rows:,} rows the score {score:g}: it has no curve, so nothing is compared "

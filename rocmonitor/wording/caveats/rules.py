@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from rocmonitor.wording.counts import set_aside
+from rocmonitor.wording.format import CUT, percent, set_aside
 
 
 def _too_few_rows(**counts: Any) -> str:
@@ -13,8 +13,17 @@ def _too_few_rows(**counts: Any) -> str:
     return (
         f"{counts['n_pos']:,} positives and {counts['n_neg']:,} negatives are usable of "
         f"{counts['rows']:,} rows{f' ({aside})' if aside else ''}; min_per_class is "
-        f"{counts['min_per_class']:,}"
+        f"{counts['min_per_class']:,}{CUT if counts.get('truncated') else ''}"
     )
+
+
+def _unusable(*, share: float, usual: float | None, most: float, refused: bool, **counts: Any) -> str:
+    parts = {name: counts[name] for name in ("bad_score", "bad_label", "duplicates", "outside")}
+    lost = sum(parts.values())
+    text = f"{lost:,} of {counts['rows']:,} rows ({percent(share)}) cannot be used: {set_aside(parts)}"
+    if usual is not None:
+        text += f"; in the reference windows {f'at most {percent(usual)}' if usual else 'none'}"
+    return text + (f". With more than {percent(most)} the rest is not judged" if refused else "")
 
 
 def _degraded_alone(
@@ -23,6 +32,14 @@ def _degraded_alone(
     return (
         f"{outcome} alone (p = {pvalue:.2g}), but not after allowing for the {segments} segments judged in "
         f"this window (adjusted p = {adjusted_pvalue:.2g}, and {needed:.2g} is needed)"
+    )
+
+
+def _pooled(*, windows: int, min_per_class: int) -> str:
+    many = "1 reference window has" if windows == 1 else f"{windows:,} reference windows have"
+    return (
+        f"{many} fewer than {min_per_class:,} rows of a class (min_per_class) and "
+        f"{'counts' if windows == 1 else 'count'} together with a neighbour"
     )
 
 
@@ -37,13 +54,13 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     "shows any scatter to compare by",
     "not-computed": "{why}",
     "degraded-alone": _degraded_alone,
+    "rows-unusable": _unusable,
+    "reference-windows-pooled": _pooled,
     "segment-not-in-reference": "the reference has no rows of this segment",
     "no-reference-window": (
         "no whole window ({every}) lies in the reference period, {period}: choose a longer one, cut it finer "
         "(reference.windows), or set window.align"
     ),
-    "old-reference": "the reference was frozen by an earlier version: its forecast is for windows of its own "
-    "size, and a change is not explained",
     "window-in-reference": "this window is a part of the reference that it is compared with",
     "version-not-named": (
         "the configuration names no version of {model}, so results before and after a new version look "

@@ -1,4 +1,4 @@
-"""What keeps the service from watching, and what the accounts of its sources may do besides reading."""
+"""The faults that keep the service from watching, and the rights of its sources beyond reading."""
 
 from __future__ import annotations
 

@@ -1,9 +1,13 @@
 """Caveats on a window's rows, its reference and its model versions."""
 
+import re
 from collections.abc import Callable, Sequence
 
-from rocmonitor.wording.format import one_line
+from rocmonitor.wording.format import are, one_line
+from rocmonitor.wording.format import count as counted
 from rocmonitor.wording.revised import judged_again
+
+_COMMA = re.compile(r"'[+-]?\d*,\d+'")
 
 
 def _rows_with_bad_labels(
@@ -11,15 +15,39 @@ def _rows_with_bad_labels(
 ) -> str:
     where = f"monitors.{monitor}.positive"
     return (
-        f"{count:,} of {rows:,} rows are set aside: their label is neither {positive!r} nor {negative!r} "
-        f"(found: {', '.join(examples)}); set {where}.label and {where}.negative"
+        f"{count:,} of {rows:,} rows {are(count)} set aside: the label is neither "
+        f"{positive!r} nor {negative!r} (found: {', '.join(examples)}); set {where}.label and "
+        f"{where}.negative"
     )
 
 
-def _text_scores(*, monitor: str, count: int, rows: int, examples: Sequence[str]) -> str:
+def _text_scores(*, monitor: str, source: str, count: int, rows: int, examples: Sequence[str]) -> str:
+    comma = any(_COMMA.fullmatch(example) for example in examples)
+    key = f"set sources.{source}.decimal to ',' (of files), or " if comma else ""
     return (
-        f"{count:,} of {rows:,} rows are set aside: their score is not a finite number, and some are text "
-        f"(such as {', '.join(examples)}); cast the column to a number in monitors.{monitor}.query"
+        f"{count:,} of {rows:,} rows {are(count)} set aside: the score is not a finite "
+        f"number, and some are text that is none (such as {', '.join(examples)}); "
+        f"{key}convert the column in monitors.{monitor}.query"
+    )
+
+
+def _unreadable_cells(*, count: int, column: str, kind: str, examples: Sequence[str]) -> str:
+    return (
+        f"{counted(count, 'cell')} of the column {column} {are(count)} no {kind} (such as "
+        f"{', '.join(examples)}) and {'counts' if count == 1 else 'count'} as "
+        "missing; rows without a time are in no window"
+    )
+
+
+def _unreadable_lines(*, count: int, examples: Sequence[str]) -> str:
+    if count == 1:
+        return (
+            f"1 line of the files cannot be read, {examples[0]}: it has another number of columns or another "
+            "encoding, and is in no window"
+        )
+    return (
+        f"{count:,} lines of the files cannot be read, such as {', '.join(examples)}: they have another "
+        "number of columns or another encoding, and are in no window"
     )
 
 
@@ -66,12 +94,12 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     ),
     "condensed-too-coarse": _too_coarse,
     "rows-outside": (
-        "{count:,} of {rows:,} rows are set aside: their {column} is outside the window, missing, or not a "
+        "{count:,} of {rows:,} rows {are} set aside: the {column} is outside the window, missing, or not a "
         "time; use :start and :end in monitors.{monitor}.query"
     ),
     "rows-from-store": _rows_from_store,
     "ids-repeated": (
-        "{count:,} of {rows:,} rows are set aside: another row has the same {column}; name a column whose "
+        "{count:,} of {rows:,} rows {are} set aside: another row has the same {column}; name a column whose "
         "value differs for every scored case in monitors.{monitor}.columns.id, or leave id out"
     ),
     "share-below-one-row": (
@@ -79,7 +107,7 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
         "row with the highest score"
     ),
     "clusters-missing": (
-        "{count:,} of {rows:,} rows have no {column}: each counts as a cluster of its own; if they belong "
+        "{count:,} of {rows:,} rows {have} no {column}: each counts as a cluster of its own; if they belong "
         "together, fill {column} in the query"
     ),
     "one-cluster": (
@@ -96,6 +124,8 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     ),
     "rows-with-bad-labels": _rows_with_bad_labels,
     "text-scores": _text_scores,
+    "cells-unreadable": _unreadable_cells,
+    "lines-unreadable": _unreadable_lines,
     # Windows that are joined, from rocmonitor.service.pieces
     "windows-pooled": (
         "{windows} windows ({every} each), {period}, are pooled: not each of them has "

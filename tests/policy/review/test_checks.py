@@ -22,7 +22,7 @@ from rocmonitor.policy.review.checks import (
 from rocmonitor.policy.review.settings import ReviewRule, ReviewSettings
 from rocmonitor.stats import PairedSample, compare_auc_paired, confidence_sequence, vertical_difference
 
-SETTINGS = ReviewSettings(rule=ReviewRule(fpr=(0.1, 0.3), correlation="none"), min_per_class=50)
+SETTINGS = ReviewSettings(rule=ReviewRule(fpr=(0.1, 0.3)), min_per_class=50)
 
 
 def checked(windows, settings=SETTINGS):
@@ -83,33 +83,24 @@ def test_a_sequence_is_that_of_its_checks_weighted_by_their_rows():
     checks, _ = checked(windows, replace(SETTINGS, rule=rule))
     area, rate = track_comparisons(checks, replace(SETTINGS, rule=rule))
     used = [compare_auc_paired(windows[i][1]) for i in (0, 2)]
-    weights = [60 * 300 / 360, 200 * 100 / 300]
-    direct = confidence_sequence(
-        [d.difference for d in used],
-        [d.se for d in used],
-        confidence_level=0.975,
-        tuned_for=3,
-        weights=weights,
-        correlation="estimated",
-    )
-    assert area.sequence.to_dict() == direct.to_dict()
-    independent = replace(rule, correlation="none")
-    [plain, _] = track_comparisons(checks, replace(SETTINGS, rule=independent))
-    assert (plain.sequence.correlation, area.sequence.correlation) == ("none", "estimated")
-    assert (area.independent.to_dict(), plain.independent) == (plain.sequence.to_dict(), None)
-    ends = plain.sequence.low[-1], plain.sequence.high[-1]
-    assert (area.result.independent_low, area.result.independent_high) == ends
-    assert (plain.result.independent_low, plain.result.independent_high) == (None, None)
     at = [vertical_difference(windows[i][1], 0.1) for i in (0, 2)]
-    direct = confidence_sequence(
-        [d.dtpr[0] for d in at],
-        [d.dtpr_se[0] for d in at],
-        confidence_level=0.975,
-        tuned_for=3,
-        weights=weights,
-        correlation="estimated",
-    )
-    assert rate.sequence.to_dict() == direct.to_dict()
+    differences = [d.difference for d in used], [d.dtpr[0] for d in at]
+    errors = [d.cautious_se() for d in used], [d.dtpr_se[0] for d in at]
+    own = {"confidence_level": 0.975, "tuned_for": 3}
+    for track, d, s in zip((area, rate), differences, errors, strict=True):
+        direct = confidence_sequence(d, s, weights=[360, 300], estimand="period", **own)
+        assert track.sequence.to_dict() == direct.to_dict()
+    for correlation in ("estimated", "none"):
+        future = replace(rule, decides="future", correlation=correlation)
+        ahead, _ = track_comparisons(checks, replace(SETTINGS, rule=future))
+        direct = confidence_sequence(
+            differences[0],
+            [d.se for d in used],
+            weights=[60 * 300 / 360, 200 * 100 / 300],
+            correlation=correlation,
+            **own,
+        )
+        assert ahead.sequence.to_dict() == direct.to_dict()
     row = windows_table(checks, area, 0.9)[2]
     assert (row["running_mean"], row["anytime_low"]) == (area.sequence.estimate[1], area.sequence.low[1])
     assert (row["low"], row["high"]) == used[1].ci(0.9)
@@ -176,14 +167,15 @@ def test_windows_that_are_alike_are_shown_beside_with_their_correlation_estimate
     quality = np.repeat([2.2, 0.6], 6)  # half a year better, half a year worse
     windows = [(week(at), pair(at, 60, 90, challenger=each)) for at, each in enumerate(quality.tolist())]
     checks, _ = checked(windows)
-    area, *_ = track_comparisons(checks, SETTINGS)
+    rule = replace(SETTINGS.rule, decides="future", correlation="none")
+    area, *_ = track_comparisons(checks, replace(SETTINGS, rule=rule))
     [caveat] = [each for each in area.sequence.caveats if each.code == "windows-correlated"]
     allowing = confidence_sequence(
         [check.difference.difference for check in checks],
         [check.difference.se for check in checks],
         confidence_level=area.sequence.confidence_level,
         tuned_for=SETTINGS.rule.tuned_for,
-        weights=[check.weight for check in checks],
+        weights=[check.precision for check in checks],
         correlation="estimated",
     )
     seen = [caveat.values[name] for name in ("low", "high", "pvalue")]

@@ -14,7 +14,7 @@ from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.policy.record import plain
 from rocmonitor.policy.review.checks import NO_SCATTER
 from rocmonitor.policy.review.comparison import Compared, compare
-from rocmonitor.policy.review.document import Decision, Withdrawn
+from rocmonitor.policy.review.document import Decision
 from rocmonitor.policy.review.settings import Money, ReviewRule, ReviewSettings
 from rocmonitor.stats import (
     PairedSample,
@@ -24,13 +24,13 @@ from rocmonitor.stats import (
     roc_difference_band,
     vertical_difference,
     vertical_intervals,
-    windows_to_decide,
 )
+from rocmonitor.stats.next_windows import next_windows
 from rocmonitor.stats.sequence import confidence_sequence
 
 MONEY = Money(false_positive=1, false_negative=9, prevalence=0.1, unit="EUR")
 SETTINGS = ReviewSettings(
-    rule=ReviewRule(fpr=(0.05, 0.2), correlation="none"),  # decides within few windows
+    rule=ReviewRule(fpr=(0.05, 0.2)),
     thresholds=(0.6,),
     w=(0.3,),
     money=(MONEY,),
@@ -55,6 +55,7 @@ COLUMNS = {
     "regions": "from_fpr to_fpr better",
     "costs": "w champion_threshold challenger_threshold champion_cost challenger_cost saved low high unit "
     "false_positive false_negative prevalence decisions money_saved money_low money_high",
+    "next": "windows confidence_level low high",
     "segments": "segment rows n_pos n_neg champion_auc challenger_auc difference low high level pvalue note",
     "forecast": "method windows basis confidence_level distance difference low high",
 }
@@ -91,7 +92,7 @@ def test_the_better_model_is_found(windows, found):
     area = found.comparisons[0]
     assert (area.fpr, area.checks, area.better) == (None, 8, "challenger")
     assert [each.fpr for each in found.comparisons[1:]] == [0.05, 0.2]
-    assert found.withdrawn is found.further_windows is None
+    assert found.further_windows is None
     other = reviewed([(window, both.swapped()) for window, both in windows])
     assert other.decision is Decision.CHAMPION
     assert other.decided_in == found.decided_in
@@ -182,6 +183,9 @@ def test_the_metrics_are_those_of_the_tables(windows, found):
     assert metrics["difference/tpr_at_fpr_0.2_anytime_high"] == tables["fprs"][1]["anytime_high"]
     assert metrics["difference/saved_at_w_0.3"] == tables["costs"][0]["saved"]
     assert metrics["difference/saved_at_w_0.5_high"] == tables["costs"][1]["high"]
+    assert metrics["review/challenger_leads"] == sum(row["difference"] > 0 for row in tables["windows"])
+    assert metrics["next/difference_4_low"] == tables["next"][0]["low"]
+    assert metrics["next/difference_13_high"] == tables["next"][1]["high"]
     assert metrics["forecast/difference_low"] == tables["forecast"][0]["low"]
     assert "review/windows_to_decide" not in metrics
 
@@ -227,19 +231,44 @@ def test_models_whose_curves_cross_are_a_trade_off():
     assert owners[-1] == "champion"
 
 
-def test_equal_models_are_not_decided_and_further_windows_are_counted():
-    equal = weeks(6, 11, challenger=1.25)
-    undecided = reviewed(equal)
+def test_equal_models_are_not_decided_and_no_number_of_windows_is_named():
+    undecided = reviewed(weeks(6, 11, challenger=1.25))
     assert (undecided.decision, undecided.decided_in) == (Decision.UNDECIDED, None)
-    used = [compare_auc_paired(both) for _, both in equal]
-    sequence = confidence_sequence([d.difference for d in used], [d.se for d in used], confidence_level=0.975)
-    further = windows_to_decide(sequence)
-    assert undecided.metrics.get("review/windows_to_decide") == undecided.further_windows == further
+    assert undecided.further_windows is None
+    assert "review/windows_to_decide" not in undecided.metrics
+
+
+def test_further_windows_are_those_by_which_most_of_the_possible_courses_decide():
+    nearly = weeks(6, 11, challenger=1.4)
+    settings = replace(SETTINGS, rule=ReviewRule())
+    undecided = reviewed(nearly, settings)
+    used = [compare_auc_paired(both) for _, both in nearly]
+    d = [each.difference for each in used]
+    sequence = confidence_sequence(
+        d, [each.cautious_se() for each in used], weights=[240] * 6, estimand="period"
+    )
+    expected = next_windows(d, [each.se for each in used], tuple(range(6))).until_decided(sequence, 0.0)
+    assert undecided.decision is Decision.UNDECIDED
+    assert undecided.metrics["review/windows_to_decide"] == undecided.further_windows == expected
+    future = replace(settings, rule=ReviewRule(decides="future"))
+    assert reviewed(nearly, future).further_windows is None
+
+
+def test_two_windows_say_nothing_of_the_next():
+    two = reviewed(weeks(2, 11))
+    assert two.tables["next"] == []
+    assert not [name for name in two.metrics if name.startswith("next/")]
+
+
+@pytest.mark.parametrize(("margin", "decision"), [(0.0, Decision.CHALLENGER), (0.055, Decision.NOT_WORSE)])
+def test_a_margin_asks_for_more_and_shows_what_is_not_worse(windows, margin, decision):
+    rule = ReviewRule(margin=margin)
+    assert reviewed(windows, replace(SETTINGS, rule=rule)).decision is decision
 
 
 def test_a_period_that_shows_more_than_its_checks_has_a_caveat():
-    """Two checks bound nothing, whatever their rows show in a single one."""
-    settings = ReviewSettings(n_resamples=19)
+    """Two checks bound nothing of the future, whatever their rows show in a single one."""
+    settings = ReviewSettings(rule=ReviewRule(decides="future"), n_resamples=19)
     two = reviewed(weeks(2, 1, challenger=2.5), settings)
     [delong, _] = two.tables["auc"]
     assert delong["low"] > 0
@@ -366,9 +395,10 @@ def test_it_reports_progress(windows):
         assert step in steps
 
 
-def test_a_decision_that_later_windows_withdraw_is_kept_with_its_window():
+def test_the_last_decision_is_about_all_windows_so_far():
     last = (week(10), pair(7, 400, 800, challenger=-1.0))
-    settings = ReviewSettings(rule=ReviewRule(correlation="none"), n_resamples=19)
-    found = reviewed([*weeks(10, 1, challenger=1.9), last], settings)
-    assert found.decision is Decision.UNDECIDED
-    assert found.withdrawn == Withdrawn(decision=Decision.CHALLENGER, window=10, at=week(9).end)
+    settings = ReviewSettings(n_resamples=19)
+    before = weeks(10, 1, challenger=1.9)
+    assert reviewed(before, settings).decision is Decision.CHALLENGER
+    found = reviewed([*before, last], settings)
+    assert (found.decision, found.decided_in) == (Decision.CHAMPION, last[0])

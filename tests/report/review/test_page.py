@@ -10,7 +10,6 @@ from datetime import datetime, timedelta
 from functools import cache
 from html.parser import HTMLParser
 from itertools import pairwise
-from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -138,7 +137,7 @@ class TestPage:
 
     def test_tables_have_captions_heads_and_names(self) -> None:
         tables = len(whole().tables)
-        assert tables == len(whole().named("caption")) == len(whole().named("thead")) == 12
+        assert tables == len(whole().named("caption")) == len(whole().named("thead")) == 13
         assert all(head["scope"] == "col" for head in whole().named("th"))
         for rows in whole().tables.values():
             assert len({len(row) for row in rows}) == 1
@@ -150,7 +149,7 @@ class TestPage:
 
     def test_it_says_what_the_review_says(self) -> None:
         shown, said = review(), whole().said
-        for words in (summary(shown), advice(shown), *map(str, shown.caveats), *rule(shown), chosen(shown)):
+        for words in (*summary(shown), advice(shown), *map(str, shown.caveats), *rule(shown), chosen(shown)):
             assert minus(words) in minus(said)
         assert "champion 3 against challenger 5" in said
         assert "Trade-off since 2013-11-11" in said
@@ -246,18 +245,17 @@ class TestPage:
         assert far.column("windows", "window")[0] == "2013-09-02 04:00 to 2013-09-09 04:00"
         assert "Reviewed 2013-12-31 07:30" in far.said
 
-    @pytest.mark.parametrize("name", ["monitor", "model", "recorded", "champion_version"])
+    @pytest.mark.parametrize("name", ["monitor", "model", "champion_version"])
     def test_text_is_escaped(self, name: str) -> None:
         nasty = "a</script></title></style><b onload=\"x\">&amp; '{{ 7 * 7 }}' <!--"
-        recorded = {"summary": nasty, "advice": nasty}
-        shown = read(bare(**{name: recorded if name == "recorded" else nasty}))
+        shown = read(bare(**{name: nasty}))
         assert " ".join(nasty.split()) in shown.said
         assert not shown.named("b")
 
     def test_text_in_tables_and_provenance_is_escaped(self) -> None:
         nasty = "</td></pre></script><b>&lt;'\""
         shown = bare(
-            caveats=(Caveat("recorded", text=nasty),),
+            caveats=(Caveat("not-computed", why=nasty),),
             provenance={"query": nasty, nasty: nasty, "columns": {"label": nasty}},
         )
         segments = [row | {"segment": nasty, "note": nasty} for row in shown.tables["segments"]]
@@ -367,20 +365,6 @@ def test_what_is_compared_is_what_is_shown() -> None:
     assert len(text(shown, ZONE).splitlines()) > 20
 
 
-def test_a_review_of_an_earlier_version_is_shown() -> None:
-    path = Path(__file__).parents[2] / "policy" / "review" / "stored_by_0_1.json"
-    stored = json.loads(path.read_text(encoding="utf-8"))
-    shown = Review.from_dict(stored)
-    found, together = read(shown), " ".join(text(shown, ZONE).split())
-    for words in (stored["summary"], stored["advice"], *stored["caveats"]):
-        assert minus(words) in minus(found.said)
-        assert words in together
-    assert found.column("counts", "rows")[1] == "scored by both, labelled"
-    assert found.column("forecast", "method") == [stored["tables"]["forecast"][0]["method"]]
-    low, high = (f"{stored['tables']['windows'][-1][name]:+.4f}" for name in ("always_low", "always_high"))
-    assert minus(found.column("windows", "its interval")[-1]) == f"{low} to {high}"
-
-
 def _counts() -> list[dict[str, object]]:
     return review().tables["counts"]
 
@@ -397,7 +381,7 @@ class TestText:
         told = text(shown, ZONE)
         assert told.splitlines()[5:7] == ["", "TRADE-OFF, since 2013-11-11"]
         together = " ".join(told.split())
-        assert summary(shown) in together
+        assert all(line in together for line in summary(shown))
         assert advice(shown) in together
         assert together.endswith(f"- {shown.caveats[-1]}")
 
@@ -412,11 +396,11 @@ class TestText:
 
     def test_the_last_windows_are_shown_and_the_earlier_counted(self) -> None:
         told = text(review(), ZONE)
-        assert "Not shown: 7 earlier windows." in told
+        assert "Not shown: 9 earlier windows." in told
         assert "2013-12-23 to 2013-12-30" in told
-        assert "2013-10-14 to 2013-10-21" not in told
-        assert "earlier" not in text(review(windows=10), ZONE)
-        assert "Not compared: 2013-09-23 to 2013-09-30, 31 positives" in text(review(windows=10), ZONE)
+        assert "2013-10-28 to 2013-11-04" not in told
+        assert "earlier" not in text(review(windows=8), ZONE)
+        assert "Not compared: 2013-09-23 to 2013-09-30, 31 positives" in text(review(windows=8), ZONE)
 
     def test_numbers_have_their_signs(self) -> None:
         told = text(review(), ZONE)

@@ -232,7 +232,7 @@ def test_covariance_refuses_other_shapes(shape):
 def test_covariance_names_the_bad_column():
     with pytest.raises(InputError, match=r"scores\[:, 1\] must be finite: 1 of 4"):
         auc_covariance([0, 0, 1, 1], [[1, 1], [2, np.nan], [3, 3], [4, 4]])
-    with pytest.raises(DegenerateDataError, match="1 positives and 3 negatives"):
+    with pytest.raises(DegenerateDataError, match="1 positive and 3 negatives"):
         auc_covariance([0, 0, 0, 1], np.ones((4, 2)))
 
 
@@ -352,9 +352,7 @@ def test_a_few_wrong_pairs_among_many():
 def test_single_row_of_a_class(method):
     y, s = [1, 0, 0], [2, 1, 3]
     if method in OF_TWO_ROWS:
-        with pytest.raises(
-            DegenerateDataError, match="at least 2 of each class; there are 1 positives and 2"
-        ):
+        with pytest.raises(DegenerateDataError, match="at least 2 of each class; there are 1 positive and 2"):
             area(y, s, method=method)
         return
     result = area(y, s, method=method)
@@ -431,7 +429,10 @@ def test_as_plain_data():
     result = auc([0, 0, 1, 1], [1, 2, 3, 4])
     plain = json.loads(json.dumps(result.to_dict()))
     names = {"auc", "se", "n_pos", "n_neg", "method", "caveats", "studentised", "clusters", "design_effect"}
+    names |= {"df", "inflation", "zeta"}
     assert set(plain) == names | {"error"}
     assert plain["auc"] == 1.0
     assert plain["caveats"] == [{"code": "no-scatter", "values": {"pairs": 2}, "about": []}]
-    assert str(result) == "AUC 1.0000 (standard error 0.0000, delong; 2 positives, 2 negatives)"
+    assert str(result) == (
+        "AUC 1.0000, 95 % interval 0.1581 to 1.0000 (standard error 0.0000, delong; 2 positives, 2 negatives)"
+    )

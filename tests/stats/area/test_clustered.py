@@ -164,9 +164,9 @@ def test_copied_rows_show_nothing_new() -> None:
     assert found.design_effect == pytest.approx(5, rel=0.1)
     assert found.ci().low == pytest.approx(auc(y, s).ci().low, abs=2e-3)
     assert found.clusters == (60, 200)
-    assert str(found).endswith("300 positives, 1000 negatives in 60 and 200 clusters)")
+    assert str(found).endswith("300 positives, 1,000 negatives in 60 and 200 clusters)")
     unpaired = compare_auc(found, auc(y, s))
-    assert unpaired.df == pytest.approx(compare_auc(auc(y, s), auc(y, s)).df, rel=1e-6)
+    assert found.df < unpaired.df < found.df + 260
 
 
 def test_texts_and_whole_floats_are_ids_and_missing_ones_are_refused() -> None:

@@ -12,7 +12,7 @@ from strategies import samples
 
 from rocmonitor.errors import InputError
 from rocmonitor.stats.area.auc import auc
-from rocmonitor.stats.area.cortes_mohri import area_given_errors, fewest_errors
+from rocmonitor.stats.area.variances import area_given_errors, fewest_errors
 from rocmonitor.stats.sample import Sample
 
 

@@ -15,7 +15,7 @@ from strategies import samples
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.auc import AucResult, auc
-from rocmonitor.stats.area.drawn import drawn_areas
+from rocmonitor.stats.area.variances import drawn_areas
 from rocmonitor.stats.sample import Sample
 
 DRAWS = 20_000
@@ -140,7 +140,8 @@ def test_percentiles_that_fall_together():
     level = share - 0.5  # both ends are within the upper `share` of the resamples
     assert result.ci(level) == result.ci(level, "none")
     assert result.ci().low < result.ci().high == 1
-    assert result.caveats == (Caveat("resamples-agree", share=share),)
+    assert result.caveats[0] == Caveat("resamples-agree", share=share)
+    assert [each.code for each in result.caveats[1:]] == ["rests-on-few"]
 
 
 @pytest.mark.parametrize(("scores", "area"), [([1, 1, 2, 2, 2], 1.0), ([2, 2, 1, 1, 0], 0.0), ([7] * 5, 0.5)])
@@ -172,6 +173,9 @@ def test_as_plain_data():
         "studentised",
         "clusters",
         "design_effect",
+        "df",
+        "inflation",
+        "zeta",
         "error",
     }
     read = AucResult.from_dict(plain)

@@ -1,11 +1,13 @@
 import json
 import math
+from dataclasses import replace
 from itertools import pairwise
 
 import golden
 import numpy as np
 import oracle
 import pytest
+import scipy
 from caveats import codes
 from hypothesis import given
 from hypothesis import strategies as st
@@ -230,7 +232,7 @@ def test_wrong_ranges(options, message):
 
 
 def test_wrong_data():
-    with pytest.raises(DegenerateDataError, match="at least 2 of each class; there are 1 positives"):
+    with pytest.raises(DegenerateDataError, match="at least 2 of each class; there are 1 positive"):
         partial_auc([0, 0, 1], [1, 2, 3], max_fpr=0.5)
     with pytest.raises(DegenerateDataError, match="0 positives and 3 negatives"):
         partial_auc([0, 0, 0], [1, 2, 3], max_fpr=0.5)
@@ -244,3 +246,40 @@ def test_as_plain_data():
     result = partial_auc([0, 0, 1, 1], [1, 3, 2, 4], min_tpr=0.5)
     assert json.loads(json.dumps(result.to_dict()))["over"] == "tpr"
     assert str(result).startswith("partial AUC 0.2500 over tpr 0.5 to 1 (standard error ")
+
+
+def contaminated(rng, n_pos, n_neg, share, apart):
+    """Positives that lie apart, but for a share that scores like negatives."""
+    alike = rng.random(n_pos) < share
+    score = np.concatenate([rng.normal(size=n_pos) + np.where(alike, 0.0, apart), rng.normal(size=n_neg)])
+    return np.repeat([1, 0], [n_pos, n_neg]), score
+
+
+@pytest.mark.parametrize(("share", "was", "now"), [(0.02, 0.9, 0.97), (0.0, 1.0, 0.9)])
+def test_the_interval_allows_for_rows_that_the_sample_may_lack(share, was, now):
+    """100 + 900 rows up to a rate of 0.1: 87 % by the standard error alone with 2 % bad rows."""
+    rng, apart = np.random.default_rng(1), 5.0 if share else 1.2
+    rates = np.linspace(0, 0.1, 2001)
+    tpr = (1 - share) * scipy.stats.norm.sf(scipy.stats.norm.isf(rates) - apart) + share * rates
+    true = float(np.mean((tpr[1:] + tpr[:-1]) / 2)) * 0.1
+    held = held_before = 0
+    for _ in range(150):
+        found = partial_auc(*contaminated(rng, 100, 900, share, apart), max_fpr=0.1)
+        alone = replace(found, losses=None)
+        held += found.ci()[0] <= true <= found.ci()[1]
+        held_before += alone.ci()[0] <= true <= alone.ci()[1]
+        if not share:
+            assert found.ci() == alone.ci()
+    assert held >= now * 150
+    assert held_before <= was * 150
+    assert alone.rests_on is None
+
+
+def test_the_rows_that_a_partial_area_rests_on_are_counted():
+    """Four of 50 positives are below all negatives; the others above: four rows carry what is lacking."""
+    score = np.concatenate([[-1.0] * 4, [2.0] * 46, np.zeros(200)])
+    found = partial_auc(np.repeat([1, 0], [50, 200]), score, max_fpr=0.2)
+    assert found.losses == pytest.approx((0.08, 0.08))
+    assert found.rests_on == pytest.approx(4.0)
+    over_tpr = partial_auc(np.repeat([0, 1], [50, 200]), -score, min_tpr=0.8)
+    assert over_tpr.rests_on == pytest.approx(4.0)

@@ -13,7 +13,7 @@ from scipy.stats import norm
 from strategies import samples
 
 from rocmonitor.stats import AucResult, auc
-from rocmonitor.stats.area.supposed import normal_zeta, score_ends
+from rocmonitor.stats.area.variances import normal_zeta, score_ends
 
 
 def result(area: float, se: float, n_pos: int = 50, n_neg: int = 400) -> AucResult:

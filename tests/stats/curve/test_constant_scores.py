@@ -16,6 +16,8 @@ from rocmonitor.stats import (
     threshold_dominance,
     threshold_intervals,
     threshold_law,
+    total_rate_difference,
+    total_rate_difference_law,
     total_rate_intervals,
     total_rate_law,
     vertical_difference,
@@ -48,6 +50,8 @@ ONE_MODEL = {
 TWO_MODELS = {
     vertical_difference: [0.5],
     vertical_difference_law: 0.5,
+    total_rate_difference: [0.5],
+    total_rate_difference_law: 0.5,
     threshold_difference: [(0.5, 2.0)],
     threshold_dominance: [(0.5, 2.0)],
     matched_pairs: [0.5],

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from strategies import paired_samples, samples
 
 from rocmonitor.stats import PairedSample, Sample
-from rocmonitor.stats.curve.points import disagreements, flagged
+from rocmonitor.stats.curve.roc import disagreements, flagged
 
 cuts = st.one_of(st.integers(-33, 33).map(lambda k: k / 8), st.sampled_from([-np.inf, np.inf]))
 

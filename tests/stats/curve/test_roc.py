@@ -40,7 +40,7 @@ def test_plain_data():
     curve = roc_curve([0, 1], [1, 2])
     assert json.loads(json.dumps(curve.to_dict(), allow_nan=False))["threshold"] == ["inf", 2.0, 1.0]
     assert list(curve.to_frame()) == ["threshold", "fpr", "tpr", "fp", "tp"]
-    assert str(curve) == "ROC curve of 3 points, 1 positives, 1 negatives"
+    assert str(curve) == "ROC curve of 3 points, 1 positive, 1 negative"
     with pytest.raises(ValueError, match="read-only"):
         curve.fpr[0] = 1
 

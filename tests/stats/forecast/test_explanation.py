@@ -13,7 +13,7 @@ from strategies import samples
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.forecast.condensing import condensed
+from rocmonitor.stats.forecast.distance import condensed
 from rocmonitor.stats.forecast.explanation import explain_shift
 from rocmonitor.stats.forecast.kld import auc_bounds, auc_distance
 from rocmonitor.stats.sample import Sample

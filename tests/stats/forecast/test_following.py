@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from rocmonitor.stats import condensed, forecast_interval
-from rocmonitor.stats.forecast import following
-from rocmonitor.stats.forecast.following import PIECE, FollowedBounds, bounds_of
+from rocmonitor.stats.forecast.bounds import _PATIENCE, PIECE, FollowedBounds, bounds_of
 from rocmonitor.stats.forecast.kld import auc_bounds, auc_distance
 from rocmonitor.stats.sample import Sample
 
@@ -103,4 +102,4 @@ def test_what_it_remembers_is_limited_by_the_axis():
         bounds(distance)
     pieces = math.ceil((math.sqrt(0.04) - math.sqrt(0.02)) / PIECE) + 1
     assert len(bounds._solved) <= pieces
-    assert max(map(len, bounds._solved.values())) == following._PATIENCE
+    assert max(map(len, bounds._solved.values())) == _PATIENCE

@@ -93,7 +93,7 @@ def test_the_roots_are_those_of_the_blends(history, reference, windows):
 
 def test_strength_0_is_the_forecast_without_scores(history, reference, windows):
     plain = forecast_interval(reference, windows=windows)
-    assert history.roots[0] == plain.window_shifts
+    assert history.roots[0] == plain.fit.window_shifts
 
 
 def test_outside_windows_are_compared_with_the_whole_reference(rng, windows):

@@ -10,19 +10,18 @@ import numpy as np
 import pytest
 
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats import ForecastInterval, Sample, forecast_interval
-from rocmonitor.stats.forecast.calibration import Noise
+from rocmonitor.stats import ForecastFit, ForecastInterval, Sample, forecast_fit, forecast_interval
 from rocmonitor.stats.forecast.serial import SerialCorrelation, serial_correlation
 
 SIZES = (30, 70)
 
 
 @pytest.fixture(scope="module")
-def interval() -> ForecastInterval:
+def fit() -> ForecastFit:
     rng = np.random.default_rng(3)
     y = np.repeat([1, 0], SIZES)
     past = [Sample(y, y + rng.normal(size=100)) for _ in range(19)]
-    return forecast_interval(Sample.merge(past), windows=past)
+    return forecast_fit(Sample.merge(past), windows=past)
 
 
 def series(phi: float, ratio: float, windows: int, rng: np.random.Generator) -> np.ndarray:
@@ -33,21 +32,18 @@ def series(phi: float, ratio: float, windows: int, rng: np.random.Generator) -> 
     return ratio * np.array(x) + rng.normal(size=windows)
 
 
-def with_shifts(interval: ForecastInterval, shifts: np.ndarray) -> ForecastInterval:
-    assert interval.pair_variances is not None
-    noise = math.sqrt(Noise(*interval.pair_variances).variance(*SIZES))
-    n = len(shifts)
+def with_shifts(fit: ForecastFit, shifts: np.ndarray) -> ForecastFit:
+    noise, n = math.sqrt(fit.noise.variance(*SIZES)), len(shifts)
     return replace(
-        interval,
+        fit,
         window_shifts=tuple((noise * shifts).tolist()),
         window_n_pos=SIZES[:1] * n,
         window_n_neg=SIZES[1:] * n,
-        achieved_level=0.95,
     )
 
 
-def test_a_strong_correlation_is_found_with_its_price(interval: ForecastInterval) -> None:
-    found = serial_correlation(with_shifts(interval, series(0.9, 3.0, 80, np.random.default_rng(1))))
+def test_a_strong_correlation_is_found_with_its_price(fit: ForecastFit) -> None:
+    found = serial_correlation(with_shifts(fit, series(0.9, 3.0, 80, np.random.default_rng(1))))
     assert found.low < 0.9 < found.high
     assert found.low > 0.6
     assert found.outside > 0.06
@@ -57,9 +53,7 @@ def test_a_strong_correlation_is_found_with_its_price(interval: ForecastInterval
 
 
 @pytest.mark.parametrize(("phi", "ratio"), [(0.0, 0.0), (0.9, 2.0)])
-def test_share_outside_is_that_of_simulated_forecasts(
-    interval: ForecastInterval, phi: float, ratio: float
-) -> None:
+def test_share_outside_is_that_of_simulated_forecasts(fit: ForecastFit, phi: float, ratio: float) -> None:
     """Reference windows and the 52 after them, drawn anew; the estimate averages over what is not known."""
     rng = np.random.default_rng(5)
     outside, estimated = [], []
@@ -68,15 +62,15 @@ def test_share_outside_is_that_of_simulated_forecasts(
         apart = np.abs(x - x[:39].mean())
         outside.append(np.mean(apart[39:] > np.sort(apart[:39])[37]))  # ceil(40 * 0.95) = 38
         if number < 12:
-            estimated.append(serial_correlation(with_shifts(interval, x[:39])).outside)
+            estimated.append(serial_correlation(with_shifts(fit, x[:39])).outside)
     assert np.mean(estimated) == pytest.approx(np.mean(outside), rel=0.45)
     assert (np.mean(estimated) > 0.085) == (phi > 0)
 
 
-def test_independent_windows_seldom_raise_the_caveat(interval: ForecastInterval) -> None:
+def test_independent_windows_seldom_raise_the_caveat(fit: ForecastFit) -> None:
     rng = np.random.default_rng(7)
     raised = sum(
-        bool(serial_correlation(with_shifts(interval, series(0.0, 1.0, 39, rng))).caveats) for _ in range(30)
+        bool(serial_correlation(with_shifts(fit, series(0.0, 1.0, 39, rng))).caveats) for _ in range(30)
     )
     assert raised <= 6  # 5 % of them on average: more than 6 has a chance below 1 in 1,000
 
@@ -87,28 +81,28 @@ def test_windows_that_were_set_aside_are_gaps() -> None:
     past = [Sample(y, y + 0.4 * math.sin(k / 4) * y + rng.normal(size=100)) for k in range(20)]
     lost = [*past[:7], Sample([1], [0.5]), *past[7:]]
     reference = Sample.merge(past)
-    whole, gap = (serial_correlation(forecast_interval(reference, windows=w)) for w in (past, lost))
+    whole, gap = (serial_correlation(forecast_fit(reference, windows=w)) for w in (past, lost))
     assert whole.n_windows == gap.n_windows == 20
     assert whole.correlation != gap.correlation
     assert whole.correlation == pytest.approx(gap.correlation, abs=0.1)
 
 
-def test_it_is_plain_data_and_back(interval: ForecastInterval) -> None:
-    found = serial_correlation(interval)
+def test_it_is_plain_data_and_back(fit: ForecastFit) -> None:
+    found = serial_correlation(fit)
     again = SerialCorrelation.from_dict(json.loads(json.dumps(found.to_dict())))
     assert again.to_dict() == found.to_dict()
 
 
-def test_what_cannot_be_known_is_said(interval: ForecastInterval) -> None:
+def test_what_cannot_be_known_is_said(fit: ForecastFit) -> None:
     with pytest.raises(DegenerateDataError, match="7 windows that differ are known, and 8 are needed"):
-        serial_correlation(with_shifts(interval, np.arange(7.0)))
+        serial_correlation(with_shifts(fit, np.arange(7.0)))
     with pytest.raises(DegenerateDataError):
-        serial_correlation(with_shifts(interval, np.ones(19)))
+        serial_correlation(with_shifts(fit, np.ones(19)))
     with pytest.raises(DegenerateDataError):
-        serial_correlation(replace(interval, achieved_level=None, window_shifts=()))
+        serial_correlation(replace(fit, method="dual"))
 
 
-def simulated(phi: float, n: int, runs: int, interval: ForecastInterval) -> tuple[float, float, float]:
+def simulated(phi: float, n: int, runs: int, fit: ForecastFit) -> tuple[float, float, float]:
     """Share of 52 later windows outside, without and with the widening, and its mean."""
     rng = np.random.default_rng([n, round(100 * phi)])
     plain, wide, widenings = [], [], []
@@ -116,21 +110,21 @@ def simulated(phi: float, n: int, runs: int, interval: ForecastInterval) -> tupl
         x = series(phi, 1.5, n + 52, rng)
         apart = np.abs(x - x[:n].mean())
         limit = np.sort(apart[:n])[math.ceil(round((n + 1) * 0.95, 9)) - 1]
-        widenings.append(serial_correlation(with_shifts(interval, x[:n] - x[:n].mean())).widening)
+        widenings.append(serial_correlation(with_shifts(fit, x[:n] - x[:n].mean())).widening)
         plain.append(np.mean(apart[n:] > limit))
         wide.append(np.mean(apart[n:] > widenings[-1] * limit))
     return float(np.mean(plain)), float(np.mean(wide)), float(np.mean(widenings))
 
 
-def test_the_widening_takes_back_what_correlation_costs(interval: ForecastInterval) -> None:
+def test_the_widening_takes_back_what_correlation_costs(fit: ForecastFit) -> None:
     """A part of it only: with 39 windows a strong correlation is not always seen."""
-    plain, wide, _ = simulated(0.9, 39, 25, interval)
+    plain, wide, _ = simulated(0.9, 39, 25, fit)
     assert plain > 0.09
     assert wide < 0.75 * plain
 
 
-def test_independent_windows_pay_little(interval: ForecastInterval) -> None:
-    _, wide, widening = simulated(0.0, 39, 25, interval)
+def test_independent_windows_pay_little(fit: ForecastFit) -> None:
+    _, wide, widening = simulated(0.0, 39, 25, fit)
     assert widening < 1.06
     assert wide == pytest.approx(0.05, abs=0.025)
 
@@ -143,18 +137,18 @@ def test_the_forecast_is_wider_by_it_also_for_another_batch() -> None:
     reference = Sample.merge(past)
     plain = forecast_interval(reference, windows=past)
     wide = forecast_interval(reference, windows=past, correlation="estimated")
-    assert wide.widening == serial_correlation(plain).widening > 1
-    assert math.sqrt(wide.distance / plain.distance) == pytest.approx(wide.widening)
+    assert wide.fit.widening == serial_correlation(plain.fit).widening > 1
+    assert math.sqrt(wide.distance / plain.distance) == pytest.approx(wide.fit.widening)
     assert wide.low < plain.low < plain.high < wide.high
     assert wide.achieved_level == plain.achieved_level
     whole = forecast_interval(reference, windows=past, correlation="estimated", batch=(30, 70))
-    assert wide.for_batch(reference, (30, 70)).to_dict() == whole.to_dict()
+    assert wide.for_batch(reference, (30, 70)).to_dict() | {"fit": None} == whole.to_dict() | {"fit": None}
     again = ForecastInterval.from_dict(json.loads(json.dumps(wide.to_dict())))
-    assert again.widening == wide.widening
+    assert again.fit.to_dict() == wide.fit.to_dict()
 
 
-def test_the_caveat_says_how_much_wider(interval: ForecastInterval) -> None:
-    alike = with_shifts(interval, series(0.9, 3.0, 80, np.random.default_rng(1)))
+def test_the_caveat_says_how_much_wider(fit: ForecastFit) -> None:
+    alike = with_shifts(fit, series(0.9, 3.0, 80, np.random.default_rng(1)))
     found = serial_correlation(replace(alike, widening=serial_correlation(alike).widening))
     [caveat] = found.caveats
     assert caveat.code == "serial-correlation-allowed"

@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 from rocmonitor.errors import InputError
-from rocmonitor.stats import Sample, forecast_interval, score_history
-from rocmonitor.stats.forecast.strict import coming_window, extended, extreme_limit
+from rocmonitor.stats import Sample, forecast_fit, forecast_interval, score_history
+from rocmonitor.stats.forecast.strict import coming_window, extreme_limit
 
 
 def weeks(number: int, seed: int = 1) -> list[Sample]:
@@ -58,20 +58,21 @@ def test_chances_and_reach_agree_and_gaps_count_nothing() -> None:
 def test_an_interval_is_extended_only_where_its_windows_are_too_few() -> None:
     past = weeks(12)
     whole = Sample.merge(past)
-    known = forecast_interval(whole, windows=past, confidence_level=0.9, batch=(60, 90))
-    assert extended(known, whole) is known
+    known = forecast_fit(whole, windows=past, confidence_level=0.9, batch=(60, 90))
+    assert known.interval(whole, full_level=True).to_dict() == known.interval(whole).to_dict()
     ends = []
     for level in (0.95, 0.999, 0.99999):
-        few = forecast_interval(whole, windows=past, confidence_level=level, batch=(60, 90))
-        more = extended(few, whole)
+        few = forecast_fit(whole, windows=past, confidence_level=level, batch=(60, 90)).interval(whole)
+        more = few.fit.interval(whole, full_level=True)
         assert more.achieved_level == level
         assert more.low <= few.low
         assert more.high >= few.high
         assert [each.code for each in more.caveats if each.code == "too-few-windows"] == []
+        assert known.interval(whole, confidence_level=level, full_level=True).low == more.low
         ends.append(more.low)
     assert ends == sorted(ends, reverse=True)
-    less = forecast_interval(whole, windows=past, confidence_level=0.999, batch=(60, 90), alternative="less")
-    assert extended(less, whole).high == 1
+    less = forecast_fit(whole, windows=past, confidence_level=0.999, batch=(60, 90), alternative="less")
+    assert less.interval(whole, full_level=True).high == 1
 
 
 def test_beside_too_few_windows_stands_an_interval_by_the_model() -> None:
@@ -79,7 +80,7 @@ def test_beside_too_few_windows_stands_an_interval_by_the_model() -> None:
     past = weeks(8)
     whole = Sample.merge(past)
     found = forecast_interval(whole, windows=past, batch=(60, 90))
-    strict = extended(found, whole)
+    strict = found.fit.interval(whole, full_level=True)
     assert (found.model_low, found.model_high) == (strict.low, strict.high)
     assert found.model_low < found.low < found.high < found.model_high
     assert strict.model_low is None
@@ -104,8 +105,9 @@ def test_an_interval_given_the_scores_is_extended_too() -> None:
     past = weeks(12)
     history, whole = score_history(Sample.merge(past), past), Sample.merge(past)
     coming = (past[0].score, past[0].pos + past[0].neg)
-    few = history.forecast(whole, coming, confidence_level=0.999)
-    more = extended(few, whole)
+    few, more = (
+        history.forecast(whole, coming, confidence_level=0.999, full_level=each) for each in (False, True)
+    )
     assert 0 < more.low < few.low
     assert few.high < more.high < 1
     assert more.achieved_level == 0.999

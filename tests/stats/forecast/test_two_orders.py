@@ -5,7 +5,7 @@ from stats import oracle_kld
 from strategies import paired_samples
 
 from rocmonitor.stats.forecast.climbing import climb, closest, optimum, reference
-from rocmonitor.stats.forecast.two_orders import TwoOrders
+from rocmonitor.stats.forecast.tilting import TwoOrders
 from rocmonitor.stats.sample import PairedSample
 
 

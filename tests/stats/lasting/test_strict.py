@@ -10,7 +10,7 @@ from studies.weekly import AREA, PAIRS, Weeks
 
 from rocmonitor.errors import InputError
 from rocmonitor.stats import lasting_chart
-from rocmonitor.stats.lasting.ewma import running
+from rocmonitor.stats.lasting.limit import running
 from rocmonitor.stats.lasting.strict import DRAWN, at_probability
 
 WEEKS = Weeks(reference=19)

@@ -8,7 +8,7 @@ from strategies import samples
 
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.forecast.kld import auc_bounds
-from rocmonitor.stats.research.path import auc_path
+from rocmonitor.stats.research.null import auc_path
 from rocmonitor.stats.sample import Sample
 
 DISTANCES = [0.3, 0.0, 1e-6, 0.02, 0.7, 4.0, 0.02]

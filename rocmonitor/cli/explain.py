@@ -1,0 +1,93 @@
+"""``rocmonitor explain``."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rocmonitor.cli.opening import load, monitor_named, wall_time
+from rocmonitor.cli.terminal import OK, echo, echo_folded, echo_table, monitor_names, print_json, width_of
+from rocmonitor.errors import ConfigError
+
+if TYPE_CHECKING:
+    from rocmonitor.config import Monitor
+    from rocmonitor.policy.windows import Window
+    from rocmonitor.store import Store
+
+
+@click.command()
+@click.argument("monitor", shell_complete=monitor_names)
+@click.option("--window", "start", metavar="START", help="Start of the window; default the newest judged.")
+@click.option("--column", "columns", multiple=True, help="A column of the query; default columns.explain.")
+@click.option("--json", "as_json", is_flag=True, help="Print the same as JSON.")
+@click.pass_obj
+def explain(path: Path, monitor: str, start: str | None, columns: tuple[str, ...], as_json: bool) -> int:
+    """Say which groups of cases made the change of a window: its mix of cases, or the ranking of some.
+
+    Reads the rows of the window and of the reference once more, with the columns of columns.explain; saves
+    nothing.
+    """
+    from rocmonitor import store
+    from rocmonitor.report import text
+    from rocmonitor.service.explaining import explain as found_by
+    from rocmonitor.sources import open_source
+    from rocmonitor.wording.explanation import sentence
+
+    config = load(path)
+    chosen = monitor_named(config, monitor)
+    asked = columns or chosen.columns.explain
+    if not asked:
+        raise ConfigError(
+            f"monitors.{monitor}.columns.explain is empty: name columns of the query that may explain a "
+            "change, such as columns: {explain: [region, channel]}, or give --column"
+        )
+    with (
+        store.open_store(config.store_url, make=False) as opened,
+        open_source(config.sources[chosen.source], config.folder, name=chosen.source) as source,
+    ):
+        window = _window(opened, chosen, start)
+        found = found_by(
+            chosen,
+            window,
+            source,
+            opened,
+            now=datetime.now(UTC),
+            columns=tuple(dict.fromkeys(asked)),
+            progress=lambda said: echo(said, err=True) if sys.stderr.isatty() else None,
+        )
+    if as_json:
+        print_json(found.to_dict())
+        return OK
+    echo(f"{monitor}, {window.in_zone(chosen.timezone)} ({chosen.timezone})", style="bold")
+    echo_folded(sentence(found), hang=0)
+    if found.parts:
+        echo_table(text.groups(found, width_of(sys.stdout)))
+    for column, why in found.refused.items():
+        echo_folded(f"{column} explains nothing: {why}", hang=2)
+    return OK
+
+
+def _window(opened: Store, monitor: Monitor, start: str | None) -> Window:
+    """Return the judged window that starts then, or the newest."""
+    from rocmonitor import store
+
+    windows = [window for window, _ in store.outcomes(opened, monitor.name, "")]
+    if not windows:
+        raise ConfigError(
+            f"{monitor.name} has not been judged yet; `rocmonitor run {monitor.name}` does it now"
+        )
+    if start is None:
+        return windows[-1]
+    at = wall_time(start, monitor, "--window")
+    found = next((window for window in windows if window.start == at), None)
+    if found is None:
+        nearest = min(windows, key=lambda window: abs(window.start - at))
+        raise ConfigError(
+            f"--window {start}: no judged window of {monitor.name} starts then; the nearest is "
+            f"{nearest.in_zone(monitor.timezone)}"
+        )
+    return found

@@ -1,0 +1,259 @@
+"""The common part of every rule: name, settings, needs, and how often it may be wrong."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Annotated, Any, Self
+
+from annotated_types import Interval
+
+from rocmonitor.caveat import Caveat
+from rocmonitor.rules.calm import Calm, Limits
+from rocmonitor.rules.evidence import Evidence, Reference, ReferenceWindows
+from rocmonitor.stats import ForecastFit, ForecastInterval, LastingChart, Sample, ScoreHistory
+from rocmonitor.stats.coming import Coming
+from rocmonitor.stats.forecast.calibration import LEVEL_ROUNDING
+from rocmonitor.stats.forecast.projection import Scores
+from rocmonitor.stats.forecast.score_history import ENOUGH_WINDOWS, HistoryLimit
+from rocmonitor.verdict import Status, Verdict
+
+Level = Annotated[float, Interval(gt=0.5, lt=1)]
+STRICT: dict[str, str | bool] = {
+    "extra": "forbid",
+    "allow_inf_nan": False,
+}  # for pydantic, which reads these from the configuration
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needs:
+    """The data without which a rule cannot be applied.
+
+    Attributes
+    ----------
+    labels : bool
+        Labels of the window; without this need the rule is judged on an outlook, from scores alone.
+    all_labels : bool
+        All labels of the window: an estimate from part of them is not enough.
+    auc : bool
+        The AUROC of the reference, with which the rule compares that of the window.
+    range : bool
+        A normal range for the window, learned from the reference windows.
+    chart : bool
+        A chart learned from the reference windows, and the windows between it and the one that is judged.
+    history : bool
+        A record of which AUROC the scores of reference windows led to.
+    windows : int
+        Reference windows with both classes.
+    challenger : bool
+        Scores of a challenger.
+    probabilities : bool
+        Scores that are probabilities.
+    costs : tuple of float
+        Operating conditions at which the reference's threshold must be known.
+    """
+
+    labels: bool = True
+    all_labels: bool = False
+    auc: bool = False
+    range: bool = False
+    chart: bool = False
+    history: bool = False
+    windows: int = 0
+    challenger: bool = False
+    probabilities: bool = False
+    costs: tuple[float, ...] = ()
+
+
+class Rule(ABC):
+    """A rule as configured: a frozen dataclass whose fields are the keys of the configuration.
+
+    Attributes
+    ----------
+    alarms : bool
+        Whether the rule can find a window degraded; the others report, or warn before the labels.
+    of_auc : bool
+        Whether it judges the AUROC; the others judge another number.
+    """
+
+    __slots__ = ()
+
+    alarms = True
+    of_auc = True
+
+    @property
+    @abstractmethod
+    def kind(self) -> str:
+        """The name of the kind in the configuration."""
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The keys of the configuration with their values, `kind` first."""
+        rule: Any = self  # a dataclass
+        return {each.name: getattr(self, each.name) for each in fields(rule)}
+
+    @property
+    def needs(self) -> Needs:
+        """The data without which the rule cannot be applied."""
+        return Needs()
+
+    @property
+    def tail(self) -> float:
+        """Largest chance that the rule finds one good window degraded, or warns of it; 0 if unknown."""
+        return 0.0
+
+    def at_tail(self, tail: float) -> Self:
+        """Return the rule at the level at which `tail` is this; of a rule that has one."""
+        raise NotImplementedError(f"{self.kind} has no level")
+
+    def learn_range(self, past: ReferenceWindows, whole: Sample) -> ForecastFit | None:
+        """Return what gives the normal range of any window; None for a rule that needs none.
+
+        Raises
+        ------
+        DegenerateDataError
+            The windows show none.
+        """
+        return None
+
+    def learn_chart(
+        self, past: ReferenceWindows, whole: Sample, history: ScoreHistory | None
+    ) -> LastingChart | None:
+        """Return the chart that the windows set up, likewise; `history` is of the same windows."""
+        return None
+
+    def range_given(
+        self, history: ScoreHistory, cells: Sample, scores: Scores, batch: tuple[int, int], error: float
+    ) -> ForecastInterval | None:
+        """Return the normal range of a window with these scores; None for a rule that leaves them aside.
+
+        The AUROC of the window may be off by `error`.
+        """
+        return None
+
+    def worth(self, ages: Sequence[int]) -> list[float] | None:
+        """Return the weights of reference windows by their age; None where all count alike."""
+        return None
+
+    def weights(self, name: str, reference: Reference) -> tuple[float, ...] | None:
+        """Return the weights of the windows that the level of a learned range rests on; None without one."""
+        return None
+
+    def calm(self, name: str, windows: Calm, coming: Coming) -> Limits:
+        """Return the limits between which the rule finds windows ok while nothing is wrong."""
+        return Limits.of(-math.inf)
+
+    def stated_rate(self, *, above: bool) -> float:
+        """Return the alarms for each window that the settings promise, of one side; 0 without a promise."""
+        return 0.0
+
+    def early(
+        self, history: ScoreHistory, cells: Sample, *, rows: int, z: float
+    ) -> tuple[HistoryLimit, float | None]:
+        """Return the limit for so many scores, and the loss found at `z`; of rules without labels."""
+        raise NotImplementedError(f"{self.kind} needs labels")
+
+    @abstractmethod
+    def verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
+        """Judge evidence that has all that the rule needs; `judge` asks for no other."""
+
+    def judge(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
+        """Judge a window, or say why the rule cannot."""
+        if lacks := self._lacks(name, evidence, reference):
+            return Verdict.lacking(name, self.kind, *lacks)
+        return self.verdict(name, evidence, reference)
+
+    def _lacks(self, name: str, evidence: Evidence, reference: Reference) -> tuple[Caveat, ...]:
+        needs = self.needs
+        if evidence.partly is not None and needs.all_labels:
+            return (evidence.partly,)
+        if evidence.lacks and not (needs.challenger or needs.all_labels):
+            return evidence.lacks
+        no_range = needs.range and name not in evidence.forecasts
+        if evidence.partly is not None and no_range:
+            return (evidence.partly,)
+        absent = (
+            no_range
+            or (needs.chart and name not in reference.charts)
+            or (needs.range and needs.history and reference.history is None)
+            or (needs.auc and not (needs.range or needs.chart) and reference.auc is None)
+            or any(reference.cost_at(w) is None for w in needs.costs)
+        )
+        if not absent:
+            return ()
+        own = tuple(each.bare() for each in reference.caveats if each.about[:1] == (name,))
+        return own or reference.caveats or (Caveat("segment-not-in-reference"),)
+
+    @property
+    def floor(self) -> float | None:
+        """The AUROC below which the configuration calls a model too weak; None without one."""
+        return None
+
+    @property
+    def outlook_level(self) -> float | None:
+        """Confidence level that the rule asks of the interval of an outlook; None if it asks for none."""
+        return None
+
+
+class AtLevel(Rule):
+    """A rule that alarms at a confidence level.
+
+    Attributes
+    ----------
+    share : float
+        Largest part of the level's miss that makes a good window a false alarm; 0 without a known level.
+    """
+
+    __slots__ = ()
+
+    share = 1.0
+
+    @property
+    def tail(self) -> float:
+        """Largest chance that the rule finds one good window degraded, or warns of it; 0 if unknown."""
+        rule: Any = self  # whose fields belong to its dataclass
+        return float((1 - rule.confidence_level) * self.share)
+
+    def at_tail(self, tail: float) -> Self:
+        """Return the rule at the level at which `tail` is this; of a rule that has one."""
+        rule: Any = self
+        strict: Self = replace(rule, confidence_level=1 - tail / self.share)
+        return strict
+
+
+class TwoSided(AtLevel):
+    """A rule whose interval misses on two sides, of which one is an alarm."""
+
+    __slots__ = ()
+
+    share = 0.5
+
+
+class BeforeLabels(AtLevel):
+    """A rule that is judged from scores, and warns before the labels come."""
+
+    __slots__ = ()
+
+    alarms = False
+
+    @property
+    def needs(self) -> Needs:
+        """A history of scores."""
+        return Needs(labels=False, history=True, windows=ENOUGH_WINDOWS)
+
+
+def highest_floor(rules: Iterable[Rule]) -> float | None:
+    """Return the highest AUROC that some rule calls too low, or None."""
+    return max((rule.floor for rule in rules if rule.floor is not None), default=None)
+
+
+def beyond(below: bool, above: bool) -> Status:
+    """Return the outcome of a value below its lower or above its upper limit."""
+    return Status.DEGRADED if below else Status.IMPROVED if above else Status.OK
+
+
+def is_shown(name: str, reference: Reference, level: float, achieved: float) -> bool:
+    """Return True if the windows of the reference show the level of a rule."""
+    return name not in reference.strict or achieved >= level - LEVEL_ROUNDING

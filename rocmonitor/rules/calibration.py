@@ -1,0 +1,80 @@
+"""Rule `calibration`: probabilities are shown to be miscalibrated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+from rocmonitor.caveat import Caveat
+from rocmonitor.errors import InputError
+from rocmonitor.rules.base import STRICT, AtLevel, Level, Needs
+from rocmonitor.rules.evidence import Evidence, Reference
+from rocmonitor.stats import Calibration as Found
+from rocmonitor.verdict import Status, Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration(AtLevel):
+    """The calibration slope or intercept of probabilities is shown to be outside of a range."""
+
+    __pydantic_config__: ClassVar[dict[str, str | bool]] = STRICT
+
+    kind: Literal["calibration"] = "calibration"
+    slope: tuple[float, float] | None = None
+    intercept: tuple[float, float] | None = None
+    confidence_level: Level = 0.95
+
+    of_auc = False
+
+    @property
+    def needs(self) -> Needs:
+        """All labels, and scores that are probabilities."""
+        return Needs(all_labels=True, probabilities=True)
+
+    @property
+    def share(self) -> float:  # type: ignore[override]
+        """Largest part of the level's miss that is a false alarm: both ends of each range are looked at."""
+        return float((self.slope is not None) + (self.intercept is not None))
+
+    def __post_init__(self) -> None:
+        if self.slope is None and self.intercept is None:
+            raise InputError(
+                "calibration needs slope, such as [0.8, 1.25], or intercept, such as [-0.2, 0.2]"
+            )
+        for name, held in (("slope", self.slope), ("intercept", self.intercept)):
+            if held is not None and not held[0] < held[1]:
+                raise InputError(f"{name} must be two numbers, the lower one first; it is {list(held)}")
+
+    def verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
+        """Compare slope and intercept with their ranges; the one further outside decides."""
+        found = evidence.calibration
+        if found is None:
+            return Verdict.lacking(name, self.kind, Caveat("window-not-probabilities"))
+        tested = list(_tested(name, self, found))
+        if not tested:
+            return Verdict.lacking(name, self.kind, Caveat("no-calibration-slope"))
+        worst = min(tested, key=lambda each: each.margin or 0.0)
+        values = {each.details["what"]: each.estimate for each in tested}
+        return replace(worst, details=worst.details | values)
+
+
+def _tested(name: str, rule: Calibration, found: Found) -> Iterator[Verdict]:
+    for what, held in (("slope", rule.slope), ("intercept", rule.intercept)):
+        value = getattr(found, what)
+        if held is None or value is None:
+            continue
+        low, high = getattr(found, f"{what}_ci")(rule.confidence_level)
+        inside = min(high - held[0], held[1] - low)
+        yield Verdict(
+            rule=name,
+            kind="calibration",
+            outcome=Status.DEGRADED if inside < 0 else Status.OK,
+            estimate=value,
+            low=low,
+            high=high,
+            confidence_level=rule.confidence_level,
+            limit=held,
+            margin=inside,
+            details={"what": what},
+        )

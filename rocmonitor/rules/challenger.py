@@ -1,0 +1,51 @@
+"""Rule `challenger`: the challenger's AUROC against the champion's, reported."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from rocmonitor.rules.base import STRICT, AtLevel, Level, Needs
+from rocmonitor.rules.evidence import Evidence, Reference
+from rocmonitor.verdict import Status, Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Challenger(AtLevel):
+    """The challenger's AUROC against the champion's on the same rows; reported, never an alarm."""
+
+    __pydantic_config__: ClassVar[dict[str, str | bool]] = STRICT
+
+    kind: Literal["challenger"] = "challenger"
+    confidence_level: Level = 0.95
+
+    alarms = False
+    share = 0.0
+
+    @property
+    def needs(self) -> Needs:
+        """Scores of the challenger."""
+        return Needs(challenger=True)
+
+    def verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
+        """Report the difference; where the challenger scored too few rows, there is no estimate.
+
+        The rule cannot be applied where cells are too coarse, as the doubts of the evidence then say.
+        """
+        difference = evidence.difference
+        if difference is None:
+            coarse = [each for each in evidence.doubts if each.code == "condensed-too-coarse"]
+            if coarse:
+                return Verdict.lacking(name, self.kind, coarse[0].bare())
+            return Verdict(rule=name, kind=self.kind, outcome=Status.OK)
+        low, high = difference.ci(self.confidence_level)
+        return Verdict(
+            rule=name,
+            kind=self.kind,
+            outcome=Status.OK,
+            estimate=difference.difference,
+            low=low,
+            high=high,
+            confidence_level=self.confidence_level,
+            details={"rows": difference.n_pos_1 + difference.n_neg_1},
+        )

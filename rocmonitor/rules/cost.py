@@ -1,0 +1,115 @@
+"""Rule `cost`: the normalised cost is shown to be too high."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+
+from annotated_types import Interval
+
+from rocmonitor.errors import InputError
+from rocmonitor.rules.base import STRICT, Level, Needs, TwoSided, beyond
+from rocmonitor.rules.evidence import Evidence, Reference
+from rocmonitor.stats import Sample, cost_curve
+from rocmonitor.stats.condensed import of_any_order
+from rocmonitor.stats.cost.wrong_decisions import WrongDecisions
+from rocmonitor.verdict import Status, Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost(TwoSided):
+    """The champion's normalised cost at the operating condition `w` is shown to be too high.
+
+    Above `value`, or above that of the reference by more than `margin`, both uncertainties counted: one of
+    the two.
+    """
+
+    __pydantic_config__: ClassVar[dict[str, str | bool]] = STRICT
+
+    kind: Literal["cost"] = "cost"
+    w: Annotated[float, Interval(ge=0, le=1)]
+    value: Annotated[float, Interval(gt=0, lt=1)] | None = None
+    margin: Annotated[float, Interval(ge=0, lt=1)] | None = None
+    confidence_level: Level = 0.95
+
+    of_auc = False
+
+    @property
+    def needs(self) -> Needs:
+        """All labels, and the threshold that costs least in the reference."""
+        return Needs(all_labels=True, costs=(self.w,))
+
+    def __post_init__(self) -> None:
+        if (self.value is None) == (self.margin is None):
+            raise InputError(
+                "cost needs value (it is above) or margin (it is above the reference's by more), one of them"
+            )
+
+    def verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
+        """Compare the interval of the cost, or of its change, with the limit.
+
+        Notes
+        -----
+        The interval of the difference puts the limits of both costs together ([ZD08], as ``mover`` does).
+        """
+        assert evidence.sample is not None
+        threshold, past = reference.cost_of(self.w)
+        now = cost_of(evidence.sample, self.w, threshold, self.confidence_level)
+        stated = {"w": self.w, "cost": now.cost, "threshold": threshold if math.isfinite(threshold) else None}
+        if self.value is not None:
+            return _found(name, self, now, beyond(now.low > self.value, False), stated)
+        assert self.margin is not None
+        then = cost_of(_decided(*past), self.w, 0.5, self.confidence_level)
+        gap = now.cost - then.cost
+        change = Estimated(
+            gap,
+            gap - math.hypot(now.cost - now.low, then.high - then.cost),
+            gap + math.hypot(now.high - now.cost, then.cost - then.low),
+        )
+        outcome = beyond(change.low > self.margin, change.high < -self.margin)
+        return _found(name, self, change, outcome, stated | {"reference_cost": then.cost})
+
+
+class Estimated(NamedTuple):
+    """A cost and its interval."""
+
+    cost: float
+    low: float
+    high: float
+
+
+def cost_of(sample: Sample, w: float, threshold: float, confidence_level: float) -> Estimated:
+    """Return the normalised cost of a sample, by the method that may be trusted at any operating
+    condition.
+    """
+
+    def found(of: Sample) -> list[dict[str, Any]]:
+        curve = cost_curve(of, [w], [threshold], method="mover", confidence_level=confidence_level)
+        return [{name: float(getattr(curve, name)[0]) for name in Estimated._fields}]
+
+    return Estimated(**of_any_order(sample, found)[0])
+
+
+def _found(name: str, rule: Cost, found: Estimated, outcome: Status, stated: dict[str, Any]) -> Verdict:
+    most = rule.margin if rule.value is None else rule.value
+    assert most is not None
+    return Verdict(
+        rule=name,
+        kind="cost",
+        outcome=outcome,
+        estimate=found.cost,
+        low=found.low,
+        high=found.high,
+        confidence_level=rule.confidence_level,
+        limit=(None if rule.margin is None else -rule.margin, most),
+        margin=most - found.low,
+        details=stated,
+    )
+
+
+def _decided(errors: WrongDecisions, n_pos: int, n_neg: int) -> Sample:
+    """Return the sample of decisions, 1 for flagged."""
+    return Sample.from_counts(
+        [0.0, 1.0], [errors.missed, n_pos - errors.missed], [n_neg - errors.false_alarms, errors.false_alarms]
+    )

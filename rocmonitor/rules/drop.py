@@ -1,0 +1,100 @@
+"""Rule `drop`: the AUROC is lower than the reference's."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+
+from annotated_types import Interval
+
+from rocmonitor.caveat import Caveat
+from rocmonitor.errors import DegenerateDataError
+from rocmonitor.rules.base import STRICT, Level, Needs, TwoSided, beyond
+from rocmonitor.rules.calm import Calm, Limits, lowest_ok
+from rocmonitor.rules.evidence import Evidence, Reference
+from rocmonitor.stats import compare_auc
+from rocmonitor.stats.area.variances import exact_bootstrap_variance, moments
+from rocmonitor.stats.coming import Coming
+from rocmonitor.stats.forecast.strict import coming_window
+from rocmonitor.verdict import Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drop(TwoSided):
+    """The AUROC is lower than the reference's by more than `value`, both uncertainties counted."""
+
+    __pydantic_config__: ClassVar[dict[str, str | bool]] = STRICT
+
+    kind: Literal["drop"] = "drop"
+    value: Annotated[float, Interval(ge=0, lt=1)] = 0.0
+    confidence_level: Level = 0.95
+
+    @property
+    def needs(self) -> Needs:
+        """The AUROC of the reference."""
+        return Needs(auc=True)
+
+    def calm(self, name: str, windows: Calm, coming: Coming) -> Limits:
+        """Return the AUROCs at which the difference is shown to be beyond the value, on either side."""
+        return Limits.of(self._lowest(windows), math.pi - self._lowest(windows.mirrored()))
+
+    def _lowest(self, windows: Calm) -> float:
+        past = windows.auc
+        return lowest_ok(
+            lambda window: compare_auc(window, past).ci(self.confidence_level).high + self.value,
+            windows,
+            below=past.auc,
+        )
+
+    def verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
+        """Compare the difference and its interval with the value, both ways."""
+        assert evidence.law is not None
+        assert reference.auc is not None
+        law, past = evidence.law, reference.auc
+        both = {"auc": law.auc, "reference_auc": past.auc}
+        try:
+            difference, low, high = law.change(past, self.confidence_level)
+        except DegenerateDataError:  # one score for all here, complete separation there
+            return Verdict.lacking(name, self.kind, Caveat("no-scatter-to-compare", **both))
+        reach = _scatter_reach(name, self, reference, law.sizes)
+        low, high = min(low, difference - reach), max(high, difference + reach)
+        return Verdict(
+            rule=name,
+            kind=self.kind,
+            outcome=beyond(high < -self.value, low > self.value),
+            estimate=difference,
+            low=low,
+            high=high,
+            confidence_level=self.confidence_level,
+            limit=(-self.value, self.value),
+            margin=high + self.value,
+            details={**evidence.stated, **both},
+        )
+
+
+def _scatter_reach(name: str, rule: Drop, reference: Reference, sizes: tuple[int, int]) -> float:
+    """Return how far the AUROC of a window of these sizes may lie from the reference's, as reference windows
+    do.
+
+    0 where the level is not derived, and where fewer than two windows show it. Half of the misses are on each
+    side.
+    """
+    past = [each.get("auc") for each in reference.windows]
+    known = sum(auc is not None for auc in past)
+    if name not in reference.strict or reference.cells is None or reference.auc is None or known < 2:
+        return 0.0
+    pairs = moments(reference.cells)
+
+    def noise(n_pos: int, n_neg: int) -> float:
+        return exact_bootstrap_variance(pairs.zeta10, pairs.zeta01, pairs.kernel, n_pos, n_neg)
+
+    coming = coming_window(
+        [0.0 if auc is None else auc - reference.auc.auc for auc in past],
+        [
+            math.inf if auc is None else noise(each["n_pos"], each["n_neg"])
+            for auc, each in zip(past, reference.windows, strict=True)
+        ],
+        noise(*sizes),
+    )
+    return coming.reach((1 - rule.confidence_level) / 2, two_sided=True)

@@ -1,0 +1,54 @@
+"""Rule `floor`: the AUROC is shown to be below a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+
+from annotated_types import Interval
+
+from rocmonitor.rules.base import STRICT, Level, TwoSided, beyond
+from rocmonitor.rules.calm import Calm, Limits, lowest_ok
+from rocmonitor.rules.evidence import Evidence, Reference
+from rocmonitor.stats.coming import Coming
+from rocmonitor.verdict import Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Floor(TwoSided):
+    """The whole confidence interval of the AUROC lies below a value."""
+
+    __pydantic_config__: ClassVar[dict[str, str | bool]] = STRICT
+
+    kind: Literal["floor"] = "floor"
+    value: Annotated[float, Interval(gt=0, lt=1)]
+    confidence_level: Level = 0.95
+
+    @property
+    def floor(self) -> float:
+        """The value."""
+        return self.value
+
+    def calm(self, name: str, windows: Calm, coming: Coming) -> Limits:
+        """Return the AUROC below which the whole interval lies below the value."""
+        low = lowest_ok(
+            lambda window: window.ci(self.confidence_level).high - self.value, windows, below=self.value
+        )
+        return Limits.of(low)
+
+    def verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
+        """Compare the whole interval with the value."""
+        assert evidence.law is not None
+        low, high = evidence.law.ci(self.confidence_level)
+        return Verdict(
+            rule=name,
+            kind=self.kind,
+            outcome=beyond(high < self.value, False),
+            estimate=evidence.law.auc,
+            low=low,
+            high=high,
+            confidence_level=self.confidence_level,
+            limit=(self.value, None),
+            margin=high - self.value,
+            details=dict(evidence.stated),
+        )

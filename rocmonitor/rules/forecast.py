@@ -1,0 +1,209 @@
+"""Rule `forecast`: the AUROC leaves its normal range."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median_low
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from annotated_types import Ge, Gt
+from scipy.special import betaincinv, ndtri
+
+from rocmonitor.errors import InputError
+from rocmonitor.rules.base import STRICT, AtLevel, Level, Needs, beyond
+from rocmonitor.rules.calm import Calm, Limits
+from rocmonitor.rules.evidence import Evidence, Reference, ReferenceWindows
+from rocmonitor.stats import (
+    ForecastFit,
+    ForecastInterval,
+    Sample,
+    ScoreForecast,
+    ScoreHistory,
+    forecast_fit,
+)
+from rocmonitor.stats.coming import Coming
+from rocmonitor.stats.dependence import Correlation
+from rocmonitor.stats.forecast.projection import Scores
+from rocmonitor.stats.forecast.score_history import ENOUGH_WINDOWS
+from rocmonitor.stats.lasting.windows import scaled
+from rocmonitor.verdict import Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast(AtLevel):
+    """The realised AUROC leaves the forecast interval of the reference ([M18], calibrated by default).
+
+    ``alternative="less"`` looks for a loss only. ``half_life``, in windows, lets recent reference windows
+    count for more: one that is `half_life` windows older than the latest counts half. ``given="scores"``
+    compares with the forecast given the window's scores: sharper, and blind to a loss that they explain.
+    ``correlation="estimated"`` widens the interval as far as neighbouring reference windows may be alike;
+    with `half_life` or `given` nothing is widened. Likewise only without them the interval lies around the
+    season that a year and more of reference windows shows. With fewer windows than show `confidence_level`,
+    and without `half_life`, the level holds under a model (`rocmonitor.policy.reference`).
+    """
+
+    __pydantic_config__: ClassVar[dict[str, str | bool]] = STRICT
+
+    kind: Literal["forecast"] = "forecast"
+    method: Literal["calibrated", "binned", "dual", "fixed"] = "calibrated"
+    confidence_level: Level = 0.95
+    distance: Annotated[float, Ge(0)] | None = None
+    alternative: Literal["two-sided", "less"] = "two-sided"
+    half_life: Annotated[float, Gt(0)] | None = None
+    given: Literal["scores"] | None = None
+    correlation: Correlation = "estimated"
+
+    @property
+    def needs(self) -> Needs:
+        """The AUROC of the reference, a normal range, and windows that show how far they differ."""
+        windows = ENOUGH_WINDOWS if self.given else 0 if self.method == "fixed" else 2
+        return Needs(auc=True, range=True, history=self.given is not None, windows=windows)
+
+    @property
+    def share(self) -> float:  # type: ignore[override]
+        """Largest part of the level's miss that is a false alarm."""
+        if self.method != "calibrated":
+            return 0.0
+        return 0.5 if self.alternative == "two-sided" else 1.0
+
+    @property
+    def widens(self) -> bool:
+        """True if the interval allows for neighbouring windows that are alike."""
+        return self.takes_season and self.correlation == "estimated"
+
+    @property
+    def takes_season(self) -> bool:
+        """True if the interval lies around the season of a window, where the reference shows one."""
+        return self.method == "calibrated" and self.half_life is None and self.given is None
+
+    def worth(self, ages: Sequence[int]) -> list[float] | None:
+        """Return half as much for every `half_life` windows of age."""
+        return None if self.half_life is None else [0.5 ** (age / self.half_life) for age in ages]
+
+    def learn_range(self, past: ReferenceWindows, whole: Sample) -> ForecastFit:
+        """Return the fit for a batch as large as the median window."""
+        return forecast_fit(
+            whole,
+            windows=None if self.method == "fixed" else past.samples,
+            inside=True if self.method == "calibrated" else None,
+            distance=self.distance,
+            method=self.method,
+            confidence_level=self.confidence_level,
+            batch=(
+                median_low(sample.n_pos for sample in past.samples if sample.n_pos),
+                median_low(sample.n_neg for sample in past.samples if sample.n_neg),
+            ),
+            alternative=self.alternative,
+            correlation="estimated" if self.widens else "none",
+            days=past.days if self.takes_season else None,
+            weights=self.worth(past.ages),
+        )
+
+    def range_given(
+        self, history: ScoreHistory, cells: Sample, scores: Scores, batch: tuple[int, int], error: float
+    ) -> ForecastInterval | None:
+        """Return the interval given the scores; None for a rule that leaves them aside."""
+        if self.given is None:
+            return None
+        return history.forecast(
+            cells,
+            scores,
+            batch=batch,
+            confidence_level=self.confidence_level,
+            alternative=self.alternative,
+            full_level=True,
+            error=error,
+        )
+
+    def weights(self, name: str, reference: Reference) -> tuple[float, ...] | None:
+        """Return what each usable window counts for a calibrated interval, the latest about 1; else None.
+
+        Where the interval is not known, the windows of the reference must be in order of time, none left out.
+        """
+        if self.method != "calibrated":
+            return None
+        interval = reference.forecasts.get(name)
+        if interval is not None:
+            return interval.fit.weights or (1.0,) * interval.n_windows
+        ages = [age for age, w in enumerate(reversed(reference.windows)) if w["n_pos"] and w["n_neg"]]
+        return tuple(self.worth(ages) or [1.0] * len(ages)) or None
+
+    def calm(self, name: str, windows: Calm, coming: Coming) -> Limits:
+        """Return the ends of the interval; where it is not known, or depends on scores, what its level means.
+
+        Then they cover as much as a conformal interval may happen to, given its windows ([V12]).
+
+        References
+        ----------
+        .. [V12] Vovk (2012). Conditional validity of inductive conformal predictors. ACML, PMLR 25.
+        """
+        reference, two_sided = windows.reference, self.alternative == "two-sided"
+        if self.given is None and name in reference.forecasts:
+            interval = reference.forecasts[name]
+            return Limits.of(scaled(interval.low), scaled(interval.high) if two_sided else math.inf)
+        level = self._level(name, reference)
+        if level is None:
+            return Limits.of(-math.inf)
+        achieved, n = level
+        covered = betaincinv(achieved * (n + 1), (1 - achieved) * (n + 1), coming.luck)
+        reach = -ndtri((1 - covered) / (2 if two_sided else 1)) * coming.deviation
+        return Limits(coming.mean - reach, coming.mean + reach if two_sided else np.array([math.inf]))
+
+    def _level(self, name: str, reference: Reference) -> tuple[float, float] | None:
+        """Return the level of a calibrated interval, and how many windows it is worth; else None."""
+        weights = self.weights(name, reference)
+        if weights is None:
+            return None
+        total = sum(weights)
+        interval = reference.forecasts.get(name)
+        shown = 1.0 if self.half_life is None else total / (total + 1)  # without one a model has the level
+        level = min(self.confidence_level, shown) if interval is None else interval.achieved_level
+        return None if level is None else (level, total**2 / sum(weight**2 for weight in weights))
+
+    def __post_init__(self) -> None:
+        if (self.distance is not None) != (self.method == "fixed"):
+            raise InputError(
+                "distance belongs to method fixed, which needs it; the others find it themselves"
+            )
+        if self.half_life is not None and self.method != "calibrated":
+            raise InputError("half_life belongs to method calibrated: leave one of the two out")
+        if self.given is not None and (self.method != "calibrated" or self.half_life is not None):
+            raise InputError("given belongs to method calibrated without half_life: leave one of the two out")
+
+    def verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
+        """Compare the AUROC with the normal range of the window."""
+        assert evidence.now is not None
+        interval, auc = evidence.forecasts[name], evidence.now.auc
+        return Verdict(
+            rule=name,
+            kind=self.kind,
+            outcome=beyond(auc < interval.low, auc > interval.high),
+            estimate=auc,
+            confidence_level=interval.achieved_level,
+            limit=(interval.low, interval.high),
+            margin=interval.margin(auc),
+            details={
+                **evidence.stated,
+                "method": interval.method,
+                "sampling_low": interval.sampling_low,
+                "sampling_high": interval.sampling_high,
+                **({"expected": interval.auc} if isinstance(interval, ScoreForecast) else {}),
+                **_of_season(interval),
+                **_of_model(interval),
+            },
+        )
+
+
+def _of_season(interval: ForecastInterval) -> dict[str, float]:
+    """``season``: by how much the time of year moves the AUROC that is expected; empty without a season."""
+    middle = interval.seasonal_auc
+    return {} if middle is None else {"season": middle - interval.auc}
+
+
+def _of_model(interval: ForecastInterval) -> dict[str, float]:
+    """``known_level`` and ``n_windows`` of an interval whose level is that of a model; empty elsewhere."""
+    found = [each.values for each in interval.caveats if each.code == "level-by-model"]
+    return {"known_level": found[0]["known"], "n_windows": found[0]["n_windows"]} if found else {}

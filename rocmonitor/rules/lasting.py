@@ -1,0 +1,170 @@
+"""Rule `lasting`: the AUROC has dropped and stayed down."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from annotated_types import Interval
+
+from rocmonitor.errors import DegenerateDataError
+from rocmonitor.rules.base import STRICT, Needs, Rule
+from rocmonitor.rules.evidence import Evidence, Past, Reference, ReferenceWindows
+from rocmonitor.stats import LastingChange, LastingChart, Sample, ScoreHistory, WindowAuc, lasting_chart
+from rocmonitor.stats.area.variances import moments
+from rocmonitor.stats.forecast.score_history import ENOUGH_WINDOWS
+from rocmonitor.stats.lasting.chart import FEWEST_WINDOWS
+from rocmonitor.stats.lasting.limit import ENDS
+from rocmonitor.stats.lasting.windows import expected_by_the_others, with_expected
+from rocmonitor.verdict import Status, Verdict
+
+LEVEL = 0.95
+"""The level of the interval of a change."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lasting(Rule):
+    """The AUROC has dropped and stayed down, over all windows since the reference.
+
+    With ``false_alarm_probability`` some of the first ``horizon`` windows alarms although nothing lasts.
+    ``alternative="two-sided"`` looks for a lasting rise, too. ``given="scores"`` judges what is left when
+    the scores are accounted for: sharper, and blind to a loss that they explain.
+    """
+
+    __pydantic_config__: ClassVar[dict[str, str | bool]] = STRICT
+
+    kind: Literal["lasting"] = "lasting"
+    false_alarm_probability: Annotated[float, Interval(ge=0.001, le=0.5)] = 0.05
+    horizon: Annotated[int, Interval(ge=1, le=1000)] = 52
+    alternative: Literal["two-sided", "less"] = "less"
+    given: Literal["scores"] | None = None
+
+    @property
+    def needs(self) -> Needs:
+        """The AUROC of the reference, a chart, and windows that show how far they differ."""
+        windows = max(ENOUGH_WINDOWS if self.given else 0, FEWEST_WINDOWS)
+        return Needs(auc=True, chart=True, history=self.given is not None, windows=windows)
+
+    @property
+    def tail(self) -> float:
+        """Largest chance of a false alarm on one window: that of the horizon, spread over its windows."""
+        return -math.expm1(math.log1p(-self.false_alarm_probability) / self.horizon) / self._sides
+
+    def at_tail(self, tail: float) -> Lasting:
+        """Return the rule at the probability at which `tail` is this."""
+        within_horizon = -math.expm1(math.log1p(-self._sides * tail) * self.horizon)
+        return replace(self, false_alarm_probability=within_horizon)
+
+    @property
+    def _sides(self) -> int:
+        return 2 if self.alternative == "two-sided" else 1
+
+    def learn_chart(
+        self, past: ReferenceWindows, whole: Sample, history: ScoreHistory | None
+    ) -> LastingChart | None:
+        """Return the chart that the windows set up; None without the history that `given` needs.
+
+        Raises
+        ------
+        DegenerateDataError
+            Too few usable windows, or windows without any scatter.
+        """
+        if self.given is not None and history is None:
+            return None
+        given = history if self.given else None
+        numbers = [
+            WindowAuc(moments(sample).auc, sample.n_pos, sample.n_neg, None, day)
+            if sample.n_pos and sample.n_neg
+            else None
+            for sample, day in zip(past.samples, past.days, strict=True)
+        ]
+        if given is not None:
+            numbers = with_expected(numbers, expected_by_the_others(given, past.samples))
+        numbers = [numbers[place] for place in np.argsort(past.days, kind="stable")]
+        if not any(numbers):
+            raise DegenerateDataError("no reference window has rows of both classes")
+        of = moments(whole)
+        return lasting_chart(
+            numbers,
+            (of.auc, of.zeta10, of.zeta01, of.kernel),
+            false_alarm_probability=self.false_alarm_probability,
+            horizon=self.horizon,
+            alternative=self.alternative,
+            score_variance=0.0 if given is None else given.score_variance,
+        )
+
+    def stated_rate(self, *, above: bool) -> float:
+        """Return the alarms for each window, of one side, as the probability within the horizon says."""
+        if above and self.alternative == "less":
+            return 0.0
+        return -math.log1p(-self.false_alarm_probability) / self.horizon / self._sides
+
+    def verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
+        """Follow the chart up to this window."""
+        assert evidence.now is not None
+        found = lasting_verdict(name, reference.charts[name], evidence.now, evidence.past)
+        return replace(found, details={**found.details, **evidence.stated})
+
+
+def lasting_verdict(name: str, chart: LastingChart, now: WindowAuc, past: Past | None) -> Verdict:
+    """Return what the chart says after a window.
+
+    Without a course the window is taken to be the first one after the reference.
+    """
+    if past is not None:
+        now = now._replace(day=past.day)
+    numbers = [*(past.numbers if past else ()), now]
+    followed = chart.follow(numbers)
+    last, sign = float(followed.statistic[-1]), int(followed.alarm[-1])
+    found = chart.apply(numbers) if sign else None
+    interval = None if found is None else found.ci(LEVEL)
+    ahead = abs(last) if chart.alternative == "two-sided" else last
+    return Verdict(
+        rule=name,
+        kind="lasting",
+        outcome={1: Status.DEGRADED, -1: Status.IMPROVED}.get(sign, Status.OK),
+        estimate=None if found is None else found.change,
+        low=None if interval is None else interval.low,
+        high=None if interval is None else interval.high,
+        confidence_level=None if interval is None else LEVEL,
+        margin=ENDS * chart.limit - sign * last if sign else chart.limit - ahead,
+        details={
+            "statistic": last,
+            "chart_limit": chart.limit,
+            "mean_change": float(followed.mean_change[-1]),
+            "alarm_change": float(followed.alarm_change[-1]),
+            "alternative": chart.alternative,
+            "given": "scores" if chart.slope else None,
+            "windows": len(numbers),
+            "false_alarm_probability": chart.false_alarm_probability,
+            "horizon": chart.horizon,
+            **({} if found is None else _since(found, past)),
+        },
+    )
+
+
+def lasting_metrics(verdicts: Sequence[Verdict]) -> dict[str, float]:
+    """``RULE/statistic`` and ``RULE/limit`` of each chart; with an alarm ``RULE/change`` and its interval."""
+    metrics: dict[str, float] = {}
+    for verdict in verdicts:
+        if verdict.kind == "lasting" and not verdict.lacks:
+            values = {
+                "statistic": verdict.details["statistic"],
+                "limit": verdict.details["chart_limit"],
+                "change": verdict.estimate,
+                "change_low": verdict.low,
+                "change_high": verdict.high,
+            }
+            metrics |= {f"{verdict.rule}/{k}": float(v) for k, v in values.items() if v is not None}
+    return metrics
+
+
+def _since(found: LastingChange, past: Past | None) -> Mapping[str, object]:
+    ends = found.since_ci(LEVEL)
+    if past is None or found.since is None or ends is None:
+        return {}
+    names = [past.name(place) for place in (found.since, *ends)]
+    return {"unit": past.unit, **dict(zip(("since", "since_first", "since_last"), names, strict=True))}

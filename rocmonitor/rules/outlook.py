@@ -1,0 +1,95 @@
+"""Rule `outlook`: the scores lead to a low AUROC, judged without labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import fmean, stdev
+from typing import ClassVar, Literal
+
+from scipy.special import expit, logit
+
+from rocmonitor.rules.base import STRICT, BeforeLabels, Level, is_shown
+from rocmonitor.rules.evidence import Evidence, Reference
+from rocmonitor.stats import Sample, ScoreHistory
+from rocmonitor.stats.forecast.score_history import HistoryLimit
+from rocmonitor.stats.forecast.strict import extreme_limit
+from rocmonitor.verdict import Status, Verdict
+
+_LEAST_ODDS = 1e-12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook(BeforeLabels):
+    """The AUROC expected from the scores is lower than in the reference windows; judged without labels.
+
+    It also warns when the whole interval of the outlook lies below a ``floor`` of the monitor, or below the
+    forecast that leaves the scores aside.
+    """
+
+    __pydantic_config__: ClassVar[dict[str, str | bool]] = STRICT
+
+    kind: Literal["outlook"] = "outlook"
+    confidence_level: Level = 0.95
+
+    @property
+    def outlook_level(self) -> float:
+        """The confidence level of the rule."""
+        return self.confidence_level
+
+    def early(
+        self, history: ScoreHistory, cells: Sample, *, rows: int, z: float
+    ) -> tuple[HistoryLimit, float | None]:
+        """Return the limit, and the loss that the scores foretell, against the mean of the reference windows.
+
+        An expected AUROC scatters as in the reference windows, and that an outlook is also compared with a
+        floor and with the forecast is left out.
+        """
+        limit = history.expected_limit(rows, confidence_level=self.confidence_level)
+        return limit, fmean(history.window_expected) + z * stdev(history.window_expected) - limit.limit
+
+    def verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
+        """Compare the expected AUROC with reference windows, and its whole interval with other limits."""
+        expected, history = evidence.expected, reference.history
+        assert expected is not None
+        assert history is not None
+        shown = history.expected_limit(expected.n_rows, confidence_level=self.confidence_level)
+        lowest, level = _lowest_expected(
+            name, reference, self.confidence_level, (shown.limit, shown.achieved_level)
+        )
+        beyond = {against: at for against, at in evidence.limits.items() if expected.high < at}
+        if expected.auc < lowest or not beyond:
+            return Verdict(
+                rule=name,
+                kind=self.kind,
+                outcome=Status.AT_RISK if expected.auc < lowest else Status.OK,
+                estimate=expected.auc,
+                confidence_level=level,
+                limit=(lowest, None),
+                margin=expected.auc - lowest,
+                details={"against": "windows"},
+            )
+        against, limit = max(beyond.items(), key=lambda each: each[1])
+        return Verdict(
+            rule=name,
+            kind=self.kind,
+            outcome=Status.AT_RISK,
+            estimate=expected.foreseen,
+            low=expected.low,
+            high=expected.high,
+            confidence_level=expected.achieved_level,
+            limit=(limit, None),
+            margin=expected.high - limit,
+            details={"against": against},
+        )
+
+
+def _lowest_expected(
+    name: str, reference: Reference, level: float, found: tuple[float, float]
+) -> tuple[float, float]:
+    """Limit of the expected AUROC and its level, from those that the windows show (`found`)."""
+    history = reference.history
+    if is_shown(name, reference, level, found[1]) or history is None:
+        return found
+    odds = [logit(min(max(auc, _LEAST_ODDS), 1 - _LEAST_ODDS)) for auc in history.window_expected]
+    least = -extreme_limit([-each for each in odds], 1 - level)
+    return min(found[0], float(expit(least))), level

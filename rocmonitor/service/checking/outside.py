@@ -1,0 +1,80 @@
+"""The check of other programs the service calls or is called by: each address and secret must be readable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from rocmonitor import tracking
+from rocmonitor.caveat import Caveat
+from rocmonitor.config import Config, Dask, Monitor
+from rocmonitor.config.values import written
+from rocmonitor.errors import RocmonitorError, printable
+from rocmonitor.sources import open_source
+from rocmonitor.tracking.access import without_secrets
+
+
+def outside(config: Config) -> Iterator[tuple[str, Callable[[], list[str]]]]:
+    """Yield the topics and the calls that make their lines; a call raises a ConfigError."""
+    yield "mlflow", lambda: [_mlflow(config)]
+    if (webhook := config.webhook) is not None:
+        yield "webhook", lambda: _read(webhook.read(config.folder), f"`serve` takes it at {webhook.listen}")
+    if (heartbeat := config.heartbeat) is not None:
+        every = written(heartbeat.every)
+        yield "heartbeat", lambda: _read(heartbeat.read(config.folder), f"`serve` calls it every {every}")
+    if isinstance(dask := config.executor, Dask):
+        yield "executor", lambda: _dask(config, dask)
+
+
+def _mlflow(config: Config) -> str:
+    return f"{without_secrets(config.tracking_uri)}; the first delivery connects to it"
+
+
+def _read(_secret: str, line: str) -> list[str]:
+    return [line]
+
+
+def _dask(config: Config, dask: Dask) -> list[str]:
+    dask.files(config.folder)
+    return [f"Dask at {dask.read()}; the first task connects to it"]
+
+
+def account_lines(config: Config, name: str) -> list[str]:
+    """Return a warning where the account may write; none where it may not, or the database does not say.
+
+    A source that cannot be opened is no business of this: its monitors say so.
+    """
+    try:
+        with open_source(config.sources[name], config.folder, name=name) as source:
+            found = source.beyond_reading()
+    except RocmonitorError:
+        return []
+    return [] if found is None else [printable(f"{name}: {found}")]
+
+
+def model_lines(config: Config, monitor: Monitor) -> list[str]:
+    """Champion and challenger, each with its version and where that comes from."""
+    model = monitor.model
+    by_alias = model.champion is not None or model.challenger is not None
+    registry = _registry(config) if by_alias else None
+    lines = []
+    for role, alias, fixed in (
+        ("champion", model.champion, model.version),
+        ("challenger", model.challenger, model.challenger_version),
+    ):
+        if alias is not None and registry is not None:
+            lines.append(
+                f"{model.name}: {role} is version {registry.version(model.name, alias)} (alias {alias})"
+            )
+        elif fixed is not None:
+            lines.append(
+                f"{model.name}: {role} is version {fixed} (from the configuration: change it with the model)"
+            )
+    if not model.names_champion:
+        lines.append(str(Caveat("version-not-named", model=model.name)))
+    return [printable(line) for line in lines]
+
+
+def _registry(config: Config) -> tracking.Tracking:
+    uri = config.tracking_uri
+    tracking.require_made(uri)
+    return tracking.connect(uri, config.folder)

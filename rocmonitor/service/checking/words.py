@@ -1,0 +1,30 @@
+"""The words of a check: its doubts, and numbers of events a year."""
+
+from __future__ import annotations
+
+from rocmonitor.stats.coming import Rate
+
+POWER = 0.8
+"""Power used for the detectable drop."""
+
+LEAST_SHOWN = 0.01
+"""Fewer events a year are said to be fewer than that."""
+
+
+class Doubt(str):
+    """A line that says why a monitor would not watch well, and what helps."""
+
+    __slots__ = ()
+
+
+def rate(each_year: float) -> str:
+    """Return a number of events a year, no more precise than it is."""
+    if each_year < LEAST_SHOWN:
+        return f"less than {LEAST_SHOWN:g}"
+    return f"{each_year:.2g}" if each_year < 10 else f"{each_year:,.0f}"
+
+
+def possible(of: Rate) -> str:
+    """Return the range that is possible."""
+    low = "0" if of.low < LEAST_SHOWN else rate(of.low)
+    return f"{low} to {rate(of.high)}"

@@ -1,0 +1,346 @@
+"""The rows of one transaction: what was found of a window, the change of status, and its messages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from rocmonitor import store
+from rocmonitor.caveat import Caveat
+from rocmonitor.config import Monitor
+from rocmonitor.policy.evaluation import Evaluation, Reason, Status, Transition
+from rocmonitor.policy.outlook import Outlook, repeated, rows_since
+from rocmonitor.policy.revised import Revised, as_reason
+from rocmonitor.policy.windows import Window
+from rocmonitor.service.pieces import pooled
+from rocmonitor.service.tick.plan import Job
+from rocmonitor.service.tick.state import TickState
+from rocmonitor.sources import LabelCounts
+
+if TYPE_CHECKING:
+    from rocmonitor.policy.judge import Finding
+    from rocmonitor.service.judging import Judged, Seen
+
+PUBLISH = store.Outgoing(destination="mlflow", payload={})
+
+_Record = TypeVar("_Record", store.WindowRecord, store.OutlookRecord)
+
+
+def evaluations(state: TickState, job: Job, judged: Judged) -> list[store.WindowRecord]:
+    """Return the evaluation of each segment of a window, with what follows from it."""
+    return _together(state, [_record(state, job, segment, judged) for segment in judged.segments])
+
+
+def outlooks(state: TickState, job: Job, judged: Judged) -> list[store.OutlookRecord]:
+    """Return the outlook of each segment of a window without labels, with what follows from it."""
+    made = [_outlook(state, job.window, segment, judged) for segment in judged.segments]
+    return _together(state, [_warning(state, each) for each in made if each is not None])
+
+
+def _together(state: TickState, records: list[_Record]) -> list[_Record]:
+    """Return the records with one message on all changes of a window, where there are several.
+
+    It belongs to the gravest, and the others have none.
+    """
+    changes = [(each.transition, at) for at, each in enumerate(records) if each.transition and each.notified]
+    if len(changes) < 2:
+        return records
+    changes.sort(key=lambda each: (_GRAVEST.index(each[0].after), each[0].segment))
+    (first, place), *others = changes
+    outboxes = {at: [PUBLISH] for _, at in changes}
+    outboxes[place] += state.messages(
+        transition=first.to_dict(), also=[change.to_dict() for change, _ in others]
+    )
+    return [replace(each, outbox=outboxes.get(at, each.outbox)) for at, each in enumerate(records)]
+
+
+_GRAVEST = (
+    Status.ERROR,
+    Status.DEGRADED,
+    Status.AT_RISK,
+    Status.INSUFFICIENT,
+    Status.IMPROVED,
+    Status.OK,
+)
+
+
+def corrections(state: TickState) -> list[store.WindowRecord]:
+    """Return a revision of each window of which a chart says something else, now that older ones were
+    revised.
+
+    It is found from what the store keeps, so a tick that was killed before it came to this loses nothing: the
+    next one that judges a window finds it. The change of status that follows in a segment, and the messages
+    about it, belong to the newest of them.
+    """
+    found: list[store.WindowRecord] = []
+    if not state.courses.wanted:
+        return found
+    for segment, reference in (state.references or {}).items():
+        again: dict[Window, Evaluation] = {}
+        for rule, chart in reference.charts.items():
+            for each in state.courses.outdated(segment, rule, chart):
+                old = again.get(each.window) or _next_revision(state, segment, each.window)
+                if old is not None:
+                    again[each.window] = state.courses.judged_again(old, rule, chart, each.finding)
+        if again:
+            found += _corrected(state, segment, again)
+    return found
+
+
+def failure(state: TickState, error: str | None) -> tuple[Transition | None, bool]:
+    """Return the change of status when a monitor fails (`error`), or works again."""
+    if error is None and state.statuses()[""] is not Status.ERROR:
+        return None, False
+    of = state.of("")
+    why = Caveat("error", text=error) if error is not None else Caveat("works-again")
+    status = of.after() if error is None else Status.ERROR
+    return of.change(status, at=state.now, since=state.now, reasons=(why,))
+
+
+def change_messages(state: TickState, change: Transition | None, notify: bool) -> list[store.Outgoing]:
+    """Return the outbox rows of a change of status, if somebody is notified."""
+    return [] if change is None or not notify else state.messages(transition=change.to_dict())
+
+
+def _record(state: TickState, job: Job, segment: str, judged: Judged) -> store.WindowRecord:
+    window, before, of = job.window, job.before, state.of(segment)
+    seen, labels = judged.segments[segment], judged.labels
+    assert labels is not None  # it was asked to judge
+    warned = before is None and bool(state.foreseen.get((segment, window), {}).get("outlook/warned"))
+    outlook = _outlook(state, window, segment, judged) if before is None else None
+    degraded = of.degraded() if before is not None else set()
+    evaluation = _evaluation(state, job, segment, judged)
+    state.courses.add(evaluation)
+    revised = None if before is None else _revised(state, evaluation, before, labels)
+    change, notify = _change(state, evaluation, seen, warned, revised)
+    state.foreseen.pop((segment, window), None)  # it is in the store, and in the evaluation
+    outbox = [PUBLISH, *change_messages(state, change, notify)]
+    if revised is not None and change is None and degraded != of.degraded() and of.tells(revised):
+        outbox += state.messages(revised=revised.to_dict())
+    return store.WindowRecord(
+        evaluation=evaluation,
+        label_counts=labels.by_label,
+        labels_digest=labels.digest,
+        settings_digest=state.settings_digest,
+        reference_digest=state.summary(segment)[1],
+        transition=change,
+        notified=notify,
+        outbox=outbox,
+        outlook=None if outlook is None else store.OutlookRecord(outlook=outlook, outbox=[PUBLISH]),
+        counts=() if segment else judged.kept,
+    )
+
+
+def _evaluation(state: TickState, job: Job, segment: str, judged: Judged) -> Evaluation:
+    monitor, window, before, seen = state.monitor, job.window, job.before, judged.segments[segment]
+    finding, of = seen.finding, state.of(segment)
+    assert finding is not None  # it has its labels
+    champion, challenger, doubts = state.versions(before)
+    of.add(window, finding.outcome)
+    foreseen = state.foreseen_of(segment, window, judged=before is not None)
+    return Evaluation(
+        monitor=monitor.name,
+        model=monitor.model.name,
+        segment=segment,
+        window=window,
+        revision=0 if before is None else before.revision + 1,
+        champion_version=champion or "unknown",
+        challenger_version=challenger,
+        at=min(state.now, monitor.labels.due_at(window)) if before is None else state.now,
+        evaluated_at=state.runtime.clock(),
+        outcome=finding.outcome,
+        status=of.after(window),
+        verdicts=finding.verdicts,
+        counts=seen.counts,
+        metrics=finding.metrics | repeated(foreseen),
+        tables=finding.tables,
+        reference=state.summary(segment)[0],
+        provenance=_provenance(monitor, judged, seen, job.as_of),
+        caveats=(
+            *doubts,
+            *_circular(monitor, window),
+            *pooled(monitor, window),
+            *seen.caveats,
+            *rows_since(foreseen, seen.scored),
+            *finding.caveats,
+        ),
+    )
+
+
+def _change(
+    state: TickState, evaluation: Evaluation, seen: Seen, warned: bool, revised: Revised | None
+) -> tuple[Transition | None, bool]:
+    """Return the change of status that follows from a window, and whether somebody is notified."""
+    from rocmonitor.policy.judge import reasons_for
+
+    of = state.of(evaluation.segment)
+    status = of.after()
+    assert seen.finding is not None  # it has its labels
+    reasons = reasons_for(seen.finding, status, seen.caveats, before=of.status, warned=warned)
+    return of.change(
+        status,
+        at=evaluation.at,
+        since=of.since(status, evaluation.window),
+        reasons=reasons if revised is None else (*reasons, as_reason(revised)),
+    )
+
+
+def _revised(
+    state: TickState, evaluation: Evaluation, before: store.Evaluated, labels: LabelCounts
+) -> Revised | None:
+    """Return what a revision changes; None where its outcome is that of the one before."""
+    window, segment = evaluation.window, evaluation.segment
+    last = _stored(state, segment, window)
+    if last is None or last.outcome is evaluation.outcome:
+        return None
+    same = before.digest == evaluation.provenance["data_digest"]
+    more = sum(before.label_counts.values()) < labels.labelled
+    return Revised(
+        monitor=evaluation.monitor,
+        segment=segment,
+        window=window,
+        revision=evaluation.revision,
+        before=last.outcome,
+        after=evaluation.outcome,
+        auc_before=last.metrics.get("champion/auc"),
+        auc=evaluation.metrics.get("champion/auc"),
+        cause="settings" if same else "late" if more else "corrected",
+        at=evaluation.at,
+        status=state.of(segment).after(),
+    )
+
+
+def _outlook(state: TickState, window: Window, segment: str, judged: Judged) -> Outlook | None:
+    """Return the outlook of a window and segment.
+
+    None when it has one already, when the monitor wants none, and while too few rows are in: then the next
+    tick tries again, but for a segment alone only the tick that judges the window.
+    """
+    monitor, at, seen = state.monitor, state.monitor.outlook_at(window), judged.segments[segment]
+    found = seen.foreseen
+    if at is None or (segment, window) in state.foreseen or found is None or _awaits_rows(found):
+        return None
+    champion, doubts = state.version("champion")
+    outlook = Outlook(
+        monitor=monitor.name,
+        model=monitor.model.name,
+        segment=segment,
+        window=window,
+        champion_version=champion or "unknown",
+        at=at,
+        made_at=state.runtime.clock(),
+        outcome=None if found.outcome is Status.OK else found.outcome,
+        verdicts=found.verdicts,
+        scored=seen.scored,
+        labelled=seen.counts.used,
+        metrics=found.metrics
+        | {
+            "outlook/scored": float(seen.scored),
+            "outlook/warned": float(found.outcome is Status.AT_RISK),
+        },
+        tables=found.tables,
+        provenance=_provenance(monitor, judged, seen, state.now),
+        caveats=(*doubts, *_circular(monitor, window), *seen.caveats, *found.caveats),
+    )
+    state.foreseen[segment, window] = outlook.metrics
+    return outlook
+
+
+def _awaits_rows(found: Finding) -> bool:
+    return any(lack.code in ("no-rows", "too-few-scores") for each in found.verdicts for lack in each.lacks)
+
+
+def _warning(state: TickState, outlook: Outlook) -> store.OutlookRecord:
+    of, window = state.of(outlook.segment), outlook.window
+    joins = outlook.outcome is Status.AT_RISK and of.warn(window, outlook.warning_rules)
+    status = of.after()
+    change, notify = of.change(
+        status,
+        at=outlook.at,
+        since=window.start,
+        reasons=tuple(each for each in outlook.verdicts if each.outcome is outlook.outcome),
+        news=joins and status is Status.AT_RISK,
+    )
+    outbox = [PUBLISH, *change_messages(state, change, notify)]
+    return store.OutlookRecord(outlook=outlook, transition=change, notified=notify, outbox=outbox)
+
+
+def _stored(state: TickState, segment: str, window: Window) -> Evaluation | None:
+    """Return the newest evaluation of a window."""
+    kept, name = state.runtime.store, state.monitor.name
+    found = store.evaluations(kept, name, segment=segment, start=window.start, end=window.end)
+    return found[-1] if found else None
+
+
+def _next_revision(state: TickState, segment: str, window: Window) -> Evaluation | None:
+    """Return the newest evaluation of a window, as its next revision; None when it is not saved (a dry
+    run).
+    """
+    if (segment, window) not in state.judged:
+        return None
+    old = _stored(state, segment, window)
+    assert old is not None
+    revision = max(each.revision for (_, other), each in state.judged.items() if other == window) + 1
+    return replace(old, revision=revision)
+
+
+def _corrected(
+    state: TickState, segment: str, again: Mapping[Window, Evaluation]
+) -> list[store.WindowRecord]:
+    of = state.of(segment)
+    for window, evaluation in again.items():
+        of.add(window, evaluation.outcome)
+        state.courses.add(evaluation)
+    found = []
+    for window in sorted(again):
+        known = state.judged[segment, window]
+        evaluation = replace(
+            again[window], at=state.now, evaluated_at=state.runtime.clock(), status=of.after(window)
+        )
+        found.append(
+            store.WindowRecord(
+                evaluation=evaluation,
+                label_counts=known.label_counts,
+                labels_digest=known.labels_digest,
+                settings_digest=known.settings_digest,
+                outbox=[PUBLISH],
+            )
+        )
+    newest = found[-1]
+    status = of.after()
+    change, notify = of.change(
+        status,
+        at=state.now,
+        since=of.since(status, newest.evaluation.window),
+        reasons=_corrected_reasons(newest.evaluation),
+        news=state.courses.newest(segment) == newest.evaluation.window,
+    )
+    outbox = [PUBLISH, *change_messages(state, change, notify)]
+    return [*found[:-1], replace(newest, transition=change, notified=notify, outbox=outbox)]
+
+
+def _corrected_reasons(evaluation: Evaluation) -> tuple[Reason, ...]:
+    """Return what was corrected, and what the rules say now."""
+    corrected = [each for each in evaluation.caveats if each.code == "chart-corrected"]
+    return (*corrected, *(each for each in evaluation.verdicts if each.margin is not None))
+
+
+def _circular(monitor: Monitor, window: Window) -> tuple[Caveat, ...]:
+    period = monitor.reference_period
+    inside = window.start < period.end and period.start < window.end
+    return (Caveat("window-in-reference"),) if inside else ()
+
+
+def _provenance(monitor: Monitor, judged: Judged, seen: Seen, as_of: datetime) -> dict[str, Any]:
+    """Enough to repeat the evaluation."""
+    return {
+        **monitor.read_as,
+        **({"as_of": as_of.isoformat()} if monitor.replays_labels else {}),
+        "grouped": judged.grouped,
+        **({"condense": monitor.condense.model_dump()} if judged.condensed else {}),
+        **seen.guaranteed,
+        "data_digest": judged.data_digest,
+        **judged.made_with,
+    }

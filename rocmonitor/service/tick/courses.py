@@ -1,0 +1,154 @@
+"""The windows before the one that is judged, during one tick: what the store has, and what the tick added."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from rocmonitor import store
+from rocmonitor.config import Monitor
+from rocmonitor.policy.evaluation import Evaluation, Point
+from rocmonitor.policy.windows import Window
+from rocmonitor.rules import by_name
+
+if TYPE_CHECKING:
+    from rocmonitor.policy.corrected import Corrected, Finding
+    from rocmonitor.policy.lasting import Course
+    from rocmonitor.stats import LastingChart
+
+_NEEDED = ("champion/auc", "labelled/auc", "expected/auc", "data/positives", "data/negatives")
+
+
+class Courses:
+    """The courses of one monitor's segments; empty without a rule that reads them.
+
+    Parameters
+    ----------
+    kept : Store
+        Only read: of each segment the newest windows, and all once an older one is judged again.
+    monitor : Monitor
+    dry_run : bool
+        Nothing is saved: what is added stays here.
+    """
+
+    def __init__(self, kept: store.Store, monitor: Monitor, *, dry_run: bool = False) -> None:
+        self._store, self._monitor, self._dry_run = kept, monitor, dry_run
+        self._rules = tuple(name for name, rule in by_name(monitor.rules).items() if rule.needs.chart)
+        self._points: dict[str, dict[Window, Point]] = {}
+        self._windows: dict[str, list[Window]] = {}  # in order
+        self._cut: set[str] = set()  # segments of which the store has older windows
+        self._whole: set[str] = set()  # segments of which all are kept
+
+    @property
+    def wanted(self) -> bool:
+        """True if a rule reads them."""
+        return bool(self._rules)
+
+    def leading_to(self, segment: str, window: Window, champion: str) -> Course | None:
+        """Return what came before a window under its champion; None when no rule asks."""
+        if not self._rules:
+            return None
+        from rocmonitor.policy.lasting import LONGEST, course
+
+        points = self._of(segment)
+        place = bisect_left(self._windows[segment], window)
+        if place < LONGEST and segment in self._cut:
+            points = self._read(segment, None)
+            place = bisect_left(self._windows[segment], window)
+        windows = self._windows[segment]
+        return course(
+            [points[each] for each in windows[max(place - LONGEST, 0) : place]],
+            window,
+            champion=champion,
+            after=self._monitor.reference_period.end,
+            zone=self._monitor.timezone,
+        )
+
+    def add(self, evaluation: Evaluation) -> None:
+        """Count a window that was judged, or judged anew."""
+        if self._rules:
+            self._put(
+                evaluation.segment,
+                Point(
+                    window=evaluation.window,
+                    revision=evaluation.revision,
+                    at=evaluation.at,
+                    metrics=evaluation.metrics,
+                    champion_version=evaluation.champion_version,
+                ),
+            )
+
+    def newest(self, segment: str) -> Window:
+        """Return the last window that was judged."""
+        self._of(segment)
+        return self._windows[segment][-1]
+
+    def outdated(self, segment: str, rule: str, chart: LastingChart) -> list[Corrected]:
+        """Return the windows of which a chart says something else than was stored; oldest first."""
+        from rocmonitor.policy.corrected import outdated
+
+        points = self._of(segment)
+        in_order = [points[window] for window in self._windows[segment]]
+        return outdated(in_order, rule, chart, after=self._monitor.reference_period.end)
+
+    def judged_again(self, old: Evaluation, rule: str, chart: LastingChart, finding: Finding) -> Evaluation:
+        """Return an evaluation with what a chart says now."""
+        from rocmonitor.policy.corrected import judged_again
+        from rocmonitor.policy.lasting import numbers_of
+
+        points = self._of(old.segment)
+        past = self.leading_to(old.segment, old.window, old.champion_version)
+        now = numbers_of(points[old.window])
+        assert past is not None  # a rule reads it
+        assert now is not None  # else it would have no chart
+        later = [
+            past.name(place)
+            for place, window in enumerate(past.windows[:-1])
+            if window in points and points[window].at > old.at
+        ]
+        return judged_again(old, rule, chart, now, past, finding=finding, corrected=later)
+
+    def _of(self, segment: str) -> dict[Window, Point]:
+        if segment in self._points:
+            return self._points[segment]
+        from rocmonitor.policy.lasting import LONGEST
+
+        # Those that a chart corrects, and those before each of them.
+        return self._read(segment, None if self._dry_run else 2 * LONGEST)
+
+    def _read(self, segment: str, newest: int | None) -> dict[Window, Point]:
+        self._points[segment], self._windows[segment] = {}, []
+        found = store.series(self._store, self._monitor.name, segment, newest=newest)
+        self._cut.discard(segment)
+        if newest is None:
+            self._whole.add(segment)
+        elif len(found) >= newest:
+            self._cut.add(segment)
+        for point in found:
+            self._put(segment, point)
+        return self._points[segment]
+
+    def _put(self, segment: str, point: Point) -> None:
+        """Keep what charts need of a window."""
+        points = self._of(segment)
+        if point.window not in points:
+            insort(self._windows[segment], point.window)
+        needed = {name: value for name, value in point.metrics.items() if self._is_needed(name)}
+        points[point.window] = replace(point, metrics=needed)
+        self._forget_oldest(segment)
+
+    def _forget_oldest(self, segment: str) -> None:
+        """Forget old windows: a tick that catches up with years must not keep them all."""
+        from rocmonitor.policy.lasting import LONGEST
+
+        points, windows = self._points[segment], self._windows[segment]
+        if segment in self._whole or len(windows) <= 3 * LONGEST:
+            return
+        for old in windows[: -2 * LONGEST]:
+            del points[old]
+        del windows[: -2 * LONGEST]
+        self._cut.add(segment)
+
+    def _is_needed(self, name: str) -> bool:
+        return name in _NEEDED or name.split("/")[0] in self._rules

@@ -1,0 +1,181 @@
+"""The plan of a tick: the windows it judges or foresees, from the store, the calendar and counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import takewhile
+
+from rocmonitor import store
+from rocmonitor.policy.evaluation import Status
+from rocmonitor.policy.joining import Counted, free
+from rocmonitor.policy.windows import Window
+from rocmonitor.service.arrivals import Arrivals
+from rocmonitor.service.pieces import (
+    before_empty,
+    closed,
+    count,
+    judged_empty,
+    together,
+    within,
+    without_rows,
+)
+from rocmonitor.service.progress import Step
+from rocmonitor.service.tick.state import TickState
+from rocmonitor.sources import LabelCounts, SqlSource
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A window, and what is to be done with it; where nothing is, `labels` shows why it waits or stays.
+
+    Attributes
+    ----------
+    window : Window
+    before : Evaluated or None
+        What is stored of it.
+    as_of : datetime
+        When labels must have been known: a backfill sees what was known when the window was due.
+    labels : LabelCounts or None
+        How it is labelled, where that decides.
+    judges, foresees : bool
+        Its rows are read and judged; or only its outlook is made.
+    """
+
+    window: Window
+    before: store.Evaluated | None
+    as_of: datetime
+    labels: LabelCounts | None = None
+    judges: bool = False
+    foresees: bool = False
+
+
+class Plan:
+    """The windows of a tick, and what is to be done with each; nothing is written.
+
+    Parameters
+    ----------
+    state : TickState
+    source : SqlSource
+        Only counts are asked for.
+    arrivals : Arrivals
+        Noted there is what was counted.
+    progress : callable
+        Called with each count that takes long.
+
+    Attributes
+    ----------
+    rest : Counted or None
+        Pieces after the last window, where windows are joined: too few rows, or labels are awaited.
+    """
+
+    def __init__(
+        self, state: TickState, source: SqlSource, arrivals: Arrivals, progress: Callable[[str], None]
+    ) -> None:
+        self._state, self._source, self._arrivals, self._progress = state, source, arrivals, progress
+        self._monitor = state.monitor
+        self._counted: dict[Window, LabelCounts] = {}  # pieces of windows that are joined
+        self.rest: Counted | None = None
+
+    @property
+    def counts_pieces(self) -> bool:
+        """True if pieces of windows were counted."""
+        return bool(self._counted)
+
+    def windows(self, ended: Sequence[Window]) -> Sequence[Window]:
+        """Return the windows to look at: those of the calendar, or those that are joined from them."""
+        state, joining = self._state, self._monitor.joining
+        if joining is None:
+            passed = set() if state.backfill else self._without_rows(ended)
+            return [each for each in ended if each not in passed]
+        ended = [each for each in ended if each.end <= state.now]
+        fixed = {window for segment, window in state.judged if not segment} | state.foreseen_windows
+        inside, unjudged = within(fixed, ended), free(ended, fixed)
+        passed = set[Window]()
+        if not state.backfill:
+            passed = self._without_rows(sorted([*inside, *unjudged]), set(unjudged))
+        counted: list[tuple[Window, LabelCounts]] = []
+        for number, piece in enumerate(unjudged, 1):
+            if state.runtime.stop.is_set():
+                return []
+            if piece not in passed:
+                words = f"{self._monitor.name} {piece.in_zone(self._monitor.timezone)} (count)"
+                self._progress(Step(words, number, len(unjudged)))
+                counted.append((piece, self._count(piece)))
+        usable = before_empty(counted, inside, passed)
+        windows = sorted([*inside, *closed(self._monitor, joining, usable, state.now)])
+        rest = [each for each in counted if not windows or each[0].start >= windows[-1].end]
+        for piece, labels in counted:
+            self._arrivals.add(piece, labels, always=bool(rest) and piece >= rest[0][0])
+        self.rest = together(rest)
+        return windows
+
+    def job(self, window: Window) -> Job | None:
+        """Return what is to be done with a window now; None where it is not even counted."""
+        state, before = self._state, self._state.newest(window)
+        age, as_of = self._monitor.labels.age(window, state.now), self._as_of(window, before)
+        labels, judges = None, False
+        if age != "open" and (before is None or state.backfill or self._is_revisable(window, before)):
+            if before is None and age != "waiting":
+                return Job(window=window, before=None, as_of=as_of, judges=True)
+            labels = self._source.label_counts(self._monitor, window, as_of=as_of)
+            state.beat()
+            if before is None:
+                judges = self._monitor.labels.enough(labels.rows, labels.labelled)
+            else:
+                judges = state.again or _have_changed(before, labels)
+        foresees = not judges and before is None and self._outlook_is_due(window)
+        if labels is None and not foresees:
+            return None
+        return Job(window=window, before=before, as_of=as_of, labels=labels, judges=judges, foresees=foresees)
+
+    def _outlook_is_due(self, window: Window) -> bool:
+        """Return True if the window ended long enough ago and has no outlook yet."""
+        at = self._monitor.outlook_at(window)
+        return at is not None and at <= self._state.now and ("", window) not in self._state.foreseen
+
+    def _is_revisable(self, window: Window, before: store.Evaluated) -> bool:
+        insufficient = before.outcome is Status.INSUFFICIENT
+        return self._monitor.labels.is_revisable(window, self._state.now, insufficient=insufficient)
+
+    def _as_of(self, window: Window, before: store.Evaluated | None) -> datetime:
+        now = self._state.now
+        if self._state.backfill and before is None:
+            return min(now, self._monitor.labels.due_at(window))
+        return now
+
+    def _count(self, piece: Window) -> LabelCounts:
+        """Return what a piece holds; it is asked for once."""
+        if piece not in self._counted:
+            self._counted[piece] = count(self._source, self._monitor, piece, self._state.now)
+            self._state.beat()
+        return self._counted[piece]
+
+    def _without_rows(self, windows: Sequence[Window], pieces: Collection[Window] = ()) -> set[Window]:
+        """Return the windows before the first row and after the last; that these are empty is noted for
+        alarms.
+        """
+        state = self._state
+        due = [each for each in windows if self._monitor.labels.age(each, state.now) in ("due", "closed")]
+
+        def count_rows(window: Window) -> int:
+            if window in pieces:
+                return self._count(window).rows
+            state.beat()
+            return self._source.label_counts(self._monitor, window).rows
+
+        found = without_rows(due, state.judged, count_rows)
+        maybe = found | judged_empty(state.judged)
+        trailing = takewhile(lambda each: each in maybe, reversed(due))
+        self._arrivals.note_empty(
+            list(takewhile(lambda each: each in found or not count_rows(each), trailing))
+        )
+        for window in sorted(found):
+            self._arrivals.add(window, LabelCounts(rows=0, labelled=0, by_label={}))
+        return found
+
+
+def _have_changed(before: store.Evaluated, labels: LabelCounts) -> bool:
+    """Return True if labels came, or labels or scores were corrected."""
+    return labels.by_label != before.label_counts or labels.digest != before.labels_digest

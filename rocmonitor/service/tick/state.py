@@ -1,0 +1,237 @@
+"""The state of one monitor during a tick: what the store has of it, and what the tick has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from rocmonitor import store
+from rocmonitor.caveat import Caveat
+from rocmonitor.config import Monitor
+from rocmonitor.config.values import written
+from rocmonitor.errors import TrackingError
+from rocmonitor.policy.budget import Levels
+from rocmonitor.policy.evaluation import Status
+from rocmonitor.policy.status import Said, SegmentState, usual_run
+from rocmonitor.policy.windows import Window
+from rocmonitor.service.runtime import Runtime, renew_lease
+from rocmonitor.service.tick.courses import Courses
+from rocmonitor.service.versions import Role, version
+
+if TYPE_CHECKING:
+    from rocmonitor.policy.reference import Reference
+
+Judged = Mapping[tuple[str, Window], store.Evaluated]
+"""The newest evaluation of each segment and window."""
+
+
+@dataclass(kw_only=True)
+class TickState:
+    """The state of one monitor during one tick; the store is read when something of it is asked for.
+
+    Attributes
+    ----------
+    runtime : Runtime
+    monitor : Monitor
+    now : datetime
+        What is due is decided at this instant.
+    lease : Lease
+    dry_run : bool
+        Nothing is saved.
+    backfill : bool
+        The windows were chosen by a person.
+    again : bool
+        Of these, those whose rows or settings have changed are judged again although their labels have not.
+    references : dict of str to Reference or None
+        By segment, at the levels of the tick; None before a window needs them.
+    segments : set of str
+        Those that were ever judged or foreseen.
+    """
+
+    runtime: Runtime
+    monitor: Monitor
+    now: datetime
+    lease: store.Lease
+    dry_run: bool = False
+    backfill: bool = False
+    again: bool = False
+    references: dict[str, Reference] | None = None
+    levels: Levels = field(default_factory=lambda: Levels(rules={}))
+    segments: set[str] = field(default_factory=lambda: {""})
+    _states: dict[str, SegmentState] = field(default_factory=dict)
+    _versions: dict[Role, tuple[str | None, tuple[Caveat, ...]]] = field(default_factory=dict)
+    _summaries: dict[str, tuple[dict[str, Any], str]] = field(default_factory=dict)
+
+    def beat(self) -> None:
+        """Show that the work goes on: the lease is renewed."""
+        self.lease = renew_lease(self.runtime, self.lease)
+
+    @cached_property
+    def judged(self) -> Judged:
+        """The windows that were judged before; `forget_judged` has them read anew."""
+        return store.evaluated(self.runtime.store, self.monitor.name)
+
+    @cached_property
+    def last_judged(self) -> Window | None:
+        """The newest window that was judged before."""
+        return max((window for _, window in self.judged), default=None)
+
+    def forget_judged(self) -> None:
+        """Read what was judged once more: windows have become other revisions."""
+        self.__dict__.pop("judged", None)
+        self.__dict__.pop("last_judged", None)
+
+    def newest(self, window: Window) -> store.Evaluated | None:
+        """Return what is stored of all rows of a window, with the newest revision of any segment."""
+        found = self.judged.get(("", window))
+        if found is None:
+            return None
+        segments = [key for each in self.segments if (key := (each, window)) in self.judged]
+        return replace(found, revision=max(self.judged[key].revision for key in segments))
+
+    @cached_property
+    def foreseen(self) -> dict[tuple[str, Window], dict[str, float]]:
+        """The metrics of the outlooks of windows that are not judged, by segment and window."""
+        kept = self.runtime.store
+        return store.outlooks_pending(kept, self.monitor.name) if self.monitor.outlook else {}
+
+    def foreseen_of(self, segment: str, window: Window, *, judged: bool) -> dict[str, float]:
+        """Return the metrics of a window's outlook; empty without one. `judged`: by an earlier tick."""
+        if judged and self.monitor.outlook:
+            return store.outlook_metrics(self.runtime.store, self.monitor.name, segment, window)
+        return self.foreseen.get((segment, window), {})
+
+    @property
+    def foreseen_windows(self) -> set[Window]:
+        """The windows with an outlook and without a verdict."""
+        return {window for segment, window in self.foreseen if not segment}
+
+    @cached_property
+    def courses(self) -> Courses:
+        """The windows before the one that is judged."""
+        return Courses(self.runtime.store, self.monitor, dry_run=self.dry_run)
+
+    @cached_property
+    def _muted(self) -> bool:
+        return store.attention(self.runtime.store, self.monitor.name).is_muted(self.now)
+
+    def of(self, segment: str) -> SegmentState:
+        """Return the status of a segment, and what people know of it."""
+        if segment not in self._states:
+            kept, name = self.runtime.store, self.monitor.name
+            warnings = store.pending_warnings(kept, name, segment)
+            outcomes = store.outcomes(kept, name, segment)
+            self._states[segment] = SegmentState(
+                name,
+                segment,
+                self.monitor.alarm.policy(),
+                outcomes=outcomes,
+                # After a change of the calendar some windows are never judged.
+                warnings={each: rules for each, rules in warnings.items() if self.monitor.judges(each)},
+                said=self._said.get(segment),
+                muted=self._muted,
+                patience=self._patience(segment, outcomes[-1][0] if outcomes else None),
+            )
+        return self._states[segment]
+
+    def _patience(self, segment: str, newest: Window | None) -> int | None:
+        """Return how many windows in a row may be too small; a segment that never had enough is no news.
+
+        Where no window is judged the reference is the one that the newest judged window was compared with.
+        """
+        windows: Sequence[Mapping[str, Any]] = ()
+        if self.references is not None:
+            known = self.references.get(segment)
+            windows = () if known is None else known.windows
+        elif newest is not None:
+            last = store.evaluations(
+                self.runtime.store, self.monitor.name, segment=segment, start=newest.start, end=newest.end
+            )
+            windows = last[-1].reference.get("windows", ()) if last else ()
+        found = usual_run(windows, self.monitor.min_per_class)
+        return 0 if found is None and not segment else found
+
+    @cached_property
+    def _said(self) -> dict[str, Said]:
+        return store.last_said(self.runtime.store, self.monitor.name)
+
+    def statuses(self) -> dict[str, Status]:
+        """Return the status of each segment after the last change."""
+        said = {each: self._said.get(each, Said()).status for each in sorted(self.segments)}
+        return said | {each: of.status for each, of in self._states.items() if each in said}
+
+    def forget_changes(self) -> None:
+        """Read the statuses once more: what the tick changed was not saved."""
+        self._states.clear()
+        self.__dict__.pop("_said", None)
+
+    def messages(self, **payload: object) -> list[store.Outgoing]:
+        """Return one outbox row for each channel."""
+        return [
+            store.Outgoing(destination=f"channel:{channel}", payload=payload)
+            for channel in self.monitor.notify
+        ]
+
+    def versions(self, before: store.Evaluated | None) -> tuple[str | None, str | None, tuple[Caveat, ...]]:
+        """Champion and challenger, and what is doubtful about them; a revision keeps the first ones."""
+        if before is not None:  # its rows were scored by the versions of then
+            return before.champion_version, before.challenger_version, ()
+        (champion, doubt), (challenger, other) = self.version("champion"), self.version("challenger")
+        return champion, challenger, (*doubt, *other)
+
+    def version(self, role: Role) -> tuple[str | None, tuple[Caveat, ...]]:
+        """Return the model version behind a role, looked up once a tick, and what is doubtful about it."""
+        if role not in self._versions:
+            try:
+                self._versions[role] = version(self.runtime, self.monitor, role, keep=not self.dry_run)
+            except TrackingError as error:
+                if role == "champion":
+                    raise
+                # The champion is watched whatever becomes of the challenger.
+                self._versions[role] = None, (Caveat("version-unknown", why=str(error)),)
+        return self._versions[role]
+
+    @cached_property
+    def settings_digest(self) -> str:
+        """The name of the settings by which this tick judges."""
+        from rocmonitor.service import references
+
+        return references.settings_digest(self.monitor)
+
+    @cached_property
+    def absent(self) -> Reference:
+        """The reference of a segment that has none."""
+        from rocmonitor.policy.reference import Reference
+
+        if self.monitor.reference_windows:
+            return Reference(auc=None)
+        period = self.monitor.reference_period.in_zone(self.monitor.timezone)
+        why = Caveat("no-reference-window", period=period, every=written(self.monitor.window.every))
+        return Reference(auc=None, caveats=(why,))
+
+    def set_references(self, found: dict[str, Reference]) -> None:
+        """Hold the references at the levels that a budget asks for, for all windows of the tick."""
+        from rocmonitor.policy.reference import at_levels, followed
+        from rocmonitor.service import budgets
+
+        own: dict[str, float] = {}
+        if self.monitor.joining is not None and "" in found:  # it may not be frozen yet
+            yearly = budgets.windows_per_year(self.monitor, found[""].windows)
+            own |= {} if yearly is None else {self.monitor.name: yearly}
+        of = self.levels = budgets.levels(self.runtime.config, self.runtime.store, self.monitor.name, own)
+        self.references = {
+            name: at_levels(followed(each), of.rules, of.derived) for name, each in found.items()
+        }
+
+    def summary(self, segment: str) -> tuple[dict[str, Any], str]:
+        """Return the reference of a segment as its evaluations keep it, and its digest: one for all."""
+        if segment not in self._summaries:
+            from rocmonitor.service import references
+
+            reference = (self.references or {}).get(segment) or self.absent
+            found = references.summary(self.monitor, reference)
+            self._summaries[segment] = found, store.reference_digest(found)
+        return self._summaries[segment]

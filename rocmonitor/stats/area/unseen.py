@@ -1,0 +1,202 @@
+"""Bounds of areas, and of their differences, that allow for rows which the sample does not hold.
+
+An AUC near 1 is a mean of losses within [0, 1], one a positive: 1 less its placement value. Where a few
+positives carry the loss, a sample may hold none of them, and then its standard error is too small. The bound
+here is that of the empirical likelihood ([O01]) with one value more than the sample has, a row that loses
+everything: the largest mean of any law of losses whose likelihood is still at least exp(-c) of the sample's
+own. Where many rows carry the loss the additional value gets no weight, and the bound is the usual one.
+
+By Wilks, c is z²/2. A sample without any loss shows that the mean m has (1 - m)**n >= tail ([CP34]): c is
+log(1 / tail). Between the two, c goes with 1 / k, for k rows that carry the loss (docs/coverage.md).
+
+References
+----------
+.. [O01] Owen (2001). Empirical Likelihood. Chapman and Hall/CRC.
+.. [CP34] Clopper and Pearson (1934). Biometrika 26, 404-413.
+.. [N98] Newcombe (1998). Statistics in Medicine 17, 873-890.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from rocmonitor.stats.rows import Counts, Floats, weighted_sum
+
+FEW = 10
+"""Rows that carry a loss below which a caveat says so; from twice as many on no difference is wider."""
+
+
+VERY_FEW = 2.5
+"""Rows that carry a loss up to which, near 1, a difference takes the whole bound; not from twice as many."""
+
+_LEAST_TILT, _LARGEST_TILT = 1e-12, 1e12
+_STEPS, _NEAR = 100, 1e-12
+_ROUNDED = 1e-9  # a share of rows so small is an error of rounding: no row
+_ROUNDED_UP = 1.5  # for n - 1 in place of n rows of either class
+
+
+class Part(NamedTuple):
+    """The loss, or gain, of the rows of a class: its mean and mean square over all rows, within [0, 1]."""
+
+    mean: float
+    square: float
+
+    def carried_by(self, n: float) -> float:
+        """Return the number of rows that carry it: the square of the sum over the sum of squares, at most
+        `n`.
+
+        With equal values in some rows and none in the others, their number ([K65]).
+
+        References
+        ----------
+        .. [K65] Kish (1965). Survey Sampling. Wiley.
+        """
+        return min(n * self.mean**2 / self.square, n) if self.square > 0 else 0.0
+
+
+class Balance(NamedTuple):
+    """The loss and the gain of the rows of a class."""
+
+    loss: Part
+    gain: Part
+
+    def scattered(self, square: float) -> Balance:
+        """Return the same means with this much more of mean square, shared in proportion to what there is."""
+        seen = self.loss.square + self.gain.square
+        more = square / seen if seen > 0 else 0.0
+        return Balance(*(Part(each.mean, each.square * (1 + more)) for each in self))
+
+
+NOTHING = Part(0.0, 0.0)
+
+
+def balance_of(values: Floats, counts: Counts | Floats) -> Balance:
+    """Losses (negative) and gains (positive) of rows whose value, shape (c,), occurs `counts` times."""
+    n = float(counts.sum())
+
+    def part(of: Floats) -> Part:
+        return Part(weighted_sum(counts, of) / n, weighted_sum(counts, of * of) / n)
+
+    return Balance(part(np.maximum(-values, 0.0)), part(np.maximum(values, 0.0)))
+
+
+class Reach(NamedTuple):
+    """The distance from the mean loss that was seen up to the bound.
+
+    Attributes
+    ----------
+    bound : float
+        All of it.
+    unseen : float
+        What the value adds that the sample lacks; 0 where it gets no weight. It fades out from `FEW` rows on
+        that carry the loss.
+    """
+
+    bound: float
+    unseen: float
+
+
+def reach_of(
+    rows: Sequence[Balance], sizes: Sequence[float], *, z: float, tail: float, limit: float = 1.0
+) -> Reach:
+    """Return how far above the mean loss, less the gains, the largest lies that `tail` leaves possible.
+
+    Parameters
+    ----------
+    rows : sequence of two Balance
+        Of the positives and of the negatives.
+    sizes : sequence of two floats
+        Class sizes; of clustered rows, as many independent ones as show as much.
+    z : float
+        Quantile of the normal law, or of Student's t, that `tail` lies beyond.
+    tail : float
+    limit : float
+        What a row that the sample lacks may lose, above 0 and up to 1.
+
+    Notes
+    -----
+    What the two classes add is combined as by [N98]: the root of the sum of squares. O(1).
+    """
+    found = [_of_class(each, n, z, tail, limit) for each, n in zip(rows, sizes, strict=True)]
+    return Reach(math.hypot(*(each.bound for each in found)), math.hypot(*(each.unseen for each in found)))
+
+
+def unseen_at_most(rows: Sequence[Balance], sizes: Sequence[float], *, tail: float, off: float) -> float:
+    """Return what a difference is wider by at most, if rows may lose other amounts: in condensed samples.
+
+    `off` is the guaranteed error of a standard error: the root of a sum of squares, over the number of rows.
+    """
+    found = []
+    for each, n in zip(rows, sizes, strict=True):
+        of_rows = off * math.sqrt(n) * _ROUNDED_UP
+        loss = Part(max(each.loss.mean - of_rows, 0.0), (math.sqrt(each.loss.square) + of_rows) ** 2)
+        carriers = loss.carried_by(n)
+        if carriers < 2 * VERY_FEW:  # no law whose likelihood is enough has a mean further away (Pinsker)
+            found.append(math.sqrt(-math.log(tail) / (2 * n)))
+        else:
+            found.append(-math.expm1(math.log(tail) / n) if carriers < 2 * FEW else 0.0)
+    return math.hypot(*found)
+
+
+def _of_class(rows: Balance, n: float, z: float, tail: float, limit: float) -> Reach:
+    """Return the reach for one class: its losses and gains are taken as those of as many equal rows.
+
+    A law with weights in proportion to 1 / (1 - t x) at the values x that occur is the likeliest of its mean,
+    for a tilt t of 0 to 1 / limit; with the last the limit can get what weight is left.
+    """
+    losing, gaining = rows.loss.carried_by(n), rows.gain.carried_by(n)
+    likelihood = z * z / 2
+    likelihood += (-math.log(tail) - likelihood) / max(losing, 1.0)
+    x = rows.loss.square / rows.loss.mean if losing else 0.0
+    y = -rows.gain.square / rows.gain.mean if gaining else 0.0
+    carried = (losing + gaining) / n
+    others = 1 - carried if carried < 1 - _ROUNDED else 0.0  # the rows that show no difference
+    whole = n if others else losing + gaining
+    p, q = losing / whole, gaining / whole
+
+    def total(tilt: float) -> float:
+        return others + p / (1 - tilt * x) + q / (1 - tilt * y)
+
+    def lost(tilt: float) -> float:
+        more = p * tilt * x / (1 - tilt * x) + q * tilt * y / (1 - tilt * y)
+        log = math.log1p(more) if more > -0.5 else math.log(total(tilt))
+        return n * (log + p * math.log1p(-tilt * x) + q * math.log1p(-tilt * y))
+
+    def mean(tilt: float) -> float:
+        return (p * x / (1 - tilt * x) + q * y / (1 - tilt * y)) / total(tilt)
+
+    def likeliest(least: float, most: float) -> float:
+        if lost(most) <= likelihood:
+            return mean(most)
+        return mean(_root(lambda tilt: math.sqrt(max(lost(tilt), 0.0)) - math.sqrt(likelihood), least, most))
+
+    seen = mean(0.0)
+    most = (1 - 1e-12) / x if x > 0 else _LARGEST_TILT
+    if x >= limit or (left := likelihood - lost(1 / limit)) <= 0:
+        return Reach(likeliest(_LEAST_TILT, min(most, 1 / limit)) - seen, 0.0)
+    beyond = -math.expm1(-left / n)
+    bound = (1 - beyond) * mean(1 / limit) + beyond * limit
+    fading = min(max(2 - losing / FEW, 0.0), 1.0)
+    return Reach(bound - seen, fading * max(bound - likeliest(1 / limit, most), 0.0))
+
+
+def _root(of: Callable[[float], float], low: float, high: float) -> float:
+    """Return where an increasing function that is nearly straight is 0: by regula falsi."""
+    at_low, at_high = of(low), of(high)
+    side = 0
+    for step in range(_STEPS):
+        middle = (low + high) / 2 if step % 8 == 7 else (low * at_high - high * at_low) / (at_high - at_low)
+        value = of(middle)
+        if abs(value) < _NEAR or high - low <= _NEAR * high:
+            return middle
+        if value > 0:
+            high, at_high, at_low = middle, value, at_low / 2 if side > 0 else at_low
+            side = 1
+        else:
+            low, at_low, at_high = middle, value, at_high / 2 if side < 0 else at_high
+            side = -1
+    return high

@@ -1,0 +1,323 @@
+"""Two ROC curves of different rows: differences of TPR at false positive rates, of both rates at thresholds.
+
+Two samples that share no row are independent, and so are their resamples: the bootstrap law of a difference
+is the convolution of the two laws, and its variance is the sum. The laws are those of [DG09], Dugas and
+Gadoury (2009), sections 3.1 and 4.1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rocmonitor.caveat import Caveat
+from rocmonitor.errors import InputError
+from rocmonitor.stats.binomial import LEVEL_ROUNDING, Floats, require_room
+from rocmonitor.stats.curve.difference import ThresholdDifference
+from rocmonitor.stats.curve.laws import (
+    BootstrapLaw,
+    IntervalOptions,
+    interval_options,
+    measured,
+    sampled_sizes,
+)
+from rocmonitor.stats.curve.roc import flagged, nearest_ranks, threshold_pairs, tie_caveats, valid_thresholds
+from rocmonitor.stats.curve.threshold import ThresholdRate
+from rocmonitor.stats.curve.vertical import RateLaw, rate_law, vertical_sizes
+from rocmonitor.stats.curve.vertical_difference import VerticalDifference
+from rocmonitor.stats.nouns import classes
+from rocmonitor.stats.proportion import AGRESTI_CAFFO, NOT_SMOOTHED, Smoothing, proportion_ends
+from rocmonitor.stats.resampling import Rng
+from rocmonitor.stats.sample import Sample, on_two
+
+UnpairedMethod = Literal["agresti", "wald", "exact", "empirical"]
+UnpairedThresholdMethod = Literal["newcombe", "agresti-caffo", "wald", "exact", "empirical"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class VerticalDifferenceUnpaired(VerticalDifference):
+    """Differences of the true positive rates of two samples at false positive rates, first minus second.
+
+    As `VerticalDifference`; `n_pos` and `n_neg` are of the first sample, `n_pos_2` and `n_neg_2` of the
+    second.
+
+    Attributes
+    ----------
+    fpr : ndarray, shape (h,)
+        The rates asked for.
+    fpr_1, fpr_2 : ndarray, shape (h,)
+        The rates r / n_neg that were used, of either sample: the nearest.
+    """
+
+    fpr_1: Floats
+    fpr_2: Floats
+    n_pos_2: int
+    n_neg_2: int
+
+    def __str__(self) -> str:
+        # The class that slots make is not the one that super() without arguments looks for.
+        return f"{VerticalDifference.__str__(self)}; second {classes(self.n_pos_2, self.n_neg_2)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ThresholdDifferenceUnpaired(ThresholdDifference):
+    """Differences of the rates of two samples, first minus second, at pairs of thresholds.
+
+    As `ThresholdDifference`; `n_pos` and `n_neg` are of the first sample, `n_pos_2` and `n_neg_2` of the
+    second.
+    """
+
+    n_pos_2: int
+    n_neg_2: int
+
+    def __str__(self) -> str:
+        return f"{ThresholdDifference.__str__(self)}; second {classes(self.n_pos_2, self.n_neg_2)}"
+
+
+@on_two
+def vertical_difference_unpaired(
+    first: Sample,
+    second: Sample,
+    fpr: ArrayLike,
+    *,
+    method: UnpairedMethod = "agresti",
+    confidence_level: float = 0.95,
+    n_resamples: int = 999,
+    rng: Rng | None = None,
+) -> VerticalDifferenceUnpaired:
+    """Intervals of the TPR of one sample minus that of another at given false positive rates.
+
+    Parameters
+    ----------
+    first, second : Sample, or (y_true, y_score), or y_true and y_score one after the other
+        Samples that share no row, such as a window and its reference; the scales need not agree.
+    fpr : array_like, shape (h,)
+        Rates within (0, 1). Each sample offers r / n_neg, r = 1…n_neg - 1; the nearest is used and reported.
+    method : str
+        ``agresti``: normal, with the exact moments of [DG09] eq. 6 and 7 of each sample after adding 1
+        flagged and 1 unflagged positive to it [AC00]; ``wald``: the same, nothing added; ``exact``: quantiles
+        of the exact bootstrap law; ``empirical``: percentiles over drawn resamples.
+    confidence_level : float within (0, 1), of each interval
+    n_resamples, rng : int, and int, SeedSequence or Generator
+        Of ``empirical``: how many resamples are drawn, and their randomness, which must be given.
+
+    Returns
+    -------
+    VerticalDifferenceUnpaired
+        ``agresti`` never gives an interval of zero length; the others can.
+
+    Raises
+    ------
+    DegenerateDataError, InputError
+        As for `vertical_intervals`, of either sample.
+
+    Notes
+    -----
+    Cost after sorting: O(k) for k distinct scores, and O(sqrt(n_neg)) for each rate; ``exact`` takes
+    O(sqrt(n_pos) log n_pos) more. Measured coverage: docs/coverage.md.
+
+    References
+    ----------
+    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
+    .. [AC00] A. Agresti and B. Caffo (2000). The American Statistician 54, 280-288.
+
+    Examples
+    --------
+    >>> window = [0, 0, 1, 1], [0.1, 0.6, 0.4, 0.9]
+    >>> reference = [0, 0, 1, 1], [0.1, 0.6, 0.7, 0.9]
+    >>> result = vertical_difference_unpaired(window, reference, [0.5], method="wald")
+    >>> result.fpr.tolist(), result.dtpr.tolist()
+    ([0.5], [-0.375])
+    """
+    options = interval_options(
+        method, get_args(UnpairedMethod), confidence_level, n_resamples=n_resamples, rng=rng
+    )
+    law_1, fpr_1, caveats_1 = _rates(first, fpr, "first")
+    law_2, fpr_2, caveats_2 = _rates(second, fpr, "second")
+    asked = np.array(fpr, dtype=np.float64, ndmin=1)
+    law = _Apart(law_1, law_2, (first.n_pos, second.n_pos))
+    fields = measured(first, {"dtpr": law}, options, asked, caveats_1 + caveats_2)
+    _, variance = law.moments(law.smoothing if method == "agresti" else NOT_SMOOTHED)
+    return VerticalDifferenceUnpaired(
+        fpr=asked,
+        fpr_1=fpr_1,
+        fpr_2=fpr_2,
+        dtpr_se=np.sqrt(variance),
+        n_pos_2=second.n_pos,
+        n_neg_2=second.n_neg,
+        **fields,
+    )
+
+
+def _rates(sample: Sample, fpr: ArrayLike, name: str) -> tuple[RateLaw, Floats, tuple[Caveat, ...]]:
+    """Laws of one sample at the nearest rates it offers, these rates, and what to know about them."""
+    _require_curve(sample, name)
+    m_pos, m_neg = vertical_sizes(sample, None, None)
+    r, moved = nearest_ranks(fpr, m_neg)
+    at = r / m_neg
+    caveats = (*(caveat.concerning(name) for caveat in moved), *tie_caveats(sample, at, model=name))
+    return rate_law(sample, r, m_pos, m_neg), at, caveats
+
+
+@on_two
+def threshold_difference_unpaired(
+    first: Sample,
+    second: Sample,
+    thresholds: ArrayLike,
+    *,
+    method: UnpairedThresholdMethod = "newcombe",
+    confidence_level: float = 0.95,
+    joint: bool = True,
+    n_resamples: int = 999,
+    rng: Rng | None = None,
+) -> ThresholdDifferenceUnpaired:
+    """Intervals of TPR and FPR of one sample minus those of another at thresholds.
+
+    Parameters
+    ----------
+    first, second
+        As for `vertical_difference_unpaired`.
+    thresholds : array_like, shape (h,) or (h, 2)
+        The same for both samples, or pairs (t1, t2) of the first and of the second; may be infinite.
+    method : str
+        ``newcombe``: Wilson's limits of the two rates put together [N98]; ``agresti-caffo``: normal, after
+        adding 1 flagged and 1 unflagged row to each sample [AC00]; ``wald``: normal, nothing added;
+        ``exact``: quantiles of the exact bootstrap law; ``empirical``: percentiles over drawn resamples.
+    confidence_level, joint, n_resamples, rng
+        As for `threshold_intervals`.
+
+    Returns
+    -------
+    ThresholdDifferenceUnpaired
+        ``newcombe`` and ``agresti-caffo`` never give an interval of zero length. Cost: O(k + h log k) for k
+        distinct scores; ``exact`` O(h sqrt(m) log m) more.
+
+    Raises
+    ------
+    DegenerateDataError, InputError
+        As for `threshold_intervals`, of either sample.
+
+    References
+    ----------
+    .. [N98] R. G. Newcombe (1998). Statistics in Medicine 17, 873-890. (method 10)
+    .. [AC00] A. Agresti and B. Caffo (2000). The American Statistician 54, 280-288.
+
+    Examples
+    --------
+    >>> window = [0, 0, 1, 1], [0.1, 0.6, 0.4, 0.9]
+    >>> reference = [0, 0, 1, 1], [0.1, 0.4, 0.7, 0.9]
+    >>> result = threshold_difference_unpaired(window, reference, [0.5], joint=False)
+    >>> result.dtpr.tolist(), result.dfpr.tolist()
+    ([-0.5], [0.5])
+    """
+    for sample, name in ((first, "first"), (second, "second")):
+        _require_curve(sample, name)
+    at = _pairs(thresholds)
+    options = interval_options(
+        method,
+        get_args(UnpairedThresholdMethod),
+        confidence_level,
+        joint=joint,
+        n_resamples=n_resamples,
+        rng=rng,
+    )
+    at_1, at_2 = at.T.copy()
+    (tp_1, fp_1), (tp_2, fp_2) = flagged(first, at_1), flagged(second, at_2)
+    laws = {
+        name: _Apart(_at_thresholds(count_1, n_1), _at_thresholds(count_2, n_2), (n_1, n_2))
+        for name, count_1, n_1, count_2, n_2 in (
+            ("dtpr", tp_1, first.n_pos, tp_2, second.n_pos),
+            ("dfpr", fp_1, first.n_neg, fp_2, second.n_neg),
+        )
+    }
+    return ThresholdDifferenceUnpaired(
+        threshold_1=at_1,
+        threshold_2=at_2,
+        joint=joint,
+        n_pos_2=second.n_pos,
+        n_neg_2=second.n_neg,
+        **measured(first, laws, options, at, ()),
+    )
+
+
+def _require_curve(sample: Sample, name: str) -> None:
+    try:
+        sample.require_both_classes()
+    except InputError as error:
+        raise type(error)(f"{name} sample: {error}") from error
+    sample.require_distinct_scores(f"{name} sample: ")
+
+
+def _pairs(thresholds: ArrayLike) -> Floats:
+    if np.ndim(thresholds) == 2:
+        return threshold_pairs(thresholds)
+    at = valid_thresholds(thresholds)
+    return np.column_stack([at, at])
+
+
+def _at_thresholds(count: Any, n: int) -> ThresholdRate:
+    return ThresholdRate(count, n, sampled_sizes("stratified", n, n, n, n)[0])
+
+
+@dataclass(frozen=True, eq=False)
+class _Apart(BootstrapLaw):
+    """The law of a rate of one sample less that of another; `rows` are the sizes of the class."""
+
+    first: RateLaw | ThresholdRate
+    second: RateLaw | ThresholdRate
+    rows: tuple[int, int]
+    smoothing = AGRESTI_CAFFO
+    least = -1.0
+
+    @property
+    def mean(self) -> Floats:
+        return self.first.mean - self.second.mean
+
+    def moments(self, added: Smoothing) -> tuple[Floats, Floats]:
+        (mean_1, variance_1), (mean_2, variance_2) = self.first.moments(added), self.second.moments(added)
+        return mean_1 - mean_2, variance_1 + variance_2
+
+    def quantiles(self, i: int, tail: float) -> tuple[float, float]:
+        """Smallest values whose distribution function reaches `tail` and 1 - `tail`, by bisection.
+
+        Values are multiples of 1 / (m1 m2).
+        """
+        (low_1, law_1), (low_2, law_2) = self.first.exact(i), self.second.exact(i)
+        require_room(len(law_1) + len(law_2))
+        m_1, m_2 = self.rows
+        reached = np.concatenate([[0.0], np.cumsum(law_1)])
+        taken = (low_2 + np.arange(len(law_2))) * m_1
+
+        def up_to(value: int) -> float:
+            """P(count_1 m_2 - count_2 m_1 <= value)."""
+            counts = (value + taken) // m_2 - low_1 + 1
+            return float(np.sum(law_2 * reached[np.clip(counts, 0, len(law_1))]))
+
+        ends = []
+        least, most = low_1 * m_2 - int(taken[-1]), (low_1 + len(law_1) - 1) * m_2 - int(taken[0])
+        for level in (tail, 1 - tail):
+            below, hit = least - 1, most
+            while hit - below > 1:
+                middle = (below + hit) // 2
+                below, hit = (below, middle) if up_to(middle) >= level - LEVEL_ROUNDING else (middle, hit)
+            ends.append(hit / m_1 / m_2)
+        return ends[0], ends[1]
+
+    def drawn(self, n_resamples: int, rng: np.random.Generator) -> Floats:
+        return self.first.drawn(n_resamples, rng) - self.second.drawn(n_resamples, rng)
+
+    def ends(self, options: IntervalOptions) -> tuple[Floats, Floats]:
+        """Return those of ``newcombe`` too, which puts the limits of two rates together."""
+        first, second = self.first, self.second
+        if options.method != "newcombe" or isinstance(first, RateLaw) or isinstance(second, RateLaw):
+            return super().ends(options)
+        (low_1, high_1), (low_2, high_2) = (
+            proportion_ends(each.count.astype(np.float64), each.n, each.n, "wilson", options.tail)
+            for each in (first, second)
+        )
+        p_1, p_2 = first.mean, second.mean
+        below, above = np.hypot(p_1 - low_1, high_2 - p_2), np.hypot(high_1 - p_1, p_2 - low_2)
+        return p_1 - p_2 - below, p_1 - p_2 + above

@@ -1,0 +1,274 @@
+"""When the labels of the reference became known: kept as counts, so that it can be read at any label age."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rocmonitor.errors import DegenerateDataError
+from rocmonitor.stats.condensed import aligned
+from rocmonitor.stats.forecast.interval import ForecastFit, season_of
+from rocmonitor.stats.forecast.kld import area, auc_distance
+from rocmonitor.stats.forecast.partial_labels import PartlyLabelledAuc, partly_labelled_auc
+from rocmonitor.stats.forecast.windows import carried
+from rocmonitor.stats.sample import Sample
+from rocmonitor.stats.unlabelled import ScoreCounts
+
+CELLS = 200
+"""Scores that are told apart: more do not change an AUC by 0.0001."""
+
+Counts = NDArray[np.int64]
+
+
+class PastWindow(NamedTuple):
+    """A reference window as it was read: by age of the label, and how old its labels can be."""
+
+    by_age: Sequence[Sample]
+    unlabelled: ScoreCounts
+    known_for: timedelta
+    unusable: float = 0.0
+
+
+class Reading(NamedTuple):
+    """The reference at one label age, each window as it was when it was so old.
+
+    Attributes
+    ----------
+    age : timedelta
+        The age that was read: of those kept, the one nearest to what was asked for.
+    late : Sample
+        All rows that had no label at that age and got one later.
+    later_share : float
+        The share of the rows without a label at that age that got one later.
+    numbers : tuple of int
+        Positions in the reference of the windows that could be estimated.
+    estimates : tuple of PartlyLabelledAuc
+        Of these windows at that age, each with the `late` and `later_share` of the others.
+    finals : tuple of Sample
+        The same windows with all their labels, on joined scores.
+    """
+
+    age: timedelta
+    late: Sample
+    later_share: float
+    numbers: tuple[int, ...]
+    estimates: tuple[PartlyLabelledAuc, ...]
+    finals: tuple[Sample, ...]
+
+    def fit(
+        self,
+        full: ForecastFit,
+        cells: Sample,
+        *,
+        batch: tuple[int, int],
+        weights: Sequence[float] | None,
+        days: Sequence[float],
+    ) -> tuple[ForecastFit, float]:
+        """Return the fit by estimates at this age, and the AUC that its intervals lie around.
+
+        How far the estimates of the windows, each with the p of the others, lay from the mean of the others
+        takes the place of how far their final AUCs lay from that of the others. Distances are those of the
+        reference's rows. A window is taken to have the noise of all its rows with labels, which is more than
+        an estimate has: a small one gets an interval that is rather too wide.
+
+        Parameters
+        ----------
+        full : ForecastFit
+            By the final AUCs. One that is not calibrated stays as it is.
+        cells : Sample
+            What `condensed` left of the reference.
+        batch : tuple of int
+            Positives and negatives of the coming window in the end.
+        weights, days : sequence of float
+            Of the windows, as in `forecast_fit`.
+        """
+        past = np.array([each.auc for each in self.estimates])
+        worth = np.ones(len(past)) if weights is None else np.array(weights)
+        centre = float(np.average(past, weights=worth))
+        if full.method != "calibrated":
+            return full, centre
+        others = (worth @ past - worth * past) / (worth.sum() - worth)
+        pairs = zip(past.tolist(), others.tolist(), strict=True)
+        distances = np.array([auc_distance(cells, carried(*pair, area(cells))) for pair in pairs])
+        shifts = tuple((np.sign(past - others) * np.sqrt(2 * distances)).tolist())
+        wave, rests = season_of(shifts, days if full.season else None, inside=full.inside)
+        fit = replace(
+            full,
+            batch=batch,
+            window_distances=tuple(distances.tolist()),
+            window_shifts=shifts,
+            window_n_pos=tuple(sample.n_pos for sample in self.finals),
+            window_n_neg=tuple(sample.n_neg for sample in self.finals),
+            weights=() if weights is None else tuple(weights),
+            set_aside=(),
+            season=wave,
+            window_rests=rests,
+            usual=None,
+        )
+        return fit, centre
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LabelHistory:
+    """Rows of the reference by window, age of the label, class and cell of the score.
+
+    Attributes
+    ----------
+    score : ndarray, shape (c,)
+        The highest score of each cell.
+    ages : tuple of timedelta
+        Increasing, after the end of a window. Age class k holds labels known by ``ages[k]`` and not by the
+        one before; the last class, those known later.
+    known_for : tuple of timedelta
+        How long after its end each window was read: what its labels did later is not known.
+    place, rows : ndarray of int64, shape (k,)
+        Labelled rows where there are any; the place counts windows x age classes x (negative, positive) x
+        cells.
+    waiting_place, waiting_rows : ndarray of int64, shape (m,)
+        Rows that had no label when the reference was read, by window x cell.
+    """
+
+    score: NDArray[np.float64]
+    ages: tuple[timedelta, ...]
+    known_for: tuple[timedelta, ...]
+    place: Counts
+    rows: Counts
+    waiting_place: Counts
+    waiting_rows: Counts
+    _read: dict[int, Reading] = field(default_factory=dict, repr=False)
+
+    def at(self, age: timedelta) -> Reading:
+        """Return the reference at a label age, computed once for each age that is kept."""
+        nearest = min(range(len(self.ages)), key=lambda number: abs(self.ages[number] - age))
+        if nearest not in self._read:
+            self._read[nearest] = self._reading(nearest)
+        return self._read[nearest]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        columns = ("score", "place", "rows", "waiting_place", "waiting_rows")
+        return {
+            "ages": [age.total_seconds() for age in self.ages],
+            "known_for": [age.total_seconds() for age in self.known_for],
+        } | {name: getattr(self, name).tolist() for name in columns}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> LabelHistory:
+        """Return the inverse of `to_dict`."""
+        return cls(
+            score=np.array(plain["score"], dtype=np.float64),
+            ages=tuple(timedelta(seconds=age) for age in plain["ages"]),
+            known_for=tuple(timedelta(seconds=age) for age in plain["known_for"]),
+            place=np.array(plain["place"], dtype=np.int64),
+            rows=np.array(plain["rows"], dtype=np.int64),
+            waiting_place=np.array(plain["waiting_place"], dtype=np.int64),
+            waiting_rows=np.array(plain["waiting_rows"], dtype=np.int64),
+        )
+
+    def _reading(self, nearest: int) -> Reading:
+        cells, windows, classes = len(self.score), len(self.known_for), len(self.ages) + 1
+        left, cell = np.divmod(self.place, cells)
+        left, label = np.divmod(left, 2)
+        window, age = np.divmod(left, classes)
+        at = (age > nearest, window, label, cell)
+        by_time = np.zeros((2, windows, 2, cells), dtype=np.int64)  # known by then, later
+        np.add.at(by_time, tuple(np.asarray(each, dtype=np.intp) for each in at), self.rows)
+        waiting = np.zeros((windows, cells), dtype=np.int64)
+        waiting.reshape(-1)[self.waiting_place] = self.waiting_rows
+        known, late = by_time
+        total = late.sum(axis=0)
+        found = [
+            self._window(known[number], late[number], waiting[number], total, int(waiting.sum()))
+            if self.known_for[number] >= self.ages[nearest]
+            else None
+            for number in range(windows)
+        ]
+        used = [number for number, each in enumerate(found) if each is not None]
+        return Reading(
+            age=self.ages[nearest],
+            late=self._sample(total),
+            later_share=_share(int(total.sum()), int(waiting.sum())),
+            numbers=tuple(used),
+            estimates=tuple(each for each in found if each is not None),
+            finals=tuple(self._sample(known[number] + late[number]) for number in used),
+        )
+
+    def _window(
+        self, known: Counts, late: Counts, waiting: Counts, all_late: Counts, all_waiting: int
+    ) -> PartlyLabelledAuc | None:
+        """Return the estimate of one window with the p of the others; None where there is none, or no final
+        AUC.
+        """
+        others = all_late - late
+        if ((known + late).sum(axis=1) == 0).any():
+            return None
+        try:
+            return partly_labelled_auc(
+                self._sample(known),
+                (self.score, late.sum(axis=0) + waiting),
+                self._sample(others),
+                later_share=_share(int(others.sum()), all_waiting - int(waiting.sum())),
+            )
+        except DegenerateDataError:
+            return None
+
+    def _sample(self, counts: Counts) -> Sample:
+        """Return the sample of negatives and positives by cell, shape (2, c)."""
+        return Sample.from_counts(self.score, counts[1], counts[0])
+
+
+def label_history(windows: Sequence[PastWindow], ages: Sequence[timedelta]) -> LabelHistory | None:
+    """Return the history of the windows of a reference; None when it has no labelled row.
+
+    At most 2 x `CELLS` x (ages + 1) numbers a window, and no more than it has distinct rows.
+    """
+    samples = [sample for window in windows for sample in window.by_age if len(sample.score)]
+    if not samples:
+        return None
+    whole = Sample.merge(samples)
+    score = _cells(whole)
+    shape = (len(windows), len(ages) + 1, 2, len(score))
+    known, waiting = np.zeros(shape[1:], dtype=np.int64), np.zeros((len(windows), len(score)), dtype=np.int64)
+    place, rows = [], []
+    for number, window in enumerate(windows):
+        known[:] = 0
+        for age, sample in enumerate(aligned(whole, window.by_age)):
+            cell = _cell(score, sample.score)
+            np.add.at(known[age, 0], cell, sample.neg)
+            np.add.at(known[age, 1], cell, sample.pos)
+        np.add.at(waiting[number], _cell(score, window.unlabelled.score), window.unlabelled.counts)
+        seen = np.flatnonzero(known)
+        place.append(seen + number * known.size)
+        rows.append(known.reshape(-1)[seen])
+    seen = np.flatnonzero(waiting)
+    return LabelHistory(
+        score=score,
+        ages=tuple(ages),
+        known_for=tuple(window.known_for for window in windows),
+        place=np.concatenate(place).astype(np.int64),
+        rows=np.concatenate(rows),
+        waiting_place=seen.astype(np.int64),
+        waiting_rows=waiting.reshape(-1)[seen],
+    )
+
+
+def _cells(whole: Sample) -> NDArray[np.float64]:
+    """Return the highest score of each cell: all scores, or quantiles of the two classes together."""
+    if len(whole.score) <= CELLS:
+        return whole.score
+    mass = whole.pos / max(whole.n_pos, 1) + whole.neg / max(whole.n_neg, 1)
+    ends = np.searchsorted(np.cumsum(mass), np.arange(1, CELLS + 1) / CELLS * mass.sum() * (1 - 1e-12))
+    return np.asarray(whole.score[np.unique(np.minimum(ends, len(mass) - 1))])
+
+
+def _cell(score: NDArray[np.float64], of: NDArray[np.float64]) -> NDArray[np.intp]:
+    return np.minimum(np.searchsorted(score, of), len(score) - 1)
+
+
+def _share(later: int, never: int) -> float:
+    return later / (later + never) if later + never else 0.0

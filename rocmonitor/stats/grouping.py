@@ -1,0 +1,246 @@
+"""The groups that a column makes of the rows of two samples: values, bins of numbers, missing values."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from numbers import Real
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rocmonitor.errors import InputError, quoted
+from rocmonitor.stats.nouns import many
+
+Label = str | int | float | bool | None
+"""A value of a column, the name of a bin, or None for missing values."""
+
+Codes = NDArray[np.intp]
+
+MOST_GROUPS = 500
+"""Groups that a column may make."""
+
+BINS = 10
+
+_GLANCE = 1024  # rows that mostly show whether a column of numbers has more values than bins
+_FEWEST_IDS = 6  # rows: the values of fewer may well be all different
+_FEWEST_NUMBERED = 20
+_MISSING = ("NoneType", "NAType", "NaTType")
+_SAMPLES = ("reference", "window")
+
+
+class Grouping(NamedTuple):
+    """The name of each group, and the number of the group of each row, of the reference and of the window."""
+
+    labels: tuple[Label, ...]
+    reference: Codes
+    window: Codes
+
+
+class _Column(NamedTuple):
+    """A column of one sample; values that are `missing` mean nothing. Numbers are float64."""
+
+    kind: Literal["numbers", "texts", "nothing"]
+    values: NDArray[Any]
+    missing: NDArray[np.bool_]
+    whole: bool = False
+
+    @property
+    def present(self) -> NDArray[Any]:
+        return self.values[~self.missing] if self.missing.any() else self.values
+
+
+def grouping(reference: ArrayLike, window: ArrayLike, *, bins: int = BINS, name: str = "group") -> Grouping:
+    """Return the groups that a column makes of the rows of two samples.
+
+    Parameters
+    ----------
+    reference, window : array_like, shape (n0,) and (n1,)
+        Numbers, texts or truth values. None, NaN and the NA of pandas are a group of their own.
+    bins : int
+        At least 2. Numbers with more than `bins` values are cut at quantiles of the reference.
+    name : str
+        What messages call the column.
+
+    Raises
+    ------
+    InputError
+        Dates, numbers in one sample and texts in the other, a sample in which all values are missing, an id
+        (no value comes twice), more than 500 values.
+
+    Notes
+    -----
+    Cost: O(n), and O(n log n) for numbers with few values.
+
+    Examples
+    --------
+    >>> grouping([1, 2, 3, 4, 5, 6], [2.5, None, 9], bins=3).labels
+    ('up to 2', 'above 2 to 4', 'above 4', None)
+    """
+    if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or not 2 <= bins <= MOST_GROUPS:
+        raise InputError(f"bins must be a whole number from 2 to {MOST_GROUPS}; it is {bins!r}")
+    columns = [
+        _column(values, f"{name} of the {of}")
+        for values, of in zip((reference, window), _SAMPLES, strict=True)
+    ]
+    for column, of in zip(columns, _SAMPLES, strict=True):
+        if column.missing.all():
+            raise InputError(
+                f"{name} is missing in all {many(len(column.values), 'row')} of the {of}: see whether the "
+                "column is still filled, or leave it out"
+            )
+    kinds = {column.kind for column in columns}
+    if len(kinds) > 1:
+        held = " and ".join(
+            f"{column.kind} in the {of}" for column, of in zip(columns, _SAMPLES, strict=True)
+        )
+        raise InputError(f"{name} holds {held}: convert one of the two, so that equal values are equal")
+    known = _by_number(columns, bins, name) if "numbers" in kinds else _by_value(columns, name)
+    return _with_missing(*known, columns)
+
+
+def _column(values: ArrayLike, name: str) -> _Column:
+    if isinstance(values, np.ma.MaskedArray):
+        values = np.array([*values.tolist(), None], dtype=object)[:-1]  # masked ones are None
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise InputError(f"{name} must be one-dimensional, a value for each row; its shape is {array.shape}")
+    kind = array.dtype.kind
+    if kind in "iuf":
+        numbers = array.astype(np.float64)
+        return _Column("numbers", numbers, np.isnan(numbers), kind != "f")
+    if kind in "Mm":
+        raise InputError(
+            f"{name} holds dates or durations: give a part of them, such as the month, the hour or the age"
+        )
+    if kind in "cV":
+        raise InputError(f"{name} must hold numbers, texts or truth values, not {array.dtype}")
+    if kind != "O":
+        return _Column("texts", array, np.zeros(len(array), dtype=np.bool_))
+    return _of_objects(array)
+
+
+def _of_objects(array: NDArray[Any]) -> _Column:
+    kinds = {type(value) for value in array.tolist()}
+    missing = np.zeros(len(array), dtype=np.bool_)
+    if any(kind.__name__ in _MISSING for kind in kinds):
+        missing |= np.array([type(value).__name__ in _MISSING for value in array.tolist()], dtype=np.bool_)
+    if any(issubclass(kind, float) for kind in kinds):
+        missing |= np.array([isinstance(value, float) and value != value for value in array.tolist()])
+    kinds = {type(value) for value in array[~missing].tolist()}
+    if kinds and all(issubclass(kind, Real) and not issubclass(kind, bool) for kind in kinds):
+        numbers = np.full(len(array), np.nan)
+        numbers[~missing] = array[~missing].astype(np.float64)
+        return _Column("numbers", numbers, missing, all(issubclass(kind, int) for kind in kinds))
+    return _Column("texts", array, missing)
+
+
+def _by_value(columns: Iterable[_Column], name: str) -> tuple[tuple[Label, ...], list[Codes]]:
+    """Return the values in order, and the number of each row's."""
+    number: dict[Any, int] = {}
+    found, rows = [], 0
+    for column in columns:
+        present = column.present.tolist()
+        try:
+            found.append(
+                np.array([number.setdefault(value, len(number)) for value in present], dtype=np.intp)
+            )
+        except TypeError as error:
+            raise InputError(f"{name} must hold single numbers, texts or truth values: {error}") from error
+        rows += len(present)
+    _require_no_id(found, name)
+    if len(number) > MOST_GROUPS:
+        raise InputError(
+            f"{name} has {len(number):,} values in {rows:,} rows, and at most {MOST_GROUPS} groups are "
+            "compared: put the rare ones together, or give a coarser column"
+        )
+    values = list(number)
+    try:
+        order = sorted(range(len(values)), key=values.__getitem__)
+    except TypeError:  # texts beside numbers
+        order = sorted(range(len(values)), key=lambda at: (type(values[at]).__name__, str(values[at])))
+    place = np.empty(len(values), dtype=np.intp)
+    place[order] = np.arange(len(values))
+    return tuple(values[at] for at in order), [place[codes] for codes in found]
+
+
+def _by_number(columns: list[_Column], bins: int, name: str) -> tuple[tuple[Label, ...], list[Codes]]:
+    """Return the values where there are at most `bins`; else bins, cut at quantiles of the reference."""
+    present = [column.present for column in columns]
+    few = [_few_values(values, bins) for values in present]
+    if all(each is not None for each in few):
+        values = np.unique(np.concatenate([each for each in few if each is not None]))
+        if len(values) <= bins:
+            codes = [np.searchsorted(values, each) for each in present]
+            _require_no_id(codes, name)
+            return tuple(_plain(value) for value in values.tolist()), codes
+    if all(column.whole for column in columns):
+        _require_no_numbered_rows(present, name)
+    ends = _ends(present[0], bins)
+    return _names(ends), [np.searchsorted(ends, each) for each in present]
+
+
+def _few_values(values: NDArray[Any], most: int) -> NDArray[Any] | None:
+    """Return the distinct values, in order; None where there are more than `most`."""
+    if len(np.unique(values[:_GLANCE])) > most:
+        return None
+    distinct = np.unique(values)
+    return distinct if len(distinct) <= most else None
+
+
+def _ends(reference: NDArray[Any], bins: int) -> NDArray[Any]:
+    """Upper ends of all bins but the last: order statistics, so that none lies between two equal rows."""
+    n = len(reference)
+    ranks = np.unique(np.ceil(np.arange(1, bins) * n / bins).astype(np.intp) - 1)
+    ends = np.unique(np.partition(reference, ranks)[ranks])
+    inner = ends[ends < reference.max()]
+    return inner if len(inner) else ends[:1]
+
+
+def _names(ends: NDArray[Any]) -> tuple[Label, ...]:
+    """Return names of the bins, with as few digits as tell their ends apart."""
+    texts: list[str] = []
+    for digits in range(4, 18):
+        texts = [f"{end:.{digits}g}" for end in ends.tolist()]
+        if len(set(texts)) == len(texts):
+            break
+    between = [f"above {low} to {high}" for low, high in itertools.pairwise(texts)]
+    return (f"up to {texts[0]}", *between, f"above {texts[-1]}")
+
+
+def _plain(value: float) -> Label:
+    return int(value) if value.is_integer() and abs(value) < 2**53 else value
+
+
+def _require_no_id(codes: list[Codes], name: str) -> None:
+    """Refuse a column of which no value comes twice in either sample."""
+    if max(map(len, codes)) >= _FEWEST_IDS and all(len(np.unique(each)) == len(each) for each in codes):
+        raise InputError(
+            f"{name} looks like an id: all values differ, in {many(len(codes[0]), 'row')} of the "
+            f"reference and {len(codes[1]):,} of the window; give a column whose values many rows share"
+        )
+
+
+def _require_no_numbered_rows(present: list[NDArray[Any]], name: str) -> None:
+    """Refuse whole numbers that are all different and lie as close as those of numbered rows."""
+    for values in present:
+        spread = float(values.max() - values.min())
+        if len(values) < _FEWEST_NUMBERED or spread > 2 * len(values) or len(np.unique(values)) < len(values):
+            return
+    raise InputError(
+        f"{name} looks like an id: whole numbers that are all different, such as "
+        f"{quoted(int(present[0][0]))}; give a column whose values many rows share"
+    )
+
+
+def _with_missing(labels: tuple[Label, ...], known: list[Codes], columns: list[_Column]) -> Grouping:
+    """Add a last group for the rows without a value."""
+    if not any(column.missing.any() for column in columns):
+        return Grouping(labels, *known)
+    codes = []
+    for column, of_present in zip(columns, known, strict=True):
+        of_row = np.full(len(column.values), len(labels), dtype=np.intp)
+        of_row[~column.missing] = of_present
+        codes.append(of_row)
+    return Grouping((*labels, None), *codes)

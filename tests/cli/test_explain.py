@@ -1,0 +1,104 @@
+"""``rocmonitor explain``: which groups made a change, or that none did."""
+
+import json
+
+import pytest
+from scenario import World, week
+
+from rocmonitor.service.tick import run_monitor
+
+EXPLAIN = "{id: id, time: scored_at, champion: p, challenger: q, label: label, explain: [region]}"
+
+
+@pytest.fixture
+def regions(here: World) -> World:
+    """Two regions in every week; in week 22 the scores of one say nothing, in 23 those of both are worse."""
+    for number in range(20):
+        here.score(number, n=200, region="north")
+    for number, north, others in ((22, 0.0, 1.2), (23, 0.6, 0.6)):
+        here.score(number, n=200, region="north", shift=north)
+        here.score(number, n=400, shift=others)
+    with here.runtime(week(25), columns=EXPLAIN) as runtime:
+        tick = run_monitor(runtime, runtime.config.monitors["credit"], now=runtime.clock())
+        assert tick.error is None
+        assert tick.judged == 4
+    return here
+
+
+def test_the_group_that_lost_is_named_with_how(regions, rocmonitor):
+    said = " ".join(rocmonitor("explain", "credit", "--window", "2026-06-08").stdout.split())
+    assert "credit, 2026-06-08 to 2026-06-15 (UTC) The AUROC fell by 0." in said
+    assert "of that comes from region = north: its rows are ranked worse" in said
+    found = json.loads(rocmonitor("explain", "credit", "--window", "2026-06-08", "--json").stdout)
+    parts = {each["group"]: each for each in found["groups"]}
+    assert set(parts) == {"all", "north"}
+    assert sum(each["part"] for each in parts.values()) == pytest.approx(found["change"], abs=1e-12)
+    assert parts["north"]["part"] < parts["all"]["part"] < 0
+    assert parts["north"]["found"]
+    assert parts["north"]["rows"] == 200
+
+
+def test_a_fall_of_all_alike_is_no_groups(regions, rocmonitor):
+    said = " ".join(rocmonitor("explain", "credit").stdout.split())  # the newest
+    assert "2026-06-15 to 2026-06-22" in said
+    assert "did much more than its share of the rows." in said
+
+
+def test_a_column_that_explains_nothing_says_why_and_others_do(regions, rocmonitor):
+    said = " ".join(
+        rocmonitor("explain", "credit", "--column", "region", "--column", "scored_at").stdout.split()
+    )
+    assert "scored_at explains nothing: " in said
+    assert "at most 500 groups are compared" in said
+    assert "region" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--column", "nowhere"), "the query does not give nowhere; it has id, scored_at, p"),
+        (("--window", "2026-06-09"), "no judged window of credit starts then; the nearest is 2026-06-08 to"),
+        (("--window", "someday"), "--window must be a date or time such as 2026-01-31"),
+    ],
+)
+def test_what_cannot_be_explained_says_the_way_out(regions, rocmonitor, arguments, says):
+    assert says in " ".join(rocmonitor("explain", "credit", *arguments, code=2).stderr.split())
+
+
+def test_without_columns_it_says_which_key_names_them(here, rocmonitor):
+    here.configure()
+    said = rocmonitor("explain", "credit", code=2).stderr
+    assert "monitors.credit.columns.explain is empty" in said
+    assert "has not been judged yet" in rocmonitor("explain", "credit", "--column", "region", code=2).stderr
+
+
+@pytest.mark.parametrize("role", ["label", "p", "scored_at"])
+def test_the_label_and_the_score_explain_nothing(here, rocmonitor, role):
+    path = here.folder / "rocmonitor.yaml"
+    here.configure(columns=EXPLAIN.replace("[region]", "[region]"))
+    path.write_text(path.read_text().replace("explain: [region]", f"explain: [region, {role}]"))
+    said = rocmonitor("explain", "credit", code=2).stderr
+    assert "columns.explain" in said
+    assert "must name inputs or groups of cases" in said
+
+
+def test_a_change_of_the_mix_is_named(here, rocmonitor):
+    """North ranks at random, and goes from a tenth of the rows to two thirds."""
+    for number in range(20):
+        here.score(number, n=44, region="north", shift=0.0)
+    here.score(22, n=800, region="north", shift=0.0)
+    here.score(22)
+    with here.runtime(week(25), columns=EXPLAIN) as runtime:
+        assert run_monitor(runtime, runtime.config.monitors["credit"], now=runtime.clock()).error is None
+    said = " ".join(rocmonitor("explain", "credit", "--window", "2026-06-08").stdout.split())
+    assert "of that comes from region = north: there are more of them (67 % of the rows, 9.9 % in" in said
+
+
+def test_without_a_usable_column_the_change_is_said(regions, rocmonitor):
+    said = " ".join(rocmonitor("explain", "credit", "--column", "scored_at").stdout.split())
+    assert "The AUROC fell by 0." in said
+    assert "No column could be used." in said
+    found = json.loads(rocmonitor("explain", "credit", "--column", "scored_at", "--json").stdout)
+    assert found["groups"] == []
+    assert 0.5 < found["auc"] < found["reference_auc"] < 1
+    assert list(found["refused"]) == ["scored_at"]

@@ -1,0 +1,97 @@
+"""Arrays as notebooks have them: indexes in another order, two columns, missing values, wrong calls."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rocmonitor.errors import DegenerateDataError, InputError
+from rocmonitor.stats import (
+    PairedSample,
+    Sample,
+    auc,
+    auc_covariance,
+    calibration,
+    compare_auc_paired,
+    expected_auc,
+    forecast_interval,
+    roc_band,
+)
+from rocmonitor.stats.research import weighted_sample
+
+N = 40
+Y = pd.Series(np.repeat([0, 1], N // 2))
+S = pd.Series(np.linspace(0.01, 0.99, N))
+MIXED = np.random.default_rng(1).permutation(N)
+OTHER = S.iloc[MIXED]
+ONES = pd.Series(np.ones(N, dtype=int))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: auc(Y, OTHER),
+        lambda: auc(Y, S, cluster=pd.Series(range(N)).iloc[MIXED]),
+        lambda: auc(np.array(Y), S, cluster=pd.Series(range(N)).iloc[MIXED]),
+        lambda: calibration(Y, OTHER),
+        lambda: compare_auc_paired(Y, S, OTHER),
+        lambda: PairedSample(Y, OTHER, S),
+        lambda: auc_covariance(Y, pd.DataFrame({"a": S, "b": S}).iloc[MIXED]),
+        lambda: Sample.from_counts(S, ONES, ONES.iloc[MIXED]),
+        lambda: Sample.from_cells(S, OTHER, ONES, ONES),
+        lambda: PairedSample.from_counts(S, S, ONES.iloc[MIXED], ONES),
+        lambda: weighted_sample(Y, S, S.iloc[MIXED]),
+        lambda: expected_auc(Sample(Y, S), (S, ONES.iloc[MIXED])),
+    ],
+)
+def test_the_same_labels_in_another_order_are_refused(call) -> None:
+    with pytest.raises(InputError, match="same index labels in another order"):
+        call()
+
+
+def test_other_labels_and_the_same_order_are_rows_by_position() -> None:
+    expected = auc(np.array(Y), np.array(S)).auc
+    assert (
+        auc(Y, S).auc
+        == auc(Y, S.set_axis(range(100, 100 + N))).auc
+        == auc(Y.iloc[MIXED], OTHER).auc
+        == expected
+    )
+
+
+def test_both_columns_of_predict_proba_are_refused_with_the_way_out() -> None:
+    with pytest.raises(InputError, match=r"take the column of the positive class, \[:, 1\]"):
+        auc(Y, np.column_stack([1 - S, S]))
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        pd.array([True, False, None, True], dtype="boolean"),
+        pd.array([1, 0, None, 1], dtype="Int64"),
+        [1, 0, None, 1],
+        [1.0, 0.0, float("nan"), 1.0],
+        np.array([1, 0, pd.NA, 1], dtype=object),
+        np.array([True, False, np.nan, True], dtype=object),
+    ],
+)
+def test_missing_labels_are_called_missing(labels) -> None:
+    with pytest.raises(InputError, match="y_true is missing in 1 of 4 rows"):
+        auc(labels, [0.1, 0.2, 0.3, 0.4])
+
+
+def test_wrong_calls_say_what_is_needed() -> None:
+    with pytest.raises(InputError, match=r"takes one Sample, the reference.*windows=weeks"):
+        forecast_interval(Y, S)
+    with pytest.raises(InputError, match="needs rng: a seed, such as rng=1"):
+        roc_band(Y, S)
+
+
+def test_an_area_is_printed_with_its_interval_and_one_row_is_no_plural() -> None:
+    found = auc([0, 0, 1, 0, 1, 1], [0.1, 0.3, 0.3, 0.5, 0.7, 0.9])
+    assert f"95 % interval {found.ci():.4f}" in str(found)
+    single = auc([1, 0, 0], [0.5, 0.2, 0.7], method="exact-bootstrap")
+    assert "1 positive, 2 negatives" in str(single)
+    with pytest.raises(DegenerateDataError, match="there are 1 positive and 2 negatives"):
+        auc([1, 0, 0], [0.5, 0.2, 0.7])
