@@ -8,7 +8,7 @@ from rocmonitor.alerts.message import (
     compose_review,
     trial_message,
 )
-from rocmonitor.alerts.outage import Concerned, compose_outage, compose_stop
+from rocmonitor.alerts.outage import Concerned, compose_outage, compose_several, compose_stop
 from rocmonitor.alerts.outlook import compose_outlook
 from rocmonitor.alerts.revised import compose_revised
 from rocmonitor.alerts.service import check_url, send
@@ -24,6 +24,7 @@ __all__ = [
     "compose_outlook",
     "compose_review",
     "compose_revised",
+    "compose_several",
     "compose_stop",
     "send",
     "trial_message",

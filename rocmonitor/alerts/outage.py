@@ -18,10 +18,12 @@ from rocmonitor.alerts.message import (
     titled,
     where_to_look,
 )
+from rocmonitor.policy.evaluation import Transition
 from rocmonitor.policy.outages import Notice
 from rocmonitor.policy.stops import Stop
 from rocmonitor.wording import outages as words
 from rocmonitor.wording import stops
+from rocmonitor.wording.status import also as also_changed
 
 _MOST_OWNERS, _MOST_RUNBOOKS = 5, 3
 
@@ -82,6 +84,51 @@ def compose_outage(
     return assemble(title, kind, lines)
 
 
+_MOST_LINES = 3
+
+
+def compose_several(
+    messages: Sequence[Message],
+    concerned: Sequence[Concerned],
+    *,
+    shared: str,
+    page: str | None,
+    event_parts: Sequence[str],
+) -> Message:
+    """Return one message that takes the place of several with the same news.
+
+    Parameters
+    ----------
+    messages : sequence of Message
+        Of one monitor each.
+    concerned : sequence of Concerned
+        The monitors, in the same order.
+    shared : str
+        What they have in common, such as ``read source warehouse``.
+    page : str or None
+        Where rocmonitor's own page is.
+    event_parts : sequence of str
+        What tells this message from others.
+
+    Returns
+    -------
+    Message
+        The same arguments always give the same message, with the same event id.
+    """
+    head, monitors = messages[0].title.split(" ", 1)[0], [each.monitor for each in concerned]
+    rest = [each.monitor for each in concerned[_MOST_LINES:]]
+    lines = [
+        Line("", f"{len(monitors)} monitors changed together; they {shared}."),
+        *(Line("", each.title) for each in messages[:_MOST_LINES]),
+        *labelled("Also", words.names(rest, _MOST_LINES)),
+        *labelled("Page", page),
+        *_people("Owner", [(each.owner, each.monitor) for each in concerned], _MOST_OWNERS),
+        Line("Look", f"rocmonitor status ({event(*event_parts)})"),
+    ]
+    title = titled(head, f"{len(monitors)} monitors", ", ".join(monitors))
+    return assemble(title, messages[0].kind, lines)
+
+
 def _people(label: str, said: Sequence[tuple[str | None, str]], most: int) -> list[Line]:
     """Return a line on owners or runbooks, with their monitors where there are several; none if too many."""
     by: dict[str, list[str]] = {}
@@ -96,13 +143,15 @@ def _people(label: str, said: Sequence[tuple[str | None, str]], most: int) -> li
     return [Line(f"{label}s", "; ".join(parts))]
 
 
-def compose_stop(found: Stop, context: Context) -> Message:
+def compose_stop(found: Stop, context: Context, also: Sequence[Transition] = ()) -> Message:
     """Return the message about a stop, or its end.
 
     Parameters
     ----------
     found : Stop
     context : Context
+    also : sequence of Transition
+        The changes of status that follow from it.
 
     Returns
     -------
@@ -115,6 +164,7 @@ def compose_stop(found: Stop, context: Context) -> Message:
     lines = [
         Line("", f"{stops.headline(found, zone)}."),
         Line("", f"{stops.since(found, zone)}."),
+        *labelled("Also", also_changed(also)),
         *(
             []
             if found.ended

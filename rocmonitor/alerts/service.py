@@ -19,7 +19,8 @@ from rocmonitor.alerts.mail import PICTURE, with_chart, without_chart
 from rocmonitor.alerts.message import Kind, Message
 from rocmonitor.errors import AlertError
 
-LONGEST_WAIT_SECONDS = 30.0
+CONNECT_SECONDS, ANSWER_SECONDS = 15.0, 40.0
+"""Seconds for a service to be reached and to answer: together less than a delivery may take."""
 
 _PAGER, _MAIL = 1024, 20_000  # characters that a service carries, at most and at least
 
@@ -59,8 +60,9 @@ def send(url: str, message: Message, *, folder: Path, picture: bytes | None = No
     A mail gets the HTML; a service of at most 1,024 characters gets as many lines for a pager as fit; every
     other one, a web hook and a file too, gets the text.
 
-    A service that does not answer is given up after its URL's ``cto`` and ``rto`` (Apprise's parameters, in
-    seconds), and after 30 seconds each at the latest.
+    A service is given up when it is not reached within 15 seconds or does not answer within 40, or after its
+    URL's ``cto`` and ``rto`` (Apprise's parameters, in seconds) if these are less: Apprise's own 4 seconds
+    would send the same alarm to a slow service again and again.
 
     Examples
     --------
@@ -181,9 +183,15 @@ def _one_service(url: str) -> Apprise:
             transient=False,
         )
     service = services[0]
-    service.socket_connect_timeout = min(service.socket_connect_timeout, LONGEST_WAIT_SECONDS)
-    service.socket_read_timeout = min(service.socket_read_timeout, LONGEST_WAIT_SECONDS)
+    service.socket_connect_timeout = _seconds(url, "cto", CONNECT_SECONDS)
+    service.socket_read_timeout = _seconds(url, "rto", ANSWER_SECONDS)
     return services
+
+
+def _seconds(url: str, parameter: str, longest: float) -> float:
+    """Return the seconds that a URL asks for, within what we bear."""
+    found = re.search(rf"[?&]{parameter}=(\d+(?:\.\d+)?)(?:&|$)", url)
+    return min(float(found[1]), longest) if found else longest
 
 
 def _why_not(url: str, log: str) -> str:

@@ -1,10 +1,6 @@
 """Deliveries: outbox rows go to MLflow and to the channels, and are marked once they have arrived.
 
 Each destination has a worker of its own, so one that is slow or hangs delays no other.
-
-One outbox row on its way: to MLflow as a run, to a channel as a message.
-
-Channels take seconds to import: they are imported when there is something to send.
 """
 
 from __future__ import annotations
@@ -12,12 +8,10 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 from rocmonitor import store
 from rocmonitor.errors import (
@@ -28,107 +22,33 @@ from rocmonitor.errors import (
     StoreError,
     TrackingError,
 )
-from rocmonitor.policy.evaluation import Evaluation, Transition
-from rocmonitor.policy.outages import Notice
-from rocmonitor.policy.outlook import Outlook
-from rocmonitor.policy.review.document import Review
-from rocmonitor.policy.revised import Revised
-from rocmonitor.policy.stops import Stop
-from rocmonitor.service.outages import note_delivery, notify, outage_message
+from rocmonitor.service import messages
+from rocmonitor.service.outages import note_delivery, notify
 from rocmonitor.service.progress import Progress, Step
-from rocmonitor.service.publishing import publish_evaluation, publish_outlook, publish_review, story, zone_of
+from rocmonitor.service.publishing import publish_evaluation, publish_outlook, publish_review
 from rocmonitor.service.runtime import Runtime, hold_lease, renew_lease
 from rocmonitor.store.outbox import LONGEST_PAUSE
 
-if TYPE_CHECKING:
-    from rocmonitor.alerts import Context
 
-
-def deliver(runtime: Runtime, row: store.Delivery) -> str | None:
-    """Hand one row to its destination, and give back what the destination answered."""
-    evaluation = None if row.evaluation_id is None else store.evaluation(runtime.store, row.evaluation_id)
-    review = None if row.review_id is None else store.review(runtime.store, row.review_id)
-    outlook = None if row.outlook_id is None else store.outlook(runtime.store, row.outlook_id)
-    if row.destination == "mlflow":
-        receipt = _publish(runtime, evaluation or outlook or review)
-        if row.attempts:  # what an earlier try asked for may have been carried out all the same
-            runtime.tracking.delete_doubles(store.instance_id(runtime.store), row.monitor)
-        return receipt
-    _send(runtime, row, evaluation or outlook or review)
-    return None
-
-
-def _publish(runtime: Runtime, found: Evaluation | Outlook | Review | None) -> str:
-    if isinstance(found, Outlook):
-        return publish_outlook(runtime, found)
-    if isinstance(found, Review):
-        return publish_review(runtime, found)
-    assert found is not None
-    return publish_evaluation(runtime, found)
-
-
-def _send(runtime: Runtime, row: store.Delivery, found: Evaluation | Outlook | Review | None) -> None:
-    """Hand a message about what was found to its channel."""
-    from rocmonitor import alerts
-
-    name = row.destination.removeprefix("channel:")
-    if name not in runtime.config.channels:
-        raise AlertError(
-            f"channel {name} is no longer configured; define channels.{name} and the message goes out",
-            transient=False,
-        )
-    folder, picture = runtime.config.folder, None
-    if "outage" in row.payload:
-        message = outage_message(runtime.config, Notice.from_dict(row.payload["outage"]))
-        alerts.send(runtime.config.channel_url(name), message, folder=folder)
-        return
-    monitor = runtime.config.monitors.get(row.monitor)
-    context = alerts.Context(
-        zone=zone_of(runtime, row.monitor),
-        owner=monitor.owner if monitor else None,
-        runbook=monitor.runbook if monitor else None,
-        run=store.receipt_of(runtime.store, row.evaluation_id, row.review_id, row.outlook_id),
-        page=_page(runtime, row.monitor, found),
-    )
-    if isinstance(found, Review):
-        message = alerts.compose_review(found, before=row.payload["before"], context=context)
-    elif "stop" in row.payload:
-        message = alerts.compose_stop(Stop.from_dict(row.payload["stop"]), context)
-    elif "revised" in row.payload:
-        _send_revised(runtime, row, context, runtime.config.channel_url(name))
-        return
-    else:
-        change = Transition.from_dict(row.payload["transition"])
-        also = [Transition.from_dict(each) for each in row.payload.get("also", ())]
-        if isinstance(found, Outlook):
-            message = alerts.compose_outlook(change, found, context, also)
-        else:
-            message = alerts.compose(change, found, context, also)
-        if found is not None:
-            picture = story(runtime, row.monitor, change.segment, found.window).draw("small")
-    alerts.send(runtime.config.channel_url(name), message, folder=folder, picture=picture)
-
-
-def _send_revised(runtime: Runtime, row: store.Delivery, context: Context, url: str) -> None:
-    """One message on all revisions of a monitor that wait: a correction of many rows sends no flood."""
-    from rocmonitor import alerts
-
-    together = store.pending_revised(runtime.store, row)
-    if row.id not in {each.id for each in together}:
-        return
-    found = [Revised.from_dict(each.payload["revised"]) for each in together]
-    alerts.send(url, alerts.compose_revised(found, context), folder=runtime.config.folder)
-    for each in together:
-        if each.id != row.id:
-            store.mark_delivered(runtime.store, each.id, runtime.clock())
-
-
-def _page(runtime: Runtime, name: str, found: Evaluation | Outlook | Review | None) -> str | None:
-    """Return where rocmonitor's own page shows the monitor, or its segment."""
-    if runtime.config.page is None:
+def deliver(runtime: Runtime, rows: Sequence[store.Delivery]) -> str | None:
+    """Hand rows to their destination, several as one message; give back what the destination answered."""
+    row = rows[0]
+    if row.destination != MLFLOW:
+        messages.send(runtime, rows)
         return None
-    segment = f"?segment={quote(found.segment, safe='')}" if found is not None and found.segment else ""
-    return f"{runtime.config.page.rstrip('/')}/monitors/{quote(name)}{segment}"
+    receipt = _publish(runtime, row)
+    if row.attempts:  # what an earlier try asked for may have been carried out all the same
+        runtime.tracking.delete_doubles(store.instance_id(runtime.store), row.monitor)
+    return receipt
+
+
+def _publish(runtime: Runtime, row: store.Delivery) -> str:
+    if row.outlook_id is not None:
+        return publish_outlook(runtime, store.outlook(runtime.store, row.outlook_id))
+    if row.review_id is not None:
+        return publish_review(runtime, store.review(runtime.store, row.review_id))
+    assert row.evaluation_id is not None
+    return publish_evaluation(runtime, store.evaluation(runtime.store, row.evaluation_id))
 
 
 log = logging.getLogger(__name__)
@@ -139,10 +59,14 @@ LONGEST_RETRY = LONGEST_PAUSE
 MLFLOW = "mlflow"
 MLFLOW_SECONDS, CHANNEL_SECONDS = 300.0, 60.0
 """Seconds for one delivery. MLflow takes many requests for one, and the first makes its database."""
+TOGETHER_SECONDS = 60.0
+"""Seconds that the channels wait at most for monitors that are being judged."""
 ALARMS_FIRST_SECONDS = 5.0
 """Seconds each run in MLflow waits for alarms being sent: both take processor time for figures."""
 SECONDS_AFTER_STOP = 5.0
 """Seconds that a delivery may still take when the process is asked to stop."""
+MOST_ROWS = 1000
+"""The number of rows looked at together, for what is one message."""
 MOST_HANGING = 3
 """The number of abandoned sends that may hang on a destination; at this number sends wait until one ends."""
 
@@ -223,6 +147,9 @@ class Deliveries:
     on_end : callable
         Called with each worker at its end: it has done all that is due, failed, or is to stop.
     patience : Patience
+    judging : callable
+        Returns True while monitors are judged: what they find at the same time is one message, so channels
+        wait for them, though not for long.
     """
 
     def __init__(
@@ -232,8 +159,10 @@ class Deliveries:
         progress: Progress = lambda _: None,
         on_end: Callable[[Worker], None] = lambda _: None,
         patience: Patience | None = None,
+        judging: Callable[[], bool] = lambda: False,
     ) -> None:
-        self.runtime, self.progress, self.on_end = runtime, progress, on_end
+        self.runtime, self.progress, self.on_end, self.judging = runtime, progress, on_end, judging
+        self._awaited_since: float | None = None
         self.patience = patience or Patience()
         self.hanging: dict[str, list[threading.Thread]] = {}
         self._workers: dict[str, Worker] = {}
@@ -248,13 +177,24 @@ class Deliveries:
         if self.runtime.stop.is_set():
             return []
         started = []
-        for destination in store.destinations_due(self.runtime.store, self.runtime.clock()):
+        due = store.destinations_due(self.runtime.store, self.runtime.clock())
+        if self._awaits_others(due):
+            due = [destination for destination in due if destination == MLFLOW]
+        for destination in due:
             worker = self._workers.get(destination)
             if destination not in but and (worker is None or not worker.is_alive()):
                 worker = self._workers[destination] = Worker(self, destination)
                 worker.start()
                 started.append(worker)
         return started
+
+    def _awaits_others(self, due: Collection[str]) -> bool:
+        if not self.judging() or not any(destination != MLFLOW for destination in due):
+            self._awaited_since = None
+            return False
+        now = self.runtime.elapsed()
+        self._awaited_since = self._awaited_since or now
+        return now - self._awaited_since < TOGETHER_SECONDS
 
     def let_alarms_pass(self) -> None:
         """Wait until the channels have what is due, but not for long: one of them may hang."""
@@ -309,26 +249,36 @@ class Worker(threading.Thread):
             if lease is None:
                 self.done.busy = True
                 return
-            while rows := store.pending(runtime.store, runtime.clock(), destination=destination):
-                for number, row in enumerate(rows, 1):
+            while rows := store.pending(runtime.store, runtime.clock(), MOST_ROWS, destination=destination):
+                whole = len(rows)
+                while rows:
                     if destination == MLFLOW:
                         self._all.let_alarms_pass()
                     if runtime.stop.is_set() or self.done.failed:
                         return
+                    row = rows[0]
                     words = f"delivering {row.monitor or 'the message about an outage'} to {destination}"
-                    self._all.progress(Step(words, number, len(rows)))
-                    lease = self._attempt(row, lease)
+                    self._all.progress(Step(words, whole - len(rows) + 1, whole))
+                    one = [row] if destination == MLFLOW else messages.together(runtime.config, rows)
+                    lease, done = self._attempt(one, lease)
+                    rows = [each for each in rows if each not in done]
             if self.done.sent and not self.done.failed:
                 note_delivery(runtime, destination, None)
 
-    def _attempt(self, row: store.Delivery, lease: store.Lease) -> store.Lease:
-        """Send one row and mark it; gives back the lease, which is renewed meanwhile."""
+    def _attempt(
+        self, rows: list[store.Delivery], lease: store.Lease
+    ) -> tuple[store.Lease, list[store.Delivery]]:
+        """Send rows as one and mark them; give back the lease, which is renewed meanwhile, and those tried.
+
+        Of a message that fails the first row is marked: the others wait for it, and may join another.
+        """
+        row = rows[0]
         runtime, patience = self._runtime, self._all.patience
         hanging = [each for each in self._all.hanging.get(self.destination, []) if each.is_alive()]
         if len(hanging) >= MOST_HANGING:
             self._failed(row, _no_end(self.destination, f"{len(hanging)} earlier deliveries still hang"))
-            return lease
-        send = _Send(runtime, row)
+            return lease, rows[:1]
+        send = _Send(runtime, rows)
         send.start()
         lease = self._wait_for(send, lease)
         if send.give_up():
@@ -338,12 +288,13 @@ class Worker(threading.Thread):
                 self._failed(row, _no_end(self.destination, longest))
         elif send.error is None:
             self.done.sent += 1
-            store.mark_delivered(runtime.store, row.id, runtime.clock(), send.receipt)
+            send.mark()
+            return lease, rows
         elif isinstance(send.error, Exception):  # one undeliverable row never stops another
             self._failed(row, send.error)
         else:
             raise send.error
-        return lease
+        return lease, rows[:1]
 
     def _wait_for(self, send: _Send, lease: store.Lease) -> store.Lease:
         """Wait until a send ends or its time is over."""
@@ -373,11 +324,11 @@ class Worker(threading.Thread):
 
 
 class _Send(threading.Thread):
-    """Sends one row. One that was given up and arrives all the same is marked by itself."""
+    """Sends rows as one. What was given up and arrives all the same is marked by itself."""
 
-    def __init__(self, runtime: Runtime, row: store.Delivery) -> None:
-        super().__init__(name=f"sending to {row.destination}", daemon=True)
-        self._runtime, self._row = runtime, row
+    def __init__(self, runtime: Runtime, rows: Sequence[store.Delivery]) -> None:
+        super().__init__(name=f"sending to {rows[0].destination}", daemon=True)
+        self._runtime, self._rows = runtime, rows
         self._given_up, self._ending = False, threading.Lock()
         self.finished = threading.Event()
         self.receipt: str | None = None
@@ -386,7 +337,7 @@ class _Send(threading.Thread):
     def run(self) -> None:
         """Send it."""
         try:
-            self.receipt = deliver(self._runtime, self._row)
+            self.receipt = deliver(self._runtime, self._rows)
         except BaseException as error:  # for the worker
             self.error = error
         with self._ending:
@@ -394,9 +345,19 @@ class _Send(threading.Thread):
             late = self._given_up
         if late and self.error is None:
             try:  # else a destination that is always slow would get it again and again
-                store.mark_delivered(self._runtime.store, self._row.id, self._runtime.clock(), self.receipt)
+                self.mark()
             except StoreError as error:
-                log.warning("%s has arrived, but is sent again: %s", self._row.destination, error)
+                log.warning("%s has arrived, but is sent again: %s", self._rows[0].destination, error)
+
+    def mark(self) -> None:
+        """Mark all rows as arrived, in one transaction.
+
+        Raises
+        ------
+        StoreError
+        """
+        first, *others = (row.id for row in self._rows)
+        store.mark_delivered(self._runtime.store, first, self._runtime.clock(), self.receipt, also=others)
 
     def give_up(self) -> bool:
         """Wait no longer; False where it has ended."""

@@ -27,6 +27,7 @@ WORKERS = 4
 """Least number of monitors of a source that are judged at the same time: databases work meanwhile."""
 
 OUTBOX, REVIEWS = "outbox", "reviews"
+_SOURCE = "source "
 _JUMP = timedelta(seconds=30)
 """A clock that differs by more, from one second to the next, was set."""
 
@@ -57,7 +58,7 @@ def _at_once(runtime: Runtime) -> int:
 
 def add_pool(scheduler: BackgroundScheduler, runtime: Runtime, monitor: Monitor) -> str:
     """Return the name of the workers of a monitor's source; a source that hangs holds up no other."""
-    name = f"source {monitor.source}"
+    name = f"{_SOURCE}{monitor.source}"
     if name not in scheduler._executors:
         scheduler.add_executor(Pool(Workers(runtime.work, partial(_at_once, runtime)), runtime), name)
     return name
@@ -66,6 +67,14 @@ def add_pool(scheduler: BackgroundScheduler, runtime: Runtime, monitor: Monitor)
 def all_workers(scheduler: BackgroundScheduler) -> list[Workers]:
     """Return the workers of all sources, of the outbox and of the reviews."""
     return [pool.workers for pool in list(scheduler._executors.values()) if isinstance(pool, Pool)]
+
+
+def judging(scheduler: BackgroundScheduler) -> bool:
+    """Return True while monitors are judged, or wait to be."""
+    pools = list(scheduler._executors.items())
+    return any(
+        name.startswith(_SOURCE) and not pool.workers.idle() for name, pool in pools if isinstance(pool, Pool)
+    )
 
 
 def attend(scheduler: BackgroundScheduler) -> None:

@@ -36,6 +36,7 @@ from rocmonitor.service.jobs import (
     all_workers,
     attend,
     fires,
+    judging,
     may_pass,
     next_tick,
     start_again,
@@ -75,6 +76,7 @@ def serve(runtime: Runtime, path: Path) -> None:
         signal.signal(signal.SIGHUP, lambda *_: again.set())
     deliveries = Deliveries(runtime, progress=log.info, on_end=_log_undelivered)
     scheduler = scheduled(runtime, deliveries)
+    deliveries.judging = partial(judging, scheduler)
     clock_jumps = ClockJumps(runtime)
     with open_listeners(service, lambda *moved: _moved(scheduler, service, *moved)), beating(service):
         scheduler.start()

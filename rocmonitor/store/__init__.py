@@ -41,7 +41,6 @@ from rocmonitor.store.outbox import (
     more_to_publish,
     outbox_summary,
     pending,
-    pending_revised,
     receipt_of,
 )
 from rocmonitor.store.outlooks import (
@@ -142,7 +141,6 @@ __all__ = [
     "outlooks",
     "outlooks_pending",
     "pending",
-    "pending_revised",
     "pending_warnings",
     "published_again",
     "receipt_of",

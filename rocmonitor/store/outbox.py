@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, TypeAlias
@@ -175,38 +175,16 @@ def pending(
         return [Delivery(**row) for row in connection.execute(query).mappings()]
 
 
-def pending_revised(store: Store, row: Delivery) -> list[Delivery]:
-    """Return what waits for the monitor and destination of a row, from that row on, and is about revisions.
-
-    Without the row itself when it was delivered with earlier ones.
-
-    Raises
-    ------
-    StoreError
-    """
-    query = (
-        select(*(outbox.c[name] for name in Delivery.__dataclass_fields__))
-        .where(
-            outbox.c.state != DELIVERED,
-            outbox.c.destination == row.destination,
-            outbox.c.monitor == row.monitor,
-            outbox.c.id >= row.id,
-        )
-        .order_by(outbox.c.id)
-    )
-    with store.reading() as connection:
-        found = [Delivery(**each) for each in connection.execute(query).mappings()]
-    return [each for each in found if "revised" in each.payload]
-
-
-def mark_delivered(store: Store, id: int, now: datetime, receipt: str | None = None) -> None:
-    """Mark a row as arrived; `receipt` is the destination's answer.
+def mark_delivered(
+    store: Store, id: int, now: datetime, receipt: str | None = None, *, also: Collection[int] = ()
+) -> None:
+    """Mark a row as arrived, and others that were one message with it; `receipt` is the destination's answer.
 
     Raises
     ------
     StoreError
     """
-    _attempted(store, id, now, state=DELIVERED, receipt=receipt, error=None)
+    _attempted(store, (id, *also), now, state=DELIVERED, receipt=receipt, error=None)
 
 
 def mark_failed(
@@ -219,7 +197,7 @@ def mark_failed(
     StoreError
     """
     state = REFUSED if refused else PENDING
-    _attempted(store, id, now, state=state, next_attempt_at=retry_at, error=error)
+    _attempted(store, (id,), now, state=state, next_attempt_at=retry_at, error=error)
 
 
 def receipt_of(
@@ -389,11 +367,11 @@ def _put_off(now: datetime) -> ColumnElement[bool]:
     )
 
 
-def _attempted(store: Store, id: int, now: datetime, **outcome: Any) -> None:
+def _attempted(store: Store, ids: Collection[int], now: datetime, **outcome: Any) -> None:
     # What was delivered stays so, whoever comes late.
     with store.writing() as connection:
         connection.execute(
             update(outbox)
-            .where(outbox.c.id == id, outbox.c.state != DELIVERED)
+            .where(outbox.c.id.in_(ids), outbox.c.state != DELIVERED)
             .values(attempted_at=now, attempts=outbox.c.attempts + 1, **outcome)
         )

@@ -300,7 +300,7 @@ def test_a_crash_between_sending_and_marking_sends_the_same_event_again(here, ht
     assert len({message.splitlines()[-1] for message in messages}) == 1
 
 
-def _crash(*_: object) -> None:
+def _crash(*_: object, **__: object) -> None:
     raise KeyboardInterrupt
 
 

@@ -40,7 +40,7 @@ def outlooks(state: TickState, job: Job, judged: Judged) -> list[store.OutlookRe
 
 
 def _together(state: TickState, records: list[_Record]) -> list[_Record]:
-    """Return the records with one message on all changes of a window, where there are several.
+    """Return the records with one message on all changes of status, where there are several.
 
     It belongs to the gravest, and the others have none.
     """
@@ -86,7 +86,7 @@ def corrections(state: TickState) -> list[store.WindowRecord]:
                     again[each.window] = state.courses.judged_again(old, rule, chart, each.finding)
         if again:
             found += _corrected(state, segment, again)
-    return found
+    return _together(state, found)
 
 
 def failure(state: TickState, error: str | None) -> tuple[Transition | None, bool]:

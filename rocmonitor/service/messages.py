@@ -1,0 +1,213 @@
+"""Messages to channels: which of those that wait are one, and the text of each.
+
+Channels take seconds to import: they are imported when there is something to send.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from rocmonitor import store
+from rocmonitor.config import Config
+from rocmonitor.errors import AlertError
+from rocmonitor.policy.evaluation import Evaluation, Status, Transition
+from rocmonitor.policy.outages import Notice
+from rocmonitor.policy.outlook import Outlook
+from rocmonitor.policy.review.document import Review
+from rocmonitor.policy.revised import Revised
+from rocmonitor.policy.stops import Stop
+from rocmonitor.service.outages import outage_message
+from rocmonitor.service.publishing import story, zone_of
+from rocmonitor.service.runtime import Runtime
+
+if TYPE_CHECKING:
+    from rocmonitor.alerts import Concerned, Context, Message
+
+Found = Evaluation | Outlook | Review | None
+
+
+def together(config: Config, rows: Sequence[store.Delivery]) -> list[store.Delivery]:
+    """Return the first of the rows, and the later ones that are one message with it.
+
+    All revisions of a monitor; what has stopped arriving, with the change of status that follows from it; and
+    the same news of other monitors that read the same source or watch the same model, but of each only what
+    comes first for it: nobody reads of a recovery before its alarm.
+
+    Parameters
+    ----------
+    config : Config
+    rows : sequence of Delivery
+        To one channel, oldest first.
+    """
+    first = rows[0]
+    if "revised" in first.payload:
+        return [each for each in rows if "revised" in each.payload and each.monitor == first.monitor]
+    events: dict[str, list[store.Delivery]] = {}
+    complete = set[str]()
+    for row in rows:
+        found = events.setdefault(row.monitor, [])
+        if not found or (row.monitor not in complete and len(found) == 1 and _is_one_event(found[0], row)):
+            found.append(row)
+        else:
+            complete.add(row.monitor)
+    news = _news(events[first.monitor])
+    if news is None:
+        return events[first.monitor]
+    alike = [each for each in events.values() if _news(each) == news]
+    by_source = [each for each in alike if _shared(config, first, each[0], _source)]
+    by_model = [each for each in alike if _shared(config, first, each[0], _model)]
+    return [row for each in max(by_source, by_model, key=len) or [events[first.monitor]] for row in each]
+
+
+def send(runtime: Runtime, rows: Sequence[store.Delivery]) -> None:
+    """Hand the message that the rows are to its channel.
+
+    Raises
+    ------
+    AlertError, ConfigError, StoreError
+    """
+    from rocmonitor import alerts
+
+    config, name = runtime.config, rows[0].destination.removeprefix("channel:")
+    if name not in config.channels:
+        raise AlertError(
+            f"channel {name} is no longer configured; define channels.{name} and the message goes out",
+            transient=False,
+        )
+    monitors = list(dict.fromkeys(row.monitor for row in rows))
+    picture = None
+    if len(monitors) > 1:
+        message = _of_several(runtime, monitors, rows)
+    else:
+        found = _found(runtime, rows[0])
+        message = _of_one(runtime, rows, found)
+        if (
+            isinstance(found, Evaluation | Outlook)
+            and _stop(rows) is None
+            and "transition" in rows[0].payload
+        ):
+            segment = rows[0].payload["transition"]["segment"]
+            picture = story(runtime, rows[0].monitor, segment, found.window).draw("small")
+    alerts.send(config.channel_url(name), message, folder=config.folder, picture=picture)
+
+
+def _is_one_event(one: store.Delivery, other: store.Delivery) -> bool:
+    """Return True if a change of status only says once more that something stopped, or arrives again."""
+    stop, change = sorted((one.payload, other.payload), key=lambda payload: "stop" not in payload)
+    if "stop" not in stop or "transition" not in change:
+        return False
+    before, after = (change["transition"][each] for each in ("before", "after"))
+    if stop["stop"]["ended"]:
+        return bool(before == Status.INSUFFICIENT and after == Status.OK)
+    return bool(after == Status.INSUFFICIENT)
+
+
+def _stop(rows: Sequence[store.Delivery]) -> dict[str, Any] | None:
+    return next((row.payload["stop"] for row in rows if "stop" in row.payload), None)
+
+
+def _news(rows: Sequence[store.Delivery]) -> tuple[object, ...] | None:
+    """Return what a message is about; None where it is not joined with those of other monitors."""
+    stop = _stop(rows)
+    if stop is not None:
+        return ("stop", stop["kind"], stop["ended"])
+    change = rows[0].payload.get("transition")
+    return None if change is None else ("status", change["after"])
+
+
+def _source(config: Config, monitor: str) -> str | None:
+    found = config.monitors.get(monitor)
+    return found.source if found else None
+
+
+def _model(config: Config, monitor: str) -> str | None:
+    found = config.monitors.get(monitor)
+    return found.model.name if found else None
+
+
+def _shared(
+    config: Config,
+    first: store.Delivery,
+    other: store.Delivery,
+    of: Callable[[Config, str], str | None],
+) -> bool:
+    return of(config, first.monitor) is not None and of(config, first.monitor) == of(config, other.monitor)
+
+
+def _found(runtime: Runtime, row: store.Delivery) -> Found:
+    """Return what a row was saved with."""
+    kept = runtime.store
+    if row.evaluation_id is not None:
+        return store.evaluation(kept, row.evaluation_id)
+    if row.outlook_id is not None:
+        return store.outlook(kept, row.outlook_id)
+    return None if row.review_id is None else store.review(kept, row.review_id)
+
+
+def _of_one(runtime: Runtime, rows: Sequence[store.Delivery], found: Found) -> Message:
+    """Return the message about one monitor."""
+    from rocmonitor import alerts
+
+    row = rows[0]
+    if "outage" in row.payload:
+        return outage_message(runtime.config, Notice.from_dict(row.payload["outage"]))
+    context = _context(runtime, row, found)
+    if isinstance(found, Review):
+        return alerts.compose_review(found, before=row.payload["before"], context=context)
+    if "revised" in row.payload:
+        return alerts.compose_revised([Revised.from_dict(each.payload["revised"]) for each in rows], context)
+    changes = [
+        Transition.from_dict(each)
+        for other in rows
+        if "transition" in other.payload
+        for each in (other.payload["transition"], *other.payload.get("also", ()))
+    ]
+    stop = _stop(rows)
+    if stop is not None:
+        return alerts.compose_stop(Stop.from_dict(stop), context, changes)
+    if isinstance(found, Outlook):
+        return alerts.compose_outlook(changes[0], found, context, changes[1:])
+    return alerts.compose(changes[0], found, context, changes[1:])
+
+
+def _of_several(runtime: Runtime, monitors: Sequence[str], rows: Sequence[store.Delivery]) -> Message:
+    """Return the message about the same news of several monitors: a line of each is the title of its own."""
+    from rocmonitor import alerts
+
+    config = runtime.config
+    of = {name: [row for row in rows if row.monitor == name] for name in monitors}
+    messages = [_of_one(runtime, of[name], _found(runtime, of[name][0])) for name in monitors]
+    concerned: list[Concerned] = []
+    for name in monitors:
+        monitor = config.monitors[name]
+        concerned.append(alerts.Concerned(monitor=name, owner=monitor.owner, runbook=monitor.runbook))
+    sources = {_source(config, name) for name in monitors}
+    shared = (
+        f"read source {sources.pop()}" if len(sources) == 1 else f"watch model {_model(config, monitors[0])}"
+    )
+    return alerts.compose_several(
+        messages, concerned, shared=shared, page=config.page, event_parts=[str(row.id) for row in rows]
+    )
+
+
+def _context(runtime: Runtime, row: store.Delivery, found: Found) -> Context:
+    from rocmonitor import alerts
+
+    monitor = runtime.config.monitors.get(row.monitor)
+    return alerts.Context(
+        zone=zone_of(runtime, row.monitor),
+        owner=monitor.owner if monitor else None,
+        runbook=monitor.runbook if monitor else None,
+        run=store.receipt_of(runtime.store, row.evaluation_id, row.review_id, row.outlook_id),
+        page=_page(runtime.config, row.monitor, found),
+    )
+
+
+def _page(config: Config, name: str, found: Found) -> str | None:
+    """Return where rocmonitor's own page shows the monitor, or its segment."""
+    if config.page is None:
+        return None
+    segment = f"?segment={quote(found.segment, safe='')}" if found is not None and found.segment else ""
+    return f"{config.page.rstrip('/')}/monitors/{quote(name)}{segment}"
