@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from rocmonitor.cli.proposed import proposed
 from rocmonitor.cli.terminal import OK, echo, shown_progress
 from rocmonitor.errors import ConfigError
 
@@ -19,11 +20,35 @@ SCHEMA = "rocmonitor.schema.json"
     "--demo", is_flag=True, help="Add real data: US flights of 2013, two models, a database of their scores."
 )
 @click.option("--schema", is_flag=True, help="Write only the JSON Schema, for example after an upgrade.")
+@click.option("--url", help="Look at a table first: SQLAlchemy URL of its database, or path of its files.")
+@click.option("--table", help="The table there; not needed for files.")
+@click.option("--time", help="Its column with the time of scoring; like the next ones, else found by itself.")
+@click.option("--score", help="Its column with the score.")
+@click.option("--label", help="Its column with the label.")
 @click.pass_obj
-def init(path: Path, demo: bool, schema: bool) -> int:
-    """Write a commented rocmonitor.yaml, and beside it the JSON Schema with which editors check it."""
+def init(
+    path: Path,
+    demo: bool,
+    schema: bool,
+    url: str | None,
+    table: str | None,
+    time: str | None,
+    score: str | None,
+    label: str | None,
+) -> int:
+    """Write a commented rocmonitor.yaml, and beside it the JSON Schema with which editors check it.
+
+    With --url the file is made for a table: its columns, windows that have enough rows, the time that labels
+    take, and a reference.
+    """
+    given = {"time": time, "score": score, "label": label}
     if schema and demo:
         raise click.UsageError("--schema writes only the schema: leave --demo out")
+    named = [f"--{name}" for name, value in {"table": table, **given}.items() if value is not None]
+    if url is None and named:
+        raise click.UsageError(f"{named[0]} needs --url: where is the table?")
+    if url is not None and (schema or demo):
+        raise click.UsageError("--url writes a configuration for a table: leave --schema and --demo out")
     if schema:
         _write(path.with_name(SCHEMA), _packaged("config", SCHEMA))
         echo(f"wrote {path.with_name(SCHEMA)}", err=True)
@@ -37,9 +62,15 @@ def init(path: Path, demo: bool, schema: bool) -> int:
     else:
         if path.exists():
             raise ConfigError(f"{path} exists already and is left as it is; name another with --config")
-        _write(path, _packaged("cli", "templates", "rocmonitor.yaml"))
+        known = {role: name for role, name in given.items() if name is not None}
+        text, after = (
+            (_packaged("cli", "templates", "rocmonitor.yaml"), "fill in source, query and columns, then run")
+            if url is None
+            else proposed(path, url, table, known)
+        )
+        _write(path, text)
         _write(path.with_name(SCHEMA), _packaged("config", SCHEMA))
-        echo(f"wrote {path}: fill in source, query and columns, then run `rocmonitor check`", err=True)
+        echo(f"wrote {path}: {after} `rocmonitor check`", err=True)
     return OK
 
 

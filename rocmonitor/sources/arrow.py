@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 from sqlalchemy import Select
@@ -32,6 +33,12 @@ class ArrowSession(ABC):
     @abstractmethod
     def _answer(self, statement: Select[Any], bound: Bound) -> tuple[Any, Iterable[Any]]:
         """Return the schema of an answer, and its batches."""
+
+    def rows(self, statement: Select[Any]) -> pd.DataFrame:
+        """Do as `Session.rows` says."""
+        schema, batches = self._answer(statement, {})
+        found: pd.DataFrame = pa.Table.from_batches(batches, schema=schema).to_pandas()
+        return found
 
     def labels(self, query: Query) -> Sequence[Sequence[Any]]:
         """Do as `Session.labels` says."""

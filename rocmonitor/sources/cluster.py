@@ -157,6 +157,14 @@ class ClusterSession(ArrowSession):
     def beyond_reading(self) -> None:
         """Not known: what a session may do is the cluster's business."""
 
+    def quoted(self, name: str) -> str:
+        """Do as `Session.quoted` says."""
+        return str(SparkSQL().identifier_preparer.quote(name))
+
+    def tables(self) -> list[str]:
+        """Do as `Session.tables` says."""
+        return sorted(each.name for each in self.spark.catalog.listTables())
+
     def _answer(self, statement: Select[Any], bound: Bound) -> tuple[Any, Iterable[Any]]:
         table = self._table(statement, bound)
         return table.schema, table.to_batches(max_chunksize=CHUNK_ROWS)

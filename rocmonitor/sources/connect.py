@@ -22,6 +22,8 @@ from rocmonitor.errors import ConfigError, SourceError
 from rocmonitor.sources.failures import Origin
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from rocmonitor.config import Monitor
     from rocmonitor.sources.chunk import Chunk
     from rocmonitor.sources.failures import Origin
@@ -256,6 +258,15 @@ class Session(Protocol):
 
     def beyond_reading(self) -> Caveat | None:
         """Return what the account may do besides reading; None where it is nothing, or cannot be known."""
+
+    def rows(self, statement: Select[Any]) -> pd.DataFrame:
+        """Return the lines of a statement that is no monitor's."""
+
+    def quoted(self, name: str) -> str:
+        """Return the name of a column or table, quoted where its SQL asks for that."""
+
+    def tables(self) -> list[str]:
+        """Return the names of the tables that a statement may read."""
 
 
 class Sessions(Protocol):

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Select
+import pandas as pd
+from sqlalchemy import Connection, Engine, Select, inspect
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
@@ -116,6 +117,20 @@ class DatabaseSession:
     def beyond_reading(self) -> Caveat | None:
         """Do as `Session.beyond_reading` says."""
         return beyond_reading(self.connection)
+
+    def rows(self, statement: Select[Any]) -> pd.DataFrame:
+        """Do as `Session.rows` says."""
+        result = self.connection.execute(statement)
+        return pd.DataFrame(result.fetchall(), columns=list(result.keys()))
+
+    def quoted(self, name: str) -> str:
+        """Do as `Session.quoted` says."""
+        return str(self.connection.dialect.identifier_preparer.quote(name))
+
+    def tables(self) -> list[str]:
+        """Do as `Session.tables` says."""
+        known = inspect(self.connection)
+        return sorted([*known.get_table_names(), *known.get_view_names()])
 
 
 def fetched(

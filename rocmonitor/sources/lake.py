@@ -169,6 +169,14 @@ class LakeSession(ArrowSession):
     def beyond_reading(self) -> None:
         """Nothing: a session can only read."""
 
+    def quoted(self, name: str) -> str:
+        """Do as `Session.quoted` says."""
+        return str(DuckDB().identifier_preparer.quote(name))
+
+    def tables(self) -> list[str]:
+        """Do as `Session.tables` says."""
+        return sorted(name for (name,) in self.connection.execute("SHOW TABLES").fetchall())
+
     def _answer(self, statement: Select[Any], bound: Bound) -> tuple[Any, Iterable[Any]]:
         reader = self._relation(statement, bound).to_arrow_reader(CHUNK_ROWS)
         return reader.schema, reader

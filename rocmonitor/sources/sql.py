@@ -13,7 +13,9 @@ from types import TracebackType
 from typing import Any, Literal
 
 import numpy as np
-from sqlalchemy import Select
+import pandas as pd
+from sqlalchemy import Select, column, literal_column, select
+from sqlalchemy import table as sql_table
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import AnySource, Database, Files, Monitor, Source, Spark
@@ -31,6 +33,8 @@ from rocmonitor.sources.pairing import read_pairs
 from rocmonitor.sources.preparing import prepared, type_name
 from rocmonitor.sources.query import Query
 from rocmonitor.sources.values import DECIMAL_COMMA, NEGATIVE, POSITIVE, UNLABELLED, Encoder, encoded, name_of
+
+_MOST_NAMED = 20
 
 Kind = Literal["rows", "groups", "cells"]
 """The kind of the lines of an answer."""
@@ -210,6 +214,37 @@ class SqlSource:
         with self._reading(monitor) as session:
             query = prepared(session, monitor, self._origin.spec, window, as_of=as_of)
             yield session, query, self._origin.spec
+
+    def look(
+        self, table: str, columns: Sequence[str] = (), *, newest: str | None = None, limit: int
+    ) -> pd.DataFrame:
+        """Return rows of a table, the newest by a column, for a first look at it.
+
+        Raises
+        ------
+        ConfigError
+            There is no such table.
+        SourceError
+        """
+        with self._reading() as session:
+            known = session.tables()
+            schema, _, name = table.rpartition(".")
+            if not schema and table not in known:
+                names = ", ".join(known[:_MOST_NAMED]) + (" …" if len(known) > _MOST_NAMED else "")
+                raise ConfigError(f"--table: there is no table {table}; there are {names or 'none'}")
+            wanted: list[Any] = [column(each) for each in columns] or [literal_column("*")]
+            statement = select(*wanted).select_from(sql_table(name, schema=schema or None)).limit(limit)
+            return session.rows(statement if newest is None else statement.order_by(column(newest).desc()))
+
+    def quoted(self, name: str) -> str:
+        """Return the name of a column or table, quoted where its SQL asks for that.
+
+        Raises
+        ------
+        SourceError
+        """
+        with self._reading() as session:
+            return session.quoted(name)
 
     def close(self) -> None:
         """Give back what is kept between calls, such as connections."""

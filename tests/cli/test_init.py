@@ -1,6 +1,17 @@
 """``rocmonitor init``."""
 
+from __future__ import annotations
+
 import json
+import sqlite3
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sqlalchemy import create_engine, make_url
 
 from rocmonitor import config, demo
 
@@ -45,3 +56,129 @@ def test_init_renews_the_schema_and_leaves_the_configuration(tmp_path, rocmonito
 
 def test_schema_and_demo_exclude_each_other(rocmonitor):
     assert "--schema" in rocmonitor("init", "--schema", "--demo", code=2).stderr
+
+
+def table(weeks: int = 60, a_week: int = 630, **changes: object) -> pd.DataFrame:
+    """Loans of which 15 % are bad, which is known after some weeks, from January 2025 on."""
+    rng, n = np.random.default_rng(1), weeks * a_week
+    bad = rng.random(n) < 0.15
+    at = pd.date_range("2025-01-01 00:10", periods=n, freq=pd.Timedelta(weeks=1) / a_week).floor("s")
+    known = at + pd.to_timedelta(rng.gamma(4, 6, n), unit="D").floor("s")
+    rows = pd.DataFrame(
+        {
+            "loan_id": np.arange(n),
+            "scored_at": at,
+            "PD Score": 1 / (1 + np.exp(2 - rng.normal(size=n) - 1.5 * bad)),
+            "income": rng.integers(1000, 9000, n),
+            "region": rng.choice(list("abc"), n),
+            "bad": np.where(known < at[-1], bad, np.nan),
+            "outcome_date": known.where(known < at[-1]),
+        }
+    )
+    return rows.assign(**changes)
+
+
+def write(rows: pd.DataFrame, folder: Path, kind: str) -> list[str]:
+    """Write a table in one of the ways in which people have it; how `init` is told of it."""
+    match kind:
+        case "sqlite":
+            with closing(sqlite3.connect(folder / "a.db")) as connection:
+                rows.to_sql("loans", connection, index=False)
+            return ["--url", "sqlite:///a.db", "--table", "loans"]
+        case "parquet":
+            (folder / "loans").mkdir()
+            rows.to_parquet(folder / "loans" / "all.parquet")
+            return ["--url", "loans/*.parquet"]
+        case "csv":
+            rows.to_csv(folder / "loans.csv", index=False)
+            return ["--url", "loans.csv"]
+        case "german":
+            said = rows.assign(
+                scored_at=rows["scored_at"].dt.strftime("%d.%m.%Y %H:%M"),
+                bad=rows["bad"].map({0: "nein", 1: "ja"}),
+            ).drop(columns="outcome_date")
+            said.to_csv(folder / "loans.csv", sep=";", decimal=",", index=False)
+            return ["--url", "loans.csv"]
+    raise AssertionError(kind)
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "parquet", "csv", "german"])
+def test_init_looks_at_a_table_and_check_accepts_what_it_writes(kind, tmp_path, rocmonitor):
+    rocmonitor("init", *write(table(), tmp_path, kind))
+    [monitor] = config.load(tmp_path / "rocmonitor.yaml").monitors.values()
+    columns = monitor.columns
+    assert (monitor.name, columns.id, columns.time, columns.champion, columns.label) == (
+        "loans", "loan_id", "scored_at", "PD Score", "bad",
+    )  # fmt: skip
+    assert columns.labelled_at == (None if kind == "german" else "outcome_date")
+    assert monitor.positive.label == ("ja" if kind == "german" else 1)
+    assert monitor.window.every == timedelta(days=7)
+    assert 40 <= monitor.labels.delay / timedelta(days=1) <= 60  # 95 % of Gamma(4, 6) days are below 46.5
+    told = rocmonitor("check").stdout
+    assert "normal    AUROC 0." in told
+    assert "PROBLEM" not in told
+
+
+def test_init_on_postgresql(tmp_path, rocmonitor, postgres_url, monkeypatch):
+    engine = create_engine(postgres_url)
+    table(weeks=40).to_sql("Loan Scores", engine, index=False)
+    engine.dispose()
+    url = make_url(postgres_url)
+    shown = url.set(password=url.password or "hidden").render_as_string(hide_password=False)
+    told = rocmonitor("init", "--url", shown, "--table", "Loan Scores").stderr
+    text = (tmp_path / "rocmonitor.yaml").read_text()
+    assert "url_env: ROCMONITOR_SOURCE_URL" in text
+    assert "set ROCMONITOR_SOURCE_URL to the URL" in told
+    assert shown not in text
+    monkeypatch.setenv("ROCMONITOR_SOURCE_URL", shown)
+    assert "PROBLEM" not in rocmonitor("check").stdout
+
+
+def test_rows_too_few_for_a_window_are_joined(tmp_path, rocmonitor):
+    rocmonitor("init", *write(table(weeks=100, a_week=120), tmp_path, "sqlite"))
+    [monitor] = config.load(tmp_path / "rocmonitor.yaml").monitors.values()
+    assert (monitor.window.every, monitor.window.pool) == (timedelta(days=7), 5)
+
+
+def test_low_scores_and_words_are_understood(tmp_path, rocmonitor):
+    rows = table(weeks=30)
+    rows = rows.assign(**{"PD Score": 1 - rows["PD Score"]}, bad=rows["bad"].map({0: "good", 1: "bad"}))
+    rocmonitor("init", *write(rows, tmp_path, "sqlite"))
+    [monitor] = config.load(tmp_path / "rocmonitor.yaml").monitors.values()
+    assert monitor.positive.low_is_positive
+    assert (monitor.positive.label, monitor.positive.negative) == ("bad", "good")
+
+
+@pytest.mark.parametrize(
+    ("rows", "args", "told"),
+    [
+        (table(2), [], "two windows or more with labels are needed"),
+        (table(2).drop(columns="scored_at"), [], "no column holds times of scoring"),
+        (table(2).drop(columns="PD Score"), [], "which column is the score? no column holds scores"),
+        (table(2, bad=np.nan), [], "which column is the label? no column has exactly two values"),
+        (table(2, Score=0.5 + table(2)["income"] / 1e5), [], "several may be: PD Score, Score; name it with"),
+        (table(2, late=table(2)["bad"]), [], "which column is the label? several may be: bad, late"),
+        (table(2), ["--score", "nosuch"], "--score: the table has no column 'nosuch'; it has loan_id"),
+        (table(2), ["--table", "nosuch"], "--table: there is no table nosuch; there are loans"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_proposed_says_what_to_name(rows, args, told, tmp_path, rocmonitor):
+    place = write(rows, tmp_path, "sqlite")
+    place = place[:2] if "--table" in args else place
+    assert told in rocmonitor("init", *place, *args, code=2).stderr
+    assert not (tmp_path / "rocmonitor.yaml").exists()
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "told"),
+    [
+        (["--table", "loans"], 2, "--table needs --url"),
+        (["--url", "sqlite:///a.db"], 2, "--table: which table of the database?"),
+        (["--url", "sqlite:///a.db", "--demo"], 2, "leave --schema and --demo out"),
+        (["--url", "sqlite:///nosuch.db", "--table", "loans"], 5, "nosuch.db"),
+        (["--url", "nosuch/*.parquet"], 5, "nosuch"),
+        (["--url", "nosuch://x", "--table", "loans"], 5, "'nosuch' is not a database that SQLAlchemy knows"),
+    ],
+)
+def test_a_table_that_is_not_there(args, code, told, rocmonitor):
+    assert told in rocmonitor("init", *args, code=code).stderr

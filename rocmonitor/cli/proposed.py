@@ -1,0 +1,121 @@
+"""The configuration that ``rocmonitor init --url`` writes for a table."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import click
+import yaml
+from pydantic import ValidationError
+
+from rocmonitor.cli.terminal import shown_progress
+from rocmonitor.config import Database, Files
+
+_FEW, _MOST = 20_000, 1_000_000
+"""Rows for a guess of the columns, and the newest rows for windows and reference."""
+_VARIABLE = "ROCMONITOR_SOURCE_URL"
+_REMOTE = ("s3://", "gs://", "gcs://", "r2://", "az://", "abfss://", "https://")
+
+
+def proposed(path: Path, url: str, table: str | None, given: Mapping[str, str]) -> tuple[str, str]:
+    """Return a configuration for a table, and what is to be done before it is checked.
+
+    Parameters
+    ----------
+    path : Path
+        Where it will be.
+    url : str
+        A SQLAlchemy URL, or the path of files.
+    table : str or None
+    given : dict of str to str
+        Columns that are known, by role.
+
+    Raises
+    ------
+    ConfigError
+        No such table or column; several columns may be meant; too little history.
+    SourceError
+        The source cannot be read.
+    """
+    # Half a second that no other command has to wait.
+    from jinja2 import Environment
+
+    from rocmonitor.service.proposing import find_roles, propose
+    from rocmonitor.sources import open_source
+
+    spec, section = _source(url)
+    if table is None:
+        if isinstance(spec, Database):
+            raise click.UsageError("--table: which table of the database? Name it, or schema.table")
+        table = "scored"
+    with open_source(spec, path.resolve().parent, name="data") as source, shown_progress() as progress:
+        progress(f"looking at {table}")
+        roles = find_roles(source.look(table, limit=_FEW), given, choose=_choose)
+        progress(f"reading the newest rows of {table}")
+        rows = source.look(table, roles.columns, newest=roles.time, limit=_MOST)
+        quoted = {name: source.quoted(name) for name in (*roles.columns, *table.split("."))}
+    found = propose(rows, roles, datetime.now(UTC))
+    texts = {"decimal": roles.decimal, "date_format": roles.date_format}
+    columns = {
+        "id": roles.id,
+        "time": roles.time,
+        "champion": roles.score,
+        "challenger": roles.challenger,
+        "label": roles.label,
+        "labelled_at": roles.labelled_at,
+    }
+    environment = Environment(trim_blocks=True, keep_trailing_newline=True)
+    environment.filters["yaml"] = _yaml
+    template = files("rocmonitor.cli").joinpath("templates", "proposed.yaml.j2").read_text(encoding="utf-8")
+    text = environment.from_string(template).render(
+        found=found,
+        table=table,
+        source=section | {key: value for key, value in texts.items() if value is not None},
+        name=_name(spec, table),
+        select=", ".join(quoted[name] for name in roles.columns),
+        quoted_table=".".join(quoted[name] for name in table.split(".")),
+        quoted_time=quoted[roles.time],
+        columns={role: name for role, name in columns.items() if name is not None},
+    )
+    secret = f"set {_VARIABLE} to the URL, " if "url_env" in section else ""
+    return text, f"{secret}look through it, then run"
+
+
+def _source(url: str) -> tuple[Database | Files, dict[str, str]]:
+    """Return a source and its section, which holds no password: that is in an environment variable."""
+    if "://" not in url or url.startswith(_REMOTE):
+        return Files(path=url), {"kind": "files", "path": url}
+    try:
+        return Database(url=url), {"url": url}
+    except ValidationError:
+        os.environ[_VARIABLE] = url
+        return Database(url_env=_VARIABLE), {"url_env": _VARIABLE}
+
+
+def _choose(role: str, candidates: Sequence[str]) -> str | None:
+    """Ask which column is meant, where somebody can answer."""
+    if not sys.stdin.isatty():
+        return None
+    chosen: str = click.prompt(f"Which column is the {role}?", type=click.Choice(list(candidates)), err=True)
+    return chosen
+
+
+def _name(spec: Database | Files, table: str) -> str:
+    """Return a name for the monitor: that of the table, or of the folder or file."""
+    found = table.rpartition(".")[2]
+    if isinstance(spec, Files):
+        place = Path(spec.path)
+        found = place.parent.name if "*" in place.name else place.stem
+    return re.sub(r"[^a-z0-9]+", "-", found.casefold()).strip("-") or "model"
+
+
+def _yaml(value: Any) -> str:
+    text: str = yaml.safe_dump(value, default_flow_style=True, allow_unicode=True, width=1000)
+    return text.strip().removesuffix("...").strip()

@@ -1,0 +1,369 @@
+"""A first look at a table: which column is what, and windows and reference that fit its rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from rocmonitor.errors import ConfigError
+from rocmonitor.stats import auc
+
+Role = Literal["time", "score", "label", "challenger", "id", "labelled_at"]
+
+FEWEST_PER_CLASS = 50
+"""Rows of each class that a window should have: the default of ``min_per_class``."""
+MOST_POOLED = 8
+_REFERENCE_WINDOWS = 20
+"""Nineteen reach a level of 95 %; one more, for one of them may be insufficient."""
+_LENGTHS = {"1d": pd.DateOffset(days=1), "7d": pd.DateOffset(days=7), "1mo": pd.DateOffset(months=1)}
+_SURE, _FILLED, _SPARE = 0.95, 0.98, 1.5
+
+_NAMES: Mapping[str, str] = {
+    "time": r"scored|predict|event|request|decision|appl|created|timestamp|time|date|_at$|_ts$",
+    "score": r"champion|score|prob|pred|^p$|^p_|_p$|risk",
+    "label": r"label|target|outcome|^y$|default|fraud|churn|late|click|conver|bad",
+    "challenger": r"challenger|candidate|shadow|_new$|_v2$",
+    "id": r"(^|_)(id|key|uuid|nr|no|number)$",
+}
+_POSITIVE = r"1|1\.0|true|t|yes|y|ja|j|bad|default(ed)?|fraud|late|churn(ed)?|click(ed)?|pos(itive)?|si|oui"
+_GERMAN_DAY, _COMMA = re.compile(r"\d{1,2}\.\d{1,2}\.\d{4}(.*)"), re.compile(r"[+-]?\d*,\d+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roles:
+    """The columns of a table by their meaning.
+
+    Attributes
+    ----------
+    time, score, label : str
+    challenger, id, labelled_at : str or None
+    decimal, date_format : str or None
+        How text says numbers and days, where not as usual.
+    """
+
+    time: str
+    score: str
+    label: str
+    challenger: str | None = None
+    id: str | None = None
+    labelled_at: str | None = None
+    decimal: str | None = None
+    date_format: str | None = None
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that are there, each once."""
+        found = (self.id, self.time, self.score, self.challenger, self.label, self.labelled_at)
+        return [each for each in found if each is not None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """Windows and reference for the rows of a table.
+
+    Attributes
+    ----------
+    positive : dict
+        The section of that name.
+    every : str
+    pool : int or None
+    label_delay : str
+    reference : tuple of str
+        Its first day, and the one after its last.
+    reference_windows, later_windows : int
+        Whole windows whose labels have had their time.
+    fewer_class : float
+        Rows of the class with fewer, in the middle window.
+    rows : int
+    positive_share, auc : float
+        Of the labelled rows.
+    zone_known : bool
+        Whether the times have a zone.
+    end : str or None
+        The end of the last window with labels, where the table has long ended.
+    """
+
+    positive: Mapping[str, Any] = field(default_factory=dict)
+    every: str
+    pool: int | None
+    label_delay: str
+    reference: tuple[str, str]
+    reference_windows: int
+    later_windows: int
+    fewer_class: float
+    rows: int
+    positive_share: float
+    auc: float
+    zone_known: bool
+    end: str | None
+
+
+def find_roles(
+    rows: pd.DataFrame,
+    given: Mapping[str, str],
+    *,
+    choose: Callable[[str, Sequence[str]], str | None] = lambda _role, _candidates: None,
+) -> Roles:
+    """Return which column is what, by the values first and by the names second.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Some rows of the table.
+    given : dict of str to str
+        Columns that are known, by role.
+    choose : callable
+        Asked with a role and its candidates where several are as likely; None where nobody answers.
+
+    Raises
+    ------
+    ConfigError
+        A column that is not there, no candidate for a role, or several.
+    """
+    for role, name in given.items():
+        if name not in rows.columns:
+            raise ConfigError(f"--{role}: the table has no column {name!r}; it has {', '.join(rows.columns)}")
+    texts = {name: _some_text(rows[name]) for name in rows.columns}
+    formats = {name: form for name, text in texts.items() if (form := _day_format(text)) is not None}
+    commas = {name for name, text in texts.items() if _COMMA.fullmatch(text)}
+    taken = dict(given)
+
+    def found(role: Role, candidates: Sequence[str], wanted: str) -> str:
+        if role not in taken:
+            free = [each for each in candidates if each not in taken.values()]
+            best = _best(role, free)
+            name = best[0] if len(best) == 1 else choose(role, best) if best else None
+            if name is None:
+                which = f"several may be: {', '.join(best)}" if best else f"no column {wanted}"
+                raise ConfigError(f"which column is the {role}? {which}; name it with --{role}")
+            taken[role] = name
+        return taken[role]
+
+    instants = {name: times(rows[name], formats.get(name)) for name in rows.columns}
+    timed = [name for name, values in instants.items() if values is not None]
+    two = [name for name in rows.columns if name not in timed and rows[name].nunique() == 2]
+    label = found("label", two, "has exactly two values")
+    late = [name for name in timed if name != given.get("time") and _dates_labels(rows, name, label)]
+    time = found("time", [name for name in timed if name not in late], "holds times of scoring")
+    numeric = [
+        name
+        for name in rows.columns
+        if name not in timed
+        and (numbers := _numbers(rows[name], comma=name in commas)) is not None
+        and len(np.unique(numbers)) > 2
+        and not (numbers == np.round(numbers)).all()
+    ]
+    challengers = [name for name in numeric if re.search(_NAMES["challenger"], name.casefold())]
+    score = found("score", [name for name in numeric if name not in challengers] or numeric, "holds scores")
+    if "challenger" not in taken and len(challengers) == 1 and challengers[0] != score:
+        taken["challenger"] = challengers[0]
+    if "id" not in taken:
+        named = (name for name in rows.columns if re.search(_NAMES["id"], name.casefold()))
+        unique = [name for name in named if name not in taken.values() and rows[name].is_unique]
+        taken |= {"id": unique[0]} if unique else {}
+    if "labelled_at" not in taken and len(late) == 1 and late[0] != time:
+        taken["labelled_at"] = late[0]
+    return Roles(**taken, decimal="," if score in commas else None, date_format=formats.get(time))
+
+
+def propose(rows: pd.DataFrame, roles: Roles, now: datetime) -> Proposal:
+    """Return windows and reference that fit the rows.
+
+    The shortest windows of which nearly all have enough rows of both classes, else some that are joined; the
+    reference is the first three fifths of them, twenty at least where there are so many.
+
+    Raises
+    ------
+    ConfigError
+        Too little history, or no labels.
+    """
+    at, label = times(rows[roles.time], roles.date_format), rows[roles.label]
+    assert at is not None
+    known = label.notna() & at.notna()
+    positive, is_positive = _positive(label[known])
+    if not known.any() or is_positive.all() or not is_positive.any():
+        raise ConfigError(f"{roles.label}: labelled rows of both classes are needed, to propose windows")
+    numbers = _numbers(rows[roles.score], comma=roles.decimal == ",", anyway=True)
+    assert numbers is not None
+    score = numbers[known.to_numpy()]
+    usable = np.isfinite(score)
+    area = float(auc(is_positive.to_numpy()[usable].astype(int), score[usable]).auc)
+    if area < 0.5:
+        positive, area = positive | {"scores": "lower"}, 1 - area
+    delay = _label_delay(rows, roles, at, known)
+    until = at.max() - delay
+    classes = pd.DataFrame({"at": at[known], "positive": is_positive}).query("at < @until")
+    every, pool, edges, counts = _windows(classes, at.min(), until)
+    n = len(counts)
+    if n < 2:
+        days = (at.max() - at.min()) / pd.Timedelta(days=1)
+        raise ConfigError(
+            f"{roles.time}: two windows or more with labels are needed, for a reference; the rows span "
+            f"{days:.0f} days, and labels take {delay / pd.Timedelta(days=1):.0f}"
+        )
+    reference = min(n, max(round(0.6 * n), _REFERENCE_WINDOWS))
+    return Proposal(
+        positive=positive,
+        every=every,
+        pool=pool,
+        label_delay=_duration(delay),
+        reference=(f"{edges[0]:%Y-%m-%d}", f"{edges[reference]:%Y-%m-%d}"),
+        reference_windows=reference,
+        later_windows=n - reference,
+        fewer_class=float(np.median(counts.min(axis=1))),
+        rows=len(rows),
+        positive_share=float(is_positive.mean()),
+        auc=area,
+        zone_known=_has_zone(rows[roles.time]),
+        end=f"{edges[-1]:%Y-%m-%d}" if edges[-1] + 2 * (edges[-1] - edges[-2]) + delay < now else None,
+    )
+
+
+def times(values: pd.Series[Any], form: str | None = None) -> pd.Series[Any] | None:
+    """Return instants; None where the column holds none."""
+    if pd.api.types.is_datetime64_any_dtype(values):
+        return pd.to_datetime(values, utc=True)
+    if pd.api.types.is_numeric_dtype(values) or pd.api.types.is_bool_dtype(values):
+        return None
+    present = values.notna()
+    if not present.any() or (form is None and not re.match(r"\d{4}-\d\d", str(values[present].iloc[0]))):
+        return None
+    found = pd.to_datetime(
+        values.astype(str).where(present), utc=True, errors="coerce", format=form or "ISO8601"
+    )
+    return found if found.notna().sum() >= _SURE * present.sum() else None
+
+
+def _some_text(values: pd.Series[Any]) -> str:
+    present = values.dropna()
+    return str(present.iloc[0]).strip() if len(present) and isinstance(present.iloc[0], str) else ""
+
+
+def _day_format(text: str) -> str | None:
+    """Return how a text such as 31.12.2026 says a day and a time."""
+    match = _GERMAN_DAY.fullmatch(text)
+    if match is None:
+        return None
+    clock = {0: "", 1: " %H:%M", 2: " %H:%M:%S"}.get(match[1].count(":"), "")
+    return f"%d.%m.%Y{clock}"
+
+
+def _numbers(values: pd.Series[Any], *, comma: bool = False, anyway: bool = False) -> Any:
+    """Return the numbers of a column, NaN where it has none; None where it holds something else."""
+    if pd.api.types.is_bool_dtype(values):
+        return None
+    text = values.astype(str).str.replace(",", ".") if comma else values
+    found = pd.to_numeric(text.where(values.notna()), errors="coerce")
+    if not anyway and found.notna().sum() < max(1, _SURE * values.notna().sum()):
+        return None
+    numbers = found.to_numpy(dtype=float, na_value=np.nan)
+    return numbers if anyway else numbers[np.isfinite(numbers)]
+
+
+def _best(role: Role, candidates: Sequence[str]) -> list[str]:
+    """Return the candidates whose name fits, or all of them."""
+    named = [each for each in candidates if re.search(_NAMES.get(role, "$^"), each.casefold())]
+    return named or list(candidates)
+
+
+def _dates_labels(rows: pd.DataFrame, name: str, label: str) -> bool:
+    """Return True if a time is there when the label is: it says when the label became known."""
+    there, labelled = rows[name].notna(), rows[label].notna()
+    if labelled.all():
+        return bool(re.search(r"label|outcome|known|arriv|resolved|matur", name.casefold()))
+    return bool(there[labelled].mean() >= _SURE and there[~labelled].mean() <= 1 - _SURE)
+
+
+def _positive(labels: pd.Series[Any]) -> tuple[dict[str, Any], pd.Series[Any]]:
+    """Return the section ``positive``, and which labels are so: by their word, else the rarer."""
+    found = labels.value_counts()
+    if len(found) != 2:
+        raise ConfigError(f"{labels.name}: holds {len(found)} values, not two; name another with --label")
+    values = list(found.index)  # the rarer one last
+    fitting = [each for each in values if re.fullmatch(_POSITIVE, str(each).strip().casefold())]
+    chosen = fitting[0] if len(fitting) == 1 else values[-1]
+    other = values[0] if chosen == values[1] else values[1]
+    plain = {_plain(chosen), _plain(other)} == {0, 1}
+    section = {"label": _plain(chosen)} if plain else {"label": _plain(chosen), "negative": _plain(other)}
+    return section, labels == chosen
+
+
+def _plain(value: Any) -> Any:
+    """Return a label as YAML writes it."""
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    try:
+        number = float(value)
+    except ValueError:
+        return str(value)
+    return int(number) if number.is_integer() else number
+
+
+def _label_delay(rows: pd.DataFrame, roles: Roles, at: pd.Series[Any], known: pd.Series[Any]) -> pd.Timedelta:
+    """Return the time after which nearly all labels that come are there, in whole days."""
+    day = pd.Timedelta(days=1)
+    if roles.labelled_at is not None:
+        arrived = times(rows[roles.labelled_at], roles.date_format)
+        assert arrived is not None
+        waited = (arrived - at)[known].dropna().dt.total_seconds() / day.total_seconds()
+        return day * max(1, int(np.ceil(waited.quantile(_SURE))))
+    if known.all():
+        return day
+    age = (at.max() - at) // day
+    shares = known.groupby(age).mean()  # by age in days, the newest first
+    final = float(shares.iloc[len(shares) // 2 :].median())
+    short = shares.index[shares < _SURE * final]
+    late = [each for each in short if each <= shares.index[len(shares) // 2]]
+    return max(day, day * (int(max(late)) + 1) if late else day)
+
+
+def _windows(
+    classes: pd.DataFrame, first: pd.Timestamp, until: pd.Timestamp
+) -> tuple[str, int | None, list[pd.Timestamp], Any]:
+    """Return length, windows to join, edges and the rows of both classes of each window."""
+    made = {}
+    for every, step in _LENGTHS.items():
+        start = first.ceil("D")
+        if every.endswith("mo") and start.day != 1:
+            start = start.normalize() + pd.offsets.MonthBegin()
+        edges = [start]
+        while edges[-1] + step <= until:
+            edges.append(edges[-1] + step)
+        if len(edges) < 2:
+            continue
+        cut = pd.cut(classes["at"], pd.DatetimeIndex(edges), right=False, labels=False)
+        counts = np.zeros((len(edges) - 1, 2), dtype=int)
+        for number, positive in ((0, False), (1, True)):
+            found = cut[classes["positive"] == positive].dropna().astype(int)
+            counts[:, number] = np.bincount(found, minlength=len(edges) - 1)
+        made[every] = (edges, counts)
+    if not made:
+        return "1d", None, [first], np.zeros((0, 2), dtype=int)
+    for every, (edges, counts) in made.items():
+        if len(counts) > _REFERENCE_WINDOWS and np.mean(counts.min(axis=1) >= FEWEST_PER_CLASS) >= _FILLED:
+            return every, None, edges, counts
+    # Too few rows, or windows, for any alone: the shortest that are enough when some are joined.
+    pools = {}
+    for every, (_, counts) in made.items():
+        pools[every] = int(np.ceil(_SPARE * FEWEST_PER_CLASS / max(1.0, np.median(counts.min(axis=1)))))
+    few = [each for each in made if each != "1d" and pools[each] <= min(MOST_POOLED, len(made[each][1]) / 3)]
+    every = (few or list(made))[0 if few else -1]
+    pool = min(pools[every], MOST_POOLED)
+    return every, pool if pool > 1 else None, *made[every]
+
+
+def _duration(delay: pd.Timedelta) -> str:
+    return f"{max(1, int(np.ceil(delay / pd.Timedelta(days=1))))}d"
+
+
+def _has_zone(values: pd.Series[Any]) -> bool:
+    if isinstance(values.dtype, pd.DatetimeTZDtype):
+        return True
+    text = _some_text(values)
+    return bool(re.search(r"(Z|[+-]\d\d:?\d\d)$", text)) and "T" in text.replace(" ", "T")
