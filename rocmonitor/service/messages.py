@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 from rocmonitor import store
 from rocmonitor.config import Config
@@ -21,6 +20,7 @@ from rocmonitor.policy.stops import Stop
 from rocmonitor.service.outages import outage_message
 from rocmonitor.service.publishing import story, zone_of
 from rocmonitor.service.runtime import Runtime
+from rocmonitor.wording.format import page_address
 
 if TYPE_CHECKING:
     from rocmonitor.alerts import Concerned, Context, Message
@@ -77,20 +77,16 @@ def send(runtime: Runtime, rows: Sequence[store.Delivery]) -> None:
             transient=False,
         )
     monitors = list(dict.fromkeys(row.monitor for row in rows))
-    picture = None
+    url, picture = config.channel_url(name), None
     if len(monitors) > 1:
         message = _of_several(runtime, monitors, rows)
     else:
-        found = _found(runtime, rows[0])
+        found, change = _found(runtime, rows[0]), rows[0].payload.get("transition")
         message = _of_one(runtime, rows, found)
-        if (
-            isinstance(found, Evaluation | Outlook)
-            and _stop(rows) is None
-            and "transition" in rows[0].payload
-        ):
-            segment = rows[0].payload["transition"]["segment"]
-            picture = story(runtime, rows[0].monitor, segment, found.window).draw("small")
-    alerts.send(config.channel_url(name), message, folder=config.folder, picture=picture)
+        # A picture takes a second to draw, and no file takes one.
+        if isinstance(found, Evaluation | Outlook) and change and not _stop(rows) and "file://" not in url:
+            picture = story(runtime, rows[0].monitor, change["segment"], found.window).draw("small")
+    alerts.send(url, message, folder=config.folder, picture=picture)
 
 
 def _is_one_event(one: store.Delivery, other: store.Delivery) -> bool:
@@ -201,13 +197,5 @@ def _context(runtime: Runtime, row: store.Delivery, found: Found) -> Context:
         owner=monitor.owner if monitor else None,
         runbook=monitor.runbook if monitor else None,
         run=store.receipt_of(runtime.store, row.evaluation_id, row.review_id, row.outlook_id),
-        page=_page(runtime.config, row.monitor, found),
+        page=page_address(runtime.config.page, row.monitor, "" if found is None else found.segment),
     )
-
-
-def _page(config: Config, name: str, found: Found) -> str | None:
-    """Return where rocmonitor's own page shows the monitor, or its segment."""
-    if config.page is None:
-        return None
-    segment = f"?segment={quote(found.segment, safe='')}" if found is not None and found.segment else ""
-    return f"{config.page.rstrip('/')}/monitors/{quote(name)}{segment}"

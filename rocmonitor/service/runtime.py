@@ -93,7 +93,8 @@ class Runtime:
 
     @cached_property
     def _tracking(self) -> Tracking:
-        return connect(self.config.tracking_uri, self.config.folder, page=self.config.mlflow.page)
+        known = self.config
+        return connect(known.tracking_uri, known.folder, page=known.mlflow.page, own_page=known.page)
 
 
 @contextmanager

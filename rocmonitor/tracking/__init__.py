@@ -17,7 +17,7 @@ __all__ = ["Tracking", "connect", "require_made"]
 _SERVERS = ("http://", "https://", "databricks", "uc:")
 
 
-def connect(uri: str, folder: Path, *, page: str | None = None) -> Tracking:
+def connect(uri: str, folder: Path, *, page: str | None = None, own_page: str | None = None) -> Tracking:
     """Open MLflow.
 
     Sets, for this process and where the user has not, MLflow's environment variables for one retry, a 10 s
@@ -32,6 +32,8 @@ def connect(uri: str, folder: Path, *, page: str | None = None) -> Tracking:
         Where files go when there is no server to keep them: ``folder/mlartifacts/<monitor>``.
     page : str, optional
         Where people open MLflow in a browser, for links; default `uri` where it is a server without a path.
+    own_page : str, optional
+        Where people open rocmonitor's page: runs and experiments link to it.
 
     Raises
     ------
@@ -43,4 +45,5 @@ def connect(uri: str, folder: Path, *, page: str | None = None) -> Tracking:
         uri=uri,
         files=None if uri.startswith(_SERVERS) else folder.absolute() / "mlartifacts",
         page=page or (uri if access.has_page(uri) else None),
+        own_page=own_page,
     )

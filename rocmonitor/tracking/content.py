@@ -18,7 +18,7 @@ from rocmonitor.policy.evaluation import Evaluation, Point, Status
 from rocmonitor.policy.record import Record
 from rocmonitor.policy.windows import Window
 from rocmonitor.tracking import note
-from rocmonitor.wording.format import instant
+from rocmonitor.wording.format import area, instant
 from rocmonitor.wording.verdicts import verdict
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def experiment_name(monitor: str) -> str:
     return f"rocmonitor/{monitor}"
 
 
-def window_tags(evaluation: Evaluation, *, full: bool = True) -> dict[str, str]:
+def window_tags(evaluation: Evaluation, *, full: bool = True, page: str | None = None) -> dict[str, str]:
     """Return what a window run is found by; MLflow shows the first of them first."""
     tags = {
         "outcome": str(evaluation.outcome),
@@ -111,7 +111,7 @@ def window_tags(evaluation: Evaluation, *, full: bool = True) -> dict[str, str]:
         **{f"rule.{verdict.rule}": str(verdict.outcome) for verdict in evaluation.verdicts},
     }
     tags = {f"rocmonitor.{name}": value for name, value in tags.items()}
-    return tags | origin("window") | {"mlflow.note.content": note.of_window(evaluation, full=full)}
+    return tags | origin("window") | {"mlflow.note.content": note.of_window(evaluation, full=full, page=page)}
 
 
 def series_tags(
@@ -136,22 +136,15 @@ def with_headline(point: Point, *, full: bool = True) -> Point:
 def window_name(evaluation: Evaluation) -> str:
     """Name of a window run: what a list of runs says of it.
 
-    ``DEGRADED 0.607 · 2013-09-16``, ``ok 0.712 · 2013-09-09 · region=north · r1``.
+    ``DEGRADED 0.6071 · 2013-09-16``, ``ok 0.7124 · 2013-09-09 · region=north · r1``.
     """
     auc = evaluation.metrics.get("champion/auc")
     fine = evaluation.outcome is Status.OK
     word = str(evaluation.outcome) if fine else evaluation.outcome.upper()
-    value = "" if auc is None else f" {auc:.3f}"
+    value = "" if auc is None else f" {area(auc)}"
     revision = f"r{evaluation.revision}" if evaluation.revision else ""
     start = instant(evaluation.window.start, evaluation.zone)
     return " · ".join(filter(None, [word + value, start, printable(evaluation.segment), revision]))
-
-
-def run_status(evaluation: Evaluation) -> str:
-    """Return the state of a window run: MLflow's lists give a tick to what is finished, so degraded is not
-    that.
-    """
-    return "FAILED" if evaluation.outcome is Status.DEGRADED else "FINISHED"
 
 
 def series_name(segment: str, kind: str) -> str:

@@ -14,10 +14,10 @@ from rocmonitor.policy.windows import Window
 from rocmonitor.wording.format import (
     CUT,
     area,
-    beside_normal,
     count,
     forecast_span,
     instant,
+    page_address,
     percent,
     set_aside,
 )
@@ -34,12 +34,12 @@ _SHOWN = {
 }
 
 
-def of_window(evaluation: Evaluation, *, full: bool = True) -> str:
+def of_window(evaluation: Evaluation, *, full: bool = True, page: str | None = None) -> str:
     """Return the description of a window run: status, verdicts, what moved, AUROC, costs, rows, caveats.
 
-    `full` says whether the run has every figure and table.
+    `full` says whether the run has every figure and table; `page` is the address of rocmonitor's own.
     """
-    parts = [_headline(evaluation)]
+    parts = [" ".join(filter(None, [_headline(evaluation), _link(page, evaluation)]))]
     # MLflow shows the first lines only until one asks for more: what decided comes first.
     verdicts = sorted(evaluation.verdicts, key=lambda each: each.outcome is not evaluation.outcome)
     if verdicts:
@@ -96,6 +96,11 @@ def of_outlooks(
         "interval, `outlook/score_distance` how far the scores have moved from the reference, in nats. An "
         "outlook is made once; what came of it stands in the window's own run."
     )
+
+
+def _link(page: str | None, of: Evaluation) -> str:
+    address = page_address(page, of.monitor, of.segment)
+    return f"[On its page]({address})." if address else ""
 
 
 def _headline(evaluation: Evaluation) -> str:
@@ -176,7 +181,6 @@ _CHARTS = "tags.`rocmonitor.kind` = 'series' and tags.`rocmonitor.state` = 'fina
 _WINDOWS = "tags.`rocmonitor.kind` = 'window' and tags.`rocmonitor.state` = 'final'"
 _REVIEWS = "tags.`rocmonitor.kind` = 'review' and tags.`rocmonitor.state` = 'final'"
 _DEGRADED = f"{_WINDOWS} and tags.`rocmonitor.outcome` = 'degraded'"
-_OURS_BEFORE = "Written by rocmonitor; all of it can be rebuilt from its store."
 
 
 def of_experiment(
@@ -185,6 +189,7 @@ def of_experiment(
     outcomes: Mapping[Window, Status] | None = None,
     zone: ZoneInfo | None = None,
     picture: str | None = None,
+    page: str | None = None,
 ) -> str:
     """Return the description of an experiment; MLflow always shows its first line, and the rest when it is
     opened.
@@ -200,6 +205,8 @@ def of_experiment(
         Of the dates; default UTC.
     picture : str, optional
         Address of the AUROC over time, as the page of MLflow asks for it.
+    page : str, optional
+        Address of the monitor on rocmonitor's own page.
     """
     zone, outcomes = zone or ZoneInfo("UTC"), outcomes or {}
 
@@ -207,7 +214,8 @@ def of_experiment(
         filtered = f"searchFilter={quote(condition)}&compareRunsMode={mode}"
         return f"#/experiments/{experiment}/runs?{RUNS}&{filtered}"
 
-    links = (
+    own = f"[page]({page}) · " if page else ""
+    links = own + (
         f"[lines]({runs(_CHARTS, 'CHART')}) · [windows]({runs(_WINDOWS, 'TABLE')}) · "
         f"[degraded]({runs(_DEGRADED, 'TABLE')}) · [reviews]({runs(_REVIEWS, 'TABLE')})"
     )
@@ -217,7 +225,8 @@ def of_experiment(
     if points:
         parts.append(_table(points[-_LAST:], outcomes, zone))
     parts.append(
-        "A degraded window is a failed run. The run *AUROC over time* has one point per window for the "
+        "A degraded window says so in its name and its tag `rocmonitor.outcome`. The run *AUROC over time* has "
+        "one point per window for the "
         "lines; a window run has the verdicts, the ROC figure and the tables of one window and revision; a "
         "review run compares champion and challenger on the same rows. Runs that late labels have replaced "
         "are marked superseded. rocmonitor writes this text until somebody edits it."
@@ -228,9 +237,7 @@ def of_experiment(
 def is_ours(tags: Mapping[str, str]) -> bool:
     """Return True if the description was written here, and nobody has changed it since."""
     text = tags.get(NOTE)
-    if text is None or _OURS_BEFORE in text:
-        return True
-    return tags.get(NOTE_DIGEST) == digest(text)
+    return text is None or tags.get(NOTE_DIGEST) == digest(text)
 
 
 def digest(text: str) -> str:
@@ -248,7 +255,7 @@ def _last_window(points: Sequence[Point], outcomes: Mapping[Window, Status], zon
     auc, low, high = (metrics.get(name) for name in ("champion/auc", "forecast/low", "forecast/high"))
     value = "" if auc is None else f": AUROC {area(auc)}"
     if auc is not None and low is not None and high is not None:
-        value = f": {beside_normal(auc, low, high)}"
+        value += f", normally {forecast_span(low, high)}"
     return f"{words}, window of {instant(window.start, zone)}{value}"
 
 

@@ -16,6 +16,7 @@ from rocmonitor.policy.review.document import Review
 from rocmonitor.policy.windows import Window
 from rocmonitor.tracking import access, content, finding, note, review_run
 from rocmonitor.tracking.content import BY, DIGEST, KEY, POINTS, STATE
+from rocmonitor.wording.format import page_address
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -46,12 +47,15 @@ class Tracking:
         Where artifacts go when no server keeps them.
     page : str or None
         Where people open MLflow, for links.
+    own_page : str or None
+        Where people open rocmonitor's page, for links.
     """
 
     client: MlflowClient
     uri: str
     files: Path | None
     page: str | None
+    own_page: str | None = None
 
     def __repr__(self) -> str:
         return f"Tracking({access.without_secrets(self.uri)!r})"
@@ -111,14 +115,13 @@ class Tracking:
             experiment = self._experiment(evaluation.monitor)
             key = content.quoted(f"{instance}|{evaluation.key}")
             revisions = finding.revisions(self.client, experiment, key.removesuffix(str(evaluation.revision)))
-            tags = content.window_tags(evaluation, full=full) | {KEY: key}
+            tags = content.window_tags(evaluation, full=full, page=self.own_page) | {KEY: key}
             found = revisions.pop(evaluation.revision, [])
             files = {**content.files(evaluation, full=full), **(artifacts or {})}
             name, end = content.window_name(evaluation), evaluation.window.end
             run = self._one(experiment, found, evaluation.window.start, tags, name)
             self._upload(run, content.dataset(evaluation), files)
             later = [runs[0] for revision, runs in revisions.items() if revision > evaluation.revision]
-            status = content.run_status(evaluation)
             state = {STATE: "final"}
             if newest and not later:
                 for old in revisions.values():
@@ -127,9 +130,7 @@ class Tracking:
                 name = _OLD + name
                 state = {STATE: "superseded", **({BY: later[-1].info.run_id} if later else {})}
             point = evaluation if full else content.brief(evaluation)
-            self._finish(
-                run, name, end, state, status, point=point, params=content.params(evaluation), tags=tags
-            )
+            self._finish(run, name, end, state, point=point, params=content.params(evaluation), tags=tags)
             return self._link(run, evaluation.monitor)
 
     def publish_series(
@@ -196,7 +197,9 @@ class Tracking:
             run = self._series_run(experiment, key, logged, tags, name, artifacts)
             if kind == "series" and not segment:  # the description of the experiment is about all rows
                 shown = None if picture is None else f"get-artifact?path={picture}&run_uuid={run.info.run_id}"
-                text = note.of_experiment(experiment, points, outcomes or {}, zone, shown)
+                text = note.of_experiment(
+                    experiment, points, outcomes or {}, zone, shown, page_address(self.own_page, monitor)
+                )
                 self._describe(experiment, text)
             return self._link(run, monitor)
 
@@ -363,7 +366,6 @@ class Tracking:
         name: str,
         end: datetime,
         state: Mapping[str, str],
-        status: str = "FINISHED",
         *,
         point: Point | Evaluation | None = None,
         params: Mapping[str, str] | None = None,
@@ -375,7 +377,7 @@ class Tracking:
         """
         if run.info.run_name != name:
             self.client.update_run(run.info.run_id, name=name)
-        self.client.set_terminated(run.info.run_id, status, end_time=content.milliseconds(end))
+        self.client.set_terminated(run.info.run_id, "FINISHED", end_time=content.milliseconds(end))
         changed = dict(content.shortened(tags or {}).items() - run.data.tags.items())
         new = {name: value for name, value in (params or {}).items() if name not in run.data.params}
         metrics = [] if point is None else [(point, 0)]

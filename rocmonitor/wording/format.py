@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime, time
+from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
 from rocmonitor.errors import printable
@@ -63,6 +64,20 @@ def instant(moment: datetime, zone: ZoneInfo) -> str:
     """Return a time in a zone; midnight as a plain date."""
     local = moment.astimezone(zone)
     return f"{local:%Y-%m-%d}" if local.time() == time() else f"{local:%Y-%m-%d %H:%M}"
+
+
+def page_address(page: str | None, monitor: str, segment: str = "") -> str | None:
+    """Return where rocmonitor's own page shows a monitor, or its segment; None where the page is nowhere.
+
+    Examples
+    --------
+    >>> page_address("https://watch.example/", "credit", "region=north")
+    'https://watch.example/monitors/credit?segment=region%3Dnorth'
+    """
+    if page is None:
+        return None
+    of = f"?segment={quote(segment, safe='')}" if segment else ""
+    return f"{page.rstrip('/')}/monitors/{quote(monitor)}{of}"
 
 
 def one_line(text: str, longest: int) -> str:

@@ -105,10 +105,10 @@ class TestWindowRun:
         link = tracking.publish_window(INSTANCE, told, newest=True, artifacts={"figures/roc.png": png})
         (run,) = runs(tracking, monitor)
         assert run.info.run_id in link
-        assert run.info.status == "FAILED"  # a list shows no green tick beside a degraded window
+        assert run.info.status == "FINISHED"  # people filter on FAILED for crashes
         assert run.info.start_time == told.window.start.timestamp() * 1000
         assert run.info.end_time == told.window.end.timestamp() * 1000
-        assert run.info.run_name == "DEGRADED 0.701 · 2013-09-01 20:00"
+        assert run.info.run_name == "DEGRADED 0.7012 · 2013-09-01 20:00"
         assert run.data.metrics == told.metrics
         assert history(tracking, run, "champion/auc") == [(0, run.info.end_time, 0.7012)]
         assert run.data.params["champion_version"] == "3"
@@ -221,7 +221,7 @@ class TestWindowRun:
         (old,) = runs(tracking, monitor, state="superseded")
         assert final.data.metrics["champion/auc"] == 0.70
         assert old.data.tags["rocmonitor.superseded_by"] == final.info.run_id
-        assert old.info.run_name == "superseded: DEGRADED 0.790 · 2013-09-01 20:00"
+        assert old.info.run_name == "superseded: DEGRADED 0.7900 · 2013-09-01 20:00"
         tracking.publish_window(INSTANCE, first, newest=False)
         assert everything(tracking, monitor) == before
         tracking.publish_window(INSTANCE, first, newest=True)  # a caller who does not know yet
@@ -349,20 +349,27 @@ class TestWindowRun:
 
 
 @pytest.mark.parametrize(
-    ("changes", "name", "status"),
+    ("changes", "name"),
     [
-        ({"outcome": Status.OK}, "ok 0.701 · 2013-09-01 20:00", "FINISHED"),
+        ({"outcome": Status.OK}, "ok 0.7012 · 2013-09-01 20:00"),
         (
             {"outcome": Status.IMPROVED, "segment": "origin=JFK", "revision": 2},
-            "IMPROVED 0.701 · 2013-09-01 20:00 · origin=JFK · r2",
-            "FINISHED",
+            "IMPROVED 0.7012 · 2013-09-01 20:00 · origin=JFK · r2",
         ),
-        ({"outcome": Status.INSUFFICIENT, "metrics": {}}, "INSUFFICIENT · 2013-09-01 20:00", "FINISHED"),
+        ({"outcome": Status.INSUFFICIENT, "metrics": {}}, "INSUFFICIENT · 2013-09-01 20:00"),
     ],
 )
-def test_a_run_is_named_by_what_was_found(changes: dict[str, Any], name: str, status: str) -> None:
-    told = evaluation(**changes)
-    assert (content.window_name(told), content.run_status(told)) == (name, status)
+def test_a_run_is_named_by_what_was_found(changes: dict[str, Any], name: str) -> None:
+    assert content.window_name(evaluation(**changes)) == name
+
+
+def test_run_and_experiment_link_to_the_page() -> None:
+    told = note.of_window(evaluation(segment="origin=JFK"), page="https://watch.example/")
+    assert "[On its page](https://watch.example/monitors/flights?segment=origin%3DJFK)" in told
+    assert "On its page" not in note.of_window(evaluation())
+    assert "[page](https://watch.example/monitors/x) · [lines]" in of_experiment(
+        "1", page="https://watch.example/monitors/x"
+    )
 
 
 class TestSeriesRun:
@@ -578,7 +585,7 @@ class TestExperiment:
         text = tracking.client.get_experiment_by_name(f"rocmonitor/{monitor}").tags["mlflow.note.content"]
         first, picture, table, *_ = text.split("\n\n")
         assert first.startswith(
-            "▲ **Degraded**, window of 2013-11-17 19:00: AUROC 0.63, normally 0.72 to 0.76 · [lines]("
+            "▲ **Degraded**, window of 2013-11-17 19:00: AUROC 0.6300, normally 0.7160 to 0.7610 · [lines]("
         )
         assert f"(get-artifact?path=figures/small.png&run_uuid={run.info.run_id})" in picture
         head, _, newest, *older = table.splitlines()
@@ -602,14 +609,6 @@ class TestExperiment:
         tracking.client.set_experiment_tag(experiment, "mlflow.note.content", text() + " Ask Ana.")
         tracking.publish_series(INSTANCE, monitor, "", [point(number, 0.6) for number in range(3)])
         assert text().endswith(" Ask Ana.")
-
-    def test_a_description_of_an_earlier_version_is_replaced(self, tracking: Tracking, monitor: str) -> None:
-        tracking.publish_window(INSTANCE, evaluation(monitor=monitor), newest=True)
-        experiment = tracking.client.get_experiment_by_name(f"rocmonitor/{monitor}").experiment_id
-        old = "[Lines over time](#)\n\nWritten by rocmonitor; all of it can be rebuilt from its store."
-        tracking.client.set_experiment_tag(experiment, "mlflow.note.content", old)
-        tracking.publish_series(INSTANCE, monitor, "", [point(0, 0.75)])
-        assert "AUROC 0.7500" in tracking.client.get_experiment(experiment).tags["mlflow.note.content"]
 
     def test_it_is_short_enough_for_mlflow(self) -> None:
         points = [
