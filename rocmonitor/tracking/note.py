@@ -226,9 +226,10 @@ def of_experiment(
         parts.append(_table(points[-_LAST:], outcomes, zone))
     parts.append(
         "A degraded window says so in its name and its tag `rocmonitor.outcome`. The run *AUROC over time* "
-        "has one point per window for the lines; a window run has the verdicts, the ROC figure and the tables of one window and revision; a "
-        "review run compares champion and challenger on the same rows. Runs that late labels have replaced "
-        "are marked superseded. rocmonitor writes this text until somebody edits it."
+        "has one point per window for the lines; a window run has the verdicts, the ROC figure and the "
+        "tables of one window and revision; a review run compares champion and challenger on the same rows. "
+        "Runs that late labels have replaced are marked superseded. rocmonitor writes this text until "
+        "somebody edits it."
     )
     return "\n\n".join(parts)
 
