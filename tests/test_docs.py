@@ -32,7 +32,12 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 REFERENCE = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
 CONFIGURATION = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "tests" / "studies" / "results.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 NOTEBOOKS = sorted((ROOT / "docs").rglob("*.ipynb"))
 
 Keys = dict[str, str]  # the default of each key, as the documentation writes it
