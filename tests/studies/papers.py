@@ -86,7 +86,8 @@ SECTIONS = {
             "keep their "
             "level at every w; adding errors (Agresti) repairs most of it.",
             "The variances of eq. 5, 8, 10 and 13: eq. 5 lacks the class sizes, eq. 10 and 13 are garbled. "
-            "Under full sampling the variance is that of one row's cost over the number of rows. Figure 3's caption prints 1,000 for 10,000 rows.",
+            "Under full sampling the variance is that of one row's cost over the number of rows. Figure 3's "
+            "caption prints 1,000 for 10,000 rows.",
         ),
     ),
     "bcv08": Section(
@@ -165,8 +166,8 @@ def page(found: Mapping[str, Mapping[str, Any]]) -> str:
     parts = [
         "# The papers, checked\n\n"
         "Five papers are the base of rocmonitor. Their tables and figures are run again here, each by one "
-        "command, with the papers' designs: what we confirm, and what we correct. The page is written from the "
-        "results (`make study NAME=papers`). [Coverage](coverage.md) has our own simulations, the "
+        "command, with the papers' designs: what we confirm, and what we correct. The page is written from "
+        "the results (`make study NAME=papers`). [Coverage](coverage.md) has our own simulations, the "
         "[bibliography](bibliography.md) the papers.\n"
     ]
     for key, section in SECTIONS.items():
