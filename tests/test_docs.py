@@ -217,6 +217,17 @@ def test_sentences_are_plain(page):
     assert re.findall(UNIDIOMATIC, " ".join(page.read_text(encoding="utf-8").split())) == []
 
 
+SYNONYMS = r"forecast interval(?! of \[M18\])|expected AUROC|foreseen|shown to be|last tick|\d%"
+TEXTS = [page for page in PAGES if page.is_relative_to(ROOT / "docs") and page.name != "papers.md"]
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=lambda page: page.name)
+def test_one_word_for_a_thing(page):
+    """Normal range, outlook AUROC, clearly below, checked. Keys and what the program prints stay."""
+    prose = re.sub(r"```.*?```|`[^`]*`", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert re.findall(SYNONYMS, " ".join(prose.split())) == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_studies_that_are_named_exist(page):
     for name in re.findall(r"make\s+study\s+NAME=([\w-]+)", page.read_text(encoding="utf-8")):
