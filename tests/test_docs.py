@@ -32,7 +32,12 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 REFERENCE = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
 CONFIGURATION = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "tests" / "studies" / "results.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 NOTEBOOKS = sorted((ROOT / "docs").rglob("*.ipynb"))
 
 Keys = dict[str, str]  # the default of each key, as the documentation writes it
@@ -210,6 +215,17 @@ UNIDIOMATIC = (
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_sentences_are_plain(page):
     assert re.findall(UNIDIOMATIC, " ".join(page.read_text(encoding="utf-8").split())) == []
+
+
+SYNONYMS = r"forecast interval(?! of \[M18\])|expected AUROC|foreseen|shown to be|last tick|\d%"
+TEXTS = [page for page in PAGES if page.is_relative_to(ROOT / "docs") and page.name != "papers.md"]
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=lambda page: page.name)
+def test_one_word_for_a_thing(page):
+    """Normal range, outlook AUROC, clearly below, checked. Keys and what the program prints stay."""
+    prose = re.sub(r"```.*?```|`[^`]*`", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert re.findall(SYNONYMS, " ".join(prose.split())) == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -201,7 +201,7 @@ def false_rate(phi: float, tau: float, how: str, runs: int = 150) -> float:
 )
 @pytest.mark.slow
 def test_false_decisions_over_a_year_of_checks(phi: float, tau: float, most: float) -> None:
-    """`most` is two Monte Carlo errors and more above the rates of docs/coverage.md."""
+    """`most` is two Monte Carlo errors and more above the rates of tests/studies/results.md."""
     ours = false_rate(phi, tau, "estimated")
     assert ours <= most
     if phi:
