@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 @click.option(
     "--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help="Write the report as HTML."
 )
+@click.option("--explain", is_flag=True, help="Print the windows, tables and caveats too.")
 @click.option("--segment", default="", metavar="COLUMN=VALUE", help="Review the rows of one segment only.")
 @click.option("--json", "as_json", is_flag=True, help="Print the review as JSON.")
 @click.option("--dry-run", is_flag=True, help="Compute everything, but save and send nothing.")
@@ -52,6 +53,7 @@ def review(
     start: str | None,
     end: str | None,
     output: Path | None,
+    explain: bool,
     segment: str,
     as_json: bool,
     dry_run: bool,
@@ -81,7 +83,7 @@ def review(
                 raise
             echo(str(error), err=True)
             return STOPPED
-        code = _conclude_review(runtime, found, delivered, output, as_json=as_json)
+        code = _conclude_review(runtime, found, delivered, output, as_json=as_json, explain=explain)
         return STOPPED if runtime.stop.is_set() else code
 
 
@@ -108,11 +110,17 @@ def _review(
 
 
 def _conclude_review(
-    runtime: Runtime, review: Review, delivered: Delivered | None, output: Path | None, *, as_json: bool
+    runtime: Runtime,
+    review: Review,
+    delivered: Delivered | None,
+    output: Path | None,
+    *,
+    as_json: bool,
+    explain: bool,
 ) -> int:
     """Print, write the report, and the exit code; no delivery in a dry run."""
     from rocmonitor import store
-    from rocmonitor.report.review import page, text
+    from rocmonitor.report.review import brief, page, text
 
     zone = runtime.config.monitors[review.monitor].timezone
     waiting = store.outbox_summary(runtime.store)
@@ -120,7 +128,7 @@ def _conclude_review(
         sent = {"delivered": 0 if delivered is None else delivered.sent, "undelivered": waiting.errors}
         print_json({"review": review.to_dict(), **sent})
     else:
-        echo(text(review, zone))
+        echo(text(review, zone) if explain else brief(review, zone))
     if delivered is not None:
         print_outbox(waiting, busy=delivered.busy)
     if output is not None:  # last: what cannot be written loses nothing else

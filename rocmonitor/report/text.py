@@ -19,17 +19,20 @@ from rocmonitor.wording.format import count, forecast_span, instant, one_line, p
 from rocmonitor.wording.marks import WORST_FIRST, marked
 from rocmonitor.wording.outlook import moved as moved_scores
 from rocmonitor.wording.verdicts import reasons, verdicts
-from rocmonitor.wording.window import moved, pooled, why
+from rocmonitor.wording.window import pooled, why
 
 if TYPE_CHECKING:
     from rocmonitor.policy.explanation import Explanation
 
+_BASIS = re.compile(r" \([^()]*\)$")
+"""What a sentence rests on, at its end."""
 _NUMBER = re.compile(r"[-+\d.,]+")
 
 
 def windows(evaluations: Sequence[Evaluation], zone: ZoneInfo, width: int | None = None) -> str:
-    """Return a table of windows: sizes, AUROC with its interval, forecast, what was foreseen, outcome and
-    status.
+    """Return a table of windows: sizes, AUROC with its interval, normal range, outlook, outcome.
+
+    The status stands beside the outcome where it is another one.
 
     Columns that say nothing (one segment only, no challenger) are left out, and in less than the needed
     `width` those that say least.
@@ -46,17 +49,20 @@ def windows(evaluations: Sequence[Evaluation], zone: ZoneInfo, width: int | None
         "negatives": [f"{evaluation.counts.n_neg:,}" for evaluation in evaluations],
         "AUROC": [_value(evaluation.metrics, "champion/auc") for evaluation in evaluations],
         "95 % interval": [_span(evaluation.metrics, "champion/auc_") for evaluation in evaluations],
-        "forecast": [_forecast(evaluation.metrics) for evaluation in evaluations],
-        "foreseen": [_foreseen(evaluation.metrics) for evaluation in evaluations],
+        "normal range": [_normal(evaluation.metrics) for evaluation in evaluations],
+        "outlook": [_outlook(evaluation.metrics) for evaluation in evaluations],
         "challenger gain": [
             _value(evaluation.metrics, "difference/auc", sign=True) for evaluation in evaluations
         ],
-        "outcome": [marked(evaluation.outcome) for evaluation in evaluations],
-        "status": [marked(evaluation.status) for evaluation in evaluations],
+        "outcome": [
+            marked(evaluation.outcome)
+            + (f", still {evaluation.status}" if evaluation.status is not evaluation.outcome else "")
+            for evaluation in evaluations
+        ],
     }
-    idle = {"segment": "all rows", "forecast": "-", "foreseen": "-", "challenger gain": "-"}
+    idle = {"segment": "all rows", "normal range": "-", "outlook": "-", "challenger gain": "-"}
     shown = {name: cells for name, cells in columns.items() if set(cells) != {idle.get(name)}}
-    return narrowed(shown, ("negatives", "positives", "challenger gain", "outcome", "95 % interval"), width)
+    return narrowed(shown, ("negatives", "positives", "challenger gain", "95 % interval", "outlook"), width)
 
 
 def outlooks(found: Sequence[Outlook], zone: ZoneInfo) -> str:
@@ -66,9 +72,9 @@ def outlooks(found: Sequence[Outlook], zone: ZoneInfo) -> str:
         "segment": [_name(outlook.segment) for outlook in found],
         "scored": [f"{outlook.scored:,}" for outlook in found],
         "labelled": [f"{outlook.labelled:,}" for outlook in found],
-        "AUROC expected": [_value(outlook.metrics, "outlook/auc") for outlook in found],
+        "AUROC": [_value(outlook.metrics, "outlook/auc") for outlook in found],
         "interval": [_span(outlook.metrics, "outlook/") for outlook in found],
-        "outlook": [marked(outlook.outcome) if outlook.outcome else "no warning" for outlook in found],
+        "warning": [marked(outlook.outcome) if outlook.outcome else "no warning" for outlook in found],
     }
     if set(columns["segment"]) == {"all rows"}:
         del columns["segment"]
@@ -83,31 +89,34 @@ def outlooks(found: Sequence[Outlook], zone: ZoneInfo) -> str:
 
 
 def findings(evaluations: Iterable[Evaluation], zone: ZoneInfo) -> str:
-    """Below a table: why a window is not ok, what moved, and what to know of its rows when insufficient."""
+    """Below a table: why a window is not ok, a line each."""
     lines = []
     for evaluation in evaluations:
-        if evaluation.outcome is Status.OK:
-            continue
-        segment = f" {_name(evaluation.segment)}" if evaluation.segment else ""
-        window = f"{evaluation.window.in_zone(zone)}{pooled(evaluation.caveats)}"
-        lines.append(f"\n{marked(evaluation.outcome)} {window}{segment}")
-        lines += [f"    {text}" for text in (*why(evaluation), moved(evaluation)) if text]
+        if evaluation.outcome is not Status.OK:
+            segment = f" {_name(evaluation.segment)}" if evaluation.segment else ""
+            window = f"{evaluation.window.in_zone(zone)}{pooled(evaluation.caveats)}"
+            lines.append(f"{marked(evaluation.outcome)} {window}{segment}{_because(why(evaluation))}")
     return "".join(f"{line}\n" for line in lines)
 
 
 def transitions(changes: Iterable[Transition], zone: ZoneInfo) -> str:
-    """Return each change of status, from which window on it holds, and below it the reasons, a line each."""
+    """Return each change of status on one line: since when, and what decided it."""
     lines = []
     for change in changes:
         segment = f"{_name(change.segment)}: " if change.segment else ""
         # A change that rests on no window (an error) holds from when it was noticed.
-        window = f", from the window of {instant(change.since, zone)} on" if change.since < change.at else ""
-        lines.append(
-            f"{change.at.astimezone(zone):%Y-%m-%d %H:%M}  {segment}{change.before} -> {marked(change.after)}"
-            f"{window}"
-        )
-        lines += [f"    {reason}" for reason in reasons(change.reasons)]
+        since = f" since {instant(change.since, zone)}" if change.since < change.at else ""
+        said = f"{segment}{marked(change.after)}{since}{_because(reasons(change.reasons))}"
+        lines.append(f"{change.at.astimezone(zone):%Y-%m-%d %H:%M}  {said}")
     return "\n".join(lines)
+
+
+def _because(said: Sequence[str]) -> str:
+    """Return the first reason without what it rests on, and how many more there are."""
+    if not said:
+        return ""
+    others = len(said) - 1
+    return f": {_BASIS.sub('', said[0])}" + (f" (+{count(others, 'reason')})" if others else "")
 
 
 _MOST_GROUPS = 12
@@ -191,7 +200,7 @@ def overview(standings: Sequence[Standing], width: int | None = None) -> str:
         "last window": ["-" if each.window is None else each.window.in_zone(each.zone) for each in rows],
         "AUROC": ["-" if each.auc is None else f"{each.auc:.4f}" for each in rows],
         "95 % interval": [_ends(each.low, each.high) for each in rows],
-        "expected": [_ends(each.expected_low, each.expected_high) for each in rows],
+        "normal range": [_ends(each.expected_low, each.expected_high) for each in rows],
         "labelled": ["-" if each.labelled_share is None else percent(each.labelled_share) for each in rows],
         "since": ["-" if each.since is None else instant(each.since, each.zone) for each in rows],
     }
@@ -227,8 +236,8 @@ def _judged(evaluations: Sequence[Evaluation], zone: ZoneInfo) -> Iterator[str]:
     measured = ""
     if "champion/auc" in last.metrics:
         measured = f" AUROC {last.metrics['champion/auc']:.4f} ({_span(last.metrics, 'champion/auc_')})"
-        if (expected := _forecast(last.metrics)) != "-":
-            measured += f", expected {expected}"
+        if (normal := _normal(last.metrics)) != "-":
+            measured += f", normally {normal}"
     if last.outcome is Status.INSUFFICIENT:
         measured += "".join(f" cannot be judged: {reason}" for reason in why(last)[:1])
     yield f"{count(len(whole), 'window')} judged ({each})"
@@ -264,7 +273,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(line(cells) for cells in (head, *rows))
 
 
-def _forecast(metrics: dict[str, float]) -> str:
+def _normal(metrics: dict[str, float]) -> str:
     return _ends(metrics.get("forecast/low"), metrics.get("forecast/high"))
 
 
@@ -272,7 +281,7 @@ def _ends(low: float | None, high: float | None) -> str:
     return "-" if low is None or high is None else forecast_span(low, high).replace(" to ", "-")
 
 
-def _foreseen(metrics: dict[str, float]) -> str:
+def _outlook(metrics: dict[str, float]) -> str:
     if "outlook/auc" not in metrics:
         return "-"
     warned = " at-risk" if metrics.get("outlook/warned") else ""

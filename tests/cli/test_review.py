@@ -9,6 +9,10 @@ def test_a_review_is_printed_written_and_told(here, rocmonitor):
     done = rocmonitor("review", "credit", "--output", "report.html")
     assert "credit: champion 7 against challenger 8" in done.stdout
     assert "NO DECISION YET" in done.stdout
+    assert len(done.stdout.splitlines()) <= 14
+    assert "Bear in mind" not in done.stdout
+    in_full = rocmonitor("review", "credit", "--explain").stdout
+    assert "running mean, its interval valid under repeated checks" in in_full
     assert "wrote report.html" in done.stderr
     page = (here.folder / "report.html").read_text(encoding="utf-8")
     assert page.lower().startswith("<!doctype html>")

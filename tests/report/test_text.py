@@ -11,13 +11,15 @@ from rocmonitor.report import text
 from rocmonitor.wording.verdicts import verdict
 
 
-def test_findings_say_why_and_what_moved() -> None:
+def test_findings_say_why_on_a_line() -> None:
     degraded = evaluation()
     told = text.findings([degraded, evaluation(1, outcome=Status.OK)], ZoneInfo("UTC")).splitlines()
-    assert told == ["", "▲ degraded 2013-09-02 to 2013-09-09", f"    {verdict(degraded.verdicts[0])}"]
+    said, basis = verdict(degraded.verdicts[0]).rsplit(" (", 1)
+    assert told == [f"▲ degraded 2013-09-02 to 2013-09-09: {said}"]
+    assert "95 %" in basis  # it is in --json, and on the page
 
 
-def test_a_change_names_its_window_and_has_a_line_for_each_reason() -> None:
+def test_a_change_is_one_line_with_its_window_and_what_decided() -> None:
     below = evaluation().verdicts[0]
     change = Transition(
         monitor="flights",
@@ -30,14 +32,11 @@ def test_a_change_names_its_window_and_has_a_line_for_each_reason() -> None:
     why = (Caveat("error", text="no such table"),)
     failed = replace(change, after=Status.ERROR, since=change.at, reasons=why)
     assert text.transitions([change, failed], ZoneInfo("UTC")).splitlines() == [
-        "2013-09-16 00:00  ok -> ▲ degraded, from the window of 2013-09-09 on",
-        f"    {verdict(below)}",
-        "    3 of 4; min_per_class is 20",
-        "2013-09-16 00:00  ok -> ✕ error",
-        "    no such table",
+        f"2013-09-16 00:00  ▲ degraded since 2013-09-09: {verdict(below).rsplit(' (', 1)[0]} (+1 reason)",
+        "2013-09-16 00:00  ✕ error: no such table",
     ]
     far = text.transitions([replace(change, since=FIRST)], ZoneInfo("Asia/Kolkata"))
-    assert ", from the window of 2013-09-02 05:30 on" in far
+    assert " since 2013-09-02 05:30: " in far
 
 
 def test_a_forecast_of_losses_only_has_no_upper_end() -> None:

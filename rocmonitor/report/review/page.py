@@ -19,10 +19,22 @@ from rocmonitor.report.canvas import svg
 from rocmonitor.report.html import environment
 from rocmonitor.report.review import notes
 from rocmonitor.report.review.figures import drawn
-from rocmonitor.report.review.tables import PULLED, Shown, costs, count, fprs, money, shown, windows
+from rocmonitor.report.review.tables import (
+    PULLED,
+    Shown,
+    amounts,
+    costs,
+    count,
+    fprs,
+    money,
+    point_span,
+    points,
+    shown,
+    windows,
+)
 from rocmonitor.report.text import table
 from rocmonitor.wording import review as wording
-from rocmonitor.wording.format import instant
+from rocmonitor.wording.format import instant, percent, signed, span
 
 _WIDTH = 110
 _LAST = 8
@@ -113,6 +125,33 @@ def page(review: Review, *, zone: ZoneInfo, figures: Mapping[str, Figure] | None
             query=str(review.provenance.get("query") or ""),
         )
     )
+
+
+def brief(review: Review, zone: ZoneInfo) -> str:
+    """Return the review in a dozen lines: what was compared, the decision, a line for each rate and cost."""
+    metrics = review.metrics
+    since = "" if review.decided_at is None else f", since {instant(review.decided_at, zone)}"
+    lines = [
+        f"{review.subject}: {wording.versions(review)}, {review.period.in_zone(zone)} ({zone}), "
+        f"{count(metrics.get('data/rows'))} rows in {count(metrics.get('review/windows'))} windows",
+        f"{review.decision.upper()}{since}",
+        *(f"  {words}" for words in (*wording.summary(review), wording.advice(review)) if words),
+    ]
+    for row in review.tables.get("fprs", ()):
+        ends = point_span(row["low"], row["high"])
+        at = f"True positives at {percent(row['fpr'])} false positives"
+        lines.append(f"  {at}: {points(row['difference'])} points ({ends})")
+    for row in review.tables.get("costs", ()):
+        saved, ends = signed(row["saved"]), span(row["low"], row["high"])
+        if row.get("money_saved") is not None:
+            (saved, ends), unit = amounts(row), row["unit"] or "money"
+            lines.append(f"  Saved in {count(row['decisions'])} decisions: {saved} {unit} ({ends})")
+        else:
+            lines.append(f"  Cost at w {row['w']:.4g}, saved: {saved} ({ends})")
+    held = (
+        f"{len(review.caveats)} caveats, windows and tables: " if review.caveats else "Windows and tables: "
+    )
+    return "\n".join([*lines, f"{held}--explain; figures: --output review.html"])
 
 
 def text(review: Review, zone: ZoneInfo) -> str:
