@@ -131,8 +131,9 @@ def brief(review: Review, zone: ZoneInfo) -> str:
     """Return the review in a dozen lines: what was compared, the decision, a line for each rate and cost."""
     metrics = review.metrics
     since = "" if review.decided_at is None else f", since {instant(review.decided_at, zone)}"
+    by_hand = "" if review.registered else ", chosen by hand"
     lines = [
-        f"{review.subject}: {wording.versions(review)}, {review.period.in_zone(zone)} ({zone}), "
+        f"{review.subject}: {wording.versions(review)}, {review.period.in_zone(zone)} ({zone}){by_hand}, "
         f"{count(metrics.get('data/rows'))} rows in {count(metrics.get('review/windows'))} windows",
         f"{review.decision.upper()}{since}",
         *(f"  {words}" for words in (*wording.summary(review), wording.advice(review)) if words),
