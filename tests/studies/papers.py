@@ -117,7 +117,7 @@ SECTIONS = {
     ),
     "m18": Section(
         "m18-figure2",
-        ("m18-figure2",),
+        ("m18-figure2", "m18-likelihood", "m18-homogeneity"),
         ("The rivals' coverage in table 1 (`make study NAME=m18-table1`).",),
         (
             "The printed recurrence rests on a wrong derivative and runs away (`make study "
@@ -125,6 +125,9 @@ SECTIONS = {
             "A weight of 0 does not cost an infinite distance. The binned distance gives the "
             "interval no level; "
             "ours is calibrated on past windows.",
+            "Distances of laws fitted by maximum likelihood (section 3.5): `research.likelihood_distance`; "
+            "the bins are the same with a multinomial law.",
+            "The test that several models have the same AUC (section 5): `research.auc_homogeneity_test`.",
         ),
     ),
 }
