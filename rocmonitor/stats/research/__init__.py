@@ -17,6 +17,11 @@ from rocmonitor.stats.research.null import (
     auc_test,
 )
 from rocmonitor.stats.research.skewness import AucSkewness, auc_skewness
+from rocmonitor.stats.research.variability import (
+    BootstrapVariability,
+    bootstrap_variability,
+    replications_needed,
+)
 from rocmonitor.stats.research.weighting import weighted_sample
 from rocmonitor.stats.sample import WeightedSample
 
@@ -27,6 +32,7 @@ __all__ = [
     "AucSkewness",
     "AucTest",
     "AveragingTable",
+    "BootstrapVariability",
     "CurveDistances",
     "LikelihoodDistance",
     "RocFunctional",
@@ -37,8 +43,10 @@ __all__ = [
     "auc_skewness",
     "auc_test",
     "averaging_table",
+    "bootstrap_variability",
     "curve_distances",
     "likelihood_distance",
+    "replications_needed",
     "roc_functional",
     "weighted_sample",
 ]
