@@ -8,9 +8,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.special import ndtri
-from studies import m18_homogeneity, m18_likelihood, running
+from studies import (
+    dg08,
+    dg08_empirical,
+    dg08_proportions,
+    dg08_validation,
+    m18_homogeneity,
+    m18_likelihood,
+    running,
+    wmk16_runs,
+)
 
-from rocmonitor.stats import auc_covariance
+from rocmonitor.stats import auc, auc_covariance
 
 pytestmark = pytest.mark.slow  # on no monitor's path
 
@@ -73,3 +82,78 @@ class TestHomogeneity:
         assert float(equal[3].split()[0]) <= 40
         assert float(unequal[3].split()[0]) == 100
         assert "DeLong's chi-square" in capsys.readouterr().out
+
+
+class TestRuns:
+    """[WMK16] tables 1 and 3 to 5."""
+
+    @pytest.mark.parametrize("key", [1, wmk16_runs.A, 10, wmk16_runs.B])
+    def test_rows_are_rebuilt_with_the_printed_numbers(self, key: int) -> None:
+        of = wmk16_runs.TABLE_2[key]
+        sample = wmk16_runs.rebuilt(of)
+        assert auc(sample).auc == pytest.approx(of.auc, abs=1e-6)
+        assert auc(sample, method="wmk16").se == pytest.approx(1e-7 * of.se_a, rel=0.005)
+        assert auc(sample, method="exact-bootstrap").se == pytest.approx(1e-7 * of.mean, rel=0.005)
+
+    @pytest.mark.parametrize("key", wmk16_runs.MODALITIES)
+    def test_modalities_have_the_printed_numbers(self, key: int) -> None:
+        of = wmk16_runs.MODALITIES[key]
+        sample = wmk16_runs.sample_of(of)
+        assert (sample.n_pos, sample.n_neg) == (54, 58)
+        assert auc(sample).auc == pytest.approx(of.auc, abs=0.5e-6)
+        assert auc(sample, method="wmk16").se == pytest.approx(of.se_a, abs=0.5e-6)
+        noise = (2 * wmk16_runs.REPLICATIONS) ** -0.5
+        assert of.se_b == pytest.approx(auc(sample, method="exact-bootstrap").se, rel=3 * noise)
+
+    def test_what_is_left(self, tmp_path: Path, monkeypatch, capsys) -> None:
+        ratings = wmk16_runs.sample_of(wmk16_runs.MODALITIES[1])
+        monkeypatch.setattr(wmk16_runs, "rebuilt", lambda _: ratings)
+        monkeypatch.setattr(wmk16_runs, "REPLICATIONS", 50)
+        found = run(wmk16_runs, "wmk16-runs", tmp_path, 10)
+        assert len(found["rows"]) == 14 + 4
+        assert len(found["table 1"]) == 10
+        assert (tmp_path / "wmk16-runs.png").read_bytes().startswith(b"\x89PNG")
+        assert "p-value, algorithm 9" in capsys.readouterr().out
+
+
+class TestCosts:
+    """[DG08] sections 4 and 6."""
+
+    def test_percentiles_break_where_normal_intervals_do(self) -> None:
+        of = dg08.one_model(3.0, full=False)
+        wald, drawn, ours = dg08_empirical.held(of, 250, 200, np.random.default_rng(1)) / 200
+        low, middle = dg08.W < 0.02, (dg08.W > 0.3) & (dg08.W < 0.7)
+        assert max(wald[low].min(), drawn[low].min()) < 0.6 < ours.min()
+        assert drawn[middle].mean() == pytest.approx(wald[middle].mean(), abs=0.05)
+
+    def test_validation_smooths_the_breaks(self) -> None:
+        rng = np.random.default_rng(1)
+        few, best = (dg08_validation.held(3.0, size, 150, rng)[0] / 150 for size in (25, None))
+        assert best.min() < 0.5 < 0.7 < few.min()
+        assert dg08_validation.jumps(few) < dg08_validation.jumps(best)
+
+    def test_thresholds_of_many_rows_are_the_best_ones(self) -> None:
+        found = dg08_validation.thresholds(1.5, 200_000, np.random.default_rng(1))
+        middle = (dg08.W > 0.3) & (dg08.W < 0.7)
+        assert found[middle] == pytest.approx(dg08.best_thresholds(1.5, -1.5)[middle], abs=0.5)
+
+    def test_the_share_of_positives_that_varies_is_accounted_for(self) -> None:
+        of = dg08.one_model(1.5, full=True)
+        binomial, known = dg08_proportions.held(of, 300, np.random.default_rng(1)) / 300
+        near = (dg08.W >= 0.15) & (dg08.W <= 0.85)
+        assert binomial[near].min() < 0.7
+        assert known[near].min() > 0.82
+
+    @pytest.mark.parametrize(
+        ("study", "name"),
+        [
+            (dg08_empirical, "dg08-empirical"),
+            (dg08_validation, "dg08-validation"),
+            (dg08_proportions, "dg08-proportions"),
+        ],
+    )
+    def test_what_is_left(self, study, name: str, tmp_path: Path, capsys) -> None:
+        found = run(study, name, tmp_path, 3)
+        assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert found["claim"].endswith("(no figure).")
+        assert found["found"] in capsys.readouterr().out
