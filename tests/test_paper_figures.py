@@ -281,7 +281,8 @@ class TestPage:
             )
         png = figures.png(figures.picture(outcome))
         text = {"paper": "[X]", "claim": "They say.", "found": "We find.", "seed": 1}
-        for name in ("bcv08-table1", "wmk16-ties", "m18-figure2"):
+        rest = (name for key in ("bcv08", "wmk16", "m18") for name in papers.SECTIONS[key].studies)
+        for name in rest:
             figures.keep(name, Namespace(results=folder, output=None), text, png)
         streams, found = TestPage.drifting()
         document = drift.document(streams, found)

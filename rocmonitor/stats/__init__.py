@@ -27,12 +27,14 @@ from rocmonitor.stats.cost.curve import (
     cost_difference,
     expected_cost,
 )
+from rocmonitor.stats.cost.detection import MinimumDetectionCost, minimum_detection_cost
 from rocmonitor.stats.curve.difference import (
     ThresholdDifference,
     ThresholdDominance,
     threshold_difference,
     threshold_dominance,
 )
+from rocmonitor.stats.curve.equal_error_rate import EqualErrorRate, equal_error_rate
 from rocmonitor.stats.curve.matching import calibrated_pairs, condensed_dominance, matched_pairs
 from rocmonitor.stats.curve.roc import RocCurve, roc_curve
 from rocmonitor.stats.curve.threshold import (
@@ -110,6 +112,7 @@ __all__ = [
     "CostCurve",
     "CostDifference",
     "CostThresholds",
+    "EqualErrorRate",
     "ExpectedAuc",
     "ExpectedAucDifference",
     "ExpectedCost",
@@ -123,6 +126,7 @@ __all__ = [
     "Interval",
     "LastingChange",
     "LastingChart",
+    "MinimumDetectionCost",
     "OperatingCondition",
     "PairedSample",
     "PairedSpread",
@@ -171,6 +175,7 @@ __all__ = [
     "cost_difference",
     "cost_thresholds",
     "detectable_drop",
+    "equal_error_rate",
     "expected_auc",
     "expected_auc_difference",
     "expected_cost",
@@ -184,6 +189,7 @@ __all__ = [
     "lasting_change",
     "lasting_chart",
     "matched_pairs",
+    "minimum_detection_cost",
     "partial_auc",
     "partly_labelled_auc",
     "roc_band",

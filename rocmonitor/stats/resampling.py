@@ -6,11 +6,13 @@ the AUC. The ends contain the noise of the draws.
 
 from __future__ import annotations
 
+from typing import Literal, get_args
+
 import numpy as np
 
 from rocmonitor.errors import InputError
 from rocmonitor.stats.binomial import Floats
-from rocmonitor.stats.proportion import is_number
+from rocmonitor.stats.proportion import is_number, require_method
 
 Rng = np.random.Generator | np.random.SeedSequence | int
 """The arguments of `numpy.random.default_rng`, except None: a result must be repeatable."""
@@ -32,9 +34,30 @@ def generator(
     return np.random.default_rng(rng)
 
 
-def percentiles(drawn: Floats, tail: float) -> tuple[Floats, Floats]:
+Percentiles = Literal["inverted_cdf", "averaged_inverted_cdf"]
+"""Definitions 1 and 2 of sample quantiles (Hyndman and Fan 1996), by NumPy's names."""
+
+
+def percentiles(
+    drawn: Floats, tail: float, definition: Percentiles = "inverted_cdf"
+) -> tuple[Floats, Floats]:
     """Return ends that leave `tail` of the resamples, shape (n_resamples, …), on either side: observed
-    values.
+    values, or by Definition 2 the mean of two where the empirical law is level at `tail`.
     """
-    low, high = np.quantile(drawn, [tail, 1 - tail], axis=0, method="inverted_cdf")
+    require_method(definition, get_args(Percentiles), "percentiles")
+    if definition == "averaged_inverted_cdf":
+        return _averaged(np.sort(drawn, axis=0), tail)
+    low, high = np.quantile(drawn, [tail, 1 - tail], axis=0, method=definition)
     return low, high
+
+
+def _averaged(ordered: Floats, tail: float) -> tuple[Floats, Floats]:
+    """Return quantiles by Definition 2; NumPy's takes a `tail` that is off by rounding as another one."""
+    n = len(ordered)
+    place = n * tail
+    whole = round(place)
+    before, after = (whole, whole) if abs(place - whole) < 1e-9 * n else (int(place), int(place) + 1)
+    if before == after:  # level: the value that reaches `tail`, and the next
+        before, after = max(whole, 1), min(whole + 1, n)
+        return (ordered[before - 1] + ordered[after - 1]) / 2, (ordered[n - before] + ordered[n - after]) / 2
+    return ordered[after - 1], ordered[n - after]

@@ -25,7 +25,9 @@ from rocmonitor.stats import (
     cost_thresholds,
     forecast_interval,
     threshold_intervals,
+    total_rate_difference,
     vertical_difference,
+    vertical_difference_unpaired,
     vertical_intervals,
 )
 from rocmonitor.stats.sample import Floats
@@ -110,6 +112,13 @@ def laws(small: int = 1_000, large: int = 10_000, huge: int = 100_000) -> None:
             taken = cpu(partial(vertical_difference, pair, rates, method="exact"), rounds)
             what = f"vertical_difference, {n:,} a class, {len(rates)} rates, {call}, CPU-s"
             result(what, f"{taken:.2f}", goal)
+    other = paired(large + 1).first
+    for method, goal in (("agresti", "0.2"), ("exact", "0.2")):
+        taken = cpu(partial(vertical_difference_unpaired, pair.first, other, RATES, method=method), 3)
+        what = f"vertical_difference_unpaired, {large:,} a class, {len(RATES)} rates, {method}, CPU-s"
+        result(what, f"{taken:.3f}", goal)
+    taken = cpu(partial(total_rate_difference, paired(small), RATES, method="exact"), 1)
+    result(f"total_rate_difference, {small:,} a class, {len(RATES)} rates, CPU-s", f"{taken:.2f}", "1.5")
     sample = paired(huge).first
     rates = np.linspace(0.005, 0.995, 101)
     taken = cpu(lambda: vertical_intervals(sample, rates, method="exact"), rounds=9)

@@ -28,6 +28,8 @@ STYLES = {
     "ours": (BLUE, "-", 1.4),
     "stratified": (PURPLE, ":", 1.2),
     "full": ("black", "-", 1.2),
+    "binomial": (PURPLE, ":", 1.2),
+    "beta-binomial": ("black", "-", 1.2),
 }
 
 

@@ -75,7 +75,15 @@ SECTIONS = {
     ),
     "dg08": Section(
         "dg08-spread",
-        ("dg08-spread", "dg08-size", "dg08-difference", "dg08-full"),
+        (
+            "dg08-spread",
+            "dg08-size",
+            "dg08-difference",
+            "dg08-full",
+            "dg08-empirical",
+            "dg08-validation",
+            "dg08-proportions",
+        ),
         (
             "Normal intervals from the exact moments are good wherever errors of both kinds are frequent.",
             "They collapse near w = 0 and w = 1; the correlation of two models hardly matters. Under full "
@@ -88,6 +96,10 @@ SECTIONS = {
             "The variances of eq. 5, 8, 10 and 13: eq. 5 lacks the class sizes, eq. 10 and 13 are garbled. "
             "Under full sampling the variance is that of one row's cost over the number of rows. Figure 3's "
             "caption prints 1,000 for 10,000 rows.",
+            "Score laws are not extrapolated beyond the observed scores (section 7): the tail would be that "
+            "of the law chosen, and no row could contradict it. A normal law and Student's t with 10 degrees "
+            "of freedom and the same variance are 0.009 nats a row apart, too little for 100 rows to tell, "
+            "and leave chances that differ 19-fold beyond four standard deviations. `mover` needs no tail.",
         ),
     ),
     "bcv08": Section(
@@ -109,18 +121,25 @@ SECTIONS = {
     ),
     "wmk16": Section(
         "wmk16-ties",
-        ("wmk16-ties",),
-        ("Both printed standard errors of each outlier, rebuilt from the printed peak and area.",),
+        ("wmk16-ties", "wmk16-runs"),
+        (
+            "Both printed standard errors of each outlier, rebuilt from the printed peak and area.",
+            "Tables 3 to 5 and section 7.3 follow from table 2; 500 runs on rebuilt scores give them again.",
+            'Percentiles by Definition 2 (`percentiles="averaged_inverted_cdf"`), and the measures that the '
+            "paper has in mind: `equal_error_rate`, `minimum_detection_cost`.",
+        ),
         (
             "Eq. 13-15 count ties as spread-out scores (P²/3 instead of P²/4): that, not the "
             "resampling, makes the "
             "three outliers.",
             "The exact bootstrap variance is called impractical; it has a closed form, O(n log n).",
+            "How many replications (table 1) needs no runs: B = 1 / (2 d^2) + 1 for a relative error d "
+            "(`research.replications_needed`).",
         ),
     ),
     "m18": Section(
         "m18-figure2",
-        ("m18-figure2",),
+        ("m18-figure2", "m18-likelihood", "m18-homogeneity"),
         ("The rivals' coverage in table 1 (`make study NAME=m18-table1`).",),
         (
             "The printed recurrence rests on a wrong derivative and runs away (`make study "
@@ -128,6 +147,9 @@ SECTIONS = {
             "A weight of 0 does not cost an infinite distance. The binned distance gives the "
             "interval no level; "
             "ours is calibrated on past windows.",
+            "Distances of laws fitted by maximum likelihood (section 3.5): `research.likelihood_distance`; "
+            "the bins are the same with a multinomial law.",
+            "The test that several models have the same AUC (section 5): `research.auc_homogeneity_test`.",
         ),
     ),
 }

@@ -33,7 +33,8 @@ from rocmonitor.stats.clusters import Clusters
 from rocmonitor.stats.condensed import error_of_auc, require_guarantee
 from rocmonitor.stats.nouns import classes
 from rocmonitor.stats.proportion import quantile_beyond, require_level, require_method, resample_sizes
-from rocmonitor.stats.resampling import Rng, generator, percentiles
+from rocmonitor.stats.resampling import Percentiles, Rng, generator
+from rocmonitor.stats.resampling import percentiles as drawn_ends
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Floats, Sample, on_sample
 
@@ -299,19 +300,23 @@ class BootstrapAucResult(AucResult):
         self,
         confidence_level: float = 0.95,
         transform: Transform | Literal["percentile"] = "percentile",
+        *,
+        percentiles: Percentiles = "inverted_cdf",
     ) -> Interval:
         """Return `AucResult.ci`, by default the "percentile" interval; refuse "second-order".
 
-        Its ends are areas that leave (1 - confidence_level) / 2 of the resamples on either side. Where the
-        two coincide, as near AUC 0 and 1 at low levels, the interval is that of "none". A caveat reports it
-        when half of all resamples agree.
+        Its ends are areas that leave (1 - confidence_level) / 2 of the resamples on either side; with
+        `percentiles` "averaged_inverted_cdf", Definition 2 of Hyndman and Fan (1996) as in [WMK16] section 4,
+        the mean of two areas where that share of the resamples is a whole number. Where the ends coincide, as
+        near AUC 0 and 1 at low levels, the interval is that of "none". A caveat reports it when half of all
+        resamples agree.
         """
         if transform != "percentile":
             return AucResult.ci(self, confidence_level, transform)
         normal = AucResult.ci(self, confidence_level, "none")
         if self.se == 0:
             return normal
-        low, high = percentiles(self.replicates, (1 - confidence_level) / 2)
+        low, high = drawn_ends(self.replicates, (1 - confidence_level) / 2, percentiles)
         return Interval(float(low), float(high)) if low < high else normal
 
     def to_dict(self) -> dict[str, Any]:
@@ -485,7 +490,7 @@ def _bootstrap(
     if of.alike:
         return np.full(n_resamples, of.auc), Variance(0.0)
     drawn = drawn_areas(sample, *sizes, n_resamples, rng)
-    middle, _ = percentiles(drawn, 0.5)
+    middle, _ = drawn_ends(drawn, 0.5)
     agreeing = float(np.mean(drawn == middle))
     if agreeing == 1:
         raise DegenerateDataError(

@@ -317,20 +317,30 @@ def drawn_areas(sample: Sample, m_pos: int, m_neg: int, n_resamples: int, rng: n
     Cost of a resample: O(m_pos + m_neg) where rows are drawn; O(k) where a class has many rows to a run, and
     their counts are drawn. Memory: O(k + m_pos + m_neg), whatever `n_resamples` is.
     """
+    areas, done = np.empty(n_resamples), 0
+    for drawn_pos, drawn_neg in drawn_runs(sample, m_pos, m_neg, n_resamples, rng):
+        below = np.cumsum(drawn_neg, axis=1).astype(np.float64)  # faster than adding up as float64
+        below -= 0.5 * drawn_neg
+        below *= drawn_pos
+        np.sum(below, axis=1, out=areas[done : done + len(below)])
+        done += len(below)
+    areas /= float(m_pos) * m_neg
+    return areas
+
+
+def drawn_runs(
+    sample: Sample, m_pos: int, m_neg: int, n_resamples: int, rng: np.random.Generator
+) -> Iterator[tuple[Counts, Counts]]:
+    """Yield positives and negatives of resamples in each run of scores, upwards, shape (resamples, runs)
+    each: `n_resamples` in all, a few at a time.
+    """
     begins = np.flatnonzero(run_starts(sample.pos, sample.neg))
     pos, neg = np.add.reduceat(sample.pos, begins), np.add.reduceat(sample.neg, begins)
     draw_pos, draw_neg = _drawing(pos, m_pos, rng), _drawing(neg, m_neg, rng)
     at_once = max(1, _CELLS_AT_ONCE // max(len(pos), _largest_draw(pos, m_pos), _largest_draw(neg, m_neg)))
-    areas = np.empty(n_resamples)
     for start in range(0, n_resamples, at_once):
-        part = areas[start : start + at_once]
-        drawn_pos, drawn_neg = draw_pos(len(part)), draw_neg(len(part))
-        below = np.cumsum(drawn_neg, axis=1).astype(np.float64)  # faster than adding up as float64
-        below -= 0.5 * drawn_neg
-        below *= drawn_pos
-        np.sum(below, axis=1, out=part)
-    areas /= float(m_pos) * m_neg
-    return areas
+        part = min(at_once, n_resamples - start)
+        yield draw_pos(part), draw_neg(part)
 
 
 def _drawing(counts: Counts, m: int, rng: np.random.Generator) -> Callable[[int], Counts]:

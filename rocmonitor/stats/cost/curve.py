@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -23,6 +24,7 @@ from rocmonitor.stats.proportion import (
     resample_caveats,
     resample_sizes,
 )
+from rocmonitor.stats.resampling import Rng
 from rocmonitor.stats.result import Table
 from rocmonitor.stats.sample import PairedSample, Sample, on_pair, on_sample
 
@@ -99,6 +101,9 @@ def cost_curve(
     confidence_level: float = 0.95,
     m_pos: int | None = None,
     m_neg: int | None = None,
+    prevalence_sd: float | None = None,
+    n_resamples: int = 999,
+    rng: Rng | None = None,
 ) -> CostCurve:
     """Normalised cost of a model's decisions at operating conditions ([DG08] eq. 3-5, 9 and 10).
 
@@ -117,11 +122,17 @@ def cost_curve(
     method : str
         ``wald``: normal, with the moments of the exact law ([DG08]); ``agresti``: normal, after adding 2
         errors and 2 right decisions to each class; ``exact``: quantiles of the exact bootstrap law;
-        ``mover``: Clopper-Pearson limits of the error rates put together, which can be trusted at any w.
-        ``wald`` and ``exact`` have zero length where no error was seen.
+        ``mover``: Clopper-Pearson limits of the error rates put together, which can be trusted at any w;
+        ``empirical``: percentiles of resamples that are drawn, the rival of ``exact`` ([DG08] section 6).
+        ``wald``, ``exact`` and ``empirical`` have zero length where no error was seen.
     confidence_level : float within (0, 1)
     m_pos, m_neg : int, optional
         Sizes of a resample, the class sizes by default; not for ``mover``.
+    prevalence_sd : float, optional
+        Under full sampling, the standard deviation of the share of positives in a resample, in place of the
+        binomial one ([DG08] section 4); drawn from a beta-binomial law. Not for ``exact`` and ``mover``.
+    n_resamples, rng : int, and Generator, SeedSequence or int
+        Of ``empirical``: how many resamples are drawn, and their randomness.
 
     Returns
     -------
@@ -131,13 +142,15 @@ def cost_curve(
     ------
     DegenerateDataError, InputError
         A class without rows; w outside [0, 1], thresholds that are NaN or not as many as w, an unknown
-        sampling, method or level, resample sizes with ``mover``.
+        sampling, method or level, resample sizes with ``mover``; a `prevalence_sd` below that of rows drawn
+        one by one, of sqrt(p (1 - p)) and more, or with a method or sampling that has none.
 
     Notes
     -----
     The thresholds count as chosen beforehand: chosen on these very rows, the cost is too low and its interval
     too narrow. `caveats` names the w at which a method cannot be trusted; coverage: docs/coverage.md. Cost:
-    O(k + h log k) for k distinct scores after sorting; ``exact`` takes O(sqrt(m_pos m_neg)) more for each w.
+    O(k + h log k) for k distinct scores after sorting; ``exact`` takes O(sqrt(m_pos m_neg)) more for each w,
+    ``empirical`` O(n_resamples).
 
     References
     ----------
@@ -162,8 +175,10 @@ def cost_curve(
         Errors(sample.n_pos - hit, none, sample.n_pos, m_pos),
         Errors(alarm, none, sample.n_neg, m_neg),
         sampling,
+        prevalence_sd,
     )
-    return CostCurve(w=conditions, threshold=at, **_measured(sample, law, method, confidence_level))
+    fields = _measured(sample, law, method, confidence_level, n_resamples, rng)
+    return CostCurve(w=conditions, threshold=at, **fields)
 
 
 @on_pair
@@ -178,13 +193,16 @@ def cost_difference(
     confidence_level: float = 0.95,
     m_pos: int | None = None,
     m_neg: int | None = None,
+    prevalence_sd: float | None = None,
+    n_resamples: int = 999,
+    rng: Rng | None = None,
 ) -> CostDifference:
     """Cost of the second model's decisions minus that of the first's ([DG08] eq. 6-8 and 11-13).
 
     Parameters
     ----------
     y_true, score_1, score_2 : array_like, shape (n,), or one `PairedSample` in their place
-    w, thresholds_1, thresholds_2, sampling, confidence_level, m_pos, m_neg
+    w, thresholds_1, thresholds_2, sampling, confidence_level, m_pos, m_neg, prevalence_sd, n_resamples, rng
         As for `cost_curve`.
     method : str
         As for `cost_curve`; ``agresti`` adds, to each class, 1/2 row that only one model gets wrong, 1/2 that
@@ -218,9 +236,30 @@ def cost_difference(
         Errors(pos_1, pos_2, pair.n_pos, m_pos),  # flagged by the first only: missed by the second
         Errors(neg_2, neg_1, pair.n_neg, m_neg),
         sampling,
+        prevalence_sd,
     )
-    fields = _measured(pair, law, method, confidence_level)
+    fields = _measured(pair, law, method, confidence_level, n_resamples, rng)
     return CostDifference(w=conditions, threshold_1=at_1, threshold_2=at_2, **fields)
+
+
+def _require_prevalence_sd(law: CostLaw, method: str) -> None:
+    """Refuse a standard deviation of the class shares that no law has, or that the method does not use."""
+    sd = law.prevalence_sd
+    if sd is None:
+        return
+    if law.sampling != "full" or method in ("exact", "mover"):
+        raise InputError(
+            "prevalence_sd is for sampling='full' with method wald, agresti or empirical; sampling is "
+            f"{law.sampling!r} and method {method!r}: leave prevalence_sd out"
+        )
+    p = law.pos.n / (law.pos.n + law.neg.n)
+    most = math.sqrt(p * (1 - p))
+    least = most / math.sqrt(law.pos.m + law.neg.m)
+    if not is_number(sd) or not least * (1 - 1e-9) <= sd < most:
+        raise InputError(
+            f"prevalence_sd must be at least {least:.4g}, that of rows drawn one by one, and below "
+            f"{most:.4g}; it is {sd!r}"
+        )
 
 
 def _matched(thresholds: ArrayLike, conditions: Floats, name: str) -> Floats:
@@ -238,13 +277,20 @@ def _matched(thresholds: ArrayLike, conditions: Floats, name: str) -> Floats:
 
 
 def _measured(
-    rows: Sample | PairedSample, law: CostLaw, method: str, confidence_level: float
+    rows: Sample | PairedSample,
+    law: CostLaw,
+    method: str,
+    confidence_level: float,
+    n_resamples: int,
+    rng: Rng | None,
 ) -> dict[str, Any]:
     """Return the fields that a curve and a difference have in common."""
-    options = interval_options(method, get_args(CostMethod), confidence_level)
+    offered = get_args(CostMethod)
+    options = interval_options(method, offered, confidence_level, n_resamples=n_resamples, rng=rng)
+    _require_prevalence_sd(law, method)
     pos, neg = law.pos, law.neg
     if method == "mover" and (pos.m, neg.m) != (pos.n, neg.n):
-        raise InputError("m_pos and m_neg are for wald, agresti and exact; method 'mover' does not resample")
+        raise InputError("m_pos and m_neg are for resamples; method 'mover' does not resample")
     caveats = resample_caveats(pos.m, pos.n, neg.m, neg.n)
     untrusted = law.w[law.untrusted(method, options.tail)]
     if len(untrusted):

@@ -8,6 +8,9 @@ second gets wrong, less those that only the first does. At operating condition w
 - full (m rows drawn from both classes together): (c_fn D_pos + c_fp D_neg) / (m max(c_fn, c_fp)), with
   c_fn = w / p_pos, c_fp = (1 - w) / p_neg and the sample's shares p of the classes.
 
+Under full sampling the share of positives P+ has a binomial law, or any other with the sample's mean (section
+4): the mean of the cost given P+ is linear in it, so that only its standard deviation counts for the moments.
+
 [DG08] is Dugas and Gadoury (2008). Their eq. 5 lacks the class sizes, and eq. 10 and 13 are garbled: under
 full sampling the rows are drawn independently, so the variance is that of one row's cost over m.
 """
@@ -31,7 +34,9 @@ from rocmonitor.stats.binomial import (
 from rocmonitor.stats.curve.laws import BootstrapLaw, IntervalOptions, Sampling
 from rocmonitor.stats.proportion import AGRESTI_MIN, NOT_SMOOTHED, Smoothing, normal_quantile, proportion_ends
 
-CostMethod = Literal["wald", "agresti", "exact", "mover"]
+CostMethod = Literal["wald", "agresti", "exact", "mover", "empirical"]
+
+_ALIKE = 1e-12  # correlation of two rows' classes below which they are drawn one by one
 
 ENOUGH_ERRORS = 10
 """Errors that must carry the variance before the law of a cost may be taken as normal."""
@@ -77,6 +82,7 @@ class CostLaw(BootstrapLaw):
     pos: Errors
     neg: Errors
     sampling: Sampling
+    prevalence_sd: float | None = None
     paired = False
 
     @property
@@ -91,9 +97,13 @@ class CostLaw(BootstrapLaw):
         mean = w_pos * (pos.more - pos.less) + w_neg * (neg.more - neg.less)
         if self.sampling == "stratified":
             return mean, w_pos**2 * pos.variance() / pos.rows + w_neg**2 * neg.variance() / neg.rows
-        p_pos = self.pos.n / (self.pos.n + self.neg.n)
+        p_pos, rows = self.pos.n / (self.pos.n + self.neg.n), self.pos.m + self.neg.m
         square = w_pos**2 * (pos.more + pos.less) / p_pos + w_neg**2 * (neg.more + neg.less) / (1 - p_pos)
-        return mean, np.maximum(square - mean**2, 0.0) / (self.pos.m + self.neg.m)
+        variance = np.maximum(square - mean**2, 0.0) / rows
+        if self.prevalence_sd is not None:  # V_N{E[C | N+]} of another law in place of the binomial one
+            slope = w_pos * (pos.more - pos.less) / p_pos - w_neg * (neg.more - neg.less) / (1 - p_pos)
+            variance += (self.prevalence_sd**2 - p_pos * (1 - p_pos) / rows) * slope**2
+        return mean, variance
 
     def quantiles(self, i: int, tail: float) -> tuple[float, float]:
         """Return quantiles of the exact law; O(sqrt(m_pos m_neg))."""
@@ -118,6 +128,32 @@ class CostLaw(BootstrapLaw):
         )
         return value_quantiles(value.ravel(), mass.ravel(), tail)
 
+    def drawn(self, n_resamples: int, rng: np.random.Generator) -> Floats:
+        """Costs in drawn resamples, (n_resamples, h): at each point resamples of its own."""
+        pos, neg = self.pos, self.neg
+        rows_pos, rows_neg = self._drawn_sizes((n_resamples, *np.shape(pos.more)), rng)
+        m, n = pos.m + neg.m, pos.n + neg.n
+        over = (pos.m, neg.m) if self.sampling == "stratified" else (m * pos.n / n, m * neg.n / n)
+        w_pos, w_neg = self._weights()
+        cost: Floats = w_pos * _drawn_errors(pos, rows_pos, rng) / over[0]
+        cost += w_neg * _drawn_errors(neg, rows_neg, rng) / over[1]
+        return cost
+
+    def _drawn_sizes(self, shape: tuple[int, ...], rng: np.random.Generator) -> tuple[Counts, Counts]:
+        """Return the positives and the negatives of each resample, beta-binomial or binomial."""
+        pos, neg = self.pos, self.neg
+        if self.sampling == "stratified":
+            return np.full(shape, pos.m), np.full(shape, neg.m)
+        m, p = pos.m + neg.m, pos.n / (pos.n + neg.n)
+        share: Floats | float = p
+        if self.prevalence_sd is not None:
+            binomial = p * (1 - p) / m
+            alike = (self.prevalence_sd**2 / binomial - 1) / (m - 1)
+            if alike > _ALIKE:
+                share = rng.beta(p * (1 - alike) / alike, (1 - p) * (1 - alike) / alike, shape)
+        positives = rng.binomial(m, share, shape)
+        return positives, m - positives
+
     def ends(self, options: IntervalOptions) -> tuple[Floats, Floats]:
         """Return the ends of the interval, by ``mover`` too."""
         return self._mover_ends(options.tail) if options.method == "mover" else super().ends(options)
@@ -125,9 +161,9 @@ class CostLaw(BootstrapLaw):
     def untrusted(self, method: str, tail: float) -> NDArray[np.bool_]:
         """Return where the law is too far from a normal one, or from a smooth one, for `method`, shape (h,).
 
-        ``wald`` and ``exact`` rest on the errors that were seen: fewer than `ENOUGH_ERRORS` of them carry the
-        variance, counted as (sum v)^2 / sum(v^2 / errors) over the kinds of errors, v their parts of the
-        variance. ``agresti`` adds errors: they move the centre by more than half of its margin.
+        ``wald``, ``exact`` and ``empirical`` rest on the errors that were seen: fewer than `ENOUGH_ERRORS` of
+        them carry the variance, counted as (sum v)^2 / sum(v^2 / errors) over the kinds of errors, v their
+        parts of the variance. ``agresti`` adds errors: they move the centre by more than half of its margin.
         """
         if method == "mover":
             return np.zeros(len(self.w), dtype=bool)
@@ -192,6 +228,13 @@ class CostDifferenceLaw(CostLaw):
     smoothing = AGRESTI_MIN
     least = -1.0
     paired = True
+
+
+def _drawn_errors(errors: Errors, rows: Counts, rng: np.random.Generator) -> Counts:
+    """Return rows that cost more less those that cost less, of `rows` drawn of a class: shape (r, h)."""
+    more = rng.binomial(rows, errors.more / errors.n)
+    rest = np.maximum(errors.n - errors.more, 1)  # 0: no row is left to draw
+    return np.asarray(more - rng.binomial(rows - more, np.minimum(errors.less / rest, 1.0)))
 
 
 def _combined(kinds: list[_Kind], distances: list[Floats]) -> Floats:

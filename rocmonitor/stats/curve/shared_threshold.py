@@ -130,9 +130,9 @@ def flagging(r: int, own: Rows, other: Rows) -> Flagging:
     p, q = (np.append(rows.above, rows.total)[first : stop + 1] / rows.total for rows in (own, other))
     variance = own.m * p * (1 - p) + other.m * q * (1 - q)
     lattice = _lattice(r, *_spread(own.m, p, other.m, q), own.m + other.m, variance)
-    log_p, log_q = _log_near(lattice.angle, p), _log_near(lattice.angle, q)
-    log_phi = own.m * log_p + other.m * log_q
-    few, of_own, of_other = (lattice.below((r,), log_phi - less)[0] for less in (0.0, log_p, log_q))
+    log_phi = (own.m - 1) * _log_near(lattice.angle, p) + (other.m - 1) * _log_near(lattice.angle, q)
+    turn = np.expm1(1j * lattice.angle)[:, np.newaxis]
+    few, of_own, of_other = lattice.below_each(r, log_phi, 1 + p * turn, 1 + q * turn)
     chances = [
         rows.above[first] / rows.total + float(np.sum(rows.at[first:stop] * of_rows[:-1])) / rows.total
         for rows, of_rows in ((own, of_own), (other, of_other))
@@ -217,6 +217,23 @@ class _Lattice(NamedTuple):
             # Not @, here and below: threads cost more than so small products.
             sums = np.einsum("a,aw->w", kernel.real, real) - np.einsum("a,aw->w", kernel.imag, imag)
             total = count + 2 * sums
+            tails.append(np.clip(total / self.size, 0.0, 1.0))
+        return tails
+
+    def below_each(self, bound: int, log_phi: Complex, one: Complex, two: Complex) -> list[Floats]:
+        """P(S < bound) of sums with these functions times `one` and `two`, times `two`, and times `one`."""
+        turn = log_phi.imag - (self.low * self.angle)[:, np.newaxis]
+        count = min(max(bound - self.low, 0), self.size)
+        kernel = -np.expm1(-1j * count * self.angle) / -np.expm1(-1j * self.angle)
+        # By the tangent of half the turn, as in `binomial.waves`.
+        half = np.tan(turn / 2)
+        scaled = np.exp(log_phi.real) / (1 + half * half)
+        wave = np.empty(log_phi.shape, dtype=np.complex128)
+        wave.real, wave.imag = scaled * (1 - half * half), 2 * scaled * half
+        tails = []
+        for factor in (one * two, two, one):
+            # Not @: threads cost more than so small products.
+            total = count + 2 * np.einsum("a,aw,aw->w", kernel, wave, factor).real
             tails.append(np.clip(total / self.size, 0.0, 1.0))
         return tails
 

@@ -7,15 +7,17 @@ Gadoury (2009), sections 3.1 and 4.1.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import ndtri
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
-from rocmonitor.stats.binomial import LEVEL_ROUNDING, Floats, require_room
+from rocmonitor.stats.binomial import LEVEL_ROUNDING, Counts, Floats, require_room
 from rocmonitor.stats.curve.difference import ThresholdDifference
 from rocmonitor.stats.curve.laws import (
     BootstrapLaw,
@@ -34,6 +36,9 @@ from rocmonitor.stats.resampling import Rng
 from rocmonitor.stats.sample import Sample, on_two
 
 UnpairedMethod = Literal["agresti", "wald", "exact", "empirical"]
+_NEWTON_STEPS = 2  # towards a quantile
+_NEAR = 2  # rows of the first class to either side of it, between which every value is looked at
+
 UnpairedThresholdMethod = Literal["newcombe", "agresti-caffo", "wald", "exact", "empirical"]
 
 
@@ -281,30 +286,17 @@ class _Apart(BootstrapLaw):
         return mean_1 - mean_2, variance_1 + variance_2
 
     def quantiles(self, i: int, tail: float) -> tuple[float, float]:
-        """Smallest values whose distribution function reaches `tail` and 1 - `tail`, by bisection.
+        """Smallest values whose distribution function reaches `tail` and 1 - `tail`.
 
-        Values are multiples of 1 / (m1 m2).
+        Values are multiples of 1 / (m1 m2). Those near the quantile of the normal law with the same moments
+        are added up one by one; elsewhere they are bisected.
         """
         (low_1, law_1), (low_2, law_2) = self.first.exact(i), self.second.exact(i)
         require_room(len(law_1) + len(law_2))
         m_1, m_2 = self.rows
-        reached = np.concatenate([[0.0], np.cumsum(law_1)])
-        taken = (low_2 + np.arange(len(law_2))) * m_1
-
-        def up_to(value: int) -> float:
-            """P(count_1 m_2 - count_2 m_1 <= value)."""
-            counts = (value + taken) // m_2 - low_1 + 1
-            return float(np.sum(law_2 * reached[np.clip(counts, 0, len(law_1))]))
-
-        ends = []
-        least, most = low_1 * m_2 - int(taken[-1]), (low_1 + len(law_1) - 1) * m_2 - int(taken[0])
-        for level in (tail, 1 - tail):
-            below, hit = least - 1, most
-            while hit - below > 1:
-                middle = (below + hit) // 2
-                below, hit = (below, middle) if up_to(middle) >= level - LEVEL_ROUNDING else (middle, hit)
-            ends.append(hit / m_1 / m_2)
-        return ends[0], ends[1]
+        law = _Lattice(law_1, law_2, low_1, low_2 + np.arange(len(law_2)), m_1, m_2)
+        low, high = (law.reaching(level - LEVEL_ROUNDING) for level in (tail, 1 - tail))
+        return low / m_1 / m_2, high / m_1 / m_2
 
     def drawn(self, n_resamples: int, rng: np.random.Generator) -> Floats:
         return self.first.drawn(n_resamples, rng) - self.second.drawn(n_resamples, rng)
@@ -321,3 +313,56 @@ class _Apart(BootstrapLaw):
         p_1, p_2 = first.mean, second.mean
         below, above = np.hypot(p_1 - low_1, high_2 - p_2), np.hypot(high_1 - p_1, p_2 - low_2)
         return p_1 - p_2 - below, p_1 - p_2 + above
+
+
+class _Lattice:
+    """The law of count_1 m_2 - count_2 m_1 of two independent counts; `counts_2` are those of `law_2`."""
+
+    def __init__(
+        self, law_1: Floats, law_2: Floats, low_1: int, counts_2: Counts, m_1: int, m_2: int
+    ) -> None:
+        self.law_1, self.law_2, self.low_1, self.m_2 = law_1, law_2, low_1, m_2
+        self.reached = np.concatenate([[0.0], np.cumsum(law_1)])
+        self.taken = counts_2 * m_1
+        counts_1 = low_1 + np.arange(len(law_1))
+        self.least = low_1 * m_2 - int(self.taken[-1])
+        self.most = int(counts_1[-1]) * m_2 - int(self.taken[0])
+        means = float(law_1 @ counts_1), float(law_2 @ counts_2)
+        self.mean = means[0] * m_2 - means[1] * m_1
+        of_1, of_2 = m_2 * (counts_1 - means[0]), m_1 * (counts_2 - means[1])
+        self.sd = math.sqrt(float(law_1 @ of_1**2 + law_2 @ of_2**2))
+
+    def up_to(self, value: int) -> float:
+        """Return the distribution function."""
+        counts = (value + self.taken) // self.m_2 - (self.low_1 - 1)
+        np.minimum(np.maximum(counts, 0, out=counts), len(self.law_1), out=counts)
+        return float(np.sum(self.law_2 * self.reached[counts]))
+
+    def reaching(self, level: float) -> int:
+        """Return the smallest value whose distribution function is at least `level`."""
+        z = float(ndtri(level))
+        guess, thin = self.mean + z * self.sd, self.sd * math.sqrt(2 * math.pi) * math.exp(z * z / 2)
+        for _ in range(_NEWTON_STEPS):
+            guess += (level - self.up_to(round(guess))) * thin
+        below, hit = round(guess) - _NEAR * self.m_2, round(guess) + _NEAR * self.m_2
+        before = self.up_to(below)
+        if before < level <= self.up_to(hit):
+            return self._within(below, hit, level - before)
+        below, hit = self.least - 1, self.most
+        while hit - below > 1:
+            middle = (below + hit) // 2
+            below, hit = (below, middle) if self.up_to(middle) >= level else (middle, hit)
+        return hit
+
+    def _within(self, below: int, hit: int, missing: float) -> int:
+        """Return the smallest value above `below` up to which there is so much, by all values up to `hit`."""
+        first = np.maximum((below + self.taken) // self.m_2 + 1, self.low_1)
+        last = np.minimum((hit + self.taken) // self.m_2, self.low_1 + len(self.law_1) - 1)
+        many = np.maximum(last - first + 1, 0)
+        place = np.repeat(np.arange(len(many)), many)
+        count = first[place] + np.arange(len(place)) - (np.cumsum(many) - many)[place]
+        value = count * self.m_2 - self.taken[place]
+        order = np.argsort(value)
+        mass = (self.law_1[count - self.low_1] * self.law_2[place])[order]
+        at = int(np.searchsorted(np.cumsum(mass), missing))
+        return int(value[order[min(at, len(order) - 1)]])

@@ -84,13 +84,7 @@ def binned_distance(
     """
     if bins < 2:
         raise InputError(f"bins must be at least 2; it is {bins}")
-    sample.require_both_classes()
-    if not windows:
-        raise InputError("windows is empty; give at least one Sample")
-    for number, window in enumerate(windows, 1):
-        require_sample(window, f"window {number}")
-        if not min(window.n_pos, window.n_neg):
-            raise DegenerateDataError(f"window {number} has one class only; leave it out")
+    require_windows(sample, windows)
     return float(np.mean(window_distances(sample, windows, bins=bins, symmetric=symmetric)))
 
 
@@ -149,6 +143,17 @@ def binned_counts(score: Floats, counts: Counts | Floats, ends: Floats) -> Float
     stops = np.concatenate([np.searchsorted(score, ends, side="right"), [len(score)]])
     reached = np.concatenate([[0], np.cumsum(counts)])
     return np.asarray(np.diff(reached[stops], prepend=0), dtype=np.float64)
+
+
+def require_windows(sample: Sample, windows: Sequence[Sample]) -> None:
+    """Refuse a sample or a window of one class, what is no sample, and no windows."""
+    sample.require_both_classes()
+    if not windows:
+        raise InputError("windows is empty; give at least one Sample")
+    for number, window in enumerate(windows, 1):
+        require_sample(window, f"window {number}")
+        if not min(window.n_pos, window.n_neg):
+            raise DegenerateDataError(f"window {number} has one class only; leave it out")
 
 
 def require_sample(value: object, name: str, kind: type[Sample] | type[PairedSample] = Sample) -> None:

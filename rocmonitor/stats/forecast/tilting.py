@@ -215,13 +215,13 @@ class TwoOrders:
 
     def placement(self, weights: Floats) -> Floats:
         """(2, k): differences of the placement values in the two orders."""
-        placed = _placed(self.first, weights)
-        placed -= _placed(self.second, weights)
+        placed = placed_in(self.first, weights)
+        placed -= placed_in(self.second, weights)
         return placed
 
     def areas(self, weights: Floats) -> tuple[float, float]:
         """Return the two AUCs of weights, shape (2, k)."""
-        first, second = (_placed(rank, weights) for rank in (self.first, self.second))
+        first, second = (placed_in(rank, weights) for rank in (self.first, self.second))
         return float(np.sum(weights[0] * first[0])), float(np.sum(weights[0] * second[0]))
 
     def limit(self) -> Extreme:
@@ -275,7 +275,7 @@ class TwoOrders:
         return at_limit(self, tilt, float(-np.log(self.shares[cells]).sum()))
 
 
-def _placed(rank: Ranks, weights: Floats) -> Floats:
+def placed_in(rank: Ranks, weights: Floats) -> Floats:
     """(2, k): the placement values of the cells in one order."""
     by_rank: Floats = np.stack([np.bincount(rank, of).astype(np.float64) for of in weights])
     return placement(by_rank)[:, rank]

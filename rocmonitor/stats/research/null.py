@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -127,7 +128,9 @@ def auc_test(
     population, counts = reweighted(shares, found.tilt, (np.arange(shares.shape[1]),), sizes, null)
     studentized = method == "studentized"
     statistic = float(statistics(population, *counts, studentized=studentized)[0])
-    drawn = resampled(population, sizes, int(n_resamples), source, studentized=studentized)
+    drawn = resampled(
+        population, sizes, int(n_resamples), source, partial(statistics, studentized=studentized)
+    )
     return AucTest(
         auc=own,
         null=null,
@@ -267,7 +270,9 @@ def auc_equality_test(
     sizes, ranks = (pair.n_pos, pair.n_neg), (kernel.first, kernel.second)
     population, counts = reweighted(kernel.shares, found.tilt, ranks, sizes, 0.0)
     statistic = float(statistics(population, *counts, studentized=studentized)[0])
-    drawn = resampled(population, sizes, int(n_resamples), source, studentized=studentized)
+    drawn = resampled(
+        population, sizes, int(n_resamples), source, partial(statistics, studentized=studentized)
+    )
     alike = np.array_equal(pair.index_1, pair.index_2)
     return AucEqualityTest(
         auc_1=areas[0],

@@ -7,6 +7,7 @@ their placement variances follow from cumulated counts.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -96,20 +97,44 @@ def statistics(population: Population, neg: Counts, pos: Counts, *, studentized:
     return _ratio(difference, se)
 
 
+def several(population: Population, neg: Counts, pos: Counts, basis: Floats, *, studentized: bool) -> Floats:
+    """Distance of several areas from being equal, shape (r,), for resamples as in `statistics`.
+
+    `basis`, (d, k), has contrasts of the k areas as lines. Studentized: DeLong's chi-square of them; else the
+    sum of their squares.
+    """
+    n_neg, n_pos = int(neg[0].sum()), int(pos[0].sum())
+    placed = [_placements(order, neg, pos) for order in population.orders]
+    v10, v01 = (np.stack(each) for each in zip(*placed, strict=True))  # (k, r, n) and (k, r, m)
+    v10, v01 = v10 / n_neg, v01 / n_pos
+    areas = (pos * v10).sum(axis=2) / n_pos  # (k, r)
+    contrasts = (basis @ areas).T
+    if not studentized:
+        return np.asarray((contrasts**2).sum(axis=1))
+    v10, v01 = (np.tensordot(basis, each - areas[..., np.newaxis], 1) for each in (v10, v01))
+    cov = np.einsum("drn,ern,rn->rde", v10, v10, pos / (n_pos * (n_pos - 1.0)))
+    cov += np.einsum("drm,erm,rm->rde", v01, v01, neg / (n_neg * (n_neg - 1.0)))
+    values, vectors = np.linalg.eigh(cov)
+    along = np.einsum("rde,rd->re", vectors, contrasts)
+    some = values > _ROUNDING**2 + 1e-12 * values[:, -1:]
+    lost = np.any(~some & (np.abs(along) > _ROUNDING), axis=1)
+    chi = np.where(some, along**2 / np.where(some, values, 1.0), 0.0).sum(axis=1)
+    return np.asarray(np.where(lost, np.inf, chi))
+
+
 def resampled(
     population: Population,
     sizes: tuple[int, int],
     n_resamples: int,
     rng: np.random.Generator,
-    *,
-    studentized: bool,
+    statistic: Callable[[Population, Counts, Counts], Floats],
 ) -> Floats:
     """Statistics of resamples of `sizes` (positives, negatives), (n_resamples,); O(m + n) a resample."""
     drawn = np.empty(n_resamples)
     for part in in_parts(drawn, _AT_ONCE // max(len(population.u), len(population.v))):
         neg = rng.multinomial(sizes[1], population.u / population.u.sum(), size=len(part))
         pos = rng.multinomial(sizes[0], population.v / population.v.sum(), size=len(part))
-        part[:] = statistics(population, neg, pos, studentized=studentized)
+        part[:] = statistic(population, neg, pos)
     return drawn
 
 

@@ -210,3 +210,15 @@ def test_needs_rng():
         auc([0, 1], [1, 2], method="bootstrap")
     for rng in (4, np.random.SeedSequence(4), np.random.default_rng(np.random.SeedSequence(4))):
         assert "single-row" in codes(bootstrap([1, 0, 0], [2, 1, 3], rng=rng))
+
+
+def test_percentiles_by_definition_2_average_where_the_law_is_level():
+    result = auc([0, 0, 0, 1, 0, 1, 1, 1], range(8), method="bootstrap", n_resamples=40, rng=1)
+    ordered = np.sort(result.replicates)
+    first, second = result.ci(), result.ci(percentiles="averaged_inverted_cdf")
+    assert first == (ordered[0], ordered[38])  # 40 x 0.025 = 1
+    assert second == pytest.approx((ordered[:2].mean(), ordered[38:].mean()))
+    assert result.ci(0.9, percentiles="averaged_inverted_cdf")[0] == pytest.approx(ordered[1:3].mean())
+    assert result.ci(0.93, percentiles="averaged_inverted_cdf")[0] == ordered[1]  # 40 x 0.035 = 1.4
+    with pytest.raises(InputError, match="percentiles must be one of inverted_cdf, averaged_inverted_cdf"):
+        result.ci(percentiles="linear")

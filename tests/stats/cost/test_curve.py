@@ -1,10 +1,12 @@
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import expand
 from scipy.special import ndtr
-from scipy.stats import binom
+from scipy.stats import betabinom, binom
 from stats import oracle_costs as oracle
 from strategies import grouped_counts, increasing_maps, paired_samples, samples
 
@@ -196,6 +198,102 @@ class TestCoverage:
             assert np.mean((low <= true) & (true <= high)) >= 0.88 - 3 * 0.005
 
 
+class TestDrawn:
+    """``method="empirical"`` and another law of the class shares ([DG08] sections 6 and 4)."""
+
+    @pytest.mark.parametrize("sampling", SAMPLINGS)
+    @pytest.mark.parametrize("w", [0.2, 0.5])
+    def test_ends_are_quantiles_of_all_resamples(self, sampling, w):
+        y, s1, s2 = np.array([1, 1, 1, 0, 0, 0]), np.array([2, 4, 1, 1, 3, 3]), np.array([1, 4, 3, 3, 1, 2])
+        options = {"sampling": sampling, "confidence_level": 0.8, "n_resamples": 20_000, "rng": 1}
+        one = cost_curve(y, s1, [w], 2.5, method="empirical", **options)
+        two = cost_difference(y, s1, s2, [w], 2.5, 2.5, method="empirical", **options)
+        for found, scores in ((one, [s1]), (two, [s1, s2])):
+            drawn = oracle.costs(y, oracle.row_costs(y, scores, [2.5] * len(scores)), w, sampling)
+            for end, level in ((found.low[0], 0.1), (found.high[0], 0.9)):
+                before, until = np.mean(drawn < end - 1e-9), np.mean(drawn <= end + 1e-9)
+                assert before - 0.02 <= level <= until + 0.02  # Dvoretzky, Kiefer and Wolfowitz at 1e-6
+
+    @pytest.mark.parametrize("sd", [0.3, 0.4])
+    @pytest.mark.parametrize("w", [0.2, 0.5, 0.9])
+    def test_moments_are_those_of_a_beta_binomial_share(self, w, sd):
+        y, s1, s2 = np.array([1, 1, 0, 0, 0]), np.array([2, 4, 1, 3, 3]), np.array([1, 4, 3, 1, 2])
+        for scores in ([s1], [s1, s2]):
+            drawn, chance = shared(y, oracle.row_costs(y, scores, [2.5] * len(scores)), w, sd)
+            options = {"sampling": "full", "prevalence_sd": sd}
+            call = cost_curve if len(scores) == 1 else cost_difference
+            thresholds = [2.5] * len(scores)
+            found = call(y, *scores, [w], *thresholds, **options)
+            mean = chance @ drawn
+            assert found.cost[0] == pytest.approx(mean, abs=1e-12)
+            assert found.variance[0] == pytest.approx(chance @ (drawn - mean) ** 2, rel=1e-9)
+            options |= {"confidence_level": 0.8, "n_resamples": 20_000, "rng": 1}
+            found = call(y, *scores, [w], *thresholds, method="empirical", **options)
+            for end, level in ((found.low[0], 0.1), (found.high[0], 0.9)):
+                before, until = (chance[drawn < end - 1e-9].sum(), chance[drawn <= end + 1e-9].sum())
+                assert before - 0.02 <= level <= until + 0.02
+
+    def test_the_binomial_share_is_the_default(self):
+        p = np.mean(Y == 1)
+        sd = (p * (1 - p) / len(Y)) ** 0.5
+        for method in ("wald", "agresti"):
+            plain = cost_curve(Y, S, [0.2, 0.7], 0.5, sampling="full", method=method)
+            same = cost_curve(Y, S, [0.2, 0.7], 0.5, sampling="full", method=method, prevalence_sd=sd)
+            np.testing.assert_allclose(same.low, plain.low, atol=1e-13)
+            np.testing.assert_allclose(same.variance, plain.variance, atol=1e-13)
+
+    def test_a_share_that_varies_more_makes_wider_intervals_unless_errors_cost_alike(self):
+        wide = cost_curve(Y, S, [0.2, 0.7], 0.5, sampling="full", prevalence_sd=0.4)
+        plain = cost_curve(Y, S, [0.2, 0.7], 0.5, sampling="full")
+        assert (wide.variance > plain.variance).all()
+        alike = Sample.from_counts([0.0, 1.0], [2, 8], [8, 2])
+        one, other = (
+            cost_curve(alike, [0.5], 0.5, sampling="full", **of) for of in ({}, {"prevalence_sd": 0.4})
+        )
+        assert one.variance[0] == pytest.approx(other.variance[0])
+
+    def test_it_repeats_with_its_seed_and_needs_one(self):
+        first, again = (cost_curve(Y, S, [0.2], 0.5, method="empirical", rng=3) for _ in "12")
+        assert (first.low, first.high) == (again.low, again.high)
+        with pytest.raises(InputError, match="needs rng"):
+            cost_curve(Y, S, [0.2], 0.5, method="empirical")
+
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            {"sampling": "stratified"},
+            {"method": "exact"},
+            {"method": "mover"},
+            {"prevalence_sd": 0.1},
+            {"prevalence_sd": 0.5},
+            {"prevalence_sd": np.nan},
+        ],
+    )
+    def test_a_share_that_no_law_has_is_refused(self, wrong):
+        with pytest.raises(
+            InputError, match=r"prevalence_sd (is for sampling='full'|must be at least 0\.1768)"
+        ):
+            cost_curve(Y, S, [0.2], 0.5, **{"sampling": "full", "prevalence_sd": 0.3} | wrong)
+
+
+def shared(y, row, w, sd):
+    """Costs of all resamples whose positives are beta-binomial with this deviation, and their chances."""
+    n, p = len(y), np.mean(y == 1)
+    alike = (sd**2 * n / (p * (1 - p)) - 1) / (n - 1)
+    law = betabinom(n, p * (1 - alike) / alike, (1 - p) * (1 - alike) / alike)
+    assert law.std() / n == pytest.approx(sd)
+    miss, alarm = w / p, (1 - w) / (1 - p)
+    drawn, chance = [], []
+    for k in range(n + 1):
+        pos, neg = (
+            list(product(of.tolist(), repeat=m)) for of, m in ((row[y == 1], k), (row[y == 0], n - k))
+        )
+        sums = np.add.outer([miss * sum(of) for of in pos], [alarm * sum(of) for of in neg]).ravel()
+        drawn.append(sums / n / max(miss, alarm))
+        chance.append(np.full(len(sums), law.pmf(k) / len(sums)))
+    return np.concatenate(drawn), np.concatenate(chance)
+
+
 class TestResult:
     def test_table(self):
         curve = cost_curve(Y, S, [0.2, 0.5], [0.6, 0.4])
@@ -236,7 +334,7 @@ class TestBadInput:
             ({"thresholds": [0.1, np.nan]}, "thresholds must not be NaN: 1 of 2 are"),
             ({"thresholds": "low"}, "thresholds must be numbers"),
             ({"sampling": "half"}, "sampling must be one of stratified, full"),
-            ({"method": "guess"}, "method must be one of wald, agresti, exact, mover"),
+            ({"method": "guess"}, "method must be one of wald, agresti, exact, mover, empirical"),
             ({"confidence_level": 95}, "confidence_level must lie within"),
             ({"m_pos": 0}, "m_pos must be a whole number of at least 1"),
             ({"method": "mover", "m_neg": 7}, "method 'mover' does not resample"),

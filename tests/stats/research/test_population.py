@@ -1,4 +1,5 @@
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -55,9 +56,13 @@ def test_resamples_are_rows_drawn_from_the_population():
     u[:40], v[20:] = rng.dirichlet(np.ones(40)), rng.dirichlet(np.ones(30))
     mean = oracle_kld.weighted_auc(u, v)
     population, _ = of_sample(sample, mean, np.stack([40 * u, 30 * v]))
-    drawn = resampled(population, (200, 300), 4000, np.random.default_rng(1), studentized=False)
+    drawn = resampled(
+        population, (200, 300), 4000, np.random.default_rng(1), partial(statistics, studentized=False)
+    )
     assert abs(drawn.mean()) < 4 * drawn.std() / math.sqrt(len(drawn))
-    studentized = resampled(population, (200, 300), 4000, np.random.default_rng(1), studentized=True)
+    studentized = resampled(
+        population, (200, 300), 4000, np.random.default_rng(1), partial(statistics, studentized=True)
+    )
     assert studentized.std() == pytest.approx(1.0, abs=0.05)
     assert np.array_equal(np.sign(studentized), np.sign(drawn))
 
@@ -65,11 +70,16 @@ def test_resamples_are_rows_drawn_from_the_population():
 def test_the_chunks_do_not_change_the_draws(monkeypatch):
     sample = Sample([0] * 9 + [1] * 9, np.arange(18) % 10)
     population, _ = of_sample(sample, 0.5)
-    whole = resampled(population, (9, 9), 50, np.random.default_rng(3), studentized=True)
-    again = resampled(population, (9, 9), 50, np.random.default_rng(3), studentized=True)
+    whole = resampled(population, (9, 9), 50, np.random.default_rng(3), partial(statistics, studentized=True))
+    again = resampled(population, (9, 9), 50, np.random.default_rng(3), partial(statistics, studentized=True))
     assert np.array_equal(whole, again)
     monkeypatch.setattr("rocmonitor.stats.research.population._AT_ONCE", 30)
-    assert len(resampled(population, (9, 9), 50, np.random.default_rng(3), studentized=True)) == 50
+    assert (
+        len(
+            resampled(population, (9, 9), 50, np.random.default_rng(3), partial(statistics, studentized=True))
+        )
+        == 50
+    )
 
 
 def test_the_sample_counts_as_one_of_the_resamples():
