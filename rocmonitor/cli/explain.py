@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 def explain(path: Path, monitor: str, start: str | None, columns: tuple[str, ...], as_json: bool) -> int:
     """Say which groups of cases made the change of a window: its mix of cases, or the ranking of some.
 
-    Reads the rows of the window and of the reference once more, with the columns of columns.explain; saves
-    nothing.
+    Reads the rows of the window once more, with the columns of columns.explain, and those of the reference if
+    they are not counted yet; saves nothing.
     """
     from rocmonitor import store
     from rocmonitor.report import text
-    from rocmonitor.service.explaining import explain as found_by
+    from rocmonitor.service.explaining import request
     from rocmonitor.sources import open_source
     from rocmonitor.wording.explanation import sentence
 
@@ -50,17 +50,12 @@ def explain(path: Path, monitor: str, start: str | None, columns: tuple[str, ...
         open_source(config.sources[chosen.source], config.folder, name=chosen.source) as source,
     ):
         window = _window(opened, chosen, start)
-        found = found_by(
-            chosen,
-            window,
-            source,
-            opened,
-            now=datetime.now(UTC),
-            columns=tuple(dict.fromkeys(asked)),
-            progress=lambda said: echo(said, err=True) if sys.stderr.isatty() else None,
-        )
+        ask = request(chosen, window, source, opened, now=datetime.now(UTC), columns=asked)
+        found = ask.run(
+            source, lambda said: echo(said, err=True) if sys.stderr.isatty() else None
+        ).explanation
     if as_json:
-        print_json(found.to_dict())
+        print_json({"monitor": monitor, "window": str(window), **found.to_dict()})
         return OK
     echo(f"{monitor}, {window.in_zone(chosen.timezone)} ({chosen.timezone})", style="bold")
     echo_folded(sentence(found), hang=0)

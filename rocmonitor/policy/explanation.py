@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from rocmonitor.policy.windows import Window
+from rocmonitor.caveat import Caveat
+from rocmonitor.policy.evaluation import Evaluation, known
+from rocmonitor.policy.judge import Finding
+from rocmonitor.policy.record import Row
 from rocmonitor.stats.column_changes import ranked
 from rocmonitor.stats.decomposition import GroupChanges
 from rocmonitor.stats.grouping import Label
 
 FALSE_DISCOVERIES = 0.05
 """The rate at which groups of all columns are named although they did nothing."""
+
+KEPT = 60
+"""Groups that an evaluation keeps."""
+
+_OF_THE_MIX = 0.25  # of a change: what more or fewer rows of a group must have done to be named
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +58,24 @@ class GroupPart:
         """True if it stands out from the other groups, and chance does not explain that."""
         return self.adjusted_pvalue <= FALSE_DISCOVERIES
 
+    def stands_out(self, change: float) -> bool:
+        """Return True if the group did clearly more of a change than its share of the rows; what all groups
+        did alike is no group's.
+        """
+        if not change:
+            return False
+        rows = max(self.share, self.reference_share)
+        return self.ranking / change > rows + (1 - rows) / 4 or self.mix / change > _OF_THE_MIX
+
+    def to_row(self) -> Row:
+        """Plain JSON types."""
+        return asdict(self) | {"found": self.is_found}
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> GroupPart:
+        """Return the inverse of `to_row`."""
+        return cls(**{name: row[name] for name in cls.__dataclass_fields__})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
@@ -57,8 +83,6 @@ class Explanation:
 
     Attributes
     ----------
-    monitor : str
-    window : Window
     reference_auc, auc : float
     parts : tuple of GroupPart
         The clearest first.
@@ -66,28 +90,55 @@ class Explanation:
         Why a column explains nothing, by name.
     """
 
-    monitor: str
-    window: Window
     reference_auc: float
     auc: float
     parts: tuple[GroupPart, ...]
-    refused: dict[str, str]
+    refused: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def change(self) -> float:
+        """The change of the AUROC."""
+        return self.auc - self.reference_auc
+
+    @property
+    def leading(self) -> GroupPart | None:
+        """The group that did most of the change and clearly more than its share of the rows; None if none
+        did.
+        """
+        found = [each for each in self.parts if each.is_found and each.stands_out(self.change)]
+        return max(found, key=lambda each: abs(each.part), default=None)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
         return {
-            "monitor": self.monitor,
-            "window": str(self.window),
             "reference_auc": self.reference_auc,
             "auc": self.auc,
-            "change": self.auc - self.reference_auc,
-            "groups": [
-                {name: getattr(each, name) for name in GroupPart.__dataclass_fields__}
-                | {"found": each.is_found}
-                for each in self.parts
-            ],
+            "change": self.change,
+            "groups": [each.to_row() for each in self.parts],
             "refused": self.refused,
         }
+
+    def added_to(self, finding: Finding) -> Finding:
+        """Return what was found of a window with the groups as a table, the clearest first."""
+        caveats = [Caveat("column-left-out", column=name, why=why) for name, why in self.refused.items()]
+        return replace(
+            finding,
+            tables=finding.tables | {"groups": [each.to_row() for each in self.parts[:KEPT]]},
+            caveats=(*finding.caveats, *(each.concerning("explanation") for each in caveats)),
+        )
+
+
+def explanation_of(evaluation: Evaluation) -> Explanation | None:
+    """Return what the groups did to a window that was judged; None if that was not asked."""
+    return from_tables(evaluation.tables.get("groups", ()), evaluation.metrics)
+
+
+def from_tables(rows: Sequence[Row], metrics: Mapping[str, float]) -> Explanation | None:
+    """Return the same from the table ``groups`` and the metrics of a window."""
+    areas = known(metrics, "reference/auc", "champion/auc")
+    if not rows or areas is None:
+        return None
+    return Explanation(reference_auc=areas[0], auc=areas[1], parts=tuple(map(GroupPart.from_row, rows)))
 
 
 def group_parts(found: Mapping[str, GroupChanges]) -> list[GroupPart]:

@@ -174,6 +174,10 @@ class Judged:
     kept: list[KeptCounts] = field(default_factory=list)
     made_with: dict[str, str]
 
+    def finding_that(self, finding: Finding) -> Judged:
+        """Return the same with another finding on all rows."""
+        return replace(self, segments=self.segments | {"": replace(self.segments[""], finding=finding)})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowRequest:

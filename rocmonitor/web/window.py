@@ -12,11 +12,13 @@ from zoneinfo import ZoneInfo
 from rocmonitor import store
 from rocmonitor.config import Monitor
 from rocmonitor.policy.evaluation import Evaluation, Verdict
+from rocmonitor.policy.explanation import explanation_of
 from rocmonitor.policy.record import plain
 from rocmonitor.policy.reference import reference_curve
 from rocmonitor.policy.windows import Window
 from rocmonitor.store.history import Kept
 from rocmonitor.wording import page as wording
+from rocmonitor.wording.explanation import main_group, spread
 from rocmonitor.wording.format import CUT, instant, set_aside_parts
 from rocmonitor.wording.verdicts import by_rule
 from rocmonitor.wording.window import calibration, moved
@@ -34,7 +36,7 @@ def chosen_window(
     StoreError
     """
     evaluation = store.evaluation(kept, one.id)
-    zone = monitor.timezone
+    zone, groups = monitor.timezone, explanation_of(evaluation)
     slug = instant(one.window.start, zone).replace(" ", "T")
     chosen = {
         "slug": slug,
@@ -49,6 +51,8 @@ def chosen_window(
         "metrics": one.metrics,
         "why": _why(evaluation),
         "moved": moved(evaluation),
+        "group_moved": main_group(groups) or spread(groups),
+        "groups": evaluation.tables.get("groups", []),
         "shift": evaluation.tables.get("shift", []),
         "roc": evaluation.tables.get("roc", []),
         "reference_roc": _reference_curve(kept, evaluation),

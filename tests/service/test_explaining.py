@@ -1,0 +1,108 @@
+"""Groups that made the change of a window: told with the alarm and kept with it, from counts alone."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from scenario import World, scored, week
+from sqlalchemy import delete
+
+from rocmonitor import store
+from rocmonitor.policy.evaluation import Status
+from rocmonitor.policy.explanation import explanation_of
+from rocmonitor.service import explaining
+from rocmonitor.service.tick import run_monitor
+from rocmonitor.tracking import content, note
+
+COLUMNS = "{id: id, time: scored_at, champion: p, challenger: q, label: label, explain: [region]}"
+DROP = "[{kind: drop, value: 0.02}]"
+
+
+@pytest.fixture
+def regions(here: World) -> World:
+    """Two regions in every week; in week 22 the scores of one say nothing."""
+    for number in range(20):
+        here.score(number, n=200, region="north")
+    here.score(21)
+    here.score(21, n=200, region="north")
+    here.score(22)
+    here.score(22, n=200, region="north", shift=0.0)
+    return here
+
+
+def judged(world: World, now=None, **changes):
+    """The evaluations of all rows, by the start of their window."""
+    with world.runtime(now or week(24), **{"columns": COLUMNS, "rules": DROP} | changes) as runtime:
+        tick = run_monitor(runtime, runtime.config.monitors["credit"], now=runtime.clock())
+        assert tick.error is None
+        found = store.evaluations(runtime.store, "credit")
+    return {each.window.start: each for each in found if not each.segment}
+
+
+def test_only_a_window_that_changed_is_explained_and_all_read_the_same(regions):
+    found = judged(regions)
+    assert found[week(21)].outcome is Status.OK
+    assert "groups" not in found[week(21)].tables
+    alarm = found[week(22)]
+    groups = explanation_of(alarm)
+    assert groups is not None
+    assert groups.leading is not None
+    assert (groups.leading.column, groups.leading.group) == ("region", "north")
+    assert sum(each.part for each in groups.parts) == pytest.approx(groups.change, abs=2e-4)
+    files = content.files(alarm)
+    assert "region,north" in files["tables/groups.csv"]
+    assert json.loads(files["result.json"])["tables"]["groups"][0]["column"] == "region"
+    assert "of the fall comes from region = north: its rows are ranked worse" in note.of_window(alarm)
+
+
+def test_the_alarm_names_the_group(regions, rocmonitor):
+    regions.configure(columns=COLUMNS, rules=DROP, window="{every: 7d, label_delay: 2d, end: 2026-06-15}")
+    rocmonitor("run", code=3)
+    line = next(line for line in regions.alarms.splitlines() if line.startswith("What moved"))
+    assert "of the fall comes from region = north: its rows are ranked worse" in line
+    assert "33 % of the rows, 33 % in the reference" in line
+
+
+def test_the_reference_is_read_once_and_no_row_of_it_is_kept(regions):
+    first = judged(regions)[week(22)]
+    with regions._engine() as engine, engine.begin() as connection:
+        connection.execute(delete(scored).where(scored.c.scored_at < week(20).replace(tzinfo=None)))
+    regions.score(23)
+    regions.score(23, n=200, region="north", shift=0.0)
+    again = judged(regions, week(25))[week(23)]
+    groups = explanation_of(again)
+    assert groups is not None
+    assert groups.parts[0].reference_share == pytest.approx(1 / 3)
+    assert first.outcome is again.outcome is Status.DEGRADED
+    with regions.runtime(week(25), columns=COLUMNS, rules=DROP) as runtime:
+        monitor = runtime.config.monitors["credit"]
+        plain = store.reference(runtime.store, "credit", explaining.digest(monitor, ("region",)))
+    counted = plain[""]["columns"]["region"]
+    assert set(plain[""]) == {"edges", "whole", "columns", "refused"}
+    assert set(counted) == {"labels", "ends", "kind", "cells"}
+    assert sum(sum(pos) + sum(neg) for _, pos, neg in counted["cells"]) == 20 * 600
+    assert len(plain[""]["edges"]) <= 400
+
+
+def test_a_source_that_fails_while_explaining_blocks_neither_judgement_nor_alarm(regions, rocmonitor):
+    """SQLite computes the column only where it is read, and then overflows."""
+    path = regions.folder / "rocmonitor.yaml"
+    regions.configure(columns=COLUMNS, rules=DROP, window="{every: 7d, label_delay: 2d, end: 2026-06-15}")
+    broken = "query: SELECT id, scored_at, p, q, label, abs(-9223372036854775807 - 1) AS region FROM scored"
+    path.write_text(path.read_text().replace("query: SELECT * FROM scored", broken))
+    rocmonitor("run", code=3)
+    assert "DEGRADED credit" in regions.alarms
+    shown = json.loads(rocmonitor("history", "credit", "--json").stdout)
+    caveats = json.dumps(shown)
+    assert "integer overflow" in caveats
+    assert "explanation" in caveats
+
+
+def test_rare_values_are_pooled(regions):
+    for number in (*range(20), 22):
+        regions.score(number, n=1 if number < 15 else 3, region="lonely farm")
+    alarm = judged(regions, min_group="40")[week(22)]
+    kept = json.dumps(alarm.to_dict())
+    assert "lonely" not in kept
+    assert "others" in kept
