@@ -29,7 +29,7 @@ def explain(path: Path, monitor: str, start: str | None, columns: tuple[str, ...
     """Say which groups of cases made the change of a window: its mix of cases, or the ranking of some.
 
     Reads the rows of the window once more, with the columns of columns.explain, and those of the reference if
-    they are not counted yet; saves nothing.
+    they are not counted yet; saves nothing. Before the labels it explains the AUROC that the scores lead to.
     """
     from rocmonitor import store
     from rocmonitor.report import text
@@ -49,8 +49,9 @@ def explain(path: Path, monitor: str, start: str | None, columns: tuple[str, ...
         store.open_store(config.store_url, make=False) as opened,
         open_source(config.sources[chosen.source], config.folder, name=chosen.source) as source,
     ):
-        window = _window(opened, chosen, start)
-        ask = request(chosen, window, source, opened, now=datetime.now(UTC), columns=asked)
+        window, judged = _window(opened, chosen, start)
+        now = datetime.now(UTC)
+        ask = request(chosen, window, source, opened, now=now, columns=asked, expected=not judged)
         found = ask.run(
             source, lambda said: echo(said, err=True) if sys.stderr.isatty() else None
         ).explanation
@@ -66,23 +67,24 @@ def explain(path: Path, monitor: str, start: str | None, columns: tuple[str, ...
     return OK
 
 
-def _window(opened: Store, monitor: Monitor, start: str | None) -> Window:
-    """Return the judged window that starts then, or the newest."""
+def _window(opened: Store, monitor: Monitor, start: str | None) -> tuple[Window, bool]:
+    """Return the window that starts then, or the newest judged one; and whether it was judged."""
     from rocmonitor import store
 
     windows = [window for window, _ in store.outcomes(opened, monitor.name, "")]
-    if not windows:
+    foreseen = [window for segment, window in store.outlooks_pending(opened, monitor.name) if not segment]
+    if not windows and not (start and foreseen):
         raise ConfigError(
             f"{monitor.name} has not been judged yet; `rocmonitor run {monitor.name}` does it now"
         )
     if start is None:
-        return windows[-1]
+        return windows[-1], True
     at = wall_time(start, monitor, "--window")
-    found = next((window for window in windows if window.start == at), None)
+    found = next((window for window in (*windows, *foreseen) if window.start == at), None)
     if found is None:
-        nearest = min(windows, key=lambda window: abs(window.start - at))
+        nearest = min((*windows, *foreseen), key=lambda window: abs(window.start - at))
         raise ConfigError(
             f"--window {start}: no judged window of {monitor.name} starts then; the nearest is "
             f"{nearest.in_zone(monitor.timezone)}"
         )
-    return found
+    return found, found in windows

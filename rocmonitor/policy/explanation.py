@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.policy.evaluation import Evaluation, known
+from rocmonitor.policy.evaluation import known
 from rocmonitor.policy.judge import Finding
-from rocmonitor.policy.record import Row
+from rocmonitor.policy.record import Record, Row
 from rocmonitor.stats.column_changes import ranked
 from rocmonitor.stats.decomposition import GroupChanges
 from rocmonitor.stats.grouping import Label
@@ -20,6 +20,7 @@ FALSE_DISCOVERIES = 0.05
 KEPT = 60
 """Groups that an evaluation keeps."""
 
+_SMALLEST = 0.005  # change that is a group's
 _OF_THE_MIX = 0.25  # of a change: what more or fewer rows of a group must have done to be named
 
 
@@ -88,12 +89,15 @@ class Explanation:
         The clearest first.
     refused : dict of str to str
         Why a column explains nothing, by name.
+    expected : bool
+        Whether the AUROC is the one that the scores lead to, before the labels.
     """
 
     reference_auc: float
     auc: float
     parts: tuple[GroupPart, ...]
     refused: dict[str, str] = field(default_factory=dict)
+    expected: bool = False
 
     @property
     def change(self) -> float:
@@ -103,8 +107,10 @@ class Explanation:
     @property
     def leading(self) -> GroupPart | None:
         """The group that did most of the change and clearly more than its share of the rows; None if none
-        did.
+        did, or the change is less than 0.005.
         """
+        if abs(self.change) < _SMALLEST:
+            return None
         found = [each for each in self.parts if each.is_found and each.stands_out(self.change)]
         return max(found, key=lambda each: abs(each.part), default=None)
 
@@ -114,31 +120,36 @@ class Explanation:
             "reference_auc": self.reference_auc,
             "auc": self.auc,
             "change": self.change,
+            "expected": self.expected,
             "groups": [each.to_row() for each in self.parts],
             "refused": self.refused,
         }
 
     def added_to(self, finding: Finding) -> Finding:
         """Return what was found of a window with the groups as a table, the clearest first."""
+        metrics = {"reference/auc": self.reference_auc} if self.expected else {}
         caveats = [Caveat("column-left-out", column=name, why=why) for name, why in self.refused.items()]
         return replace(
             finding,
+            metrics=finding.metrics | metrics,
             tables=finding.tables | {"groups": [each.to_row() for each in self.parts[:KEPT]]},
             caveats=(*finding.caveats, *(each.concerning("explanation") for each in caveats)),
         )
 
 
-def explanation_of(evaluation: Evaluation) -> Explanation | None:
-    """Return what the groups did to a window that was judged; None if that was not asked."""
-    return from_tables(evaluation.tables.get("groups", ()), evaluation.metrics)
+def explanation_of(record: Record) -> Explanation | None:
+    """Return what the groups did to a window, an evaluation or an outlook; None if that was not asked."""
+    return from_tables(record.tables.get("groups", ()), record.metrics)
 
 
 def from_tables(rows: Sequence[Row], metrics: Mapping[str, float]) -> Explanation | None:
     """Return the same from the table ``groups`` and the metrics of a window."""
-    areas = known(metrics, "reference/auc", "champion/auc")
+    expected = "champion/auc" not in metrics
+    areas = known(metrics, "reference/auc", "outlook/expected_auc" if expected else "champion/auc")
     if not rows or areas is None:
         return None
-    return Explanation(reference_auc=areas[0], auc=areas[1], parts=tuple(map(GroupPart.from_row, rows)))
+    parts = tuple(map(GroupPart.from_row, rows))
+    return Explanation(reference_auc=areas[0], auc=areas[1], parts=parts, expected=expected)
 
 
 def group_parts(found: Mapping[str, GroupChanges]) -> list[GroupPart]:

@@ -51,6 +51,8 @@ class ExplainRequest:
     windows : sequence of Window
         Of the reference.
     reference_as_of : datetime
+    expected : bool
+        Whether the labels are not in yet: then the AUROC that the scores lead to is explained.
     """
 
     monitor: Monitor
@@ -60,6 +62,7 @@ class ExplainRequest:
     reference: GroupReference | None
     windows: Sequence[Window]
     reference_as_of: datetime
+    expected: bool = False
 
     @property
     def size(self) -> int:
@@ -92,18 +95,26 @@ class ExplainRequest:
             reference = group_reference(before, fewest=monitor.min_group)
         said(f"{monitor.name} {self.window.in_zone(monitor.timezone)}")
         numbers = [name for name, each in reference.columns.items() if each.groups.kind == "numbers"]
-        frame = self._frame(source, self.window, self.as_of)
-        split = reference.split(_rows(frame, monitor, self.columns, numbers), fewest=monitor.min_group)
+        frame = self._frame(source, self.window, self.as_of, labelled=not self.expected)
+        rows, fewest = _rows(frame, monitor, self.columns, numbers), monitor.min_group
+        if self.expected:
+            split = reference.expected(rows, rng=_seed(monitor, self.window), fewest=fewest)
+        else:
+            split = reference.split(rows, fewest=fewest)
         explanation = Explanation(
             reference_auc=split.whole.reference_auc,
             auc=split.whole.auc,
             parts=tuple(group_parts(split.columns)),
             refused=split.refused,
+            expected=self.expected,
         )
         return Explained(explanation=explanation, reference=reference)
 
-    def _frame(self, source: SqlSource, window: Window, as_of: datetime | None) -> pd.DataFrame:
-        rows = read_frame(source, self.monitor, window, as_of=as_of, extra=self.columns).rows
+    def _frame(
+        self, source: SqlSource, window: Window, as_of: datetime | None, *, labelled: bool = True
+    ) -> pd.DataFrame:
+        how: dict[str, Any] = {"as_of": as_of, "extra": self.columns, "labelled": labelled}
+        rows = read_frame(source, self.monitor, window, **how).rows
         score = rows[self.monitor.columns.champion].to_numpy(dtype=float)
         usable: pd.DataFrame = rows[np.isfinite(score)]
         return usable
@@ -118,6 +129,7 @@ def request(
     now: datetime,
     as_of: datetime | None = None,
     columns: Sequence[str] = (),
+    expected: bool = False,
 ) -> ExplainRequest:
     """Return what to ask to explain a window, with the counts of the reference if the store has them.
 
@@ -132,6 +144,8 @@ def request(
     as_of : datetime, optional
     columns : sequence of str
         Of the query; default those of the monitor.
+    expected : bool
+        Explain what the scores lead to, before the labels.
     """
     columns = tuple(dict.fromkeys(columns or monitor.columns.explain))
     plain = store.reference(kept, monitor.name, digest(monitor, columns))
@@ -143,6 +157,7 @@ def request(
         reference=None if plain is None else GroupReference.from_dict(plain[""]),
         windows=() if plain is not None else references.frozen_windows(monitor, source, kept, now),
         reference_as_of=references.read_at(monitor, now)[0],
+        expected=expected,
     )
 
 
@@ -172,6 +187,11 @@ def _require(columns: Sequence[str], known: Mapping[str, str], monitor: Monitor)
             f"monitors.{monitor.name}.columns.explain: the query does not give {', '.join(missing)}; it has "
             f"{', '.join(known)}"
         )
+
+
+def _seed(monitor: Monitor, window: Window) -> int:
+    """Return a number for the random draws of a window: a second run draws the same."""
+    return int.from_bytes(hashlib.sha256(f"{monitor.name}|{window}".encode()).digest()[:8])
 
 
 def _rows(

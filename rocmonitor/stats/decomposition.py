@@ -344,21 +344,28 @@ def changes_of_cells(reference: CellCounts, window: CellCounts, labels: tuple[La
     DegenerateDataError
         A sample with one class only.
     """
-    sides = []
-    for each, name in ((reference, "reference"), (window, "window")):
-        n_pos, n_neg = float(each.pos.sum()), float(each.neg.sum())
-        try:
-            require_classes(math.ceil(n_pos), math.ceil(n_neg), at_least=1)
-        except InputError as error:
-            raise type(error)(f"{name}: {error}") from error
-        pos, neg = each.pos.sum(axis=1), each.neg.sum(axis=1)
-        below = np.cumsum(each.neg, axis=1) - each.neg / 2
-        pairs = np.outer(pos, neg)
-        area = (each.pos @ below.T) / np.where(pairs > 0, pairs, 1.0)
-        sides.append(
-            _Side(pos, neg, pos / n_pos, neg / n_neg, area, pairs > 0, each.pos * 1.0, each.neg * 1.0)
-        )
-    return _between_sides(sides[0], sides[1], labels)
+    return _between_sides(_side_of_cells(reference, "reference"), _side_of_cells(window, "window"), labels)
+
+
+def parts_of_cells(reference: CellCounts, window: CellCounts) -> Floats:
+    """Return the parts of `changes_of_cells` alone: of mix, ranking, both, and the excess, (4, k)."""
+    split = _split(_side_of_cells(reference, "reference"), _side_of_cells(window, "window"))
+    mix, ranking = split.mix_parts(), split.ranking_parts()
+    return np.array([mix, ranking, mix + ranking, ranking - split.rows() * ranking.sum()])
+
+
+def _side_of_cells(counts: CellCounts, name: str) -> _Side:
+    n_pos, n_neg = float(counts.pos.sum()), float(counts.neg.sum())
+    try:
+        require_classes(math.ceil(n_pos), math.ceil(n_neg), at_least=1)
+    except InputError as error:
+        raise type(error)(f"{name}: {error}") from error
+    pos, neg = counts.pos.sum(axis=1), counts.neg.sum(axis=1)
+    # As floats: products of whole numbers take no fast path.
+    tables = counts.pos.astype(np.float64), counts.neg.astype(np.float64)
+    pairs = np.outer(pos.astype(np.float64), neg)
+    area = (tables[0] @ (np.cumsum(tables[1], axis=1) - tables[1] / 2).T) / np.where(pairs > 0, pairs, 1.0)
+    return _Side(pos, neg, pos / n_pos, neg / n_neg, area, pairs > 0, *tables)
 
 
 def _between_sides(old: _Side, new: _Side, labels: tuple[Label, ...]) -> GroupChanges:

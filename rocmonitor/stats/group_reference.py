@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from rocmonitor.errors import InputError
-from rocmonitor.stats.decomposition import CellCounts, GroupChanges, changes_of_cells, require_other_column
-from rocmonitor.stats.grouping import BINS, Codes, Groups, codes_of, learned_groups
+from rocmonitor.stats.decomposition import (
+    CellCounts,
+    GroupChanges,
+    changes_of_cells,
+    parts_of_cells,
+    require_other_column,
+)
+from rocmonitor.stats.grouping import BINS, Codes, Groups, Label, codes_of, learned_groups
+from rocmonitor.stats.resampling import Rng
 from rocmonitor.stats.rows import Floats
 
 EDGES = 400
 """Scores that part the cells: quantiles of the reference, or all of its scores where it has no more."""
+
+_DRAWS = 100
 
 MIN_GROUP = 20
 """Rows from which a value of a column is a group of its own."""
@@ -99,21 +109,78 @@ class GroupReference:
         whole = changes_of_cells(self.whole, here, ("all",))
         for name, (groups, counts) in self.columns.items():
             try:
-                known[name] = self._by_column(name, groups, counts, window[name], fewest)
+                labels, old, new = self._sides(name, groups, counts, window[name], fewest)
+                known[name] = changes_of_cells(old, new, labels)
             except InputError as error:
                 refused[name] = str(error)
         return Split(whole, known, refused)
 
-    def _by_column(
+    def expected(self, window: Mapping[str, ColumnRows], *, rng: Rng, fewest: int = MIN_GROUP) -> Split:
+        """Split the change of the AUROC that the scores of a window lead to, before its labels.
+
+        Parameters
+        ----------
+        window : dict of str to ColumnRows
+            Rows of the window for each column, labelled or not; labels are not read.
+        rng : int, SeedSequence or Generator
+            For the standard errors.
+        fewest : int
+            As for `split`.
+
+        Returns
+        -------
+        Split
+            Of reference and window, in which each row is a positive as likely as the rows of its cell were
+            in the reference. So `whole.reference_auc` is the AUROC of the reference.
+
+        Raises
+        ------
+        DegenerateDataError
+            A reference with one class only; no row.
+
+        Notes
+        -----
+        Standard errors are of the numbers of rows by group and cell (100 Poisson draws): the labels that
+        these will get, and what the reference lets one expect, are taken as given.
+        """
+        known, refused = dict[str, GroupChanges](), dict(self.refused)
+        generator = np.random.default_rng(rng)
+        chance = _chance(self.whole)
+        unlabelled = {name: each._replace(label=np.zeros_like(each.label)) for name, each in window.items()}
+        first = next(iter(unlabelled.values()))
+        here = _counted(first, np.zeros(len(first.label), dtype=np.intp), 1, self.edges)
+        whole = changes_of_cells(_as_expected(self.whole, chance), _as_expected(here, chance), ("all",))
+        for name, (groups, counts) in self.columns.items():
+            try:
+                labels, *sides = self._sides(name, groups, counts, unlabelled[name], fewest)
+            except InputError as error:
+                refused[name] = str(error)
+                continue
+            old, new = (_as_expected(each, chance) for each in sides)
+            found = changes_of_cells(old, new, labels)
+            errors = np.std([_drawn(sides, chance, generator) for _ in range(_DRAWS)], axis=0, ddof=1)
+            mix_se, ranking_se, se, excess_se = errors
+            known[name] = replace(
+                found,
+                mix_se=mix_se,
+                ranking_se=ranking_se,
+                se=se,
+                excess_se=excess_se,
+                pvalue=_pvalue(found, se),
+            )
+        return Split(whole, known, refused)
+
+    def _sides(
         self, name: str, groups: Groups, counts: CellCounts, rows: ColumnRows, fewest: int
-    ) -> GroupChanges:
+    ) -> tuple[tuple[Label, ...], CellCounts, CellCounts]:
+        """Return the groups of a column, and their rows in the reference and in the window."""
         labels, codes = codes_of(groups, rows.values, rows.weight, fewest=fewest, name=name)
         here, before = _counted(rows, codes, len(labels), self.edges), _with_new(counts, len(labels))
         here, before = _pooled(here, before, fewest)
         some = (here.pos + here.neg + before.pos + before.neg).sum(axis=1) > 0
         shown = tuple(label for label, there in zip(labels, some.tolist(), strict=True) if there)
         old, new = (CellCounts(each.pos[some], each.neg[some]) for each in (before, here))
-        return changes_of_cells(old, new, shown)
+        return shown, old, new
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types; cells without rows are left out."""
@@ -229,6 +296,30 @@ def _with_new(counts: CellCounts, groups: int) -> CellCounts:
     """Return the counts with lines for the groups that only the window has, before the last two."""
     new = np.zeros((groups - len(counts.pos), counts.pos.shape[1]), dtype=np.int64)
     return CellCounts(*(np.concatenate([each[:-2], new, each[-2:]]) for each in counts))
+
+
+def _chance(whole: CellCounts) -> Floats:
+    """Return the share of positives in each cell; between the nearest cells with rows where one has none."""
+    rows = (whole.pos + whole.neg)[0]
+    at = np.flatnonzero(rows)
+    return np.asarray(np.interp(np.arange(len(rows)), at, whole.pos[0, at] / rows[at]))
+
+
+def _as_expected(counts: CellCounts, chance: Floats) -> CellCounts:
+    rows = counts.pos + counts.neg
+    return CellCounts(rows * chance, rows * (1 - chance))
+
+
+def _drawn(sides: Sequence[CellCounts], chance: Floats, generator: np.random.Generator) -> Floats:
+    """Return the parts with other rows: as many by group and cell as a Poisson draw gives."""
+    rows = [generator.poisson(each.pos + each.neg) for each in sides]
+    old, new = (CellCounts(each * chance, each * (1 - chance)) for each in rows)
+    return parts_of_cells(old, new)
+
+
+def _pvalue(found: GroupChanges, se: Floats) -> Floats:
+    away = np.where(se > 0, np.abs(found.parts) / np.where(se > 0, se, 1.0), 0.0)
+    return np.asarray(2 * ndtr(-away))
 
 
 def _pooled(here: CellCounts, before: CellCounts, fewest: int) -> tuple[CellCounts, CellCounts]:

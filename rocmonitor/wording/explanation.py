@@ -13,8 +13,9 @@ _MOST_OF_IT = 0.5  # of a part: what is named as its reason
 
 def sentence(of: Explanation) -> str:
     """Return which group explains most of a change, and how; or that none does."""
+    what = "AUROC that the scores lead to" if of.expected else "AUROC"
     fell = (
-        f"The AUROC {'fell' if of.change < 0 else 'rose'} by {abs(of.change):.4f}, from "
+        f"The {what} {'fell' if of.change < 0 else 'rose'} by {abs(of.change):.4f}, from "
         f"{of.reference_auc:.4f} to {of.auc:.4f}"
     )
     if not of.parts:
@@ -23,15 +24,15 @@ def sentence(of: Explanation) -> str:
         differ = any(each.is_found for each in of.parts)
         some = "Groups differ (●), but none" if differ else "No column explains it: no group"
         return f"{fell}. {some} did much more than its share of the rows."
-    return f"{fell}. {_share(most, of.change)} of that comes from {_named(most)}: {_how(most)}."
+    return f"{fell}. {_share(most, of.change)} of that comes from {_named(most)}: {_how(most, of.expected)}."
 
 
 def main_group(of: Explanation | None) -> str:
     """Return in one sentence which group explains most of a change; empty if none does."""
     if of is None or (most := of.leading) is None:
         return ""
-    what = "rise" if of.change > 0 else "fall"
-    return f"{_share(most, of.change)} of the {what} comes from {_named(most)}: {_how(most)}."
+    what = ("expected " if of.expected else "") + ("rise" if of.change > 0 else "fall")
+    return f"{_share(most, of.change)} of the {what} comes from {_named(most)}: {_how(most, of.expected)}."
 
 
 def spread(of: Explanation | None) -> str:
@@ -57,8 +58,10 @@ def _named(part: GroupPart) -> str:
     return f"{part.column} = {part.group}"
 
 
-def _how(part: GroupPart) -> str:
+def _how(part: GroupPart, expected: bool) -> str:
     ranking = f"its rows are ranked {'worse' if part.ranking < 0 else 'better'}"
+    if expected:
+        ranking = f"its scores tell {'less' if part.ranking < 0 else 'more'} apart"
     shares = f"{percent(part.share, 2)} of the rows, {percent(part.reference_share, 2)} in the reference"
     mix = f"there are {'more' if part.share > part.reference_share else 'fewer'} of them ({shares})"
     if abs(part.mix) <= (1 - _MOST_OF_IT) * abs(part.part):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 
 import pytest
 from scenario import World, scored, week
@@ -14,6 +15,7 @@ from rocmonitor.policy.explanation import explanation_of
 from rocmonitor.service import explaining
 from rocmonitor.service.tick import run_monitor
 from rocmonitor.tracking import content, note
+from rocmonitor.wording.outlook import moved
 
 COLUMNS = "{id: id, time: scored_at, champion: p, challenger: q, label: label, explain: [region]}"
 DROP = "[{kind: drop, value: 0.02}]"
@@ -106,3 +108,33 @@ def test_rare_values_are_pooled(regions):
     kept = json.dumps(alarm.to_dict())
     assert "lonely" not in kept
     assert "others" in kept
+
+
+def test_a_warning_before_the_labels_names_the_group_whose_scores_moved(here, rocmonitor):
+    """In week 23 the scores of the north lie close together, and no label has come."""
+    for number in range(20):
+        here.score(number, n=300, region="north")
+    here.score(23, labelled=0)
+    here.score(23, n=300, labelled=0, region="north", p=0.6)
+    with here.runtime(
+        week(24) + timedelta(hours=2),
+        columns=COLUMNS,
+        rules="[{kind: forecast}, {kind: scores}]",
+        outlook="{after: 1h}",
+    ) as runtime:
+        monitor = runtime.config.monitors["credit"]
+        tick = run_monitor(runtime, monitor, now=runtime.clock())
+        assert tick.error is None
+        outlook = store.outlooks(runtime.store, "credit")[-1]
+    assert outlook.outcome is Status.AT_RISK
+    groups = explanation_of(outlook)
+    assert groups is not None
+    assert groups.expected
+    assert groups.leading is not None
+    assert groups.leading.group == "north"
+    assert groups.change < -0.02
+    assert sum(each.part for each in groups.parts) == pytest.approx(groups.change, abs=5e-3)
+    assert "of the expected fall comes from region = north: its scores tell less apart" in moved(outlook)
+    said = " ".join(rocmonitor("explain", "credit", "--window", "2026-06-15").stdout.split())
+    assert "The AUROC that the scores lead to fell by 0." in said
+    assert "of that comes from region = north: its scores tell less apart" in said

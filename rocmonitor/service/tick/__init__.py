@@ -43,7 +43,7 @@ log = logging.getLogger(__name__)
 NOW = timedelta(hours=1)
 """A tick for an earlier time than this shows nothing of how rows and labels arrive."""
 
-CHANGED = (Status.DEGRADED, Status.IMPROVED)
+CHANGED = (Status.DEGRADED, Status.IMPROVED, Status.AT_RISK)
 """Outcomes of windows that columns may explain."""
 
 
@@ -219,14 +219,16 @@ class _Work:
         one.
         """
         state, monitor = self._state, self._state.monitor
-        finding = judged.segments[""].finding if "" in judged.segments else None
+        seen = judged.segments.get("")
+        finding = None if seen is None else seen.finding or seen.foreseen
         if not monitor.columns.explain or finding is None or finding.outcome not in CHANGED:
             return judged
         from rocmonitor.service import explaining
 
+        kept, now, expected = state.runtime.store, state.now, seen is not None and seen.finding is None
         try:
             ask = explaining.request(
-                monitor, job.window, self._source, state.runtime.store, now=state.now, as_of=job.as_of
+                monitor, job.window, self._source, kept, now=now, as_of=job.as_of, expected=expected
             )
             found = self._run(ask)
         except (StoppedError, StoreError):
@@ -234,12 +236,12 @@ class _Work:
         except Exception as error:  # what was judged stands, and is told
             return judged.finding_that(explaining.unexplained(finding, _foreseen(error, monitor)))
         if ask.reference is None and not state.dry_run:
-            explaining.keep(monitor, state.runtime.store, state.now, found)
+            explaining.keep(monitor, kept, now, found)
         return judged.finding_that(found.explanation.added_to(finding))
 
     def _foresee(self, job: Job, judged: Judged) -> None:
         """Make the outlook of every segment of a window that waits for its labels."""
-        state, records = self._state, commit.outlooks(self._state, job, judged)
+        state, records = self._state, commit.outlooks(self._state, job, self._explained(job, judged))
         if not state.dry_run:
             store.save_outlooks(state.runtime.store, records, lease=state.lease)
         state.segments |= {each.outlook.segment for each in records}
