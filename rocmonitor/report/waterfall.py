@@ -12,10 +12,11 @@ from rocmonitor.report.html import environment
 from rocmonitor.wording import explanation as words
 from rocmonitor.wording.format import percent
 
-WIDE = 160
+WIDE = 120
 """Length of the axis."""
 
 _MOST = 8
+_SMALLEST = 0.0005  # rest that is shown: cells of scores alone make one of 0.0001
 _ROOM = 0.04  # of the axis, on either side
 
 
@@ -44,12 +45,12 @@ def steps(of: Explanation) -> list[Step]:
         (
             each.group,
             each.part,
-            (f"{each.ranking:+.4f}", f"{each.mix:+.4f}", percent(each.share), percent(each.reference_share)),
+            (f"{each.ranking:+.4f}", percent(each.share, 2), percent(each.reference_share, 2)),
         )
         for each in groups
     ]
-    if abs(rest) >= 0.00005:
-        moves.append((words.REST, rest, ("", "", "", "")))
+    if abs(rest) >= _SMALLEST:
+        moves.append((words.REST, rest, ("", "", "")))
     levels = list(accumulate((part for _, part, _ in moves), initial=of.reference_auc))
     low, high = min(*levels, of.auc), max(*levels, of.auc)
     room = _ROOM * (high - low) or 0.01
@@ -58,7 +59,7 @@ def steps(of: Explanation) -> list[Step]:
         return round(WIDE * (value - low + room) / (high - low + 2 * room), 1)
 
     def total(name: str, value: float) -> Step:
-        return Step(name, x(value) - 1.5, 3.0, (f"{value:.4f}", "", "", "", ""), is_total=True)
+        return Step(name, x(value) - 1.5, 3.0, (f"{value:.4f}", "", "", ""), is_total=True)
 
     lines = [total(words.REFERENCE, of.reference_auc)]
     for (name, part, cells), before, after in zip(moves, levels, levels[1:], strict=False):
