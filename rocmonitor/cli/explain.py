@@ -35,7 +35,7 @@ def explain(path: Path, monitor: str, start: str | None, columns: tuple[str, ...
     from rocmonitor.report import text
     from rocmonitor.service.explaining import request
     from rocmonitor.sources import open_source
-    from rocmonitor.wording.explanation import sentence
+    from rocmonitor.wording.explanation import curve_sentence, sentence
 
     config = load(path)
     chosen = monitor_named(config, monitor)
@@ -60,6 +60,8 @@ def explain(path: Path, monitor: str, start: str | None, columns: tuple[str, ...
         return OK
     echo(f"{monitor}, {window.in_zone(chosen.timezone)} ({chosen.timezone})", style="bold")
     echo_folded(sentence(found), hang=0)
+    if said := curve_sentence(found.curve, found.change):
+        echo_folded(said, hang=0)
     if found.parts:
         echo_table(text.groups(found, width_of(sys.stdout)))
     for column, why in found.refused.items():

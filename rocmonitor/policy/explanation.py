@@ -89,6 +89,8 @@ class Explanation:
         The clearest first.
     refused : dict of str to str
         Why a column explains nothing, by name.
+    curve : tuple of dict
+        The change of the ROC curve, as from `curve_change`.
     expected : bool
         Whether the AUROC is the one that the scores lead to, before the labels.
     """
@@ -97,6 +99,7 @@ class Explanation:
     auc: float
     parts: tuple[GroupPart, ...]
     refused: dict[str, str] = field(default_factory=dict)
+    curve: tuple[Row, ...] = ()
     expected: bool = False
 
     @property
@@ -122,6 +125,7 @@ class Explanation:
             "change": self.change,
             "expected": self.expected,
             "groups": [each.to_row() for each in self.parts],
+            "curve": list(self.curve),
             "refused": self.refused,
         }
 

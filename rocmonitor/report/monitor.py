@@ -30,7 +30,7 @@ from rocmonitor.wording.format import CUT, forecast_span, instant, percent, set_
 from rocmonitor.wording.outlook import expected
 from rocmonitor.wording.stops import LABELS, by_age
 from rocmonitor.wording.verdicts import by_rule, reasons
-from rocmonitor.wording.window import foretold, moved, moved_most
+from rocmonitor.wording.window import curve_moved, foretold, moved, moved_most
 
 Fact = tuple[str, str]
 
@@ -259,6 +259,7 @@ def _chosen(anchor: str, title: str, evaluation: Evaluation, history: History) -
         "moved": moved(evaluation),
         "group_moved": main_group(groups) or spread(groups),
         "waterfall": waterfall(groups),
+        "curve_moved": curve_moved(evaluation),
         "shift": shift.drawing(evaluation, f"shift-{anchor}") if evaluation.tables.get("shift") else "",
         "roc": curves.drawing(evaluation, before, f"roc-{anchor}"),
         "roc_caption": wording.curve_caption(tables),

@@ -17,6 +17,7 @@ from rocmonitor import store
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
 from rocmonitor.errors import ConfigError, DegenerateDataError, RocmonitorError
+from rocmonitor.policy.curve_change import curve_change
 from rocmonitor.policy.explanation import Explanation, group_parts
 from rocmonitor.policy.judge import Finding
 from rocmonitor.policy.windows import Window
@@ -106,6 +107,7 @@ class ExplainRequest:
             auc=split.whole.auc,
             parts=tuple(group_parts(split.columns)),
             refused=split.refused,
+            curve=() if self.expected else tuple(curve_change(*reference.samples(rows))),
             expected=self.expected,
         )
         return Explained(explanation=explanation, reference=reference)

@@ -21,7 +21,7 @@ from rocmonitor.wording import page as wording
 from rocmonitor.wording.explanation import main_group, spread
 from rocmonitor.wording.format import CUT, instant, set_aside_parts
 from rocmonitor.wording.verdicts import by_rule
-from rocmonitor.wording.window import calibration, moved
+from rocmonitor.wording.window import calibration, curve_moved, moved
 
 Row = dict[str, Any]
 
@@ -53,6 +53,8 @@ def chosen_window(
         "moved": moved(evaluation),
         "group_moved": main_group(groups) or spread(groups),
         "groups": evaluation.tables.get("groups", []),
+        "curve": evaluation.tables.get("curve", []),
+        "curve_moved": curve_moved(evaluation),
         "shift": evaluation.tables.get("shift", []),
         "roc": evaluation.tables.get("roc", []),
         "reference_roc": _reference_curve(kept, evaluation),

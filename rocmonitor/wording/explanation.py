@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rocmonitor.policy.explanation import Explanation, GroupPart
-from rocmonitor.wording.format import percent
+from rocmonitor.policy.record import Row
+from rocmonitor.wording.format import count, percent
 
 REFERENCE, WINDOW, REST = "reference", "this window", "all others"
 """The first and the last line of a waterfall, and the groups that it does not show."""
@@ -42,6 +45,21 @@ def spread(of: Explanation | None) -> str:
     columns = list(dict.fromkeys(each.column for each in of.parts))
     named = ", ".join(columns[:-1]) + " or " + columns[-1] if len(columns) > 1 else columns[0]
     return f"No group of {named} did much more than its share of the rows."
+
+
+def curve_sentence(rows: Sequence[Row], change: float) -> str:
+    """Return where on the ROC curve a change shows most; empty if chance can explain it everywhere."""
+    way = -1.0 if change < 0 else 1.0
+    clear = [row for row in rows if (row["high"] if way < 0 else -row["low"]) < 0]
+    if not clear:
+        return ""
+    row = max(clear, key=lambda each: way * each["difference"])
+    more = f", the most of {count(len(clear), 'rate')}" if len(clear) > 1 else ""
+    return (
+        f"At a false positive rate of {percent(row['fpr'])} it finds {percent(row['tpr'])} of the positives, "
+        f"{percent(row['reference_tpr'])} in the reference: {100 * row['difference']:+.1f} points, "
+        f"{100 * row['low']:+.1f} to {100 * row['high']:+.1f}{more}."
+    )
 
 
 def caption(of: Explanation) -> str:

@@ -10,7 +10,7 @@ from rocmonitor.policy.evaluation import Evaluation, Status, known
 from rocmonitor.policy.explanation import explanation_of
 from rocmonitor.policy.joining import Counted, Joining
 from rocmonitor.policy.record import low_is_positive
-from rocmonitor.wording.explanation import main_group, spread
+from rocmonitor.wording.explanation import curve_sentence, main_group, spread
 from rocmonitor.wording.format import count, instant, percent
 from rocmonitor.wording.shift import explanation, main_part, rounded_parts
 from rocmonitor.wording.verdicts import verdicts
@@ -60,6 +60,14 @@ def moved_briefly(evaluation: Evaluation) -> str:
         seen, auc, before = found
         text = f"{text.rstrip('.')}; the scores foretold {seen:+.3f} of {auc - before:+.3f}."
     return " ".join(filter(None, [text, spread(groups)]))
+
+
+def curve_moved(evaluation: Evaluation) -> str:
+    """Return where on the ROC curve a window lost or won; empty if chance can explain it everywhere."""
+    found = known(evaluation.metrics, "champion/auc", "reference/auc")
+    if found is None:
+        return ""
+    return curve_sentence(evaluation.tables.get("curve", ()), found[0] - found[1])
 
 
 def _explained(evaluation: Evaluation, words: Callable[..., str], *, told: bool = True) -> str:
