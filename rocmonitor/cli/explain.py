@@ -50,11 +50,18 @@ def explain(path: Path, monitor: str, start: str | None, columns: tuple[str, ...
         open_source(config.sources[chosen.source], config.folder, name=chosen.source) as source,
     ):
         window, judged = _window(opened, chosen, start)
-        now = datetime.now(UTC)
-        ask = request(chosen, window, source, opened, now=now, columns=asked, expected=not judged)
-        found = ask.run(
-            source, lambda said: echo(said, err=True) if sys.stderr.isatty() else None
-        ).explanation
+        before = store.evaluations(opened, monitor, start=window.start, end=window.end) if judged else []
+        ask = request(
+            chosen,
+            window,
+            source,
+            opened,
+            now=datetime.now(UTC),
+            columns=asked,
+            grouped=any(each.provenance.get("grouped") for each in before[-1:]),
+            expected=not judged,
+        )
+        found = ask.run(source, _progress).explanation
     if as_json:
         print_json({"monitor": monitor, "window": str(window), **found.to_dict()})
         return OK
@@ -67,6 +74,11 @@ def explain(path: Path, monitor: str, start: str | None, columns: tuple[str, ...
     for column, why in found.refused.items():
         echo_folded(f"{column} explains nothing: {why}", hang=2)
     return OK
+
+
+def _progress(said: str) -> None:
+    if sys.stderr.isatty():
+        echo(said, err=True)
 
 
 def _window(opened: Store, monitor: Monitor, start: str | None) -> tuple[Window, bool]:

@@ -16,7 +16,7 @@ import pandas as pd
 from rocmonitor import store
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
-from rocmonitor.errors import ConfigError, DegenerateDataError, RocmonitorError
+from rocmonitor.errors import ConfigError, DegenerateDataError, InputError, RocmonitorError
 from rocmonitor.policy.curve_change import curve_change
 from rocmonitor.policy.explanation import Explanation, group_parts
 from rocmonitor.policy.judge import Finding
@@ -24,6 +24,7 @@ from rocmonitor.policy.windows import Window
 from rocmonitor.service import references
 from rocmonitor.sources import SqlSource
 from rocmonitor.sources.frame import read_frame
+from rocmonitor.sources.groups import grouped_columns, grouped_rows
 from rocmonitor.stats.group_reference import ColumnRows, GroupReference, group_reference
 from rocmonitor.stats.grouping import BINS
 
@@ -52,6 +53,8 @@ class ExplainRequest:
     windows : sequence of Window
         Of the reference.
     reference_as_of : datetime
+    grouped : bool
+        Whether the engine of the source counts the rows, one column at a time; else they are read.
     expected : bool
         Whether the labels are not in yet: then the AUROC that the scores lead to is explained.
     """
@@ -63,6 +66,7 @@ class ExplainRequest:
     reference: GroupReference | None
     windows: Sequence[Window]
     reference_as_of: datetime
+    grouped: bool = False
     expected: bool = False
 
     @property
@@ -88,16 +92,18 @@ class ExplainRequest:
         if reference is None:
             if not self.windows:
                 raise DegenerateDataError(f"{monitor.name} has no reference window to compare with")
-            parts = []
-            for each in self.windows:
-                said(f"{monitor.name} reference {each.in_zone(monitor.timezone)}")
-                parts.append(self._frame(source, each, self.reference_as_of))
-            before = _rows(pd.concat(parts, ignore_index=True), monitor, self.columns)
-            reference = group_reference(before, fewest=monitor.min_group)
+            reference = (self._counted if self.grouped else self._read)(source, said)
         said(f"{monitor.name} {self.window.in_zone(monitor.timezone)}")
-        numbers = [name for name, each in reference.columns.items() if each.groups.kind == "numbers"]
-        frame = self._frame(source, self.window, self.as_of, labelled=not self.expected)
-        rows, fewest = _rows(frame, monitor, self.columns, numbers), monitor.min_group
+        groups = {name: each.groups for name, each in reference.columns.items()}
+        fewest = monitor.min_group
+        if self.grouped:
+            rows = grouped_rows(
+                source, monitor, [self.window], self.as_of, groups, labelled=not self.expected
+            )
+        else:
+            numbers = [name for name, each in groups.items() if each.kind == "numbers"]
+            frame = self._frame(source, self.window, self.as_of, labelled=not self.expected)
+            rows = _rows(frame, monitor, self.columns, numbers)
         if self.expected:
             split = reference.expected(rows, rng=_seed(monitor, self.window), fewest=fewest)
         else:
@@ -111,6 +117,27 @@ class ExplainRequest:
             expected=self.expected,
         )
         return Explained(explanation=explanation, reference=reference)
+
+    def _read(self, source: SqlSource, said: Callable[[str], None]) -> GroupReference:
+        """Return the counts of the reference from its rows."""
+        parts = []
+        for each in self.windows:
+            said(f"{self.monitor.name} reference {each.in_zone(self.monitor.timezone)}")
+            parts.append(self._frame(source, each, self.reference_as_of))
+        rows = _rows(pd.concat(parts, ignore_index=True), self.monitor, self.columns)
+        return group_reference(rows, fewest=self.monitor.min_group)
+
+    def _counted(self, source: SqlSource, said: Callable[[str], None]) -> GroupReference:
+        """Return the same, counted by the engine of the source."""
+        monitor, period = self.monitor, Window(self.windows[0].start, self.windows[-1].end)
+        said(f"{monitor.name} reference {period.in_zone(monitor.timezone)}")
+        groups, refused = grouped_columns(source, monitor, period, self.columns)
+        if not groups:
+            raise InputError("; ".join(refused.values()))
+        rows = grouped_rows(source, monitor, self.windows, self.reference_as_of, groups)
+        known = {name: each for name, each in groups.items() if each.ends}
+        found = group_reference(rows, fewest=monitor.min_group, groups=known)
+        return replace(found, refused=found.refused | refused)
 
     def _frame(
         self, source: SqlSource, window: Window, as_of: datetime | None, *, labelled: bool = True
@@ -131,6 +158,7 @@ def request(
     now: datetime,
     as_of: datetime | None = None,
     columns: Sequence[str] = (),
+    grouped: bool = False,
     expected: bool = False,
 ) -> ExplainRequest:
     """Return what to ask to explain a window, with the counts of the reference if the store has them.
@@ -146,6 +174,8 @@ def request(
     as_of : datetime, optional
     columns : sequence of str
         Of the query; default those of the monitor.
+    grouped : bool
+        Have the engine of the source count rows also where the monitor does not say so.
     expected : bool
         Explain what the scores lead to, before the labels.
     """
@@ -159,6 +189,7 @@ def request(
         reference=None if plain is None else GroupReference.from_dict(plain[""]),
         windows=() if plain is not None else references.frozen_windows(monitor, source, kept, now),
         reference_as_of=references.read_at(monitor, now)[0],
+        grouped=grouped or _is_grouped(monitor, source),
         expected=expected,
     )
 
@@ -189,6 +220,10 @@ def _require(columns: Sequence[str], known: Mapping[str, str], monitor: Monitor)
             f"monitors.{monitor.name}.columns.explain: the query does not give {', '.join(missing)}; it has "
             f"{', '.join(known)}"
         )
+
+
+def _is_grouped(monitor: Monitor, source: SqlSource) -> bool:
+    return monitor.grouped in ("database", "condensed") or source.kind == "spark"
 
 
 def _seed(monitor: Monitor, window: Window) -> int:

@@ -228,7 +228,14 @@ class _Work:
         kept, now, expected = state.runtime.store, state.now, seen is not None and seen.finding is None
         try:
             ask = explaining.request(
-                monitor, job.window, self._source, kept, now=now, as_of=job.as_of, expected=expected
+                monitor,
+                job.window,
+                self._source,
+                kept,
+                now=now,
+                as_of=job.as_of,
+                grouped=judged.grouped,
+                expected=expected,
             )
             found = self._run(ask)
         except (StoppedError, StoreError):
