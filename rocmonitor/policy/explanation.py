@@ -12,6 +12,7 @@ from rocmonitor.policy.judge import Finding
 from rocmonitor.policy.record import Record, Row
 from rocmonitor.stats.column_changes import ranked
 from rocmonitor.stats.decomposition import GroupChanges
+from rocmonitor.stats.group_reference import PairChange
 from rocmonitor.stats.grouping import Label
 
 FALSE_DISCOVERIES = 0.05
@@ -20,6 +21,11 @@ FALSE_DISCOVERIES = 0.05
 KEPT = 60
 """Groups that an evaluation keeps."""
 
+PAIRED = " × "
+"""Parts the two columns, and the two groups, of a pair."""
+
+_CANDIDATES = 5  # groups of which pairs are looked at
+_MOST_OF_EITHER = 0.6  # of two groups that each did something by itself the rows of both do half
 _SMALLEST = 0.005  # change that is a group's
 _OF_THE_MIX = 0.25  # of a change: what more or fewer rows of a group must have done to be named
 
@@ -115,7 +121,8 @@ class Explanation:
         if abs(self.change) < _SMALLEST:
             return None
         found = [each for each in self.parts if each.is_found and each.stands_out(self.change)]
-        return max(found, key=lambda each: abs(each.part), default=None)
+        pairs = [each for each in found if PAIRED in each.column]
+        return max(pairs or found, key=lambda each: abs(each.part), default=None)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
@@ -156,6 +163,40 @@ def from_tables(rows: Sequence[Row], metrics: Mapping[str, float]) -> Explanatio
     return Explanation(reference_auc=areas[0], auc=areas[1], parts=parts, expected=expected)
 
 
+def candidate_pairs(parts: Sequence[GroupPart], change: float) -> list[tuple[GroupPart, GroupPart]]:
+    """Return the pairs of groups of different columns that may explain more than either, at most 10."""
+    found = [each for each in parts if each.is_found and each.part * change > 0]
+    most = sorted(found, key=lambda each: -abs(each.part))[:_CANDIDATES]
+    return [(a, b) for at, a in enumerate(most) for b in most[at + 1 :] if a.column != b.column]
+
+
+def with_pairs(parts: Sequence[GroupPart], pairs: Sequence[PairChange], tested: int) -> list[GroupPart]:
+    """Return the parts, before them those of the clearest pair of groups that did more than either, if any.
+
+    Of `tested` pairs, one is named falsely at most as often as a group is (Bonferroni).
+    """
+    best = min(filter(_is_most, pairs), key=lambda each: each.pvalue, default=None)
+    if best is None or best.pvalue * tested > FALSE_DISCOVERIES:
+        return list(parts)
+    first, second = map(name_of_group, best.groups)
+    names = {
+        "both": f"{first}{PAIRED}{second}",
+        "first": f"{first}{PAIRED}other",
+        "second": f"other{PAIRED}{second}",
+        "neither": f"other{PAIRED}other",
+    }
+    column, rate = PAIRED.join(best.columns), best.pvalue * tested
+    changes = replace(best.changes, groups=tuple(names[str(each)] for each in best.changes.groups))
+    of_pair = _parts(column, changes, [rate, 1.0, 1.0, 1.0])
+    return [*of_pair, *parts]
+
+
+def _is_most(pair: PairChange) -> bool:
+    """Return True if the rows of both groups made most of what either group did."""
+    both, first, second, _ = pair.changes.parts.tolist()
+    return all(each and both / each >= _MOST_OF_EITHER for each in (both + first, both + second))
+
+
 def group_parts(found: Mapping[str, GroupChanges]) -> list[GroupPart]:
     """Return the groups of all columns, the clearest first: by `ranked`, of mix and ranking the clearer."""
     if not found:
@@ -166,20 +207,29 @@ def group_parts(found: Mapping[str, GroupChanges]) -> list[GroupPart]:
         rates.setdefault(line, rate)  # the smaller one comes first
     parts = []
     for column, of in found.items():
-        rows, before = of.pos_window + of.neg_window, of.pos_reference + of.neg_reference
-        parts += [
-            GroupPart(
-                column=column,
-                group="(no value)" if group is None else str(group),
-                part=float(of.parts[at]),
-                mix=float(of.mix_parts[at]),
-                ranking=float(of.ranking_parts[at]),
-                se=float(of.se[at]),
-                adjusted_pvalue=rates[column, group],
-                rows=int(rows[at]),
-                share=float(rows[at] / rows.sum()),
-                reference_share=float(before[at] / before.sum()),
-            )
-            for at, group in enumerate(of.groups)
-        ]
+        parts += _parts(column, of, [rates[column, group] for group in of.groups])
     return sorted(parts, key=lambda each: (each.adjusted_pvalue, -abs(each.part)))
+
+
+def name_of_group(group: Label) -> str:
+    """Return a group for people."""
+    return "(no value)" if group is None else str(group)
+
+
+def _parts(column: str, of: GroupChanges, of_group: Sequence[float]) -> list[GroupPart]:
+    rows, before = of.pos_window + of.neg_window, of.pos_reference + of.neg_reference
+    return [
+        GroupPart(
+            column=column,
+            group=name_of_group(group),
+            part=float(of.parts[at]),
+            mix=float(of.mix_parts[at]),
+            ranking=float(of.ranking_parts[at]),
+            se=float(of.se[at]),
+            adjusted_pvalue=of_group[at],
+            rows=int(rows[at]),
+            share=float(rows[at] / rows.sum()),
+            reference_share=float(before[at] / before.sum()),
+        )
+        for at, group in enumerate(of.groups)
+    ]

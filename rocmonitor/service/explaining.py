@@ -18,14 +18,21 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
 from rocmonitor.errors import ConfigError, DegenerateDataError, InputError, RocmonitorError
 from rocmonitor.policy.curve_change import curve_change
-from rocmonitor.policy.explanation import Explanation, group_parts
+from rocmonitor.policy.explanation import (
+    Explanation,
+    GroupPart,
+    candidate_pairs,
+    group_parts,
+    name_of_group,
+    with_pairs,
+)
 from rocmonitor.policy.judge import Finding
 from rocmonitor.policy.windows import Window
 from rocmonitor.service import references
 from rocmonitor.sources import SqlSource
 from rocmonitor.sources.frame import read_frame
 from rocmonitor.sources.groups import grouped_columns, grouped_rows
-from rocmonitor.stats.group_reference import ColumnRows, GroupReference, group_reference
+from rocmonitor.stats.group_reference import ColumnRows, GroupReference, Split, group_reference
 from rocmonitor.stats.grouping import BINS
 
 
@@ -104,19 +111,9 @@ class ExplainRequest:
             numbers = [name for name, each in groups.items() if each.kind == "numbers"]
             frame = self._frame(source, self.window, self.as_of, labelled=not self.expected)
             rows = _rows(frame, monitor, self.columns, numbers)
-        if self.expected:
-            split = reference.expected(rows, rng=_seed(monitor, self.window), fewest=fewest)
-        else:
-            split = reference.split(rows, fewest=fewest)
-        explanation = Explanation(
-            reference_auc=split.whole.reference_auc,
-            auc=split.whole.auc,
-            parts=tuple(group_parts(split.columns)),
-            refused=split.refused,
-            curve=() if self.expected else tuple(curve_change(*reference.samples(rows))),
-            expected=self.expected,
-        )
-        return Explained(explanation=explanation, reference=reference)
+        seed = _seed(monitor, self.window)
+        found = explanation(reference, rows, fewest=fewest, seed=seed, expected=self.expected)
+        return Explained(explanation=found, reference=reference)
 
     def _read(self, source: SqlSource, said: Callable[[str], None]) -> GroupReference:
         """Return the counts of the reference from its rows."""
@@ -147,6 +144,79 @@ class ExplainRequest:
         score = rows[self.monitor.columns.champion].to_numpy(dtype=float)
         usable: pd.DataFrame = rows[np.isfinite(score)]
         return usable
+
+
+def explanation(
+    reference: GroupReference,
+    rows: Mapping[str, ColumnRows],
+    *,
+    fewest: int,
+    seed: int,
+    expected: bool = False,
+) -> Explanation:
+    """Return what the groups did to the rows of a window.
+
+    Parameters
+    ----------
+    reference : GroupReference
+    rows : dict of str to ColumnRows
+    fewest : int
+        Groups with fewer rows are pooled.
+    seed : int
+        For standard errors that are drawn.
+    expected : bool
+        Explain the AUROC that the scores lead to, before the labels.
+
+    Raises
+    ------
+    DegenerateDataError
+        Window or reference have one class only.
+    """
+    if expected:
+        split = reference.expected(rows, rng=seed, fewest=fewest)
+    else:
+        split = reference.split(rows, fewest=fewest)
+    parts = group_parts(split.columns)
+    return Explanation(
+        reference_auc=split.whole.reference_auc,
+        auc=split.whole.auc,
+        parts=tuple(parts if expected else _with_pairs(reference, rows, split, parts, fewest, seed)),
+        refused=split.refused,
+        curve=() if expected else tuple(curve_change(*reference.samples(rows))),
+        expected=expected,
+    )
+
+
+def _with_pairs(
+    reference: GroupReference,
+    rows: Mapping[str, ColumnRows],
+    split: Split,
+    parts: Sequence[GroupPart],
+    fewest: int,
+    seed: int,
+) -> list[GroupPart]:
+    """Return the parts of all groups, and of two together where these explain more than either."""
+    order = list(reference.columns)
+    labels = {
+        (column, name_of_group(group)): group
+        for column, changes in split.columns.items()
+        for group in changes.groups
+    }
+    asked = [
+        sorted(pair, key=lambda each: order.index(each.column))
+        for pair in candidate_pairs(parts, split.whole.change)
+    ]
+    found = [
+        reference.pair_change(
+            rows,
+            (a.column, labels[a.column, a.group]),
+            (b.column, labels[b.column, b.group]),
+            rng=seed,
+            fewest=fewest,
+        )
+        for a, b in asked
+    ]
+    return with_pairs(parts, [each for each in found if each is not None], len(asked))
 
 
 def request(

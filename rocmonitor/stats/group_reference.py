@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from rocmonitor.stats.decomposition import (
     parts_of_cells,
     require_other_column,
 )
-from rocmonitor.stats.grouping import BINS, Codes, Groups, Label, codes_of, learned_groups
+from rocmonitor.stats.grouping import BINS, Codes, Groups, Label, codes_of, learned_groups, named_groups
 from rocmonitor.stats.resampling import Rng
 from rocmonitor.stats.rows import Floats
 from rocmonitor.stats.sample import Sample
@@ -26,6 +27,11 @@ from rocmonitor.stats.sample import Sample
 EDGES = 400
 """Scores that part the cells: quantiles of the reference, or all of its scores where it has no more."""
 
+COARSE = 81
+"""Cells in which rows of two columns are counted together."""
+
+_PAIRED = 6  # columns of which the reference keeps pairs
+_MOST_PAIRS = 2_500  # groups of a pair
 _DRAWS = 100
 
 MIN_GROUP = 20
@@ -52,6 +58,18 @@ class Split(NamedTuple):
     refused: dict[str, str]
 
 
+class PairChange(NamedTuple):
+    """A change split by two groups of different columns: rows of both, of the first alone, second, neither.
+
+    `pvalue` is that the rows of both did no more than their share of what either group did.
+    """
+
+    columns: tuple[str, str]
+    groups: tuple[Label, Label]
+    changes: GroupChanges
+    pvalue: float
+
+
 class GroupCounts(NamedTuple):
     """The groups of a column, and their rows by cell: of each group, of other values, without a value."""
 
@@ -72,12 +90,16 @@ class GroupReference:
     columns : dict of str to GroupCounts
     refused : dict of str to str
         Why a column cannot be used, by name.
+    pairs : dict of (str, str) to CellCounts
+        Of the rows by the groups of two columns, those of the second within those of the first, in coarse
+        cells; of the first columns only.
     """
 
     edges: Floats
     whole: CellCounts
     columns: dict[str, GroupCounts]
     refused: dict[str, str] = field(default_factory=dict)
+    pairs: dict[tuple[str, str], CellCounts] = field(default_factory=dict)
 
     def split(self, window: Mapping[str, ColumnRows], *, fewest: int = MIN_GROUP) -> Split:
         """Split the change of the AUROC from the reference by the groups of each column.
@@ -115,6 +137,82 @@ class GroupReference:
             except InputError as error:
                 refused[name] = str(error)
         return Split(whole, known, refused)
+
+    def pair_change(
+        self,
+        window: Mapping[str, ColumnRows],
+        first: tuple[str, Label],
+        second: tuple[str, Label],
+        *,
+        rng: Rng,
+        fewest: int = MIN_GROUP,
+    ) -> PairChange | None:
+        """Split a change by two groups of different columns, each given as (column, group).
+
+        Returns
+        -------
+        PairChange or None
+            None where the reference has no counts of the two columns together, or either sample has fewer
+            than `fewest` rows of both groups, of one alone, or of neither.
+
+        Notes
+        -----
+        With t_ab and r_ab the part and the rows of both groups, and a that of the first, tested is
+        t_ab - r_ab / r_a t_a, and likewise for the second; the p-value is the larger of the two. The standard
+        errors are from 100 Poisson draws of the rows in each cell.
+        """
+        names = first[0], second[0]
+        counts = self.pairs.get(names)
+        if counts is None:
+            return None
+        sides, sizes = [], []
+        tables = self._pair_counts(window, names, fewest)
+        for each in (counts, tables):
+            if each is None:
+                return None
+            chosen = [self._places(name, group) for name, group in (first, second)]
+            if None in chosen:
+                return None
+            sides.append(CellCounts(*(_four(table, chosen, self._groups(names)) for table in each)))
+            sizes.append((sides[-1].pos + sides[-1].neg).sum(axis=1))
+        if min(map(min, sizes)) < fewest:
+            return None
+        labels: tuple[Label, ...] = ("both", "first", "second", "neither")
+        found = changes_of_cells(sides[0], sides[1], labels)
+        shares = (sizes[0] / sizes[0].sum() + sizes[1] / sizes[1].sum()) / 2
+        generator = np.random.default_rng(rng)
+        drawn = [
+            _beyond(parts_of_cells(*(_poisson(each, generator) for each in sides))[2], shares)
+            for _ in range(_DRAWS)
+        ]
+        se, ours = np.std(drawn, axis=0, ddof=1), _beyond(found.parts, shares)
+        away = np.where(se > 0, ours * np.sign(found.change) / np.where(se > 0, se, 1.0), 0.0)
+        pvalue = float(2 * ndtr(-away.min())) if away.min() > 0 else 1.0
+        return PairChange(names, (first[1], second[1]), found, pvalue)
+
+    def _pair_counts(
+        self, window: Mapping[str, ColumnRows], names: tuple[str, str], fewest: int
+    ) -> CellCounts | None:
+        codes = []
+        for name in names:
+            groups, rows = self.columns[name].groups, window[name]
+            if rows.weight is not None:
+                return None
+            labels, found = codes_of(groups, rows.values, fewest=fewest, name=name)
+            new, known = len(labels) - 2, _size(groups)
+            # Values that the reference lacks are others.
+            codes.append(np.where(found < known, found, np.where(found == new + 1, known + 1, known)))
+        return _coarse(window[names[0]], codes, self._groups(names), self.edges)
+
+    def _groups(self, names: tuple[str, str]) -> tuple[int, int]:
+        return _size(self.columns[names[0]].groups) + 2, _size(self.columns[names[1]].groups) + 2
+
+    def _places(self, name: str, group: Label) -> int | None:
+        groups = self.columns[name].groups
+        labels = named_groups(groups)
+        if group is None:
+            return len(labels) + 1
+        return labels.index(group) if group in labels else None
 
     def samples(self, window: Mapping[str, ColumnRows]) -> tuple[Sample, Sample]:
         """Return the reference and the labelled rows of a window, with the number of the cell as score."""
@@ -210,6 +308,10 @@ class GroupReference:
                 for name, (groups, counts) in self.columns.items()
             },
             "refused": self.refused,
+            "pairs": [
+                [*names, [_sparse(*lines) for lines in zip(*counts, strict=True)]]
+                for names, counts in self.pairs.items()
+            ],
         }
 
     @classmethod
@@ -227,6 +329,7 @@ class GroupReference:
                 for name, each in plain["columns"].items()
             },
             refused=dict(plain["refused"]),
+            pairs={(a, b): _dense(lines, COARSE) for a, b, lines in plain["pairs"]},
         )
 
 
@@ -261,6 +364,7 @@ def group_reference(
     edges = _edges(first)
     whole = _counted(first, np.zeros(len(first.label), dtype=np.intp), 1, edges)
     columns, refused = dict[str, GroupCounts](), dict[str, str]()
+    placed = dict[str, Codes]()
     for name, each in rows.items():
         try:
             if each.weight is None:
@@ -275,7 +379,46 @@ def group_reference(
             refused[name] = str(error)
             continue
         columns[name] = GroupCounts(found, _counted(each, codes, len(labels), edges))
-    return GroupReference(edges=edges, whole=whole, columns=columns, refused=refused)
+        placed[name] = codes
+    pairs = {}
+    for names in combinations(list(placed)[:_PAIRED] if first.weight is None else (), 2):
+        sizes = _size(columns[names[0]].groups) + 2, _size(columns[names[1]].groups) + 2
+        if sizes[0] * sizes[1] <= _MOST_PAIRS:
+            pairs[names] = _coarse(first, [placed[name] for name in names], sizes, edges)
+    return GroupReference(edges=edges, whole=whole, columns=columns, refused=refused, pairs=pairs)
+
+
+def _size(groups: Groups) -> int:
+    return len(groups.ends) + 1 if groups.ends else len(groups.labels)
+
+
+def _coarse(rows: ColumnRows, codes: Sequence[Codes], sizes: tuple[int, int], edges: Floats) -> CellCounts:
+    """Count rows by two groups in cells that are ten times as wide."""
+    cells = 2 * len(edges) + 1
+    cell = np.searchsorted(edges, rows.score, "left") + np.searchsorted(edges, rows.score, "right")
+    place = (codes[0] * sizes[1] + codes[1]) * COARSE + cell * COARSE // cells
+    most = sizes[0] * sizes[1] * COARSE
+    return CellCounts(
+        *(np.bincount(place[rows.label == of], minlength=most).reshape(-1, COARSE) for of in (1, 0))
+    )
+
+
+def _four(table: NDArray[Any], chosen: Sequence[int | None], sizes: tuple[int, int]) -> NDArray[Any]:
+    """Return the rows of both groups, the first alone, the second alone, and neither, (4, c)."""
+    a, b = chosen
+    cells = table.reshape(*sizes, -1)
+    both = cells[a, b]
+    first, second = cells[a].sum(axis=0) - both, cells[:, b].sum(axis=0) - both
+    return np.array([both, first, second, cells.sum(axis=(0, 1)) - both - first - second])
+
+
+def _poisson(counts: CellCounts, generator: np.random.Generator) -> CellCounts:
+    return CellCounts(generator.poisson(counts.pos), generator.poisson(counts.neg))
+
+
+def _beyond(parts: Floats, rows: Floats) -> Floats:
+    """Return what both groups did beyond their share of what the first did, and of the second, (2,)."""
+    return np.array([parts[0] - rows[0] / (rows[0] + rows[at]) * (parts[0] + parts[at]) for at in (1, 2)])
 
 
 def _edges(rows: ColumnRows) -> Floats:

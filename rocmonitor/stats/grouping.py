@@ -165,6 +165,11 @@ def learned_groups(values: ArrayLike, weight: Codes | None, *, bins: int, fewest
     return Groups(tuple(kept), (), "numbers" if column.kind == "numbers" else "texts")
 
 
+def named_groups(groups: Groups) -> tuple[Label, ...]:
+    """Return the names of the groups of a reference, without those of all other rows."""
+    return _names(np.array(groups.ends)) if groups.ends else groups.labels
+
+
 def codes_of(
     groups: Groups, values: ArrayLike, weight: Codes | None = None, *, fewest: int, name: str
 ) -> tuple[tuple[Label, ...], Codes]:

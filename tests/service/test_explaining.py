@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from datetime import timedelta
 
+import numpy as np
 import pytest
 from scenario import World, scored, week
 from sqlalchemy import delete
@@ -14,7 +15,9 @@ from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.explanation import explanation_of
 from rocmonitor.service import explaining
 from rocmonitor.service.tick import run_monitor
+from rocmonitor.stats.group_reference import ColumnRows, GroupReference, group_reference
 from rocmonitor.tracking import content, note
+from rocmonitor.wording.explanation import main_group
 from rocmonitor.wording.outlook import moved
 
 COLUMNS = "{id: id, time: scored_at, champion: p, challenger: q, label: label, explain: [region]}"
@@ -81,7 +84,7 @@ def test_the_reference_is_read_once_and_no_row_of_it_is_kept(regions):
         monitor = runtime.config.monitors["credit"]
         plain = store.reference(runtime.store, "credit", explaining.digest(monitor, ("region",)))
     counted = plain[""]["columns"]["region"]
-    assert set(plain[""]) == {"edges", "whole", "columns", "refused"}
+    assert set(plain[""]) == {"edges", "whole", "columns", "refused", "pairs"}
     assert set(counted) == {"labels", "ends", "kind", "cells"}
     assert sum(sum(pos) + sum(neg) for _, pos, neg in counted["cells"]) == 20 * 600
     assert len(plain[""]["edges"]) <= 400
@@ -138,3 +141,34 @@ def test_a_warning_before_the_labels_names_the_group_whose_scores_moved(here, ro
     said = " ".join(rocmonitor("explain", "credit", "--window", "2026-06-15").stdout.split())
     assert "The AUROC that the scores lead to fell by 0." in said
     assert "of that comes from region = north: its scores tell less apart" in said
+
+
+@pytest.mark.parametrize(
+    ("lost", "named"),
+    [
+        (lambda a, b: a & b, "region × channel = north × web"),
+        (lambda a, b: a, "region = north"),
+        (lambda a, b: 1 * a + 0.6 * b, "region = north"),
+    ],
+)
+def test_two_columns_are_named_where_they_did_more_together_than_either(lost, named):
+    """A loss where both meet; in one of them alone; in both, each for itself, the larger first."""
+    rng, parts = np.random.default_rng(11), []
+    for n, is_now in ((40_000, False), (12_000, True)):
+        a, b = rng.random(n) < 0.3, rng.random(n) < 0.28
+        y = rng.random(n) < 0.3
+        score = rng.normal(y * (1.5 - (1.0 * lost(a, b) if is_now else 0.0)))
+        columns = np.where(a, "north", "south"), np.where(b, "web", "shop")
+        parts.append(
+            {
+                name: ColumnRows(y.astype(np.int8), score, each)
+                for name, each in zip(("region", "channel"), columns, strict=True)
+            }
+        )
+    reference = GroupReference.from_dict(json.loads(json.dumps(group_reference(parts[0]).to_dict())))
+    found = explaining.explanation(reference, parts[1], fewest=20, seed=1)
+    assert main_group(found).split(" comes from ")[1].startswith(named)
+    if "×" in named:
+        of_both = [each for each in found.parts if each.column == "region × channel"]
+        assert sum(each.part for each in of_both) == pytest.approx(found.change, abs=2e-3)
+        assert sum(each.rows for each in of_both) == 12_000
