@@ -128,11 +128,12 @@ class GroupReference:
         """
         known, refused = dict[str, GroupChanges](), dict(self.refused)
         first = next(iter(window.values()))
-        here = _counted(first, np.zeros(len(first.label), dtype=np.intp), 1, self.edges)
+        cells = _Cells(self.edges)
+        here = cells.counted(first, None, 1)
         whole = changes_of_cells(self.whole, here, ("all",))
         for name, (groups, counts) in self.columns.items():
             try:
-                labels, old, new = self._sides(name, groups, counts, window[name], fewest)
+                labels, old, new = self._sides(name, groups, counts, window[name], fewest, cells)
                 known[name] = changes_of_cells(old, new, labels)
             except InputError as error:
                 refused[name] = str(error)
@@ -202,7 +203,9 @@ class GroupReference:
             new, known = len(labels) - 2, _size(groups)
             # Values that the reference lacks are others.
             codes.append(np.where(found < known, found, np.where(found == new + 1, known + 1, known)))
-        return _coarse(window[names[0]], codes, self._groups(names), self.edges)
+        sizes = self._groups(names)
+        both = codes[0] * sizes[1] + codes[1]
+        return _Cells(self.edges).counted(window[names[0]], both, sizes[0] * sizes[1], coarse=True)
 
     def _groups(self, names: tuple[str, str]) -> tuple[int, int]:
         return _size(self.columns[names[0]].groups) + 2, _size(self.columns[names[1]].groups) + 2
@@ -217,10 +220,10 @@ class GroupReference:
     def samples(self, window: Mapping[str, ColumnRows]) -> tuple[Sample, Sample]:
         """Return the reference and the labelled rows of a window, with the number of the cell as score."""
         first = next(iter(window.values()))
-        here = _counted(first, np.zeros(len(first.label), dtype=np.intp), 1, self.edges)
-        cells = np.arange(self.whole.pos.shape[1], dtype=np.float64)
+        here = _Cells(self.edges).counted(first, None, 1)
+        score = np.arange(self.whole.pos.shape[1], dtype=np.float64)
         old, new = (
-            Sample.from_counts(cells[rows], each.pos[0, rows], each.neg[0, rows])
+            Sample.from_counts(score[rows], each.pos[0, rows], each.neg[0, rows])
             for each in (self.whole, here)
             for rows in [np.flatnonzero(each.pos[0] + each.neg[0])]
         )
@@ -257,13 +260,14 @@ class GroupReference:
         known, refused = dict[str, GroupChanges](), dict(self.refused)
         generator = np.random.default_rng(rng)
         chance = _chance(self.whole)
-        unlabelled = {name: each._replace(label=np.zeros_like(each.label)) for name, each in window.items()}
+        unlabelled = _as_negatives(window)
         first = next(iter(unlabelled.values()))
-        here = _counted(first, np.zeros(len(first.label), dtype=np.intp), 1, self.edges)
+        cells = _Cells(self.edges)
+        here = cells.counted(first, None, 1)
         whole = changes_of_cells(_as_expected(self.whole, chance), _as_expected(here, chance), ("all",))
         for name, (groups, counts) in self.columns.items():
             try:
-                labels, *sides = self._sides(name, groups, counts, unlabelled[name], fewest)
+                labels, *sides = self._sides(name, groups, counts, unlabelled[name], fewest, cells)
             except InputError as error:
                 refused[name] = str(error)
                 continue
@@ -282,11 +286,11 @@ class GroupReference:
         return Split(whole, known, refused)
 
     def _sides(
-        self, name: str, groups: Groups, counts: CellCounts, rows: ColumnRows, fewest: int
+        self, name: str, groups: Groups, counts: CellCounts, rows: ColumnRows, fewest: int, cells: _Cells
     ) -> tuple[tuple[Label, ...], CellCounts, CellCounts]:
         """Return the groups of a column, and their rows in the reference and in the window."""
         labels, codes = codes_of(groups, rows.values, rows.weight, fewest=fewest, name=name)
-        here, before = _counted(rows, codes, len(labels), self.edges), _with_new(counts, len(labels))
+        here, before = cells.counted(rows, codes, len(labels)), _with_new(counts, len(labels))
         here, before = _pooled(here, before, fewest)
         some = (here.pos + here.neg + before.pos + before.neg).sum(axis=1) > 0
         shown = tuple(label for label, there in zip(labels, some.tolist(), strict=True) if there)
@@ -362,7 +366,8 @@ def group_reference(
         raise InputError("rows has no column: name at least one")
     first = next(iter(rows.values()))
     edges = _edges(first)
-    whole = _counted(first, np.zeros(len(first.label), dtype=np.intp), 1, edges)
+    cells = _Cells(edges)
+    whole = cells.counted(first, None, 1)
     columns, refused = dict[str, GroupCounts](), dict[str, str]()
     placed = dict[str, Codes]()
     for name, each in rows.items():
@@ -378,13 +383,14 @@ def group_reference(
         except InputError as error:
             refused[name] = str(error)
             continue
-        columns[name] = GroupCounts(found, _counted(each, codes, len(labels), edges))
+        columns[name] = GroupCounts(found, cells.counted(each, codes, len(labels)))
         placed[name] = codes
     pairs = {}
     for names in combinations(list(placed)[:_PAIRED] if first.weight is None else (), 2):
         sizes = _size(columns[names[0]].groups) + 2, _size(columns[names[1]].groups) + 2
         if sizes[0] * sizes[1] <= _MOST_PAIRS:
-            pairs[names] = _coarse(first, [placed[name] for name in names], sizes, edges)
+            both = placed[names[0]] * sizes[1] + placed[names[1]]
+            pairs[names] = cells.counted(first, both, sizes[0] * sizes[1], coarse=True)
     return GroupReference(edges=edges, whole=whole, columns=columns, refused=refused, pairs=pairs)
 
 
@@ -392,15 +398,35 @@ def _size(groups: Groups) -> int:
     return len(groups.ends) + 1 if groups.ends else len(groups.labels)
 
 
-def _coarse(rows: ColumnRows, codes: Sequence[Codes], sizes: tuple[int, int], edges: Floats) -> CellCounts:
-    """Count rows by two groups in cells that are ten times as wide."""
-    cells = 2 * len(edges) + 1
-    cell = np.searchsorted(edges, rows.score, "left") + np.searchsorted(edges, rows.score, "right")
-    place = (codes[0] * sizes[1] + codes[1]) * COARSE + cell * COARSE // cells
-    most = sizes[0] * sizes[1] * COARSE
-    return CellCounts(
-        *(np.bincount(place[rows.label == of], minlength=most).reshape(-1, COARSE) for of in (1, 0))
-    )
+class _Cells:
+    """The cells of rows by class and score, remembered while columns share these."""
+
+    def __init__(self, edges: Floats) -> None:
+        self._edges, self._score, self._label = edges, np.empty(0), np.empty(0, dtype=np.int8)
+        self._at: dict[int, Codes] = {}
+
+    def at(self, rows: ColumnRows, cells: int) -> Codes:
+        """Return the place of each row among `cells` of negatives, followed by those of positives."""
+        if self._score is not rows.score or self._label is not rows.label:
+            self._score, self._label, self._at = rows.score, rows.label, {}
+        if cells not in self._at:
+            most = 2 * len(self._edges) + 1
+            cell = np.searchsorted(self._edges, rows.score, "left")
+            cell += np.searchsorted(self._edges, rows.score, "right")
+            self._at[cells] = (cell if cells == most else cell * cells // most) + rows.label * np.intp(cells)
+        return self._at[cells]
+
+    def counted(
+        self, rows: ColumnRows, codes: Codes | None, groups: int, *, coarse: bool = False
+    ) -> CellCounts:
+        """Count rows by class, group and cell; None is one group."""
+        cells = COARSE if coarse else 2 * len(self._edges) + 1
+        place = self.at(rows, cells)
+        if codes is not None:
+            place = codes * (2 * cells) + place
+        found = np.bincount(place, weights=rows.weight, minlength=2 * groups * cells)
+        table = np.rint(found).astype(np.int64).reshape(groups, 2, cells)
+        return CellCounts(table[:, 1], table[:, 0])
 
 
 def _four(table: NDArray[Any], chosen: Sequence[int | None], sizes: tuple[int, int]) -> NDArray[Any]:
@@ -435,23 +461,16 @@ def _thinned(weight: Codes) -> Codes:
     return np.asarray(np.maximum(weight // max(int(weight.sum()) // 4_000_000, 1), 1))
 
 
-def _counted(rows: ColumnRows, codes: Codes, groups: int, edges: Floats) -> CellCounts:
-    cells = 2 * len(edges) + 1
-    cell = np.searchsorted(edges, rows.score, "left") + np.searchsorted(edges, rows.score, "right")
-    place = codes * cells + cell
-    tables = []
-    for label in (1, 0):
-        of = rows.label == label
-        weight = None if rows.weight is None else rows.weight[of]
-        counted = np.bincount(place[of], weights=weight, minlength=groups * cells)
-        tables.append(np.rint(counted).astype(np.int64).reshape(groups, cells))
-    return CellCounts(*tables)
-
-
 def _with_new(counts: CellCounts, groups: int) -> CellCounts:
     """Return the counts with lines for the groups that only the window has, before the last two."""
     new = np.zeros((groups - len(counts.pos), counts.pos.shape[1]), dtype=np.int64)
     return CellCounts(*(np.concatenate([each[:-2], new, each[-2:]]) for each in counts))
+
+
+def _as_negatives(window: Mapping[str, ColumnRows]) -> dict[str, ColumnRows]:
+    """Return rows that count alike whatever their labels are."""
+    label = {id(each.label): np.zeros_like(each.label) for each in window.values()}
+    return {name: each._replace(label=label[id(each.label)]) for name, each in window.items()}
 
 
 def _chance(whole: CellCounts) -> Floats:
