@@ -42,7 +42,7 @@ def spread(of: Explanation | None) -> str:
     """Return in one sentence that no group explains a change; empty if one does or none was asked."""
     if of is None or of.leading is not None:
         return ""
-    columns = list(dict.fromkeys(each.column for each in of.parts))
+    columns = sorted({each.column for each in of.parts})
     named = ", ".join(columns[:-1]) + " or " + columns[-1] if len(columns) > 1 else columns[0]
     return f"No group of {named} did much more than its share of the rows."
 

@@ -20,7 +20,7 @@ from rocmonitor.policy.explanation import Explanation, GroupPart, group_parts
 from rocmonitor.stats.group_reference import ColumnRows, group_reference
 
 GROUPS = 5
-ROWS = (20_000, 3_000)
+ROWS = (10_000, 3_000)
 """Rows of the reference and of a window; 30 % are positives, which score 1.5 standard deviations higher."""
 
 
