@@ -105,7 +105,7 @@ class SqlSource:
         SourceError
         """
         with self._reading(monitor) as session:
-            query = prepared(session, monitor, self._origin.spec, monitor.reference_period)
+            query = prepared(session, monitor, self._origin.spec, monitor.reference_period, explains=True)
         return {name: type_name(query.backend, code) for name, code in query.types.items()}
 
     def beyond_reading(self) -> Caveat | None:

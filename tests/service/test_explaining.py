@@ -104,6 +104,17 @@ def test_a_source_that_fails_while_explaining_blocks_neither_judgement_nor_alarm
     assert "explanation" in caveats
 
 
+def test_a_column_that_disappears_stops_no_judgement_and_check_names_it(regions, rocmonitor):
+    path = regions.folder / "rocmonitor.yaml"
+    regions.configure(columns=COLUMNS, rules=DROP, window="{every: 7d, label_delay: 2d, end: 2026-06-15}")
+    path.write_text(path.read_text().replace("SELECT * FROM", "SELECT id, scored_at, p, q, label FROM"))
+    rocmonitor("run", code=3)
+    assert "DEGRADED credit" in regions.alarms
+    words = "columns.explain: the query gives no column 'region'; it gives id, scored_at, p, q, label"
+    assert words in rocmonitor("history", "credit", "--json").stdout
+    assert words in " ".join(rocmonitor("check", code=2).stdout.split())
+
+
 def test_rare_values_are_pooled(regions):
     for number in (*range(20), 22):
         regions.score(number, n=1 if number < 15 else 3, region="lonely farm")
