@@ -49,6 +49,7 @@ monitors:
     grouped: {grouped}
     reference: {reference}
     min_per_class: {min_per_class}
+    min_group: {min_group}
     operating_points: {{fpr: [0.1], thresholds: [0.5], cost: [{{w: 0.2}}]}}
     rules: {rules}
     alarm: {alarm}
@@ -63,6 +64,7 @@ DEFAULTS = {
     "window": "{every: 7d, label_delay: 2d, revise_for: 60d}",
     "grouped": "raw",
     "min_per_class": "20",
+    "min_group": "20",
     "rules": "[{kind: forecast}, {kind: drop, value: 0.02}, {kind: challenger}]",
     "alarm": "{recover_after: 1}",
     "channels": '{log: {url: "file://alarms.log"}}',

@@ -303,3 +303,21 @@ def test_importing_the_demo_is_cheap():
     code = f"import sys, rocmonitor.demo; print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning:mlflow", "ignore::DeprecationWarning:mlflow")
+@pytest.mark.slow
+def test_the_alarm_of_september_says_that_no_group_alone_made_the_fall(tmp_path):
+    """The fall of that week is in all carriers, hours and airports; `explain` says the same."""
+    folder = tmp_path / "demo"
+    demo.build(folder, on_progress=lambda _: None)
+    command = [sys.executable, "-m", "rocmonitor"]
+    subprocess.run([*command, "run"], cwd=folder, check=True)
+    lines = (folder / "alarms.log").read_text().splitlines()
+    assert lines[0].startswith("DEGRADED late-arrivals: AUROC 0.61")
+    moved = next(line for line in lines if line.startswith("What moved"))
+    assert moved.endswith("No group of carrier, hour or origin did much more than its share of the rows.")
+    asked = [*command, "explain", "late-arrivals", "--window", "2013-09-16"]
+    said = subprocess.run(asked, cwd=folder, check=True, capture_output=True, text=True).stdout
+    assert "Groups differ (●), but none did much more than its share of the rows." in " ".join(said.split())
+    assert "At a false positive rate of" in said

@@ -21,6 +21,7 @@ from studies import (
     check_alarms,
     clusters,
     drift,
+    explain_groups,
     few_windows,
     forecast_dependence,
     forecast_level,
@@ -851,3 +852,19 @@ class TestRecoverAfter:
         monkeypatch.setattr(recover_after, "SHARES", (0.5,))
         recover_after.main(["--replications", "2", "--processes", "1"])
         assert "cool_down: 42d" in capsys.readouterr().out
+
+
+def test_groups_that_made_a_change_are_named_and_drifting_features_are_not():
+    """The table of `explain-groups` with few windows."""
+    runs = {
+        design: [explain_groups.one(design, np.random.default_rng(number)) for number in range(6)]
+        for design in explain_groups.DESIGNS
+        if design.columns <= 20
+    }
+    found = {line[0]: [float(cell) for cell in line[1:]] for line in explain_groups.lines(runs)}
+    assert found["nothing happened"][1] == 0
+    assert found["loss in one group"][:3] == [100, 100, 100]
+    assert found["loss in one group"][3] == found["loss in one group"][5] == 0
+    assert found["loss in one group, another column drifts"][2:5:2] == [100, 100]
+    assert found["another column drifts"][1] == 0
+    assert found["loss of all alike"][1] == 0

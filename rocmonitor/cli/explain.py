@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 def explain(path: Path, monitor: str, start: str | None, columns: tuple[str, ...], as_json: bool) -> int:
     """Say which groups of cases made the change of a window: its mix of cases, or the ranking of some.
 
-    Reads the rows of the window and of the reference once more, with the columns of columns.explain; saves
-    nothing.
+    Reads the rows of the window once more, with the columns of columns.explain, and those of the reference if
+    they are not counted yet; saves nothing. Before the labels it explains the AUROC that the scores lead to.
     """
     from rocmonitor import store
     from rocmonitor.report import text
-    from rocmonitor.service.explaining import explain as found_by
+    from rocmonitor.service.explaining import request
     from rocmonitor.sources import open_source
-    from rocmonitor.wording.explanation import sentence
+    from rocmonitor.wording.explanation import curve_sentence, sentence
 
     config = load(path)
     chosen = monitor_named(config, monitor)
@@ -49,21 +49,26 @@ def explain(path: Path, monitor: str, start: str | None, columns: tuple[str, ...
         store.open_store(config.store_url, make=False) as opened,
         open_source(config.sources[chosen.source], config.folder, name=chosen.source) as source,
     ):
-        window = _window(opened, chosen, start)
-        found = found_by(
+        window, judged = _window(opened, chosen, start)
+        before = store.evaluations(opened, monitor, start=window.start, end=window.end) if judged else []
+        ask = request(
             chosen,
             window,
             source,
             opened,
             now=datetime.now(UTC),
-            columns=tuple(dict.fromkeys(asked)),
-            progress=lambda said: echo(said, err=True) if sys.stderr.isatty() else None,
+            columns=asked,
+            grouped=any(each.provenance.get("grouped") for each in before[-1:]),
+            expected=not judged,
         )
+        found = ask.run(source, _progress).explanation
     if as_json:
-        print_json(found.to_dict())
+        print_json({"monitor": monitor, "window": str(window), **found.to_dict()})
         return OK
     echo(f"{monitor}, {window.in_zone(chosen.timezone)} ({chosen.timezone})", style="bold")
     echo_folded(sentence(found), hang=0)
+    if said := curve_sentence(found.curve, found.change):
+        echo_folded(said, hang=0)
     if found.parts:
         echo_table(text.groups(found, width_of(sys.stdout)))
     for column, why in found.refused.items():
@@ -71,23 +76,29 @@ def explain(path: Path, monitor: str, start: str | None, columns: tuple[str, ...
     return OK
 
 
-def _window(opened: Store, monitor: Monitor, start: str | None) -> Window:
-    """Return the judged window that starts then, or the newest."""
+def _progress(said: str) -> None:
+    if sys.stderr.isatty():
+        echo(said, err=True)
+
+
+def _window(opened: Store, monitor: Monitor, start: str | None) -> tuple[Window, bool]:
+    """Return the window that starts then, or the newest judged one; and whether it was judged."""
     from rocmonitor import store
 
     windows = [window for window, _ in store.outcomes(opened, monitor.name, "")]
-    if not windows:
+    foreseen = [window for segment, window in store.outlooks_pending(opened, monitor.name) if not segment]
+    if not windows and not (start and foreseen):
         raise ConfigError(
             f"{monitor.name} has not been judged yet; `rocmonitor run {monitor.name}` does it now"
         )
     if start is None:
-        return windows[-1]
+        return windows[-1], True
     at = wall_time(start, monitor, "--window")
-    found = next((window for window in windows if window.start == at), None)
+    found = next((window for window in (*windows, *foreseen) if window.start == at), None)
     if found is None:
-        nearest = min(windows, key=lambda window: abs(window.start - at))
+        nearest = min((*windows, *foreseen), key=lambda window: abs(window.start - at))
         raise ConfigError(
             f"--window {start}: no judged window of {monitor.name} starts then; the nearest is "
             f"{nearest.in_zone(monitor.timezone)}"
         )
-    return found
+    return found, found in windows

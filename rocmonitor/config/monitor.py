@@ -60,6 +60,7 @@ class Monitor(Section):
     condense: Condense = Condense()
     reference: ReferencePeriod
     min_per_class: int = Field(default=50, ge=2)
+    min_group: int = Field(default=20, ge=2)
     operating_points: OperatingPoints = OperatingPoints()
     outlook: OutlookSpec | None = None
     rules: tuple[_Rule, ...] = Field(min_length=1)

@@ -16,6 +16,7 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Evaluation, Point, Status, Verdict
 from rocmonitor.policy.judge import outcome_of
 from rocmonitor.policy.lasting import LONGEST, Course, numbers_of
+from rocmonitor.policy.record import OF_A_CHANGE
 from rocmonitor.policy.windows import Window
 from rocmonitor.rules.lasting import lasting_metrics, lasting_verdict
 from rocmonitor.stats import LastingChart, WindowAuc
@@ -125,7 +126,7 @@ def judged_again(
         outcome=outcome,
         verdicts=verdicts,
         metrics=kept | lasting_metrics([verdict]) | {f"{rule}/margin": float(verdict.margin or 0.0)},
-        tables={name: table for name, table in old.tables.items() if changed or name != "shift"},
+        tables={name: table for name, table in old.tables.items() if changed or name not in OF_A_CHANGE},
         caveats=(why, *(each for each in old.caveats if _holds(each, changed))),
     )
 

@@ -10,6 +10,7 @@ from functools import partial
 from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Status, Verdict
 from rocmonitor.policy.judge import Finding, outcome_of
+from rocmonitor.policy.record import OF_A_CHANGE
 from rocmonitor.rules import Rule
 from rocmonitor.stats.discoveries import adjusted
 
@@ -101,5 +102,5 @@ def _allowed(finding: Finding, rule: str, values: dict[str, float], tail: float)
     return replace(  # nothing is left to be explained
         finding,
         metrics={name: value for name, value in finding.metrics.items() if not name.startswith("shift/")},
-        tables={name: table for name, table in finding.tables.items() if name != "shift"},
+        tables={name: table for name, table in finding.tables.items() if name not in OF_A_CHANGE},
     )

@@ -122,7 +122,9 @@ class Evaluation(Record):
     where a rule ``lasting`` takes it off.
 
     Tables: ``roc`` (the curve with its intervals), ``thresholds``, ``fprs``, ``costs``, ``dominance``;
-    ``shift`` (where the scores differ from the reference) of a degraded or improved window.
+    of a degraded or improved window ``shift`` (where the scores differ from the reference), ``curve`` (the
+    true positive rates beside those of the reference, intervals of 95 % all together) and, with
+    ``columns.explain``, ``groups`` (what each group did to the change).
     """
 
     window: Window

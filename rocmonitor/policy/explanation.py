@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from rocmonitor.policy.windows import Window
+from rocmonitor.caveat import Caveat
+from rocmonitor.policy.evaluation import known
+from rocmonitor.policy.judge import Finding
+from rocmonitor.policy.record import Record, Row
 from rocmonitor.stats.column_changes import ranked
 from rocmonitor.stats.decomposition import GroupChanges
+from rocmonitor.stats.group_reference import PairChange
 from rocmonitor.stats.grouping import Label
 
 FALSE_DISCOVERIES = 0.05
 """The rate at which groups of all columns are named although they did nothing."""
+
+KEPT = 60
+"""Groups that an evaluation keeps."""
+
+PAIRED = " × "
+"""Parts the two columns, and the two groups, of a pair."""
+
+_CANDIDATES = 5  # groups of which pairs are looked at
+_MOST_OF_EITHER = 0.6  # of two groups that each did something by itself the rows of both do half
+_SMALLEST = 0.005  # change that is a group's
+_OF_THE_MIX = 0.25  # of a change: what more or fewer rows of a group must have done to be named
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +65,24 @@ class GroupPart:
         """True if it stands out from the other groups, and chance does not explain that."""
         return self.adjusted_pvalue <= FALSE_DISCOVERIES
 
+    def stands_out(self, change: float) -> bool:
+        """Return True if the group did clearly more of a change than its share of the rows; what all groups
+        did alike is no group's.
+        """
+        if not change:
+            return False
+        rows = max(self.share, self.reference_share)
+        return self.ranking / change > rows + (1 - rows) / 4 or self.mix / change > _OF_THE_MIX
+
+    def to_row(self) -> Row:
+        """Plain JSON types."""
+        return asdict(self) | {"found": self.is_found}
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> GroupPart:
+        """Return the inverse of `to_row`."""
+        return cls(**{name: row[name] for name in cls.__dataclass_fields__})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
@@ -57,37 +90,111 @@ class Explanation:
 
     Attributes
     ----------
-    monitor : str
-    window : Window
     reference_auc, auc : float
     parts : tuple of GroupPart
         The clearest first.
     refused : dict of str to str
         Why a column explains nothing, by name.
+    curve : tuple of dict
+        The change of the ROC curve, as from `curve_change`.
+    expected : bool
+        Whether the AUROC is the one that the scores lead to, before the labels.
     """
 
-    monitor: str
-    window: Window
     reference_auc: float
     auc: float
     parts: tuple[GroupPart, ...]
-    refused: dict[str, str]
+    refused: dict[str, str] = field(default_factory=dict)
+    curve: tuple[Row, ...] = ()
+    expected: bool = False
+
+    @property
+    def change(self) -> float:
+        """The change of the AUROC."""
+        return self.auc - self.reference_auc
+
+    @property
+    def leading(self) -> GroupPart | None:
+        """The group that did most of the change and clearly more than its share of the rows; None if none
+        did, or the change is less than 0.005.
+        """
+        if abs(self.change) < _SMALLEST:
+            return None
+        found = [each for each in self.parts if each.is_found and each.stands_out(self.change)]
+        pairs = [each for each in found if PAIRED in each.column]
+        return max(pairs or found, key=lambda each: abs(each.part), default=None)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
         return {
-            "monitor": self.monitor,
-            "window": str(self.window),
             "reference_auc": self.reference_auc,
             "auc": self.auc,
-            "change": self.auc - self.reference_auc,
-            "groups": [
-                {name: getattr(each, name) for name in GroupPart.__dataclass_fields__}
-                | {"found": each.is_found}
-                for each in self.parts
-            ],
+            "change": self.change,
+            "expected": self.expected,
+            "groups": [each.to_row() for each in self.parts],
+            "curve": list(self.curve),
             "refused": self.refused,
         }
+
+    def added_to(self, finding: Finding) -> Finding:
+        """Return what was found of a window with the groups as a table, the clearest first."""
+        metrics = {"reference/auc": self.reference_auc} if self.expected else {}
+        caveats = [Caveat("column-left-out", column=name, why=why) for name, why in self.refused.items()]
+        return replace(
+            finding,
+            metrics=finding.metrics | metrics,
+            tables=finding.tables | {"groups": [each.to_row() for each in self.parts[:KEPT]]},
+            caveats=(*finding.caveats, *(each.concerning("explanation") for each in caveats)),
+        )
+
+
+def explanation_of(record: Record) -> Explanation | None:
+    """Return what the groups did to a window, an evaluation or an outlook; None if that was not asked."""
+    return from_tables(record.tables.get("groups", ()), record.metrics)
+
+
+def from_tables(rows: Sequence[Row], metrics: Mapping[str, float]) -> Explanation | None:
+    """Return the same from the table ``groups`` and the metrics of a window."""
+    expected = "champion/auc" not in metrics
+    areas = known(metrics, "reference/auc", "outlook/expected_auc" if expected else "champion/auc")
+    if not rows or areas is None:
+        return None
+    parts = tuple(map(GroupPart.from_row, rows))
+    return Explanation(reference_auc=areas[0], auc=areas[1], parts=parts, expected=expected)
+
+
+def candidate_pairs(parts: Sequence[GroupPart], change: float) -> list[tuple[GroupPart, GroupPart]]:
+    """Return the pairs of groups of different columns that may explain more than either, at most 10."""
+    found = [each for each in parts if each.is_found and each.part * change > 0]
+    most = sorted(found, key=lambda each: -abs(each.part))[:_CANDIDATES]
+    return [(a, b) for at, a in enumerate(most) for b in most[at + 1 :] if a.column != b.column]
+
+
+def with_pairs(parts: Sequence[GroupPart], pairs: Sequence[PairChange], tested: int) -> list[GroupPart]:
+    """Return the parts, before them those of the clearest pair of groups that did more than either, if any.
+
+    Of `tested` pairs, one is named falsely at most as often as a group is (Bonferroni).
+    """
+    best = min(filter(_is_most, pairs), key=lambda each: each.pvalue, default=None)
+    if best is None or best.pvalue * tested > FALSE_DISCOVERIES:
+        return list(parts)
+    first, second = map(name_of_group, best.groups)
+    names = {
+        "both": f"{first}{PAIRED}{second}",
+        "first": f"{first}{PAIRED}other",
+        "second": f"other{PAIRED}{second}",
+        "neither": f"other{PAIRED}other",
+    }
+    column, rate = PAIRED.join(best.columns), best.pvalue * tested
+    changes = replace(best.changes, groups=tuple(names[str(each)] for each in best.changes.groups))
+    of_pair = _parts(column, changes, [rate, 1.0, 1.0, 1.0])
+    return [*of_pair, *parts]
+
+
+def _is_most(pair: PairChange) -> bool:
+    """Return True if the rows of both groups made most of what either group did."""
+    both, first, second, _ = pair.changes.parts.tolist()
+    return all(each and both / each >= _MOST_OF_EITHER for each in (both + first, both + second))
 
 
 def group_parts(found: Mapping[str, GroupChanges]) -> list[GroupPart]:
@@ -100,20 +207,29 @@ def group_parts(found: Mapping[str, GroupChanges]) -> list[GroupPart]:
         rates.setdefault(line, rate)  # the smaller one comes first
     parts = []
     for column, of in found.items():
-        rows, before = of.pos_window + of.neg_window, of.pos_reference + of.neg_reference
-        parts += [
-            GroupPart(
-                column=column,
-                group="(no value)" if group is None else str(group),
-                part=float(of.parts[at]),
-                mix=float(of.mix_parts[at]),
-                ranking=float(of.ranking_parts[at]),
-                se=float(of.se[at]),
-                adjusted_pvalue=rates[column, group],
-                rows=int(rows[at]),
-                share=float(rows[at] / rows.sum()),
-                reference_share=float(before[at] / before.sum()),
-            )
-            for at, group in enumerate(of.groups)
-        ]
+        parts += _parts(column, of, [rates[column, group] for group in of.groups])
     return sorted(parts, key=lambda each: (each.adjusted_pvalue, -abs(each.part)))
+
+
+def name_of_group(group: Label) -> str:
+    """Return a group for people."""
+    return "(no value)" if group is None else str(group)
+
+
+def _parts(column: str, of: GroupChanges, of_group: Sequence[float]) -> list[GroupPart]:
+    rows, before = of.pos_window + of.neg_window, of.pos_reference + of.neg_reference
+    return [
+        GroupPart(
+            column=column,
+            group=name_of_group(group),
+            part=float(of.parts[at]),
+            mix=float(of.mix_parts[at]),
+            ranking=float(of.ranking_parts[at]),
+            se=float(of.se[at]),
+            adjusted_pvalue=of_group[at],
+            rows=int(rows[at]),
+            share=float(rows[at] / rows.sum()),
+            reference_share=float(before[at] / before.sum()),
+        )
+        for at, group in enumerate(of.groups)
+    ]

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.policy.calibrating import RANKING, Beyond, beyond_ranking
+from rocmonitor.policy.curve_change import curve_change
 from rocmonitor.policy.evaluation import Counts, Reason, Status, Verdict
 from rocmonitor.policy.lasting import Course
 from rocmonitor.policy.measure import Pair, data_metrics, measure, unmeasurable
@@ -291,10 +292,13 @@ def _explained(finding: Finding, reference: Reference, champion: Sample, scores:
     found = shift_of(reference, champion, scores) if has_changed else None
     if found is None:
         return finding
+    assert reference.cells is not None  # else there were no shift
+    rows = curve_change(reference.cells, champion)
+    curve = {"curve": rows} if rows else {}
     return replace(
         finding,
         metrics=finding.metrics | found.metrics,
-        tables=finding.tables | {"shift": found.table},
+        tables=finding.tables | {"shift": found.table} | curve,
         caveats=(*finding.caveats, *found.caveats),
     )
 

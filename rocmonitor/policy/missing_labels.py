@@ -11,7 +11,7 @@ from rocmonitor.policy.arrival import Awaiting, Estimate
 from rocmonitor.policy.evaluation import Counts, Status, Verdict
 from rocmonitor.policy.judge import Finding, outcome_of, rule_metrics, verdict_metrics
 from rocmonitor.policy.lasting import Course
-from rocmonitor.policy.record import caveats_of
+from rocmonitor.policy.record import OF_A_CHANGE, caveats_of
 from rocmonitor.policy.reference import Reference
 from rocmonitor.rules import Rule
 from rocmonitor.stats import Sample
@@ -72,7 +72,7 @@ def refused(finding: Finding, lack: Caveat) -> Finding:
         outcome=Status.INSUFFICIENT,
         verdicts=(Verdict.lacking("data", "data", lack),),
         metrics=_labelled_alone(_without_shift(metrics)),
-        tables={name: table for name, table in finding.tables.items() if name != "shift"},
+        tables={name: table for name, table in finding.tables.items() if name not in OF_A_CHANGE},
     )
 
 
@@ -106,7 +106,7 @@ def _estimated(
         metrics=_labelled_alone(_without_shift(metrics))
         | found.metrics
         | rule_metrics(verdicts, reference, intervals),
-        tables={name: table for name, table in finding.tables.items() if name != "shift"},
+        tables={name: table for name, table in finding.tables.items() if name not in OF_A_CHANGE},
         caveats=tuple(
             dict.fromkeys(
                 [*found.caveats, *(each for each in kept if each.about[:1] != ("explanation",)), *doubts]

@@ -30,6 +30,9 @@ class HasCaveats(Protocol):
         """The facts that a reader must know."""
 
 
+OF_A_CHANGE = ("shift", "curve", "groups")
+"""Tables that only a degraded or improved window has."""
+
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]
 

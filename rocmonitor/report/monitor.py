@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 
 from rocmonitor.errors import escape_controls
 from rocmonitor.policy.evaluation import Evaluation, Point, Status, Transition
+from rocmonitor.policy.explanation import explanation_of
 from rocmonitor.policy.outlook import Outlook
 from rocmonitor.policy.stops import AtAge
 from rocmonitor.policy.windows import Window
@@ -21,13 +22,15 @@ from rocmonitor.report.html import environment
 from rocmonitor.report.points import operating_points
 from rocmonitor.report.review.tables import NOTHING, Shown, number
 from rocmonitor.report.timeline import MARKERS
+from rocmonitor.report.waterfall import waterfall
 from rocmonitor.wording import page as words
 from rocmonitor.wording import report as wording
+from rocmonitor.wording.explanation import main_group, spread
 from rocmonitor.wording.format import CUT, forecast_span, instant, percent, set_aside, span
 from rocmonitor.wording.outlook import expected
 from rocmonitor.wording.stops import LABELS, by_age
 from rocmonitor.wording.verdicts import by_rule, reasons
-from rocmonitor.wording.window import foretold, moved, moved_most
+from rocmonitor.wording.window import curve_moved, foretold, moved, moved_most
 
 Fact = tuple[str, str]
 
@@ -133,7 +136,10 @@ def page(history: History, *, made: datetime) -> str:
             sentence=sentence(history),
             ahead=words.ahead_sentence([_ahead(each, zone) for each in history.ahead]),
             advice=words.advice(history.status),
-            moved=moved_most(measured) or foretold(measured.metrics) or wording.foreseen_line(measured),
+            moved=main_group(explanation_of(measured))
+            or moved_most(measured)
+            or foretold(measured.metrics)
+            or wording.foreseen_line(measured),
             owner=history.owner,
             runbook=history.runbook,
             numbers=wording.numbers(evaluations),
@@ -243,7 +249,7 @@ def _chosen(anchor: str, title: str, evaluation: Evaluation, history: History) -
     """Return a window in full."""
     counts, revision, zone = evaluation.counts, evaluation.revision, history.zone
     before = history.curves.get(str(evaluation.reference.get("digest")), ())
-    tables = operating_points(evaluation)
+    tables, groups = operating_points(evaluation), explanation_of(evaluation)
     return {
         "anchor": anchor,
         "title": title,
@@ -251,6 +257,9 @@ def _chosen(anchor: str, title: str, evaluation: Evaluation, history: History) -
         "outcome": evaluation.outcome,
         "verdicts": by_rule(sorted(evaluation.verdicts, key=lambda each: each.outcome is Status.OK)),
         "moved": moved(evaluation),
+        "group_moved": main_group(groups) or spread(groups),
+        "waterfall": waterfall(groups),
+        "curve_moved": curve_moved(evaluation),
         "shift": shift.drawing(evaluation, f"shift-{anchor}") if evaluation.tables.get("shift") else "",
         "roc": curves.drawing(evaluation, before, f"roc-{anchor}"),
         "roc_caption": wording.curve_caption(tables),

@@ -1,105 +1,286 @@
-"""The groups of columns that made the change of a window, from its rows and those of the reference."""
+"""The groups of columns that made the change of a window, from its rows and the counts of the reference."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from rocmonitor import store
+from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
-from rocmonitor.errors import ConfigError, DegenerateDataError
-from rocmonitor.policy.explanation import Explanation, group_parts
+from rocmonitor.errors import ConfigError, DegenerateDataError, InputError, RocmonitorError
+from rocmonitor.policy.curve_change import curve_change
+from rocmonitor.policy.explanation import (
+    Explanation,
+    GroupPart,
+    candidate_pairs,
+    group_parts,
+    name_of_group,
+    with_pairs,
+)
+from rocmonitor.policy.judge import Finding
 from rocmonitor.policy.windows import Window
-from rocmonitor.service.references import frozen_windows
+from rocmonitor.service import references
 from rocmonitor.sources import SqlSource
 from rocmonitor.sources.frame import read_frame
-from rocmonitor.stats import auc
-from rocmonitor.stats.column_changes import split_by_column
-from rocmonitor.stats.decomposition import GroupChanges
+from rocmonitor.sources.groups import grouped_columns, grouped_rows
+from rocmonitor.stats.group_reference import ColumnRows, GroupReference, Split, group_reference
+from rocmonitor.stats.grouping import BINS
 
 
-def explain(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explained:
+    """What the groups did, and the counts of the reference that it rests on."""
+
+    explanation: Explanation
+    reference: GroupReference
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainRequest:
+    """A window to be explained by some columns, by whichever process.
+
+    Attributes
+    ----------
+    monitor : Monitor
+    window : Window
+    as_of : datetime or None
+        When labels must have been known; None: all count.
+    columns : tuple of str
+    reference : GroupReference or None
+        Where it was counted before; else `windows` are read.
+    windows : sequence of Window
+        Of the reference.
+    reference_as_of : datetime
+    grouped : bool
+        Whether the engine of the source counts the rows, one column at a time; else they are read.
+    expected : bool
+        Whether the labels are not in yet: then the AUROC that the scores lead to is explained.
+    """
+
+    monitor: Monitor
+    window: Window
+    as_of: datetime | None
+    columns: tuple[str, ...]
+    reference: GroupReference | None
+    windows: Sequence[Window]
+    reference_as_of: datetime
+    grouped: bool = False
+    expected: bool = False
+
+    @property
+    def size(self) -> int:
+        """The number of windows to read."""
+        return 1 + (0 if self.reference else len(self.windows))
+
+    def run(self, source: SqlSource, said: Callable[[str], None]) -> Explained:
+        """Read the window, and the reference if it is not counted yet; `said` is called with each window.
+
+        Raises
+        ------
+        ConfigError
+            A column that the query does not give.
+        DegenerateDataError
+            Window or reference have one class only.
+        SourceError
+            As `read_frame`.
+        """
+        monitor = self.monitor
+        _require(self.columns, source.explain(monitor), monitor)
+        reference = self.reference
+        if reference is None:
+            if not self.windows:
+                raise DegenerateDataError(f"{monitor.name} has no reference window to compare with")
+            reference = (self._counted if self.grouped else self._read)(source, said)
+        said(f"{monitor.name} {self.window.in_zone(monitor.timezone)}")
+        groups = {name: each.groups for name, each in reference.columns.items()}
+        fewest = monitor.min_group
+        if self.grouped:
+            rows = grouped_rows(
+                source, monitor, [self.window], self.as_of, groups, labelled=not self.expected
+            )
+        else:
+            numbers = [name for name, each in groups.items() if each.kind == "numbers"]
+            frame = self._frame(source, self.window, self.as_of, labelled=not self.expected)
+            rows = _rows(frame, monitor, self.columns, numbers)
+        seed = _seed(monitor, self.window)
+        found = explanation(reference, rows, fewest=fewest, seed=seed, expected=self.expected)
+        return Explained(explanation=found, reference=reference)
+
+    def _read(self, source: SqlSource, said: Callable[[str], None]) -> GroupReference:
+        """Return the counts of the reference from its rows."""
+        parts = []
+        for each in self.windows:
+            said(f"{self.monitor.name} reference {each.in_zone(self.monitor.timezone)}")
+            parts.append(self._frame(source, each, self.reference_as_of))
+        rows = _rows(pd.concat(parts, ignore_index=True), self.monitor, self.columns)
+        return group_reference(rows, fewest=self.monitor.min_group)
+
+    def _counted(self, source: SqlSource, said: Callable[[str], None]) -> GroupReference:
+        """Return the same, counted by the engine of the source."""
+        monitor, period = self.monitor, Window(self.windows[0].start, self.windows[-1].end)
+        said(f"{monitor.name} reference {period.in_zone(monitor.timezone)}")
+        groups, refused = grouped_columns(source, monitor, period, self.columns)
+        if not groups:
+            raise InputError("; ".join(refused.values()))
+        rows = grouped_rows(source, monitor, self.windows, self.reference_as_of, groups)
+        known = {name: each for name, each in groups.items() if each.ends}
+        found = group_reference(rows, fewest=monitor.min_group, groups=known)
+        return replace(found, refused=found.refused | refused)
+
+    def _frame(
+        self, source: SqlSource, window: Window, as_of: datetime | None, *, labelled: bool = True
+    ) -> pd.DataFrame:
+        how: dict[str, Any] = {"as_of": as_of, "extra": self.columns, "labelled": labelled}
+        rows = read_frame(source, self.monitor, window, **how).rows
+        score = rows[self.monitor.columns.champion].to_numpy(dtype=float)
+        usable: pd.DataFrame = rows[np.isfinite(score)]
+        return usable
+
+
+def explanation(
+    reference: GroupReference,
+    rows: Mapping[str, ColumnRows],
+    *,
+    fewest: int,
+    seed: int,
+    expected: bool = False,
+) -> Explanation:
+    """Return what the groups did to the rows of a window.
+
+    Parameters
+    ----------
+    reference : GroupReference
+    rows : dict of str to ColumnRows
+    fewest : int
+        Groups with fewer rows are pooled.
+    seed : int
+        For standard errors that are drawn.
+    expected : bool
+        Explain the AUROC that the scores lead to, before the labels.
+
+    Raises
+    ------
+    DegenerateDataError
+        Window or reference have one class only.
+    """
+    if expected:
+        split = reference.expected(rows, rng=seed, fewest=fewest)
+    else:
+        split = reference.split(rows, fewest=fewest)
+    parts = group_parts(split.columns)
+    return Explanation(
+        reference_auc=split.whole.reference_auc,
+        auc=split.whole.auc,
+        parts=tuple(parts if expected else _with_pairs(reference, rows, split, parts, fewest, seed)),
+        refused=split.refused,
+        curve=() if expected else tuple(curve_change(*reference.samples(rows))),
+        expected=expected,
+    )
+
+
+def _with_pairs(
+    reference: GroupReference,
+    rows: Mapping[str, ColumnRows],
+    split: Split,
+    parts: Sequence[GroupPart],
+    fewest: int,
+    seed: int,
+) -> list[GroupPart]:
+    """Return the parts of all groups, and of two together where these explain more than either."""
+    order = list(reference.columns)
+    labels = {
+        (column, name_of_group(group)): group
+        for column, changes in split.columns.items()
+        for group in changes.groups
+    }
+    asked = [
+        sorted(pair, key=lambda each: order.index(each.column))
+        for pair in candidate_pairs(parts, split.whole.change)
+    ]
+    found = [
+        reference.pair_change(
+            rows,
+            (a.column, labels[a.column, a.group]),
+            (b.column, labels[b.column, b.group]),
+            rng=seed,
+            fewest=fewest,
+        )
+        for a, b in asked
+    ]
+    return with_pairs(parts, [each for each in found if each is not None], len(asked))
+
+
+def request(
     monitor: Monitor,
     window: Window,
     source: SqlSource,
     kept: store.Store,
     *,
     now: datetime,
-    columns: Sequence[str],
-    progress: Callable[[str], None] = lambda _: None,
-) -> Explanation:
-    """Return what the groups of some columns did to the AUROC of a window.
+    as_of: datetime | None = None,
+    columns: Sequence[str] = (),
+    grouped: bool = False,
+    expected: bool = False,
+) -> ExplainRequest:
+    """Return what to ask to explain a window, with the counts of the reference if the store has them.
 
     Parameters
     ----------
     monitor : Monitor
     window : Window
     source : SqlSource
-        The rows of the window and of the reference are read, each with these columns.
     kept : Store
         Only read.
     now : datetime
+    as_of : datetime, optional
     columns : sequence of str
-        Of the query.
-    progress : callable
-        Called with a text before each window is read.
-
-    Raises
-    ------
-    ConfigError
-        A column that the query does not give.
-    DegenerateDataError
-        Window or reference have one class only.
-    SourceError
-        As `read_frame`.
+        Of the query; default those of the monitor.
+    grouped : bool
+        Have the engine of the source count rows also where the monitor does not say so.
+    expected : bool
+        Explain what the scores lead to, before the labels.
     """
-    _require(columns, source.explain(monitor), monitor)
-
-    def read(one: Window, what: str) -> pd.DataFrame:
-        progress(f"{monitor.name} {what}{one.in_zone(monitor.timezone)}")
-        rows = read_frame(source, monitor, one, extra=columns).rows
-        usable: pd.DataFrame = rows[np.isfinite(rows[monitor.columns.champion].to_numpy(dtype=float))]
-        return usable
-
-    later = read(window, "")
-    windows = [each for each in frozen_windows(monitor, source, kept, now) if each != window]
-    if not windows:
-        raise DegenerateDataError(f"{monitor.name} has no reference window to compare with")
-    before = pd.concat([read(each, "reference ") for each in windows], ignore_index=True)
-    samples = [_scored(rows, monitor) for rows in (before, later)]
-    areas = [auc(*sample).auc for sample in samples]
-    found, refused = _split(samples, before, later, columns)
-    if numbers := [each for each in refused if _are_numbers(before[each]) and _are_numbers(later[each])]:
-        # Files may have numbers as text.
-        earlier, newer = (rows[numbers].apply(pd.to_numeric) for rows in (before, later))
-        more, _ = _split(samples, earlier, newer, numbers)
-        found |= more
-        refused = {column: why for column, why in refused.items() if column not in more}
-    return Explanation(
-        monitor=monitor.name,
+    columns = tuple(dict.fromkeys(columns or monitor.columns.explain))
+    plain = store.reference(kept, monitor.name, digest(monitor, columns))
+    return ExplainRequest(
+        monitor=monitor,
         window=window,
-        reference_auc=areas[0],
-        auc=areas[1],
-        parts=tuple(group_parts(found)),
-        refused=refused,
+        as_of=as_of,
+        columns=columns,
+        reference=None if plain is None else GroupReference.from_dict(plain[""]),
+        windows=() if plain is not None else references.frozen_windows(monitor, source, kept, now),
+        reference_as_of=references.read_at(monitor, now)[0],
+        grouped=grouped or _is_grouped(monitor, source),
+        expected=expected,
     )
 
 
-def _split(
-    samples: Sequence[tuple[Any, Any]], before: pd.DataFrame, later: pd.DataFrame, columns: Sequence[str]
-) -> tuple[dict[str, GroupChanges], dict[str, str]]:
-    chosen = [{column: rows[column].to_numpy() for column in columns} for rows in (before, later)]
-    reference, window = ((*sample, each) for sample, each in zip(samples, chosen, strict=True))
-    return split_by_column(reference, window)
+def keep(monitor: Monitor, kept: store.Store, now: datetime, found: Explained) -> None:
+    """Keep the counts of the reference, once all its labels are due."""
+    if now >= references.complete_at(monitor):
+        name = digest(monitor, monitor.columns.explain)
+        store.save_reference(kept, monitor.name, name, {"": found.reference.to_dict()})
 
 
-def _are_numbers(values: pd.Series[Any]) -> bool:
-    """Return True if each value is a number or the text of one."""
-    return not (pd.to_numeric(values, errors="coerce").isna() & values.notna()).any()
+def unexplained(finding: Finding, error: RocmonitorError) -> Finding:
+    """Return a finding that says why its groups are not known."""
+    why = Caveat("not-computed", why=str(error)).concerning("explanation")
+    return replace(finding, caveats=(*finding.caveats, why))
+
+
+def digest(monitor: Monitor, columns: Sequence[str]) -> str:
+    """Return a name of all that the counts of the reference depend on."""
+    parts = {"reference": references.digest(monitor), "columns": columns, "min_group": monitor.min_group}
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def _require(columns: Sequence[str], known: Mapping[str, str], monitor: Monitor) -> None:
@@ -111,8 +292,40 @@ def _require(columns: Sequence[str], known: Mapping[str, str], monitor: Monitor)
         )
 
 
-def _scored(rows: pd.DataFrame, monitor: Monitor) -> tuple[Any, Any]:
-    """Return labels and scores, high ones positive."""
+def _is_grouped(monitor: Monitor, source: SqlSource) -> bool:
+    return monitor.grouped in ("database", "condensed") or source.kind == "spark"
+
+
+def _seed(monitor: Monitor, window: Window) -> int:
+    """Return a number for the random draws of a window: a second run draws the same."""
+    return int.from_bytes(hashlib.sha256(f"{monitor.name}|{window}".encode()).digest()[:8])
+
+
+def _rows(
+    rows: pd.DataFrame, monitor: Monitor, columns: Sequence[str], numbers: Sequence[str] = ()
+) -> dict[str, ColumnRows]:
+    """Return labels and scores, high ones positive, with each column; `numbers` are columns of numbers."""
     score = rows[monitor.columns.champion].to_numpy(dtype=float)
-    label = (rows[monitor.columns.label] == monitor.positive.label).to_numpy(dtype=int)
-    return label, -score if monitor.positive.low_is_positive else score
+    score = 0.0 - score if monitor.positive.low_is_positive else score
+    label = (rows[monitor.columns.label] == monitor.positive.label).to_numpy().astype(np.int8)
+    return {name: ColumnRows(label, score, _values(rows[name], name in numbers)) for name in columns}
+
+
+def _values(column: pd.Series[Any], are_numbers: bool) -> Any:
+    """Return plain values; texts that are all numbers as numbers, if they are many or were numbers before."""
+    if column.dtype.kind != "O":
+        return column.to_numpy()
+    if (are_numbers or column.nunique() > BINS) and _are_numbers(column):
+        return pd.to_numeric(column).to_numpy(dtype=float)
+    return column.map(_plain).to_numpy(dtype=object)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Decimal):
+        return float(value)
+    return value if value is None or isinstance(value, str | bool | int | float) else str(value)
+
+
+def _are_numbers(values: pd.Series[Any]) -> bool:
+    """Return True if each value is a number or the text of one."""
+    return not (pd.to_numeric(values, errors="coerce").isna() & values.notna()).any()

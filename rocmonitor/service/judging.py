@@ -174,6 +174,12 @@ class Judged:
     kept: list[KeptCounts] = field(default_factory=list)
     made_with: dict[str, str]
 
+    def finding_that(self, finding: Finding) -> Judged:
+        """Return the same with another finding on all rows, or what their scores say before the labels."""
+        old = self.segments[""]
+        new = replace(old, foreseen=finding) if old.finding is None else replace(old, finding=finding)
+        return replace(self, segments=self.segments | {"": new})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowRequest:

@@ -127,7 +127,7 @@ class ReferenceRequest:
         ConfigError, SourceError
             As `SqlSource.pull`.
         """
-        monitor, (as_of, ages) = self.monitor, _read_at(self.monitor, self.now)
+        monitor, (as_of, ages) = self.monitor, read_at(self.monitor, self.now)
         counted = Reader(self.stored, monitor, source, confirmed=False)
         samples, past = dict[str, dict[Window, Sample]](), dict[str, list[PastWindow]]()
         counts: list[store.KeptCounts] = []
@@ -178,7 +178,7 @@ def load_or_build(
     if frozen:
         return {segment: Reference.from_dict(plain) for segment, plain in frozen.items()}
     windows, pieces = reference_windows(monitor, source, now, lambda: said(""))
-    freezes, (_, ages) = keep and now >= complete_at(monitor), _read_at(monitor, now)
+    freezes, (_, ages) = keep and now >= complete_at(monitor), read_at(monitor, now)
     request = ReferenceRequest(
         monitor=monitor,
         now=now,
@@ -194,7 +194,7 @@ def load_or_build(
     return computed
 
 
-def _read_at(monitor: Monitor, now: datetime) -> tuple[datetime, tuple[timedelta, ...]]:
+def read_at(monitor: Monitor, now: datetime) -> tuple[datetime, tuple[timedelta, ...]]:
     """Return the time by which labels of the reference must have been known, and the ages to read them at."""
     if monitor.columns.labelled_at is None:
         return now, ()

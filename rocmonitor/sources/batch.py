@@ -152,13 +152,14 @@ def to_batch(
     )
 
 
-def judged(chunks: Sequence[Chunk], encoder: Encoder) -> Mask:
+def judged(chunks: Sequence[Chunk], encoder: Encoder, *, labelled: bool = True) -> Mask:
     """Return which rows the champion's statistics rest on, in the order they came; for chunks without a
-    weight.
+    weight. Those that wait for a label are among them if not only `labelled` ones are asked for.
 
     The chunks are emptied, as by `to_batch`.
     """
-    return is_used(categories(joined(chunks, encoder)))
+    category = categories(joined(chunks, encoder))
+    return is_used(category) if labelled else is_used(category) | (category == _UNLABELLED)
 
 
 def is_used(category: NDArray[np.int8]) -> Mask:

@@ -48,6 +48,7 @@ def read_frame(
     paired: bool = False,
     as_of: datetime | None = None,
     extra: Sequence[str] = (),
+    labelled: bool = True,
 ) -> Frame:
     """Return the rows that the statistics of a window are based on.
 
@@ -65,6 +66,8 @@ def read_frame(
         As for `SqlSource.pull`.
     extra : sequence of str
         More columns of the query.
+    labelled : bool
+        Only rows with a label; else those that wait for one, too.
 
     Returns
     -------
@@ -112,7 +115,7 @@ def read_frame(
     batch = to_batch(
         [chunk.take(slice(None)) for chunk in chunks], encoder, monitor, grouped=False, truncated=False
     )
-    used = judged(chunks, encoder) & np.concatenate(wanted)
+    used = judged(chunks, encoder, labelled=labelled) & np.concatenate(wanted)
     rows = pd.DataFrame(
         {name: np.concatenate([_array(part[name]) for part in parts]) for name in parts[0]}
     ).infer_objects()[used]

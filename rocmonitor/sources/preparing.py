@@ -48,11 +48,13 @@ def prepared(
     *,
     as_of: datetime | None = None,
     ages: Sequence[timedelta] = (),
+    explains: bool = False,
 ) -> Query:
     """Inspect the query's columns, and one of its times where the type alone does not show what they are.
 
     `as_of` is the instant at which the window is judged (None: all labels count), `ages` are ages of labels,
-    after the end of the window, that are to be told apart.
+    after the end of the window, that are to be told apart. The columns that may explain a change are needed
+    only if that is asked (`explains`): a window is judged without them.
 
     Raises
     ------
@@ -65,7 +67,7 @@ def prepared(
         near = {**near, "as_of": f"{_ALWAYS:%Y-%m-%d}" if backend == "sqlite" else _ALWAYS}
     if backend == "duckdb":  # compares no instant with times of nanoseconds
         near = {name: time.replace(tzinfo=None) for name, time in near.items()}
-    types = _types(session, monitor, near)
+    types = _types(session, monitor, near, monitor.columns.explain if explains else ())
     columns = monitor.columns
     clock, known = (
         None if name is None else _clock(session, monitor, spec, role, name, types[name], near)
@@ -115,13 +117,13 @@ def _near(backend: str, window: Window) -> Bound:
     return {"start": start, "end": end}
 
 
-def _types(session: Session, monitor: Monitor, bound: Bound) -> dict[str, Any]:
+def _types(session: Session, monitor: Monitor, bound: Bound, explain: Sequence[str]) -> dict[str, Any]:
     given = session.columns(monitor, bound)
     types = dict(given)
     same: Callable[[str], str] = str if session.backend == "postgresql" else str.casefold
     times = Counter(same(name) for name, _ in given)
     wanted = [(f"columns.{role}", name) for role, name in monitor.columns if isinstance(name, str)]
-    wanted += [("columns.explain", name) for name in monitor.columns.explain]
+    wanted += [("columns.explain", name) for name in explain]
     wanted += [("segments", name) for name in monitor.segments]
     problems = []
     for key, name in wanted:

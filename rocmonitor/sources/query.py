@@ -9,8 +9,8 @@ Only instants, numbers and a few texts of our own are ever bound; each is writte
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -33,6 +33,7 @@ from sqlalchemy import (
     func,
     literal,
     literal_column,
+    null,
     select,
     text,
     try_cast,
@@ -79,6 +80,8 @@ class Query:
         Empty without ``columns.labelled_at``, and when all labels count.
     decimal : str
         The sign before the decimals of scores that are text.
+    bins : dict of str to sequence of float
+        Upper ends of the bins of segment columns that hold numbers; a segment is then the number of its bin.
     """
 
     monitor: Monitor
@@ -90,6 +93,7 @@ class Query:
     known_clock: Clock | None = None
     instants: tuple[datetime, ...] = ()
     decimal: str = "."
+    bins: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
     @property
     def roles(self) -> tuple[str, ...]:
@@ -221,8 +225,37 @@ class Query:
         if self.instants:
             roles["arrival"] = self._arrival()
         return roles | {
-            f"segment_{number}": self._plain(name) for number, name in enumerate(self.monitor.segments)
+            f"segment_{number}": self._segment(name) for number, name in enumerate(self.monitor.segments)
         }
+
+    def _segment(self, name: str) -> ColumnElement[Any]:
+        if name not in self.bins:
+            return self._plain(name)
+        value, ends = self.number(name, self._plain(name)), self.bins[name]
+        # Written out: an engine that binds values one by one sees no two equal expressions.
+        below: list[Any] = [
+            (value <= literal_column(repr(end)), literal_column(str(at))) for at, end in enumerate(ends)
+        ]
+        return case((value.is_(None), null()), *below, else_=literal_column(str(len(ends))))
+
+    def values(self, name: str, limit: int) -> Select[Any]:
+        """At most `limit` distinct values of a column."""
+        return (
+            select(self._plain(name).label("value"))
+            .select_from(wrapped(self.monitor))
+            .distinct()
+            .limit(limit)
+        )
+
+    def quantiles(self, name: str, parts: int) -> Select[Any]:
+        """Return the largest number of each of some parts with equally many rows, from the lowest."""
+        value = self.number(name, self._plain(name))
+        part = func.ntile(literal_column(str(parts))).over(order_by=value).label("part")
+        chosen = (
+            select(value.label("value"), part).select_from(wrapped(self.monitor)).where(value.is_not(None))
+        )
+        inner = chosen.subquery("rocmonitor_parts")
+        return select(func.max(inner.c.value)).group_by(inner.c.part).order_by(inner.c.part)
 
     def _time(self) -> ColumnElement[Any]:
         """Return the time such that larger is later, with no zone to convert in Python."""
@@ -307,7 +340,8 @@ class Query:
 
     def exact(self, role: str, what: ColumnElement[Any]) -> ColumnElement[Any]:
         """Return what to group by so that texts are equal only when each character is, as in Python."""
-        if role in ("inside", "time", "weight", "arrival"):
+        binned = role.startswith("segment_") and self._name(role) in self.bins
+        if binned or role in ("inside", "time", "weight", "arrival"):
             return what
         if self.backend == "sqlite":
             return collate(what, "BINARY")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, Literal
 
 import numpy as np
@@ -94,6 +94,11 @@ class SqlSource:
         self._sessions = sessions
         self._origin = origin
 
+    @property
+    def kind(self) -> str:
+        """The kind of source, such as ``sqlite``, ``files`` or ``spark``."""
+        return self._sessions.kind
+
     def explain(self, monitor: Monitor) -> dict[str, str]:
         """Columns of the monitor's query and their types, as far as the driver reports them; reads no rows.
 
@@ -104,7 +109,7 @@ class SqlSource:
         SourceError
         """
         with self._reading(monitor) as session:
-            query = prepared(session, monitor, self._origin.spec, monitor.reference_period)
+            query = prepared(session, monitor, self._origin.spec, monitor.reference_period, explains=True)
         return {name: type_name(query.backend, code) for name, code in query.types.items()}
 
     def beyond_reading(self) -> Caveat | None:
@@ -146,6 +151,7 @@ class SqlSource:
         ages: Sequence[timedelta] = (),
         expected_rows: int | None = None,
         count_labels: bool = False,
+        bins: Mapping[str, Sequence[float]] = MappingProxyType({}),
         on_progress: Callable[[int], None] | None = None,
     ) -> Batch:
         """Read a window.
@@ -170,6 +176,8 @@ class SqlSource:
             read them first.
         count_labels : bool
             Count the labels, too (`Batch.labels`), where `counts_on_the_way`.
+        bins : dict of str to sequence of float, optional
+            Upper ends of the bins of segment columns that hold numbers.
         on_progress : callable, optional
             Called with the number of rows read so far, after each chunk of 50,000.
 
@@ -196,6 +204,7 @@ class SqlSource:
         with_labels = self._kind_with_labels(monitor) if count_labels else None
         with self._reading(monitor) as session:
             query = prepared(session, monitor, self._origin.spec, window, as_of=as_of, ages=ages)
+            query = replace(query, bins=bins)
             for kind in self._kinds(session, monitor, expected_rows or 0):
                 counter = RowCounter() if kind == with_labels else None
                 batch = _with_caveats(self._read(session, query, kind, report, counter), session.caveats)
@@ -205,6 +214,34 @@ class SqlSource:
         if counter is None or batch.segments[""].counts.truncated:
             return batch
         return replace(batch, labels=_label_counts(query, counter.lines()))
+
+    def distinct(self, monitor: Monitor, window: Window, name: str, *, most: int) -> list[Any]:
+        """Return the distinct values of a column of the monitor's query, at most `most`.
+
+        Raises
+        ------
+        ConfigError, SourceError
+            As `pull`.
+        """
+        return self._first_column(monitor, window, lambda query: query.values(name, most))
+
+    def quantiles(self, monitor: Monitor, window: Window, name: str, parts: int) -> list[float]:
+        """Return the largest number of each of some parts with equally many rows, increasing.
+
+        Raises
+        ------
+        ConfigError, SourceError
+            As `pull`.
+        """
+        found = self._first_column(monitor, window, lambda query: query.quantiles(name, parts))
+        return sorted({float(each) for each in found})
+
+    def _first_column(
+        self, monitor: Monitor, window: Window, statement: Callable[[Query], Select[Any]]
+    ) -> list[Any]:
+        with self._reading(monitor) as session:
+            query = prepared(session, monitor, self._origin.spec, window)
+            return [line[0] for part in session.parts(statement(query), query) for line in part]
 
     @contextmanager
     def reading(

@@ -8,6 +8,7 @@ change of it comes from the mix (p and q) and from the ranking (a), and each of 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -250,6 +251,13 @@ class RankedRows(NamedTuple):
         return n_pos, len(self.positive) - n_pos
 
 
+class CellCounts(NamedTuple):
+    """Rows of each class by group and cell of neighbouring scores, low cells first: (k, c) each."""
+
+    pos: NDArray[Any]
+    neg: NDArray[Any]
+
+
 class _Side(NamedTuple):
     """One sample by group: rows, shares and areas, (k,) and (k, k), and rows by cell, (k, c).
 
@@ -295,13 +303,20 @@ def ranked_rows(y_true: ArrayLike, y_score: ArrayLike, name: str, **columns: Any
 
 def _require_other_column(samples: list[RankedRows], columns: list[ArrayLike], name: str) -> None:
     """Refuse the score, and the label."""
-    pairs = list(zip(samples, columns, strict=True))
-    if all(_equal(column, sample.score) for sample, column in pairs):
+    require_other_column(
+        [(sample.positive, sample.score, column) for sample, column in zip(samples, columns, strict=True)],
+        name,
+    )
+
+
+def require_other_column(samples: Sequence[tuple[NDArray[Any], Floats, ArrayLike]], name: str) -> None:
+    """Refuse a column that is the score, or the label, of all samples of (labels, scores, column)."""
+    if all(_equal(column, score) for _, score, column in samples):
         raise InputError(
             f"{name} is the score itself: give another column; explain_shift splits by the score"
         )
-    rows = sum(len(sample.score) for sample in samples)
-    if rows >= _FEWEST and all(_equal(column, sample.positive) for sample, column in pairs):
+    rows = sum(len(score) for _, score, _ in samples)
+    if rows >= _FEWEST and all(_equal(column, label) for label, _, column in samples):
         raise InputError(f"{name} is the label itself: give a column that is known before the label")
 
 
@@ -316,7 +331,44 @@ def _changes(
     sides = [
         _side(sample, each, len(labels)) for sample, each in zip((reference, window), codes, strict=True)
     ]
-    old, new = sides
+    return _between_sides(sides[0], sides[1], labels)
+
+
+def changes_of_cells(reference: CellCounts, window: CellCounts, labels: tuple[Label, ...]) -> GroupChanges:
+    """Split a change by groups that are counted in the same cells of neighbouring scores.
+
+    Rows of one cell count as level. Counts need not be whole numbers.
+
+    Raises
+    ------
+    DegenerateDataError
+        A sample with one class only.
+    """
+    return _between_sides(_side_of_cells(reference, "reference"), _side_of_cells(window, "window"), labels)
+
+
+def parts_of_cells(reference: CellCounts, window: CellCounts) -> Floats:
+    """Return the parts of `changes_of_cells` alone: of mix, ranking, both, and the excess, (4, k)."""
+    split = _split(_side_of_cells(reference, "reference"), _side_of_cells(window, "window"))
+    mix, ranking = split.mix_parts(), split.ranking_parts()
+    return np.array([mix, ranking, mix + ranking, ranking - split.rows() * ranking.sum()])
+
+
+def _side_of_cells(counts: CellCounts, name: str) -> _Side:
+    n_pos, n_neg = float(counts.pos.sum()), float(counts.neg.sum())
+    try:
+        require_classes(math.ceil(n_pos), math.ceil(n_neg), at_least=1)
+    except InputError as error:
+        raise type(error)(f"{name}: {error}") from error
+    pos, neg = counts.pos.sum(axis=1), counts.neg.sum(axis=1)
+    # As floats: products of whole numbers take no fast path.
+    tables = counts.pos.astype(np.float64), counts.neg.astype(np.float64)
+    pairs = np.outer(pos.astype(np.float64), neg)
+    area = (tables[0] @ (np.cumsum(tables[1], axis=1) - tables[1] / 2).T) / np.where(pairs > 0, pairs, 1.0)
+    return _Side(pos, neg, pos / n_pos, neg / n_neg, area, pairs > 0, *tables)
+
+
+def _between_sides(old: _Side, new: _Side, labels: tuple[Label, ...]) -> GroupChanges:
     split = _split(old, new)
     variances = [
         _variances(split, side, sign) + _variances(split.turned(), _turned(side), sign)
@@ -346,11 +398,11 @@ def _changes(
         ranking=ranking,
         reference_auc=old.auc,
         auc=new.auc,
-        n_pos=window.sizes[0],
-        n_neg=window.sizes[1],
-        n_pos_reference=reference.sizes[0],
-        n_neg_reference=reference.sizes[1],
-        caveats=_caveats(sides, labels),
+        n_pos=round(float(new.pos.sum())),
+        n_neg=round(float(new.neg.sum())),
+        n_pos_reference=round(float(old.pos.sum())),
+        n_neg_reference=round(float(old.neg.sum())),
+        caveats=_caveats([old, new], labels),
     )
 
 

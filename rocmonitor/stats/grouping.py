@@ -38,6 +38,17 @@ class Grouping(NamedTuple):
     window: Codes
 
 
+class Groups(NamedTuple):
+    """The groups of a column in its reference: values, or bins of numbers below `ends` and above the last.
+
+    Other values, and missing ones, are groups of their own: the last two of `codes`.
+    """
+
+    labels: tuple[Label, ...]
+    ends: tuple[float, ...]
+    kind: Literal["numbers", "texts"]
+
+
 class _Column(NamedTuple):
     """A column of one sample; values that are `missing` mean nothing. Numbers are float64."""
 
@@ -100,6 +111,119 @@ def grouping(reference: ArrayLike, window: ArrayLike, *, bins: int = BINS, name:
     return _with_missing(*known, columns)
 
 
+OTHERS = "others"
+"""The label of the values that have too few rows each."""
+
+
+def learned_groups(values: ArrayLike, weight: Codes | None, *, bins: int, fewest: int, name: str) -> Groups:
+    """Return the groups of a column from its reference, to be applied to later rows.
+
+    Parameters
+    ----------
+    values : array_like, shape (n,)
+        As for `grouping`.
+    weight : ndarray or None
+        Rows of each entry, where equal rows were counted; by default each is one.
+    bins : int
+        As for `grouping`.
+    fewest : int
+        Rows from which a value is a group of its own.
+    name : str
+
+    Raises
+    ------
+    InputError
+        As `grouping`; or no value has `fewest` rows.
+    """
+    column = _column(values, f"{name} of the reference")
+    of_row = np.ones(len(column.values), dtype=np.int64) if weight is None else weight
+    rows, present = int(of_row.sum()), of_row[~column.missing]
+    if column.missing.all():
+        raise InputError(
+            f"{name} is missing in all {many(rows, 'row')} of the reference: see whether the column is "
+            "still filled, or leave it out"
+        )
+    if column.kind == "numbers" and _few_values(column.present, bins) is None:
+        if column.whole and weight is None:
+            _require_no_numbered_rows([column.present], name)
+        return Groups((), tuple(_ends(np.repeat(column.present, present), bins).tolist()), "numbers")
+    found, codes = _values(column, name)
+    if int(present.max()) == 1:
+        _require_no_id([codes], name)
+    of_value = np.bincount(codes, weights=present, minlength=len(found))
+    kept = [value for value, number in zip(found, of_value.tolist(), strict=True) if number >= fewest]
+    if not kept:
+        raise InputError(
+            f"{name} has {len(found):,} values in {rows:,} rows, none of them in {fewest:,} (min_group): "
+            "give a coarser column"
+        )
+    if len(kept) > MOST_GROUPS:
+        raise InputError(
+            f"{name} has {len(kept):,} values in {rows:,} rows, and at most {MOST_GROUPS} groups are "
+            "compared: put the rare ones together, or give a coarser column"
+        )
+    return Groups(tuple(kept), (), "numbers" if column.kind == "numbers" else "texts")
+
+
+def named_groups(groups: Groups) -> tuple[Label, ...]:
+    """Return the names of the groups of a reference, without those of all other rows."""
+    return _names(np.array(groups.ends)) if groups.ends else groups.labels
+
+
+def codes_of(
+    groups: Groups, values: ArrayLike, weight: Codes | None = None, *, fewest: int, name: str
+) -> tuple[tuple[Label, ...], Codes]:
+    """Return the groups of rows: those of the reference, new values, `OTHERS`, None; and each row's number.
+
+    Raises
+    ------
+    InputError
+        Numbers where the reference has texts, or texts where it has numbers; all values missing.
+    """
+    column = _column(values, f"{name} of the window")
+    of_row = np.ones(len(column.values), dtype=np.int64) if weight is None else weight
+    if column.missing.all() and len(of_row):
+        raise InputError(
+            f"{name} is missing in all {many(int(of_row.sum()), 'row')} of the window: see whether the "
+            "column is still filled, or leave it out"
+        )
+    if len(of_row) and column.kind != groups.kind:
+        raise InputError(
+            f"{name} holds {groups.kind} in the reference and {column.kind} in the window: convert one of "
+            "the two, so that equal values are equal"
+        )
+    if groups.ends:
+        labels = _names(np.array(groups.ends))
+        known = np.searchsorted(np.array(groups.ends), column.present)
+    else:
+        found, codes = _values(column, name)
+        number: dict[Label, int] = {value: at for at, value in enumerate(groups.labels)}
+        rows = np.bincount(codes, weights=of_row[~column.missing], minlength=len(found))
+        for value, many_rows in zip(found, rows.tolist(), strict=True):
+            if many_rows >= fewest:
+                number.setdefault(value, len(number))
+        if len(number) > MOST_GROUPS:
+            raise InputError(
+                f"{name} has {len(number):,} values, and at most {MOST_GROUPS} groups are compared: put the "
+                "rare ones together, or give a coarser column"
+            )
+        labels = tuple(number)
+        place = np.array([number.get(value, len(number)) for value in found], dtype=np.intp)
+        known = place[codes]
+    of_each = np.full(len(column.values), len(labels) + 1, dtype=np.intp)
+    of_each[~column.missing] = known
+    return (*labels, OTHERS, None), of_each
+
+
+def _values(column: _Column, name: str) -> tuple[list[Label], Codes]:
+    """Return the values of the rows that have one, in order, and the number of each row's."""
+    if column.kind == "numbers":
+        values, codes = np.unique(column.present, return_inverse=True)
+        return [_plain(value) for value in values.tolist()], codes.astype(np.intp)
+    labels, found = _by_value([column], name, most=None)
+    return list(labels), found[0]
+
+
 def _column(values: ArrayLike, name: str) -> _Column:
     if isinstance(values, np.ma.MaskedArray):
         values = np.array([*values.tolist(), None], dtype=object)[:-1]  # masked ones are None
@@ -136,7 +260,9 @@ def _of_objects(array: NDArray[Any]) -> _Column:
     return _Column("texts", array, missing)
 
 
-def _by_value(columns: Iterable[_Column], name: str) -> tuple[tuple[Label, ...], list[Codes]]:
+def _by_value(
+    columns: Iterable[_Column], name: str, *, most: int | None = MOST_GROUPS
+) -> tuple[tuple[Label, ...], list[Codes]]:
     """Return the values in order, and the number of each row's."""
     number: dict[Any, int] = {}
     found, rows = [], 0
@@ -149,10 +275,11 @@ def _by_value(columns: Iterable[_Column], name: str) -> tuple[tuple[Label, ...],
         except TypeError as error:
             raise InputError(f"{name} must hold single numbers, texts or truth values: {error}") from error
         rows += len(present)
-    _require_no_id(found, name)
-    if len(number) > MOST_GROUPS:
+    if most is not None:
+        _require_no_id(found, name)
+    if most is not None and len(number) > most:
         raise InputError(
-            f"{name} has {len(number):,} values in {rows:,} rows, and at most {MOST_GROUPS} groups are "
+            f"{name} has {len(number):,} values in {rows:,} rows, and at most {most} groups are "
             "compared: put the rare ones together, or give a coarser column"
         )
     values = list(number)
@@ -216,9 +343,11 @@ def _plain(value: float) -> Label:
 def _require_no_id(codes: list[Codes], name: str) -> None:
     """Refuse a column of which no value comes twice in either sample."""
     if max(map(len, codes)) >= _FEWEST_IDS and all(len(np.unique(each)) == len(each) for each in codes):
+        rows = zip(codes, _SAMPLES, strict=False)
+        held = " and ".join(f"{len(each):,} rows of the {of}" for each, of in rows)
         raise InputError(
-            f"{name} looks like an id: all values differ, in {many(len(codes[0]), 'row')} of the "
-            f"reference and {len(codes[1]):,} of the window; give a column whose values many rows share"
+            f"{name} looks like an id: all values differ, in {held}; give a column whose values many rows "
+            "share"
         )
 
 

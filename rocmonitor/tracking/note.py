@@ -9,8 +9,10 @@ from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
 from rocmonitor.policy.evaluation import Counts, Evaluation, Point, Status
+from rocmonitor.policy.explanation import explanation_of
 from rocmonitor.policy.measure import LEVEL
 from rocmonitor.policy.windows import Window
+from rocmonitor.wording.explanation import main_group, spread
 from rocmonitor.wording.format import (
     CUT,
     area,
@@ -45,6 +47,9 @@ def of_window(evaluation: Evaluation, *, full: bool = True, page: str | None = N
     if verdicts:
         found = by_rule(verdicts)
         parts.append("\n".join(f"- **{rule}: {outcome}.** {line(text)}" for rule, outcome, text in found))
+    groups = explanation_of(evaluation)
+    if text := main_group(groups) or spread(groups):
+        parts.append(f"**Where.** {line(text)} See `tables/groups.csv`.")
     if text := moved(evaluation):
         parts.append(f"**What moved.** {line(text)} See `figures/shift.png`.")
     if "champion/auc" in evaluation.metrics:

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from markupsafe import Markup
+
+from rocmonitor.policy.explanation import from_tables
+from rocmonitor.report.waterfall import waterfall
 from rocmonitor.store.glance import Brief
 from rocmonitor.web.drawing import Spark, area, polyline, scale, spark
 
@@ -54,6 +58,11 @@ def shares(rows: Sequence[Row], key: str) -> dict[str, str]:
     )
     steps = "".join(f"M{BIN * at} {TALL - height}h{BIN}" for at, height in enumerate(heights["window"]))
     return {"reference": bars, "window": steps, "width": str(BIN * len(rows))}
+
+
+def groups(rows: Sequence[Row], metrics: Mapping[str, float]) -> Markup:
+    """Return the waterfall of a window, from its table ``groups`` and its metrics."""
+    return waterfall(from_tables([dict(row) for row in rows], metrics))
 
 
 def bar(row: Row) -> dict[str, Any] | None:

@@ -256,6 +256,7 @@ def _monitor(site: Site, name: str) -> Any:
         still=figures.still(view["points"]),
         roc=figures.roc,
         shares=figures.shares,
+        waterfall=figures.groups,
         bar=figures.bar,
         home=_home(),
         json_address=_json_address("monitor_json", name=name),

@@ -12,14 +12,16 @@ from zoneinfo import ZoneInfo
 from rocmonitor import store
 from rocmonitor.config import Monitor
 from rocmonitor.policy.evaluation import Evaluation, Verdict
+from rocmonitor.policy.explanation import explanation_of
 from rocmonitor.policy.record import plain
 from rocmonitor.policy.reference import reference_curve
 from rocmonitor.policy.windows import Window
 from rocmonitor.store.history import Kept
 from rocmonitor.wording import page as wording
+from rocmonitor.wording.explanation import main_group, spread
 from rocmonitor.wording.format import CUT, instant, set_aside_parts
 from rocmonitor.wording.verdicts import by_rule
-from rocmonitor.wording.window import calibration, moved
+from rocmonitor.wording.window import calibration, curve_moved, moved
 
 Row = dict[str, Any]
 
@@ -34,7 +36,7 @@ def chosen_window(
     StoreError
     """
     evaluation = store.evaluation(kept, one.id)
-    zone = monitor.timezone
+    zone, groups = monitor.timezone, explanation_of(evaluation)
     slug = instant(one.window.start, zone).replace(" ", "T")
     chosen = {
         "slug": slug,
@@ -49,6 +51,10 @@ def chosen_window(
         "metrics": one.metrics,
         "why": _why(evaluation),
         "moved": moved(evaluation),
+        "group_moved": main_group(groups) or spread(groups),
+        "groups": evaluation.tables.get("groups", []),
+        "curve": evaluation.tables.get("curve", []),
+        "curve_moved": curve_moved(evaluation),
         "shift": evaluation.tables.get("shift", []),
         "roc": evaluation.tables.get("roc", []),
         "reference_roc": _reference_curve(kept, evaluation),

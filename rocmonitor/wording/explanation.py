@@ -2,43 +2,84 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rocmonitor.policy.explanation import Explanation, GroupPart
-from rocmonitor.wording.format import percent
+from rocmonitor.policy.record import Row
+from rocmonitor.wording.format import count, percent
+
+REFERENCE, WINDOW, REST = "reference", "this window", "all others"
+"""The first and the last line of a waterfall, and the groups that it does not show."""
 
 _MOST_OF_IT = 0.5  # of a part: what is named as its reason
-_OF_THE_MIX = 0.25  # of a change: what more or fewer rows of a group must have done to be named
 
 
 def sentence(of: Explanation) -> str:
     """Return which group explains most of a change, and how; or that none does."""
-    change = of.auc - of.reference_auc
+    what = "AUROC that the scores lead to" if of.expected else "AUROC"
     fell = (
-        f"The AUROC {'fell' if change < 0 else 'rose'} by {abs(change):.4f}, from {of.reference_auc:.4f} to "
-        f"{of.auc:.4f}"
+        f"The {what} {'fell' if of.change < 0 else 'rose'} by {abs(of.change):.4f}, from "
+        f"{of.reference_auc:.4f} to {of.auc:.4f}"
     )
-    found = [each for each in of.parts if each.is_found and _stands_out(each, change)]
     if not of.parts:
         return f"{fell}. No column could be used."
-    if not found:
+    if (most := of.leading) is None:
         differ = any(each.is_found for each in of.parts)
         some = "Groups differ (●), but none" if differ else "No column explains it: no group"
         return f"{fell}. {some} did much more than its share of the rows."
-    most = max(found, key=lambda each: abs(each.part))
-    share = percent(most.part / change, 2)
-    return f"{fell}. {share} of that comes from {most.column} = {most.group}: {_how(most)}."
+    return f"{fell}. {_share(most, of.change)} of that comes from {_named(most)}: {_how(most, of.expected)}."
 
 
-def _stands_out(part: GroupPart, change: float) -> bool:
-    """Return True if a group did clearly more than its share of the rows; a change of all alike is no
-    group's.
-    """
-    rows = max(part.share, part.reference_share)
-    beyond = part.ranking / change > rows + (1 - rows) / 4 if change else False
-    return beyond or (change != 0 and part.mix / change > _OF_THE_MIX)
+def main_group(of: Explanation | None) -> str:
+    """Return in one sentence which group explains most of a change; empty if none does."""
+    if of is None or (most := of.leading) is None:
+        return ""
+    what = ("expected " if of.expected else "") + ("rise" if of.change > 0 else "fall")
+    return f"{_share(most, of.change)} of the {what} comes from {_named(most)}: {_how(most, of.expected)}."
 
 
-def _how(part: GroupPart) -> str:
+def spread(of: Explanation | None) -> str:
+    """Return in one sentence that no group explains a change; empty if one does or none was asked."""
+    if of is None or of.leading is not None:
+        return ""
+    columns = sorted({each.column for each in of.parts})
+    named = ", ".join(columns[:-1]) + " or " + columns[-1] if len(columns) > 1 else columns[0]
+    return f"No group of {named} did much more than its share of the rows."
+
+
+def curve_sentence(rows: Sequence[Row], change: float) -> str:
+    """Return where on the ROC curve a change shows most; empty if chance can explain it everywhere."""
+    way = -1.0 if change < 0 else 1.0
+    clear = [row for row in rows if (row["high"] if way < 0 else -row["low"]) < 0]
+    if not clear:
+        return ""
+    row = max(clear, key=lambda each: way * each["difference"])
+    more = f", the most of {count(len(clear), 'rate')}" if len(clear) > 1 else ""
+    return (
+        f"At a false positive rate of {percent(row['fpr'])} it finds {percent(row['tpr'])} of the positives, "
+        f"{percent(row['reference_tpr'])} in the reference: {100 * row['difference']:+.1f} points, "
+        f"{100 * row['low']:+.1f} to {100 * row['high']:+.1f}{more}."
+    )
+
+
+def caption(of: Explanation) -> str:
+    """Return what a waterfall shows."""
+    column = "" if of.leading is None else of.leading.column
+    return f"From the AUROC of the reference to that of this window, by {column}: each bar is a group's part."
+
+
+def _share(part: GroupPart, change: float) -> str:
+    return "All" if part.part / change >= 1 else percent(part.part / change, 2)
+
+
+def _named(part: GroupPart) -> str:
+    return f"{part.column} = {part.group}"
+
+
+def _how(part: GroupPart, expected: bool) -> str:
     ranking = f"its rows are ranked {'worse' if part.ranking < 0 else 'better'}"
+    if expected:
+        ranking = f"its scores tell {'less' if part.ranking < 0 else 'more'} apart"
     shares = f"{percent(part.share, 2)} of the rows, {percent(part.reference_share, 2)} in the reference"
     mix = f"there are {'more' if part.share > part.reference_share else 'fewer'} of them ({shares})"
     if abs(part.mix) <= (1 - _MOST_OF_IT) * abs(part.part):

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from rocmonitor.policy.evaluation import Status, Transition, Verdict, known
+from rocmonitor.policy.explanation import explanation_of
 from rocmonitor.policy.outlook import Outlook
+from rocmonitor.wording.explanation import main_group
 from rocmonitor.wording.format import apart, area, beside_normal, forecast_span, percent
 from rocmonitor.wording.status import WORDS
 
@@ -75,7 +77,9 @@ def _beside_normal(outlook: Outlook, found: str, warning: Verdict | None) -> str
 
 
 def moved(outlook: Outlook) -> str:
-    """Return where most scores have come to, and where most have gone; empty without a table of them."""
+    """Return which group moved, or where most scores have come to and gone; empty if neither is known."""
+    if said := main_group(explanation_of(outlook)):
+        return said
     rows = outlook.tables.get("scores")
     if not rows:
         return ""

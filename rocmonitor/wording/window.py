@@ -7,8 +7,10 @@ from zoneinfo import ZoneInfo
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Evaluation, Status, known
+from rocmonitor.policy.explanation import explanation_of
 from rocmonitor.policy.joining import Counted, Joining
 from rocmonitor.policy.record import low_is_positive
+from rocmonitor.wording.explanation import curve_sentence, main_group, spread
 from rocmonitor.wording.format import count, instant, percent
 from rocmonitor.wording.shift import explanation, main_part, rounded_parts
 from rocmonitor.wording.verdicts import verdicts
@@ -50,13 +52,22 @@ def moved_most(evaluation: Evaluation) -> str:
 
 
 def moved_briefly(evaluation: Evaluation) -> str:
-    """Return the same in one sentence, for an alarm."""
-    text, metrics = _explained(evaluation, main_part, told=False), evaluation.metrics
+    """Return the same for an alarm: the group that made most of it, else the class of rows."""
+    groups, metrics = explanation_of(evaluation), evaluation.metrics
+    text = main_group(groups) or _explained(evaluation, main_part, told=False)
     found = known(metrics, "shift/foreseen", "champion/auc", "reference/auc")
-    if not text or found is None or not metrics.get("shift/foreseen_known", 1):
-        return text
-    seen, auc, before = found
-    return f"{text.rstrip('.')}; the scores foretold {seen:+.3f} of {auc - before:+.3f}."
+    if text and found is not None and metrics.get("shift/foreseen_known", 1):
+        seen, auc, before = found
+        text = f"{text.rstrip('.')}; the scores foretold {seen:+.3f} of {auc - before:+.3f}."
+    return " ".join(filter(None, [text, spread(groups)]))
+
+
+def curve_moved(evaluation: Evaluation) -> str:
+    """Return where on the ROC curve a window lost or won; empty if chance can explain it everywhere."""
+    found = known(evaluation.metrics, "champion/auc", "reference/auc")
+    if found is None:
+        return ""
+    return curve_sentence(evaluation.tables.get("curve", ()), found[0] - found[1])
 
 
 def _explained(evaluation: Evaluation, words: Callable[..., str], *, told: bool = True) -> str:

@@ -7,6 +7,7 @@ from scenario import World, week
 
 from rocmonitor.service.tick import run_monitor
 
+ENDED = "{every: 7d, label_delay: 2d, end: 2026-06-15}"
 EXPLAIN = "{id: id, time: scored_at, champion: p, challenger: q, label: label, explain: [region]}"
 
 
@@ -49,7 +50,7 @@ def test_a_column_that_explains_nothing_says_why_and_others_do(regions, rocmonit
         rocmonitor("explain", "credit", "--column", "region", "--column", "scored_at").stdout.split()
     )
     assert "scored_at explains nothing: " in said
-    assert "at most 500 groups are compared" in said
+    assert "scored_at has 8,000 values in 12,000 rows, none of them in 20 (min_group): give a coarser" in said
     assert "region" in said
 
 
@@ -102,3 +103,36 @@ def test_without_a_usable_column_the_change_is_said(regions, rocmonitor):
     assert found["groups"] == []
     assert 0.5 < found["auc"] < found["reference_auc"] < 1
     assert list(found["refused"]) == ["scored_at"]
+
+
+@pytest.mark.parametrize("grouped", ["database", "condensed"])
+def test_the_engine_counts_what_reading_the_rows_gives(here, rocmonitor, grouped):
+    """Values, few numbers, bins of many numbers, and rows without a value."""
+    query = "SELECT *, abs(q) AS size, id % 3 AS kind, nullif(region, 'all') AS some FROM scored"
+    for number in range(20):
+        here.score(number, n=200, region="north")
+    here.score(22)
+    here.score(22, n=400, region="north", shift=0.0)
+
+    def found(how):
+        path = here.folder / "rocmonitor.yaml"
+        columns = EXPLAIN.replace("[region]", "[region, size, kind, some]").replace("challenger: q, ", "")
+        model, rules = "{name: credit, version: 7}", "[{kind: drop, value: 0.02}]"
+        here.configure(columns=columns, grouped=how, window=ENDED, model=model, rules=rules)
+        path.write_text(path.read_text().replace("SELECT * FROM scored", query))
+        if how == "raw":
+            rocmonitor("run", code=3)
+        return json.loads(rocmonitor("explain", "credit", "--window", "2026-06-08", "--json").stdout)
+
+    by_rows, by_engine = found("raw"), found(grouped)
+    assert by_rows["refused"] == by_engine["refused"] == {}
+    near = 1e-9 if grouped == "database" else 2e-3
+    assert by_engine["change"] == pytest.approx(by_rows["change"], abs=near)
+    parts = {(each["column"], each["group"]): each for each in by_engine["groups"]}
+    assert len(parts) == len(by_rows["groups"]) == 2 + 10 + 3 + 2
+    for each in by_rows["groups"]:
+        other = parts[each["column"], each["group"]]
+        assert other["rows"] == each["rows"]
+        assert other["reference_share"] == pytest.approx(each["reference_share"])
+        assert other["part"] == pytest.approx(each["part"], abs=near)
+        assert other["se"] == pytest.approx(each["se"], rel=0.1)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from rocmonitor import store
 from rocmonitor.config import Monitor, Spark
 from rocmonitor.errors import RocmonitorError, StoreError
+from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.windows import Window
 from rocmonitor.service.arrivals import Arrivals
 from rocmonitor.service.counted import stored
@@ -41,6 +42,9 @@ log = logging.getLogger(__name__)
 
 NOW = timedelta(hours=1)
 """A tick for an earlier time than this shows nothing of how rows and labels arrive."""
+
+CHANGED = (Status.DEGRADED, Status.IMPROVED, Status.AT_RISK)
+"""Outcomes of windows that columns may explain."""
 
 
 def run_monitor(
@@ -207,12 +211,44 @@ class _Work:
         if job.before is not None and not judged.segments:
             self._keep_unchanged(job.window, job.before, judged.labels)
             return
-        self._save(commit.evaluations(self._state, job, judged))
+        self._save(commit.evaluations(self._state, job, self._explained(job, judged)))
         self._revised = self._revised or job.before is not None
+
+    def _explained(self, job: Job, judged: Judged) -> Judged:
+        """Return what was found with the groups that made the change of all rows, if columns may explain
+        one.
+        """
+        state, monitor = self._state, self._state.monitor
+        seen = judged.segments.get("")
+        finding = None if seen is None else seen.finding or seen.foreseen
+        if not monitor.columns.explain or finding is None or finding.outcome not in CHANGED:
+            return judged
+        from rocmonitor.service import explaining
+
+        kept, now, expected = state.runtime.store, state.now, seen is not None and seen.finding is None
+        try:
+            ask = explaining.request(
+                monitor,
+                job.window,
+                self._source,
+                kept,
+                now=now,
+                as_of=job.as_of,
+                grouped=judged.grouped,
+                expected=expected,
+            )
+            found = self._run(ask)
+        except (StoppedError, StoreError):
+            raise
+        except Exception as error:  # what was judged stands, and is told
+            return judged.finding_that(explaining.unexplained(finding, _foreseen(error, monitor)))
+        if ask.reference is None and not state.dry_run:
+            explaining.keep(monitor, kept, now, found)
+        return judged.finding_that(found.explanation.added_to(finding))
 
     def _foresee(self, job: Job, judged: Judged) -> None:
         """Make the outlook of every segment of a window that waits for its labels."""
-        state, records = self._state, commit.outlooks(self._state, job, judged)
+        state, records = self._state, commit.outlooks(self._state, job, self._explained(job, judged))
         if not state.dry_run:
             store.save_outlooks(state.runtime.store, records, lease=state.lease)
         state.segments |= {each.outlook.segment for each in records}

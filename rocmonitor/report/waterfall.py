@@ -1,0 +1,79 @@
+"""The waterfall of an alarm: how the groups of one column lead from the reference's AUROC to the window's."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+from markupsafe import Markup
+
+from rocmonitor.policy.explanation import Explanation
+from rocmonitor.report.html import environment
+from rocmonitor.wording import explanation as words
+from rocmonitor.wording.format import percent
+
+WIDE = 120
+"""Length of the axis."""
+
+_MOST = 8
+_SMALLEST = 0.0005  # rest that is shown: cells of scores alone make one of 0.0001
+_ROOM = 0.04  # of the axis, on either side
+
+
+class Step(NamedTuple):
+    """One line: its name, where its bar begins and how long it is, and its cells."""
+
+    name: str
+    at: float
+    length: float
+    cells: tuple[str, ...]
+    is_total: bool = False
+
+
+def steps(of: Explanation) -> list[Step]:
+    """Return the lines of the column that explains most, from the reference to the window; none where no
+    group does.
+    """
+    leading = of.leading
+    if leading is None:
+        return []
+    groups = sorted(
+        (each for each in of.parts if each.column == leading.column), key=lambda each: -abs(each.part)
+    )[:_MOST]
+    rest = of.change - sum(each.part for each in groups)
+    moves = [
+        (
+            each.group,
+            each.part,
+            (f"{each.ranking:+.4f}", percent(each.share, 2), percent(each.reference_share, 2)),
+        )
+        for each in groups
+    ]
+    if abs(rest) >= _SMALLEST:
+        moves.append((words.REST, rest, ("", "", "")))
+    levels = list(accumulate((part for _, part, _ in moves), initial=of.reference_auc))
+    low, high = min(*levels, of.auc), max(*levels, of.auc)
+    room = _ROOM * (high - low) or 0.01
+
+    def x(value: float) -> float:
+        return round(WIDE * (value - low + room) / (high - low + 2 * room), 1)
+
+    def total(name: str, value: float) -> Step:
+        return Step(name, x(value) - 1.5, 3.0, (f"{value:.4f}", "", "", ""), is_total=True)
+
+    lines = [total(words.REFERENCE, of.reference_auc)]
+    for (name, part, cells), before, after in zip(moves, levels, levels[1:], strict=False):
+        ends = sorted((x(before), x(after)))
+        length = max(round(ends[1] - ends[0], 1), 1.0)
+        lines.append(Step(name, ends[0], length, (f"{part:+.4f}", *cells)))
+    return [*lines, total(words.WINDOW, of.auc)]
+
+
+def waterfall(of: Explanation | None) -> Markup:
+    """Return the lines as a table with bars, for a page; empty where no group explains the change."""
+    lines = [] if of is None else steps(of)
+    if of is None or of.leading is None or not lines:
+        return Markup()
+    values: dict[str, Any] = {"steps": lines, "wide": WIDE, "caption": words.caption(of)}
+    # All of it is escaped by the template.
+    return Markup(environment().get_template("waterfall.html.j2").render(**values))

@@ -1,0 +1,126 @@
+"""Rows by the groups of columns, counted by the engine of a source: only groups leave it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from rocmonitor.config import Monitor
+from rocmonitor.policy.windows import Window
+from rocmonitor.sources.batch import Rows
+from rocmonitor.sources.sql import SqlSource
+from rocmonitor.sources.values import name_of
+from rocmonitor.stats.group_reference import ColumnRows
+from rocmonitor.stats.grouping import BINS, Groups
+
+MOST = 200
+"""Groups of a column that an engine counts."""
+
+
+def grouped_columns(
+    source: SqlSource, monitor: Monitor, period: Window, columns: Sequence[str]
+) -> tuple[dict[str, Groups], dict[str, str]]:
+    """Return how columns are cut in a period: bins of numbers, else values without ends; and why some cannot
+    be.
+
+    Raises
+    ------
+    ConfigError, SourceError
+        As `SqlSource.pull`.
+    """
+    found, refused = dict[str, Groups](), dict[str, str]()
+    for name in columns:
+        values = source.distinct(monitor, period, name, most=MOST + 1)
+        present = [value for value in values if value is not None]
+        if not present:
+            refused[name] = (
+                f"{name} is missing in all rows of the reference: see if the column is still filled"
+            )
+        elif not all(isinstance(each, int | float | Decimal) for each in present):
+            if len(values) > MOST:
+                refused[name] = (
+                    f"{name} has more than {MOST} values, and at most so many groups are counted: put the "
+                    "rare ones together, or give a coarser column"
+                )
+            else:
+                found[name] = Groups((), (), "texts")
+        elif len(present) > BINS:
+            found[name] = Groups((), tuple(source.quantiles(monitor, period, name, BINS)[:-1]), "numbers")
+        else:
+            found[name] = Groups((), (), "numbers")
+    return found, refused
+
+
+def grouped_rows(
+    source: SqlSource,
+    monitor: Monitor,
+    windows: Sequence[Window],
+    as_of: datetime | None,
+    groups: Mapping[str, Groups],
+    *,
+    labelled: bool = True,
+) -> dict[str, ColumnRows]:
+    """Return counted rows for each column; its scores are of the cells that the engine makes.
+
+    Parameters
+    ----------
+    source : SqlSource
+    monitor : Monitor
+    windows : sequence of Window
+    as_of : datetime, optional
+        As for `SqlSource.pull`.
+    groups : dict of str to Groups
+        By column; numbers with ends are binned in the source.
+    labelled : bool
+        Only rows with a label; else those that wait for one, too.
+
+    Raises
+    ------
+    ConfigError, SourceError
+        As `SqlSource.pull`: so when a window has more than 200 values.
+    """
+    found = {}
+    for name, of in groups.items():
+        alone = monitor.columns.model_copy(update={"challenger": None, "explain": (), "cluster": None})
+        asked = monitor.model_copy(update={"segments": (name,), "columns": alone})
+        lines: list[tuple[Any, Rows]] = []
+        for window in windows:
+            bins = {name: of.ends} if of.ends else {}
+            batch = source.pull(asked, window, as_of=as_of, bins=bins)
+            lines += [
+                (_value(segment.removeprefix(f"{name}="), of), rows)
+                for segment, rows in batch.segments.items()
+                if segment
+            ]
+        found[name] = _together(lines, labelled)
+    return found
+
+
+def _value(text: str, of: Groups) -> Any:
+    """Return the value of a segment, or a number of its bin."""
+    if text == name_of(None):
+        return None
+    if not of.ends:
+        return float(text) if of.kind == "numbers" else text
+    ends = (*of.ends, np.nextafter(of.ends[-1], np.inf))
+    return float(ends[int(text)])
+
+
+def _together(lines: Sequence[tuple[Any, Rows]], labelled: bool) -> ColumnRows:
+    label, score, value, weight = [], [], [], []
+    for each, rows in lines:
+        parts = [(1, rows.champion.score, rows.champion.pos), (0, rows.champion.score, rows.champion.neg)]
+        parts += [] if labelled else [(-1, rows.unlabelled.score, rows.unlabelled.counts)]
+        for of, scores, counts in parts:
+            some = counts > 0
+            score.append(scores[some])
+            weight.append(counts[some])
+            label.append(np.full(int(some.sum()), of, dtype=np.int8))
+            value += [each] * int(some.sum())
+    values = np.empty(len(value), dtype=object)
+    values[:] = value
+    return ColumnRows(np.concatenate(label), np.concatenate(score), values, np.concatenate(weight))

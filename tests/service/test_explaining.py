@@ -1,0 +1,185 @@
+"""Groups that made the change of a window: told with the alarm and kept with it, from counts alone."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+
+import numpy as np
+import pytest
+from scenario import World, scored, week
+from sqlalchemy import delete
+
+from rocmonitor import store
+from rocmonitor.policy.evaluation import Status
+from rocmonitor.policy.explanation import explanation_of
+from rocmonitor.service import explaining
+from rocmonitor.service.tick import run_monitor
+from rocmonitor.stats.group_reference import ColumnRows, GroupReference, group_reference
+from rocmonitor.tracking import content, note
+from rocmonitor.wording.explanation import main_group
+from rocmonitor.wording.outlook import moved
+
+COLUMNS = "{id: id, time: scored_at, champion: p, challenger: q, label: label, explain: [region]}"
+DROP = "[{kind: drop, value: 0.02}]"
+
+
+@pytest.fixture
+def regions(here: World) -> World:
+    """Two regions in every week; in week 22 the scores of one say nothing."""
+    for number in range(20):
+        here.score(number, n=200, region="north")
+    here.score(21)
+    here.score(21, n=200, region="north")
+    here.score(22)
+    here.score(22, n=200, region="north", shift=0.0)
+    return here
+
+
+def judged(world: World, now=None, **changes):
+    """The evaluations of all rows, by the start of their window."""
+    with world.runtime(now or week(24), **{"columns": COLUMNS, "rules": DROP} | changes) as runtime:
+        tick = run_monitor(runtime, runtime.config.monitors["credit"], now=runtime.clock())
+        assert tick.error is None
+        found = store.evaluations(runtime.store, "credit")
+    return {each.window.start: each for each in found if not each.segment}
+
+
+def test_only_a_window_that_changed_is_explained_and_all_read_the_same(regions):
+    found = judged(regions)
+    assert found[week(21)].outcome is Status.OK
+    assert "groups" not in found[week(21)].tables
+    alarm = found[week(22)]
+    groups = explanation_of(alarm)
+    assert groups is not None
+    assert groups.leading is not None
+    assert (groups.leading.column, groups.leading.group) == ("region", "north")
+    assert sum(each.part for each in groups.parts) == pytest.approx(groups.change, abs=2e-4)
+    files = content.files(alarm)
+    assert "region,north" in files["tables/groups.csv"]
+    assert json.loads(files["result.json"])["tables"]["groups"][0]["column"] == "region"
+    assert "of the fall comes from region = north: its rows are ranked worse" in note.of_window(alarm)
+
+
+def test_the_alarm_names_the_group(regions, rocmonitor):
+    regions.configure(columns=COLUMNS, rules=DROP, window="{every: 7d, label_delay: 2d, end: 2026-06-15}")
+    rocmonitor("run", code=3)
+    line = next(line for line in regions.alarms.splitlines() if line.startswith("What moved"))
+    assert "of the fall comes from region = north: its rows are ranked worse" in line
+    assert "33 % of the rows, 33 % in the reference" in line
+
+
+def test_the_reference_is_read_once_and_no_row_of_it_is_kept(regions):
+    first = judged(regions)[week(22)]
+    with regions._engine() as engine, engine.begin() as connection:
+        connection.execute(delete(scored).where(scored.c.scored_at < week(20).replace(tzinfo=None)))
+    regions.score(23)
+    regions.score(23, n=200, region="north", shift=0.0)
+    again = judged(regions, week(25))[week(23)]
+    groups = explanation_of(again)
+    assert groups is not None
+    assert groups.parts[0].reference_share == pytest.approx(1 / 3)
+    assert first.outcome is again.outcome is Status.DEGRADED
+    with regions.runtime(week(25), columns=COLUMNS, rules=DROP) as runtime:
+        monitor = runtime.config.monitors["credit"]
+        plain = store.reference(runtime.store, "credit", explaining.digest(monitor, ("region",)))
+    counted = plain[""]["columns"]["region"]
+    assert set(plain[""]) == {"edges", "whole", "columns", "refused", "pairs"}
+    assert set(counted) == {"labels", "ends", "kind", "cells"}
+    assert sum(sum(pos) + sum(neg) for _, pos, neg in counted["cells"]) == 20 * 600
+    assert len(plain[""]["edges"]) <= 400
+
+
+def test_a_source_that_fails_while_explaining_blocks_neither_judgement_nor_alarm(regions, rocmonitor):
+    """SQLite computes the column only where it is read, and then overflows."""
+    path = regions.folder / "rocmonitor.yaml"
+    regions.configure(columns=COLUMNS, rules=DROP, window="{every: 7d, label_delay: 2d, end: 2026-06-15}")
+    broken = "query: SELECT id, scored_at, p, q, label, abs(-9223372036854775807 - 1) AS region FROM scored"
+    path.write_text(path.read_text().replace("query: SELECT * FROM scored", broken))
+    rocmonitor("run", code=3)
+    assert "DEGRADED credit" in regions.alarms
+    shown = json.loads(rocmonitor("history", "credit", "--json").stdout)
+    caveats = json.dumps(shown)
+    assert "integer overflow" in caveats
+    assert "explanation" in caveats
+
+
+def test_a_column_that_disappears_stops_no_judgement_and_check_names_it(regions, rocmonitor):
+    path = regions.folder / "rocmonitor.yaml"
+    regions.configure(columns=COLUMNS, rules=DROP, window="{every: 7d, label_delay: 2d, end: 2026-06-15}")
+    path.write_text(path.read_text().replace("SELECT * FROM", "SELECT id, scored_at, p, q, label FROM"))
+    rocmonitor("run", code=3)
+    assert "DEGRADED credit" in regions.alarms
+    words = "columns.explain: the query gives no column 'region'; it gives id, scored_at, p, q, label"
+    assert words in rocmonitor("history", "credit", "--json").stdout
+    assert words in " ".join(rocmonitor("check", code=2).stdout.split())
+
+
+def test_rare_values_are_pooled(regions):
+    for number in (*range(20), 22):
+        regions.score(number, n=1 if number < 15 else 3, region="lonely farm")
+    alarm = judged(regions, min_group="40")[week(22)]
+    kept = json.dumps(alarm.to_dict())
+    assert "lonely" not in kept
+    assert "others" in kept
+
+
+def test_a_warning_before_the_labels_names_the_group_whose_scores_moved(here, rocmonitor):
+    """In week 23 the scores of the north lie close together, and no label has come."""
+    for number in range(20):
+        here.score(number, n=300, region="north")
+    here.score(23, labelled=0)
+    here.score(23, n=300, labelled=0, region="north", p=0.6)
+    with here.runtime(
+        week(24) + timedelta(hours=2),
+        columns=COLUMNS,
+        rules="[{kind: forecast}, {kind: scores}]",
+        outlook="{after: 1h}",
+    ) as runtime:
+        monitor = runtime.config.monitors["credit"]
+        tick = run_monitor(runtime, monitor, now=runtime.clock())
+        assert tick.error is None
+        outlook = store.outlooks(runtime.store, "credit")[-1]
+    assert outlook.outcome is Status.AT_RISK
+    groups = explanation_of(outlook)
+    assert groups is not None
+    assert groups.expected
+    assert groups.leading is not None
+    assert groups.leading.group == "north"
+    assert groups.change < -0.02
+    assert sum(each.part for each in groups.parts) == pytest.approx(groups.change, abs=5e-3)
+    assert "of the expected fall comes from region = north: its scores tell less apart" in moved(outlook)
+    said = " ".join(rocmonitor("explain", "credit", "--window", "2026-06-15").stdout.split())
+    assert "The AUROC that the scores lead to fell by 0." in said
+    assert "of that comes from region = north: its scores tell less apart" in said
+
+
+@pytest.mark.parametrize(
+    ("lost", "named"),
+    [
+        (lambda a, b: a & b, "region × channel = north × web"),
+        (lambda a, b: a, "region = north"),
+        (lambda a, b: 1 * a + 0.6 * b, "region = north"),
+    ],
+)
+def test_two_columns_are_named_where_they_did_more_together_than_either(lost, named):
+    """A loss where both meet; in one of them alone; in both, each for itself, the larger first."""
+    rng, parts = np.random.default_rng(11), []
+    for n, is_now in ((40_000, False), (12_000, True)):
+        a, b = rng.random(n) < 0.3, rng.random(n) < 0.28
+        y = rng.random(n) < 0.3
+        score = rng.normal(y * (1.5 - (1.0 * lost(a, b) if is_now else 0.0)))
+        columns = np.where(a, "north", "south"), np.where(b, "web", "shop")
+        parts.append(
+            {
+                name: ColumnRows(y.astype(np.int8), score, each)
+                for name, each in zip(("region", "channel"), columns, strict=True)
+            }
+        )
+    reference = GroupReference.from_dict(json.loads(json.dumps(group_reference(parts[0]).to_dict())))
+    found = explaining.explanation(reference, parts[1], fewest=20, seed=1)
+    assert main_group(found).split(" comes from ")[1].startswith(named)
+    if "×" in named:
+        of_both = [each for each in found.parts if each.column == "region × channel"]
+        assert sum(each.part for each in of_both) == pytest.approx(found.change, abs=2e-3)
+        assert sum(each.rows for each in of_both) == 12_000
