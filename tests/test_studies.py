@@ -30,6 +30,7 @@ from studies import (
     m18_table1,
     outlook_level,
     outlook_real,
+    outlook_shift,
     recover_after,
     review_level,
     review_period,
@@ -78,6 +79,7 @@ class TestRunning:
             "forecast-level",
             "outlook-level",
             "outlook-real",
+            "outlook-shift",
             "review-level",
             "review-period",
             "sequence-dependence",
@@ -678,6 +680,27 @@ class TestOutlookLevel:
         header, row = capsys.readouterr().out.splitlines()[:2]
         assert header.startswith("drift")
         assert row.startswith("nothing   100")
+
+
+class TestOutlookShift:
+    """Windows whose scores have shifted, in short."""
+
+    def test_where_the_reference_never_shifted_it_still_follows_the_scores(self) -> None:
+        found = np.stack(
+            running.replicate(outlook_shift.one, outlook_shift.Design("nothing"), replications=6, seed=1)
+        ).mean(axis=0)
+        of = {
+            shift: dict(zip(outlook_shift.FIELDS, each, strict=True))
+            for shift, each in zip(outlook_shift.SHIFTS, found, strict=True)
+        }
+        assert of["none"]["moved"] < 0.2 < 0.8 < of["harder cases"]["moved"]
+        for shift in ("harder cases", "easier cases", "prevalence 40 %"):
+            assert of[shift]["now"] > 0.8, shift
+        assert of["harder cases"]["before"] < of["harder cases"]["now"] - 0.2
+        assert abs(of["harder cases"]["off now"]) < 0.02 < 0.03 < abs(of["harder cases"]["off before"])
+        assert of["flatter P(y | score)"]["now"] < 0.5  # which no scores can show
+        shown = outlook_shift.line("none", np.stack([found[0], found[0]]))
+        assert len(shown) == 2 + len(outlook_shift.FIELDS[1:])
 
 
 class TestOutlookReal:

@@ -341,7 +341,7 @@ def foresee(
         default=OUTLOOK_LEVEL,
     )
     try:
-        expected = history.forecast(cells, scores, confidence_level=level)
+        expected = history.forecast(cells, scores, confidence_level=level, widening=_widening(reference))
     except DegenerateDataError as error:
         return no_outlook(Caveat("not-computed", why=str(error)).concerning("outlook"))
     limits = _limits(rules, reference, expected)
@@ -375,6 +375,13 @@ def no_outlook(lack: Caveat) -> Finding:
     """Return the finding of a window that can have no outlook."""
     verdict = Verdict.lacking("data", "data", lack)
     return Finding(outcome=Status.INSUFFICIENT, verdicts=(verdict,), metrics={})
+
+
+def _widening(reference: Reference) -> float:
+    """Return what the normal range allows for neighbouring windows that are alike; an outlook allows the
+    same.
+    """
+    return max((interval.fit.widening for interval in reference.forecasts.values()), default=1.0)
 
 
 def _limits(rules: Mapping[str, Rule], reference: Reference, expected: ScoreForecast) -> dict[str, float]:

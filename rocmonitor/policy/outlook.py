@@ -37,7 +37,8 @@ class Outlook(Record):
     Notes
     -----
     Metrics: ``outlook/auc`` with its interval ``outlook/low`` to ``outlook/high``; ``outlook/strength``, from
-    0 (the scores are left aside) to 1 (they are trusted fully, which gives ``outlook/expected_auc``);
+    0 (the scores are left aside) to 1 (they are trusted fully, which gives ``outlook/expected_auc``, as where
+    they have moved);
     ``outlook/prevalence``, ``outlook/score_distance`` (nats), ``outlook/outside_share``, ``outlook/scored``,
     ``outlook/warned`` (0 or 1), and ``RULE/margin`` of the rules.
     Table ``scores``: where the scores differ from the reference, when a rule warns.
