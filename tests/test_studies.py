@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 from scipy.special import expit, ndtr
 from studies import (
+    arrival_faster,
     auc_intervals,
     budget_year,
     calibration,
@@ -86,6 +87,7 @@ class TestRunning:
             "check-alarms",
             "budget-year",
             "label-arrival",
+            "arrival-faster",
             "time-level",
             "time-detection",
         } <= names
@@ -680,6 +682,26 @@ class TestOutlookLevel:
         header, row = capsys.readouterr().out.splitlines()[:2]
         assert header.startswith("drift")
         assert row.startswith("nothing   100")
+
+
+class TestArrivalFaster:
+    """Labels at another pace, in short."""
+
+    def test_more_labels_are_not_worse(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(arrival_faster, "LATER", 6)
+        found = arrival_faster.one(np.random.default_rng(2))
+        of = {
+            name: dict(zip(arrival_faster.FIELDS, each.T, strict=True))
+            for name, each in zip(arrival_faster.DESIGNS, found, strict=True)
+        }
+        for pace in ("faster", "much faster"):
+            assert of[pace]["refused before"].mean() > 0.5
+            assert not of[pace]["refused now"].any()
+            assert of[pace]["final now"].sum() >= 5
+            assert of[pace]["true now"].sum() >= 4
+            assert of[f"{pace}, decline"]["found before"].mean() < of[f"{pace}, decline"]["found now"].mean()
+        shown = arrival_faster.line("alike", np.stack([found[1], found[1]]))
+        assert len(shown) == 1 + len(arrival_faster.FIELDS)
 
 
 class TestOutlookShift:

@@ -13,8 +13,8 @@ the scores by more than 5 %, the latter is given.
 Past windows that never shifted teach nothing of a shift: their strength is chance. So once the scores have
 left what past windows do, the interval lies around the expected AUC, at the larger of the two quantiles at
 full strength and at the learned one. Two doubts widen it: P(y | score) is known from few rows where the
-window has many, and where another prevalence alone explains the scores, the AUC may have stayed. The level is
-shown by simulation (docs/coverage.md).
+window has many; and where another prevalence alone explains the scores, the AUC may have stayed, unless past
+windows taught to trust the scores fully. The level is shown by simulation (docs/coverage.md).
 """
 
 from __future__ import annotations
@@ -196,11 +196,13 @@ def score_forecast(
     choice, roots = learned(history, laws, coming.cells, noises, *level, coming.widening)
     moved = expected.score_distance > history.distance_limit(expected.n_rows).limit and full.law is not None
     if moved:
+        trusted = choice.strength == 1
         if full.root < choice.root:
             full = full._replace(root=choice.root, level=choice.level)
         else:
             roots = history.roots[-1]
-        found = _doubted(history, coming, ends(full, roots), ends(without, history.roots[0]), *level)
+        stays = None if trusted else ends(without, history.roots[0])
+        found = _doubted(history, coming, ends(full, roots), stays, *level)
     else:
         wide, plain = (_width(each, each.ends(alternative), alternative) for each in (choice, without))
         found = ends(without, history.roots[0]) if wide > WIDEST * plain else ends(choice, roots)
@@ -242,20 +244,22 @@ def _doubted(
     history: ScoreHistory,
     coming: Coming,
     found: Ends,
-    without: Ends,
+    stays: Ends | None,
     confidence_level: float,
     alternative: Alternative,
 ) -> Ends:
-    """Return the interval of a window whose scores have moved, with the doubts about what is expected."""
+    """Return the interval of a window whose scores have moved, with the doubts about what is expected.
+
+    `stays` is the one without the scores; None where past windows taught to trust these fully.
+    """
     centre, of = found.choice.foreseen, error_of(coming.cells, *coming.scores)
     tail = (1 - confidence_level) / (2 if alternative == "two-sided" else 1)
     se = -float(scipy.special.ndtri(tail)) * of.se
     low = centre - max(of.mean, 0.0) - math.hypot(centre - found.low, se)
     high = centre - min(of.mean, 0.0) + math.hypot(found.high - centre, se)
-    ends = np.array(history.ends)
-    window = counted_in(ends, *coming.scores)
-    if mixture_distance(coming.cells, ends, window) <= history.distance_limit(coming.expected.n_rows).limit:
-        low, high = min(low, without.low), max(high, without.high)
+    ends, limit = np.array(history.ends), history.distance_limit(coming.expected.n_rows).limit
+    if stays and mixture_distance(coming.cells, ends, counted_in(ends, *coming.scores)) <= limit:
+        low, high = min(low, stays.low), max(high, stays.high)
     return found._replace(low=max(low, 0.0), high=min(high, 1.0))
 
 

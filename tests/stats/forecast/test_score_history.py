@@ -541,6 +541,7 @@ def test_where_prevalence_alone_explains_the_scores_the_auc_may_have_stayed(stea
     more = score, rows
     found, without = history.forecast(cells, more), alone(history, cells, more, 0)
     assert found.moved
+    assert history.forecast(cells, scores_of(coming)).strength < 1
     low, high = without.ends("two-sided")
     assert found.low <= low
     assert found.high >= high
