@@ -29,6 +29,7 @@ from studies import (
     m18_figure2,
     m18_recurrence,
     m18_table1,
+    outlook_learning,
     outlook_level,
     outlook_real,
     outlook_shift,
@@ -81,6 +82,7 @@ class TestRunning:
             "outlook-level",
             "outlook-real",
             "outlook-shift",
+            "outlook-learning",
             "review-level",
             "review-period",
             "sequence-dependence",
@@ -702,6 +704,23 @@ class TestArrivalFaster:
             assert of[f"{pace}, decline"]["found before"].mean() < of[f"{pace}, decline"]["found now"].mean()
         shown = arrival_faster.line("alike", np.stack([found[1], found[1]]))
         assert len(shown) == 1 + len(arrival_faster.FIELDS)
+
+
+class TestOutlookLearning:
+    """What came of earlier outlooks, in short."""
+
+    def test_false_warnings_stop_and_true_ones_do_not(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(outlook_learning, "LATER", 40)
+        found = outlook_learning.one(np.random.default_rng(3))
+        of = {
+            name: dict(zip(outlook_learning.FIELDS, each, strict=True))
+            for name, each in zip(outlook_learning.LAWS, found, strict=True)
+        }
+        narrower = of["narrower"]
+        assert narrower["false now"] < narrower["false before"] / 2
+        assert narrower["covered now"] > narrower["covered before"]
+        assert of["harder"]["found now"] > 0.5
+        assert len(outlook_learning.line("slow", found)) == 1 + len(outlook_learning.FIELDS)
 
 
 class TestOutlookShift:

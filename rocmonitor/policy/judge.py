@@ -12,6 +12,7 @@ from rocmonitor.errors import DegenerateDataError
 from rocmonitor.policy.calibrating import RANKING, Beyond, beyond_ranking
 from rocmonitor.policy.evaluation import Counts, Reason, Status, Verdict
 from rocmonitor.policy.lasting import Course
+from rocmonitor.policy.lessons import learned, withdrawn
 from rocmonitor.policy.measure import Pair, data_metrics, measure, unmeasurable
 from rocmonitor.policy.record import Row, Tables, caveats_of
 from rocmonitor.policy.reference import Reference, range_of, season_not_seen
@@ -28,6 +29,7 @@ from rocmonitor.stats import (
     condensed_error,
     explain_shift,
 )
+from rocmonitor.stats.forecast.learning import JudgedOutlook
 from rocmonitor.stats.unlabelled import ScoreCounts
 
 
@@ -311,7 +313,12 @@ OUTLOOK_LEVEL = 0.95
 
 
 def foresee(
-    scores: ScoreCounts, *, reference: Reference, rules: Mapping[str, Rule], min_rows: int
+    scores: ScoreCounts,
+    *,
+    reference: Reference,
+    rules: Mapping[str, Rule],
+    min_rows: int,
+    since: Sequence[JudgedOutlook] = (),
 ) -> Finding:
     """Forecast the AUROC of a window from its scores, and apply the rules that need no labels.
 
@@ -324,6 +331,8 @@ def foresee(
         By name. Of those that need labels, a ``floor`` and a ``forecast`` limit the rule ``outlook``.
     min_rows : int
         With fewer scores the outlook is ``insufficient``.
+    since : sequence of JudgedOutlook
+        Windows since the reference that were judged after their outlook, oldest first.
 
     Returns
     -------
@@ -345,7 +354,8 @@ def foresee(
     except DegenerateDataError as error:
         return no_outlook(Caveat("not-computed", why=str(error)).concerning("outlook"))
     limits = _limits(rules, reference, expected)
-    evidence = Evidence(law=None, now=None, sample=None, expected=expected, limits=limits)
+    expected, moved = learned(expected, since)
+    evidence = Evidence(law=None, now=None, sample=None, expected=expected, limits=limits, since=since)
     verdicts = [
         rule.judge(name, evidence, reference) for name, rule in rules.items() if not rule.needs.labels
     ]
@@ -353,9 +363,9 @@ def foresee(
     return Finding(
         outcome=Status.AT_RISK if warns else Status.OK,
         verdicts=tuple(verdicts),
-        metrics=_outlook_metrics(expected, verdicts, reference),
+        metrics=_outlook_metrics(expected, verdicts, reference) | moved,
         tables={"scores": _moved(history, cells, scores)} if warns else {},
-        caveats=tuple(dict.fromkeys(caveats_of(expected, "outlook"))),
+        caveats=(*withdrawn(since), *dict.fromkeys(caveats_of(expected, "outlook"))),
     )
 
 
