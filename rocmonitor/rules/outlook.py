@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
@@ -57,7 +58,7 @@ class Outlook(BeforeLabels):
         assert expected is not None
         assert history is not None
         lowest, level = self._lowest(name, reference, expected.n_rows)
-        learned = self._learned(name, reference, history, evidence.since)
+        learned = self._learned(name, reference, history, evidence.since, expected.n_rows)
         lowest -= learned
         beyond = {against: at for against, at in evidence.limits.items() if expected.high < at}
         if expected.auc < lowest or not beyond:
@@ -93,14 +94,20 @@ class Outlook(BeforeLabels):
         return _lowest_expected(name, reference, self.confidence_level, found)
 
     def _learned(
-        self, name: str, reference: Reference, history: ScoreHistory, since: Sequence[JudgedOutlook]
+        self,
+        name: str,
+        reference: Reference,
+        history: ScoreHistory,
+        since: Sequence[JudgedOutlook],
+        rows: int,
     ) -> float:
         """Return by how much the limit is lower after windows that were good all the same.
 
-        In steps of the scatter of reference windows, so that of the good windows since the reference no more
-        than the level allows are warned of in the long run (`tracked_margin`).
+        In steps of the scatter of reference windows, or of sampling if that is more: so of the good windows
+        since the reference no more than the level allows are warned of in the long run (`tracked_margin`).
         """
-        step = max(stdev(history.window_expected), _LEAST_STEP)
+        sampling = math.sqrt(history.score_variance / rows)
+        step = max(stdev(history.window_expected), sampling, _LEAST_STEP)
         good = [each for each in since if each.good]
         limits = {rows: self._lowest(name, reference, rows)[0] for rows in {each.rows for each in good}}
         short = [limits[each.rows] - each.expected for each in good]

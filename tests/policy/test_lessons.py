@@ -92,6 +92,7 @@ def test_mostly_withdrawn_warnings_are_said(reference: Reference) -> None:
     fine, bad = came(first, 0.8), came(first, 0.8, good=False)
     assert withdrawn([fine] * 2) == withdrawn([fine] * 3 + [bad] * 3) == ()
     [caveat] = withdrawn([fine] * 4 + [bad] * 3)
+    assert caveat.code == "warnings-withdrawn"
     assert caveat.values == {"warnings": 7, "withdrawn": 4}
     assert "asks for more" in str(caveat)
     assert caveat in foreseen(reference, [fine] * 4 + [bad] * 3).caveats

@@ -69,7 +69,7 @@ def one(rng: np.random.Generator) -> Floats:
     history, cells = score_history(reference, past), condensed(reference)
     normal = forecast_interval(reference, windows=past)
     lowest = history.expected_limit(ROWS, confidence_level=LEVEL).limit
-    step = stdev(history.window_expected)
+    step = max(stdev(history.window_expected), (history.score_variance / ROWS) ** 0.5)
 
     def year(design: str) -> list[float]:
         since: list[JudgedOutlook] = []
