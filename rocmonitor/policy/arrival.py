@@ -193,6 +193,8 @@ def _pace_error(found: PartlyLabelledAuc, champion: Sample, awaiting: Awaiting, 
     """
     share = float(np.mean([each.labelled_share for each in reading.estimates])) if reading.estimates else 1.0
     gap = found.labelled_share - share
+    if not gap:
+        return 0.0
     part = gap / (1 - share) if gap > 0 else -gap / share
     whole = Sample.merge(reading.finals)
     of_all = partly_labelled_auc(champion, awaiting.unlabelled, whole, later_share=reading.later_share)

@@ -124,6 +124,17 @@ def test_scores_alone_judge_nothing(reference: Reference) -> None:
     assert "wait for the labels" in str(found.lacks[0])
 
 
+def test_a_window_without_any_label_is_read_when_the_reference_had_none(reference: Reference) -> None:
+    past, none = [Rows(seed) for seed in range(20)], ScoreCounts.of(np.zeros(0))
+    windows = [PastWindow((Sample([], []), rows.labelled, rows.late), none, 200 * DAY) for rows in past]
+    dated, rows = with_labels(reference, windows, (DAY, 30 * DAY, 100 * DAY)), Rows(100)
+    found = estimate(dated, Sample([], []), Awaiting(unlabelled=ScoreCounts.of(rows.s), age=30 * DAY))
+    assert isinstance(found, Estimate)
+    assert found.reading.age == DAY
+    assert found.found.labelled_share == 0
+    assert [lack.code for lack in found.lacks] == ["labels-arrive-otherwise"]
+
+
 def test_what_is_open_beyond_sampling_is_not_judged(reference: Reference) -> None:
     rows = Rows(100, known=-1.5)
     awaiting = Awaiting(unlabelled=ScoreCounts.of(rows.s[~rows.known]), age=30 * DAY)
