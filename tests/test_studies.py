@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 from scipy.special import expit, ndtr
 from studies import (
+    arrival_faster,
     auc_intervals,
     budget_year,
     calibration,
@@ -29,8 +30,10 @@ from studies import (
     m18_figure2,
     m18_recurrence,
     m18_table1,
+    outlook_learning,
     outlook_level,
     outlook_real,
+    outlook_shift,
     recover_after,
     review_level,
     review_period,
@@ -79,12 +82,15 @@ class TestRunning:
             "forecast-level",
             "outlook-level",
             "outlook-real",
+            "outlook-shift",
+            "outlook-learning",
             "review-level",
             "review-period",
             "sequence-dependence",
             "check-alarms",
             "budget-year",
             "label-arrival",
+            "arrival-faster",
             "time-level",
             "time-detection",
         } <= names
@@ -679,6 +685,64 @@ class TestOutlookLevel:
         header, row = capsys.readouterr().out.splitlines()[:2]
         assert header.startswith("drift")
         assert row.startswith("nothing   100")
+
+
+class TestArrivalFaster:
+    """Labels at another pace, in short."""
+
+    def test_more_labels_are_not_worse(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(arrival_faster, "LATER", 6)
+        found = arrival_faster.one(np.random.default_rng(2))
+        of = {
+            name: dict(zip(arrival_faster.FIELDS, each.T, strict=True))
+            for name, each in zip(arrival_faster.DESIGNS, found, strict=True)
+        }
+        for pace in ("faster", "much faster"):
+            assert of[pace]["refused before"].mean() > 0.5
+            assert not of[pace]["refused now"].any()
+            assert of[pace]["final now"].sum() >= 5
+            assert of[pace]["true now"].sum() >= 4
+            assert of[f"{pace}, decline"]["found before"].mean() < of[f"{pace}, decline"]["found now"].mean()
+        shown = arrival_faster.line("alike", np.stack([found[1], found[1]]))
+        assert len(shown) == 1 + len(arrival_faster.FIELDS)
+
+
+class TestOutlookLearning:
+    """What came of earlier outlooks, in short."""
+
+    def test_false_warnings_stop_and_true_ones_do_not(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(outlook_learning, "LATER", 40)
+        found = outlook_learning.one(np.random.default_rng(3))
+        of = {
+            name: dict(zip(outlook_learning.FIELDS, each, strict=True))
+            for name, each in zip(outlook_learning.LAWS, found, strict=True)
+        }
+        narrower = of["narrower"]
+        assert narrower["false now"] < narrower["false before"] / 2
+        assert narrower["covered now"] > narrower["covered before"]
+        assert of["harder"]["found now"] > 0.5
+        assert len(outlook_learning.line("slow", found)) == 1 + len(outlook_learning.FIELDS)
+
+
+class TestOutlookShift:
+    """Windows whose scores have shifted, in short."""
+
+    def test_where_the_reference_never_shifted_it_still_follows_the_scores(self) -> None:
+        found = np.stack(
+            running.replicate(outlook_shift.one, outlook_shift.Design("nothing"), replications=6, seed=1)
+        ).mean(axis=0)
+        of = {
+            shift: dict(zip(outlook_shift.FIELDS, each, strict=True))
+            for shift, each in zip(outlook_shift.SHIFTS, found, strict=True)
+        }
+        assert of["none"]["moved"] < 0.2 < 0.8 < of["harder cases"]["moved"]
+        for shift in ("harder cases", "easier cases", "prevalence 40 %"):
+            assert of[shift]["now"] > 0.8, shift
+        assert of["harder cases"]["before"] < of["harder cases"]["now"] - 0.2
+        assert abs(of["harder cases"]["off now"]) < 0.02 < 0.03 < abs(of["harder cases"]["off before"])
+        assert of["flatter P(y | score)"]["now"] < 0.5  # which no scores can show
+        shown = outlook_shift.line("none", np.stack([found[0], found[0]]))
+        assert len(shown) == 2 + len(outlook_shift.FIELDS[1:])
 
 
 class TestOutlookReal:

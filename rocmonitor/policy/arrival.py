@@ -1,13 +1,14 @@
 """Windows whose labels are not all in: what they show, and what the rules may say of it.
 
 With a history of the reference's labels a window is estimated and compared with what the reference windows
-showed at the same label age. Without one only the shares of labelled rows can be compared.
+showed at the same label age; where labels come sooner or later now, when they had as many labels. Without one
+only the shares of labelled rows can be compared.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
@@ -71,7 +72,7 @@ class Estimate:
     age : timedelta
         Of the labels.
     reading : Reading
-        The reference at that age.
+        The reference at that age, or when it had such a share of labels.
     errors : LabelErrors or None
         How far such estimates of the reference windows were off; None, with a reason in `lacks`, when
         nothing can be compared at this age.
@@ -156,24 +157,52 @@ def estimate(reference: Reference, champion: Sample, awaiting: Awaiting) -> Esti
     """
     if reference.labels is None or not awaiting.unlabelled.rows:
         return None
-    reading = reference.labels.at(awaiting.age)
-    if not reading.later_share:
+    by_age = reference.labels.at(awaiting.age)
+    if not by_age.later_share:
         return None
     try:
-        found = partly_labelled_auc(
-            champion, awaiting.unlabelled, reading.late, later_share=reading.later_share
-        )
+        found = _partly(champion, awaiting, by_age)
+        reading, moved = by_age, 0.0
+        if otherwise := _arrives_otherwise(found, by_age):
+            reading = reference.labels.at_share(found.labelled_share)
+            before, found = found, _partly(champion, awaiting, reading)
+            moved = abs(found.auc - before.auc) + _pace_error(found, champion, awaiting, reading)
     except DegenerateDataError as error:
         return Caveat("labels-not-estimated", why=str(error))
-    errors, lacks = None, list(_other_arrival(found, reading, awaiting.age))
-    doubts = _open_reference(reference.labels, reading)
+    errors, lacks, doubts = None, list[Caveat](), _open_reference(reference.labels, reading)
     try:
         errors = label_errors(reading.estimates, [area(sample) for sample in reading.finals])
+        errors = replace(errors, arrival=moved)
     except DegenerateDataError as error:
         lacks.append(Caveat("not-computed", why=str(error)))
+    if otherwise:
+        borne = errors is None or _is_borne(found, errors)
+        said = _otherwise(found, by_age, awaiting.age, reading.age if borne else None)
+        doubts, lacks = ((said, *doubts), lacks) if borne else (doubts, [said, *lacks])
     return Estimate(
         found=found, age=awaiting.age, reading=reading, errors=errors, lacks=tuple(lacks), doubts=doubts
     )
+
+
+def _pace_error(found: PartlyLabelledAuc, champion: Sample, awaiting: Awaiting, reading: Reading) -> float:
+    """Return what an estimate may be off by, because the reading has other shares of labels.
+
+    With fewer labels than there, the missing rows are its late ones and some of all; in between the error
+    grows with the share of the latter, as of one that gave all missing rows the P(y | score) of all rows.
+    With more, the missing rows are a part of its late ones, and it is taken to grow alike.
+    """
+    share = float(np.mean([each.labelled_share for each in reading.estimates])) if reading.estimates else 1.0
+    gap = found.labelled_share - share
+    if not gap:
+        return 0.0
+    part = gap / (1 - share) if gap > 0 else -gap / share
+    whole = Sample.merge(reading.finals)
+    of_all = partly_labelled_auc(champion, awaiting.unlabelled, whole, later_share=reading.later_share)
+    return part * abs(of_all.auc - found.auc)
+
+
+def _partly(champion: Sample, awaiting: Awaiting, reading: Reading) -> PartlyLabelledAuc:
+    return partly_labelled_auc(champion, awaiting.unlabelled, reading.late, later_share=reading.later_share)
 
 
 def _open_reference(history: LabelHistory, reading: Reading) -> tuple[Caveat, ...]:
@@ -182,20 +211,33 @@ def _open_reference(history: LabelHistory, reading: Reading) -> tuple[Caveat, ..
     return (Caveat("reference-labels-open", windows=still, n_windows=len(reading.numbers)),) if still else ()
 
 
-def _other_arrival(found: PartlyLabelledAuc, reading: Reading, age: timedelta) -> list[Caveat]:
-    """Awaiting that come much sooner or later than in any reference window: nothing is alike then."""
+def _arrives_otherwise(found: PartlyLabelledAuc, reading: Reading) -> bool:
+    """Return True if more or fewer rows have a label than in any reference window at that age."""
     shares = [each.labelled_share for each in reading.estimates]
-    if not shares or min(shares) - ALIKE <= found.labelled_share <= max(shares) + ALIKE:
-        return []
-    return [
-        Caveat(
-            "labels-arrive-otherwise",
-            labelled_share=found.labelled_share,
-            label_age_days=age / DAY,
-            lowest=min(shares),
-            highest=max(shares),
-        )
-    ]
+    return bool(shares) and not min(shares) <= found.labelled_share <= max(shares)
+
+
+def _is_borne(found: PartlyLabelledAuc, errors: LabelErrors) -> bool:
+    """Return True if missing labels leave no more open than sampling does once they are all in.
+
+    At another pace of labels the reference no longer vouches for more. Without labelled rows of both classes
+    there is nothing but the scores, and these never make a window ok.
+    """
+    return found.labelled_auc is not None and errors.label_error(found) <= found.sampling_se
+
+
+def _otherwise(
+    found: PartlyLabelledAuc, by_age: Reading, age: timedelta, read_at: timedelta | None
+) -> Caveat:
+    shares = [each.labelled_share for each in by_age.estimates]
+    return Caveat(
+        "labels-arrive-otherwise",
+        labelled_share=found.labelled_share,
+        label_age_days=age / DAY,
+        lowest=min(shares),
+        highest=max(shares),
+        read_at_days=None if read_at is None else read_at / DAY,
+    )
 
 
 def needed_share(min_labelled: float | None, past: float | None, *, dated: bool) -> float:
@@ -259,7 +301,8 @@ def forecasts(
         fit, centre = found.reading.fit(
             full.fit, reference.cells, batch=found.sizes, weights=weights, days=days
         )
-        intervals[name] = range_of(name, reference, fit.batch, fit=fit, around=centre)
+        error = 0.0 if found.errors is None else found.errors.arrival
+        intervals[name] = range_of(name, reference, fit.batch, fit=fit, around=centre, error=error)
     return intervals
 
 

@@ -13,6 +13,7 @@ from rocmonitor.policy.calibrating import RANKING, Beyond, beyond_ranking
 from rocmonitor.policy.curve_change import curve_change
 from rocmonitor.policy.evaluation import Counts, Reason, Status, Verdict
 from rocmonitor.policy.lasting import Course
+from rocmonitor.policy.lessons import learned, withdrawn
 from rocmonitor.policy.measure import Pair, data_metrics, measure, unmeasurable
 from rocmonitor.policy.record import Row, Tables, caveats_of
 from rocmonitor.policy.reference import Reference, range_of, season_not_seen
@@ -29,6 +30,7 @@ from rocmonitor.stats import (
     condensed_error,
     explain_shift,
 )
+from rocmonitor.stats.forecast.learning import JudgedOutlook
 from rocmonitor.stats.unlabelled import ScoreCounts
 
 
@@ -315,7 +317,12 @@ OUTLOOK_LEVEL = 0.95
 
 
 def foresee(
-    scores: ScoreCounts, *, reference: Reference, rules: Mapping[str, Rule], min_rows: int
+    scores: ScoreCounts,
+    *,
+    reference: Reference,
+    rules: Mapping[str, Rule],
+    min_rows: int,
+    since: Sequence[JudgedOutlook] = (),
 ) -> Finding:
     """Forecast the AUROC of a window from its scores, and apply the rules that need no labels.
 
@@ -328,6 +335,8 @@ def foresee(
         By name. Of those that need labels, a ``floor`` and a ``forecast`` limit the rule ``outlook``.
     min_rows : int
         With fewer scores the outlook is ``insufficient``.
+    since : sequence of JudgedOutlook
+        Windows since the reference that were judged after their outlook, oldest first.
 
     Returns
     -------
@@ -345,11 +354,12 @@ def foresee(
         default=OUTLOOK_LEVEL,
     )
     try:
-        expected = history.forecast(cells, scores, confidence_level=level)
+        expected = history.forecast(cells, scores, confidence_level=level, widening=_widening(reference))
     except DegenerateDataError as error:
         return no_outlook(Caveat("not-computed", why=str(error)).concerning("outlook"))
     limits = _limits(rules, reference, expected)
-    evidence = Evidence(law=None, now=None, sample=None, expected=expected, limits=limits)
+    expected, moved = learned(expected, since)
+    evidence = Evidence(law=None, now=None, sample=None, expected=expected, limits=limits, since=since)
     verdicts = [
         rule.judge(name, evidence, reference) for name, rule in rules.items() if not rule.needs.labels
     ]
@@ -357,9 +367,9 @@ def foresee(
     return Finding(
         outcome=Status.AT_RISK if warns else Status.OK,
         verdicts=tuple(verdicts),
-        metrics=_outlook_metrics(expected, verdicts, reference),
+        metrics=_outlook_metrics(expected, verdicts, reference) | moved,
         tables={"scores": _moved(history, cells, scores)} if warns else {},
-        caveats=tuple(dict.fromkeys(caveats_of(expected, "outlook"))),
+        caveats=(*withdrawn(since), *dict.fromkeys(caveats_of(expected, "outlook"))),
     )
 
 
@@ -379,6 +389,13 @@ def no_outlook(lack: Caveat) -> Finding:
     """Return the finding of a window that can have no outlook."""
     verdict = Verdict.lacking("data", "data", lack)
     return Finding(outcome=Status.INSUFFICIENT, verdicts=(verdict,), metrics={})
+
+
+def _widening(reference: Reference) -> float:
+    """Return what the normal range allows for neighbouring windows that are alike; an outlook allows the
+    same.
+    """
+    return max((interval.fit.widening for interval in reference.forecasts.values()), default=1.0)
 
 
 def _limits(rules: Mapping[str, Rule], reference: Reference, expected: ScoreForecast) -> dict[str, float]:

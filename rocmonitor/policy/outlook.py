@@ -12,7 +12,20 @@ from rocmonitor.policy.evaluation import Status, Verdict
 from rocmonitor.policy.record import Record
 from rocmonitor.policy.windows import Window
 
-_REPEATED = tuple(f"outlook/{name}" for name in ("auc", "low", "high", "score_distance", "warned"))
+_REPEATED = tuple(
+    f"outlook/{name}"
+    for name in (
+        "auc",
+        "low",
+        "high",
+        "expected_auc",
+        "scored",
+        "score_distance",
+        "warned",
+        "learned_low",
+        "learned_high",
+    )
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,9 +50,11 @@ class Outlook(Record):
     Notes
     -----
     Metrics: ``outlook/auc`` with its interval ``outlook/low`` to ``outlook/high``; ``outlook/strength``, from
-    0 (the scores are left aside) to 1 (they are trusted fully, which gives ``outlook/expected_auc``);
+    0 (the scores are left aside) to 1 (they are trusted fully, which gives ``outlook/expected_auc``, as where
+    they have moved);
     ``outlook/prevalence``, ``outlook/score_distance`` (nats), ``outlook/outside_share``, ``outlook/scored``,
-    ``outlook/warned`` (0 or 1), and ``RULE/margin`` of the rules.
+    ``outlook/warned`` (0 or 1), ``RULE/margin`` of the rules, and where earlier outlooks were wrong
+    ``outlook/learned_low`` and ``outlook/learned_high``: by how much the ends lie further out for it.
     Table ``scores``: where the scores differ from the reference, when a rule warns.
     """
 

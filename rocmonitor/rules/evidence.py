@@ -22,6 +22,7 @@ from rocmonitor.stats import (
 )
 from rocmonitor.stats.cost.wrong_decisions import WrongDecisions
 from rocmonitor.stats.forecast.label_errors import LabelErrors
+from rocmonitor.stats.forecast.learning import JudgedOutlook
 
 
 class Law(Protocol):
@@ -142,6 +143,8 @@ class Evidence:
         The AUROC that the scores lead to, for rules that are judged before the labels.
     limits : dict of str to float
         Values that the whole interval of `expected` is compared with: ``floor``, ``forecast``.
+    since : sequence of JudgedOutlook
+        Windows since the reference that were judged after their outlook, oldest first.
     stated : dict
         Details of every verdict on this evidence.
     """
@@ -158,6 +161,7 @@ class Evidence:
     lacks: tuple[Caveat, ...] = ()
     expected: ScoreForecast | None = None
     limits: Mapping[str, float] = field(default_factory=dict)
+    since: Sequence[JudgedOutlook] = ()
     stated: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import ClassVar, Literal
@@ -11,11 +13,13 @@ from scipy.special import expit, logit
 from rocmonitor.rules.base import STRICT, BeforeLabels, Level, is_shown
 from rocmonitor.rules.evidence import Evidence, Reference
 from rocmonitor.stats import Sample, ScoreHistory
+from rocmonitor.stats.forecast.learning import JudgedOutlook, tracked_margin
 from rocmonitor.stats.forecast.score_history import HistoryLimit
 from rocmonitor.stats.forecast.strict import extreme_limit
 from rocmonitor.verdict import Status, Verdict
 
 _LEAST_ODDS = 1e-12
+_LEAST_STEP = 1e-4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +27,8 @@ class Outlook(BeforeLabels):
     """The AUROC expected from the scores is lower than in the reference windows; judged without labels.
 
     It also warns when the whole interval of the outlook lies below a ``floor`` of the monitor, or below the
-    forecast that leaves the scores aside.
+    forecast that leaves the scores aside. Windows that proved good although their expected AUROC was below
+    the limit lower it.
     """
 
     __pydantic_config__: ClassVar[dict[str, str | bool]] = STRICT
@@ -52,10 +57,9 @@ class Outlook(BeforeLabels):
         expected, history = evidence.expected, reference.history
         assert expected is not None
         assert history is not None
-        shown = history.expected_limit(expected.n_rows, confidence_level=self.confidence_level)
-        lowest, level = _lowest_expected(
-            name, reference, self.confidence_level, (shown.limit, shown.achieved_level)
-        )
+        lowest, level = self._lowest(name, reference, expected.n_rows)
+        learned = self._learned(name, reference, history, evidence.since, expected.n_rows)
+        lowest -= learned
         beyond = {against: at for against, at in evidence.limits.items() if expected.high < at}
         if expected.auc < lowest or not beyond:
             return Verdict(
@@ -66,7 +70,7 @@ class Outlook(BeforeLabels):
                 confidence_level=level,
                 limit=(lowest, None),
                 margin=expected.auc - lowest,
-                details={"against": "windows"},
+                details={"against": "windows", **({"learned": learned} if learned else {})},
             )
         against, limit = max(beyond.items(), key=lambda each: each[1])
         return Verdict(
@@ -81,6 +85,33 @@ class Outlook(BeforeLabels):
             margin=expected.high - limit,
             details={"against": against},
         )
+
+    def _lowest(self, name: str, reference: Reference, rows: int) -> tuple[float, float]:
+        """Return the limit of the expected AUROC of so many scores, and its level."""
+        assert reference.history is not None
+        shown = reference.history.expected_limit(rows, confidence_level=self.confidence_level)
+        found = shown.limit, shown.achieved_level
+        return _lowest_expected(name, reference, self.confidence_level, found)
+
+    def _learned(
+        self,
+        name: str,
+        reference: Reference,
+        history: ScoreHistory,
+        since: Sequence[JudgedOutlook],
+        rows: int,
+    ) -> float:
+        """Return by how much the limit is lower after windows that were good all the same.
+
+        In steps of the scatter of reference windows, or of sampling if that is more: so of the good windows
+        since the reference no more than the level allows are warned of in the long run (`tracked_margin`).
+        """
+        sampling = math.sqrt(history.score_variance / rows)
+        step = max(stdev(history.window_expected), sampling, _LEAST_STEP)
+        good = [each for each in since if each.good]
+        limits = {rows: self._lowest(name, reference, rows)[0] for rows in {each.rows for each in good}}
+        short = [limits[each.rows] - each.expected for each in good]
+        return tracked_margin(short, 1 - self.confidence_level, step)
 
 
 def _lowest_expected(

@@ -34,6 +34,7 @@ from rocmonitor.policy.windows import Window
 from rocmonitor.rules import Rule
 from rocmonitor.service.counted import Reader, to_keep
 from rocmonitor.sources import Batch, LabelCounts, Rows, SqlSource
+from rocmonitor.stats.forecast.learning import JudgedOutlook
 from rocmonitor.store import KeptCounts
 
 
@@ -99,14 +100,23 @@ def find(
 
 
 def find_before_labels(
-    monitor: Monitor, rows: Rows, reference: Reference, rules: Mapping[str, Rule]
+    monitor: Monitor,
+    rows: Rows,
+    reference: Reference,
+    rules: Mapping[str, Rule],
+    since: Sequence[JudgedOutlook] = (),
 ) -> Finding:
-    """Return what the scores of a window say before its labels, in scores as the models gave them."""
+    """Return what the scores of a window say before its labels, in scores as the models gave them.
+
+    `since` is what came of earlier outlooks, as in `foresee`.
+    """
     doubt = unusable(reference, rows.counts)
     if doubt is not None and doubt.values["refused"]:
         found = no_outlook(doubt)
     else:
-        found = foresee(rows.scores, reference=reference, rules=rules, min_rows=2 * monitor.min_per_class)
+        found = foresee(
+            rows.scores, reference=reference, rules=rules, min_rows=2 * monitor.min_per_class, since=since
+        )
     if doubt is not None:
         found = replace(found, caveats=(doubt, *found.caveats))
     if monitor.positive.low_is_positive:
@@ -207,6 +217,8 @@ class WindowRequest:
         Whether an outlook is wanted.
     has_outlook : frozenset of str
         Segments that have one.
+    since : dict of str to sequence of JudgedOutlook
+        What came of earlier outlooks, by segment.
     stored : sequence of KeptCounts
         What the store has of the window.
     keeps_counts : bool
@@ -227,6 +239,7 @@ class WindowRequest:
     courses: Mapping[str, Course]
     foresees: bool
     has_outlook: frozenset[str]
+    since: Mapping[str, Sequence[JudgedOutlook]] = field(default_factory=dict)
     stored: Sequence[KeptCounts] = ()
     keeps_counts: bool = True
     judged_as: str | None = None
@@ -311,7 +324,8 @@ class WindowRequest:
             return None
         share = len(self.references.keys() - {""}) if segment else 1
         rules = self.levels.for_outlook(share).rules
-        return find_before_labels(self.monitor, rows, in_season(reference, self.window), rules)
+        since = self.since.get(segment, ())
+        return find_before_labels(self.monitor, rows, in_season(reference, self.window), rules, since)
 
 
 @cache

@@ -207,7 +207,17 @@ EXAMPLES = [
         labelled_auc=0.7,
     ),
     Caveat("labels-not-estimated", why="because"),
-    Caveat("labels-arrive-otherwise", labelled_share=0.9, label_age_days=30.0, lowest=0.5, highest=0.7),
+    *(
+        Caveat(
+            "labels-arrive-otherwise",
+            labelled_share=0.9,
+            label_age_days=30.0,
+            lowest=0.5,
+            highest=0.7,
+            read_at_days=read_at,
+        )
+        for read_at in (40.0, None)
+    ),
     Caveat(
         "too-few-labels", labelled_share=0.4, needed=0.5, labelled=400, unlabelled=600, reference_share=None
     ),

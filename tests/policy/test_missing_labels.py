@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pytest
 
-from rocmonitor.policy.arrival import Awaiting
+from rocmonitor.policy.arrival import Awaiting, Estimate, estimate
 from rocmonitor.policy.evaluation import Counts, Point, Status
 from rocmonitor.policy.judge import Finding, judge
 from rocmonitor.policy.lasting import course
@@ -17,8 +17,8 @@ from rocmonitor.policy.missing_labels import allow_for_missing
 from rocmonitor.policy.reference import Reference, freeze, with_labels
 from rocmonitor.policy.windows import Window
 from rocmonitor.rules import Lasting, by_name
-from rocmonitor.stats import Sample, auc
-from rocmonitor.stats.forecast.label_history import PastWindow
+from rocmonitor.stats import PartlyLabelledAuc, Sample, auc
+from rocmonitor.stats.forecast.label_history import PastWindow, Reading
 from rocmonitor.stats.unlabelled import ScoreCounts
 from rocmonitor.wording.verdicts import verdict
 
@@ -104,13 +104,82 @@ def test_a_lasting_change_is_looked_for_in_the_estimates(reference: Reference) -
     assert "estimated from" in verdict(findings[-1].verdicts[0])
 
 
-def test_labels_that_come_in_another_way_are_not_judged(reference: Reference) -> None:
-    [slow] = course_of(reference, 1, known=-1.5)
-    [judged] = slow.verdicts
-    assert slow.outcome is judged.outcome is Status.INSUFFICIENT
-    assert [lack.code for lack in judged.lacks] == ["labels-arrive-otherwise"]
-    assert "lasting/statistic" not in slow.metrics
-    assert slow.metrics["labelled/auc"] < slow.metrics["estimate/auc"]
+def test_fewer_labels_than_in_the_reference_are_judged_with_a_wider_interval(reference: Reference) -> None:
+    found = [course_of(reference, 1, known=known)[0] for known in (-0.1, -1.5, -3.0)]
+    widths = [each.metrics["estimate/auc_high"] - each.metrics["estimate/auc_low"] for each in found]
+    assert widths[0] < widths[1] < widths[2]
+    assert {each.outcome for each in found} == {Status.OK}
+    said = [any(each.code == "labels-arrive-otherwise" for each in of.caveats) for of in found]
+    assert said == [False, True, True]
+
+
+def test_scores_alone_judge_nothing(reference: Reference) -> None:
+    rows = Rows(100)
+    few = ~rows.y & (np.arange(800) < 60)  # one class only, and far fewer labels than ever
+    awaiting = Awaiting(unlabelled=ScoreCounts.of(rows.s[~few]), age=30 * DAY)
+    found = estimate(reference, Sample(rows.y[few], rows.s[few]), awaiting)
+    assert isinstance(found, Estimate)
+    assert [lack.code for lack in found.lacks] == ["labels-arrive-otherwise"]
+    assert found.lacks[0].values["read_at_days"] is None
+    assert "wait for the labels" in str(found.lacks[0])
+
+
+def test_a_window_without_any_label_is_read_when_the_reference_had_none(reference: Reference) -> None:
+    past, none = [Rows(seed) for seed in range(20)], ScoreCounts.of(np.zeros(0))
+    windows = [PastWindow((Sample([], []), rows.labelled, rows.late), none, 200 * DAY) for rows in past]
+    dated, rows = with_labels(reference, windows, (DAY, 30 * DAY, 100 * DAY)), Rows(100)
+    found = estimate(dated, Sample([], []), Awaiting(unlabelled=ScoreCounts.of(rows.s), age=30 * DAY))
+    assert isinstance(found, Estimate)
+    assert found.reading.age == DAY
+    assert found.found.labelled_share == 0
+    assert [lack.code for lack in found.lacks] == ["labels-arrive-otherwise"]
+
+
+def test_what_is_open_beyond_sampling_is_not_judged(reference: Reference) -> None:
+    rows = Rows(100, known=-1.5)
+    awaiting = Awaiting(unlabelled=ScoreCounts.of(rows.s[~rows.known]), age=30 * DAY)
+    found = estimate(reference, rows.labelled, awaiting)
+    assert isinstance(found, Estimate)
+    assert found.errors is not None
+    assert not found.lacks
+    assert found.errors.label_error(found.found) < found.found.sampling_se
+    # Past estimates that were off by twice as much vouch for less.
+    past = [
+        replace(each, label_se=each.label_se / 2)
+        for each in reference.labels.at(30 * DAY).estimates  # type: ignore[union-attr]
+    ]
+    history = replace(reference.labels, _read={0: replace_estimates(reference, past)})  # type: ignore[type-var]
+    worse = estimate(replace(reference, labels=history), rows.labelled, awaiting)
+    assert isinstance(worse, Estimate)
+    assert worse.errors is not None
+    assert worse.errors.label_error(worse.found) > worse.found.sampling_se
+    assert [lack.code for lack in worse.lacks] == ["labels-arrive-otherwise"]
+
+
+def replace_estimates(reference: Reference, estimates: list[PartlyLabelledAuc]) -> Reading:
+    """The reference at 30 days, as if its estimates were others."""
+    assert reference.labels is not None
+    return reference.labels.at(30 * DAY)._replace(estimates=tuple(estimates))
+
+
+@pytest.mark.parametrize("known", [2.0, 4.0, 5.0])
+def test_more_labels_than_in_the_reference_are_not_worse(reference: Reference, known: float) -> None:
+    [fast] = course_of(reference, 1, known=known)
+    [judged] = fast.verdicts
+    rows = Rows(100, known=known)
+    assert fast.outcome is judged.outcome is Status.OK
+    assert judged.details["labelled_share"] == pytest.approx(rows.known.mean())
+    [caveat] = [each for each in fast.caveats if each.code == "labels-arrive-otherwise"]
+    assert caveat.values["labelled_share"] > caveat.values["highest"]
+    assert caveat.values["read_at_days"] is not None
+    low, high = fast.metrics["estimate/auc_low"], fast.metrics["estimate/auc_high"]
+    assert low <= auc(rows.final).auc <= high
+
+
+def test_the_more_labels_are_in_the_less_is_open(reference: Reference) -> None:
+    found = [course_of(reference, 1, known=known)[0].metrics for known in (2.0, 4.0, 5.0)]
+    widths = [each["estimate/auc_high"] - each["estimate/auc_low"] for each in found]
+    assert widths[0] > widths[1] > widths[2] > 0
 
 
 @pytest.mark.parametrize("dated", [True, False])

@@ -193,8 +193,8 @@ def test_a_forecast_may_take_the_scores_as_given(here: World) -> None:
     plain, given = evaluation.verdicts
     assert plain.outcome is given.outcome is Status.DEGRADED
     assert given.details["expected"] < evaluation.metrics["reference/auc"]
-    # These reference weeks are all alike: they do not show that scores can be trusted.
-    assert given.limit == pytest.approx(plain.limit)
+    # The scores have moved, so their limit follows them, though these reference weeks taught no shift.
+    assert given.limit[0] < plain.limit[0]
 
 
 def add_errors(here: World, number: int) -> None:
@@ -252,3 +252,39 @@ def test_a_warning_of_a_window_that_is_no_longer_judged_ends(here: World) -> Non
     here.score(23)
     later = LATE["window"].replace("}", ", start: 2026-06-15}")
     assert tick(here, week(24) + 30 * DAY, window=later).status == {"": Status.OK}
+
+
+SOON = {
+    "window": "{every: 7d, label_delay: 2d, revise_for: 60d}",
+    "rules": "[{kind: forecast, confidence_level: 0.99}, {kind: outlook}]",
+}
+
+
+def narrower(here: World, number: int) -> None:
+    """Make the scores of a week half as large: their order stays, and they lead to a lower AUROC.
+
+    These weeks are alike, so that chance makes none of them worse than the one before.
+    """
+    here.score(number, alike=20)
+    with here._engine() as engine, engine.begin() as connection:
+        ids = f"id BETWEEN {number}00000 AND {number}99999"
+        connection.exec_driver_sql(f"UPDATE scored SET p = 0.5 + (p - 0.5) / 2 WHERE {ids}")
+
+
+def test_warnings_that_the_labels_withdrew_are_not_repeated(here: World) -> None:
+    made = []
+    for number in (20, 21, 22):
+        narrower(here, number)
+        made += tick(here, week(number + 1) + HOURS, **SOON).outlooks
+        [judged] = tick(here, week(number + 1) + 2 * DAY, **SOON).evaluations
+        assert judged.outcome is Status.OK
+        assert judged.metrics["outlook/expected_auc"] == made[-1].metrics["outlook/expected_auc"]
+    assert [each.outcome for each in made] == [Status.AT_RISK, None, None]
+    assert made[1].verdicts[0].details["learned"] > 0
+
+
+def test_what_is_judged_in_one_tick_teaches_as_if_it_had_been_in_time(here: World) -> None:
+    for number in (20, 21, 22):
+        narrower(here, number)
+    at_once = tick(here, week(23) + 2 * DAY, **SOON).evaluations
+    assert [each.metrics["outlook/warned"] for each in at_once] == [1, 0, 0]

@@ -35,6 +35,7 @@ from rocmonitor.sources import LabelCounts, SqlSource, open_source
 if TYPE_CHECKING:
     from rocmonitor.policy.lasting import Course
     from rocmonitor.service.judging import Judged, WindowRequest
+    from rocmonitor.stats.forecast.learning import JudgedOutlook
 
 __all__ = ["Tick", "run_monitor"]
 
@@ -359,6 +360,7 @@ def _request(state: TickState, job: Job) -> WindowRequest:
 
     monitor, before, window = state.monitor, job.before, job.window
     same = before is not None and not (state.again and before.settings_digest != state.settings_digest)
+    foresees = before is None and monitor.outlook_at(window) is not None
     return WindowRequest(
         monitor=monitor,
         window=window,
@@ -370,8 +372,9 @@ def _request(state: TickState, job: Job) -> WindowRequest:
         absent=state.absent,
         levels=state.levels,
         courses=_courses(state, job) if job.judges else {},
-        foresees=before is None and monitor.outlook_at(window) is not None,
+        foresees=foresees,
         has_outlook=frozenset(segment for segment, other in state.foreseen if other == window),
+        since=_since(state, window) if foresees else {},
         # One that was judged is read again because its rows have changed.
         stored=stored(state.runtime.store, monitor, window) if before is None else (),
         keeps_counts=not state.dry_run and bool(state.runtime.config.keep.counts),
@@ -386,3 +389,9 @@ def _courses(state: TickState, job: Job) -> dict[str, Course]:
     version = state.versions(job.before)[0] or "unknown"
     found = {each: state.courses.leading_to(each, job.window, version) for each in state.references or {}}
     return {segment: each for segment, each in found.items() if each is not None}
+
+
+def _since(state: TickState, window: Window) -> dict[str, list[JudgedOutlook]]:
+    """Return what came of earlier outlooks, by segment."""
+    champion = state.version("champion")[0] or "unknown"
+    return {each: state.lessons.before(each, window, champion) for each in state.references or {}}

@@ -8,7 +8,13 @@ projection Q on the window's scores. The one that serves has the smallest
 over the past windows i, with a handicap of h = 5 % for trusting the scores fully. Each past window enters the
 conformal quantile at the strength that the others choose, as the coming window has the one that all of them
 choose: without that, the quantile would be too small. Where the interval comes out wider than the one without
-the scores by more than 5 %, the latter is given. The level is shown by simulation (docs/coverage.md).
+the scores by more than 5 %, the latter is given.
+
+Past windows that never shifted teach nothing of a shift: their strength is chance. So once the scores have
+left what past windows do, the interval lies around the expected AUC, at the larger of the two quantiles at
+full strength and at the learned one. Two doubts widen it: P(y | score) is known from few rows where the
+window has many; and where another prevalence alone explains the scores, the AUC may have stayed, unless past
+windows taught to trust the scores fully. The level is shown by simulation (docs/coverage.md).
 """
 
 from __future__ import annotations
@@ -32,13 +38,15 @@ from rocmonitor.stats.forecast.calibration import (
     conformal_root,
     sampling_root,
 )
+from rocmonitor.stats.forecast.foreseen import error_of
 from rocmonitor.stats.forecast.interval import Asked, ForecastFit, ForecastInterval, by_model
 from rocmonitor.stats.forecast.kld import area, auc_bounds
+from rocmonitor.stats.forecast.projection import ExpectedAuc, counted_in
+from rocmonitor.stats.forecast.score_cells import mixture_distance
 from rocmonitor.stats.forecast.windows import carried
 from rocmonitor.stats.sample import Counts, Floats, Sample
 
 if TYPE_CHECKING:
-    from rocmonitor.stats.forecast.projection import ExpectedAuc
     from rocmonitor.stats.forecast.score_history import ScoreHistory
 
 HANDICAP = 0.05  # of full strength: the scores must foresee better by more than this to be trusted fully
@@ -61,7 +69,9 @@ class ScoreForecast(ForecastInterval):
         Of the reference.
     strength : float
         Of the projection, within [0, 1]: 0 is the forecast without the scores, 1 trusts them fully. The one
-        that served the past windows best.
+        that served the past windows best; 1 where the scores have moved.
+    moved : bool
+        Whether the scores have left what past windows do, with the level 0.95.
     score_distance : float
         Of the law of the scores to that of the reference, in nats (see `ExpectedAuc`).
     sampling_score_distance : float
@@ -77,6 +87,7 @@ class ScoreForecast(ForecastInterval):
     foreseen: float
     reference_auc: float
     strength: float
+    moved: bool
     score_distance: float
     sampling_score_distance: float
     prevalence: float
@@ -127,11 +138,31 @@ class Choice(NamedTuple):
         return low, high if alternative == "two-sided" else 1.0
 
 
+class Coming(NamedTuple):
+    """A window without labels, in the terms of its history."""
+
+    cells: Sample  # the reference
+    rows: Counts  # the window's in each of these cells
+    scores: tuple[Floats, Counts | None]  # with the rows at each
+    expected: ExpectedAuc
+    widening: float  # of the roots without the scores, for neighbouring windows that are alike
+
+
+class Ends(NamedTuple):
+    """An interval, and what it follows from."""
+
+    choice: Choice
+    roots: tuple[float, ...]
+    low: float
+    high: float
+    distance: float
+    level: float  # that the windows show
+    by_model: bool  # whether the interval has the level asked for by a model
+
+
 def score_forecast(
     history: ScoreHistory,
-    cells: Sample,
-    rows: Counts,
-    expected: ExpectedAuc,
+    coming: Coming,
     asked: Asked,
     alternative: Alternative,
     *,
@@ -139,40 +170,58 @@ def score_forecast(
     full_level: bool = False,
     error: float = 0.0,
 ) -> ScoreForecast:
-    """Return the interval for a window with `rows` in each cell of the reference.
+    """Return the interval for a window.
 
-    `stated` is what the forecast says of all scores, where `expected` has joined ones; the others are as in
-    `ForecastFit.interval`.
+    `stated` is what the forecast says of all scores, where those of `coming` are joined ones; the others are
+    as in `ForecastFit.interval`.
     """
-    laws = Laws.of(cells.score, cells.pos, cells.neg, rows)
+    expected = coming.expected
+    laws = Laws.of(coming.cells.score, coming.cells.pos, coming.cells.neg, coming.rows)
+    noises = Noises.of(history, int(coming.rows.sum()), asked.batch)
     level = asked.level, alternative
-    noises = Noises.of(history, int(rows.sum()), asked.batch)
-    choice, roots = learned(history, laws, cells, noises, *level)
-    low, high = choice.ends(alternative)
-    without = at_strength(history, laws, cells, noises, 0, *level)
-    ends = without.ends(alternative)
-    if _width(choice, (low, high), alternative) > WIDEST * _width(without, ends, alternative):
-        choice, roots, (low, high) = without, history.roots[0], ends
-    asked = Asked(asked.batch or divided(expected.n_rows, expected.prevalence), asked.level)
-    fit = _fit(history, roots, asked, alternative)
-    distance, achieved = choice.root**2 / 2, choice.level
-    caveats = (*fit.window_caveats(asked, achieved), *expected.caveats)
-    further = fit.further(asked, distance, achieved) if full_level else None
-    if further is not None:
+    sized = Asked(asked.batch or divided(expected.n_rows, expected.prevalence), asked.level)
+
+    def ends(choice: Choice, roots: tuple[float, ...]) -> Ends:
+        low, high = choice.ends(alternative)
+        fit = _fit(history, roots, sized, alternative, _factor(coming.widening, choice.strength))
+        distance = choice.root**2 / 2
+        further = fit.further(sized, distance, choice.level) if full_level else None
+        if further is None:
+            return Ends(choice, roots, low, high, distance, choice.level, by_model=False)
         low, high = _further(choice.foreseen, (low, high), distance, further)
-        caveats = by_model(caveats, asked.level, achieved, fit.n_windows)
-        distance, achieved = further, asked.level
-    if error:
-        low, high = max(low - error, 0.0), min(high + error, 1.0)
+        return Ends(choice, roots, low, high, further, choice.level, by_model=True)
+
+    without = at_strength(history, laws, coming.cells, noises, 0, *level, coming.widening)
+    full = at_strength(history, laws, coming.cells, noises, -1, *level)
+    choice, roots = learned(history, laws, coming.cells, noises, *level, coming.widening)
+    moved = expected.score_distance > history.distance_limit(expected.n_rows).limit and full.law is not None
+    if moved:
+        trusted = choice.strength == 1
+        if full.root < choice.root:
+            full = full._replace(root=choice.root, level=choice.level)
+        else:
+            roots = history.roots[-1]
+        stays = None if trusted else ends(without, history.roots[0])
+        found = _doubted(history, coming, ends(full, roots), stays, *level)
+    else:
+        wide, plain = (_width(each, each.ends(alternative), alternative) for each in (choice, without))
+        found = ends(without, history.roots[0]) if wide > WIDEST * plain else ends(choice, roots)
+    strength = found.choice.strength
+    fit = _fit(history, found.roots, sized, alternative, _factor(coming.widening, strength))
+    caveats = (*fit.window_caveats(sized, found.level), *expected.caveats)
+    achieved = found.level
+    if found.by_model:
+        caveats, achieved = by_model(caveats, asked.level, achieved, fit.n_windows), asked.level
     stated = stated or expected
     return ScoreForecast(
         auc=stated.auc,
-        foreseen=choice.foreseen,
+        foreseen=found.choice.foreseen,
         reference_auc=history.auc,
-        low=low,
-        high=high,
-        distance=distance,
-        strength=choice.strength,
+        low=max(found.low - error, 0.0),
+        high=min(found.high + error, 1.0),
+        distance=found.distance,
+        strength=strength,
+        moved=moved,
         method=fit.method,
         alternative=alternative,
         confidence_level=asked.level,
@@ -180,7 +229,7 @@ def score_forecast(
         n_windows=fit.n_windows,
         n_pos=history.n_pos,
         n_neg=history.n_neg,
-        batch=asked.batch,
+        batch=sized.batch,
         score_distance=stated.score_distance,
         sampling_score_distance=stated.sampling_distance,
         prevalence=stated.prevalence,
@@ -189,6 +238,36 @@ def score_forecast(
         fit=fit,
         caveats=caveats,
     )
+
+
+def _doubted(
+    history: ScoreHistory,
+    coming: Coming,
+    found: Ends,
+    stays: Ends | None,
+    confidence_level: float,
+    alternative: Alternative,
+) -> Ends:
+    """Return the interval of a window whose scores have moved, with the doubts about what is expected.
+
+    `stays` is the one without the scores; None where past windows taught to trust these fully.
+    """
+    centre, of = found.choice.foreseen, error_of(coming.cells, *coming.scores)
+    tail = (1 - confidence_level) / (2 if alternative == "two-sided" else 1)
+    se = -float(scipy.special.ndtri(tail)) * of.se
+    low = centre - max(of.mean, 0.0) - math.hypot(centre - found.low, se)
+    high = centre - min(of.mean, 0.0) + math.hypot(found.high - centre, se)
+    ends, limit = np.array(history.ends), history.distance_limit(coming.expected.n_rows).limit
+    if stays and mixture_distance(coming.cells, ends, counted_in(ends, *coming.scores)) <= limit:
+        low, high = min(low, stays.low), max(high, stays.high)
+    return found._replace(low=max(low, 0.0), high=min(high, 1.0))
+
+
+def _factor(widening: float, strength: float) -> float:
+    """Return what roots at a strength are multiplied by: scores that are trusted fully explain the
+    correlation.
+    """
+    return 1 + (widening - 1) * (1 - strength)
 
 
 def _width(choice: Choice, ends: tuple[float, float], alternative: Alternative) -> float:
@@ -209,7 +288,7 @@ def _further(
 
 
 def _fit(
-    history: ScoreHistory, roots: tuple[float, ...], asked: Asked, alternative: Alternative
+    history: ScoreHistory, roots: tuple[float, ...], asked: Asked, alternative: Alternative, widening: float
 ) -> ForecastFit:
     """Return what the windows show at the strength chosen."""
     return ForecastFit(
@@ -228,6 +307,7 @@ def _fit(
         n_pos=history.n_pos,
         n_neg=history.n_neg,
         pair_variances=history.pair_variances,
+        widening=widening,
     )
 
 
@@ -287,9 +367,11 @@ def at_strength(
     place: int,
     confidence_level: float,
     alternative: Alternative,
+    widening: float = 1.0,
 ) -> Choice:
     """One strength, whatever the past windows say of it."""
-    strength, roots = history.strengths[place], np.array(history.roots[place])
+    strength = history.strengths[place]
+    roots = _factor(widening, strength) * np.array(history.roots[place])
     found = _quantile(
         history, noises, roots, noises.missing(strength), strength, confidence_level, alternative
     )
@@ -303,6 +385,7 @@ def learned(
     noises: Noises,
     confidence_level: float,
     alternative: Alternative,
+    widening: float = 1.0,
 ) -> tuple[Choice, tuple[float, ...]]:
     """Return the strength that served the past windows best, and the roots at which each was foreseen."""
     missing = np.stack([noises.missing(strength) for strength in history.strengths])
@@ -313,8 +396,9 @@ def learned(
     others = np.argmin(handicap[:, np.newaxis] * (total[:, np.newaxis] - losses), axis=0)
     place, window = int(np.argmin(handicap * total)), np.arange(history.n_windows)
     roots, strength = np.array(history.roots)[others, window], history.strengths[place]
+    wider = np.array([_factor(widening, each) for each in history.strengths])[others]
     found = _quantile(
-        history, noises, roots, missing[others, window], strength, confidence_level, alternative
+        history, noises, wider * roots, missing[others, window], strength, confidence_level, alternative
     )
     return _choice(history, laws, cells, strength, found), tuple(roots.tolist())
 

@@ -31,9 +31,12 @@ class LabelErrors(Result):
     ----------
     ratios : tuple of float
         Final AUC minus estimate, over its `label_se`, of each window.
+    arrival : float
+        By how much a new estimate may be off besides, because labels arrive at another pace than they did.
     """
 
     ratios: tuple[float, ...]
+    arrival: float = 0.0
 
     @property
     def n_windows(self) -> int:
@@ -47,21 +50,31 @@ class LabelErrors(Result):
 
         The conformal quantile of |ratio|, times `label_se` of the new window. A window that is exchangeable
         with the past ones is covered with at least the level, also where arrival and P(y | score) drift, as
-        long as they drifted so before. With n windows the level is at most n / (n + 1).
+        long as they drifted so before. With n windows the level is at most n / (n + 1). `arrival` is added.
         """
         require_level(confidence_level)
         n = self.n_windows
         rank = math.ceil(confidence_level * (n + 1) - LEVEL_ROUNDING)
         quantile = float(np.sort(np.abs(self.ratios))[min(rank, n) - 1])
-        reach = quantile * found.label_se
+        reach = quantile * found.label_se + self.arrival
         level = min(rank, n) / (n + 1)
         return max(0.0, found.auc - reach), min(1.0, found.auc + reach), level
 
+    def label_error(self, found: PartlyLabelledAuc) -> float:
+        """Return what the missing labels leave open, as root mean square, by the errors of past windows."""
+        return math.hypot(self._label_se(found), self.arrival)
+
     def se(self, found: PartlyLabelledAuc) -> float:
-        """Return standard error of the estimate as one of the population's AUC: sampling, and labels to
-        come.
+        """Return the standard error of the estimate as one of the population's AUC.
+
+        The final AUC has the variance of sampling S. Of that, the missing labels are L (`label_se` squared),
+        which an estimate that has their probabilities instead does not have: S - L, if these are right. Past
+        errors have the mean square R L, of which L is the noise of their labels; what is more is an error of
+        the probabilities: S - L + max(R - 1, 0) L, and `arrival` squared.
         """
-        return math.hypot(found.sampling_se, self._label_se(found))
+        label = found.label_se**2
+        more = max(float(np.mean(np.square(self.ratios))) - 1, 0.0) * label
+        return math.sqrt(max(found.sampling_se**2 - label, 0.0) + more + self.arrival**2)
 
     def ci(
         self,
@@ -82,14 +95,13 @@ class LabelErrors(Result):
 
         Notes
         -----
-        The variance is that of sampling plus that of the errors of past windows about 0 (bias counts as
-        scatter), with n degrees of freedom and Satterthwaite's approximation to those of the sum. The two are
-        added as if independent; a part of the sampling error is among the missing labels, so the interval
-        is rather too wide (docs/coverage.md). Without missing labels it is DeLong's.
+        The standard error is `se`, in which bias counts as scatter. The mean square of the errors of past
+        windows is known with n degrees of freedom; Satterthwaite's approximation gives those of the sum.
+        Without missing labels it is DeLong's.
         """
         require_level(confidence_level)
         label = self._label_se(found)
-        se = math.hypot(found.sampling_se, label, minus_se)
+        se = math.hypot(self.se(found), minus_se)
         if not se:
             raise DegenerateDataError("neither the scores nor past windows show any scatter to compare by")
         upper = (1 + confidence_level) / 2

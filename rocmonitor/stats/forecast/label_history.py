@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -149,6 +150,13 @@ class LabelHistory:
             self._read[nearest] = self._reading(nearest)
         return self._read[nearest]
 
+    def at_share(self, share: float) -> Reading:
+        """Return the reference at the age at which about such a share of its rows had a label.
+
+        Of the ages at which some labels were still to come, or the first one.
+        """
+        return self.at(self.ages[int(np.argmin(np.abs(self._shares() - share)))])
+
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
         columns = ("score", "place", "rows", "waiting_place", "waiting_rows")
@@ -169,6 +177,21 @@ class LabelHistory:
             waiting_place=np.array(plain["waiting_place"], dtype=np.int64),
             waiting_rows=np.array(plain["waiting_rows"], dtype=np.int64),
         )
+
+    def _shares(self) -> NDArray[np.float64]:
+        """(ages,): the share of labelled rows; infinite where no label came later."""
+        cells, classes = len(self.score), len(self.ages) + 1
+        window, age = np.divmod(self.place // (2 * cells), classes)
+        by_age = np.zeros((len(self.known_for), classes))
+        np.add.at(by_age, (window, age), self.rows)
+        waiting = np.bincount(
+            self.waiting_place // cells, weights=self.waiting_rows, minlength=len(self.known_for)
+        )
+        old = np.array([[known >= age for age in self.ages] for known in self.known_for])
+        known = (np.cumsum(by_age, axis=1)[:, :-1] * old).sum(axis=0)
+        total = ((by_age.sum(axis=1) + waiting)[:, np.newaxis] * old).sum(axis=0)
+        later = (by_age.sum(axis=1)[:, np.newaxis] * old).sum(axis=0) - known
+        return np.asarray(np.where(later > 0, known / np.maximum(total, 1), math.inf))
 
     def _reading(self, nearest: int) -> Reading:
         cells, windows, classes = len(self.score), len(self.known_for), len(self.ages) + 1

@@ -103,3 +103,27 @@ def thinned_quantile(
 
     largest = float(np.max(mean + _FAR * (np.sqrt(variance) + scale)))
     return noisy_root(outside, weights, confidence_level, found.root, largest)
+
+
+def mixture_distance(reference: Sample, ends: Floats, window: Counts) -> float:
+    """Return the distance of a window's rows from the nearest mix of the reference's two classes, in nats.
+
+    Over the cells that `ends` divides, shape (h - 1,), with the window's rows in each, shape (h,). It is as
+    small as sampling makes it where only the prevalence has changed. A cell where a class has no rows counts
+    half a row of it.
+    """
+    neg, pos = (binned_counts(reference.score, of, ends) for of in (reference.neg, reference.pos))
+    seen = window > 0
+    share = window[seen] / window.sum()
+    neg, pos = (np.maximum(of, FLOOR)[seen] / of.sum() for of in (neg, pos))
+
+    def rising(prevalence: float) -> float:
+        return float(share @ ((neg - pos) / (neg + prevalence * (pos - neg))))
+
+    if rising(0.0) >= 0:
+        prevalence = 0.0
+    elif rising(1.0) <= 0:
+        prevalence = 1.0
+    else:
+        prevalence = float(scipy.optimize.brentq(rising, 0.0, 1.0))
+    return max(0.0, float(share @ np.log(share / (neg + prevalence * (pos - neg)))))

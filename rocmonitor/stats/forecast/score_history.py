@@ -22,7 +22,7 @@ from rocmonitor.stats.forecast.blending import STRENGTHS, few, score_bias, score
 from rocmonitor.stats.forecast.calibration import Alternative, conformal_root
 from rocmonitor.stats.forecast.distance import require_sample
 from rocmonitor.stats.forecast.foreseen import ForeseenChange, ScoreShift, score_shift, split
-from rocmonitor.stats.forecast.given_scores import ScoreForecast, score_forecast
+from rocmonitor.stats.forecast.given_scores import Coming, ScoreForecast, score_forecast
 from rocmonitor.stats.forecast.interval import Asked, require_alternative, valid_batch
 from rocmonitor.stats.forecast.kld import area
 from rocmonitor.stats.forecast.projection import (
@@ -168,6 +168,7 @@ class ScoreHistory(Result):
         alternative: Alternative = "two-sided",
         full_level: bool = False,
         error: float = 0.0,
+        widening: float = 1.0,
         stated: ExpectedAuc | None = None,
     ) -> ScoreForecast:
         """Return the forecast interval of the AUC of a window, given its unlabelled scores.
@@ -184,6 +185,9 @@ class ScoreHistory(Result):
             As in `forecast_interval`.
         full_level, error
             As in `ForecastFit.interval`.
+        widening : float
+            What the roots of past windows without the scores are multiplied by, as `ForecastFit.widening`; by
+            less where the scores are trusted, and by 1 where they are trusted fully.
         stated : ExpectedAuc
             `expected_auc` of all scores of the reference, which the forecast states then; the interval is
             computed on joined ones.
@@ -195,7 +199,8 @@ class ScoreHistory(Result):
 
         Notes
         -----
-        Cost: `expected_auc` and five `auc_bounds` on about 400 cells.
+        Cost: `expected_auc` and five `auc_bounds` on about 400 cells; where the scores have moved, besides 50
+        isotonic fits on at most about 1,000 cells.
         """
         level = require_level(confidence_level)
         require_alternative(alternative)
@@ -204,9 +209,10 @@ class ScoreHistory(Result):
         sizes = None if batch is None else valid_batch(batch)
         expected = self._expected(cells, score, count)
         rows = counted_in(cells.score[:-1], score, count)
+        coming = Coming(cells, rows, (score, count), expected, widening)
         asked = Asked(sizes, level)
         return score_forecast(
-            self, cells, rows, expected, asked, alternative, stated=stated, full_level=full_level, error=error
+            self, coming, asked, alternative, stated=stated, full_level=full_level, error=error
         )
 
     def shift(self, reference: Sample, scores: Scores) -> ScoreShift:

@@ -26,12 +26,25 @@ def _awaited(
     return f"{said}; curves, operating points and the challenger are of the labelled rows"
 
 
-def _otherwise(*, labelled_share: float, label_age_days: float, lowest: float, highest: float) -> str:
+def _otherwise(
+    *,
+    labelled_share: float,
+    label_age_days: float,
+    lowest: float,
+    highest: float,
+    read_at_days: float | None,
+) -> str:
     pace = "sooner" if labelled_share > highest else "later"
-    return (
+    said = (
         f"labels come {pace} than in the reference: {labelled_share:.0%} of the rows have one "
         f"{label_age_days:.3g} days after the window, and {lowest:.0%} to {highest:.0%} in its windows at "
-        "that age; wait for the labels, or choose a reference in which they came as they do now"
+        "that age"
+    )
+    if read_at_days is not None:
+        return f"{said}; compared with its windows {read_at_days:.3g} days after their end, at like shares"
+    return (
+        f"{said}; too much is open without the others: wait for the labels, or choose a reference in which "
+        "they came as they do now"
     )
 
 

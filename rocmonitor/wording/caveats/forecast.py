@@ -173,6 +173,10 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
         "in the reference the share of positives does not rise with the score, so the expected AUC is 0.5 "
         "for any scores"
     ),
+    "warnings-withdrawn": (
+        "{withdrawn} of {warnings} warnings since the reference were withdrawn by the labels; the rule "
+        "outlook asks for more now; take a newer reference, or leave the rule out"
+    ),
     "same-ranking": "both models rank the rows alike, so nothing can tell them apart",
     "few-rows-per-bin": (
         "{rows} {kind} in {bins} bins: chance alone moves the share of a bin by half of it or more"

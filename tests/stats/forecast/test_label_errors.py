@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -38,10 +39,11 @@ def test_errors_scale_with_what_the_labels_leave_open() -> None:
     assert errors.ratios == pytest.approx([1.0] * 19)
 
 
-def test_the_interval_of_the_population_adds_the_errors_of_past_windows() -> None:
+def test_the_interval_of_the_population_has_the_noise_of_missing_labels_once() -> None:
     one = found()
     errors = label_errors([one] * 10, [one.auc - 2 * one.label_se] * 10)
-    se = math.hypot(one.sampling_se, 2 * one.label_se)
+    # Sampling without the missing labels, and past errors (4 label_se²) without the noise of theirs.
+    se = math.sqrt(one.sampling_se**2 - one.label_se**2 + 3 * one.label_se**2)
     assert errors.se(one) == pytest.approx(se)
     freedom = se**4 / ((2 * one.label_se) ** 4 / 10)
     quantile = stats.t.ppf(0.975, freedom)
@@ -53,6 +55,38 @@ def test_the_interval_of_the_population_adds_the_errors_of_past_windows() -> Non
     assert (math.log(low / (1 - low)), math.log(high / (1 - high))) == pytest.approx(
         (odds - slope, odds + slope)
     )
+
+
+@pytest.mark.parametrize("share", [0.2, 0.6, 0.9])
+def test_the_standard_error_is_that_of_estimates_with_the_right_probabilities(share: float) -> None:
+    rng = np.random.default_rng(8)
+    levels, chance = np.arange(5.0), np.array([0.1, 0.2, 0.35, 0.6, 0.8])
+    late = Sample.from_counts(
+        levels, np.rint(chance * 10**6).astype(int), np.rint((1 - chance) * 10**6).astype(int)
+    )
+    estimates, finals = [], []
+    for _ in range(1500):
+        s = rng.integers(0, 5, 300)
+        y, missing = rng.random(300) < chance[s], rng.random(300) < share
+        waiting = np.bincount(s[missing], minlength=5)
+        estimates.append(partly_labelled_auc(Sample(y[~missing], s[~missing]), (levels, waiting), late))
+        finals.append(auc(y, s).auc)
+    errors = label_errors(estimates, finals)
+    assert np.mean(np.square(errors.ratios)) == pytest.approx(1, abs=0.12)  # the noise of labels, no more
+    spread = np.std([each.auc for each in estimates])
+    assert np.mean([errors.se(each) for each in estimates]) == pytest.approx(spread, rel=0.08)
+    assert spread < 0.95 * np.std(finals)
+
+
+def test_another_pace_of_labels_widens_both_intervals() -> None:
+    one = found()
+    errors = label_errors([one] * 19, [one.auc - 0.01] * 19)
+    moved = replace(errors, arrival=0.02)
+    low, high, _ = errors.final_interval(one)
+    wider = moved.final_interval(one)
+    assert (low - wider[0], wider[1] - high) == pytest.approx((0.02, 0.02))
+    assert moved.se(one) == pytest.approx(math.hypot(errors.se(one), 0.02))
+    assert moved.label_error(one) == pytest.approx(math.hypot(0.01, 0.02))
 
 
 def test_with_all_labels_it_is_delong() -> None:

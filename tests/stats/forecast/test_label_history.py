@@ -70,6 +70,28 @@ def test_it_is_read_at_the_nearest_age_as_if_by_hand(asked: int, read: int) -> N
         assert auc(reading.finals[number]).auc == pytest.approx(auc(final).auc)
 
 
+def share_at(days: int, windows: list[Rows]) -> float:
+    """The share of all rows that have a label by then, counted by hand."""
+    return float(np.mean([np.mean(rows.age <= days) for rows in windows]))
+
+
+@pytest.mark.parametrize("days", [0, 10, 30])
+def test_it_is_read_at_the_age_that_had_such_a_share_of_labels(days: int) -> None:
+    history, share = whole(), share_at(days, WINDOWS)
+    for near in (share - 0.02, share, share + 0.02):
+        assert history.at_share(near) is history.at(days * DAY)
+
+
+def test_more_labels_than_ever_are_read_at_the_last_age_at_which_some_were_to_come() -> None:
+    complete = [Rows(seed) for seed in range(10)]
+    for rows in complete:
+        rows.age = np.minimum(rows.age, 25.0)  # nothing comes after 30 days
+    history = label_history([rows.past() for rows in complete], AGES)
+    assert history is not None
+    assert history.at(30 * DAY).later_share == 0
+    assert history.at_share(1.0).age == 10 * DAY
+
+
 def test_it_survives_json() -> None:
     history = whole()
     again = LabelHistory.from_dict(json.loads(json.dumps(history.to_dict(), allow_nan=False)))

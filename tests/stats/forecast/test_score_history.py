@@ -23,7 +23,10 @@ from rocmonitor.stats import (
     score_shift,
 )
 from rocmonitor.stats.forecast.blending import Laws, score_bias
+from rocmonitor.stats.forecast.foreseen import error_of
+from rocmonitor.stats.forecast.given_scores import Noises, at_strength, learned
 from rocmonitor.stats.forecast.projection import counted_in
+from rocmonitor.stats.forecast.score_cells import mixture_distance
 
 
 def window(rng, rows=400, wide=1.0, shift=1.1, share=0.25, decimals=1):
@@ -161,8 +164,6 @@ def test_where_scores_tell_much_the_interval_is_much_narrower(rng):
 
 def forecast_interval_of(history, reference, found):
     """The ends without the scores, for the same batch."""
-    from rocmonitor.stats.forecast.given_scores import Noises, at_strength
-
     rows = np.ones(len(reference.score), dtype=np.int64)
     laws = Laws.of(reference.score, reference.pos, reference.neg, rows)
     noises = Noises.of(history, found.n_rows, None)
@@ -492,3 +493,95 @@ def test_the_limit_of_the_expected_auc_holds_for_windows_much_smaller_than_the_p
         coming = (history.expected(reference, scores_of(drawn(50))) for _ in range(160))
         below += [each.auc < limit for each in coming]
     assert np.mean(below) < 0.075  # 0.05 but for skewness; without the bias 0.09
+
+
+# Scores that have left what past windows do
+
+
+def alone(history, cells, scores, place, widening=1.0):
+    """The interval at one strength, whatever the past windows say of it."""
+    laws = Laws.of(cells.score, cells.pos, cells.neg, counted_in(cells.score[:-1], *scores))
+    noises = Noises.of(history, int(scores[1].sum()), None)
+    return at_strength(history, laws, cells, noises, place, 0.95, "two-sided", widening)
+
+
+@pytest.mark.parametrize("wide", [0.6, 1.6])
+def test_where_the_scores_have_moved_it_lies_around_what_they_lead_to(steady, wide):
+    history, cells, _, rng = steady
+    of = scores_of(window(rng, 1000, wide, decimals=6))
+    found = history.forecast(cells, of)
+    assert found.moved
+    assert found.score_distance > history.distance_limit(1000).limit
+    assert found.strength == 1
+    assert found.foreseen == pytest.approx(found.auc, abs=1e-6)
+    assert abs(found.foreseen - history.auc) > 0.05
+    laws = Laws.of(cells.score, cells.pos, cells.neg, counted_in(cells.score[:-1], *of))
+    taught, _ = learned(history, laws, cells, Noises.of(history, 1000, None), 0.95, "two-sided")
+    full = alone(history, cells, of, -1)
+    low, high = full._replace(root=max(full.root, taught.root)).ends("two-sided")
+    error = error_of(cells, *of)
+    assert found.foreseen - found.low == pytest.approx(
+        np.hypot(found.foreseen - low, 1.959964 * error.se) + max(error.mean, 0), abs=1e-6
+    )
+    assert found.high - found.foreseen == pytest.approx(
+        np.hypot(high - found.foreseen, 1.959964 * error.se) - min(error.mean, 0), abs=1e-6
+    )
+
+
+def test_scores_within_the_limit_have_not_moved(steady):
+    history, cells, coming, _ = steady
+    found = history.forecast(cells, scores_of(coming))
+    assert not found.moved
+    assert found.score_distance <= history.distance_limit(1000).limit
+
+
+def test_where_prevalence_alone_explains_the_scores_the_auc_may_have_stayed(steady):
+    history, cells, coming, _ = steady
+    score, rows = coming.score, 3 * coming.pos + coming.neg
+    more = score, rows
+    found, without = history.forecast(cells, more), alone(history, cells, more, 0)
+    assert found.moved
+    assert history.forecast(cells, scores_of(coming)).strength < 1
+    low, high = without.ends("two-sided")
+    assert found.low <= low
+    assert found.high >= high
+    ends = np.array(history.ends)
+    assert mixture_distance(cells, ends, counted_in(ends, *more)) < found.score_distance / 4
+
+
+def test_the_nearest_mix_of_two_classes_is_that_of_a_fine_grid():
+    reference = Sample.from_counts(np.array([1.0, 2.0, 3.0]), np.array([1, 3, 6]), np.array([8, 3, 1]))
+    ends = np.array([1.0, 2.0])
+    shares = np.linspace(0, 1, 200_001)[:, None]
+    mixed = shares * reference.pos / 10 + (1 - shares) * reference.neg / 12
+    for rows in ([5, 5, 5], [10, 0, 0], [0, 0, 7], [2, 9, 1], [0, 4, 4]):
+        seen, share = np.array(rows) > 0, np.array(rows) / sum(rows)
+        least = (share[seen] * np.log(share[seen] / mixed[:, seen])).sum(axis=1).min()
+        assert mixture_distance(reference, ends, np.array(rows)) == pytest.approx(least, abs=1e-8)
+
+
+def test_a_mix_of_the_classes_is_no_distance_from_itself():
+    reference = Sample.from_counts(np.array([1.0, 2.0, 3.0]), np.array([1, 3, 6]), np.array([8, 3, 1]))
+    rows = 6 * reference.neg + 30 * reference.pos
+    assert mixture_distance(reference, np.array([1.0, 2.0]), rows) == pytest.approx(0, abs=1e-12)
+
+
+def test_without_the_scores_it_is_widened_as_the_normal_range_is(rng):
+    past = [window(rng, 300, decimals=2) for _ in range(20)]
+    reference = Sample.merge(past)
+    history, coming = score_history(reference, past), scores_of(window(rng, 300, decimals=2))
+    plain, wider = (alone(history, reference, coming, 0, widening) for widening in (1.0, 1.5))
+    assert wider.root >= 1.4 * plain.root  # 1.5 times what is seen, and the noise that is missing as before
+    trusted = [alone(history, reference, coming, -1, widening).root for widening in (1.0, 1.5)]
+    assert trusted[0] == trusted[1]
+    found = [history.forecast(reference, coming, widening=widening) for widening in (1.0, 1.5)]
+    assert found[1].high - found[1].low >= found[0].high - found[0].low
+
+
+def test_a_window_of_one_class_only_is_foreseen_as_before(rng):
+    score = np.concatenate([np.full(300, -5.0), np.round(rng.normal(size=200), 1)])
+    past = [Sample(np.concatenate([np.zeros(300, int), rng.integers(0, 2, 200)]), score) for _ in range(8)]
+    reference = Sample.merge(past)
+    found = score_history(reference, past).forecast(reference, [-5.0] * 500)
+    assert not found.moved  # nothing can be ranked
+    assert 0 <= found.low <= found.foreseen <= found.high <= 1
