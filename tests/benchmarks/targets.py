@@ -26,6 +26,7 @@ from rocmonitor.stats import (
     forecast_interval,
     threshold_intervals,
     total_rate_difference,
+    total_rate_intervals,
     vertical_difference,
     vertical_difference_unpaired,
     vertical_intervals,
@@ -119,6 +120,9 @@ def laws(small: int = 1_000, large: int = 10_000, huge: int = 100_000) -> None:
         result(what, f"{taken:.3f}", goal)
     taken = cpu(partial(total_rate_difference, paired(small), RATES, method="exact"), 1)
     result(f"total_rate_difference, {small:,} a class, {len(RATES)} rates, CPU-s", f"{taken:.2f}", "1.5")
+    taken = cpu(partial(total_rate_intervals, paired(small).first, RATES, method="exact"), 1)
+    what = f"total_rate_intervals, exact, {small:,} a class, {len(RATES)} rates, CPU-s"
+    result(what, f"{taken:.2f}", "1.5")
     sample = paired(huge).first
     rates = np.linspace(0.005, 0.995, 101)
     taken = cpu(lambda: vertical_intervals(sample, rates, method="exact"), rounds=9)

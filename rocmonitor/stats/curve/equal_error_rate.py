@@ -116,7 +116,8 @@ def equal_error_rate(
     Notes
     -----
     [WMK16] section 4, steps 1 to 6, with this statistic in step 4. Straight lines between the points of the
-    curve make the rate unique, also where scores tie. Cost: O(k) a resample for k distinct scores.
+    curve make the rate unique, also where scores tie. Of separated classes every resample has the rate 0: the
+    interval has no length, and a caveat says so. Cost: O(k) a resample for k distinct scores.
 
     References
     ----------

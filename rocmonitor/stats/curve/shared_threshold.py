@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 
 from rocmonitor.stats.binomial import (
     LOG_NEGLIGIBLE,
+    NEGLIGIBLE,
     Counts,
     Floats,
     bernstein,
+    binomial_range,
     binomial_window,
     log_binomial,
     log_characteristic,
@@ -28,6 +30,8 @@ from rocmonitor.stats.sample import Sample
 Complex = NDArray[np.complex128]
 
 _NEAR = 0.1  # from the centre, relative: within it the series of a logarithm needs 16 terms at most
+_FEW = 12.0  # rows of a resample at a score: so few may all be absent
+_TOGETHER = 32  # scores
 MANY = 200  # rows of a class expected in a resample: none of them has probability exp(-200)
 
 
@@ -283,12 +287,52 @@ def stratified_law(r: int, own: Rows, other: Rows) -> Floats:
     found = np.zeros(own.m + 1)
     low, mass = binomial_window(own.m, own.above[first] / own.total)
     found[low : low + len(mass)] = mass
-    for k in first + np.flatnonzero(own.at[first:stop]):
-        low, mass = binomial_window(own.m, own.above[k] / own.total)
-        held = mass * _fewer(r - np.arange(low, low + len(mass)), other.m, other.above[k] / other.total)
-        found[low : low + len(mass)] -= held
-        _pass(found, low, held, own.at[k] / (own.total - own.above[k]))
+    inside = first + np.flatnonzero(own.at[first:stop])
+    share = own.at[inside] / (own.total - own.above[inside])
+    # A step of few rows is counted from 0 on, at many scores together.
+    few = (own.m * own.at[inside] <= _FEW * own.total) & (share <= 0.5)
+    for start in range(0, len(inside), _TOGETHER):
+        part = slice(start, start + _TOGETHER)
+        together = few[part]
+        if together.any():
+            _pass_many(found, r, own, other, inside[part][together])
+        for k in inside[part][~together]:
+            low, mass = binomial_window(own.m, own.above[k] / own.total)
+            held = mass * _fewer(r - np.arange(low, low + len(mass)), other.m, other.above[k] / other.total)
+            found[low : low + len(mass)] -= held
+            _pass(found, low, held, own.at[k] / (own.total - own.above[k]))
     return np.maximum(found, 0.0)
+
+
+def _pass_many(law: Floats, r: int, own: Rows, other: Rows, at: NDArray[np.intp]) -> None:
+    """Do the step of `stratified_law` at several scores, each of which few rows of a resample have."""
+    low, mass = _binomials(own.m, own.above[at] / own.total)
+    least, reached = _binomials(other.m, other.above[at] / other.total)
+    np.cumsum(reached, axis=1, out=reached)
+    b = np.arange(low, low + mass.shape[1])
+    place = r - 1 - b - least
+    held = mass * np.where(place >= 0, reached[:, np.clip(place, 0, reached.shape[1] - 1)], 0.0)
+    law[b] -= held.sum(axis=0)
+    share = (own.at[at] / (own.total - own.above[at]))[:, np.newaxis]
+    rest = own.m - b
+    grown, odds = held * np.exp(rest * np.log1p(-share)), share / (1 - share)
+    most = float(rest[0] * share.max())
+    last = min(math.ceil(most + bernstein(most)), int(rest[0]))
+    for j in range(last + 1):
+        inside = min(len(b), own.m + 1 - low - j)
+        added = grown[:, :inside].sum(axis=0)
+        law[low + j : low + j + inside] += added
+        if j > most and added.max(initial=0.0) < NEGLIGIBLE:
+            break
+        grown *= np.maximum(rest - j, 0) * (odds / (j + 1))
+
+
+def _binomials(m: int, p: Floats) -> tuple[int, Floats]:
+    """Return the laws Bin(m, p) of several p: the first count, and probabilities, shape (w, counts)."""
+    ends = [binomial_range(m, float(each)) for each in (p.min(), p.max())]
+    low, high = ends[0][0], ends[1][1]
+    require_room(len(p) * (high - low + 1))
+    return low, np.exp(log_binomial(m, np.arange(low, high + 1), p[:, np.newaxis]))
 
 
 def _fewer(bound: Counts, m: int, p: float) -> Floats:

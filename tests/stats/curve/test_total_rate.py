@@ -16,6 +16,7 @@ from strategies import differing, grouped_counts, increasing_maps, samples
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
+from rocmonitor.stats.curve import shared_threshold
 from rocmonitor.stats.curve.total_rate import total_rate_intervals, total_rate_law
 from rocmonitor.stats.sample import Sample
 
@@ -202,3 +203,17 @@ def test_one_class_is_degenerate(y):
     for call in (total_rate_law, total_rate_intervals):
         with pytest.raises(DegenerateDataError):
             call(y, s, 0.5)
+
+
+@pytest.mark.parametrize(("n_pos", "n_neg", "digits"), [(300, 200, 3), (40, 60, 0), (15, 400, 1)])
+def test_steps_at_many_scores_together_are_those_one_by_one(n_pos, n_neg, digits, monkeypatch):
+    rng = np.random.default_rng(n_pos)
+    y = np.repeat([1, 0], [n_pos, n_neg])
+    pos, neg = shared_threshold.class_rows(Sample(y, np.round(rng.normal(size=len(y)) + y, digits)))
+    ranks = (1, len(y) // 7, len(y) // 2, len(y) - 1)
+    together = [shared_threshold.stratified_law(r, *rows) for r in ranks for rows in ((pos, neg), (neg, pos))]
+    monkeypatch.setattr(shared_threshold, "_FEW", -1.0)
+    alone = [shared_threshold.stratified_law(r, *rows) for r in ranks for rows in ((pos, neg), (neg, pos))]
+    for one, other in zip(together, alone, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-12)
+        assert one.sum() == pytest.approx(1, abs=1e-12)
