@@ -237,7 +237,7 @@ def _judged(evaluations: Sequence[Evaluation], zone: ZoneInfo) -> Iterator[str]:
     if "champion/auc" in last.metrics:
         measured = f" AUROC {last.metrics['champion/auc']:.4f} ({_span(last.metrics, 'champion/auc_')})"
         if (normal := _normal(last.metrics)) != "-":
-            measured += f", normally {normal}"
+            measured += f", normal range {normal}"
     if last.outcome is Status.INSUFFICIENT:
         measured += "".join(f" cannot be judged: {reason}" for reason in why(last)[:1])
     yield f"{count(len(whole), 'window')} judged ({each})"

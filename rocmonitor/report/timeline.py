@@ -155,7 +155,7 @@ def expected(axes: Axes, points: Sequence[Point]) -> None:
         [point.metrics.get(name, math.nan) for point in points for _ in range(2)] for name in names
     ]
     if not all(map(math.isnan, low)):
-        axes.fill_between(x, low, high, color=TOKENS["band"], linewidth=0, label="forecast interval")
+        axes.fill_between(x, low, high, color=TOKENS["band"], linewidth=0, label="normal range")
     if not all(map(math.isnan, reference)):
         axes.plot(x, reference, color=TOKENS["reference"], linewidth=1, linestyle=":", label="reference")
 

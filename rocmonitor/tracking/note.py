@@ -55,7 +55,7 @@ def of_window(evaluation: Evaluation, *, full: bool = True, page: str | None = N
     if "champion/auc" in evaluation.metrics:
         parts.append(_aurocs(evaluation))
     if said := foreseen(evaluation.metrics):
-        parts.append(f"**From the scores, before the labels:** {said}.")
+        parts.append(f"**Outlook, before the labels:** {said}.")
     if costs := evaluation.tables.get("costs"):
         parts.append("\n".join(_cost(row) for row in costs))
     parts.append(_rows(evaluation.counts))
@@ -226,7 +226,7 @@ def of_experiment(
     )
     parts = [" · ".join(filter(None, [_last_window(points, outcomes, zone), links]))]
     if points and picture:
-        parts.append(f"![AUROC of the last windows inside its forecast]({picture})")
+        parts.append(f"![AUROC of the last windows inside its normal range]({picture})")
     if points:
         parts.append(_table(points[-_LAST:], outcomes, zone))
     parts.append(
@@ -260,14 +260,14 @@ def _last_window(points: Sequence[Point], outcomes: Mapping[Window, Status], zon
     auc, low, high = (metrics.get(name) for name in ("champion/auc", "forecast/low", "forecast/high"))
     value = "" if auc is None else f": AUROC {area(auc)}"
     if auc is not None and low is not None and high is not None:
-        value += f", normally {forecast_span(low, high)}"
+        value += f", normal range {forecast_span(low, high)}"
     return f"{words}, window of {instant(window.start, zone)}{value}"
 
 
 def _table(points: Sequence[Point], outcomes: Mapping[Window, Status], zone: ZoneInfo) -> str:
     """Return the windows, newest first."""
     lines = [
-        f"| window ({zone}) | outcome | AUROC | interval | normally | positives | labelled |",
+        f"| window ({zone}) | outcome | AUROC | interval | normal range | positives | labelled |",
         "|---|---|---|---|---|---|---|",
     ]
     for point in reversed(points):

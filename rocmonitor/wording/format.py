@@ -28,7 +28,7 @@ def span(low: float, high: float, *, sign: bool = False) -> str:
 
 
 def forecast_span(low: float, high: float) -> str:
-    """Return a forecast interval; one that reaches 1 has no upper end that can be left."""
+    """Return a normal range; one that reaches 1 has no upper end that can be left."""
     return f"{area(low)} or more" if low < 1 <= high else span(low, high)
 
 
@@ -114,12 +114,12 @@ def beside_normal(value: float, low: float, high: float, found: str = "") -> str
     Examples
     --------
     >>> beside_normal(0.607, 0.658, 0.846)
-    'AUROC 0.61, normally 0.66 to 0.85'
+    'AUROC 0.61, normal range 0.66 to 0.85'
     >>> beside_normal(0.7409, 0.7412, 1)
-    'AUROC 0.7409, normally 0.7412 or more'
+    'AUROC 0.7409, normal range 0.7412 or more'
     """
     digits = _decimals(value, low, high)
-    return f"AUROC {value:.{digits}f}{found}, normally {_range(low, high, digits)}"
+    return f"AUROC {value:.{digits}f}{found}, normal range {_range(low, high, digits)}"
 
 
 def back_inside(value: float, low: float, high: float) -> str:
@@ -128,10 +128,10 @@ def back_inside(value: float, low: float, high: float) -> str:
     Examples
     --------
     >>> back_inside(0.671, 0.658, 0.846)
-    'AUROC 0.67 is back inside the forecast interval, 0.66 to 0.85'
+    'AUROC 0.67 is back inside its normal range, 0.66 to 0.85'
     """
     digits = _decimals(value, low, high)
-    return f"AUROC {value:.{digits}f} is back inside the forecast interval, {_range(low, high, digits)}"
+    return f"AUROC {value:.{digits}f} is back inside its normal range, {_range(low, high, digits)}"
 
 
 def _range(low: float, high: float, digits: int) -> str:

@@ -33,14 +33,14 @@ NO_SEGMENTS = (
     "This monitor has no segments; `segments:` in its configuration names columns to cut the rows by."
 )
 NO_CURVE = "No curve: too few rows, or one score for all of them."
-FIRST_WINDOW = "Once it has been judged, this page shows its AUROC over time and the range expected of it."
+FIRST_WINDOW = "Once it has been judged, this page shows its AUROC over time and its normal range."
 CHART_KEYS = "Chart. Left and right arrow keys go from window to window, Enter opens the one that is marked."
 CHART_SHOWS = (
-    "AUROC of each window with its 95 % interval, over the expected range (band). A hollow point "
+    "AUROC of each window with its 95 % interval, over its normal range (band). A hollow point "
     "still waits for labels."
 )
 OUTLOOKS_SHOWN = (
-    "The dashed end is the AUROC expected from the scores of windows without labels; small squares are the "
+    "The dashed end is the outlook of windows without labels, from their scores; small squares are the "
     "same for windows that were judged since."
 )
 CHART_CAPTION = f"{CHART_SHOWS} Drag to zoom, double-click for all; click a window to see it below."
@@ -77,23 +77,23 @@ def headline(statuses: Mapping[str, int], last_tick: timedelta | None) -> list[s
     Examples
     --------
     >>> headline({"degraded": 2, "at-risk": 1, "ok": 28}, timedelta(minutes=3))
-    ['2 of 31 models need attention.', '1 is at risk before its labels.', 'Last tick 3 minutes ago.']
+    ['2 of 31 models need attention.', '1 is at risk before its labels.', 'Checked 3 minutes ago.']
     >>> headline({"ok": 2}, None)
-    ['Both models are ok.', 'No tick yet.']
+    ['Both models are ok.', 'Not checked yet.']
     """
     total = sum(statuses.values())
     if total == 1:
         sentences = [_of_one(next(status for status, number in statuses.items() if number))]
     else:
         sentences = _of_many(statuses, total)
-    sentences.append("No tick yet." if last_tick is None else f"Last tick {ago(last_tick)}.")
+    sentences.append("Not checked yet." if last_tick is None else f"Checked {ago(last_tick)}.")
     return sentences
 
 
 def monitor_sentence(
     metrics: Mapping[str, float], window: Window, zone: ZoneInfo, status: str, since: str | None
 ) -> str:
-    """Return what the newest measured window shows beside what was expected, and since when the status holds.
+    """Return what the newest measured window shows beside its normal range, and since when the status holds.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def monitor_sentence(
         interval = "" if ends is None else f" ({ends[0]:.3f} to {ends[1]:.3f})"
         found = f"AUROC {auc:.3f}{interval} {where}"
     if (range_ := expected(metrics.get("forecast/low"), metrics.get("forecast/high"))) is not None:
-        found += f", expected {range_}"
+        found += f", normal range {range_}"
     state = status_word(status).capitalize()
     state += f" since {since}" if since else ""
     if (share := _foreseen_share(metrics)) is not None and status == "degraded":
@@ -144,7 +144,7 @@ def changed(after: str, when: str, reasons: Sequence[str]) -> str:
 
 def ahead_short(outlook: Mapping[str, float]) -> str:
     """Return what the scores foretell, on the overview."""
-    return f"{outlook['auc']:.3f} ({outlook['low']:.3f}–{outlook['high']:.3f}) expected from the scores"
+    return f"outlook {outlook['auc']:.3f} ({outlook['low']:.3f}–{outlook['high']:.3f})"
 
 
 def ahead_sentence(outlooks: Sequence[Mapping[str, Any]]) -> str:
@@ -154,7 +154,7 @@ def ahead_sentence(outlooks: Sequence[Mapping[str, Any]]) -> str:
         return ""
     last = known[-1]
     text = (
-        f"Before its labels, the window {last['name']} is expected at {last['auc']:.3f} "
+        f"Before its labels, the outlook of the window {last['name']} is {last['auc']:.3f} "
         f"({last['low']:.3f} to {last['high']:.3f}) from its scores"
     )
     return text + (", which is a warning." if last["outcome"] == "at-risk" else ".")
@@ -236,7 +236,7 @@ def forest_caption(low: float | None, high: float | None) -> str:
     if low is None or high is None:
         return "No segment has an AUROC in this window."
     return (
-        f"Drawn from {low:.3f} to {high:.3f}: AUROC with its interval, the expected range behind it, and a "
+        f"Drawn from {low:.3f} to {high:.3f}: AUROC with its interval, its normal range behind it, and a "
         "line where all rows are. Intervals hold for one segment each."
     )
 
@@ -276,7 +276,7 @@ def advice(status: str) -> str:
 
 
 def expected(low: float | None, high: float | None) -> str | None:
-    """Return the forecast interval with three decimals; None where there is none."""
+    """Return the normal range with three decimals; None where there is none."""
     if low is None or high is None:
         return None
     return f"{low:.3f} or more" if high >= 1 else f"{low:.3f} to {high:.3f}"

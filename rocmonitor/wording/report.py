@@ -18,7 +18,7 @@ from rocmonitor.wording.page import CHART_SHOWS, OUTLOOKS_SHOWN, ROC_CAPTION
 from rocmonitor.wording.status import lack
 
 LEGEND = {
-    "band": "expected range",
+    "band": "normal range",
     "rule": "AUROC of the whole reference",
     "square": "expected from the scores, judged since",
     "hollow": "expected from the scores, no labels yet",
@@ -80,7 +80,7 @@ def numbers(evaluations: Sequence[Evaluation]) -> list[tuple[str, str, str]]:
 def foreseen_line(last: Evaluation) -> str:
     """Return what the scores had foretold of the window; empty without an outlook."""
     said = foreseen(last.metrics)
-    return f"From the scores alone: {said}." if said else ""
+    return f"Outlook, from the scores alone: {said}." if said else ""
 
 
 def noticed(change: Transition, zone: ZoneInfo) -> str:

@@ -124,10 +124,10 @@ def rule(review: Review) -> list[str]:
         f"{f' by more than {margin:g}' if margin else ''}, and no other comparison contradicts.",
     ]
     if margin:
-        lines.append(f"Challenger not worse: its AUROC is shown to be at most {margin:g} lower.")
+        lines.append(f"Challenger not worse: its AUROC is clearly at most {margin:g} lower.")
     if rates:
         lines.append(
-            "Trade-off: one model is shown to be better by one comparison, the other model by another, even "
+            "Trade-off: one model is clearly better by one comparison, the other model by another, even "
             "if only slightly."
         )
     lines.append("No decision yet: none of the above.")
@@ -193,7 +193,7 @@ def _reasons(review: Review) -> list[str]:
     if review.decision is Decision.NOT_WORSE:
         assert area.low is not None
         least = f"{0 if area.low > 0 else -margin:g}"
-        shown = f", above {least}{_not_above(area, margin) or f' but not shown to be above {margin:g}'}"
+        shown = f", above {least}{_not_above(area, margin) or f' but not clearly above {margin:g}'}"
         return [f"{_mean(review, area)}{shown}.", _since(review), _earlier(review, margin), also]
     beyond = f", more than {margin:g} from 0" if margin else ""
     return [f"{_mean(review, area)}{beyond}.", _since(review), also]

@@ -62,9 +62,9 @@ def _forecast(found: Verdict) -> str:
     assert high is not None
     place = {Status.DEGRADED: "below", Status.IMPROVED: "above"}.get(found.outcome, "inside")
     given = "expected" in found.details
-    what = "forecast of" if low < 1 <= high else "forecast interval"
+    what = "normal range"
     if given:
-        what = f"forecast given the scores, {area(found.details['expected'])} within"
+        what = f"normal range given the scores, {area(found.details['expected'])} within"
     basis = found.details["method"]
     if found.confidence_level is not None:
         basis += f", {percent(found.confidence_level)}"
@@ -134,18 +134,20 @@ def _floor(found: Verdict) -> str:
     below = found.outcome is Status.DEGRADED
     return (
         f"AUROC {area(found.estimate)}, {_interval(found)}, "
-        f"{'is shown to be below' if below else 'is not shown to be below'} the floor {found.limit[0]:g}"
+        f"{'is clearly below' if below else 'is not clearly below'} the floor {found.limit[0]:g}"
     )
 
 
 def _drop(found: Verdict) -> str:
     assert found.estimate is not None
-    what = {Status.DEGRADED: "a drop", Status.IMPROVED: "a rise"}.get(found.outcome, "no change")
+    what = {Status.DEGRADED: "clearly a drop", Status.IMPROVED: "clearly a rise"}.get(
+        found.outcome, "no clear change"
+    )
     beyond = found.limit[1]
     more = f" of more than {beyond:g}" if beyond else ""
     return (
         f"AUROC {area(found.details['auc'])}, {area(found.details['reference_auc'])} in the reference: "
-        f"{signed(found.estimate)}, {_interval(found, sign=True)}: {what}{more} is shown"
+        f"{signed(found.estimate)}, {_interval(found, sign=True)}: {what}{more}"
     )
 
 
@@ -154,22 +156,24 @@ def _cost(found: Verdict) -> str:
     of = found.details
     where = f"cost {of['cost']:.4f} at w = {of['w']:g}"
     if "reference_cost" not in of:
-        above = "is shown to be above" if found.outcome is Status.DEGRADED else "is not shown to be above"
+        above = "is clearly above" if found.outcome is Status.DEGRADED else "is not clearly above"
         return f"{where}, {_interval(found)}, {above} {found.limit[1]:g}"
-    what = {Status.DEGRADED: "a rise", Status.IMPROVED: "a fall"}.get(found.outcome, "no change")
+    what = {Status.DEGRADED: "clearly a rise", Status.IMPROVED: "clearly a fall"}.get(
+        found.outcome, "no clear change"
+    )
     more = f" of more than {found.limit[1]:g}" if found.limit[1] else ""
     return (
         f"{where}, {of['reference_cost']:.4f} in the reference: {signed(found.estimate)}, "
-        f"{_interval(found, sign=True)}: {what}{more} is shown"
+        f"{_interval(found, sign=True)}: {what}{more}"
     )
 
 
 def _calibration(found: Verdict) -> str:
     assert found.estimate is not None
-    is_shown = "is" if found.outcome is Status.DEGRADED else "is not"
+    is_clearly = "is clearly" if found.outcome is Status.DEGRADED else "is not clearly"
     return (
-        f"calibration {found.details['what']} {found.estimate:.3f}, {_interval(found)}, {is_shown} shown to "
-        f"be outside of {found.limit[0]:g} to {found.limit[1]:g}"
+        f"calibration {found.details['what']} {found.estimate:.3f}, {_interval(found)}, {is_clearly} "
+        f"outside of {found.limit[0]:g} to {found.limit[1]:g}"
     )
 
 

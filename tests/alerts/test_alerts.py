@@ -58,8 +58,8 @@ def test_times_are_the_monitors_own() -> None:
 def test_enough_decimals_are_shown_to_tell_the_values_apart() -> None:
     metrics = evaluation().metrics | {"champion/auc": 0.74089}
     message = compose(transition(Status.DEGRADED), evaluation(metrics=metrics), CONTEXT)
-    assert message.title == "DEGRADED credit-default: AUROC 0.7409, normally 0.7410 to 0.8010"
-    assert message.body.startswith("AUROC 0.7409, normally 0.7410 to 0.8010.\n")
+    assert message.title == "DEGRADED credit-default: AUROC 0.7409, normal range 0.7410 to 0.8010"
+    assert message.body.startswith("AUROC 0.7409, normal range 0.7410 to 0.8010.\n")
 
 
 def test_the_second_forecast_rule_is_told_with_its_own_limits() -> None:
@@ -67,7 +67,7 @@ def test_the_second_forecast_rule_is_told_with_its_own_limits() -> None:
     metrics = evaluation().metrics | {"forecast_2/low": 0.72, "forecast_2/high": 0.82}
     found = evaluation(verdicts=(replace(BELOW, outcome=Status.OK), second), metrics=metrics)
     message = compose(transition(Status.DEGRADED, reasons=(second,)), found, CONTEXT)
-    assert message.title.endswith("AUROC 0.71, normally 0.72 to 0.82")
+    assert message.title.endswith("AUROC 0.71, normal range 0.72 to 0.82")
 
 
 @pytest.mark.parametrize("rule", ["floor", "drop_2"])
@@ -95,14 +95,14 @@ def test_an_alarm_told_late_does_not_blame_a_rule_that_holds() -> None:
     found = evaluation(outcome=Status.OK, verdicts=(replace(BELOW, outcome=Status.OK), FLOOR_HOLDS))
     late = (Caveat("not-computed", why="2 of the last 3 windows"),)
     told = lines(transition(Status.DEGRADED, reasons=late), found)
-    assert told[0] == "AUROC 0.71, normally 0.74 to 0.80."
+    assert told[0] == "AUROC 0.71, normal range 0.74 to 0.80."
     assert "Why: 2 of the last 3 windows" in told
 
 
 def test_a_forecast_of_losses_only_has_no_upper_end() -> None:
     metrics = evaluation().metrics | {"forecast/high": 1.0}
     assert lines(transition(Status.DEGRADED), evaluation(metrics=metrics))[0] == (
-        "AUROC 0.71, normally 0.74 or more."
+        "AUROC 0.71, normal range 0.74 or more."
     )
 
 
@@ -137,7 +137,7 @@ def test_a_long_title_keeps_the_start_of_the_monitor_and_the_end_of_the_segment(
     title = titled("AT-RISK", "credit-default region=south", "AUROC 0.7256 expected, 0.7754 or more in it")
     assert title == "AT-RISK credit-default region=south: AUROC 0.7256 expected, 0.7754 or more in it"
     longer = titled(
-        "DEGRADED", "credit-default region=south", "AUROC 0.7409, normally 0.7410 to 0.8010 or so"
+        "DEGRADED", "credit-default region=south", "AUROC 0.7409, normal range 0.7410 to 0.8010 or so"
     )
     assert longer.startswith("DEGRADED credit-def")
     assert "n=south: AUROC 0.7409" in longer
@@ -153,10 +153,8 @@ def test_recovery_says_what_recovered() -> None:
     metrics = evaluation().metrics | {"champion/auc": 0.761}
     back = evaluation(outcome=Status.OK, verdicts=(inside,), metrics=metrics)
     message = compose(transition(Status.OK, Status.DEGRADED, reasons=(inside,)), back, CONTEXT)
-    assert message.body.startswith(
-        "Recovered: AUROC 0.76 is back inside the forecast interval, 0.74 to 0.80."
-    )
-    assert message.title == "OK credit-default: AUROC 0.76, normally 0.74 to 0.80"
+    assert message.body.startswith("Recovered: AUROC 0.76 is back inside its normal range, 0.74 to 0.80.")
+    assert message.title == "OK credit-default: AUROC 0.76, normal range 0.74 to 0.80"
 
 
 @pytest.mark.parametrize(

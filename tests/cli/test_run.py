@@ -79,7 +79,7 @@ def test_degraded_is_exit_code_3_until_it_is_over(here, rocmonitor):
     assert here.alarms.count("DEGRADED credit:") == 1
     shown = rocmonitor("history", "credit").stdout
     assert "ok -> ▲ degraded" in shown
-    assert "below its forecast interval" in shown
+    assert "below its normal range" in shown
 
 
 def test_too_few_rows_are_exit_code_4(here, rocmonitor):

@@ -12,7 +12,7 @@ from scenario import until
 
 def test_before_the_first_window_a_monitor_is_new(here, rocmonitor):
     done = rocmonitor("status")
-    assert done.stdout.startswith("The model has not been judged yet. No tick yet.\n")
+    assert done.stdout.startswith("The model has not been judged yet. Not checked yet.\n")
     assert "· not judged yet  credit" in done.stdout
     [monitor] = json.loads(rocmonitor("status", "--json").stdout)["monitors"]
     assert (monitor["status"], monitor["window"], monitor["auc"]) == ("waiting", None, None)
@@ -28,7 +28,7 @@ def test_the_worst_comes_first_with_what_is_known_of_its_last_window(here, rocmo
     rocmonitor("run", code=3)
     done = rocmonitor("status", code=3)
     head, _, columns, first, second = done.stdout.splitlines()
-    assert re.fullmatch(r"1 of 2 models needs attention\. Last tick .*\.", head)
+    assert re.fullmatch(r"1 of 2 models needs attention\. Checked .*\.", head)
     assert columns.split()[:2] == ["status", "monitor"]
     assert first.startswith("▲ degraded  credit   2026-06-08 to 2026-06-15  0.")
     assert first.endswith("90 %      2026-06-08")
@@ -101,7 +101,7 @@ def test_a_tick_that_does_not_come_is_a_problem(here, rocmonitor):
     store.close()
     done = rocmonitor("status", code=5)
     assert "PROBLEM: credit: its tick was due at 2026-05-26T06:00:00Z and has not ended" in done.stderr
-    assert re.match(r"The model has not been judged yet\. Last tick just now\.", done.stdout)
+    assert re.match(r"The model has not been judged yet\. Checked just now\.", done.stdout)
     health = json.loads(rocmonitor("status", "--json", code=5).stdout)["health"]
     assert [problem["code"] for problem in health["problems"]] == ["tick-overdue"]
     assert health["monitors"]["credit"]["last_tick"]["outcome"] == "ok"

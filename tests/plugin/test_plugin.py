@@ -173,7 +173,7 @@ class TestEvaluator:
         ]
         text = client.get_run(run_id).data.tags["mlflow.note.content"]
         assert text.startswith("**AUROC 0.")
-        assert "normally 0.71 to 0.76** (interval 0." in text
+        assert "normal range 0.71 to 0.76** (interval 0." in text
         assert "challenger minus champion +0." in text or "challenger minus champion -0." in text
 
     def test_a_description_that_somebody_wrote_stays(self, client: MlflowClient, run_id: str) -> None:

@@ -62,7 +62,7 @@ def test_what_the_rule_finds(sample, rule, outcome, what):
     if what:
         assert verdict.details["what"] == what
         assert f"calibration {what} {getattr(known, what):.3f}" in words(verdict)
-        assert "is shown to be outside of" in words(verdict)
+        assert "is clearly outside of" in words(verdict)
         assert verdict.margin < 0
 
 

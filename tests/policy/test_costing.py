@@ -111,7 +111,7 @@ def test_against_a_value_the_interval_decides():
     assert found.low == pytest.approx(float(expected.low[0]))
     assert found.outcome is Status.DEGRADED
     assert judged(worse, Cost(w=0.2, value=round(found.low + 0.001, 4)), of).outcome is Status.OK
-    assert "is shown to be above 0.1" in words(found)
+    assert "is clearly above 0.1" in words(found)
 
 
 def test_against_the_reference_a_worse_window_is_degraded_and_a_like_one_is_not():
@@ -123,7 +123,7 @@ def test_against_the_reference_a_worse_window_is_degraded_and_a_like_one_is_not(
     assert judged(drawn(99, 3.0), Cost(w=0.2, margin=0.0), of).outcome is Status.IMPROVED
     assert judged(drawn(99, 0.4), Cost(w=0.2, margin=0.5), of).outcome is Status.OK
     assert "in the reference: +" in words(worse)
-    assert "a rise is shown" in words(worse)
+    assert "clearly a rise" in words(worse)
 
 
 def test_equal_windows_are_rarely_degraded():

@@ -53,7 +53,7 @@ START = datetime(2026, 1, 5, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gini(TwoSided):
-    """The Gini index, 2 AUROC - 1, is shown to be below a value: a kind that nobody has heard of."""
+    """The Gini index, 2 AUROC - 1, is clearly below a value: a kind that nobody has heard of."""
 
     __pydantic_config__: ClassVar[dict[str, str | bool]] = STRICT
 

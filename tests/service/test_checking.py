@@ -244,7 +244,7 @@ def test_how_far_below_one_half_decides_the_advice(here, auc, scores, says):
     assert says in str(problem)
     weak = AucResult(auc=0.53, se=0.02, n_pos=500, n_neg=500, method="delong")
     [problem] = reference_checks.backwards(monitor, Reference(auc=weak), read=True)
-    assert "), not shown to be above 0.5: the scores do not separate" in str(problem)
+    assert "), not clearly above 0.5: the scores do not separate" in str(problem)
     assert not list(reference_checks.backwards(monitor, Reference(auc=weak), read=False))
     fine = AucResult(auc=0.55, se=0.02, n_pos=500, n_neg=500, method="delong")
     assert not list(reference_checks.backwards(monitor, Reference(auc=fine), read=True))

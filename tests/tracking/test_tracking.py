@@ -165,7 +165,7 @@ class TestWindowRun:
         assert text.startswith(f"**DEGRADED.** {monitor}, origin")
         assert "origin=&lt;b>JFK\\|\\*" in text
         assert "stands at **ok**" in text
-        assert "**forecast: degraded.** AUROC 0.7012 is below its forecast interval" in text
+        assert "**forecast: degraded.** AUROC 0.7012 is below its normal range" in text
         assert "| champion, version 3 | 0.7012 | 0.6849 to 0.7169 |" in text
         assert "| challenger minus champion | +0.0192 | +0.0101 to +0.0283 |" in text
         assert "used 1,200: 250 positive, 950 negative" in text
@@ -585,7 +585,8 @@ class TestExperiment:
         text = tracking.client.get_experiment_by_name(f"rocmonitor/{monitor}").tags["mlflow.note.content"]
         first, picture, table, *_ = text.split("\n\n")
         assert first.startswith(
-            "▲ **Degraded**, window of 2013-11-17 19:00: AUROC 0.6300, normally 0.7160 to 0.7610 · [lines]("
+            "▲ **Degraded**, window of 2013-11-17 19:00: AUROC 0.6300, "
+            "normal range 0.7160 to 0.7610 · [lines]("
         )
         assert f"(get-artifact?path=figures/small.png&run_uuid={run.info.run_id})" in picture
         head, _, newest, *older = table.splitlines()

@@ -46,7 +46,7 @@ class TestOverview:
         page = client.get("/").text
         assert re.search(r"<h1[^>]*>2 of 6 models need attention\.</h1>", page)
         rest = "1 is at risk before its labels. 1 cannot be judged. 1 has not been judged yet."
-        assert f"{rest} Last tick just now." in text_of(page)
+        assert f"{rest} Checked just now." in text_of(page)
 
     def test_the_worst_are_first(self, client: FlaskClient) -> None:
         rows = client.get("/overview.json").get_json()["monitors"]

@@ -48,6 +48,6 @@ def test_a_store_of_a_newer_program_is_said(tmp_path: Path) -> None:
 def test_nothing_judged_says_so_and_nothing_fails(tmp_path: Path) -> None:
     client = create_app(Site(path=configuration(tmp_path), clock=lambda: NOW)).test_client()
     page = client.get("/").text
-    assert "6 have not been judged yet. No tick yet." in page
+    assert "6 have not been judged yet. Not checked yet." in page
     assert "fails at" not in page
     shutil.rmtree(tmp_path)

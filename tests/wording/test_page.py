@@ -34,7 +34,7 @@ NEW_YORK = ZoneInfo("America/New_York")
     ],
 )
 def test_the_head_line(statuses: dict[str, int], expected: str) -> None:
-    assert " ".join(page.headline(statuses, MINUTES)) == f"{expected} Last tick 3 minutes ago."
+    assert " ".join(page.headline(statuses, MINUTES)) == f"{expected} Checked 3 minutes ago."
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_the_sentence_of_a_monitor(foreseen: float | None, rest: float | None, w
     parts = {} if foreseen is None else {"shift/foreseen": foreseen, "shift/unforeseen": rest}
     metrics: dict[str, float] = METRICS | parts  # type: ignore[assignment]
     assert page.monitor_sentence(metrics, SEPTEMBER, NEW_YORK, "degraded", "2013-09-16") == (
-        "AUROC 0.607 (0.585 to 0.628) in the week of 16 September 2013, expected 0.658 to 0.846. "
+        "AUROC 0.607 (0.585 to 0.628) in the week of 16 September 2013, normal range 0.658 to 0.846. "
         f"Degraded since 2013-09-16{words}."
     )
 
@@ -106,7 +106,7 @@ def test_the_sentence_without_numbers() -> None:
         "AUROC not measured on 1 May 2026. Insufficient."
     )
     without = METRICS | {"forecast/high": 1.0}
-    assert "expected 0.658 or more" in page.monitor_sentence(without, MAY, zone, "ok", None)
+    assert "normal range 0.658 or more" in page.monitor_sentence(without, MAY, zone, "ok", None)
 
 
 def test_a_change_says_why_where_a_reason_is_known() -> None:

@@ -69,8 +69,8 @@ def test_a_better_model_has_its_numbers_and_since_when() -> None:
 @pytest.mark.parametrize(
     ("low", "high", "decision", "words"),
     [
-        (-0.001, 0.02, Decision.NOT_WORSE, "together), above -0.002 but not shown to be above 0.002."),
-        (0.001, 0.02, Decision.NOT_WORSE, "together), above 0 but not shown to be above 0.002."),
+        (-0.001, 0.02, Decision.NOT_WORSE, "together), above -0.002 but not clearly above 0.002."),
+        (0.001, 0.02, Decision.NOT_WORSE, "together), above 0 but not clearly above 0.002."),
         (-0.001, 0.001, Decision.NOT_WORSE, "above -0.002 and is not above 0.002."),
         (-0.01, 0.0244, Decision.UNDECIDED, "which may be below -0.002."),
         (-0.01, 0.001, Decision.UNDECIDED, "which may be below -0.002 and is not above 0.002."),
@@ -189,7 +189,7 @@ def test_the_rule_in_words() -> None:
     assert "of the 5 % for error one half is spent on the AUROC difference" in lines[0]
     assert lines[0].endswith("the TPR difference at FPR 1 %, 5 %, 30 %.")
     assert "by more than 0.002" in lines[1]
-    assert lines[2] == "Challenger not worse: its AUROC is shown to be at most 0.002 lower."
+    assert lines[2] == "Challenger not worse: its AUROC is clearly at most 0.002 lower."
     assert lines[3].startswith("Trade-off: ")
     plain = rule(review(rule=replace(RULE, fpr=(), margin=0.0, confidence_level=0.9).to_dict()))
     assert "of the 10 % for error all of it is spent" in plain[0]

@@ -30,7 +30,7 @@ BASIS = {"method": "calibrated", "sampling_low": 0.73, "sampling_high": 0.78}
                 limit=(0.7, 0.8),
                 details=BASIS,
             ),
-            "AUROC 0.6000 is below its forecast interval 0.7000 to 0.8000 "
+            "AUROC 0.6000 is below its normal range 0.7000 to 0.8000 "
             "(calibrated, 95.2 %; from sampling alone 0.7300 to 0.7800)",
         ),
         (
@@ -41,7 +41,7 @@ BASIS = {"method": "calibrated", "sampling_low": 0.73, "sampling_high": 0.78}
                 limit=(0.7, 0.8),
                 details=BASIS | {"known_level": 8 / 9, "n_windows": 8},
             ),
-            "AUROC 0.7500 is inside its forecast interval 0.7000 to 0.8000 (calibrated, 95 % by a model: "
+            "AUROC 0.7500 is inside its normal range 0.7000 to 0.8000 (calibrated, 95 % by a model: "
             "8 windows alone show 88.9 %; from sampling alone 0.7300 to 0.7800)",
         ),
         (
@@ -51,7 +51,7 @@ BASIS = {"method": "calibrated", "sampling_low": 0.73, "sampling_high": 0.78}
                 limit=(0.7, 1.0),
                 details={"method": "fixed", "sampling_low": None, "sampling_high": None},
             ),
-            "AUROC 0.9000 is inside its forecast of 0.7000 or more (fixed)",
+            "AUROC 0.9000 is inside its normal range 0.7000 or more (fixed)",
         ),
         (
             found(
@@ -63,7 +63,7 @@ BASIS = {"method": "calibrated", "sampling_low": 0.73, "sampling_high": 0.78}
                 confidence_level=0.99,
                 limit=(0.65, None),
             ),
-            "AUROC 0.6000, 99 % interval 0.5800 to 0.6200, is shown to be below the floor 0.65",
+            "AUROC 0.6000, 99 % interval 0.5800 to 0.6200, is clearly below the floor 0.65",
         ),
         (
             found(
@@ -76,7 +76,7 @@ BASIS = {"method": "calibrated", "sampling_low": 0.73, "sampling_high": 0.78}
                 details={"auc": 0.74, "reference_auc": 0.75},
             ),
             "AUROC 0.7400, 0.7500 in the reference: -0.0100, 95 % interval -0.0300 to +0.0100: "
-            "no change of more than 0.02 is shown",
+            "no clear change of more than 0.02",
         ),
         (
             found(

@@ -67,7 +67,7 @@ def backwards(monitor: Monitor, reference: Reference, *, read: bool) -> Iterator
             f"scores: {other}, or exchange positive.label and positive.negative"
         )
     else:
-        where = "below 0.5" if area.auc < 0.5 else "not shown to be above 0.5"
+        where = "below 0.5" if area.auc < 0.5 else "not clearly above 0.5"
         way_out = (
             "the scores do not separate the classes; see whether columns.champion and columns.label belong "
             f"together, and whether scores should be {other}; if the model is that weak, a longer reference "

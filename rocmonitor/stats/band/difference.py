@@ -130,7 +130,7 @@ class RocDifferenceBand(IntervalTable):
         plotting.describe(ax, x="false positive rate", y="TPR difference, first minus second", note=about)
 
     def __str__(self) -> str:
-        found = "; ".join(map(str, self.regions())) or "no rate at which one model is shown to be better"
+        found = "; ".join(map(str, self.regions())) or "no rate at which one model is clearly better"
         return self._line("Difference of two ROC curves", f"for all {len(self.fpr)} rates") + f": {found}"
 
 

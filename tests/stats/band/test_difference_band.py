@@ -190,7 +190,7 @@ def test_a_model_against_itself_is_0_and_its_band_is_not(method):
     np.testing.assert_allclose(band.high, half, rtol=1e-12)
     np.testing.assert_array_equal(band.low, -band.high)
     assert band.regions() == ()
-    assert "no rate at which one model is shown to be better" in str(band)
+    assert "no rate at which one model is clearly better" in str(band)
     assert band.caveats[0].code == "resamples-never-differ"
     assert band.caveats[0].values["unchanged"] == band.caveats[0].values["rates"] == len(band.fpr)
 
