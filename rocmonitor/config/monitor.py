@@ -201,11 +201,6 @@ class Monitor(Section):
                 f"rules has kind {' and '.join(names)}, which is judged before the labels; say how long "
                 "after the end of a window its rows are in, such as outlook: {after: 6h}"
             )
-        if self.outlook is not None and self.window.pool is not None:
-            raise ValueError(
-                "outlook is made before the labels, and with window.pool only they say where a window ends: "
-                "leave one of them out, or let windows end by window.rows"
-            )
         delay = self.window.label_delay
         if self.outlook is not None and self.outlook.after > delay:
             raise ValueError(

@@ -31,10 +31,38 @@ def count(source: SqlSource, monitor: Monitor, piece: Window, now: datetime) -> 
     return source.label_counts(monitor, piece, as_of=min(now, monitor.labels.due_at(piece)))
 
 
-def closed(monitor: Monitor, joining: Joining, pieces: Pieces, now: datetime) -> list[Window]:
-    """Return the windows that these pieces make, in order; `joining` is the monitor's."""
-    ready = takewhile(lambda each: joining.rows is not None or _is_due(monitor, *each, now), pieces)
-    return [each.window for each in join((_counted(*each) for each in ready), joining)[0]]
+def closed(
+    monitor: Monitor, joining: Joining, pieces: Pieces, now: datetime, positive_share: float | None = None
+) -> list[Window]:
+    """Return the windows that these pieces make, in order; `joining` is the monitor's.
+
+    Pieces whose outlook is due and whose labels are not count with what they hold at least at the usual share
+    of positives, where that is known.
+    """
+    counted = []
+    for piece, labels in pieces:
+        if joining.rows is not None or _is_due(monitor, piece, labels, now):
+            counted.append(_counted(piece, labels))
+        elif positive_share is not None and _outlook_is_due(monitor, piece, now):
+            counted.append(_expected(piece, labels, positive_share))
+        else:
+            break
+    return [each.window for each in join(counted, joining)[0]]
+
+
+def _outlook_is_due(monitor: Monitor, piece: Window, now: datetime) -> bool:
+    at = monitor.outlook_at(piece)
+    return at is not None and at <= now
+
+
+def _expected(piece: Window, labels: LabelCounts, positive_share: float) -> Counted:
+    """Return what a piece will hold of each class, less two standard deviations."""
+
+    def at_least(mean: float) -> int:
+        return max(0, int(mean - 2 * mean**0.5))
+
+    n_pos, n_neg = (at_least(labels.rows * share) for share in (positive_share, 1 - positive_share))
+    return Counted(window=piece, rows=labels.rows, n_pos=n_pos, n_neg=n_neg)
 
 
 def joined_windows(

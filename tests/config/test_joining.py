@@ -45,10 +45,6 @@ def test_windows_are_read_as_they_are_written(here: World, window, every, joinin
         ({"window": "{every: 7d, pool: 1}"}, "window.pool: Input should be greater than or equal to 2"),
         ({"window": "{every: 7d, pool: 28d}"}, "window.pool: Input should be a valid integer"),
         ({"window": "{every: 7d, pool: false}"}, "window.pool: must be a whole number"),
-        (
-            {"window": "{every: 7d, pool: 4, label_delay: 2d}", "outlook": "{after: 6h}"},
-            "outlook is made before the labels, and with window.pool only they say where a window ends",
-        ),
     ],
 )
 def test_what_is_wrong_is_said_once(here: World, changes: dict[str, str], says: str):

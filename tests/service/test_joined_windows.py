@@ -399,6 +399,28 @@ def test_an_outlook_fixes_a_window_by_rows_and_its_labels_are_judged_in_it(here:
     assert spans(here, **foreseen)[0] == outlook.window
 
 
+def test_an_outlook_of_a_pooled_window_counts_on_the_usual_share_of_positives(here: World):
+    """40 % of 400 rows a week are positive: 160 less 25 are enough of 100 for one week, of 200 for two."""
+    for min_per_class, weeks in ((100, 1), (200, 2)):
+        foreseen = POOLED | {
+            "outlook": "{after: 6h}",
+            "rules": "[{kind: floor, value: 0.3}, {kind: outlook}]",
+            "window": f"{{every: 7d, pool: 3, label_delay: {20 + weeks}d}}",
+            "min_per_class": f"{min_per_class}",
+        }
+        for number in (20, 21, 22):
+            here.clear(number)
+            here.score(number, labelled=0)
+        found = tick(here, week(22) + DAY, **foreseen)
+        windows = [each.window for each in found.outlooks if not each.segment]
+        assert windows == [Window(week(at), week(at + weeks)) for at in range(20, 22, weeks)]
+        for number in (20, 21, 22):
+            here.label_late(number, label=number % 2)
+        late = tick(here, week(22) + 25 * DAY, **foreseen)
+        assert [each.window for each in late.evaluations if not each.segment][0] == windows[0]
+        (here.folder / "rocmonitor.db").unlink()
+
+
 def test_a_review_compares_the_windows_that_were_judged(here: World):
     for number in range(20, 26):
         here.score(number)

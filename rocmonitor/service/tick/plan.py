@@ -22,6 +22,7 @@ from rocmonitor.service.pieces import (
     without_rows,
 )
 from rocmonitor.service.progress import Step
+from rocmonitor.service.references import digest
 from rocmonitor.service.tick.state import TickState
 from rocmonitor.sources import LabelCounts, SqlSource
 
@@ -104,12 +105,20 @@ class Plan:
                 self._progress(Step(words, number, len(unjudged)))
                 counted.append((piece, self._count(piece)))
         usable = before_empty(counted, inside, passed)
-        windows = sorted([*inside, *closed(self._monitor, joining, usable, state.now)])
+        share = self._positive_share() if joining.rows is None and self._monitor.outlook else None
+        windows = sorted([*inside, *closed(self._monitor, joining, usable, state.now, share)])
         rest = [each for each in counted if not windows or each[0].start >= windows[-1].end]
         for piece, labels in counted:
             self._arrivals.add(piece, labels, always=bool(rest) and piece >= rest[0][0])
         self.rest = together(rest)
         return windows
+
+    def _positive_share(self) -> float | None:
+        """Return the share of positives in the reference; None before it is frozen."""
+        kept = store.reference(self._state.runtime.store, self._monitor.name, digest(self._monitor)) or {}
+        windows = (kept.get("") or {}).get("windows", ())
+        n_pos, n_neg = (sum(each[name] for each in windows) for name in ("n_pos", "n_neg"))
+        return float(n_pos / (n_pos + n_neg)) if n_pos + n_neg else None
 
     def job(self, window: Window) -> Job | None:
         """Return what is to be done with a window now; None where it is not even counted."""
