@@ -104,14 +104,14 @@ class Outlook(BeforeLabels):
         """Return by how much the limit is lower after windows that were good all the same.
 
         In steps of the scatter of reference windows, or of sampling if that is more: so of the good windows
-        since the reference no more than the level allows are warned of in the long run (`tracked_margin`).
+        since the reference no more than the level allows are warned of in the long run (`tracked_margin`). A
+        worse window that was not warned of for it takes off a step.
         """
         sampling = math.sqrt(history.score_variance / rows)
         step = max(stdev(history.window_expected), sampling, _LEAST_STEP)
-        good = [each for each in since if each.good]
-        limits = {rows: self._lowest(name, reference, rows)[0] for rows in {each.rows for each in good}}
-        short = [limits[each.rows] - each.expected for each in good]
-        return tracked_margin(short, 1 - self.confidence_level, step)
+        limits = {rows: self._lowest(name, reference, rows)[0] for rows in {each.rows for each in since}}
+        short = [limits[each.rows] - each.expected for each in since]
+        return tracked_margin(short, 1 - self.confidence_level, step, [each.good for each in since])
 
 
 def _lowest_expected(

@@ -75,6 +75,18 @@ def test_a_warning_that_was_confirmed_changes_no_limit(reference: Reference) -> 
     assert again.caveats == first.caveats
 
 
+def test_a_worse_window_that_was_not_warned_of_takes_some_of_it_back(reference: Reference) -> None:
+    first = foreseen(reference, [])
+    fine, bad = came(first, first.metrics["outlook/auc"]), came(first, 0.6, good=False)
+    learned = [
+        foreseen(reference, [fine, *[bad] * times]).verdicts[0].details.get("learned", 0.0)
+        for times in range(4)
+    ]
+    assert learned[0] > learned[1] > learned[2] or learned[1] == 0
+    again = foreseen(reference, [fine, *[bad] * 2])
+    assert again.outcome is Status.AT_RISK
+
+
 def test_ends_that_were_wrong_lie_further_out_and_are_known_without_it(reference: Reference) -> None:
     first = foreseen(reference, [], wide=1.0)
     low, high = first.metrics["outlook/low"], first.metrics["outlook/high"]

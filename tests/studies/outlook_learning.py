@@ -81,8 +81,8 @@ def one(rng: np.random.Generator) -> Floats:
             outlook = history.forecast(cells, scores, confidence_level=LEVEL)
             seen = since[: max(at - DELAY, 0)]
             wider, _ = learned(outlook, seen)
-            short = [lowest - each.expected for each in seen if each.good]
-            margin = tracked_margin(short, 1 - LEVEL, step)
+            short = [lowest - each.expected for each in seen]
+            margin = tracked_margin(short, 1 - LEVEL, step, [each.good for each in seen])
             realised = auc(window).auc
             good = realised >= normal.for_batch(cells, (window.n_pos, window.n_neg)).low
             warns = outlook.auc < lowest, outlook.auc < lowest - margin

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import repeat
 from typing import NamedTuple
 
 
@@ -34,7 +35,9 @@ class JudgedOutlook(NamedTuple):
     warned: bool
 
 
-def tracked_margin(shortfalls: Iterable[float], tail: float, step: float) -> float:
+def tracked_margin(
+    shortfalls: Iterable[float], tail: float, step: float, good: Iterable[bool] = repeat(True)
+) -> float:
     """Return the margin that a limit needs after windows lay beyond it by so much.
 
     Parameters
@@ -45,6 +48,9 @@ def tracked_margin(shortfalls: Iterable[float], tail: float, step: float) -> flo
         The share of windows that may lie beyond, within (0, 1).
     step : float
         By how much the margin grows at least, > 0, in the unit of the shortfalls.
+    good : iterable of bool
+        Whether each window was wrongly beyond the limit, if it was. One that was rightly so does not count,
+        but takes off a step where the margin hid it.
 
     Notes
     -----
@@ -54,6 +60,8 @@ def tracked_margin(shortfalls: Iterable[float], tail: float, step: float) -> flo
     adds at least one step, each of the others takes off at most ``tail * step``. The margin never exceeds
     the largest shortfall by more than a step. So in the long run at most the share `tail` lies beyond,
     whatever the limit was learned from and however the windows have changed. Cost: O(T).
+
+    T counts the windows that are `good`; to the bound those of the others are added that the margin hid.
 
     References
     ----------
@@ -67,6 +75,9 @@ def tracked_margin(shortfalls: Iterable[float], tail: float, step: float) -> flo
     0.06
     """
     margin = 0.0
-    for shortfall in shortfalls:
-        margin = shortfall + step if shortfall > margin else max(margin - tail * step, 0.0)
+    for shortfall, wrong in zip(shortfalls, good, strict=False):  # `good` may have no end
+        if wrong:
+            margin = shortfall + step if shortfall > margin else max(margin - tail * step, 0.0)
+        elif 0 < shortfall <= margin:
+            margin = max(margin - step, 0.0)
     return margin

@@ -28,6 +28,29 @@ def test_a_window_beyond_moves_the_limit_to_it_and_one_step_further() -> None:
     assert tracked_margin([0.2, -1.0], 0.05, 0.01) == pytest.approx(0.21 - 0.0005)
 
 
+def test_a_worse_window_that_the_margin_hid_takes_off_a_step() -> None:
+    assert tracked_margin([0.2, 0.1], 0.05, 0.01, [True, False]) == pytest.approx(0.2)
+    assert tracked_margin([0.2, -0.1], 0.05, 0.01, [True, False]) == pytest.approx(0.21)  # not beyond
+    assert tracked_margin([0.2, 0.3], 0.05, 0.01, [True, False]) == pytest.approx(0.21)  # not hidden
+    assert tracked_margin([0.3], 0.05, 0.01, [False]) == 0
+
+
+@given(st.lists(st.tuples(st.floats(-0.5, 0.5), st.booleans()), max_size=40))
+def test_with_worse_windows_the_hidden_ones_are_added_to_the_bound(windows: list[tuple[float, bool]]) -> None:
+    tail, step = 0.1, 0.02
+    margins = [tracked_margin(*_apart(windows[:place], tail, step)) for place in range(len(windows) + 1)]
+    wrong = sum(good and short > margins[at] for at, (short, good) in enumerate(windows))
+    hidden = sum(not good and 0 < short <= margins[at] for at, (short, good) in enumerate(windows))
+    count = sum(good for _, good in windows)
+    assert wrong <= tail * count + margins[-1] / step + hidden + 1e-6
+
+
+def _apart(
+    windows: list[tuple[float, bool]], tail: float, step: float
+) -> tuple[list[float], float, float, list[bool]]:
+    return [short for short, _ in windows], tail, step, [good for _, good in windows]
+
+
 def test_the_share_beyond_is_bounded_for_every_sequence() -> None:
     """All sequences of 5 windows with 5 shortfalls."""
     tail, step = 0.2, 0.02
