@@ -417,7 +417,7 @@ def test_an_outlook_of_a_pooled_window_counts_on_the_usual_share_of_positives(he
         for number in (20, 21, 22):
             here.label_late(number, label=number % 2)
         late = tick(here, week(22) + 25 * DAY, **foreseen)
-        assert [each.window for each in late.evaluations if not each.segment][0] == windows[0]
+        assert next(each.window for each in late.evaluations if not each.segment) == windows[0]
         (here.folder / "rocmonitor.db").unlink()
 
 

@@ -157,12 +157,11 @@ class _Work:
         judged = {window for _, window in state.judged}
         log.debug("%s: %d windows have ended, %d are judged", name, len(ended), len(judged))
         state.segments |= {segment for segment, _ in state.judged}
-        keeps = not (state.dry_run or state.backfill)
-        if keeps and state.monitor.joining is not None and state.monitor.outlook is not None:
-            self._freeze_reference()  # it says how many of each class an outlook may count on
+        if state.monitor.window.pool is not None and state.monitor.outlook is not None:
+            self._load_references()  # they say how many of each class an outlook may count on
         windows = self._plan.windows(ended)
         self._tick.rest = self._plan.rest
-        if keeps and self._plan.counts_pieces:
+        if self._plan.counts_pieces and not (state.dry_run or state.backfill):
             self._freeze_reference()
         new = [window for window in windows if ("", window) not in state.judged]
         self._each(windows)

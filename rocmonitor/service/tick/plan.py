@@ -22,7 +22,6 @@ from rocmonitor.service.pieces import (
     without_rows,
 )
 from rocmonitor.service.progress import Step
-from rocmonitor.service.references import digest
 from rocmonitor.service.tick.state import TickState
 from rocmonitor.sources import LabelCounts, SqlSource
 
@@ -105,8 +104,9 @@ class Plan:
                 self._progress(Step(words, number, len(unjudged)))
                 counted.append((piece, self._count(piece)))
         usable = before_empty(counted, inside, passed)
-        share = self._positive_share() if joining.rows is None and self._monitor.outlook else None
-        windows = sorted([*inside, *closed(self._monitor, joining, usable, state.now, share)])
+        windows = sorted(
+            [*inside, *closed(self._monitor, joining, usable, state.now, self._positive_share())]
+        )
         rest = [each for each in counted if not windows or each[0].start >= windows[-1].end]
         for piece, labels in counted:
             self._arrivals.add(piece, labels, always=bool(rest) and piece >= rest[0][0])
@@ -114,9 +114,9 @@ class Plan:
         return windows
 
     def _positive_share(self) -> float | None:
-        """Return the share of positives in the reference; None before it is frozen."""
-        kept = store.reference(self._state.runtime.store, self._monitor.name, digest(self._monitor)) or {}
-        windows = (kept.get("") or {}).get("windows", ())
+        """Return the share of positives in the reference; None where it is not loaded, or has no labels."""
+        reference = (self._state.references or {}).get("")
+        windows = [] if reference is None else reference.windows
         n_pos, n_neg = (sum(each[name] for each in windows) for name in ("n_pos", "n_neg"))
         return float(n_pos / (n_pos + n_neg)) if n_pos + n_neg else None
 
