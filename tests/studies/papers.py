@@ -209,11 +209,10 @@ def _section(title: str, section: Section, found: Mapping[str, Mapping[str, Any]
         lines.append(f"| `{name}`: {_plain(of)}; {_runs(of)} | {of['claim']} | {of['found']} |")
     lines += ["\nConfirmed:\n", *(f"- {text}" for text in section.confirmed)]
     lines += ["\nCorrected:\n", *(f"- {text}" for text in section.corrected)]
-    table = [of for of in (found[name] for name in section.studies) if "rows" in of]
-    for of in table:
-        header = of["header"]
+    if "rows" in shown:  # each study prints its own
+        header = shown["header"]
         lines += ["\n| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-        lines += ["| " + " | ".join(row) + " |" for row in of["rows"]]
+        lines += ["| " + " | ".join(row) + " |" for row in shown["rows"]]
     return "\n".join(lines) + "\n"
 
 
