@@ -93,7 +93,7 @@ def echo_table(text: str) -> None:
 def print_outlooks(text: str, title: str) -> None:
     """Print what is expected of windows without labels: a table, then warnings."""
     table, _, warnings = text.partition("\n\n")
-    echo(f"{title}, expected from the scores:", style="bold")
+    echo(f"{title}, outlooks from the scores:", style="bold")
     echo_table(table)
     if warnings:
         echo_folded(f"\n{warnings}", hang=2)

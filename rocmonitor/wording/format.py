@@ -107,7 +107,7 @@ def apart(value: float, limit: float) -> tuple[str, str]:
     return next((pair for pair in pairs if pair[0] != pair[1]), pairs[-1])
 
 
-def beside_normal(value: float, low: float, high: float, found: str = "") -> str:
+def beside_normal(value: float, low: float, high: float) -> str:
     """Return an AUROC beside its normal range, with as many decimals, at least two, as show on which side it
     lies.
 
@@ -119,7 +119,7 @@ def beside_normal(value: float, low: float, high: float, found: str = "") -> str
     'AUROC 0.7409, normal range 0.7412 or more'
     """
     digits = _decimals(value, low, high)
-    return f"AUROC {value:.{digits}f}{found}, normal range {_range(low, high, digits)}"
+    return f"AUROC {value:.{digits}f}, normal range {_range(low, high, digits)}"
 
 
 def back_inside(value: float, low: float, high: float) -> str:

@@ -31,14 +31,14 @@ def foreseen(metrics: Mapping[str, float]) -> str:
     """Return what the scores foretold of a window, and what came of it; empty where either is not known."""
     if not (said := expected(metrics)) or "champion/auc" not in metrics:
         return ""
-    warned = " with a warning" if metrics.get("outlook/warned") else ""
-    return f"foreseen {said}{warned}, came out {area(metrics['champion/auc'])}"
+    warned = ", with a warning" if metrics.get("outlook/warned") else ""
+    return f"{said}{warned}; came out {area(metrics['champion/auc'])}"
 
 
 def headline(change: Transition, outlook: Outlook) -> str:
     """Return what the scores foretell, beside what is normal, in one line."""
     if change.after is Status.AT_RISK and expected(outlook.metrics):
-        return f"{_beside_normal(outlook, 'expected from the scores', _by_windows(outlook))}; no labels yet"
+        return f"Outlook from the scores: {_beside_normal(outlook, _by_windows(outlook))}; no labels yet"
     return WORDS[change.after].headline
 
 
@@ -49,7 +49,7 @@ def title(change: Transition, outlook: Outlook) -> str:
         return f"was {change.before}"
     if warning.kind == "scores" or not expected(outlook.metrics):
         return "the scores have moved, no labels yet"
-    return _beside_normal(outlook, "expected", _by_windows(outlook))
+    return f"outlook {_beside_normal(outlook, _by_windows(outlook))}"
 
 
 def _by_windows(outlook: Outlook) -> Verdict | None:
@@ -64,16 +64,16 @@ def _by_windows(outlook: Outlook) -> Verdict | None:
     )
 
 
-def _beside_normal(outlook: Outlook, found: str, warning: Verdict | None) -> str:
+def _beside_normal(outlook: Outlook, warning: Verdict | None) -> str:
     """Return what is expected, beside what it was compared with: the forecast, or the reference windows."""
     if warning is not None and warning.estimate is not None and warning.limit[0] is not None:
         shown, lowest = apart(warning.estimate, warning.limit[0])
-        return f"AUROC {shown} {found}, {lowest} or more in the reference"
+        return f"AUROC {shown}, {lowest} or more in the reference"
     metrics = outlook.metrics
     low, high = metrics.get("forecast/low"), metrics.get("forecast/high")
     if low is None or high is None:
-        return f"AUROC {expected(metrics)} {found}"
-    return beside_normal(metrics["outlook/auc"], low, high, found=f" {found}")
+        return f"AUROC {expected(metrics)}"
+    return beside_normal(metrics["outlook/auc"], low, high)
 
 
 def moved(outlook: Outlook) -> str:

@@ -20,8 +20,8 @@ from rocmonitor.wording.status import lack
 LEGEND = {
     "band": "normal range",
     "rule": "AUROC of the whole reference",
-    "square": "expected from the scores, judged since",
-    "hollow": "expected from the scores, no labels yet",
+    "square": "outlook, judged since",
+    "hollow": "outlook, no labels yet",
 }
 """The names of the chart's shades and marks."""
 

@@ -180,11 +180,11 @@ class TestWords:
     def test_what_the_scores_say_of_windows_without_labels(self) -> None:
         html = page(history(ahead=(OUTLOOK,)), made=MADE)
         assert (
-            "Before its labels, the window 2013-10-06 20:00 to 2013-10-13 20:00 is expected at 0.690 "
+            "Before its labels, the outlook of the window 2013-10-06 20:00 to 2013-10-13 20:00 is 0.690 "
             "(0.670 to 0.710) from its scores, which is a warning."
         ) in words(html)
-        assert "The dashed end is the AUROC expected from the scores" in words(html)
-        assert "expected from the scores, no labels yet" in words(html)
+        assert "The dashed end is the outlook of windows without labels, from their scores" in words(html)
+        assert "outlook, no labels yet" in words(html)
         assert (
             "2013-10-06 20:00 to 2013-10-13 20:00 at risk – – – 0.6900 (0.6700 to 0.7100) – – – –"
             in words(html)
@@ -198,9 +198,9 @@ class TestWords:
         known = {"outlook/auc": 0.69, "outlook/low": 0.67, "outlook/high": 0.71}
         shown = judged(1, 0.7012, metrics=judged(1, 0.7012).metrics | known)
         html = page(history(judged(0, 0.74), shown), made=MADE)
-        assert "expected from the scores, judged since" in words(html)
+        assert "outlook, judged since" in words(html)
         assert "0.7150 to 0.7610 0.6900 (0.6700 to 0.7100) 250" in words(html)
-        assert "expected from the scores, no labels yet" not in words(html)
+        assert "outlook, no labels yet" not in words(html)
 
     def test_curves_stand_against_their_reference(self) -> None:
         curve = [{"fpr": 0.0, "tpr": 0.0}, {"fpr": 0.2, "tpr": 0.6}, {"fpr": 1.0, "tpr": 1.0}]

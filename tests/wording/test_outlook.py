@@ -14,9 +14,7 @@ METRICS = {"outlook/auc": 0.68, "outlook/low": 0.6, "outlook/high": 0.75}
 
 def test_what_was_foreseen_stands_beside_what_came_out() -> None:
     assert words.foreseen(METRICS) == ""
-    assert words.foreseen(METRICS | {"champion/auc": 0.61}) == (
-        "foreseen 0.6800 (0.6000 to 0.7500), came out 0.6100"
-    )
+    assert words.foreseen(METRICS | {"champion/auc": 0.61}) == ("0.6800 (0.6000 to 0.7500); came out 0.6100")
     assert "with a warning" in words.foreseen(METRICS | {"champion/auc": 0.61, "outlook/warned": 1.0})
 
 
@@ -85,7 +83,7 @@ def test_a_warning_names_what_it_compared_not_a_range_that_contains_it() -> None
     change = Transition(
         monitor="credit", before=Status.OK, after=Status.AT_RISK, reasons=(lower,), at=NOW, since=NOW
     )
-    assert words.title(change, outlook) == "AUROC 0.76 expected, 0.78 or more in the reference"
+    assert words.title(change, outlook) == "outlook AUROC 0.76, 0.78 or more in the reference"
     assert words.headline(change, outlook) == (
-        "AUROC 0.76 expected from the scores, 0.78 or more in the reference; no labels yet"
+        "Outlook from the scores: AUROC 0.76, 0.78 or more in the reference; no labels yet"
     )
