@@ -8,7 +8,7 @@ LOWEST := .venv-lowest
 LINTERS := .venv-linters
 WAREHOUSES := .warehouses
 SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
-SERVED := tests/sources tests/store tests/service tests/web tests/tracking tests/report tests/test_site.py tests/test_deploy.py
+SERVED := tests/cli tests/sources tests/store tests/service tests/web tests/tracking tests/report tests/test_site.py tests/test_deploy.py
 EXTRAS := [postgres,mysql,dask,demo,docs,test]
 
 .DEFAULT_GOAL := help
@@ -43,7 +43,7 @@ test: $(READY) ## Run the tests but for the slow ones: about nine minutes on two
 	$(PYTEST) -m 'not slow' --doctest-modules tests rocmonitor
 
 test-served: $(READY) ## Run those of them that ask for servers, Spark or a browser
-	$(PYTEST) -m 'not slow' $(SERVED)
+	$(PYTEST) -m 'served and not slow' $(SERVED)
 
 test-slow: $(READY) ## Run the slow tests, and those that draw examples with four times as many
 	HYPOTHESIS_PROFILE=full $(PYTEST) -m 'slow or hypothesis' tests

@@ -36,9 +36,19 @@ def _write_without_waiting(connection: object, _: object) -> None:
             connection.execute("PRAGMA synchronous = OFF")
 
 
+_SERVERS = ("postgres", "mariadb", "any_database", "spark", "browser")
+
+
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that need an MLflow server share one worker, so that one server starts, not one a worker."""
+    """Mark what asks for a server, Spark or a browser, by its fixtures, its parameters or its name.
+
+    Tests that need an MLflow server share one worker, so that one server starts, not one a worker.
+    """
     for item in items:
-        if "mlflow_server" in getattr(item, "fixturenames", ()):
+        fixtures = getattr(item, "fixturenames", ())
+        if "mlflow_server" in fixtures:
             item.add_marker(pytest.mark.xdist_group("mlflow server"))
+        names = " ".join((item.nodeid, *fixtures)).casefold()
+        if any(server in names for server in _SERVERS):
+            item.add_marker("served")
