@@ -78,14 +78,14 @@ def test_degraded_is_exit_code_3_until_it_is_over(here, rocmonitor):
     rocmonitor("run", code=3)  # nothing new, but still degraded
     assert here.alarms.count("DEGRADED credit:") == 1
     shown = rocmonitor("history", "credit").stdout
-    assert "ok -> ▲ degraded" in shown
+    assert "▲ degraded since 2026-06-08: AUROC " in shown
     assert "below its normal range" in shown
 
 
 def test_too_few_rows_are_exit_code_4(here, rocmonitor):
     here.configure(window=until("2026-06-15"))
     shown = rocmonitor("run", "--dry-run", code=4).stdout
-    assert "\n○ insufficient 2026-06-08 to 2026-06-15\n    no rows" in shown
+    assert "\n○ insufficient 2026-06-08 to 2026-06-15: no rows" in shown
     told = rocmonitor("run", code=4).stdout
     assert told.startswith("credit: ○ insufficient; 3 windows judged (2 ok, 1 insufficient)")
     assert "2026-06-08 to 2026-06-15 cannot be judged: no rows" in told

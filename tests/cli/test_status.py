@@ -86,8 +86,8 @@ def test_last_shows_the_newest_windows_and_what_changed_in_them(here, rocmonitor
     newest = rocmonitor("history", "credit", "--last", "1").stdout
     assert "2026-06-15 to 2026-06-22" in newest
     assert "2026-06-08 to" not in newest
-    assert "degraded -> ● ok" in newest
-    assert "ok -> ▲ degraded" not in newest
+    assert "● ok since 2026-06-15" in newest
+    assert "▲ degraded since" not in newest
     assert rocmonitor("history", "credit", "--last", "99").stdout == rocmonitor("history", "credit").stdout
     assert "--last" in rocmonitor("history", "credit", "--last", "0", code=2).stderr
 

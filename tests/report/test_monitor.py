@@ -132,7 +132,7 @@ class TestWords:
     def test_the_first_sentence_compares_with_normal(self) -> None:
         text = words(page(history(), made=MADE))
         assert (
-            "AUROC 0.701 (0.685 to 0.717) from 2013-09-29 20:00 to 2013-10-06 20:00, expected 0.715 to "
+            "AUROC 0.701 (0.685 to 0.717) from 2013-09-29 20:00 to 2013-10-06 20:00, normal range 0.715 to "
             "0.761. Degraded since 2013-09-22 20:00." in text
         )
         assert "Owner: Ana Ruiz. Runbook: https://wiki.example/flights" in text
