@@ -67,7 +67,7 @@ class TestOverview:
         for row in client.get("/overview.json").get_json()["monitors"]:
             if row["auc"] is not None:
                 assert f"{row['auc']:.3f} {row['low']:.3f}–{row['high']:.3f}" in text
-                assert f"expected {row['expected_low']:.3f} to {row['expected_high']:.3f}" in text
+                assert f"normal range {row['expected_low']:.3f} to {row['expected_high']:.3f}" in text
 
     def test_the_numbers_are_those_of_the_store(self, client: FlaskClient, site: Site) -> None:
         from rocmonitor.store import series
@@ -131,7 +131,7 @@ class TestMonitor:
         last = view["points"][-1]
         assert view["sentence"] == (
             f"AUROC {last['auc']:.3f} ({last['low']:.3f} to {last['high']:.3f}) in the week of 13 July 2026, "
-            f"expected {last['expected_low']:.3f} to {last['expected_high']:.3f}. Degraded since 2026-07-06; "
+            f"normal range {last['expected_low']:.3f} to {last['expected_high']:.3f}. Degraded since 2026-07-06; "
             "almost none of the fall was foreseen from the scores."
         )
         assert view["sentence"] in text_of(client.get("/monitors/credit").text)
@@ -203,21 +203,21 @@ class TestMonitor:
         assert ahead["start"].startswith("2026-07-20")
         page = client.get("/monitors/early").text
         assert f'title="{ahead["auc"]!r}"' in page
-        assert "Before its labels, the window 2026-07-20 to 2026-07-27 is expected at" in text_of(page)
+        assert "Before its labels, the outlook of the window 2026-07-20 to 2026-07-27 is" in text_of(page)
         row = next(
             each for each in client.get("/overview.json").get_json()["monitors"] if each["name"] == "early"
         )
         assert [each["auc"] for each in row["ahead"]] == [ahead["auc"]]
         overview = client.get("/").text
         assert overview.count("<path class=o") == 1
-        assert f"{ahead['auc']:.3f} ({ahead['low']:.3f}–{ahead['high']:.3f}) expected" in text_of(overview)
+        assert f"outlook {ahead['auc']:.3f} ({ahead['low']:.3f}–{ahead['high']:.3f})" in text_of(overview)
 
     def test_what_was_foreseen_stands_beside_what_came_of_it(self, client: FlaskClient) -> None:
         page = client.get("/monitors/early").text
         for point in client.get("/monitors/early.json").get_json()["points"]:
             assert point["outlook_low"] < point["outlook_auc"] < point["outlook_high"]
             assert f'title="{point["outlook_auc"]!r}"' in page
-        assert "From the scores" not in client.get("/monitors/calm").text
+        assert ">Outlook</th>" not in client.get("/monitors/calm").text
 
     def test_a_segment_has_a_page(self, client: FlaskClient) -> None:
         view = client.get("/monitors/credit.json", query_string=SEGMENT).get_json()
