@@ -44,6 +44,8 @@ class Context:
         Where MLflow shows the window.
     page : str or None
         Where rocmonitor's own page shows it.
+    configured : bool
+        False for a monitor that the configuration has no longer: no command knows it.
     """
 
     zone: ZoneInfo
@@ -51,6 +53,7 @@ class Context:
     runbook: str | None = None
     run: str | None = None
     page: str | None = None
+    configured: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +206,8 @@ def since_line(transition: Transition, zone: ZoneInfo) -> Line:
 
 def next_step(kind: Kind, monitor: str, context: Context, *parts: str) -> Line:
     """Return whose it is, with the command that takes an alarm on, or shows the rest."""
+    if not context.configured:
+        return Line("", f"{monitor} is configured no longer ({event(*parts)})")
     if kind == "alarm":
         return looking(f"rocmonitor acknowledge {monitor}", context, *parts, label="Take it on")
     return looking(f"rocmonitor history {monitor}", context, *parts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from rocmonitor.alerts.mail import Line
@@ -23,6 +24,7 @@ from rocmonitor.policy.outages import Notice
 from rocmonitor.policy.stops import Stop
 from rocmonitor.wording import outages as words
 from rocmonitor.wording import stops
+from rocmonitor.wording.format import count, instant
 from rocmonitor.wording.status import also as also_changed
 
 _MOST_OWNERS, _MOST_RUNBOOKS = 5, 3
@@ -91,7 +93,10 @@ def compose_several(
     messages: Sequence[Message],
     concerned: Sequence[Concerned],
     *,
+    also: Sequence[int],
     shared: str,
+    since: datetime,
+    zone: ZoneInfo,
     page: str | None,
     event_parts: Sequence[str],
 ) -> Message:
@@ -103,8 +108,14 @@ def compose_several(
         Of one monitor each.
     concerned : sequence of Concerned
         The monitors, in the same order.
+    also : sequence of int
+        How many segments changed with each.
     shared : str
         What they have in common, such as ``read source warehouse``.
+    since : datetime
+        From when the news holds, of all of them.
+    zone : ZoneInfo
+        Of that date.
     page : str or None
         Where rocmonitor's own page is.
     event_parts : sequence of str
@@ -118,8 +129,11 @@ def compose_several(
     head, monitors = messages[0].title.split(" ", 1)[0], [each.monitor for each in concerned]
     rest = [each.monitor for each in concerned[_MOST_LINES:]]
     lines = [
-        Line("", f"{len(monitors)} monitors changed together; they {shared}."),
-        *(Line("", each.title) for each in messages[:_MOST_LINES]),
+        Line("", f"{len(monitors)} monitors that {shared}, since {instant(since, zone)} ({zone.key})."),
+        *(
+            Line("", each.title + (f", and {count(more, 'segment')}" if more > 0 else ""))
+            for each, more in zip(messages[:_MOST_LINES], also[:_MOST_LINES], strict=True)
+        ),
         *labelled("Also", words.names(rest, _MOST_LINES)),
         *labelled("Page", page),
         *_people("Owner", [(each.owner, each.monitor) for each in concerned], _MOST_OWNERS),

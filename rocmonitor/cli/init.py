@@ -7,7 +7,6 @@ from pathlib import Path
 
 import click
 
-from rocmonitor.cli.proposed import proposed
 from rocmonitor.cli.terminal import OK, echo, shown_progress
 from rocmonitor.errors import ConfigError
 
@@ -62,6 +61,10 @@ def init(
     else:
         if path.exists():
             raise ConfigError(f"{path} exists already and is left as it is; name another with --config")
+        from rocmonitor.cli.proposed import (
+            proposed,
+        )  # it reads the configuration
+
         known = {role: name for role, name in given.items() if name is not None}
         text, after = (
             (_packaged("cli", "templates", "rocmonitor.yaml"), "fill in source, query and columns, then run")

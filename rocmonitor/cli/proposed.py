@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from rocmonitor.cli.terminal import shown_progress
 from rocmonitor.config import Database, Files
+from rocmonitor.errors import ConfigError
 
 _FEW, _MOST = 20_000, 1_000_000
 """Rows for a guess of the columns, and the newest rows for windows and reference."""
@@ -60,7 +61,11 @@ def proposed(path: Path, url: str, table: str | None, given: Mapping[str, str]) 
         roles = find_roles(source.look(table, limit=_FEW), given, choose=_choose)
         progress(f"reading the newest rows of {table}")
         rows = source.look(table, roles.columns, newest=roles.time, limit=_MOST)
-        quoted = {name: source.quoted(name) for name in (*roles.columns, *table.split("."))}
+        names = (*roles.columns, *table.split("."))
+        if odd := [name for name in names if not name.isprintable()]:
+            raise ConfigError(f"{odd[0]!r}: names with line breaks or control characters need a view")
+        # In a query :name is a parameter.
+        quoted = {name: source.quoted(name).replace(":", "\\:") for name in names}
     found = propose(rows, roles, datetime.now(UTC))
     texts = {"decimal": roles.decimal, "date_format": roles.date_format}
     columns = {
@@ -91,7 +96,13 @@ def proposed(path: Path, url: str, table: str | None, given: Mapping[str, str]) 
 def _source(url: str) -> tuple[Database | Files, dict[str, str]]:
     """Return a source and its section, which holds no password: that is in an environment variable."""
     if "://" not in url or url.startswith(_REMOTE):
-        return Files(path=url), {"kind": "files", "path": url}
+        try:
+            return Files(path=url), {"kind": "files", "path": url}
+        except ValidationError:
+            raise ConfigError(
+                "--url: holds a login or a token; leave it out: DuckDB keeps one with "
+                "CREATE PERSISTENT SECRET"
+            ) from None
     try:
         return Database(url=url), {"url": url}
     except ValidationError:

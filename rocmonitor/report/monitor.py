@@ -298,15 +298,15 @@ def _table(history: History) -> Shown:
         "outcome": [words.status_word(each) for each in outcomes],
         "AUROC": [*nothing, *(number(each.metrics.get("champion/auc")) for each in newest)],
         "95 % interval": [*nothing, *(_span(each.metrics, "champion/auc_", span) for each in newest)],
-        "expected": [_span(each.metrics, "forecast/", forecast_span) for each in (*ahead, *newest)],
-        "from the scores": [expected(each.metrics) or NOTHING for each in (*ahead, *newest)],
+        "normal range": [_span(each.metrics, "forecast/", forecast_span) for each in (*ahead, *newest)],
+        "outlook": [expected(each.metrics) or NOTHING for each in (*ahead, *newest)],
         "positives": [*nothing, *(f"{each.counts.n_pos:,}" for each in newest)],
         "negatives": [*nothing, *(f"{each.counts.n_neg:,}" for each in newest)],
         "labelled": [*nothing, *(percent(each.counts.labelled_share) for each in newest)],
         "status after it": [*nothing, *(words.status_word(each.status) for each in newest)],
     }
-    if set(columns["from the scores"]) == {NOTHING}:
-        del columns["from the scores"]
+    if set(columns["outlook"]) == {NOTHING}:
+        del columns["outlook"]
     return Shown(caption="All windows of the period, newest first.", columns=columns)
 
 

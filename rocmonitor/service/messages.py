@@ -6,6 +6,7 @@ Channels take seconds to import: they are imported when there is something to se
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from rocmonitor import store
@@ -32,8 +33,8 @@ def together(config: Config, rows: Sequence[store.Delivery]) -> list[store.Deliv
     """Return the first of the rows, and the later ones that are one message with it.
 
     All revisions of a monitor; what has stopped arriving, with the change of status that follows from it; and
-    the same news of other monitors that read the same source or watch the same model, but of each only what
-    comes first for it: nobody reads of a recovery before its alarm.
+    the same news, since the same instant, of monitors that read the same source or watch the same model, but
+    of each only what comes first for it: nobody reads of a recovery before its alarm.
 
     Parameters
     ----------
@@ -108,9 +109,9 @@ def _news(rows: Sequence[store.Delivery]) -> tuple[object, ...] | None:
     """Return what a message is about; None where it is not joined with those of other monitors."""
     stop = _stop(rows)
     if stop is not None:
-        return ("stop", stop["kind"], stop["ended"])
+        return ("stop", stop["kind"], stop["ended"], stop["since"])
     change = rows[0].payload.get("transition")
-    return None if change is None else ("status", change["after"])
+    return None if change is None else ("status", change["after"], change["since"])
 
 
 def _source(config: Config, monitor: str) -> str | None:
@@ -154,18 +155,23 @@ def _of_one(runtime: Runtime, rows: Sequence[store.Delivery], found: Found) -> M
         return alerts.compose_review(found, before=row.payload["before"], context=context)
     if "revised" in row.payload:
         return alerts.compose_revised([Revised.from_dict(each.payload["revised"]) for each in rows], context)
-    changes = [
-        Transition.from_dict(each)
-        for other in rows
-        if "transition" in other.payload
-        for each in (other.payload["transition"], *other.payload.get("also", ()))
-    ]
+    changes = _changes(rows)
     stop = _stop(rows)
     if stop is not None:
         return alerts.compose_stop(Stop.from_dict(stop), context, changes)
     if isinstance(found, Outlook):
         return alerts.compose_outlook(changes[0], found, context, changes[1:])
     return alerts.compose(changes[0], found, context, changes[1:])
+
+
+def _changes(rows: Sequence[store.Delivery]) -> list[Transition]:
+    """Return all changes of status that rows are about, the gravest of a window first."""
+    return [
+        Transition.from_dict(each)
+        for row in rows
+        if "transition" in row.payload
+        for each in (row.payload["transition"], *row.payload.get("also", ()))
+    ]
 
 
 def _of_several(runtime: Runtime, monitors: Sequence[str], rows: Sequence[store.Delivery]) -> Message:
@@ -183,8 +189,16 @@ def _of_several(runtime: Runtime, monitors: Sequence[str], rows: Sequence[store.
     shared = (
         f"read source {sources.pop()}" if len(sources) == 1 else f"watch model {_model(config, monitors[0])}"
     )
+    first = _stop(rows) or rows[0].payload["transition"]
     return alerts.compose_several(
-        messages, concerned, shared=shared, page=config.page, event_parts=[str(row.id) for row in rows]
+        messages,
+        concerned,
+        also=[len(_changes(of[name])) - 1 for name in monitors],
+        shared=shared,
+        since=datetime.fromisoformat(first["since"]),
+        zone=zone_of(runtime, monitors[0]),
+        page=config.page,
+        event_parts=[str(row.id) for row in rows],
     )
 
 
@@ -198,4 +212,5 @@ def _context(runtime: Runtime, row: store.Delivery, found: Found) -> Context:
         runbook=monitor.runbook if monitor else None,
         run=store.receipt_of(runtime.store, row.evaluation_id, row.review_id, row.outlook_id),
         page=page_address(runtime.config.page, row.monitor, "" if found is None else found.segment),
+        configured=monitor is not None,
     )

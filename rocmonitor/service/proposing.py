@@ -157,7 +157,7 @@ def find_roles(
         if name not in timed
         and (numbers := _numbers(rows[name], comma=name in commas)) is not None
         and len(np.unique(numbers)) > 2
-        and not (numbers == np.round(numbers)).all()
+        and (not (numbers == np.round(numbers)).all() or re.search(_NAMES["score"], name.casefold()))
     ]
     challengers = [name for name in numeric if re.search(_NAMES["challenger"], name.casefold())]
     score = found("score", [name for name in numeric if name not in challengers] or numeric, "holds scores")
@@ -184,13 +184,19 @@ def propose(rows: pd.DataFrame, roles: Roles, now: datetime) -> Proposal:
         Too little history, or no labels.
     """
     at, label = times(rows[roles.time], roles.date_format), rows[roles.label]
-    assert at is not None
+    if at is None:
+        what = "the table is empty" if rows.empty else f"{roles.time} holds {_example(rows[roles.time])}"
+        raise ConfigError(
+            f"--time: times are needed, as a type of the database or as 2026-12-31 12:00:00; {what}. Make "
+            "times of it in a view"
+        )
     known = label.notna() & at.notna()
     positive, is_positive = _positive(label[known])
     if not known.any() or is_positive.all() or not is_positive.any():
         raise ConfigError(f"{roles.label}: labelled rows of both classes are needed, to propose windows")
     numbers = _numbers(rows[roles.score], comma=roles.decimal == ",", anyway=True)
-    assert numbers is not None
+    if numbers is None:
+        raise ConfigError(f"--score: numbers are needed; {roles.score} holds {_example(rows[roles.score])}")
     score = numbers[known.to_numpy()]
     usable = np.isfinite(score)
     area = float(auc(is_positive.to_numpy()[usable].astype(int), score[usable]).auc)
@@ -238,6 +244,11 @@ def times(values: pd.Series[Any], form: str | None = None) -> pd.Series[Any] | N
         values.astype(str).where(present), utc=True, errors="coerce", format=form or "ISO8601"
     )
     return found if found.notna().sum() >= _SURE * present.sum() else None
+
+
+def _example(values: pd.Series[Any]) -> str:
+    present = values.dropna()
+    return f"{present.iloc[0]!r}" if len(present) else "nothing"
 
 
 def _some_text(values: pd.Series[Any]) -> str:
@@ -308,9 +319,8 @@ def _plain(value: Any) -> Any:
 def _label_delay(rows: pd.DataFrame, roles: Roles, at: pd.Series[Any], known: pd.Series[Any]) -> pd.Timedelta:
     """Return the time after which nearly all labels that come are there, in whole days."""
     day = pd.Timedelta(days=1)
-    if roles.labelled_at is not None:
-        arrived = times(rows[roles.labelled_at], roles.date_format)
-        assert arrived is not None
+    arrived = None if roles.labelled_at is None else times(rows[roles.labelled_at], roles.date_format)
+    if arrived is not None:
         waited = (arrived - at)[known].dropna().dt.total_seconds() / day.total_seconds()
         return day * max(1, int(np.ceil(waited.quantile(_SURE))))
     if known.all():

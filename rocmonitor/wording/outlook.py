@@ -38,7 +38,8 @@ def foreseen(metrics: Mapping[str, float]) -> str:
 def headline(change: Transition, outlook: Outlook) -> str:
     """Return what the scores foretell, beside what is normal, in one line."""
     if change.after is Status.AT_RISK and expected(outlook.metrics):
-        return f"Outlook from the scores: {_beside_normal(outlook, _by_windows(outlook))}; no labels yet"
+        found = _beside_normal(outlook, _by_windows(outlook))
+        return f"Outlook from the scores: {found}; its labels are not due yet"
     return WORDS[change.after].headline
 
 
@@ -48,7 +49,7 @@ def title(change: Transition, outlook: Outlook) -> str:
     if warning is None:
         return f"was {change.before}"
     if warning.kind == "scores" or not expected(outlook.metrics):
-        return "the scores have moved, no labels yet"
+        return "the scores have moved, labels not due yet"
     return f"outlook {_beside_normal(outlook, _by_windows(outlook))}"
 
 

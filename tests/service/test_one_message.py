@@ -51,9 +51,11 @@ def known(here: World) -> config.Config:
 _numbers = itertools.count(1)
 
 
-def row(monitor: str, after: Status, before: Status = Status.OK, **payload: object) -> store.Delivery:
+def row(
+    monitor: str, after: Status, before: Status = Status.OK, number: int = 20, **payload: object
+) -> store.Delivery:
     """What waits for channel log."""
-    window = Window(week(20), week(21))
+    window = Window(week(number), week(number + 1))
     change = Transition(monitor=monitor, at=window.end, before=before, after=after, since=window.start)
     return store.Delivery(
         id=next(_numbers),
@@ -69,7 +71,7 @@ def row(monitor: str, after: Status, before: Status = Status.OK, **payload: obje
 
 
 def stopped(monitor: str, kind: str = "rows", *, ended: bool = False) -> store.Delivery:
-    return row(monitor, Status.OK, stop={"kind": kind, "ended": ended})
+    return row(monitor, Status.OK, stop={"kind": kind, "ended": ended, "since": "2026-05-25"})
 
 
 BAD, GOOD, NONE = Status.DEGRADED, Status.OK, Status.INSUFFICIENT
@@ -87,6 +89,7 @@ BAD, GOOD, NONE = Status.DEGRADED, Status.OK, Status.INSUFFICIENT
         ([row("credit", GOOD, BAD), row("fraud", BAD), row("fraud", GOOD, BAD)], [0]),
         ([row("credit", BAD), row("credit", GOOD, BAD), row("fraud", BAD)], [0, 2]),
         ([row("gone", BAD), row("gone too", BAD)], [0]),
+        ([row("credit", BAD), row("fraud", BAD, number=21)], [0]),  # a week apart is no one incident
         # What follows from a stop is said with it.
         ([stopped("credit"), row("credit", NONE)], [0, 1]),
         ([stopped("credit"), stopped("fraud"), row("credit", NONE), row("fraud", NONE)], [0, 2, 1, 3]),
@@ -137,7 +140,7 @@ def test_monitors_of_one_source_send_one_alarm_and_one_recovery(here, runtime, c
     assert len(alarms) == 2  # of two sources
     assert alarms[0] == "DEGRADED 3 monitors: credit, fraud, churn"
     text = here.alarms.split("\n\n")[0].splitlines()
-    assert text[1] == "3 monitors changed together; they read source here."
+    assert text[1] == "3 monitors that read source here, since 2026-05-25 (UTC)."
     assert [line.split(":")[0] for line in text[2:5]] == [
         f"DEGRADED {name}" for name in ("credit", "fraud", "churn")
     ]

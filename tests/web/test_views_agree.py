@@ -117,7 +117,7 @@ def test_the_tables_of_the_terminal_and_of_the_report_have_the_stored_numbers(
         auc = [metrics.get("champion/auc")]
         same(numbers(row["AUROC"]), auc, (name, "AUROC"))
         same(numbers(row["95 % interval"]), ends(metrics, "champion/auc_"), (name, "interval"))
-        same(numbers(row["expected"]), ends(metrics, "forecast/"), (name, "expected"))
+        same(numbers(row["normal range"]), ends(metrics, "forecast/"), (name, "normal range"))
         same(numbers(row["positives"]), [counts.n_pos], (name, "positives"))
         same(numbers(row["negatives"]), [counts.n_neg], (name, "negatives"))
         same(numbers(row["labelled"]), [100 * counts.labelled_share], (name, "labelled"))

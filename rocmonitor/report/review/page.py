@@ -140,7 +140,7 @@ def brief(review: Review, zone: ZoneInfo) -> str:
     ]
     for row in review.tables.get("fprs", ()):
         ends = point_span(row["low"], row["high"])
-        at = f"True positives at {percent(row['fpr'])} false positives"
+        at = f"True positives at {percent(row['fpr'])} false positives, all rows in one look"
         lines.append(f"  {at}: {points(row['difference'])} points ({ends})")
     for row in review.tables.get("costs", ()):
         saved, ends = signed(row["saved"]), span(row["low"], row["high"])

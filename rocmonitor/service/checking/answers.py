@@ -162,7 +162,8 @@ def in_vain(
         said = f"about {_about(max(warnings))} warnings a year before the labels" if warnings else ""
         return said, [doubt]
     yearly = false_alarms(drawn, monitor.alarm.policy(), every)
-    line = f"about {_about(yearly.expected)} false alarms a year"
+    about = _about(yearly.expected)
+    line = f"about {about} false alarm{'' if about == '1' else 's'} a year"
     if (low := _about(yearly.low)) != (high := _about(yearly.high)):
         line += f" ({low} to {high} are possible)"
     if warnings:

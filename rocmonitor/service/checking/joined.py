@@ -205,10 +205,10 @@ def _by_age(
     if now is None:
         return lines
     lines.append(f"the last window: {now:.0%} when due")
-    if not low - ALIKE <= now <= high + ALIKE:
+    if now < low - ALIKE:
         lines[-1] = Doubt(
-            f"{lines[-1]}, unlike any reference window: the rules are insufficient until its labels are in; "
-            "choose a reference in which labels came as they do now"
+            f"{lines[-1]}, fewer than in any reference window: rules may be insufficient until its labels "
+            "are in; choose a reference in which labels came as they do now"
         )
     return lines
 
