@@ -111,6 +111,9 @@ def grouping(reference: ArrayLike, window: ArrayLike, *, bins: int = BINS, name:
     return _with_missing(*known, columns)
 
 
+_MANY, _SELDOM = 10, 0.1
+"""A column of so many values of which at most this share comes again does not group rows."""
+
 OTHERS = "others"
 """The label of the values that have too few rows each."""
 
@@ -198,6 +201,12 @@ def codes_of(
     else:
         found, codes = _values(column, name)
         number: dict[Label, int] = {value: at for at, value in enumerate(groups.labels)}
+        again = len(number.keys() & set(found))
+        if len(number) >= _MANY and again <= _SELDOM * len(number) and len(of_row):
+            raise InputError(
+                f"{name} has {len(number)} values in the reference, of which {again} come again in the "
+                "window, as days do: give a coarser column"
+            )
         rows = np.bincount(codes, weights=of_row[~column.missing], minlength=len(found))
         for value, many_rows in zip(found, rows.tolist(), strict=True):
             if many_rows >= fewest:

@@ -138,6 +138,7 @@ def test_bad_columns_say_why():
     y2, s2, g2 = simulated(rng, 4_000)
     ids = [f"loan {number}" for number in range(8_000)]
     many = rng.integers(0, 10_000, 8_000).astype(str).astype(object)
+    days = [f"2026-{month:02}" for month in range(1, 13)] * 400
     columns = {
         "label": (y, y2),
         "score": (s, s2),
@@ -147,6 +148,7 @@ def test_bad_columns_say_why():
         "gone": (g, [None] * 4000),
         "never": ([None] * 4000, g2),
         "turned": (rng.integers(0, 5, 4000), g2),
+        "month": (sorted(days)[:4000], ["2027-01"] * 4000),
         "good": (g, g2),
     }
     old, new = (
@@ -168,6 +170,7 @@ def test_bad_columns_say_why():
         "many": "none of them in 20 (min_group): give a coarser column",
         "gone": "is missing in all 4,000 rows of the window: see whether the column is still filled",
         "never": "is missing in all 4,000 rows of the reference",
+        "month": "has 10 values in the reference, of which 0 come again in the window, as days do",
         "turned": "holds numbers in the reference and texts in the window: convert one",
     }
     assert set(found.refused) == set(said)
