@@ -67,6 +67,11 @@ def proposed(path: Path, url: str, table: str | None, given: Mapping[str, str]) 
         # In a query :name is a parameter.
         quoted = {name: source.quoted(name).replace(":", "\\:") for name in names}
     found = propose(rows, roles, datetime.now(UTC))
+    if found.zone_known and isinstance(spec, Database) and isinstance(rows[roles.time].iloc[0], str):
+        raise ConfigError(
+            f"{roles.time}: holds times with an offset as text, which a database compares as text: make a view "
+            f"with datetime({roles.time}), and name it with --table"
+        )
     texts = {"decimal": roles.decimal, "date_format": roles.date_format}
     columns = {
         "id": roles.id,

@@ -149,6 +149,10 @@ def test_low_scores_and_words_are_understood(tmp_path, rocmonitor):
     assert (monitor.positive.label, monitor.positive.negative) == ("bad", "good")
 
 
+AS_TEXT = table(40, scored_at=table(40)["scored_at"].astype(str) + "-05:00")
+ALL_NAMED = ["--time", "scored_at", "--label", "bad", "--score"]
+
+
 @pytest.mark.parametrize(
     ("rows", "args", "told"),
     [
@@ -158,6 +162,10 @@ def test_low_scores_and_words_are_understood(tmp_path, rocmonitor):
         (table(2, bad=np.nan), [], "which column is the label? no column has exactly two values"),
         (table(2, Score=0.5 + table(2)["income"] / 1e5), [], "several may be: PD Score, Score; name it with"),
         (table(2, late=table(2)["bad"]), [], "which column is the label? several may be: bad, late"),
+        (AS_TEXT, [], "make a view with datetime(scored_at)"),
+        (table(2, scored_at=np.arange(1260)), ["--time", "scored_at"], "times are needed"),
+        (table(2).head(0), [*ALL_NAMED, "PD Score"], "the table is empty"),
+        (table(2).rename(columns={"PD Score": "a\nb"}), [*ALL_NAMED, "a\nb"], "names with line breaks"),
         (table(2), ["--score", "nosuch"], "--score: the table has no column 'nosuch'; it has loan_id"),
         (table(2), ["--table", "nosuch"], "--table: there is no table nosuch; there are loans"),
     ],
