@@ -69,7 +69,7 @@ def proposed(path: Path, url: str, table: str | None, given: Mapping[str, str]) 
     found = propose(rows, roles, datetime.now(UTC))
     if found.zone_known and isinstance(spec, Database) and isinstance(rows[roles.time].iloc[0], str):
         raise ConfigError(
-            f"{roles.time}: holds times with an offset as text, which a database compares as text: make a view "
+            f"{roles.time}: holds times with an offset as text, which a database compares so: make a view "
             f"with datetime({roles.time}), and name it with --table"
         )
     texts = {"decimal": roles.decimal, "date_format": roles.date_format}
