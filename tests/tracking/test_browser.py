@@ -46,7 +46,7 @@ def link(mlflow_server: MlflowServer, tmp_path: Path) -> str:
 
 def test_a_link_opens_a_run_among_runs(browser: Browser, link: str) -> None:
     visit(browser, link)
-    browser.until("document.body?.innerText.includes('DEGRADED 0.70122 · 2013-09-08 20:00')")
+    browser.until("document.body?.innerText.includes('DEGRADED 0.7012 · 2013-09-08 20:00')")
     # Without what our links say, MLflow calls the list of runs “Evaluations”, beside traces.
     assert browser.measure("[...document.querySelectorAll('a')].some(one => one.innerText === 'Runs')")
 
