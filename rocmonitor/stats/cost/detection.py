@@ -10,8 +10,7 @@ import numpy as np
 from rocmonitor.caveat import Caveat
 from rocmonitor.stats import plotting
 from rocmonitor.stats.cost.conditions import OperatingCondition, cost_thresholds
-from rocmonitor.stats.curve.equal_error_rate import drawn_measure
-from rocmonitor.stats.nouns import classes
+from rocmonitor.stats.curve.drawn_measure import draw, drawn_measure, said
 from rocmonitor.stats.resampling import Percentiles, Rng
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.rows import Floats
@@ -53,21 +52,10 @@ class MinimumDetectionCost(Result):
     caveats: tuple[Caveat, ...] = ()
 
     def _draw(self, ax: plotting.Axes, label: str | None) -> None:
-        plotting.rows(
-            ax,
-            [f"{100 * self.confidence_level:g} % interval"],
-            [(self.cost, self.low, self.high)],
-            x="minimum detection cost",
-            note=f"bootstrap; {classes(self.n_pos, self.n_neg)}",
-            label=label,
-        )
+        draw(self, self.cost, ax, "minimum detection cost", label)
 
     def __str__(self) -> str:
-        return (
-            f"Minimum detection cost {self.cost:.4g}, {100 * self.confidence_level:g} % interval "
-            f"{self.low:.4g} to {self.high:.4g} (standard error {self.se:.4g}, {self.n_resamples} resamples; "
-            f"{classes(self.n_pos, self.n_neg)})"
-        )
+        return said(self, self.cost, "Minimum detection cost", ".4g")
 
 
 @on_sample

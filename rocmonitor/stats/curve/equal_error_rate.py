@@ -1,32 +1,20 @@
-"""The equal error rate of a model, and what it has in common with other measures of the curve that are drawn.
-
-[WMK16] names the measures whose standard error has no closed form and is taken from the two-sample bootstrap:
-this one, and the detection cost function (`rocmonitor.stats.cost.detection`).
-"""
+"""The equal error rate of a model."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.stats import plotting
-from rocmonitor.stats.area.clustered import require_independent
-from rocmonitor.stats.area.variances import drawn_runs
-from rocmonitor.stats.condensed import require_guarantee
+from rocmonitor.stats.curve.drawn_measure import draw, drawn_measure, said
 from rocmonitor.stats.curve.roc import roc_curve
-from rocmonitor.stats.nouns import classes
-from rocmonitor.stats.proportion import Intervals, interval_caveats, require_level
-from rocmonitor.stats.resampling import Percentiles, Rng, generator, percentiles
+from rocmonitor.stats.resampling import Percentiles, Rng
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.rows import Floats
 from rocmonitor.stats.sample import Sample, on_sample
-
-Measure = Callable[[Floats, Floats], Floats]
-"""From FPR and FNR along curves, shape (r, h) each, FPR rising, to one number a curve, shape (r,)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,21 +51,10 @@ class EqualErrorRate(Result):
     caveats: tuple[Caveat, ...] = ()
 
     def _draw(self, ax: plotting.Axes, label: str | None) -> None:
-        plotting.rows(
-            ax,
-            [f"{100 * self.confidence_level:g} % interval"],
-            [(self.rate, self.low, self.high)],
-            x="equal error rate",
-            note=f"bootstrap; {classes(self.n_pos, self.n_neg)}",
-            label=label,
-        )
+        draw(self, self.rate, ax, "equal error rate", label)
 
     def __str__(self) -> str:
-        return (
-            f"Equal error rate {self.rate:.4f}, {100 * self.confidence_level:g} % interval {self.low:.4f} to "
-            f"{self.high:.4f} (standard error {self.se:.4f}, {self.n_resamples} resamples; "
-            f"{classes(self.n_pos, self.n_neg)})"
-        )
+        return said(self, self.rate, "Equal error rate", ".4f")
 
 
 @on_sample
@@ -147,46 +124,3 @@ def crossing(fpr: Floats, fnr: Floats) -> Floats:
     before = apart[line, after - 1], fpr[line, after - 1]
     share = before[0] / (before[0] - apart[line, after])
     return np.asarray(before[1] + share * (fpr[line, after] - before[1]))
-
-
-def drawn_measure(
-    sample: Sample,
-    measure: Measure,
-    own: tuple[str, float],
-    confidence_level: float,
-    definition: Percentiles,
-    n_resamples: int,
-    rng: Rng | None,
-) -> dict[str, Any]:
-    """Return the fields of a result that follow from drawn resamples of a measure; `own` is its name and the
-    sample's value.
-    """
-    tail = (1 - require_level(confidence_level)) / 2
-    require_independent(sample, "bootstrap")
-    require_guarantee(sample, "bootstrap")
-    source = generator(rng, n_resamples, method="bootstrap", at_least=2)
-    sample.require_both_classes()
-    n_pos, n_neg = sample.n_pos, sample.n_neg
-    drawn, done = np.empty(int(n_resamples)), 0
-    for pos, neg in drawn_runs(sample, n_pos, n_neg, len(drawn), source):
-        missed = _starting(np.cumsum(pos, axis=1))[:, ::-1] / n_pos
-        flagged = _starting(np.cumsum(neg[:, ::-1], axis=1)) / n_neg
-        drawn[done : done + len(pos)] = measure(flagged, missed)
-        done += len(pos)
-    low, high = percentiles(drawn, tail, definition)
-    ends = Intervals(low=np.array([low]), high=np.array([high]), clipped=np.zeros(1, dtype=bool))
-    return {
-        "se": float(drawn.std(ddof=1)),
-        "low": float(low),
-        "high": float(high),
-        "confidence_level": float(confidence_level),
-        "percentiles": definition,
-        "n_resamples": len(drawn),
-        "n_pos": n_pos,
-        "n_neg": n_neg,
-        "caveats": interval_caveats(own[0], np.array([own[1]]), ends),
-    }
-
-
-def _starting(sums: Floats) -> Floats:
-    return np.pad(sums, ((0, 0), (1, 0)))
