@@ -1,4 +1,4 @@
-"""What windows that were foreseen and judged since the reference teach a new outlook."""
+"""Lessons for a new outlook from windows that had one and were judged since the reference."""
 
 from __future__ import annotations
 

@@ -7,6 +7,8 @@ Everything in between may rely on higher scores being more positive.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import UTC, datetime
@@ -20,6 +22,11 @@ from rocmonitor.caveat import Caveat
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+def digest_of(parts: Any) -> str:
+    """Return the SHA-256 of plain JSON types: what has the same parts has the same name."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 class HasCaveats(Protocol):

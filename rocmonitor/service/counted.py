@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -13,6 +11,7 @@ from rocmonitor import store
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
 from rocmonitor.errors import SourceError
+from rocmonitor.policy.record import digest_of
 from rocmonitor.policy.windows import Window, tiling
 from rocmonitor.sources import Batch, LabelCounts, SqlSource
 from rocmonitor.sources.cells import packed, unpacked
@@ -274,4 +273,4 @@ def reading_of(monitor: Monitor, ages: Sequence[timedelta] = ()) -> str:
     parts = {**monitor.read_as, "ages": [age.total_seconds() for age in ages]}
     if monitor.grouped in ("condensed", "auto"):  # rows and groups of equal rows make the same batch
         parts |= {"grouped": monitor.grouped, "condense": monitor.condense.model_dump()}
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+    return digest_of(parts)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -27,6 +26,7 @@ from rocmonitor.policy.explanation import (
     with_pairs,
 )
 from rocmonitor.policy.judge import Finding
+from rocmonitor.policy.record import digest_of
 from rocmonitor.policy.windows import Window
 from rocmonitor.service import references
 from rocmonitor.sources import SqlSource
@@ -38,7 +38,7 @@ from rocmonitor.stats.grouping import BINS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explained:
-    """What the groups did, and the counts of the reference that it rests on."""
+    """An explanation, and the counts of the reference that it rests on."""
 
     explanation: Explanation
     reference: GroupReference
@@ -280,7 +280,7 @@ def unexplained(finding: Finding, error: RocmonitorError) -> Finding:
 def digest(monitor: Monitor, columns: Sequence[str]) -> str:
     """Return a name of all that the counts of the reference depend on."""
     parts = {"reference": references.digest(monitor), "columns": columns, "min_group": monitor.min_group}
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+    return digest_of(parts)
 
 
 def _require(columns: Sequence[str], known: Mapping[str, str], monitor: Monitor) -> None:

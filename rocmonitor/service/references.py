@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
@@ -12,6 +10,7 @@ from typing import Any
 from rocmonitor import store
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
+from rocmonitor.policy.record import digest_of
 from rocmonitor.policy.reference import Reference, freeze, with_labels
 from rocmonitor.policy.windows import Window
 from rocmonitor.rules import by_name
@@ -50,7 +49,7 @@ def digest(monitor: Monitor) -> str:
         parts["condense"] = condense
     if monitor.outlook is not None:  # earlier references have no history of scores
         parts["scores"] = True
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+    return digest_of(parts)
 
 
 def settings_digest(monitor: Monitor) -> str:
@@ -65,7 +64,7 @@ def settings_digest(monitor: Monitor) -> str:
     }
     if monitor.is_probability:
         parts["score"] = monitor.score
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+    return digest_of(parts)
 
 
 def _condense(monitor: Monitor) -> dict[str, Any] | None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from annotated_types import Ge, Interval
 
 from rocmonitor.errors import InputError
+from rocmonitor.policy.record import digest_of
 from rocmonitor.rules.base import Level
 from rocmonitor.stats.dependence import Correlation
 from rocmonitor.stats.sequence import Estimand
@@ -107,7 +106,7 @@ class ReviewRule:
     @property
     def digest(self) -> str:
         """The name of the rule: another rule, another digest."""
-        return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()
+        return digest_of(self.to_dict())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

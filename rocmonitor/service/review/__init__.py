@@ -11,7 +11,7 @@ from rocmonitor import store
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
 from rocmonitor.errors import RocmonitorError, SourceError, StoreError, TrackingError
-from rocmonitor.policy.record import as_scored
+from rocmonitor.policy.record import as_scored, digest_of
 from rocmonitor.policy.review.comparison import Compared, compare
 from rocmonitor.policy.review.document import Decision, Review
 from rocmonitor.policy.review.settings import ReviewSettings
@@ -249,7 +249,7 @@ class _ReviewRun:
         monitor, rule = self.monitor, self.monitor.review_settings.rule
         covered = Window(data.compared[0][0].start, data.compared[-1][0].end)
         content = [monitor.name, *versions.both, str(covered), data.digest, rule.digest]
-        seed = rows.digest_of([*content, self.segment] if self.segment else content)
+        seed = digest_of([*content, self.segment] if self.segment else content)
         return Review(
             monitor=monitor.name,
             model=monitor.model.name,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import platform
 from collections.abc import Iterator, Sequence
@@ -15,6 +14,7 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.policy.evaluation import Counts
+from rocmonitor.policy.record import digest_of
 from rocmonitor.policy.windows import Window
 from rocmonitor.sources import Batch, Rows
 from rocmonitor.stats import CondensedPair, PairedSample, Sample
@@ -192,11 +192,6 @@ def provenance(monitor: Monitor, data: Data) -> dict[str, Any]:
         "python": platform.python_version(),
         **{package: installed(package) for package in ("numpy", "scipy", "pandas", "mlflow")},
     }
-
-
-def digest_of(parts: Any) -> str:
-    """SHA-256 of plain JSON types."""
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def _named(window: Window, batch: Batch) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What came of the outlooks of windows that were judged since, during one tick."""
+"""The outlooks of windows that were judged since the reference, during one tick."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ class TickState:
 
     @cached_property
     def lessons(self) -> Lessons:
-        """What came of earlier outlooks."""
+        """The earlier outlooks, with what came of them."""
         return Lessons(self.runtime.store, self.monitor)
 
     @cached_property
