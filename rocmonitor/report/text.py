@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rocmonitor.policy.explanation import Explanation
 
 _BASIS = re.compile(r" \([^()]*\)$")
-"""What a sentence rests on, at its end."""
+"""The basis of a sentence, at its end."""
 _NUMBER = re.compile(r"[-+\d.,]+")
 
 

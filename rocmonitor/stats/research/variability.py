@@ -63,7 +63,7 @@ class BootstrapVariability(Result):
 
     @property
     def pvalue(self) -> float:
-        """Of the test of section 7.3 that a run's SE_B has the mean SE_A: normal, two-sided."""
+        """P-value of the test of section 7.3 that a run's SE_B has the mean SE_A: normal, two-sided."""
         return float(2 * ndtr(-abs(self.mean - self.se_a) / self.se_of_se))
 
     def __str__(self) -> str:
