@@ -130,12 +130,10 @@ def page(review: Review, *, zone: ZoneInfo, figures: Mapping[str, Figure] | None
 def brief(review: Review, zone: ZoneInfo) -> str:
     """Return the review in a dozen lines: what was compared, the decision, a line for each rate and cost."""
     metrics = review.metrics
-    since = "" if review.decided_at is None else f", since {instant(review.decided_at, zone)}"
-    by_hand = "" if review.registered else ", chosen by hand"
     lines = [
-        f"{review.subject}: {wording.versions(review)}, {review.period.in_zone(zone)} ({zone}){by_hand}, "
+        f"{review.subject}: {wording.versions(review)}, {_period(review, zone)}, "
         f"{count(metrics.get('data/rows'))} rows in {count(metrics.get('review/windows'))} windows",
-        f"{review.decision.upper()}{since}",
+        _decision(review, zone),
         *(f"  {words}" for words in (*wording.summary(review), wording.advice(review)) if words),
     ]
     for row in review.tables.get("fprs", ()):
@@ -197,18 +195,16 @@ def text(review: Review, zone: ZoneInfo) -> str:
         make the regions sharper but seldom remove a trade-off.
     """
     metrics = review.metrics
-    since = "" if review.decided_at is None else f", since {instant(review.decided_at, zone)}"
-    by_hand = "" if review.registered else ", chosen by hand"
     rows, windows, checks = (
         count(metrics.get(name)) for name in ("data/rows", "review/windows", "review/checks")
     )
     lines = [
         f"{review.subject}: {wording.versions(review)}",
-        f"{review.period.in_zone(zone)} ({zone}){by_hand}",
+        _period(review, zone),
         f"{rows} rows scored by both, {windows} windows, {checks} of them checked",
         *_not_compared(review),
         "",
-        f"{review.decision.upper()}{since}",
+        _decision(review, zone),
         *(line for words in wording.summary(review) for line in _wrapped(words)),
         *_wrapped(wording.advice(review)),
     ]
@@ -217,6 +213,15 @@ def text(review: Review, zone: ZoneInfo) -> str:
         lines += ["", "Bear in mind:"]
         lines += [line for caveat in review.caveats for line in _wrapped(str(caveat), "  - ")]
     return "\n".join(lines)
+
+
+def _period(review: Review, zone: ZoneInfo) -> str:
+    return f"{review.period.in_zone(zone)} ({zone}){'' if review.registered else ', chosen by hand'}"
+
+
+def _decision(review: Review, zone: ZoneInfo) -> str:
+    since = "" if review.decided_at is None else f", since {instant(review.decided_at, zone)}"
+    return f"{review.decision.upper()}{since}"
 
 
 def _not_compared(review: Review) -> list[str]:
