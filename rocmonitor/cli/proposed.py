@@ -65,7 +65,7 @@ def proposed(path: Path, url: str, table: str | None, given: Mapping[str, str]) 
         if odd := [name for name in names if not name.isprintable()]:
             raise ConfigError(f"{odd[0]!r}: names with line breaks or control characters need a view")
         # In a query :name is a parameter.
-        quoted = {name: source.quoted(name).replace(":", "\\:") for name in names}
+        quoted = {name: text.replace(":", "\\:") for name, text in source.quoted(names).items()}
     found = propose(rows, roles, datetime.now(UTC))
     if found.zone_known and isinstance(spec, Database) and isinstance(rows[roles.time].iloc[0], str):
         raise ConfigError(

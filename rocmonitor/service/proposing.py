@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
+from rocmonitor.config import Monitor
 from rocmonitor.errors import ConfigError
 from rocmonitor.stats import auc
 
-Role = Literal["time", "score", "label", "challenger", "id", "labelled_at"]
+Role = Literal["time", "score", "label"]
 
-FEWEST_PER_CLASS = 50
-"""Rows of each class that a window should have: the default of ``min_per_class``."""
+FEWEST_PER_CLASS: int = Monitor.model_fields["min_per_class"].default
+"""Rows of each class that a window should have."""
 MOST_POOLED = 8
 _REFERENCE_WINDOWS = 20
 """Nineteen reach a level of 95 %; one more, for one of them may be insufficient."""
@@ -89,7 +90,7 @@ class Proposal:
         The end of the last window with labels, where the table has long ended.
     """
 
-    positive: Mapping[str, Any] = field(default_factory=dict)
+    positive: Mapping[str, Any]
     every: str
     pool: int | None
     label_delay: str
@@ -211,14 +212,14 @@ def propose(rows: pd.DataFrame, roles: Roles, now: datetime) -> Proposal:
         days = (at.max() - at.min()) / pd.Timedelta(days=1)
         raise ConfigError(
             f"{roles.time}: two windows or more with labels are needed, for a reference; the rows span "
-            f"{days:.0f} days, and labels take {delay / pd.Timedelta(days=1):.0f}"
+            f"{days:.0f} days, and labels take {delay.days}"
         )
     reference = min(n, max(round(0.6 * n), _REFERENCE_WINDOWS))
     return Proposal(
         positive=positive,
         every=every,
         pool=pool,
-        label_delay=_duration(delay),
+        label_delay=f"{delay.days}d",
         reference=(f"{edges[0]:%Y-%m-%d}", f"{edges[reference]:%Y-%m-%d}"),
         reference_windows=reference,
         later_windows=n - reference,
@@ -366,10 +367,6 @@ def _windows(
     every = (few or list(made))[0 if few else -1]
     pool = min(pools[every], MOST_POOLED)
     return every, pool if pool > 1 else None, *made[every]
-
-
-def _duration(delay: pd.Timedelta) -> str:
-    return f"{max(1, int(np.ceil(delay / pd.Timedelta(days=1))))}d"
 
 
 def _has_zone(values: pd.Series[Any]) -> bool:

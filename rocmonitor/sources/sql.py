@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -273,15 +273,15 @@ class SqlSource:
             statement = select(*wanted).select_from(sql_table(name, schema=schema or None)).limit(limit)
             return session.rows(statement if newest is None else statement.order_by(column(newest).desc()))
 
-    def quoted(self, name: str) -> str:
-        """Return the name of a column or table, quoted where its SQL asks for that.
+    def quoted(self, names: Iterable[str]) -> dict[str, str]:
+        """Return names of columns and tables, quoted where its SQL asks for that.
 
         Raises
         ------
         SourceError
         """
         with self._reading() as session:
-            return session.quoted(name)
+            return {name: session.quoted(name) for name in names}
 
     def close(self) -> None:
         """Give back what is kept between calls, such as connections."""
