@@ -29,28 +29,6 @@ from rocmonitor.service.publishing import publish_evaluation, publish_outlook, p
 from rocmonitor.service.runtime import Runtime, hold_lease, renew_lease
 from rocmonitor.store.outbox import LONGEST_PAUSE
 
-
-def deliver(runtime: Runtime, rows: Sequence[store.Delivery]) -> str | None:
-    """Hand rows to their destination, several as one message; give back what the destination answered."""
-    row = rows[0]
-    if row.destination != MLFLOW:
-        messages.send(runtime, rows)
-        return None
-    receipt = _publish(runtime, row)
-    if row.attempts:  # what an earlier try asked for may have been carried out all the same
-        runtime.tracking.delete_doubles(store.instance_id(runtime.store), row.monitor)
-    return receipt
-
-
-def _publish(runtime: Runtime, row: store.Delivery) -> str:
-    if row.outlook_id is not None:
-        return publish_outlook(runtime, store.outlook(runtime.store, row.outlook_id))
-    if row.review_id is not None:
-        return publish_review(runtime, store.review(runtime.store, row.review_id))
-    assert row.evaluation_id is not None
-    return publish_evaluation(runtime, store.evaluation(runtime.store, row.evaluation_id))
-
-
 log = logging.getLogger(__name__)
 
 FIRST_RETRY = timedelta(seconds=10)
@@ -71,6 +49,27 @@ MOST_HANGING = 3
 """The number of abandoned sends that may hang on a destination; at this number sends wait until one ends."""
 
 _BEAT, _PAUSE = 0.5, 0.05
+
+
+def deliver(runtime: Runtime, rows: Sequence[store.Delivery]) -> str | None:
+    """Hand rows to their destination, several as one message; give back what the destination answered."""
+    row = rows[0]
+    if row.destination != MLFLOW:
+        messages.send(runtime, rows)
+        return None
+    receipt = _publish(runtime, row)
+    if row.attempts:  # what an earlier try asked for may have been carried out all the same
+        runtime.tracking.delete_doubles(store.instance_id(runtime.store), row.monitor)
+    return receipt
+
+
+def _publish(runtime: Runtime, row: store.Delivery) -> str:
+    if row.outlook_id is not None:
+        return publish_outlook(runtime, store.outlook(runtime.store, row.outlook_id))
+    if row.review_id is not None:
+        return publish_review(runtime, store.review(runtime.store, row.review_id))
+    assert row.evaluation_id is not None
+    return publish_evaluation(runtime, store.evaluation(runtime.store, row.evaluation_id))
 
 
 @dataclass(kw_only=True)
@@ -193,7 +192,7 @@ class Deliveries:
             self._awaited_since = None
             return False
         now = self.runtime.elapsed()
-        self._awaited_since = self._awaited_since or now
+        self._awaited_since = now if self._awaited_since is None else self._awaited_since
         return now - self._awaited_since < TOGETHER_SECONDS
 
     def let_alarms_pass(self) -> None:
