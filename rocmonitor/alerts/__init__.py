@@ -8,13 +8,14 @@ from rocmonitor.alerts.message import (
     compose_review,
     trial_message,
 )
-from rocmonitor.alerts.outage import Concerned, compose_outage, compose_several, compose_stop
+from rocmonitor.alerts.outage import MOST_NAMED, Concerned, compose_outage, compose_several, compose_stop
 from rocmonitor.alerts.outlook import compose_outlook
 from rocmonitor.alerts.revised import compose_revised
 from rocmonitor.alerts.service import check_url, send
 
 __all__ = [
     "LONGEST_TITLE",
+    "MOST_NAMED",
     "Concerned",
     "Context",
     "Message",

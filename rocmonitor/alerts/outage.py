@@ -86,7 +86,8 @@ def compose_outage(
     return assemble(title, kind, lines)
 
 
-_MOST_LINES = 3
+MOST_NAMED = 3
+"""Monitors that have a line each in a message on several."""
 
 
 def compose_several(
@@ -105,11 +106,11 @@ def compose_several(
     Parameters
     ----------
     messages : sequence of Message
-        Of one monitor each.
+        Of one monitor each: the first `MOST_NAMED` of them.
     concerned : sequence of Concerned
-        The monitors, in the same order.
+        All monitors, in the same order.
     also : sequence of int
-        How many segments changed with each.
+        How many segments changed with each of the first.
     shared : str
         What they have in common, such as ``read source warehouse``.
     since : datetime
@@ -127,14 +128,14 @@ def compose_several(
         The same arguments always give the same message, with the same event id.
     """
     head, monitors = messages[0].title.split(" ", 1)[0], [each.monitor for each in concerned]
-    rest = [each.monitor for each in concerned[_MOST_LINES:]]
+    rest = monitors[len(messages) :]
     lines = [
         Line("", f"{len(monitors)} monitors that {shared}, since {instant(since, zone)} ({zone.key})."),
         *(
             Line("", each.title + (f", and {count(more, 'segment')}" if more > 0 else ""))
-            for each, more in zip(messages[:_MOST_LINES], also[:_MOST_LINES], strict=True)
+            for each, more in zip(messages, also, strict=True)
         ),
-        *labelled("Also", words.names(rest, _MOST_LINES)),
+        *labelled("Also", words.names(rest, MOST_NAMED)),
         *labelled("Page", page),
         *_people("Owner", [(each.owner, each.monitor) for each in concerned], _MOST_OWNERS),
         Line("Look", f"rocmonitor status ({event(*event_parts)})"),

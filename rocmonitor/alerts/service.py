@@ -6,7 +6,7 @@ import logging
 import os
 import re
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -35,7 +35,7 @@ _NOTIFY_TYPES: dict[Kind, NotifyType] = {
 }
 
 
-def send(url: str, message: Message, *, folder: Path, picture: bytes | None = None) -> None:
+def send(url: str, message: Message, *, folder: Path, picture: Callable[[], bytes] | None = None) -> None:
     """Hand a message to one service, and return once the service has taken it.
 
     Parameters
@@ -46,8 +46,8 @@ def send(url: str, message: Message, *, folder: Path, picture: bytes | None = No
     message : Message
     folder : Path
         What a relative path is relative to: where the configuration is.
-    picture : bytes, optional
-        A PNG, attached where the service can carry it, and shown within a mail.
+    picture : callable, optional
+        Returns a PNG, attached where the service can carry it, and shown within a mail; else it is not asked.
 
     Raises
     ------
@@ -154,14 +154,14 @@ def _fitting(lines: Sequence[str], room: int) -> str:
 
 
 @contextmanager
-def _attached(service: NotifyBase, picture: bytes | None) -> Iterator[str | None]:
+def _attached(service: NotifyBase, picture: Callable[[], bytes] | None) -> Iterator[str | None]:
     """Write the picture as a file for Apprise; none where the service takes no attachments."""
     if picture is None or not service.attachment_support:
         yield None
         return
     with TemporaryDirectory(prefix="rocmonitor-") as folder:
         path = Path(folder, PICTURE)
-        path.write_bytes(picture)
+        path.write_bytes(picture())
         yield str(path)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rocmonitor import store
@@ -18,13 +19,14 @@ from rocmonitor.policy.outlook import Outlook
 from rocmonitor.policy.review.document import Review
 from rocmonitor.policy.revised import Revised
 from rocmonitor.policy.stops import Stop
+from rocmonitor.policy.windows import Window
 from rocmonitor.service.outages import outage_message
 from rocmonitor.service.publishing import story, zone_of
 from rocmonitor.service.runtime import Runtime
 from rocmonitor.wording.format import page_address
 
 if TYPE_CHECKING:
-    from rocmonitor.alerts import Concerned, Context, Message
+    from rocmonitor.alerts import Context, Message
 
 Found = Evaluation | Outlook | Review | None
 
@@ -56,10 +58,11 @@ def together(config: Config, rows: Sequence[store.Delivery]) -> list[store.Deliv
     news = _news(events[first.monitor])
     if news is None:
         return events[first.monitor]
-    alike = [each for each in events.values() if _news(each) == news]
-    by_source = [each for each in alike if _shared(config, first, each[0], _source)]
-    by_model = [each for each in alike if _shared(config, first, each[0], _model)]
-    return [row for each in max(by_source, by_model, key=len) or [events[first.monitor]] for row in each]
+    own = _place(config, first.monitor)
+    alike = [(name, each) for name, each in events.items() if _news(each) == news]
+    by_source = [each for name, each in alike if _place(config, name)[0] == own[0]]
+    by_model = [each for name, each in alike if _place(config, name)[1] == own[1]]
+    return [row for each in max(by_source, by_model, key=len) for row in each]
 
 
 def send(runtime: Runtime, rows: Sequence[store.Delivery]) -> None:
@@ -78,16 +81,19 @@ def send(runtime: Runtime, rows: Sequence[store.Delivery]) -> None:
             transient=False,
         )
     monitors = list(dict.fromkeys(row.monitor for row in rows))
-    url, picture = config.channel_url(name), None
+    picture: Callable[[], bytes] | None = None
     if len(monitors) > 1:
         message = _of_several(runtime, monitors, rows)
     else:
         found, change = _found(runtime, rows[0]), rows[0].payload.get("transition")
         message = _of_one(runtime, rows, found)
-        # A picture takes a second to draw, and no file takes one.
-        if isinstance(found, Evaluation | Outlook) and change and not _stop(rows) and "file://" not in url:
-            picture = story(runtime, rows[0].monitor, change["segment"], found.window).draw("small")
-    alerts.send(url, message, folder=config.folder, picture=picture)
+        if isinstance(found, Evaluation | Outlook) and change and not _stop(rows):
+            picture = partial(_picture, runtime, rows[0].monitor, change["segment"], found.window)
+    alerts.send(config.channel_url(name), message, folder=config.folder, picture=picture)
+
+
+def _picture(runtime: Runtime, monitor: str, segment: str, until: Window) -> bytes:
+    return story(runtime, monitor, segment, until).draw("small")
 
 
 def _is_one_event(one: store.Delivery, other: store.Delivery) -> bool:
@@ -114,23 +120,10 @@ def _news(rows: Sequence[store.Delivery]) -> tuple[object, ...] | None:
     return None if change is None else ("status", change["after"], change["since"])
 
 
-def _source(config: Config, monitor: str) -> str | None:
+def _place(config: Config, monitor: str) -> tuple[str, str]:
+    """Return source and model of a monitor; of one that is configured no longer, what no other has."""
     found = config.monitors.get(monitor)
-    return found.source if found else None
-
-
-def _model(config: Config, monitor: str) -> str | None:
-    found = config.monitors.get(monitor)
-    return found.model.name if found else None
-
-
-def _shared(
-    config: Config,
-    first: store.Delivery,
-    other: store.Delivery,
-    of: Callable[[Config, str], str | None],
-) -> bool:
-    return of(config, first.monitor) is not None and of(config, first.monitor) == of(config, other.monitor)
+    return (found.source, found.model.name) if found else (f"\0{monitor}", f"\0{monitor}")
 
 
 def _found(runtime: Runtime, row: store.Delivery) -> Found:
@@ -179,21 +172,18 @@ def _of_several(runtime: Runtime, monitors: Sequence[str], rows: Sequence[store.
     from rocmonitor import alerts
 
     config = runtime.config
-    of = {name: [row for row in rows if row.monitor == name] for name in monitors}
-    messages = [_of_one(runtime, of[name], _found(runtime, of[name][0])) for name in monitors]
-    concerned: list[Concerned] = []
-    for name in monitors:
-        monitor = config.monitors[name]
-        concerned.append(alerts.Concerned(monitor=name, owner=monitor.owner, runbook=monitor.runbook))
-    sources = {_source(config, name) for name in monitors}
-    shared = (
-        f"read source {sources.pop()}" if len(sources) == 1 else f"watch model {_model(config, monitors[0])}"
-    )
+    named = monitors[: alerts.MOST_NAMED]
+    of = {name: [row for row in rows if row.monitor == name] for name in named}
+    sources, models = (set(each) for each in zip(*(_place(config, name) for name in monitors), strict=True))
+    shared = f"read source {sources.pop()}" if len(sources) == 1 else f"watch model {models.pop()}"
     first = _stop(rows) or rows[0].payload["transition"]
     return alerts.compose_several(
-        messages,
-        concerned,
-        also=[len(_changes(of[name])) - 1 for name in monitors],
+        [_of_one(runtime, of[name], _found(runtime, of[name][0])) for name in named],
+        [
+            alerts.Concerned(monitor=name, owner=monitor.owner, runbook=monitor.runbook)
+            for name, monitor in ((each, config.monitors[each]) for each in monitors)
+        ],
+        also=[len(_changes(of[name])) - 1 for name in named],
         shared=shared,
         since=datetime.fromisoformat(first["since"]),
         zone=zone_of(runtime, monitors[0]),

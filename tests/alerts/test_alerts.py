@@ -278,7 +278,7 @@ def test_a_pager_gets_whole_lines_that_fit() -> None:
 
 
 def test_a_mail_has_text_html_and_the_chart_within(smtp_sink: SmtpSink, tmp_path: Path) -> None:
-    send(smtp_sink.url, ALARM, folder=tmp_path, picture=PNG)
+    send(smtp_sink.url, ALARM, folder=tmp_path, picture=lambda: PNG)
     [mail] = smtp_sink.mails
     assert mail["Subject"] == ALARM.title
     html, text = mail.get_body(("html",)), mail.get_body(("plain",))
@@ -302,7 +302,7 @@ def test_a_mail_without_a_chart_shows_no_place_for_one(smtp_sink: SmtpSink, tmp_
 
 
 def test_a_web_hook_gets_the_whole_text_and_the_chart(http_sink: HttpSink, tmp_path: Path) -> None:
-    send(http_sink.url, ALARM, folder=tmp_path, picture=PNG)
+    send(http_sink.url, ALARM, folder=tmp_path, picture=lambda: PNG)
     [request] = http_sink.requests
     assert request.content["message"] == ALARM.body
     [attached] = request.content["attachments"]
