@@ -275,7 +275,7 @@
     if (!known(at) || at < 0) return "";
     const main = spec.panels[0], form = formats[main.format], parts = [spec.names[at]];
     if (known(main.y[at])) parts.push(`${main.title} ${form(main.y[at])}` + (known(main.low[at]) ? ` (${form(main.low[at])} to ${form(main.high[at])})` : ""));
-    if (main.outlook && known(main.outlook.auc[at])) parts.push(`from the scores ${form(main.outlook.auc[at])} (${form(main.outlook.low[at])} to ${form(main.outlook.high[at])})`);
+    if (main.outlook && known(main.outlook.auc[at])) parts.push(`outlook ${form(main.outlook.auc[at])} (${form(main.outlook.low[at])} to ${form(main.outlook.high[at])})`);
     if (main.band_low && known(main.band_low[at])) parts.push(`${spec.reference ? "normal range" : "band"} ${form(main.band_low[at])} to ${form(main.band_high[at])}`);
     spec.panels.slice(1).forEach(panel => { if (known(panel.y[at])) parts.push(`${panel.title} ${formats[panel.format](panel.y[at])}`); });
     if (main.marks[at] && !["ok", "reference"].includes(main.marks[at])) parts.push(main.marks[at]);
