@@ -171,7 +171,7 @@ def known(metrics: Mapping[str, float], *names: str) -> tuple[float, ...] | None
 class Point:
     """One window of a series: its newest revision, when that fell due, and its metrics.
 
-    `champion_version` is empty where it does not matter, as of an outlook.
+    `champion_version` is empty and `outcome` None where they do not matter, as of an outlook.
     """
 
     window: Window
@@ -179,6 +179,7 @@ class Point:
     at: datetime
     metrics: dict[str, float]
     champion_version: str = ""
+    outcome: Status | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

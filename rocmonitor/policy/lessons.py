@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.policy.evaluation import Status, known
+from rocmonitor.policy.evaluation import Point, Status, known
 from rocmonitor.stats import ScoreForecast
 from rocmonitor.stats.forecast.learning import JudgedOutlook, tracked_margin
 
@@ -16,8 +16,13 @@ MANY_WARNINGS = 3
 """Withdrawn warnings from which on they are said to be mostly withdrawn."""
 
 
-def judged_outlook(metrics: Mapping[str, float], outcome: Status) -> JudgedOutlook | None:
-    """Return what came of an outlook, from the metrics of the evaluation; None where either is not known."""
+LESSONS = 104
+"""Judged windows that an outlook learns from."""
+
+
+def judged_outlook(of: Point) -> JudgedOutlook | None:
+    """Return what came of the outlook of a judged window; None where either is not known."""
+    metrics, outcome = of.metrics, of.outcome
     found = known(metrics, "outlook/expected_auc", "outlook/low", "outlook/high", "champion/auc")
     if found is None or outcome not in (Status.OK, Status.IMPROVED, Status.DEGRADED):
         return None

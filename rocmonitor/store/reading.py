@@ -117,7 +117,7 @@ def series(store: Store, monitor: str, segment: str, *, newest: int | None = Non
     ------
     StoreError
     """
-    columns = (table.c.revision, table.c.at, table.c.metrics, table.c.model_version)
+    columns = (table.c.revision, table.c.at, table.c.metrics, table.c.model_version, table.c.outcome)
     chosen = [table.c.monitor == monitor, table.c.segment == segment]
     if newest is not None:
         starts = select(table.c.window_start).where(*chosen).distinct()
@@ -131,6 +131,7 @@ def series(store: Store, monitor: str, segment: str, *, newest: int | None = Non
             at=row["at"],
             metrics=row["metrics"],
             champion_version=row["model_version"],
+            outcome=Status(row["outcome"]),
         )
         for row in _rows(store, _newest(query))
     ]

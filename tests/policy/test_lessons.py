@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from rocmonitor.policy.evaluation import Status
+from rocmonitor.policy.evaluation import Point, Status
 from rocmonitor.policy.judge import Finding, foresee
 from rocmonitor.policy.lessons import judged_outlook, withdrawn
 from rocmonitor.policy.reference import Reference, freeze
@@ -42,6 +42,11 @@ def foreseen(reference: Reference, since: list[JudgedOutlook], wide: float = 0.8
     return foresee(of, reference=reference, rules=RULES, min_rows=40, since=since)
 
 
+def judged(metrics: dict[str, float], outcome: Status = Status.OK) -> Point:
+    window = Window(START, START + WEEK)
+    return Point(window=window, revision=0, at=window.end, metrics=metrics, outcome=outcome)
+
+
 def came(finding: Finding, auc: float, good: bool = True) -> JudgedOutlook:
     """What came of an outlook."""
     metrics = finding.metrics | {
@@ -49,7 +54,7 @@ def came(finding: Finding, auc: float, good: bool = True) -> JudgedOutlook:
         "outlook/scored": 600.0,
         "outlook/warned": float(finding.outcome is Status.AT_RISK),
     }
-    found = judged_outlook(metrics, Status.OK if good else Status.DEGRADED)
+    found = judged_outlook(judged(metrics, Status.OK if good else Status.DEGRADED))
     assert found is not None
     return found
 
@@ -118,7 +123,7 @@ def test_what_is_not_known_teaches_nothing() -> None:
         "outlook/scored": 10.0,
         "champion/auc": 0.7,
     }
-    assert judged_outlook(metrics, Status.OK) is not None
-    assert judged_outlook(metrics, Status.INSUFFICIENT) is None
+    assert judged_outlook(judged(metrics)) is not None
+    assert judged_outlook(judged(metrics, Status.INSUFFICIENT)) is None
     for name in ("outlook/expected_auc", "champion/auc"):
-        assert judged_outlook({k: v for k, v in metrics.items() if k != name}, Status.OK) is None
+        assert judged_outlook(judged({k: v for k, v in metrics.items() if k != name})) is None

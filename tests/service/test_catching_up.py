@@ -32,8 +32,8 @@ def many(here: World) -> World:
 @pytest.mark.slow
 def test_no_window_stays_in_memory(many: World, monkeypatch: pytest.MonkeyPatch) -> None:
     # First the one that imports it: else it would import the 2, and keep it.
-    for module in ("corrected", "lasting"):
-        monkeypatch.setattr(f"rocmonitor.policy.{module}.LONGEST", 2)
+    for name in ("corrected.LONGEST", "lasting.LONGEST", "lessons.LESSONS"):
+        monkeypatch.setattr(f"rocmonitor.policy.{name}", 2)
     monkeypatch.setattr("rocmonitor.service.tick.outcome.LATEST", 2)
     # By the real clock: before the first mark, or SQLAlchemy keeps the statement that renews the lease.
     monkeypatch.setattr("rocmonitor.service.runtime.RENEW_EVERY", timedelta(seconds=0.1))

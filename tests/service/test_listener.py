@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
@@ -19,6 +20,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from scenario import FIRST, Clock, World, runtime_of
 from servers import free_port, half_open
 from sqlalchemy import insert, text
+from timing import cost
 from web.many import fill
 
 from rocmonitor import config, store
@@ -197,13 +199,8 @@ def test_500_monitors_are_scraped_in_little_time(here: World, windows: int) -> N
     for service in many(here, 500, windows):
         registry = metrics.registry_of(service)
         body, _ = metrics.written(registry, "")
-        taken = []
-        for _ in range(5):
-            before = time.process_time()
-            metrics.written(registry, "")
-            taken.append(time.process_time() - before)
         assert body.count(b"\nrocmonitor_auroc{") == 500
-        assert min(taken) < 0.2
+        assert cost(partial(metrics.written, registry, "")) < 6  # 2.5
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET /health HTTP/1.1\r\nHost: he"], ids=["silent", "half a request"])

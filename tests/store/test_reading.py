@@ -86,6 +86,7 @@ def test_reading_gives_the_newest_revision_oldest_window_first(store: Store) -> 
             at=each.at,
             metrics=each.metrics,
             champion_version=each.champion_version,
+            outcome=each.outcome,
         )
         for each in (revised, second)
     ]

@@ -396,4 +396,4 @@ def _courses(state: TickState, job: Job) -> dict[str, Course]:
 def _since(state: TickState, window: Window) -> dict[str, list[JudgedOutlook]]:
     """Return what came of earlier outlooks, by segment."""
     champion = state.version("champion")[0] or "unknown"
-    return {each: state.lessons.before(each, window, champion) for each in state.references or {}}
+    return {each: state.courses.outlooks_before(each, window, champion) for each in state.references or {}}

@@ -113,7 +113,6 @@ def _record(state: TickState, job: Job, segment: str, judged: Judged) -> store.W
     degraded = of.degraded() if before is not None else set()
     evaluation = _evaluation(state, job, segment, judged)
     state.courses.add(evaluation)
-    state.lessons.add(evaluation)
     revised = None if before is None else _revised(state, evaluation, before, labels)
     change, notify = _change(state, evaluation, seen, warned, revised)
     state.foreseen.pop((segment, window), None)  # it is in the store, and in the evaluation
@@ -294,7 +293,6 @@ def _corrected(
     for window, evaluation in again.items():
         of.add(window, evaluation.outcome)
         state.courses.add(evaluation)
-        state.lessons.add(evaluation)
     found = []
     for window in sorted(again):
         known = state.judged[segment, window]

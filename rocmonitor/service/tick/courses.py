@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,12 +17,13 @@ if TYPE_CHECKING:
     from rocmonitor.policy.corrected import Corrected, Finding
     from rocmonitor.policy.lasting import Course
     from rocmonitor.stats import LastingChart
+    from rocmonitor.stats.forecast.learning import JudgedOutlook
 
 _NEEDED = ("champion/auc", "labelled/auc", "expected/auc", "data/positives", "data/negatives")
 
 
 class Courses:
-    """The courses of one monitor's segments; empty without a rule that reads them.
+    """The courses of one monitor's segments, for rules that read them and for outlooks that learn from them.
 
     Parameters
     ----------
@@ -40,6 +42,8 @@ class Courses:
         self._cut: set[str] = set()  # segments of which the store has older windows
         self._whole: set[str] = set()  # segments of which all are kept
 
+        self._read_by_any = bool(self._rules) or monitor.outlook is not None
+
     @property
     def wanted(self) -> bool:
         """True if a rule reads them."""
@@ -51,23 +55,36 @@ class Courses:
             return None
         from rocmonitor.policy.lasting import LONGEST, course
 
-        points = self._of(segment)
-        place = bisect_left(self._windows[segment], window)
-        if place < LONGEST and segment in self._cut:
-            points = self._read(segment, None)
-            place = bisect_left(self._windows[segment], window)
-        windows = self._windows[segment]
         return course(
-            [points[each] for each in windows[max(place - LONGEST, 0) : place]],
+            self._before(segment, LONGEST, lambda windows: bisect_left(windows, window)),
             window,
             champion=champion,
             after=self._monitor.reference_period.end,
             zone=self._monitor.timezone,
         )
 
+    def outlooks_before(self, segment: str, window: Window, champion: str) -> list[JudgedOutlook]:
+        """Return what came of outlooks since the reference, as known when that of a window falls due.
+
+        Oldest first. A window counts if its labels had to be in by then, and if the same champion scored
+        it: so an outlook that is made late is the one that would have been made in time.
+        """
+        from rocmonitor.policy.lessons import LESSONS, judged_outlook
+
+        monitor, at = self._monitor, self._monitor.outlook_at(window)
+        if at is None:
+            return []
+        due = monitor.labels.due_at
+        found = [
+            judged_outlook(each)
+            for each in self._before(segment, LESSONS, lambda windows: bisect_right(windows, at, key=due))
+            if each.window.start >= monitor.reference_period.end and each.champion_version == champion
+        ]
+        return [each for each in found if each is not None]
+
     def add(self, evaluation: Evaluation) -> None:
         """Count a window that was judged, or judged anew."""
-        if self._rules:
+        if self._read_by_any:
             self._put(
                 evaluation.segment,
                 Point(
@@ -76,6 +93,7 @@ class Courses:
                     at=evaluation.at,
                     metrics=evaluation.metrics,
                     champion_version=evaluation.champion_version,
+                    outcome=evaluation.outcome,
                 ),
             )
 
@@ -108,6 +126,15 @@ class Courses:
             if window in points and points[window].at > old.at
         ]
         return judged_again(old, rule, chart, now, past, finding=finding, corrected=later)
+
+    def _before(self, segment: str, most: int, place_in: Callable[[list[Window]], int]) -> list[Point]:
+        """Return so many windows before a place in their order, at most; oldest first."""
+        points = self._of(segment)
+        place = place_in(self._windows[segment])
+        if place < most and segment in self._cut:
+            points = self._read(segment, None)
+            place = place_in(self._windows[segment])
+        return [points[each] for each in self._windows[segment][max(place - most, 0) : place]]
 
     def _of(self, segment: str) -> dict[Window, Point]:
         if segment in self._points:
@@ -151,4 +178,4 @@ class Courses:
         self._cut.add(segment)
 
     def _is_needed(self, name: str) -> bool:
-        return name in _NEEDED or name.split("/")[0] in self._rules
+        return name in _NEEDED or name.split("/")[0] in (*self._rules, "outlook")

@@ -19,7 +19,6 @@ from rocmonitor.policy.status import Said, SegmentState, usual_run
 from rocmonitor.policy.windows import Window
 from rocmonitor.service.runtime import Runtime, renew_lease
 from rocmonitor.service.tick.courses import Courses
-from rocmonitor.service.tick.lessons import Lessons
 from rocmonitor.service.versions import Role, version
 
 if TYPE_CHECKING:
@@ -114,11 +113,6 @@ class TickState:
     def courses(self) -> Courses:
         """The windows before the one that is judged."""
         return Courses(self.runtime.store, self.monitor, dry_run=self.dry_run)
-
-    @cached_property
-    def lessons(self) -> Lessons:
-        """The earlier outlooks, with what came of them."""
-        return Lessons(self.runtime.store, self.monitor)
 
     @cached_property
     def _muted(self) -> bool:
