@@ -287,8 +287,8 @@ def _require(columns: Sequence[str], known: Mapping[str, str], monitor: Monitor)
     missing = [each for each in columns if each not in known]
     if missing:
         raise ConfigError(
-            f"monitors.{monitor.name}.columns.explain: the query does not give {', '.join(missing)}; it has "
-            f"{', '.join(known)}"
+            f"monitors.{monitor.name}.query does not give {', '.join(missing)}, which should explain a "
+            f"change; it gives {', '.join(known)}"
         )
 
 

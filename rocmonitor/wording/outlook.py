@@ -28,7 +28,7 @@ def expected(metrics: Mapping[str, float]) -> str:
 
 
 def foreseen(metrics: Mapping[str, float]) -> str:
-    """Return what the scores foretold of a window, and what came of it; empty where either is not known."""
+    """Return the outlook of a window, and what came of it; empty where either is not known."""
     if not (said := expected(metrics)) or "champion/auc" not in metrics:
         return ""
     warned = ", with a warning" if metrics.get("outlook/warned") else ""

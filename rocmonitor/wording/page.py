@@ -118,7 +118,7 @@ def monitor_sentence(
     state = status_word(status).capitalize()
     state += f" since {since}" if since else ""
     if (share := _foreseen_share(metrics)) is not None and status == "degraded":
-        state += f"; {_share(share)} of the fall was foreseen from the scores"
+        state += f"; {_share(share)} of the fall showed in the scores"
     return f"{found}. {state}."
 
 
@@ -368,7 +368,7 @@ def _its(number: int) -> str:
 
 
 def _foreseen_share(metrics: Mapping[str, float]) -> float | None:
-    """Return the part of the change that the scores foretold, from 0 to 1; None where that is not known."""
+    """Return the part of the change that the scores showed, from 0 to 1; None where that is not known."""
     foreseen, rest = metrics.get("shift/foreseen"), metrics.get("shift/unforeseen")
     if foreseen is None or rest is None or not foreseen + rest or not metrics.get("shift/foreseen_known", 1):
         return None

@@ -78,7 +78,7 @@ def numbers(evaluations: Sequence[Evaluation]) -> list[tuple[str, str, str]]:
 
 
 def foreseen_line(last: Evaluation) -> str:
-    """Return what the scores had foretold of the window; empty without an outlook."""
+    """Return the outlook of the window, and what came of it; empty without an outlook."""
     said = foreseen(last.metrics)
     return f"Outlook, from the scores alone: {said}." if said else ""
 

@@ -40,9 +40,7 @@ _ENDS = {"value": "", "low": "_low", "high": "_high"}
 
 
 def moved(evaluation: Evaluation) -> str:
-    """Return which scores made the AUROC what it is, and what they foretold; empty without a table of the
-    shift.
-    """
+    """Return which scores made the AUROC what it is, and what they showed; empty without a table."""
     return _explained(evaluation, explanation)
 
 
@@ -58,7 +56,7 @@ def moved_briefly(evaluation: Evaluation) -> str:
     found = known(metrics, "shift/foreseen", "champion/auc", "reference/auc")
     if text and found is not None and metrics.get("shift/foreseen_known", 1):
         seen, auc, before = found
-        text = f"{text.rstrip('.')}; the scores foretold {seen:+.3f} of {auc - before:+.3f}."
+        text = f"{text.rstrip('.')}; {_in_scores(seen, auc - before)}."
     return " ".join(filter(None, [text, spread(groups)]))
 
 
@@ -81,8 +79,15 @@ def _explained(evaluation: Evaluation, words: Callable[..., str], *, told: bool 
     return " ".join(filter(None, [text, foretold(metrics) if told else ""]))
 
 
+def _in_scores(seen: float, change: float) -> str:
+    """Say how much of a change the scores showed, before any label."""
+    if seen * change < 0:
+        return f"the scores showed {seen:+.3f}, labels {change:+.3f}"
+    return f"the scores showed {seen:+.3f} of {change:+.3f} before labels"
+
+
 def foretold(metrics: Mapping[str, float]) -> str:
-    """Say in one sentence how much of a change the scores foretold; empty where that was not asked."""
+    """Say in one sentence how much of a change the scores showed; empty where that was not asked."""
     found = known(metrics, "shift/foreseen", "champion/auc", "reference/auc")
     if found is None:
         return ""
@@ -90,15 +95,15 @@ def foretold(metrics: Mapping[str, float]) -> str:
     ends = known(metrics, "shift/foreseen_low", "shift/foreseen_high")
     if ends is not None and not metrics.get("shift/foreseen_known", 1):
         return (
-            f"How much of this the scores foretold is not known: between {ends[0]:+.3f} and {ends[1]:+.3f}"
+            f"How much of this the scores showed is not known: between {ends[0]:+.3f} and {ends[1]:+.3f}"
             f"{_where_unsure(metrics)}."
         )
     rest = change - seen
     printed = rounded_parts({"seen": seen, "rest": rest}, change)
     cases, model = "harder" if seen < 0 else "easier", "worse" if rest < 0 else "better"
     return (
-        f"Of this, {printed['seen']:+.4f} was foreseen from the scores (the cases became {cases} to rank) "
-        f"and {printed['rest']:+.4f} was not (the model became {model}, or chance)."
+        f"Of this, {printed['seen']:+.4f} showed in the scores (the cases became {cases} to rank) "
+        f"and {printed['rest']:+.4f} did not (the model became {model}, or chance)."
     )
 
 

@@ -57,7 +57,10 @@ def test_a_column_that_explains_nothing_says_why_and_others_do(regions, rocmonit
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("--column", "nowhere"), "the query does not give nowhere; it has id, scored_at, p"),
+        (
+            ("--column", "nowhere"),
+            "query does not give nowhere, which should explain a change; it gives id, scored_at, p",
+        ),
         (("--window", "2026-06-09"), "no judged window of credit starts then; the nearest is 2026-06-08 to"),
         (("--window", "someday"), "--window must be a date or time such as 2026-01-31"),
     ],

@@ -133,7 +133,7 @@ class TestMonitor:
             f"AUROC {last['auc']:.3f} ({last['low']:.3f} to {last['high']:.3f}) in the week of 13 July 2026, "
             f"normal range {last['expected_low']:.3f} to {last['expected_high']:.3f}. "
             "Degraded since 2026-07-06; "
-            "almost none of the fall was foreseen from the scores."
+            "almost none of the fall showed in the scores."
         )
         assert view["sentence"] in text_of(client.get("/monitors/credit").text)
 

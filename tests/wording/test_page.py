@@ -84,11 +84,11 @@ MAY = Window(*(datetime(2026, 5, day, tzinfo=UTC) for day in (1, 2)))
     [
         (None, None, ""),
         (0.0, 0.0, ""),
-        (0.01, -0.16, "; almost none of the fall was foreseen from the scores"),
-        (-0.03, -0.07, "; a smaller part of the fall was foreseen from the scores"),
-        (-0.0775, -0.0735, "; half of the fall was foreseen from the scores"),
-        (-0.08, -0.02, "; most of the fall was foreseen from the scores"),
-        (-0.2, 0.05, "; nearly all of the fall was foreseen from the scores"),
+        (0.01, -0.16, "; almost none of the fall showed in the scores"),
+        (-0.03, -0.07, "; a smaller part of the fall showed in the scores"),
+        (-0.0775, -0.0735, "; half of the fall showed in the scores"),
+        (-0.08, -0.02, "; most of the fall showed in the scores"),
+        (-0.2, 0.05, "; nearly all of the fall showed in the scores"),
     ],
 )
 def test_the_sentence_of_a_monitor(foreseen: float | None, rest: float | None, words: str) -> None:

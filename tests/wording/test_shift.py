@@ -1,9 +1,12 @@
 """The explanation of a change, in words."""
 
+from dataclasses import replace
+
 import pytest
+from store.examples import an_evaluation
 
 from rocmonitor.wording.shift import explanation, main_part
-from rocmonitor.wording.window import foretold
+from rocmonitor.wording.window import foretold, moved_briefly
 
 
 def bins(*pos: tuple[float, float]) -> list[dict[str, float]]:
@@ -86,13 +89,27 @@ def test_the_larger_part_is_said_in_one_sentence(
 def test_what_the_scores_foretold_and_the_rest_add_up() -> None:
     metrics = {"reference/auc": 0.7577, "champion/auc": 0.6067, "shift/foreseen": -0.07741}
     assert foretold(metrics) == (
-        "Of this, -0.0774 was foreseen from the scores (the cases became harder to rank) and -0.0736 was not "
+        "Of this, -0.0774 showed in the scores (the cases became harder to rank) and -0.0736 did not "
         "(the model became worse, or chance)."
     )
     assert foretold({"reference/auc": 0.7577, "champion/auc": 0.6067}) == ""
     eased = foretold(metrics | {"shift/foreseen": 0.02})
-    assert "+0.0200 was foreseen from the scores (the cases became easier" in eased
-    assert "-0.1710 was not (the model became worse" in eased
+    assert "+0.0200 showed in the scores (the cases became easier" in eased
+    assert "-0.1710 did not (the model became worse" in eased
+
+
+@pytest.mark.parametrize(
+    ("seen", "said"),
+    [
+        (-0.004, "the scores showed -0.004 of -0.079 before labels"),
+        (0.05, "the scores showed +0.050, labels -0.079"),
+    ],
+)
+def test_an_alarm_says_what_the_scores_showed(seen: float, said: str) -> None:
+    metrics = {"champion/auc": 0.791, "reference/auc": 0.87, "shift/foreseen": seen}
+    of = an_evaluation(0, metrics=metrics | {"shift/from_positives": -0.07, "shift/from_negatives": -0.009})
+    of = replace(of, tables={"shift": bins((0.2, 0.6), (0.8, 0.4))})
+    assert f"; {said}." in moved_briefly(of)
 
 
 def test_what_the_scores_foretold_is_not_known_where_the_reference_has_few_rows() -> None:
@@ -107,8 +124,8 @@ def test_what_the_scores_foretold_is_not_known_where_the_reference_has_few_rows(
         "shift/outside_share": 0.031,
     }
     assert foretold(metrics) == (
-        "How much of this the scores foretold is not known: between -0.093 and +0.026 (of its scores 42 % "
+        "How much of this the scores showed is not known: between -0.093 and +0.026 (of its scores 42 % "
         "lie where the reference has few rows and 3.1 % lie beyond the reference's range)."
     )
     assert foretold(metrics | {"shift/thin_share": 0.0, "shift/outside_share": 0.0}).endswith("and +0.026.")
-    assert "-0.0100 was foreseen" in foretold(metrics | {"shift/foreseen_known": 1.0})
+    assert "-0.0100 showed in the scores" in foretold(metrics | {"shift/foreseen_known": 1.0})
