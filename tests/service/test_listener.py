@@ -15,12 +15,12 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
+from costing import cost
 from mlflow.webhooks.delivery import _generate_hmac_signature as mlflow_signature
 from prometheus_client.parser import text_string_to_metric_families
 from scenario import FIRST, Clock, World, runtime_of
 from servers import free_port, half_open
 from sqlalchemy import insert, text
-from timing import cost
 from web.many import fill
 
 from rocmonitor import config, store

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from timing import cost
+from costing import cost
 from web.world import crowded
 
 from rocmonitor import store
