@@ -50,13 +50,14 @@ class LabelErrors(Result):
 
         The conformal quantile of |ratio|, times `label_se` of the new window. A window that is exchangeable
         with the past ones is covered with at least the level, also where arrival and P(y | score) drift, as
-        long as they drifted so before. With n windows the level is at most n / (n + 1). `arrival` is added.
+        long as they drifted so before. With n windows the level is at most n / (n + 1). `arrival` is
+        added as an error that has nothing to do with theirs.
         """
         require_level(confidence_level)
         n = self.n_windows
         rank = math.ceil(confidence_level * (n + 1) - LEVEL_ROUNDING)
         quantile = float(np.sort(np.abs(self.ratios))[min(rank, n) - 1])
-        reach = quantile * found.label_se + self.arrival
+        reach = math.hypot(quantile * found.label_se, self.arrival)
         level = min(rank, n) / (n + 1)
         return max(0.0, found.auc - reach), min(1.0, found.auc + reach), level
 
