@@ -2,7 +2,42 @@
 
 Every function takes ``(y_true, y_score)`` or one `Sample`; those of two models on the same rows take
 ``(y_true, score_1, score_2)`` or one `PairedSample`. Results are frozen, with ``to_dict()``; tabular ones
-have ``to_frame()`` too. What serves studies of the methods only is in `rocmonitor.stats.research`.
+have ``to_frame()`` too. The twelve that most people need:
+
+======================  ============================================================
+`auc`                   the AUROC, with an interval
+`compare_auc_paired`    two models on the same rows
+`compare_auc`           two models, or two times, on different rows
+`roc_curve`             the ROC curve
+`roc_band`              a band for the whole curve
+`vertical_intervals`    the TPR at chosen FPRs
+`cost_curve`            the cost at chosen operating conditions
+`calibration`           the quality of probabilities
+`auc_sample_size`       the rows that are needed to see a drop
+`forecast_interval`     the normal range of a coming window
+`explain_shift`         the scores that changed an AUROC
+`confidence_sequence`   a difference that is looked at repeatedly
+======================  ============================================================
+
+Then by family:
+
+- area: `partial_auc`, `auc_covariance`, `compare_auc_condensed`, `auc_power`, `detectable_drop`
+- curve: `threshold_intervals`, `threshold_law`, `vertical_law`, `total_rate_intervals`, `total_rate_law`,
+  `roc_pointwise`, `equal_error_rate`
+- two models, or two samples, along the curve: `roc_difference_band`, `vertical_difference`,
+  `vertical_difference_law`, `vertical_difference_unpaired`, `threshold_difference`, `threshold_dominance`,
+  `threshold_difference_unpaired`, `total_rate_difference`, `total_rate_difference_law`, `matched_pairs`,
+  `calibrated_pairs`
+- cost: `cost_thresholds`, `cost_difference`, `expected_cost`, `minimum_detection_cost`
+- coming windows: `forecast_fit`, `forecast_difference`, `auc_bounds`, `auc_distance`, `binned_distance`,
+  `seasonal_weights`
+- without labels: `expected_auc`, `expected_auc_difference`, `partly_labelled_auc`, `score_history`,
+  `score_shift`, `foreseen_change`
+- later windows: `lasting_change`, `lasting_chart`, `windows_to_decide`
+- groups that made a change: `group_changes`, `group_changes_by_column`
+- many rows: `condensed`, `condensed_error`, `condensed_pair`, `condensed_dominance`
+
+What serves studies of the methods only is in `rocmonitor.stats.research`.
 """
 
 from rocmonitor.caveat import Caveat

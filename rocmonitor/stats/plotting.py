@@ -34,7 +34,7 @@ MOST_POINTS = 25
 """More points than these are drawn as a line in a band."""
 
 _MOST_LABELS = 12
-_WIDTH, _HEIGHT, _ROW = 4.8, 3.6, 1.5  # inches
+_WIDTH, _HEIGHT, _ROW = 4.8, 3.6, 1.4  # inches
 _LINE = 60  # characters that such a width holds
 
 
@@ -189,8 +189,12 @@ def rows(
     label: str | None = None,
     sign: Literal["", "+"] = "",
 ) -> None:
-    """Draw a row for each (estimate, low, high), below those there already; numbers above."""
+    """Draw a row for each (estimate, low, high), below those there already; numbers above.
+
+    A row that is alone has its name beside its numbers, and the whole width.
+    """
     first = _drawn(ax)
+    alone = not first and len(names) == 1 and label is None
     ticks = (
         dict(zip(ax.get_yticks(), (t.get_text() for t in ax.get_yticklabels()), strict=True)) if first else {}
     )
@@ -199,12 +203,14 @@ def rows(
         ax.plot([low, high], [number, number], color=colour, linewidth=5, alpha=0.3, solid_capstyle="butt")
         centre = (low + high) / 2 if estimate is None else estimate
         ax.plot([centre], [number], "" if estimate is None else "o", color=colour, markersize=6, gid=_OURS)
-        text = f"{low:{sign}.4f} to {high:{sign}.4f}"
-        text = text if estimate is None else f"{estimate:{sign}.4f} ({text})"
+        ends = f"{low:{sign}.4f} to {high:{sign}.4f}"
+        said = f"{name} {ends}" if alone else ends
+        text = said if estimate is None else f"{estimate:{sign}.4f} ({said})"
         ax.annotate(
             text, (centre, number), xytext=(0, 7), textcoords="offset points", ha="center", fontsize="small"
         )
-        ticks[number] = name if label is None else label if len(names) == 1 else f"{label}: {name}"
+        of = name if label is None else label if len(names) == 1 else f"{label}: {name}"
+        ticks[number] = "" if alone else of
     ax.set_yticks(list(ticks), list(ticks.values()))
     ax.set_ylim(max(ticks) + 0.5, -0.75)
     ax.tick_params(axis="y", length=0)
@@ -325,7 +331,8 @@ def _name(ax: Axes, name: str | None, x: float, y: float, colour: str, *, below:
 
 _LONGEST = 140  # characters between the brackets of one line
 _LONGEST_TUPLE = 3
-_MOST_NUMBERS = 10
+_MOST_NUMBERS = 12
+_FEW = 3
 _ENDS = 5  # lines shown at each end of a long table
 
 
@@ -343,13 +350,14 @@ def one_line(name: str, values: Mapping[str, Any], *, tabular: bool) -> str:
 
 
 def table(values: Mapping[str, Any], *, line: str, tabular: bool, picture: str = "") -> str:
-    """HTML: the line, a table with a line for each point or for each number, the picture, the caveats."""
-    head, body = _points(values) if tabular else (("", "value"), _numbers(values))
+    """HTML: the line, a table with a line for each point or for two numbers, the picture, the caveats."""
+    head, body = _points(values) if tabular else ((), _side_by_side(_numbers(values)))
     lines = "".join(f"<tr>{_cells('td', row)}</tr>" for row in body)
+    heading = f"<thead><tr>{_cells('th', head)}</tr></thead>" if head else ""
     notes = "".join(f"<li>{html.escape(str(caveat))}</li>" for caveat in values.get("caveats") or ())
     return (
         f"<div><p>{html.escape(line)}</p>"
-        f"<table><thead><tr>{_cells('th', head)}</tr></thead><tbody>{lines}</tbody></table>"
+        f"<table>{heading}<tbody>{lines}</tbody></table>"
         f"{picture}{f'<ul>{notes}</ul>' if notes else ''}</div>"
     )
 
@@ -364,10 +372,19 @@ def _points(values: Mapping[str, Any]) -> tuple[Sequence[str], list[Sequence[str
 
 def _numbers(values: Mapping[str, Any]) -> list[Sequence[str]]:
     lines: list[Sequence[str]] = [
-        (key, _short(value)) for key, value in values.items() if _is_shown(key, value) and not _is_long(value)
+        (key, value if isinstance(value, str) else _short(value))
+        for key, value in values.items()
+        if _is_shown(key, value) and not _is_long(value)
     ]
     more = len(lines) - _MOST_NUMBERS
     return lines if more <= 1 else [*lines[:_MOST_NUMBERS], ("…", f"{more} more in to_dict()")]
+
+
+def _side_by_side(lines: Sequence[Sequence[str]]) -> list[Sequence[str]]:
+    """Return two columns of names and numbers, read downwards, where there are more than a few."""
+    half = -(-len(lines) // 2) if len(lines) > _FEW else len(lines)
+    right = [*lines[half:], *[("", "")] * (2 * half - len(lines))]
+    return [(*one, *other) for one, other in zip(lines, right, strict=False)] if right else list(lines)
 
 
 def _is_shown(key: str, value: Any) -> bool:

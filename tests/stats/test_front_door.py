@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -43,3 +44,11 @@ def test_what_a_function_returns_is_exported():
     for function, name in ((stats.auc, "AucResult"), (stats.roc_curve, "RocCurve")):
         assert type(function([0, 1, 0, 1], [1, 2, 3, 4])).__name__ == name
     assert type(stats.auc([0, 1, 0, 1], [1, 2, 3, 4]).ci()) is stats.Interval
+
+
+def test_the_help_names_every_function_once_and_twelve_of_them_first() -> None:
+    named = re.findall(r"`(\w+)`", (stats.__doc__ or "").partition("The twelve")[2])
+    functions = [name for name in stats.__all__ if name[0].islower()]
+    assert sorted(named) == functions
+    table = (stats.__doc__ or "").split("=\n")[1]
+    assert re.findall(r"`(\w+)`", table) == named[:12]
